@@ -1,0 +1,35 @@
+"""kwire: every Apache Kafka wire, at C speed in Python, and as columns in Spark.
+
+The public names are loaded when they are first used, so `import kwire` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from kwire._version import __version__
+
+if TYPE_CHECKING:
+    from kwire import errors as errors
+    from kwire.errors import KafkaError as KafkaError
+
+__all__ = ["KafkaError", "__version__", "errors"]
+
+if not TYPE_CHECKING:
+    _HOMES = {
+        "KafkaError": "kwire.errors",
+    }
+    _MODULES = frozenset({"errors", "protocol", "records", "testing", "compression"})
+
+    def __getattr__(name: str) -> Any:
+        if name in _MODULES:
+            return importlib.import_module(f"kwire.{name}")
+        if name in _HOMES:
+            value = getattr(importlib.import_module(_HOMES[name]), name)
+            globals()[name] = value
+            return value
+        raise AttributeError(f"module 'kwire' has no attribute {name!r}")
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *_HOMES, *_MODULES})

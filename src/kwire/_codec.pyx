@@ -1,0 +1,27 @@
+# cython: language_level=3, boundscheck=True, wraparound=False, cdivision=True, initializedcheck=False
+# cython: embedsignature=True, binding=True
+"""The compiled part of kwire: this file is its table of contents.
+
+Each file of `_pxi/` says at its head what it needs and what it gives; they are included in the order in which they
+stand on each other. Layer 1: bytes only. No sockets, no clocks, no schema.
+"""
+
+cimport cython
+from cpython.buffer cimport (
+    PyBUF_SIMPLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer,
+)
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc, realloc
+from libc.string cimport memcpy
+
+from kwire import errors as _errors
+
+cdef extern from "endian.h" nogil:
+    uint16_t kw_be16(uint16_t value)
+    uint32_t kw_be32(uint32_t value)
+    uint64_t kw_be64(uint64_t value)
+
+include "primitives.pxi"
+include "blocks.pxi"
+include "framing.pxi"

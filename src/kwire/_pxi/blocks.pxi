@@ -1,0 +1,124 @@
+# Where kwire's own bytes live: received frames, decompressed batches, columns.
+#
+# Needs: blocks.h. Gives: Buffer (a read-only view of a span of a block, or of a foreign buffer), pool_statistics.
+# A block holds no Python object and may be released by any thread without the GIL. A Buffer is the Python handle: as
+# long as it, or a memoryview of it, is held, the bytes stay valid whatever the client does next.
+
+cdef extern from "blocks.h" nogil:
+    ctypedef struct kw_block:
+        size_t capacity
+
+    ctypedef struct kw_block_pool:
+        size_t pooled
+        size_t live
+        long live_blocks
+
+    kw_block_pool kw_pool
+    kw_block *kw_block_new(size_t size)
+    void kw_block_retain(kw_block *block)
+    void kw_block_release(kw_block *block)
+    long kw_block_references(kw_block *block)
+    uint8_t *kw_block_data(kw_block *block)
+    int kw_pool_install_fork_handler()
+
+if kw_pool_install_fork_handler() != 0:
+    raise MemoryError("no memory for the fork handler of the block pool")
+
+
+def pool_statistics():
+    """Bytes and blocks of the pool: {"live_bytes", "live_blocks", "pooled_bytes"}. For tests and tools."""
+    return {"live_bytes": kw_pool.live, "live_blocks": kw_pool.live_blocks, "pooled_bytes": kw_pool.pooled}
+
+
+@cython.final
+@cython.no_gc
+cdef class Buffer:
+    """Bytes that stay valid as long as this object lives: a span of a block, or of a foreign buffer that is pinned.
+
+    Supports the buffer protocol (read-only), `len()`, `bytes()` and slicing (a Buffer of the same bytes, no copy).
+    """
+
+    cdef kw_block *block          # NULL for a foreign buffer or a slice of one
+    cdef const uint8_t *data
+    cdef Py_ssize_t size
+    cdef Buffer owner             # the Buffer whose Py_buffer pins the bytes, or None
+    cdef Py_buffer foreign
+    cdef bint pinned
+
+    def __cinit__(self):
+        self.block = NULL
+        self.data = NULL
+        self.size = 0
+        self.owner = None
+        self.pinned = False
+
+    def __init__(self):
+        raise TypeError("Buffers are made by kwire; hand any bytes-like object to the functions that take one")
+
+    def __dealloc__(self):
+        if self.pinned:
+            PyBuffer_Release(&self.foreign)
+        kw_block_release(self.block)
+
+    def __len__(self):
+        return self.size
+
+    def __bytes__(self):
+        return PyBytes_FromStringAndSize(<const char *>self.data, self.size)
+
+    def __getitem__(self, item):
+        cdef Py_ssize_t start, stop, step
+        if not isinstance(item, slice):
+            return memoryview(self)[item]
+        start, stop, step = item.indices(self.size)
+        if step != 1:
+            raise ValueError("a Buffer is cut in steps of one")
+        return buffer_slice(self, start, max(stop - start, 0))
+
+    def __eq__(self, other):
+        try:
+            return memoryview(self) == memoryview(other)
+        except TypeError:
+            return NotImplemented
+
+    __hash__ = None
+
+    def __repr__(self):
+        return f"<kwire Buffer of {self.size} bytes>"
+
+    def __getbuffer__(self, Py_buffer *view, int flags):
+        PyBuffer_FillInfo(view, self, <void *>self.data, self.size, 1, flags)
+
+    def __releasebuffer__(self, Py_buffer *view):
+        pass
+
+
+cdef Buffer buffer_of_block(kw_block *block, const uint8_t *data, Py_ssize_t size):
+    """A Buffer that takes one more reference to `block`."""
+    cdef Buffer made = Buffer.__new__(Buffer)
+    kw_block_retain(block)
+    made.block = block
+    made.data = data
+    made.size = size
+    return made
+
+
+cdef Buffer buffer_slice(Buffer whole, Py_ssize_t start, Py_ssize_t size):
+    cdef Buffer made = buffer_of_block(whole.block, whole.data + start, size)
+    if whole.block == NULL:
+        made.owner = whole.owner if whole.owner is not None else whole
+    return made
+
+
+cdef Buffer pin(object data):
+    """Any contiguous bytes-like object as a Buffer, without a copy; a Buffer is given back as it is."""
+    cdef Buffer made
+    if type(data) is Buffer:
+        return <Buffer>data
+    made = Buffer.__new__(Buffer)
+    if PyObject_GetBuffer(data, &made.foreign, PyBUF_SIMPLE) < 0:
+        return None
+    made.pinned = True
+    made.data = <const uint8_t *>made.foreign.buf
+    made.size = made.foreign.len
+    return made

@@ -1,0 +1,138 @@
+# Frames from a stream of received bytes, without a copy where the bytes allow it.
+#
+#   frame = size int32 (not counting itself), then `size` bytes
+# Source: the protocol guide ("RequestOrResponse"); the same in every generation from 0.7 on.
+#
+# Needs: blocks.pxi, primitives.pxi. Gives: FrameReceiver.
+# The caller receives straight into a block (`buffer`), says how much came (`received`), and gets Buffers that share the
+# block. Small frames share a 256 KiB chunk; a frame that does not fit into what is left moves to a block of its size.
+
+cdef Py_ssize_t CHUNK_SIZE = 256 * 1024
+cdef Py_ssize_t LEAST_ROOM = 16 * 1024
+
+
+@cython.final
+cdef class FrameReceiver:
+    """Cuts a byte stream into frames.
+
+    `max_frame` is the greatest frame size in bytes that is believed; a larger or negative one raises FrameError before
+    anything is allocated for it, and the stream is of no use any more.
+    """
+
+    cdef kw_block *block
+    cdef Py_ssize_t begin         # where the first byte not yet handed out lies in the block
+    cdef Py_ssize_t filled        # where the received bytes end
+    cdef readonly Py_ssize_t max_frame
+
+    def __cinit__(self, Py_ssize_t max_frame=104857600 * 2):
+        self.block = NULL
+        self.begin = 0
+        self.filled = 0
+        self.max_frame = max_frame
+
+    def __dealloc__(self):
+        kw_block_release(self.block)
+
+    @property
+    def pending(self):
+        """How many received bytes wait for the rest of their frame."""
+        return self.filled - self.begin
+
+    def buffer(self, Py_ssize_t hint=-1):
+        """A writable memoryview to receive into, of at least min(hint, what the frame under way still needs) bytes."""
+        cdef Py_ssize_t need = self._frame_need()
+        cdef WritableSpan span
+        if self.block == NULL or <Py_ssize_t>self.block.capacity - self.filled < max(need, min(LEAST_ROOM, hint)
+                                                                                    if hint >= 0 else LEAST_ROOM):
+            self._move_to_new_block(need)
+        span = WritableSpan.__new__(WritableSpan)
+        kw_block_retain(self.block)
+        span.block = self.block
+        span.data = kw_block_data(self.block) + self.filled
+        span.size = <Py_ssize_t>self.block.capacity - self.filled
+        return memoryview(span)
+
+    def received(self, Py_ssize_t count):
+        """`count` bytes came in: gives the list of frames (Buffers, without their size field) that are now whole."""
+        cdef list frames = []
+        cdef uint8_t *data
+        cdef Py_ssize_t size
+        if count < 0 or self.block == NULL or self.filled + count > <Py_ssize_t>self.block.capacity:
+            raise ValueError(f"{count} bytes cannot have been received into the buffer given out")
+        self.filled += count
+        data = kw_block_data(self.block)
+        while self.filled - self.begin >= 4:
+            size = self._frame_size()
+            if self.filled - self.begin - 4 < size:
+                break
+            frames.append(buffer_of_block(self.block, data + self.begin + 4, size))
+            self.begin += 4 + size
+        return frames
+
+    def feed(self, data):
+        """Copies `data` in and gives the frames that are now whole: for transports that own their buffers."""
+        cdef Buffer source = pin(data)
+        cdef Py_ssize_t taken = 0
+        cdef Py_ssize_t room
+        frames = []
+        while taken < source.size:
+            self.buffer()
+            room = min(<Py_ssize_t>self.block.capacity - self.filled, source.size - taken)
+            memcpy(kw_block_data(self.block) + self.filled, source.data + taken, room)
+            frames.extend(self.received(room))
+            taken += room
+        return frames
+
+    cdef Py_ssize_t _frame_size(self) except -1:
+        cdef int32_t size = <int32_t>load_u32(kw_block_data(self.block) + self.begin)
+        if size < 0:
+            raise _errors.FrameError(f"a frame claims a length of {size} bytes: this is not the Kafka protocol, "
+                                     "or the listener expects TLS")
+        if size > self.max_frame:
+            raise _errors.FrameError(f"a frame claims {size} bytes, more than the limit of {self.max_frame}: "
+                                     "this is not the Kafka protocol, or the limit is too low")
+        return size
+
+    cdef Py_ssize_t _frame_need(self) except -1:
+        """How many more bytes the frame under way needs, as far as its size is known."""
+        cdef Py_ssize_t have = self.filled - self.begin
+        if self.block == NULL or have == 0:
+            return 4
+        if have < 4:
+            return 4 - have
+        return 4 + self._frame_size() - have
+
+    cdef int _move_to_new_block(self, Py_ssize_t need) except -1:
+        cdef Py_ssize_t have = self.filled - self.begin
+        cdef kw_block *fresh
+        fresh = kw_block_new(max(CHUNK_SIZE, have + need))
+        if fresh == NULL:
+            raise _errors.LimitError(f"out of memory for a frame of {have + need} bytes")
+        if have:
+            memcpy(kw_block_data(fresh), kw_block_data(self.block) + self.begin, have)
+        kw_block_release(self.block)
+        self.block = fresh
+        self.begin = 0
+        self.filled = have
+        return 0
+
+
+@cython.final
+cdef class WritableSpan:
+    """The room that a FrameReceiver hands out to be received into."""
+
+    cdef kw_block *block
+    cdef uint8_t *data
+    cdef Py_ssize_t size
+
+    def __cinit__(self):
+        self.block = NULL
+
+    def __dealloc__(self):
+        kw_block_release(self.block)
+
+    def __getbuffer__(self, Py_buffer *view, int flags):
+        PyBuffer_FillInfo(view, self, self.data, self.size, 0, flags)
+
+    def __releasebuffer__(self, Py_buffer *view):
+        pass

@@ -1,0 +1,182 @@
+"""Every exception that leaves kwire.
+
+Layer 0: imports nothing of kwire. Broker errors, one class per error code, stand in `kwire.errors.broker`, which is
+loaded on first use.
+
+    KafkaError
+    ├── ConfigError (ValueError)        an option, topic name, host or codec that cannot be meant
+    ├── CodecError (.field .offset)     bytes that are not what they should be, or values that do not fit the wire
+    │   ├── TruncatedError              the bytes end before the field does
+    │   ├── InvalidLengthError          a length, count or varint that no writer could have meant
+    │   ├── CorruptError                checksum, structure or compressed data is broken
+    │   ├── LimitError                  honest perhaps, but above a limit the caller set
+    │   ├── UnknownVersionError         a message version, API key or magic that is not known
+    │   └── UnknownCodecError           a compression codec that is not known or not installed
+    ├── FrameError                      a frame whose length or correlation id makes the connection useless
+    ├── ConnectError (.causes)          no broker could be reached; one cause per address
+    ├── AuthError                       the broker refused who we are
+    ├── KafkaTimeoutError (TimeoutError)
+    ├── UnknownTopicError               still missing after the wait; names topic and brokers asked
+    ├── BufferFull                      `nowait=True` and no room
+    ├── ConcurrentUseError              a second thread inside an object that allows one
+    ├── DeliveryError (ExceptionGroup)  what a flush could not deliver
+    └── BrokerError (.code .retriable)  an error code that a broker answered with
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from kwire.errors import broker as broker
+
+__all__ = [
+    "AuthError",
+    "BrokerError",
+    "BufferFull",
+    "CodecError",
+    "ConcurrentUseError",
+    "ConfigError",
+    "ConnectError",
+    "CorruptError",
+    "DeliveryError",
+    "FrameError",
+    "InvalidLengthError",
+    "KafkaError",
+    "KafkaTimeoutError",
+    "LimitError",
+    "TruncatedError",
+    "UnknownCodecError",
+    "UnknownTopicError",
+    "UnknownVersionError",
+    "broker",
+]
+
+
+class KafkaError(Exception):
+    """The base of every exception that kwire raises."""
+
+
+class ConfigError(KafkaError, ValueError):
+    """An option, name or address that cannot be used; the text says which and what would work."""
+
+
+class CodecError(KafkaError):
+    """Bytes that cannot be decoded, or a value that cannot be encoded.
+
+    `field` is the dotted path of the field at fault ("topics[3].name") or None; `offset` the byte position within the
+    buffer given to the decoder, or None when encoding.
+    """
+
+    def __init__(self, message: str = "", field: str | None = None, offset: int | None = None) -> None:
+        super().__init__(message, field, offset)
+        self.message = message
+        self.field = field
+        self.offset = offset
+
+    def __str__(self) -> str:
+        where = []
+        if self.field is not None:
+            where.append(f"field {self.field}")
+        if self.offset is not None:
+            where.append(f"offset {self.offset}")
+        return f"{self.message} ({', '.join(where)})" if where else self.message
+
+
+class TruncatedError(CodecError):
+    """The bytes end before the field does."""
+
+
+class InvalidLengthError(CodecError):
+    """A length, count, varint or tag order that no correct writer produces."""
+
+
+class CorruptError(CodecError):
+    """A checksum that does not match, compressed data that does not decompress, or a broken structure."""
+
+
+class LimitError(CodecError):
+    """More bytes than the limit allows (decompressed size, frame size, buffer size)."""
+
+
+class UnknownVersionError(CodecError):
+    """A message version, API key or magic that this library does not know."""
+
+
+class UnknownCodecError(CodecError):
+    """A compression codec that is not known, or that the message format cannot carry."""
+
+
+class FrameError(KafkaError):
+    """A frame that makes its connection useless: a length below zero or above the limit, a foreign correlation id."""
+
+
+class ConnectError(KafkaError):
+    """No broker could be reached. `causes` maps each address tried to the reason it failed."""
+
+    def __init__(self, message: str = "", causes: Mapping[str, str] | None = None) -> None:
+        super().__init__(message, causes)
+        self.message = message
+        self.causes: dict[str, str] = dict(causes or {})
+
+    def __str__(self) -> str:
+        if not self.causes:
+            return self.message
+        return self.message + ": " + "; ".join(f"{address}: {cause}" for address, cause in self.causes.items())
+
+
+class AuthError(KafkaError):
+    """The broker refused the credentials, or a security handshake failed."""
+
+
+class KafkaTimeoutError(KafkaError, TimeoutError):
+    """Something did not happen within the time asked; the text says what was waited for."""
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""
+
+
+class UnknownTopicError(KafkaError):
+    """A topic or partition that the brokers asked do not have."""
+
+
+class BufferFull(KafkaError):  # noqa: N818 - a fixed public name
+    """`nowait=True` was asked for and `buffer_memory` is used up."""
+
+
+class ConcurrentUseError(KafkaError):
+    """An object that allows one thread at a time was entered by a second one."""
+
+
+class DeliveryError(KafkaError, ExceptionGroup[Exception]):
+    """Records that a `flush()` or `close()` could not deliver; `.exceptions` holds one cause per failed batch."""
+
+    def derive(self, excs: Any) -> DeliveryError:
+        return DeliveryError(self.message, excs)
+
+
+class BrokerError(KafkaError):
+    """An error code in a broker's answer. Its classes, one per code, are in `kwire.errors.broker`."""
+
+    code: ClassVar[int] = -1
+    name: ClassVar[str] = "UNKNOWN_SERVER_ERROR"
+    retriable: ClassVar[bool] = False
+    text: ClassVar[str] = "The server experienced an unexpected error when processing the request."
+
+    def __init__(self, context: str = "") -> None:
+        super().__init__(context)
+        self.context = context
+
+    def __str__(self) -> str:
+        what = f"{self.name} ({self.code}): {self.text}"
+        return f"{self.context}: {what}" if self.context else what
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name == "broker":
+            return importlib.import_module("kwire.errors.broker")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

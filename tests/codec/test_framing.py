@@ -1,0 +1,68 @@
+"""FrameReceiver: frames out of a stream cut anywhere, sizes that lie, and bytes that outlive their receiver."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kwire import errors
+from kwire._codec import FrameReceiver, pool_statistics
+
+
+def framed(*bodies: bytes) -> bytes:
+    return b"".join(struct.pack(">i", len(body)) + body for body in bodies)
+
+
+@given(st.lists(st.binary(max_size=400), max_size=20), st.lists(st.integers(1, 300), min_size=1, max_size=20))
+def test_frames_come_out_whole_wherever_the_stream_is_cut(bodies: list[bytes], cuts: list[int]) -> None:
+    stream, receiver, seen, at, turn = framed(*bodies), FrameReceiver(1000), [], 0, 0
+    while at < len(stream):
+        step = cuts[turn % len(cuts)]
+        seen += receiver.feed(stream[at : at + step])
+        at, turn = at + step, turn + 1
+    assert [bytes(frame) for frame in seen] == bodies
+    assert receiver.pending == 0
+
+
+def test_receives_into_the_buffer_given_out() -> None:
+    receiver = FrameReceiver()
+    stream = framed(b"a" * 300_000, b"b")
+    seen = []
+    while stream:
+        room = receiver.buffer()
+        count = min(len(room), 70_000, len(stream))
+        room[:count] = stream[:count]
+        seen += receiver.received(count)
+        stream = stream[count:]
+    assert [len(frame) for frame in seen] == [300_000, 1]
+
+
+@pytest.mark.parametrize("size", [-1, -(2**31), 1001, 2**31 - 1])
+def test_a_size_that_lies_is_refused_before_any_allocation(size: int) -> None:
+    receiver = FrameReceiver(1000)
+    receiver.buffer()
+    before = pool_statistics()["live_bytes"]
+    with pytest.raises(errors.FrameError, match=str(size)):
+        receiver.feed(struct.pack(">i", size))
+    assert pool_statistics()["live_bytes"] == before
+
+
+def test_frames_stay_valid_after_their_receiver() -> None:
+    receiver = FrameReceiver()
+    [frame] = receiver.feed(framed(b"kept"))
+    part = frame[1:3]
+    del receiver, frame
+    FrameReceiver().feed(framed(b"over" * 1000))
+    assert bytes(part) == b"ep"
+
+
+def test_blocks_are_given_back() -> None:
+    before = pool_statistics()["live_blocks"]
+    receiver = FrameReceiver()
+    frames = receiver.feed(framed(b"x" * 1_000_000, b"y"))
+    assert pool_statistics()["live_blocks"] > before
+    del receiver, frames
+    assert pool_statistics()["live_blocks"] == before
