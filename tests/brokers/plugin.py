@@ -1,0 +1,77 @@
+"""The pytest side of real Kafka: fixtures and which releases a run includes.
+
+    kafka           a running Cluster; the test runs once for each release, ids by release
+    kafka_cluster   a function from a release's name to a running Cluster, one of each per session
+    new_topic       a function that gives a topic name which no other test uses
+
+Every test that uses one of the first two is marked `kafka`; those of releases outside EVERY_RUN are marked `kafka_all`
+too and are left out unless the `-m` expression names that mark. So plain `pytest` and `pytest -m kafka` run the five
+releases, `-m "not kafka"` needs no Java, and `-m "kafka or kafka_all"` runs the matrix.
+"""
+
+import itertools
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.brokers import EVERY_RUN, RELEASES, Cluster
+
+ClusterOf = Callable[[str], Cluster]
+
+_FIXTURES = {"kafka", "kafka_cluster"}
+_topic_numbers = itertools.count(1)
+
+
+def _parameters() -> list[object]:
+    by_name = {release.name: release for release in RELEASES}
+    others = [name for name in by_name if name not in EVERY_RUN]
+    return [*EVERY_RUN, *(pytest.param(name, marks=pytest.mark.kafka_all) for name in others)]
+
+
+@pytest.fixture(scope="session")
+def kafka_cluster() -> Iterator[ClusterOf]:
+    """Starts a release when first asked for it; every later question gets the same running cluster."""
+    running: dict[str, Cluster] = {}
+
+    def cluster_of(name: str) -> Cluster:
+        if name not in running:
+            cluster = Cluster(name)
+            cluster.start()
+            running[name] = cluster
+        return running[name]
+
+    yield cluster_of
+    for cluster in running.values():
+        cluster.stop()
+
+
+@pytest.fixture(scope="session", params=_parameters(), ids=str)
+def kafka(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    """One running cluster of each release in turn; a release of the long matrix ends with its last test."""
+    name: str = request.param
+    if name in EVERY_RUN:
+        cluster_of: ClusterOf = request.getfixturevalue("kafka_cluster")
+        yield cluster_of(name)
+        return
+    with Cluster(name) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def new_topic(request: pytest.FixtureRequest) -> Callable[[], str]:
+    """Topic names that begin with the test's; never of one letter, which librdkafka cannot parse in Metadata v0."""
+    stem = "".join(char if char.isalnum() else "-" for char in request.node.originalname or request.node.name)
+    return lambda: f"{stem[:80]}-{next(_topic_numbers)}"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Marks what needs Java, and leaves the long matrix out unless it is asked for."""
+    for item in items:
+        if _FIXTURES.intersection(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.kafka)
+    if "kafka_all" in config.getoption("markexpr"):
+        return
+    left_out = [item for item in items if item.get_closest_marker("kafka_all")]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not item.get_closest_marker("kafka_all")]

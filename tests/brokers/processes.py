@@ -1,0 +1,66 @@
+"""One child process with its log, that dies with the thread that started it and is ended by its own process id.
+
+Start children from the main thread: the kernel's parent-death signal follows the thread, not the process.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.brokers.failures import log_tail
+
+JVM_FLAGS = ("-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=true")
+
+_DIE_WITH_PARENT = Path(__file__).with_name("die_with_parent.py")
+
+
+def dying_with_parent(command: Sequence[str]) -> list[str]:
+    """The command that runs `command` (its first word a path) so that the kernel ends it with the starting thread."""
+    return [sys.executable, "-I", "-S", str(_DIE_WITH_PARENT), str(os.getpid()), *command]
+
+
+class Child:
+    """A running program whose standard output and error go to one log file."""
+
+    def __init__(self, name: str, command: Sequence[str], log: Path, cwd: Path) -> None:
+        self.name = name
+        self.log = log
+        with log.open("ab") as sink:
+            self._process = subprocess.Popen(
+                dying_with_parent(command),
+                stdin=subprocess.DEVNULL,
+                stdout=sink,
+                stderr=subprocess.STDOUT,
+                cwd=cwd,
+            )
+
+    @property
+    def pid(self) -> int:
+        """The process id; valid until `kill`."""
+        return self._process.pid
+
+    @property
+    def exit_code(self) -> int | None:
+        """None as long as it runs."""
+        return self._process.poll()
+
+    def tail(self) -> str:
+        """The end of its log."""
+        return log_tail(self.log)
+
+    def pause(self) -> None:
+        """SIGSTOP: connections stay open and nothing is answered."""
+        os.kill(self.pid, signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """SIGCONT."""
+        os.kill(self.pid, signal.SIGCONT)
+
+    def kill(self) -> None:
+        """SIGKILL: nothing on disk is kept, so there is nothing to shut down in order."""
+        if self._process.poll() is None:
+            self._process.kill()
+        self._process.wait(timeout=30)
