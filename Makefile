@@ -1,6 +1,76 @@
-# The tasks of the project; each target says in the comment above it what it does.
+# The project's commands. `make help` lists them. A fresh clone needs python3 (3.11 or newer), gcc and make; what else is
+# missing is installed by the system's package manager where it may be, or named in one line.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
 
-# Java 17+ and Maven, for real Kafka and for Spark: installed where that is allowed, else named as missing.
+PYTHON ?= python3
+VENV   := .venv
+PY     := $(VENV)/bin/python
+BROKER ?= embedded
+export KWIRE_CACHE ?= $(CURDIR)/.cache
+
+EXTENSION_SOURCES := setup.py $(wildcard src/kwire/_codec.pyx src/kwire/_pxi/*)
+
+.PHONY: help
+help:  ## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+.PHONY: python
+python:
+	@scripts/ensure python "$(PYTHON)"
+
 .PHONY: java
-java:
-	@sh tests/brokers/ensure_java.sh
+java:  ## Java 17 or newer and Maven, for Spark and real Kafka
+	@scripts/ensure java
+
+$(VENV)/.ready: pyproject.toml | python
+	@echo "== python environment in $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(PY) -m pip install -q --upgrade "pip>=25.1"
+	@$(PY) -m pip install -q --group test --group spark --group check
+	@touch $@
+
+$(VENV)/.built: $(VENV)/.ready $(EXTENSION_SOURCES)
+	@echo "== build of the extension"
+	@$(PY) -m pip install -q --no-build-isolation --no-deps -e .
+	@touch $@
+
+.PHONY: build
+build: $(VENV)/.built  ## the environment and the extension, in the tree
+
+.PHONY: demo
+demo: build java  ## a million records from a producer to a PySpark job (BROKER=embedded or BROKER=kafka)
+	@$(PY) -m demo --broker $(BROKER)
+
+.PHONY: test
+test: build java  ## all tests, with real Kafka and real Spark
+	@$(PY) -m pytest -m "not kafka_all" $(PYTEST_ARGS)
+
+.PHONY: test-quick
+test-quick: build  ## the tests that need no Java
+	@$(PY) -m pytest -m "not kafka and not kafka_all and not spark" $(PYTEST_ARGS)
+
+.PHONY: test-brokers
+test-brokers: build java  ## exchange with every Kafka release of the matrix, 0.8.0 to 4.4.0
+	@$(PY) -m pytest -m "kafka or kafka_all" tests/brokers $(PYTEST_ARGS)
+
+.PHONY: check
+check: build  ## lint, types, layer contracts, stubs
+	@$(VENV)/bin/ruff check .
+	@$(VENV)/bin/cython-lint src/kwire/_codec.pyx src/kwire/_pxi/*.pxi
+	@$(VENV)/bin/mypy
+	@$(VENV)/bin/lint-imports
+	@$(PY) -m mypy.stubtest kwire._codec --ignore-disjoint-bases
+
+.PHONY: bench
+bench: build  ## the codec's benchmarks beside its peers
+	@$(PY) -m pytest benchmarks -q --benchmark-only --benchmark-columns=median,iqr,rounds $(PYTEST_ARGS)
+
+.PHONY: wheel
+wheel: $(VENV)/.ready  ## sdist, the wheel from the sdist, and its install in a clean environment
+	@scripts/build-wheel "$(PY)"
+
+.PHONY: clean
+clean:  ## what was built; the environment and the broker cache stay
+	rm -rf build dist src/kwire/_codec.c src/kwire/*.so src/*.egg-info $(VENV)/.built
