@@ -25,3 +25,4 @@ cdef extern from "endian.h" nogil:
 include "primitives.pxi"
 include "blocks.pxi"
 include "framing.pxi"
+include "checksums.pxi"

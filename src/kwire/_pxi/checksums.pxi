@@ -1,0 +1,35 @@
+# The two checksums of the wire, for the parsers and builders and for Python.
+#
+# Needs: crc32c.h, blocks.pxi. Gives: kw_crc32c, kw_crc32 (C, without the GIL); crc32c, crc32, use_hardware_crc.
+
+cdef extern from "crc32c.h" nogil:
+    void kw_crc_install()
+    bint kw_crc_use_hardware(bint wanted)
+    uint32_t kw_crc32c(uint32_t crc, const uint8_t *data, size_t size)
+    uint32_t kw_crc32(uint32_t crc, const uint8_t *data, size_t size)
+
+kw_crc_install()
+
+
+def crc32c(data, uint32_t value=0):
+    """CRC-32C of `data` (any bytes-like object) as an int below 2**32, going on from `value`, as zlib.crc32 does."""
+    cdef Buffer buffer = pin(data)
+    with nogil:
+        value = kw_crc32c(value, buffer.data, <size_t>buffer.size)
+    return value
+
+
+def crc32(data, uint32_t value=0):
+    """CRC-32 (zlib's) of `data` (any bytes-like object) as an int below 2**32, going on from `value`."""
+    cdef Buffer buffer = pin(data)
+    with nogil:
+        value = kw_crc32(value, buffer.data, <size_t>buffer.size)
+    return value
+
+
+def use_hardware_crc(bint wanted):
+    """Chooses between processor instructions and tables for both checksums; gives whether instructions are in use.
+
+    They are chosen by themselves where the processor has them; this is for tests and measurements.
+    """
+    return bool(kw_crc_use_hardware(wanted))

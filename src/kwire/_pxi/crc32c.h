@@ -1,0 +1,244 @@
+/* CRC-32C (Castagnoli) and CRC-32 (ISO-HDLC, zlib's), chosen at run time: processor instructions, else tables.
+ *
+ *            reflected polynomial   start and final xor   on the wire
+ *   CRC-32C  0x82F63B78             0xFFFFFFFF            record batches, magic 2
+ *   CRC-32   0xEDB88320             0xFFFFFFFF            messages of 0.7, magic 0 and 1; gzip
+ *
+ * Both functions take the checksum of what came before (0 at the start) and give the one including the new bytes, as
+ * zlib's crc32() does. x86-64: CRC-32C runs three independent lanes of the SSE4.2 instruction and joins them by a
+ * carry-less product; CRC-32 folds 64 bytes at a time by PCLMULQDQ (V. Gopal et al., "Fast CRC Computation for Generic
+ * Polynomials Using PCLMULQDQ Instruction", Intel 2009). AArch64: the CRC extension has both polynomials.
+ *
+ * Plain C without Python. The tables are filled by kw_crc_install(), which the module calls once while it is imported.
+ */
+#ifndef KWIRE_CRC32C_H
+#define KWIRE_CRC32C_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_acle.h>
+#if defined(__linux__)
+#include <sys/auxv.h>
+#endif
+#endif
+
+#define KW_POLYNOMIAL_CRC32C 0x82F63B78u
+#define KW_POLYNOMIAL_CRC32 0xEDB88320u
+
+typedef uint32_t (*kw_crc_function)(uint32_t, const uint8_t *, size_t);
+
+static uint32_t kw_table_crc32c[8][256];
+static uint32_t kw_table_crc32[8][256];
+
+static void kw_crc_fill_tables(uint32_t tables[8][256], uint32_t polynomial) {
+    for (uint32_t byte = 0; byte < 256; byte++) {
+        uint32_t crc = byte;
+        for (int bit = 0; bit < 8; bit++) crc = (crc >> 1) ^ ((crc & 1) ? polynomial : 0);
+        tables[0][byte] = crc;
+    }
+    for (int row = 1; row < 8; row++)
+        for (int byte = 0; byte < 256; byte++)
+            tables[row][byte] = (tables[row - 1][byte] >> 8) ^ tables[0][tables[row - 1][byte] & 0xFF];
+}
+
+static inline uint64_t kw_load_le64(const uint8_t *p) {
+    uint64_t value;
+    memcpy(&value, p, 8);
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    value = __builtin_bswap64(value);
+#endif
+    return value;
+}
+
+/* `crc` here and in the functions below is the running register, without the xor at start and end. */
+static inline uint32_t kw_crc_by_table(uint32_t tables[8][256], uint32_t crc, const uint8_t *p, size_t size) {
+    for (; size >= 8; p += 8, size -= 8) {
+        uint64_t word = kw_load_le64(p) ^ crc;
+        crc = tables[7][word & 0xFF] ^ tables[6][(word >> 8) & 0xFF] ^ tables[5][(word >> 16) & 0xFF] ^
+              tables[4][(word >> 24) & 0xFF] ^ tables[3][(word >> 32) & 0xFF] ^ tables[2][(word >> 40) & 0xFF] ^
+              tables[1][(word >> 48) & 0xFF] ^ tables[0][word >> 56];
+    }
+    for (; size > 0; p++, size--) crc = (crc >> 8) ^ tables[0][(crc ^ *p) & 0xFF];
+    return crc;
+}
+
+static uint32_t kw_crc32c_table(uint32_t crc, const uint8_t *p, size_t size) {
+    return kw_crc_by_table(kw_table_crc32c, crc, p, size);
+}
+
+static uint32_t kw_crc32_table(uint32_t crc, const uint8_t *p, size_t size) {
+    return kw_crc_by_table(kw_table_crc32, crc, p, size);
+}
+
+#if defined(__x86_64__)
+
+#define KW_LANE_LONG ((size_t)2048)
+#define KW_LANE_SHORT ((size_t)256)
+
+/* x^(8n - 33) modulo the polynomial: multiplied with a register, it moves that register over n bytes (see kw_move). */
+static uint32_t kw_move_long_1, kw_move_long_2, kw_move_short_1, kw_move_short_2;
+
+static uint32_t kw_power_of_x(size_t exponent) {
+    uint32_t value = 0x80000000u;
+    while (exponent-- > 0) value = (value >> 1) ^ ((value & 1) ? KW_POLYNOMIAL_CRC32C : 0);
+    return value;
+}
+
+/* The reflected product has one spare low bit and the instruction multiplies by x^32: together the 33 above. */
+__attribute__((target("sse4.2,pclmul"))) static inline uint32_t kw_move(uint32_t crc, uint32_t power) {
+    __m128i product = _mm_clmulepi64_si128(_mm_cvtsi32_si128((int)crc), _mm_cvtsi32_si128((int)power), 0);
+    return (uint32_t)_mm_crc32_u64(0, (uint64_t)_mm_cvtsi128_si64(product));
+}
+
+__attribute__((target("sse4.2,pclmul"))) static inline uint32_t kw_three_lanes(
+    uint32_t crc, const uint8_t *p, size_t lane, uint32_t move_1, uint32_t move_2) {
+    uint64_t first = crc, second = 0, third = 0;
+    for (const uint8_t *end = p + lane; p < end; p += 8) {
+        first = _mm_crc32_u64(first, kw_load_le64(p));
+        second = _mm_crc32_u64(second, kw_load_le64(p + lane));
+        third = _mm_crc32_u64(third, kw_load_le64(p + 2 * lane));
+    }
+    return kw_move((uint32_t)first, move_2) ^ kw_move((uint32_t)second, move_1) ^ (uint32_t)third;
+}
+
+__attribute__((target("sse4.2,pclmul"))) static uint32_t kw_crc32c_hardware(
+    uint32_t crc, const uint8_t *p, size_t size) {
+    uint64_t wide;
+    for (; size >= 3 * KW_LANE_LONG; p += 3 * KW_LANE_LONG, size -= 3 * KW_LANE_LONG)
+        crc = kw_three_lanes(crc, p, KW_LANE_LONG, kw_move_long_1, kw_move_long_2);
+    for (; size >= 3 * KW_LANE_SHORT; p += 3 * KW_LANE_SHORT, size -= 3 * KW_LANE_SHORT)
+        crc = kw_three_lanes(crc, p, KW_LANE_SHORT, kw_move_short_1, kw_move_short_2);
+    wide = crc;
+    for (; size >= 8; p += 8, size -= 8) wide = _mm_crc32_u64(wide, kw_load_le64(p));
+    crc = (uint32_t)wide;
+    for (; size > 0; p++, size--) crc = _mm_crc32_u8(crc, *p);
+    return crc;
+}
+
+/* The paper's constants for 0xEDB88320, reflected: x^(512+32), x^(512-32), x^(128+32), x^(128-32), each times x. */
+__attribute__((target("sse4.2,pclmul"))) static inline __m128i kw_fold(__m128i state, __m128i next, __m128i by) {
+    __m128i low = _mm_clmulepi64_si128(state, by, 0x00);
+    __m128i high = _mm_clmulepi64_si128(state, by, 0x11);
+    return _mm_xor_si128(_mm_xor_si128(low, high), next);
+}
+
+__attribute__((target("sse4.2,pclmul"))) static uint32_t kw_crc32_hardware(
+    uint32_t crc, const uint8_t *p, size_t size) {
+    const __m128i by_64 = _mm_set_epi64x(0x01C6E41596, 0x0154442BD4);
+    const __m128i by_16 = _mm_set_epi64x(0x00CCAA009E, 0x01751997D0);
+    uint8_t folded[16];
+    __m128i a, b, c, d;
+    if (size < 32) return kw_crc32_table(crc, p, size);
+    a = _mm_xor_si128(_mm_loadu_si128((const __m128i *)p), _mm_cvtsi32_si128((int)crc));
+    if (size >= 64) {
+        b = _mm_loadu_si128((const __m128i *)(p + 16));
+        c = _mm_loadu_si128((const __m128i *)(p + 32));
+        d = _mm_loadu_si128((const __m128i *)(p + 48));
+        for (p += 64, size -= 64; size >= 64; p += 64, size -= 64) {
+            a = kw_fold(a, _mm_loadu_si128((const __m128i *)p), by_64);
+            b = kw_fold(b, _mm_loadu_si128((const __m128i *)(p + 16)), by_64);
+            c = kw_fold(c, _mm_loadu_si128((const __m128i *)(p + 32)), by_64);
+            d = kw_fold(d, _mm_loadu_si128((const __m128i *)(p + 48)), by_64);
+        }
+        a = kw_fold(kw_fold(kw_fold(a, b, by_16), c, by_16), d, by_16);
+    } else {
+        p += 16;
+        size -= 16;
+    }
+    for (; size >= 16; p += 16, size -= 16) a = kw_fold(a, _mm_loadu_si128((const __m128i *)p), by_16);
+    _mm_storeu_si128((__m128i *)folded, a);
+    return kw_crc32_table(kw_crc32_table(0, folded, 16), p, size);
+}
+
+static int kw_crc_hardware_present(void) {
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul");
+}
+
+static void kw_crc_fill_constants(void) {
+    kw_move_long_1 = kw_power_of_x(8 * KW_LANE_LONG - 33);
+    kw_move_long_2 = kw_power_of_x(16 * KW_LANE_LONG - 33);
+    kw_move_short_1 = kw_power_of_x(8 * KW_LANE_SHORT - 33);
+    kw_move_short_2 = kw_power_of_x(16 * KW_LANE_SHORT - 33);
+}
+
+#elif defined(__aarch64__)
+
+#if defined(__clang__)
+#define KW_ARM_CRC __attribute__((target("crc")))
+#else
+#define KW_ARM_CRC __attribute__((target("+crc")))
+#endif
+
+KW_ARM_CRC static uint32_t kw_crc32c_hardware(uint32_t crc, const uint8_t *p, size_t size) {
+    for (; size >= 8; p += 8, size -= 8) crc = __crc32cd(crc, kw_load_le64(p));
+    for (; size > 0; p++, size--) crc = __crc32cb(crc, *p);
+    return crc;
+}
+
+KW_ARM_CRC static uint32_t kw_crc32_hardware(uint32_t crc, const uint8_t *p, size_t size) {
+    for (; size >= 8; p += 8, size -= 8) crc = __crc32d(crc, kw_load_le64(p));
+    for (; size > 0; p++, size--) crc = __crc32b(crc, *p);
+    return crc;
+}
+
+static int kw_crc_hardware_present(void) {
+#if defined(__APPLE__)
+    return 1;
+#elif defined(__linux__)
+    return (getauxval(AT_HWCAP) & (1UL << 7)) != 0; /* HWCAP_CRC32 */
+#else
+    return 0;
+#endif
+}
+
+static void kw_crc_fill_constants(void) {}
+
+#else
+
+static uint32_t kw_crc32c_hardware(uint32_t crc, const uint8_t *p, size_t size) {
+    return kw_crc32c_table(crc, p, size);
+}
+
+static uint32_t kw_crc32_hardware(uint32_t crc, const uint8_t *p, size_t size) {
+    return kw_crc32_table(crc, p, size);
+}
+
+static int kw_crc_hardware_present(void) { return 0; }
+
+static void kw_crc_fill_constants(void) {}
+
+#endif
+
+static kw_crc_function kw_crc32c_chosen = kw_crc32c_table;
+static kw_crc_function kw_crc32_chosen = kw_crc32_table;
+
+/* Gives whether the instructions are in use now. */
+static int kw_crc_use_hardware(int wanted) {
+    int hardware = wanted && kw_crc_hardware_present();
+    kw_crc32c_chosen = hardware ? kw_crc32c_hardware : kw_crc32c_table;
+    kw_crc32_chosen = hardware ? kw_crc32_hardware : kw_crc32_table;
+    return hardware;
+}
+
+static void kw_crc_install(void) {
+    kw_crc_fill_tables(kw_table_crc32c, KW_POLYNOMIAL_CRC32C);
+    kw_crc_fill_tables(kw_table_crc32, KW_POLYNOMIAL_CRC32);
+    kw_crc_fill_constants();
+    kw_crc_use_hardware(1);
+}
+
+static inline uint32_t kw_crc32c(uint32_t crc, const uint8_t *data, size_t size) {
+    return ~kw_crc32c_chosen(~crc, data, size);
+}
+
+static inline uint32_t kw_crc32(uint32_t crc, const uint8_t *data, size_t size) {
+    return ~kw_crc32_chosen(~crc, data, size);
+}
+
+#endif
