@@ -8,6 +8,7 @@ PYTHON ?= python3
 VENV   := .venv
 PY     := $(VENV)/bin/python
 BROKER ?= embedded
+export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export KWIRE_CACHE ?= $(CURDIR)/.cache
 
 EXTENSION_SOURCES := setup.py $(wildcard src/kwire/_codec.pyx src/kwire/_pxi/*)
@@ -57,10 +58,10 @@ test-brokers: build java  ## exchange with every Kafka release of the matrix, 0.
 
 .PHONY: check
 check: build  ## lint, types, layer contracts, stubs
-	@$(VENV)/bin/ruff check .
-	@$(VENV)/bin/cython-lint src/kwire/_codec.pyx src/kwire/_pxi/*.pxi
-	@$(VENV)/bin/mypy
-	@$(VENV)/bin/lint-imports
+	@ruff check .
+	@cython-lint src/kwire/_codec.pyx src/kwire/_pxi/*.pxi
+	@mypy
+	@lint-imports
 	@$(PY) -m mypy.stubtest kwire._codec --ignore-disjoint-bases
 
 .PHONY: bench

@@ -24,5 +24,6 @@ cdef extern from "endian.h" nogil:
 
 include "primitives.pxi"
 include "blocks.pxi"
+include "cursors.pxi"
 include "framing.pxi"
 include "checksums.pxi"

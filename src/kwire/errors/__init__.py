@@ -153,7 +153,7 @@ class ConcurrentUseError(KafkaError):
 class DeliveryError(KafkaError, ExceptionGroup[Exception]):
     """Records that a `flush()` or `close()` could not deliver; `.exceptions` holds one cause per failed batch."""
 
-    def derive(self, excs: Any) -> DeliveryError:
+    def derive(self, excs: Any) -> DeliveryError:  # type: ignore[override]
         return DeliveryError(self.message, excs)
 
 

@@ -1,0 +1,62 @@
+"""The layer contracts where import-linter cannot look: inside the extension, and in what ships and what does not."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+COMPILED = sorted([*ROOT.glob("src/kwire/*.pyx"), *ROOT.glob("src/kwire/_pxi/*.pxi")])
+MODULES = sorted(ROOT.glob("src/**/*.py"))
+IMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+(c?import)|(c?import)\s+([\w.]+))", re.MULTILINE)
+ALLOWED_IN_THE_EXTENSION = {"kwire", "kwire.compression", "cython", "uuid", "threading", "concurrent", "pyarrow"}
+LAZY_COLUMN_LIBRARIES = {"pyarrow", "pandas", "numpy", "pyspark"}
+
+
+def imported(source: str) -> set[str]:
+    return {match[1] or match[4] for match in IMPORT.finditer(source)}
+
+
+@pytest.mark.parametrize("path", COMPILED, ids=lambda path: path.name)
+def test_the_extension_stands_on_errors_and_c_alone(path: Path) -> None:
+    foreign = {
+        name
+        for name in imported(path.read_text())
+        if not name.startswith(("cpython", "libc")) and name not in ALLOWED_IN_THE_EXTENSION
+    }
+    assert not foreign, f"{path.name} imports {sorted(foreign)}"
+
+
+@pytest.mark.parametrize("path", [p for p in COMPILED if p.suffix == ".pxi"], ids=lambda path: path.name)
+def test_every_included_file_says_what_it_needs_and_gives(path: Path) -> None:
+    head = path.read_text()[:3000]
+    assert head.startswith("# "), f"{path.name} has no head"
+    assert "Needs:" in head, f"{path.name} does not say what it needs"
+    assert "Gives:" in head or "gives" in head.lower(), f"{path.name} does not say what it gives"
+
+
+@pytest.mark.parametrize("path", [p for p in COMPILED if p.suffix == ".pxi"], ids=lambda path: path.name)
+def test_every_included_file_is_in_the_table_of_contents(path: Path) -> None:
+    contents = (ROOT / "src/kwire/_codec.pyx").read_text()
+    assert f'include "{path.name}"' in contents
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT / "src")))
+def test_every_module_says_what_it_is(path: Path) -> None:
+    assert ast.get_docstring(ast.parse(path.read_text())), f"{path} has no docstring"
+
+
+@pytest.mark.parametrize(
+    "path", [p for p in MODULES if "spark" not in str(p.relative_to(ROOT / "src"))], ids=lambda path: path.name
+)
+def test_column_libraries_are_imported_inside_functions_only(path: Path) -> None:
+    for node in ast.parse(path.read_text()).body:
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = [node.module]
+        assert not LAZY_COLUMN_LIBRARIES & {name.split(".")[0] for name in names}, f"{path} line {node.lineno}"
