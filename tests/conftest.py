@@ -1,3 +1,3 @@
 """Fixtures that every test folder may use."""
 
-pytest_plugins = ("tests.brokers.plugin",)
+pytest_plugins = ("tests.brokers.plugin", "tests.oracle.plugin")

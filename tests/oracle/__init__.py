@@ -1,0 +1,6 @@
+"""Apache Kafka's own classes as the oracle: what they write kwire must read, what kwire writes they must read.
+
+`java/` is the program that answers questions with the classes of one release, `driver.py` compiles, starts and asks
+it, `records.py` and `messages.py` are the questions by subject, `plugin.py` the fixtures. The questions know nothing
+of kwire; the tests beside them compare.
+"""
