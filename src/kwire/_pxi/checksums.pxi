@@ -1,12 +1,16 @@
-# The two checksums of the wire, for the parsers and builders and for Python.
+# The checksums of the wire, for the parsers and builders and for Python.
 #
-# Needs: crc32c.h, blocks.pxi. Gives: kw_crc32c, kw_crc32 (C, without the GIL); crc32c, crc32, use_hardware_crc.
+# Needs: crc32c.h, xxh32.h, blocks.pxi. Gives: kw_crc32c, kw_crc32 (C, without the GIL); crc32c, crc32, xxh32,
+# use_hardware_crc.
 
 cdef extern from "crc32c.h" nogil:
     void kw_crc_install()
     bint kw_crc_use_hardware(bint wanted)
     uint32_t kw_crc32c(uint32_t crc, const uint8_t *data, size_t size)
     uint32_t kw_crc32(uint32_t crc, const uint8_t *data, size_t size)
+
+cdef extern from "xxh32.h" nogil:
+    uint32_t kw_xxh32(uint32_t seed, const uint8_t *data, size_t size)
 
 kw_crc_install()
 
@@ -24,6 +28,15 @@ def crc32(data, uint32_t value=0):
     cdef Buffer buffer = pin(data)
     with nogil:
         value = kw_crc32(value, buffer.data, <size_t>buffer.size)
+    return value
+
+
+def xxh32(data):
+    """XXH32 of `data` (any bytes-like object) with seed 0, as lz4 frames use it."""
+    cdef Buffer buffer = pin(data)
+    cdef uint32_t value
+    with nogil:
+        value = kw_xxh32(0, buffer.data, <size_t>buffer.size)
     return value
 
 
