@@ -1,0 +1,154 @@
+"""The options of `format("kwire")` as Spark's Kafka source has them, and what is said of those that cannot be meant."""
+
+import logging
+import re
+
+import pytest
+
+from kwire.errors import ConfigError
+from kwire.spark.offsets import EARLIEST, LATEST, Partition
+from kwire.spark.options import ReadOptions, parse_read_options
+from kwire.spark.schema import ALL_COLUMNS, DEFAULT_COLUMNS
+
+
+def parse(**options: str) -> ReadOptions:
+    return parse_read_options({"kafka.bootstrap.servers": "broker:9092", "subscribe": "sem", **options})
+
+
+def parse_only(**options: str) -> ReadOptions:
+    return parse_read_options({"kafka.bootstrap.servers": "broker:9092", **options})
+
+
+def refused(text: str, **options: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(text)):
+        parse(**options)
+
+
+def test_defaults_of_a_batch_read() -> None:
+    options = parse()
+    assert options.selection.topics == ("sem",)
+    assert (options.start.everywhere, options.end.everywhere) == (EARLIEST, LATEST)
+    assert options.columns == DEFAULT_COLUMNS
+    assert "headers" not in options.columns
+    assert options.fail_on_data_loss
+    assert (options.min_partitions, options.max_records_per_partition, options.max_tasks) == (None, None, None)
+    assert options.poll_timeout_s == 120.0
+
+
+def test_names_in_any_case_as_spark_hands_them_over() -> None:
+    options = parse(startingoffsets='{"sem":{"0":4}}', INCLUDEHEADERS="TRUE", failondataloss="False", minPartitions="7")
+    assert options.start.at(Partition("sem", 0)) == 4
+    assert options.columns == ALL_COLUMNS
+    assert not options.fail_on_data_loss
+    assert options.min_partitions == 7
+
+
+@pytest.mark.parametrize("servers", [{}, {"kafka.bootstrap.servers": " "}])
+def test_servers_must_be_given(servers: dict[str, str]) -> None:
+    with pytest.raises(ConfigError, match=r"Option 'kafka\.bootstrap\.servers' must be specified"):
+        parse_read_options({"subscribe": "sem", **servers})
+
+
+def test_topics_are_trimmed_and_taken_once() -> None:
+    assert parse(subscribe="sem, sem_b,sem").selection.topics == ("sem", "sem_b")
+
+
+def test_exactly_one_selection() -> None:
+    names = "assign, subscribe, subscribePattern"
+    with pytest.raises(ConfigError, match=f"One of the following options must be specified for Kafka source: {names}"):
+        parse_only()
+    refused("One of the following options must be specified", subscribe="")
+    refused(f"Only one of the following options can be specified for Kafka source: {names}", subscribePattern="s.*")
+    refused("subscribe: expected topic names", subscribe=" , ")
+    assert parse_only(subscribePattern="s.*").selection.pattern == "s.*"
+    assert parse_only(assign='{"sem":[0,9]}').selection.partitions == (Partition("sem", 0), Partition("sem", 9))
+    with pytest.raises(ConfigError, match=r"subscribePattern: '\(' is no regular expression"):
+        parse_only(subscribePattern="(")
+
+
+def test_a_batch_cannot_start_at_latest_nor_end_at_earliest() -> None:
+    refused("starting offset can't be latest for batch queries on Kafka", startingOffsets="latest")
+    refused("startingOffsets for sem-0 can't be latest for batch", startingOffsets='{"sem":{"0":-1}}')
+    refused("ending offset can't be earliest for batch queries on Kafka", endingOffsets="earliest")
+    refused("ending offset for sem-0 can't be earliest for batch", endingOffsets='{"sem":{"0":-2}}')
+
+
+def test_times_go_before_offsets_which_are_then_not_parsed() -> None:
+    options = parse(startingTimestamp="5", startingOffsetsByTimestamp="zzz", startingOffsets="zzz", endingTimestamp="9")
+    assert (options.start.at(Partition("sem", 0)), options.start.is_time, options.start.no_match) == (5, True, "error")
+    assert (options.end.at(Partition("sem", 0)), options.end.is_time, options.end.no_match) == (9, True, "latest")
+    by_partition = parse(
+        startingOffsetsByTimestamp='{"sem":{"0":7}}', startingOffsetsByTimestampStrategy="LATEST", startingOffsets="zzz"
+    )
+    assert (by_partition.start.at(Partition("sem", 0)), by_partition.start.no_match) == (7, "latest")
+    refused("expected 'error' or 'latest', got 'zz'", startingOffsetsByTimestampStrategy="ZZ")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("minPartitions", "0", "minPartitions must be positive"),
+        ("minPartitions", "x", "minPartitions: expected a whole number, got 'x'"),
+        ("maxRecordsPerPartition", "-1", "maxRecordsPerPartition must be positive"),
+        ("maxTasks", "-1", "maxTasks must not be negative"),
+        ("kafkaConsumer.pollTimeoutMs", "0", "kafkaConsumer.pollTimeoutMs must be positive"),
+        ("includeHeaders", "yes", "includeHeaders: expected true or false, got 'yes'"),
+        ("failOnDataLoss", "1", "failOnDataLoss: expected true or false, got '1'"),
+    ],
+)
+def test_values_that_cannot_be_meant(name: str, value: str, text: str) -> None:
+    refused(text, **{name: value})
+
+
+def test_more_partitions_than_tasks_is_a_contradiction() -> None:
+    refused("minPartitions (8) is greater than maxTasks (4)", minPartitions="8", maxTasks="4")
+    assert parse(minPartitions="8", maxTasks="0").max_tasks == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [
+        ("startingOffset", "startingOffsets"),
+        ("bootstrap.servers", "kafka.bootstrap.servers"),
+        ("subscribes", "subscribe"),
+        ("include_headers", "includeHeaders"),
+    ],
+)
+def test_an_unknown_option_is_refused_with_the_nearest(name: str, nearest: str) -> None:
+    refused(f"Unknown option '{name.lower()}'; did you mean '{nearest}'?", **{name: "x"})
+
+
+def test_an_option_like_no_other_is_refused_with_the_list() -> None:
+    with pytest.raises(ConfigError, match=r"Unknown option 'foo'; the options are assign, columns, .*prefix 'kafka\.'"):
+        parse(foo="bar")
+
+
+@pytest.mark.parametrize(
+    "name", ["auto.offset.reset", "enable.auto.commit", "interceptor.classes", "key.deserializer", "value.deserializer"]
+)
+def test_kafka_properties_that_the_source_rules_itself(name: str) -> None:
+    refused(f"Kafka option '{name}' is not supported: ", **{f"kafka.{name}": "x"})
+
+
+def test_kafka_properties_pass_through_and_stay_out_of_the_repr() -> None:
+    options = parse(**{"kafka.client.id": "job", "kafka.sasl.password": "hush"})
+    assert options.client == {"bootstrap.servers": "broker:9092", "client.id": "job", "sasl.password": "hush"}
+    assert "hush" not in repr(options)
+
+
+def test_options_without_meaning_in_a_batch_are_accepted_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "kwire.spark"):
+        options = parse(**{"maxOffsetsPerTrigger": "7", "kafka.group.id": "team"})
+    assert "group.id" not in options.client
+    assert [record.getMessage() for record in caplog.records] == [
+        "The option maxOffsetsPerTrigger has no effect: it limits the batches of a stream",
+        "The option kafka.group.id has no effect: a batch read joins no consumer group",
+    ]
+
+
+def test_columns() -> None:
+    assert parse(columns="value, Offset").columns == ("value", "offset")
+    assert parse(columns="headers").columns == ("headers",)
+    refused("columns: there is no column 'valeu'; the columns are key, value, topic", columns="valeu")
+    refused("columns: a column is named twice", columns="key,KEY")
+    refused("includeHeaders is true but the option columns leaves 'headers' out", columns="key", includeHeaders="true")
