@@ -75,7 +75,7 @@ def test_times() -> None:
     bound = parse_times_by_partition("endingOffsetsByTimestamp", '{"sem":{"0":5}}', "latest")
     assert bound.is_time
     assert bound.at(SEM) == 5
-    with pytest.raises(ConfigError, match="Expected a single long value .*, got abc"):
+    with pytest.raises(ConfigError, match=r"Expected a single long value .*, got abc"):
         parse_time_bound("startingTimestamp", "abc", "error")
     with pytest.raises(ConfigError, match="startingTimestamp is -5"):
         parse_time_bound("startingTimestamp", "-5", "error")

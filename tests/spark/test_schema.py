@@ -15,9 +15,7 @@ def test_arrow_types_are_those_spark_derives_from_its_own() -> None:
     types = pytest.importorskip("pyspark.sql.types")
     from_arrow = pytest.importorskip("pyspark.sql.pandas.types").from_arrow_schema
     derived = from_arrow(arrow_schema(ALL_COLUMNS))
-    header = types.StructType(
-        [types.StructField("key", types.StringType()), types.StructField("value", types.BinaryType())]
-    )
+    header = types.StructType().add("key", types.StringType()).add("value", types.BinaryType())
     expected = [
         types.BinaryType(),
         types.BinaryType(),

@@ -192,7 +192,7 @@ def _start(given: Mapping[str, str]) -> Bound:
         return by_time
     bound = parse_offset_bound("startingOffsets", given.get("startingoffsets", "earliest"))
     if bound.everywhere == LATEST:
-        raise ConfigError("startingOffsets: starting offset can't be latest for batch queries on Kafka")
+        raise ConfigError("starting offset can't be latest for batch queries on Kafka")
     for partition, offset in bound.by_partition.items():
         if offset == LATEST:
             raise ConfigError(f"startingOffsets for {partition} can't be latest for batch queries on Kafka")
@@ -205,12 +205,10 @@ def _end(given: Mapping[str, str]) -> Bound:
         return by_time
     bound = parse_offset_bound("endingOffsets", given.get("endingoffsets", "latest"))
     if bound.everywhere == EARLIEST:
-        raise ConfigError("endingOffsets: ending offset can't be earliest for batch queries on Kafka")
+        raise ConfigError("ending offset can't be earliest for batch queries on Kafka")
     for partition, offset in bound.by_partition.items():
         if offset == EARLIEST:
-            raise ConfigError(
-                f"endingOffsets: ending offset for {partition} can't be earliest for batch queries on Kafka"
-            )
+            raise ConfigError(f"ending offset for {partition} can't be earliest for batch queries on Kafka")
     return bound
 
 
