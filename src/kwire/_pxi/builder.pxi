@@ -1,0 +1,349 @@
+# The batch builder: records in, one record batch or message set out. Plain C but for the compressor at the very end.
+#
+#   magic 2 (KIP-98), one batch:
+#     base_offset int64, length int32, leader_epoch int32, magic int8 = 2, crc uint32 (CRC-32C of what follows),
+#     attributes int16, last_offset_delta int32, base_timestamp int64, max_timestamp int64, producer_id int64,
+#     producer_epoch int16, base_sequence int32, count int32                                          = 61 bytes
+#     then records, compressed as one block when attributes bits 0-2 say so:
+#     length varint, attributes int8, timestamp_delta varlong, offset_delta varint,
+#     key varint length + bytes, value likewise (-1 null), header count varint, headers (key, value) likewise
+#   magic 0 and 1 (KIP-31, KIP-32), a message set = messages one after another, no count:
+#     offset int64, size int32, crc uint32 (CRC-32 of what follows), magic int8, attributes int8,
+#     [magic 1: timestamp int64,] key int32 length + bytes, value likewise (-1 null)
+#     compressed: one wrapper message, key null, value = the compressed set, offset = that of the last inner message,
+#     timestamp = the greatest inner one; inner offsets count from 0 in magic 1 and are absolute in magic 0
+# Sources: the "Messages" pages of the implementation guide, KIP-31, KIP-32, KIP-98, org.apache.kafka.common.record.
+#
+# Needs: primitives.pxi, blocks.pxi, checksums.pxi. Gives: builder_t with builder_*, datum_t, record_datum_t.
+# Every size is computed before a byte is written, so there is one check for room per record.
+
+cdef enum:
+    BATCH_HEADER = 61
+    BATCH_CRC_FROM = 21          # the CRC-32C covers from `attributes` on
+    LEGACY_LOG_OVERHEAD = 12     # offset and size
+    LEGACY_CRC_FROM = 16         # the CRC-32 covers from `magic` on
+    ATTRIBUTE_TRANSACTIONAL = 0x10
+    ATTRIBUTE_CONTROL = 0x20
+
+cdef int64_t MOST_BATCH_BYTES = 0x7FFFFFFF
+cdef size_t FIRST_BLOCK = 4096 - 64
+
+cdef enum BuildFault:
+    BUILD_OK = 0
+    BUILD_MEMORY = 1
+    BUILD_TOO_LARGE = 2          # a length that an int32 cannot say
+    BUILD_HEADERS = 3            # headers, and a magic that has none
+
+
+ctypedef struct datum_t:
+    const uint8_t *data
+    int64_t size                 # -1: null
+
+
+ctypedef struct header_datum_t:
+    datum_t key
+    datum_t value
+
+
+ctypedef struct record_datum_t:
+    datum_t value
+    datum_t key
+    int64_t timestamp
+    const header_datum_t *headers
+    int64_t header_count
+
+
+ctypedef struct builder_t:
+    kw_block *block              # magic 2: the first BATCH_HEADER bytes are left free for the header
+    size_t used
+    int64_t base_offset
+    int64_t next_delta           # offset of the next record, counted from base_offset
+    int64_t base_timestamp
+    int64_t max_timestamp
+    int32_t count
+    int magic
+    int codec
+
+
+ctypedef struct seal_t:
+    int64_t producer_id
+    int16_t producer_epoch
+    int32_t base_sequence
+    int32_t leader_epoch
+    bint is_transactional
+    bint is_control
+
+
+cdef void builder_init(builder_t *b, int magic, int codec, int64_t base_offset) noexcept nogil:
+    b.block = NULL
+    b.magic = magic
+    b.codec = codec
+    b.base_offset = base_offset
+    builder_reset(b)
+
+
+cdef void builder_reset(builder_t *b) noexcept nogil:
+    """Empty again; lets go of the block."""
+    kw_block_release(b.block)
+    b.block = NULL
+    b.used = builder_prefix(b)
+    b.next_delta = 0
+    b.base_timestamp = -1
+    b.max_timestamp = -1
+    b.count = 0
+
+
+cdef inline size_t builder_prefix(const builder_t *b) noexcept nogil:
+    return BATCH_HEADER if b.magic == 2 else 0
+
+
+cdef int _builder_grow(builder_t *b, size_t more) noexcept nogil:
+    cdef kw_block *fresh
+    cdef size_t wanted = b.used + more
+    if b.block != NULL and wanted < 2 * b.block.capacity:
+        wanted = 2 * b.block.capacity
+    fresh = kw_block_new(wanted if wanted > FIRST_BLOCK else FIRST_BLOCK)
+    if fresh == NULL:
+        return BUILD_MEMORY
+    if b.block != NULL:
+        memcpy(kw_block_data(fresh), kw_block_data(b.block), b.used)
+        kw_block_release(b.block)
+    b.block = fresh
+    return BUILD_OK
+
+
+cdef inline int builder_room(builder_t *b, size_t more) noexcept nogil:
+    if b.block == NULL or b.block.capacity - b.used < more:
+        return _builder_grow(b, more)
+    return BUILD_OK
+
+
+cdef inline int64_t varint_datum_size(const datum_t *datum) noexcept nogil:
+    return uvarint_size(zigzag64(datum.size)) + (datum.size if datum.size > 0 else 0)
+
+
+cdef inline uint8_t *put_varint_datum(uint8_t *at, const datum_t *datum) noexcept nogil:
+    at += put_uvarint(at, zigzag64(datum.size))
+    if datum.size > 0:
+        memcpy(at, datum.data, datum.size)
+        at += datum.size
+    return at
+
+
+cdef inline uint8_t *put_int32_datum(uint8_t *at, const datum_t *datum) noexcept nogil:
+    store_u32(at, <uint32_t>datum.size)
+    at += 4
+    if datum.size > 0:
+        memcpy(at, datum.data, datum.size)
+        at += datum.size
+    return at
+
+
+cdef inline int64_t builder_record_size(const builder_t *b, const record_datum_t *r) noexcept nogil:
+    """Bytes that the record adds to the batch before compression, its length field included."""
+    cdef int64_t size
+    if b.magic != 2:
+        size = LEGACY_LOG_OVERHEAD + 4 + 1 + 1 + 4 + 4 + (8 if b.magic == 1 else 0)
+        return size + (r.key.size if r.key.size > 0 else 0) + (r.value.size if r.value.size > 0 else 0)
+    size = _record_body_size(b, r)
+    return size + uvarint_size(zigzag64(size))
+
+
+cdef inline int64_t _timestamp_delta(const builder_t *b, const record_datum_t *r) noexcept nogil:
+    return r.timestamp - b.base_timestamp if b.count else 0
+
+
+cdef inline int64_t _record_body_size(const builder_t *b, const record_datum_t *r) noexcept nogil:
+    cdef int64_t i
+    cdef int64_t size = (
+        1 + uvarint_size(zigzag64(_timestamp_delta(b, r))) + uvarint_size(zigzag64(b.next_delta))
+        + varint_datum_size(&r.key) + varint_datum_size(&r.value) + uvarint_size(zigzag64(r.header_count))
+    )
+    for i in range(r.header_count):
+        size += varint_datum_size(&r.headers[i].key) + varint_datum_size(&r.headers[i].value)
+    return size
+
+
+cdef inline int64_t builder_size(const builder_t *b) noexcept nogil:
+    """Bytes of the batch so far, before compression."""
+    return <int64_t>b.used if b.count else 0
+
+
+cdef int builder_append(builder_t *b, const record_datum_t *r) noexcept nogil:
+    """Adds the record, or gives a BuildFault and leaves the batch as it was."""
+    cdef int64_t size
+    cdef int fault
+    if r.header_count and b.magic != 2:
+        return BUILD_HEADERS
+    size = builder_record_size(b, r)
+    if <int64_t>b.used + size > MOST_BATCH_BYTES or b.next_delta > MOST_BATCH_BYTES:
+        return BUILD_TOO_LARGE
+    fault = builder_room(b, <size_t>size)
+    if fault != BUILD_OK:
+        return fault
+    if b.magic == 2:
+        _put_record(b, r, size)
+    else:
+        _put_message(b, r, size)
+    if b.count == 0:
+        b.base_timestamp = r.timestamp
+    if r.timestamp > b.max_timestamp:
+        b.max_timestamp = r.timestamp
+    b.used += <size_t>size
+    b.count += 1
+    b.next_delta += 1
+    return BUILD_OK
+
+
+cdef inline void _put_record(builder_t *b, const record_datum_t *r, int64_t size) noexcept nogil:
+    cdef uint8_t *at = kw_block_data(b.block) + b.used
+    cdef int64_t body = _record_body_size(b, r)
+    cdef int64_t i
+    at += put_uvarint(at, zigzag64(body))
+    at[0] = 0
+    at += 1
+    at += put_uvarint(at, zigzag64(_timestamp_delta(b, r)))
+    at += put_uvarint(at, zigzag64(b.next_delta))
+    at = put_varint_datum(at, &r.key)
+    at = put_varint_datum(at, &r.value)
+    at += put_uvarint(at, zigzag64(r.header_count))
+    for i in range(r.header_count):
+        at = put_varint_datum(at, &r.headers[i].key)
+        at = put_varint_datum(at, &r.headers[i].value)
+
+
+cdef inline void _put_message(builder_t *b, const record_datum_t *r, int64_t size) noexcept nogil:
+    cdef int64_t offset = b.next_delta
+    if b.codec == 0 or b.magic == 0:
+        offset += b.base_offset
+    put_message(kw_block_data(b.block) + b.used, size, b.magic, 0, offset, r)
+
+
+cdef void put_message(uint8_t *at, int64_t size, int magic, int attributes, int64_t offset,
+                      const record_datum_t *r) noexcept nogil:
+    """One message of magic 0 or 1 of exactly `size` bytes, offset and size fields included."""
+    cdef uint8_t *begin = at
+    store_u64(at, <uint64_t>offset)
+    store_u32(at + 8, <uint32_t>(size - LEGACY_LOG_OVERHEAD))
+    at[LEGACY_CRC_FROM] = <uint8_t>magic
+    at[LEGACY_CRC_FROM + 1] = <uint8_t>attributes
+    at += LEGACY_CRC_FROM + 2
+    if magic == 1:
+        store_u64(at, <uint64_t>r.timestamp)
+        at += 8
+    at = put_int32_datum(at, &r.key)
+    put_int32_datum(at, &r.value)
+    store_u32(begin + 12, kw_crc32(0, begin + LEGACY_CRC_FROM, <size_t>(size - LEGACY_CRC_FROM)))
+
+
+cdef void put_batch_header(uint8_t *at, size_t total, const builder_t *b, const seal_t *seal) noexcept nogil:
+    """Fills the 61 bytes before the records, which are in place already, and the CRC-32C over them."""
+    cdef int attributes = b.codec
+    if seal.is_transactional:
+        attributes |= ATTRIBUTE_TRANSACTIONAL
+    if seal.is_control:
+        attributes |= ATTRIBUTE_CONTROL
+    store_u64(at, <uint64_t>b.base_offset)
+    store_u32(at + 8, <uint32_t>(total - LEGACY_LOG_OVERHEAD))
+    store_u32(at + 12, <uint32_t>seal.leader_epoch)
+    at[16] = 2
+    store_u16(at + 21, <uint16_t>attributes)
+    store_u32(at + 23, <uint32_t>(b.next_delta - 1))
+    store_u64(at + 27, <uint64_t>b.base_timestamp)
+    store_u64(at + 35, <uint64_t>b.max_timestamp)
+    put_producer_state(at, total, seal.producer_id, seal.producer_epoch, seal.base_sequence)
+    store_u32(at + 57, <uint32_t>b.count)
+    store_u32(at + 17, kw_crc32c(0, at + BATCH_CRC_FROM, total - BATCH_CRC_FROM))
+
+
+cdef inline void put_producer_state(uint8_t *at, size_t total, int64_t producer_id, int16_t producer_epoch,
+                                    int32_t base_sequence) noexcept nogil:
+    store_u64(at + 43, <uint64_t>producer_id)
+    store_u16(at + 51, <uint16_t>producer_epoch)
+    store_u32(at + 53, <uint32_t>base_sequence)
+
+
+cdef void restamp_batch(uint8_t *at, size_t total, int64_t producer_id, int16_t producer_epoch,
+                        int32_t base_sequence) noexcept nogil:
+    """A finished batch of magic 2 under another producer id, epoch and sequence."""
+    put_producer_state(at, total, producer_id, producer_epoch, base_sequence)
+    store_u32(at + 17, kw_crc32c(0, at + BATCH_CRC_FROM, total - BATCH_CRC_FROM))
+
+
+cdef Buffer builder_seal(builder_t *b, const seal_t *seal, object level):
+    """The finished bytes. The builder keeps its records, so it may be sealed again until it is reset."""
+    cdef size_t prefix = builder_prefix(b)
+    cdef uint8_t *data
+    if b.count == 0:
+        return None
+    data = kw_block_data(b.block)
+    if b.codec == 0:
+        if b.magic == 2:
+            put_batch_header(data, b.used, b, seal)
+        return buffer_of_block(b.block, data, b.used)
+    packed = _compressor()(CODEC_NAMES[b.codec], buffer_of_block(b.block, data + prefix, b.used - prefix), level,
+                           magic=b.magic)
+    return _seal_compressed(b, seal, pin(packed))
+
+
+cdef Buffer _seal_compressed(builder_t *b, const seal_t *seal, Buffer packed):
+    cdef record_datum_t wrapper
+    cdef builder_t out
+    cdef int64_t size
+    builder_init(&out, b.magic, 0, b.base_offset)
+    wrapper.key.size = -1
+    wrapper.value.data = packed.data
+    wrapper.value.size = packed.size
+    wrapper.timestamp = b.max_timestamp
+    wrapper.header_count = 0
+    size = BATCH_HEADER + packed.size if b.magic == 2 else builder_record_size(&out, &wrapper)
+    if size > MOST_BATCH_BYTES:
+        raise_build_fault(BUILD_TOO_LARGE, b.magic)
+    out.used = 0
+    if builder_room(&out, size) != BUILD_OK:
+        raise_build_fault(BUILD_MEMORY, b.magic)
+    try:
+        if b.magic == 2:
+            memcpy(kw_block_data(out.block) + BATCH_HEADER, packed.data, packed.size)
+            put_batch_header(kw_block_data(out.block), size, b, seal)
+        else:
+            put_message(kw_block_data(out.block), size, b.magic, b.codec, b.base_offset + b.next_delta - 1, &wrapper)
+        return buffer_of_block(out.block, kw_block_data(out.block), size)
+    finally:
+        kw_block_release(out.block)
+
+
+CODEC_NAMES = ("none", "gzip", "snappy", "lz4", "zstd")
+cdef object _compress = None
+
+
+cdef object _compressor():
+    """kwire.compression.compress; that module stands on this extension, so it is looked up on first use."""
+    global _compress
+    if _compress is None:
+        from kwire.compression import compress
+        _compress = compress
+    return _compress
+
+
+cdef int codec_number(object name, int magic) except -1:
+    """The codec's number in the attributes, if records of that magic may use it."""
+    cdef int number
+    if name is None:
+        return 0
+    if name not in CODEC_NAMES:
+        raise _errors.UnknownCodecError(f"compression {name!r} is not known: use one of {', '.join(CODEC_NAMES)}",
+                                        "compression")
+    number = CODEC_NAMES.index(name)
+    if number == 4 and magic < 2:
+        raise _errors.UnknownCodecError(f"zstd exists only in record batches of magic 2, not in magic {magic}: use "
+                                        "lz4, snappy or gzip", "compression")
+    return number
+
+
+cdef int raise_build_fault(int fault, int magic) except -1:
+    if fault == BUILD_MEMORY:
+        raise _errors.LimitError("out of memory for a batch")
+    if fault == BUILD_HEADERS:
+        raise _errors.CodecError(f"records of magic {magic} cannot carry headers; magic 2 (Kafka 0.11) can", "headers")
+    raise _errors.LimitError("a batch of more than 2147483647 bytes or offsets cannot be written")

@@ -1,0 +1,280 @@
+# Python values into batches: the one place that turns value, key, timestamp and headers into pointers, and the batch
+# builder that users see.
+#
+# Needs: builder.pxi. Gives: take_bytes, take_timestamp, take_headers, item_fields, BatchBuilder, encode.
+# Taking a pointer may run Python (`__buffer__`, iterating headers). So all of a record is taken first, what was taken
+# is held by the caller, and only then is the record appended, without a Python call in between.
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_Check, PyBytes_GET_SIZE
+from cpython.long cimport PyLong_Check
+from cpython.unicode cimport PyUnicode_Check
+
+import datetime as _datetime
+
+cdef extern from "Python.h":
+    bint PyObject_CheckBuffer(object value)
+    bint PyIndex_Check(object value)
+    const char *PyUnicode_AsUTF8AndSize(object text, Py_ssize_t *size) except NULL
+
+cdef enum:
+    SMALL_HEADERS = 8
+
+cdef object EPOCH = _datetime.datetime(1970, 1, 1, tzinfo=_datetime.timezone.utc)
+cdef object MILLISECOND = _datetime.timedelta(milliseconds=1)
+
+
+cdef inline object take_bytes(object value, datum_t *out, str field):
+    """Points `out` at the bytes of value (None: null); what is given back must be held as long as `out` is used."""
+    if PyBytes_Check(value):
+        out.data = <const uint8_t *>PyBytes_AS_STRING(value)
+        out.size = PyBytes_GET_SIZE(value)
+        return value
+    if value is None:
+        out.data = NULL
+        out.size = -1
+        return None
+    return _take_foreign_bytes(value, out, field)
+
+
+cdef Buffer _take_foreign_bytes(object value, datum_t *out, str field):
+    cdef Buffer held
+    if not PyObject_CheckBuffer(value):
+        hint = "; encode it first" if PyUnicode_Check(value) else ""
+        raise TypeError(f"a record's {field} is bytes-like or None, not {type(value).__name__}{hint}")
+    held = pin(value)
+    if held.size > MOST_BATCH_BYTES:
+        raise_build_fault(BUILD_TOO_LARGE, 2)
+    out.data = held.data
+    out.size = held.size
+    return held
+
+
+cdef inline int64_t take_timestamp(object timestamp, int64_t when_none) except? -2:
+    """Milliseconds since 1970 of an int or a datetime (a naive one is local time, as Python has it)."""
+    if timestamp is None:
+        return when_none
+    return _take_given_timestamp(timestamp)
+
+
+cdef int64_t _take_given_timestamp(object timestamp) except? -2:
+    cdef int64_t milliseconds
+    if isinstance(timestamp, _datetime.datetime):
+        if timestamp.tzinfo is None:
+            timestamp = timestamp.astimezone()
+        timestamp = (timestamp - EPOCH) // MILLISECOND
+    if not PyIndex_Check(timestamp):
+        raise TypeError(f"a timestamp is an int of milliseconds or a datetime, not {type(timestamp).__name__}")
+    try:
+        milliseconds = timestamp
+    except OverflowError:
+        milliseconds = -2
+    if milliseconds < -1:
+        raise _errors.CodecError(f"a timestamp of {timestamp} ms cannot be written: it is -1 (none) or from 0 on",
+                                 "timestamp")
+    return milliseconds
+
+
+cdef list take_headers(object headers, record_datum_t *record, header_datum_t *small):
+    """Points the record's headers at `headers`; `small` has room for SMALL_HEADERS. Hold what is given back."""
+    cdef tuple pairs
+    cdef list held
+    cdef header_datum_t *spans = small
+    cdef Py_ssize_t i, count
+    record.headers = small
+    record.header_count = 0
+    if headers is None:
+        return None
+    pairs = tuple(headers)
+    count = len(pairs)
+    if count == 0:
+        return None
+    held = [pairs]
+    if count > SMALL_HEADERS:
+        arena = PyBytes_FromStringAndSize(NULL, count * <Py_ssize_t>sizeof(header_datum_t))
+        held.append(arena)
+        spans = <header_datum_t *>PyBytes_AS_STRING(arena)
+    for i in range(count):
+        _take_header(pairs[i], &spans[i], held)
+    record.headers = spans
+    record.header_count = count
+    return held
+
+
+cdef int _take_header(object pair, header_datum_t *span, list held) except -1:
+    cdef Py_ssize_t size = 0
+    if type(pair) is not tuple:
+        if isinstance(pair, (str, bytes)):
+            raise TypeError("headers are pairs (str, bytes or None), not a mapping or a flat list")
+        pair = tuple(pair)
+        held.append(pair)
+    if len(<tuple>pair) != 2:
+        raise TypeError(f"a header is a pair (str, bytes or None), not {len(pair)} values")
+    key = (<tuple>pair)[0]
+    if PyUnicode_Check(key):
+        try:
+            span.key.data = <const uint8_t *>PyUnicode_AsUTF8AndSize(key, &size)
+        except UnicodeEncodeError as fault:
+            raise _errors.CodecError(f"a header key cannot be written as UTF-8: {fault.reason}", "headers") from None
+        span.key.size = size
+    elif key is None:
+        raise TypeError("a header's key is a str, not None")
+    else:
+        held.append(take_bytes(key, &span.key, "header key"))
+    held.append(take_bytes((<tuple>pair)[1], &span.value, "header value"))
+    return 0
+
+
+cdef tuple item_fields(object item):
+    """(value, key, timestamp, headers) of what `encode` and `send_many` take for one record, bare bytes apart."""
+    cdef Py_ssize_t size
+    if type(item) is tuple:
+        size = len(<tuple>item)
+        if size == 4:
+            return <tuple>item
+        if size == 2:
+            return ((<tuple>item)[0], (<tuple>item)[1], None, None)
+        if size == 3:
+            return ((<tuple>item)[0], (<tuple>item)[1], (<tuple>item)[2], None)
+        raise TypeError(f"a record is bytes, (value, key), (value, key, timestamp, headers) or a Record, not a tuple "
+                        f"of {size}")
+    if item is None or PyObject_CheckBuffer(item):
+        return (item, None, None, None)
+    try:
+        headers = item.raw_headers if hasattr(item, "raw_headers") else item.headers
+        return (item.value, item.key, item.timestamp, headers)
+    except AttributeError:
+        raise TypeError(f"a record is bytes, (value, key), (value, key, timestamp, headers) or a Record, not "
+                        f"{type(item).__name__}") from None
+
+
+@cython.final
+cdef class BatchBuilder:
+    """Builds one record batch (magic 2) or message set (magic 0, 1), record by record.
+
+    `compression` is "none", "gzip", "snappy", "lz4" or "zstd" (magic 2 only), `level` the codec's own level or None.
+    `max_bytes` bounds the bytes before compression, header included; None leaves only the wire's own 2 GiB. The first
+    record is always taken, so a single record may exceed it. Records get consecutive offsets from `base_offset`.
+    Raises UnknownVersionError (magic), UnknownCodecError (compression), CodecError (a value this magic cannot carry).
+    """
+
+    cdef builder_t core
+    cdef seal_t seal
+    cdef object level
+    cdef int64_t most
+
+    def __cinit__(self, *, int magic=2, object compression="none", object level=None, object max_bytes=None,
+                  int64_t base_offset=0, int64_t producer_id=-1, int16_t producer_epoch=-1, int32_t base_sequence=-1,
+                  bint is_transactional=False, bint is_control=False, int32_t partition_leader_epoch=-1):
+        if not 0 <= magic <= 2:
+            raise _errors.UnknownVersionError(f"magic {magic} is not known: use 0, 1 or 2", "magic")
+        if magic < 2 and (producer_id != -1 or producer_epoch != -1 or base_sequence != -1 or is_transactional
+                          or is_control):
+            raise _errors.CodecError(f"producer ids, sequences, transactions and control batches need magic 2, "
+                                     f"not {magic}", "magic")
+        if base_offset < 0:
+            raise _errors.CodecError(f"a base offset of {base_offset} cannot be written", "base_offset")
+        builder_init(&self.core, magic, codec_number(compression, magic), base_offset)
+        self.level = level
+        self.most = MOST_BATCH_BYTES if max_bytes is None else max_bytes
+        self.seal.producer_id = producer_id
+        self.seal.producer_epoch = producer_epoch
+        self.seal.base_sequence = base_sequence
+        self.seal.is_transactional = is_transactional
+        self.seal.is_control = is_control
+        self.seal.leader_epoch = partition_leader_epoch
+
+    def __dealloc__(self):
+        kw_block_release(self.core.block)
+
+    def __len__(self):
+        return self.core.count
+
+    @property
+    def size(self):
+        """Bytes of the batch so far, before compression; 0 while it is empty."""
+        return builder_size(&self.core)
+
+    def append(self, value, key=None, timestamp=None, headers=()):
+        """Adds a record; False, and nothing added, when it would not fit into `max_bytes`.
+
+        value and key are bytes-like or None, timestamp int milliseconds, a datetime or None (-1, none, is written),
+        headers a sequence of (str, bytes or None), magic 2 only.
+        """
+        return self._add(value, key, timestamp, headers)
+
+    def extend(self, items):
+        """Adds records (bytes, (value, key), (value, key, timestamp, headers) or Record) until one does not fit.
+
+        Gives how many were added; one that did not fit has been taken from an iterator, so give it a sequence where
+        `max_bytes` is set.
+        """
+        cdef Py_ssize_t added = 0
+        for item in items:
+            if not self._add_item(item):
+                break
+            added += 1
+        return added
+
+    def build(self):
+        """The finished bytes; b"" when nothing was added. More may be appended and built again."""
+        cdef Buffer sealed = builder_seal(&self.core, &self.seal, self.level)
+        return b"" if sealed is None else bytes(sealed)
+
+    cdef bint _add_item(self, object item) except -1:
+        cdef tuple fields
+        if PyBytes_Check(item):
+            return self._add(item, None, None, None)
+        fields = item_fields(item)
+        return self._add(fields[0], fields[1], fields[2], fields[3])
+
+    cdef bint _add(self, object value, object key, object timestamp, object headers) except -1:
+        cdef record_datum_t record
+        cdef header_datum_t small[SMALL_HEADERS]
+        cdef int fault
+        held_value = take_bytes(value, &record.value, "value")
+        held_key = take_bytes(key, &record.key, "key")
+        held_headers = take_headers(headers, &record, small)
+        record.timestamp = take_timestamp(timestamp, -1)
+        if self.core.count and <int64_t>self.core.used + builder_record_size(&self.core, &record) > self.most:
+            return False
+        fault = builder_append(&self.core, &record)
+        if fault != BUILD_OK:
+            raise_build_fault(fault, self.core.magic)
+        return True
+
+    cdef int _skip_to(self, int64_t offset) except -1:
+        """The next record gets this offset; those between are left out, as compaction leaves them out."""
+        if offset < self.core.base_offset + self.core.next_delta:
+            raise _errors.CodecError(f"offset {offset} does not come after the one before it", "offset")
+        if offset - self.core.base_offset > MOST_BATCH_BYTES:
+            raise _errors.CodecError(f"offset {offset} is too far from base offset {self.core.base_offset}", "offset")
+        self.core.next_delta = offset - self.core.base_offset
+        return 0
+
+
+def encode(items, *, int magic=2, compression="none", level=None, base_offset=None, int64_t producer_id=-1,
+           int producer_epoch=-1, int32_t base_sequence=-1, bint is_transactional=False, bint is_control=False,
+           int32_t partition_leader_epoch=-1, bint keep_offsets=False):
+    """One record batch (magic 2) or message set (magic 0, 1) of all items, as bytes; b"" for no items.
+
+    An item is bytes (a value), (value, key), (value, key, timestamp, headers) or a Record. A timestamp of None is
+    written as -1: the codec reads no clock. Offsets count from `base_offset`; with `keep_offsets` every item is a
+    Record whose own `.offset` is kept, gaps included, and `base_offset` defaults to that of the first.
+    Raises UnknownVersionError (magic), UnknownCodecError (compression), CodecError (headers and magic 0 or 1, a
+    timestamp below -1, offsets going back), LimitError (more than 2 GiB).
+    """
+    cdef BatchBuilder builder
+    if keep_offsets:
+        items = list(items)
+        if base_offset is None and items:
+            base_offset = items[0].offset
+    builder = BatchBuilder(magic=magic, compression=compression, level=level, base_offset=base_offset or 0,
+                           producer_id=producer_id, producer_epoch=producer_epoch, base_sequence=base_sequence,
+                           is_transactional=is_transactional, is_control=is_control,
+                           partition_leader_epoch=partition_leader_epoch)
+    for item in items:
+        if keep_offsets:
+            builder._skip_to(item.offset)
+        if not builder._add_item(item):
+            raise_build_fault(BUILD_TOO_LARGE, magic)
+    return builder.build()
