@@ -12,7 +12,9 @@ ROOT = Path(__file__).resolve().parents[1]
 COMPILED = sorted([*ROOT.glob("src/kwire/*.pyx"), *ROOT.glob("src/kwire/_pxi/*.pxi")])
 MODULES = sorted(ROOT.glob("src/**/*.py"))
 IMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+(c?import)|(c?import)\s+([\w.]+))", re.MULTILINE)
-ALLOWED_IN_THE_EXTENSION = {"kwire", "kwire.compression", "cython", "uuid", "threading", "concurrent", "pyarrow"}
+ALLOWED_IN_THE_EXTENSION = {
+    "kwire", "kwire.compression", "cython", "datetime", "uuid", "threading", "concurrent", "pyarrow",
+}  # fmt: skip
 LAZY_COLUMN_LIBRARIES = {"pyarrow", "pandas", "numpy", "pyspark"}
 
 

@@ -1,10 +1,28 @@
 """Types of the compiled part of kwire. One section per file of `_pxi/`, in the order of `_codec.pyx`."""
 
 from collections.abc import Iterable
-from typing import final
+from datetime import datetime
+from typing import Any, Protocol, TypeAlias, final
 from uuid import UUID
 
 from typing_extensions import Buffer as _BytesLike
+
+_Header: TypeAlias = tuple[str | bytes, _BytesLike | None]
+
+class _RecordLike(Protocol):
+    @property
+    def value(self) -> bytes | None: ...
+    @property
+    def key(self) -> bytes | None: ...
+    @property
+    def timestamp(self) -> int | None: ...
+    @property
+    def headers(self) -> Any: ...
+
+class _ArrowArray(Protocol):
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
+
+_Item: TypeAlias = _BytesLike | tuple[Any, ...] | _RecordLike | None
 
 # blocks.pxi
 def pool_statistics() -> dict[str, int]: ...
@@ -94,3 +112,69 @@ class OutputBlock:
     def advance(self, count: int) -> None: ...
     def write(self, data: _BytesLike) -> None: ...
     def finish(self) -> Buffer: ...
+# encode.pxi
+@final
+class BatchBuilder:
+    def __init__(
+        self,
+        *,
+        magic: int = 2,
+        compression: str | None = "none",
+        level: int | None = None,
+        max_bytes: int | None = None,
+        base_offset: int = 0,
+        producer_id: int = -1,
+        producer_epoch: int = -1,
+        base_sequence: int = -1,
+        is_transactional: bool = False,
+        is_control: bool = False,
+        partition_leader_epoch: int = -1,
+    ) -> None: ...
+    def __len__(self) -> int: ...
+    @property
+    def size(self) -> int: ...
+    def append(
+        self,
+        value: _BytesLike | None,
+        key: _BytesLike | None = None,
+        timestamp: int | datetime | None = None,
+        headers: Iterable[_Header] | None = (),
+    ) -> bool: ...
+    def extend(self, items: Iterable[_Item]) -> int: ...
+    def build(self) -> bytes: ...
+def encode(
+    items: Iterable[_Item],
+    *,
+    magic: int = 2,
+    compression: str | None = "none",
+    level: int | None = None,
+    base_offset: int | None = None,
+    producer_id: int = -1,
+    producer_epoch: int = -1,
+    base_sequence: int = -1,
+    is_transactional: bool = False,
+    is_control: bool = False,
+    partition_leader_epoch: int = -1,
+    keep_offsets: bool = False,
+) -> bytes: ...
+
+# encode_arrow.pxi
+def encode_arrow(
+    batch: _ArrowArray,
+    *,
+    magic: int = 2,
+    compression: str | None = "none",
+    level: int | None = None,
+    base_offset: int = 0,
+    producer_id: int = -1,
+    producer_epoch: int = -1,
+    base_sequence: int = -1,
+    is_transactional: bool = False,
+    is_control: bool = False,
+    partition_leader_epoch: int = -1,
+) -> bytes: ...
+@final
+class ArrowRecords:
+    def __init__(self, source: _ArrowArray, when_null: int = -1) -> None: ...
+
+CODEC_NAMES: tuple[str, ...]

@@ -6,10 +6,7 @@
 # is held by the caller, and only then is the record appended, without a Python call in between.
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_Check, PyBytes_GET_SIZE
-from cpython.long cimport PyLong_Check
 from cpython.unicode cimport PyUnicode_Check
-
-import datetime as _datetime
 
 cdef extern from "Python.h":
     bint PyObject_CheckBuffer(object value)
@@ -18,9 +15,6 @@ cdef extern from "Python.h":
 
 cdef enum:
     SMALL_HEADERS = 8
-
-cdef object EPOCH = _datetime.datetime(1970, 1, 1, tzinfo=_datetime.timezone.utc)
-cdef object MILLISECOND = _datetime.timedelta(milliseconds=1)
 
 
 cdef inline object take_bytes(object value, datum_t *out, str field):
@@ -58,12 +52,8 @@ cdef inline int64_t take_timestamp(object timestamp, int64_t when_none) except? 
 
 cdef int64_t _take_given_timestamp(object timestamp) except? -2:
     cdef int64_t milliseconds
-    if isinstance(timestamp, _datetime.datetime):
-        if timestamp.tzinfo is None:
-            timestamp = timestamp.astimezone()
-        timestamp = (timestamp - EPOCH) // MILLISECOND
     if not PyIndex_Check(timestamp):
-        raise TypeError(f"a timestamp is an int of milliseconds or a datetime, not {type(timestamp).__name__}")
+        timestamp = _milliseconds_of(timestamp)
     try:
         milliseconds = timestamp
     except OverflowError:
@@ -72,6 +62,15 @@ cdef int64_t _take_given_timestamp(object timestamp) except? -2:
         raise _errors.CodecError(f"a timestamp of {timestamp} ms cannot be written: it is -1 (none) or from 0 on",
                                  "timestamp")
     return milliseconds
+
+
+cdef object _milliseconds_of(object timestamp):
+    from datetime import datetime, timedelta, timezone
+    if not isinstance(timestamp, datetime):
+        raise TypeError(f"a timestamp is an int of milliseconds or a datetime, not {type(timestamp).__name__}")
+    if timestamp.tzinfo is None:
+        timestamp = timestamp.astimezone()
+    return (timestamp - datetime(1970, 1, 1, tzinfo=timezone.utc)) // timedelta(milliseconds=1)
 
 
 cdef list take_headers(object headers, record_datum_t *record, header_datum_t *small):

@@ -368,7 +368,10 @@ def encode_arrow(batch, **options):
     or one binary or string array, the values. `options` are those of BatchBuilder but max_bytes. The rows are read
     without the GIL. Raises CodecError for a column type that cannot be meant, and whatever `encode` raises.
     """
-    cdef BatchBuilder builder = BatchBuilder(**options)
+    cdef BatchBuilder builder
+    if "max_bytes" in options:
+        raise TypeError("encode_arrow writes all rows; max_bytes is an option of BatchBuilder")
+    builder = BatchBuilder(**options)
     cdef ArrowRecords rows = ArrowRecords(batch)
     cdef int64_t row = 0
     cdef int fault
