@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any, Protocol, TypeAlias, final
+from typing import Any, Protocol, Self, TypeAlias, final
 from uuid import UUID
 
 from typing_extensions import Buffer as _BytesLike
@@ -115,8 +115,8 @@ class OutputBlock:
 # encode.pxi
 @final
 class BatchBuilder:
-    def __init__(
-        self,
+    def __new__(
+        cls,
         *,
         magic: int = 2,
         compression: str | None = "none",
@@ -129,7 +129,7 @@ class BatchBuilder:
         is_transactional: bool = False,
         is_control: bool = False,
         partition_leader_epoch: int = -1,
-    ) -> None: ...
+    ) -> Self: ...
     def __len__(self) -> int: ...
     @property
     def size(self) -> int: ...
@@ -175,6 +175,6 @@ def encode_arrow(
 ) -> bytes: ...
 @final
 class ArrowRecords:
-    def __init__(self, source: _ArrowArray, when_null: int = -1) -> None: ...
+    def __new__(cls, source: _ArrowArray, when_null: int = -1) -> Self: ...
 
 CODEC_NAMES: tuple[str, ...]

@@ -65,7 +65,8 @@ def test_foreign_clients_read_our_message_sets(read: Any, magic: int, written: l
 def test_the_layout_of_a_batch_byte_by_byte() -> None:
     data = encode(
         [(b"v", b"k", 1000, [("h", None)]), (None, None, 998, ())],
-        base_offset=5, producer_id=9, producer_epoch=2, base_sequence=3, is_transactional=True, partition_leader_epoch=4,
+        base_offset=5, producer_id=9, producer_epoch=2, base_sequence=3, is_transactional=True,
+        partition_leader_epoch=4,
     )  # fmt: skip
     first = bytes([0, 0, 0, 2]) + b"k" + bytes([2]) + b"v" + bytes([2, 2]) + b"h" + bytes([1])
     second = bytes([0, 3, 2, 1, 1, 0])  # timestamp delta -2, offset delta 1, key and value null
