@@ -43,7 +43,7 @@ class Cluster:
         self._node_count = nodes
         self._overrides = dict(overrides or {})
         self._folder: Path | None = None
-        self._classpath = ""
+        self._jars = Path()
         self._places: list[NodePlace] = []
         self._zookeeper_port: int | None = None
         self._zookeeper: Child | None = None
@@ -53,6 +53,13 @@ class Cluster:
     def bootstrap_servers(self) -> str:
         """All nodes, `127.0.0.1:port` with commas between."""
         return ",".join(f"{LOOPBACK}:{place.port}" for place in self._places)
+
+    @property
+    def zookeeper_connect(self) -> str:
+        """ZooKeeper's `127.0.0.1:port`; a KRaft cluster has none."""
+        if self._zookeeper_port is None:
+            raise ValueError(f"{self.release.name} runs without ZooKeeper")
+        return f"{LOOPBACK}:{self._zookeeper_port}"
 
     @property
     def node_ids(self) -> list[int]:
@@ -65,6 +72,11 @@ class Cluster:
         if self._folder is None:
             raise RuntimeError("the cluster is not started")
         return self._folder
+
+    @property
+    def jars(self) -> Path:
+        """The folder of the release's jars, known once it has started."""
+        return self._jars
 
     def broker(self, node_id: int = 1) -> Child:
         """The process of a node, to pause, resume or kill."""
@@ -114,10 +126,10 @@ class Cluster:
         self._wait_until_ready()
 
     def _start_all(self) -> None:
-        jars = resolve_release(self.release)
+        self._jars = resolve_release(self.release)
         self._folder = Path(tempfile.mkdtemp(prefix=f"kafka-{self.release.name}-"))
-        self._classpath = f"{jars}/*"
         (self._folder / "log4j.properties").write_text(properties.LOG4J_1, encoding="utf-8")
+        (self._folder / "log4j-silent.properties").write_text(properties.LOG4J_1_SILENT, encoding="utf-8")
         (self._folder / "log4j2.properties").write_text(properties.LOG4J_2, encoding="utf-8")
         ports = free_ports(2 * self._node_count + 1)
         if self.release.mode == "zookeeper":
@@ -140,7 +152,7 @@ class Cluster:
             "-Dzookeeper.jmx.log4j.disable=true",
             "-Dzookeeper.admin.enableServer=false",
         ]
-        return [find_java(), *JVM_FLAGS, *logging, "-cp", self._classpath, main, *arguments]
+        return [find_java(), *JVM_FLAGS, *logging, "-cp", f"{self._jars}/*", main, *arguments]
 
     def _launch_zookeeper(self, port: int) -> None:
         config = self.folder / "zoo.cfg"

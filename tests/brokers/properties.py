@@ -150,6 +150,8 @@ log4j.appender.out.layout=org.apache.log4j.PatternLayout
 log4j.appender.out.layout.ConversionPattern=[%d] %p %m (%c)%n
 """
 
+LOG4J_1_SILENT = "log4j.rootLogger=OFF\n"
+
 LOG4J_2 = """status=warn
 rootLogger.level=info
 rootLogger.appenderRef.out.ref=out

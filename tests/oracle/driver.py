@@ -10,7 +10,6 @@ import json
 import shutil
 import subprocess
 import tempfile
-from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -42,14 +41,11 @@ class Oracle:
     def __init__(self, release: str) -> None:
         jars = resolve_release(find_release(release))
         classes = _compiled(release, jars)
-        self._files = ExitStack()
-        self._complaints = self._files.enter_context(tempfile.TemporaryFile())
         command = [find_java(), *JVM_FLAGS, "-cp", f"{classes}:{jars}/*", _MAIN]
         self._process = subprocess.Popen(
             dying_with_parent(command),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=self._complaints,
             text=True,
             encoding="utf-8",
         )
@@ -66,7 +62,6 @@ class Oracle:
         """Ends the JVM; harmless when it has ended."""
         self._process.kill()
         self._process.communicate()
-        self._files.close()
 
     def ask(self, verb: str, **question: object) -> JsonObject:
         """The answer to one question; what the Kafka classes threw is raised as RefusedError."""
@@ -76,8 +71,7 @@ class Oracle:
         self._process.stdin.flush()
         line = self._process.stdout.readline()
         if not line:
-            self._complaints.seek(0)
-            raise BrokerError(f"the oracle ended at {verb}:\n{self._complaints.read().decode('utf-8', 'replace')}")
+            raise BrokerError(f"the oracle ended with exit code {self._process.wait(10)} when asked to {verb}")
         answer: JsonObject = json.loads(line)
         if "error" in answer:
             raise RefusedError(answer["error"]["class"], answer["error"]["message"])
