@@ -1,0 +1,97 @@
+"""Where brokers are, and which partition is meant: the small value types that every part of a client shares.
+
+Layer 3, no I/O: names are parsed here and resolved by the drivers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from kwire.errors import ConfigError
+
+DEFAULT_PORT = 9092
+
+
+class TopicPartition(NamedTuple):
+    """One partition of one topic."""
+
+    topic: str
+    partition: int
+
+
+class Address(NamedTuple):
+    """A broker's host (name or literal address, without brackets) and port."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+Bootstrap = str | Iterable[str | tuple[str, int]]
+
+
+def parse_bootstrap(servers: Bootstrap) -> tuple[Address, ...]:
+    """Bootstrap servers as addresses, in the order given, each once.
+
+    Takes one string with commas, or a sequence of strings or (host, port) pairs. A missing port means 9092; an IPv6
+    literal with a port stands in brackets ("[::1]:9092"). Raises ConfigError that names the entry at fault.
+    """
+    if isinstance(servers, bytes | bytearray):
+        raise ConfigError("bootstrap_servers is bytes; give a string such as 'host:9092,other:9092'")
+    if isinstance(servers, str):
+        entries: list[str | tuple[str, int]] = list(servers.split(","))
+    else:
+        try:
+            entries = list(servers)
+        except TypeError:
+            raise ConfigError(f"bootstrap_servers={servers!r} is neither a string nor a sequence of them") from None
+    found = []
+    for entry in entries:
+        if isinstance(entry, str):
+            if entry.strip():
+                found.append(parse_address(entry))
+        else:
+            found.append(_pair(entry))
+    if not found:
+        raise ConfigError("bootstrap_servers is empty; give at least one 'host:port'")
+    return tuple(dict.fromkeys(found))
+
+
+def parse_address(text: str) -> Address:
+    """'host', 'host:port', '[v6]:port', each with an optional 'PLAINTEXT://' before it."""
+    entry = text.strip()
+    scheme, separator, rest = entry.partition("://")
+    if separator:
+        if scheme.upper() != "PLAINTEXT":
+            raise ConfigError(f"bootstrap server {text.strip()!r}: listener {scheme!r} is not PLAINTEXT, the only "
+                              "security protocol of this version")
+        entry = rest
+    if entry.startswith("["):
+        host, bracket, tail = entry[1:].partition("]")
+        if not bracket or (tail and not tail.startswith(":")):
+            raise ConfigError(f"bootstrap server {text.strip()!r}: an IPv6 address with a port is '[address]:port'")
+        port_text = tail[1:] if tail else str(DEFAULT_PORT)
+    elif entry.count(":") > 1:
+        host, port_text = entry, str(DEFAULT_PORT)
+    else:
+        host, colon, port_text = entry.partition(":")
+        if not colon:
+            port_text = str(DEFAULT_PORT)
+    if not host or any(character.isspace() or character == "/" for character in host):
+        raise ConfigError(f"bootstrap server {text.strip()!r}: no usable host name; write 'host:port'")
+    return Address(host, _port(port_text, text.strip()))
+
+
+def _pair(entry: object) -> Address:
+    if not isinstance(entry, tuple | list) or len(entry) != 2 or not isinstance(entry[0], str):
+        raise ConfigError(f"bootstrap server {entry!r} is neither 'host:port' nor a (host, port) pair")
+    return Address(entry[0], _port(str(entry[1]), str(entry)))
+
+
+def _port(text: str, entry: str) -> int:
+    if not (text.isascii() and text.isdigit()) or not 1 <= int(text) <= 65535:
+        raise ConfigError(f"bootstrap server {entry!r}: port {text!r} is not a number from 1 to 65535")
+    return int(text)

@@ -1,0 +1,13 @@
+"""The API keys that the engine asks with, by their Kafka names.
+
+Layer 3: numbers only. Source: the "Api Keys" table of the protocol guide.
+"""
+
+PRODUCE = 0
+FETCH = 1
+LIST_OFFSETS = 2
+METADATA = 3
+API_VERSIONS = 18
+CREATE_TOPICS = 19
+DELETE_TOPICS = 20
+INIT_PRODUCER_ID = 22

@@ -1,0 +1,279 @@
+"""What is known of the cluster: brokers, controller, topics, partition leaders; and when to ask again.
+
+Layer 3, no I/O. One Metadata request is under way at most. It is sent when somebody wants a topic that is not known,
+when an answer said that the metadata is stale, when a connection was lost, and at the latest after metadata_max_age_ms;
+failures and topics that are still missing or without a leader are asked for again after a growing wait.
+
+Metadata v0 cannot ask for no topic at all: an empty list means all of them there, null does from v1 on. Before v4 every
+topic asked for by name may be created by the asking, so a client that forbids that asks for all topics instead.
+Releases 0.8.0 and 0.8.1 list only brokers that a partition names, at first none: the bootstrap addresses stay in use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+from uuid import UUID
+
+from kwire import protocol
+from kwire.engine.addresses import Address
+from kwire.engine.api_keys import METADATA
+from kwire.engine.request import ANY, Request
+from kwire.engine.timers import Timer
+from kwire.errors import KafkaError
+
+if TYPE_CHECKING:
+    from kwire.engine.core import Core
+
+NO_ID = UUID(int=0)
+UNKNOWN_TOPIC_OR_PARTITION = 3
+LEADER_NOT_AVAILABLE = 5
+REPLICA_NOT_AVAILABLE = 9
+
+_FIRST_VERSION_WITH_NULL = 1
+_FIRST_VERSION_WITH_AUTO_CREATE_FLAG = 4
+_FIRST_VERSION_WITH_ALL_BROKERS_SURELY = 1
+
+Listener = Callable[[float], None]
+
+
+class PartitionInfo(NamedTuple):
+    """One partition as the metadata has it; `leader` is -1 while there is none, `leader_epoch` -1 where not told."""
+
+    partition: int
+    leader: int
+    leader_epoch: int
+    replicas: Sequence[int]
+    isr: Sequence[int]
+    error: int
+
+
+class TopicInfo(NamedTuple):
+    """One topic as the metadata has it. `error` is the topic's own code: 0, or e.g. 3 where it does not exist."""
+
+    name: str
+    topic_id: UUID
+    is_internal: bool
+    error: int
+    partitions: dict[int, PartitionInfo]
+
+
+class Cluster:
+    """The metadata cache of one core."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self.topics: dict[str, TopicInfo] = {}
+        self.names: dict[UUID, str] = {}
+        self.brokers: dict[int, Address] = {}
+        self.controller_id = -1
+        self.cluster_id: str | None = None
+        self.generation = 0
+        self.failure: KafkaError | None = None
+        self.listeners: list[Listener] = []
+        self.allow_auto_create = bool(getattr(core.settings, "allow_auto_create_topics", False))
+        self._wanted: dict[str, None] = {}
+        self._under_way: Request | None = None
+        self._asked_for: frozenset[str] = frozenset()
+        self._again = False
+        self._timer: Timer | None = None
+        self._failures = 0
+        self._next_allowed = 0.0
+        self._stopped = False
+
+    # -- questions --------------------------------------------------------------------------------------------------
+
+    def topic(self, name: str) -> TopicInfo | None:
+        """What is known of the topic; None before an answer named it."""
+        return self.topics.get(name)
+
+    def leader(self, topic: str, partition: int) -> int:
+        """The id of the partition's leader; -1 where none is known."""
+        info = self.topics.get(topic)
+        found = info.partitions.get(partition) if info is not None else None
+        return found.leader if found is not None else -1
+
+    def leader_epoch(self, topic: str, partition: int) -> int:
+        """The epoch of that leader; -1 where not told."""
+        info = self.topics.get(topic)
+        found = info.partitions.get(partition) if info is not None else None
+        return found.leader_epoch if found is not None else -1
+
+    def topic_id(self, name: str) -> UUID:
+        """The topic's id; all zeros where the cluster gives none."""
+        info = self.topics.get(name)
+        return info.topic_id if info is not None else NO_ID
+
+    # -- wishes -----------------------------------------------------------------------------------------------------
+
+    def want(self, topics: Sequence[str], now: float) -> None:
+        """Keeps these topics in the cache from now on; asks at once if one is not known."""
+        fresh = [name for name in topics if name not in self._wanted]
+        self._wanted.update(dict.fromkeys(topics))
+        if fresh or any(name not in self.topics for name in topics):
+            self._failures = 0
+            self._next_allowed = now
+            self.refresh(now)
+
+    def unwant(self, topics: Sequence[str]) -> None:
+        """These topics are of no more interest."""
+        for name in topics:
+            self._wanted.pop(name, None)
+            self._drop(name)
+
+    def refresh(self, now: float) -> None:
+        """Asks again as soon as the backoff allows: the metadata proved to be stale."""
+        if self._stopped:
+            return
+        if self._under_way is not None:
+            self._again = True
+            return
+        self._ask_at(max(now, self._next_allowed), now)
+
+    def connection_trouble(self, now: float) -> None:
+        """A connection failed or ended: leaders may have moved. A client that wants nothing does not ask."""
+        if self._wanted:
+            self.refresh(now)
+
+    def leader_is(self, topic: str, partition: int, leader: int, epoch: int) -> bool:
+        """An answer named the new leader (KIP-951); True if that is news and was taken in."""
+        info = self.topics.get(topic)
+        found = info.partitions.get(partition) if info is not None else None
+        if found is None or info is None or leader < 0 or epoch <= found.leader_epoch:
+            return False
+        info.partitions[partition] = found._replace(leader=leader, leader_epoch=epoch, error=0)
+        self.generation += 1
+        return True
+
+    def stop(self) -> None:
+        """Asks no more."""
+        self._stopped = True
+        self._wanted.clear()
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._under_way is not None:
+            self._under_way.cancel()
+
+    # -- asking -----------------------------------------------------------------------------------------------------
+
+    def _ask_at(self, when: float, now: float) -> None:
+        if self._timer is not None:
+            if self._timer.active and self._timer.when <= when:
+                return
+            self._timer.cancel()
+        if when <= now:
+            self._ask(now)
+        else:
+            self._timer = self._core.call_at(when, self._ask)
+
+    def _ask(self, now: float) -> None:
+        if self._under_way is not None or self._stopped:
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        self._again = False
+        self._asked_for = frozenset(self._wanted)
+        request = self._core.request(ANY, METADATA, self._request, self._on_answer, self._on_error, now)
+        self._under_way = None if request.done else request
+
+    def _request(self, version: int) -> Any:
+        return metadata_request(version, sorted(self._asked_for), allow_auto_create=self.allow_auto_create)
+
+    def _on_answer(self, response: Any, version: int, now: float) -> None:
+        self._under_way = None
+        self.failure = None
+        self._take_in(response, version, now)
+        self.generation += 1
+        unsettled = any(self._is_unsettled(name) for name in self._wanted)
+        self._failures = self._failures + 1 if unsettled else 0
+        wait = self._core.retry_backoff.wait(max(self._failures, 1))
+        self._next_allowed = now + wait
+        if unsettled or self._again or not self._wanted.keys() <= self._asked_for:
+            self._ask_at(self._next_allowed if self._wanted.keys() <= self._asked_for else now, now)
+        else:
+            self._ask_at(now + self._core.settings.metadata_max_age_ms / 1000, now)
+        for listener in list(self.listeners):
+            listener(now)
+
+    def _on_error(self, error: KafkaError, now: float) -> None:
+        self._under_way = None
+        self.failure = error
+        self._failures += 1
+        self._next_allowed = now + self._core.retry_backoff.wait(self._failures)
+        if not self._stopped:
+            self._ask_at(self._next_allowed, now)
+            for listener in list(self.listeners):
+                listener(now)
+
+    def _is_unsettled(self, name: str) -> bool:
+        info = self.topics.get(name)
+        if info is None or info.error in (UNKNOWN_TOPIC_OR_PARTITION, LEADER_NOT_AVAILABLE):
+            return True
+        return any(partition.leader < 0 for partition in info.partitions.values())
+
+    # -- answers ----------------------------------------------------------------------------------------------------
+
+    def _take_in(self, response: Any, version: int, now: float) -> None:
+        brokers = {row.node_id: Address(row.host, row.port) for row in response.brokers}
+        complete = version >= _FIRST_VERSION_WITH_ALL_BROKERS_SURELY
+        self.brokers = brokers if complete else {**self.brokers, **brokers}
+        self._core.brokers_are(brokers, complete=complete, now=now)
+        if response.controller_id >= 0:
+            self.controller_id = response.controller_id
+        self.cluster_id = response.cluster_id
+        for row in response.topics:
+            if row.name is not None and row.name in self._wanted:
+                self._take_in_topic(topic_info(row))
+        answered = {row.name for row in response.topics}
+        for name in self._asked_for - answered:
+            if name in self._wanted:
+                self._take_in_topic(TopicInfo(name, NO_ID, False, UNKNOWN_TOPIC_OR_PARTITION, {}))
+
+    def _take_in_topic(self, fresh: TopicInfo) -> None:
+        known = self.topics.get(fresh.name)
+        if known is not None and known.topic_id == fresh.topic_id:
+            for partition, info in fresh.partitions.items():
+                old = known.partitions.get(partition)
+                if old is not None and 0 <= info.leader_epoch < old.leader_epoch:
+                    fresh.partitions[partition] = old
+        self._drop(fresh.name)
+        self.topics[fresh.name] = fresh
+        if fresh.topic_id != NO_ID:
+            self.names[fresh.topic_id] = fresh.name
+
+    def _drop(self, name: str) -> None:
+        known = self.topics.pop(name, None)
+        if known is not None:
+            self.names.pop(known.topic_id, None)
+
+
+def metadata_request(version: int, topics: Sequence[str] | None, *, allow_auto_create: bool) -> Any:
+    """A MetadataRequest for these topics (None: all) that means the same at every version."""
+    everything = topics is None
+    if version < _FIRST_VERSION_WITH_AUTO_CREATE_FLAG and topics and not allow_auto_create:
+        everything = True
+    if version < _FIRST_VERSION_WITH_NULL:
+        names: Sequence[str] | None = [] if everything else topics
+    else:
+        names = None if everything else topics
+    row = protocol.MetadataRequest.MetadataRequestTopic
+    request = protocol.MetadataRequest(topics=None if names is None else [row(name=name) for name in names])
+    if version >= _FIRST_VERSION_WITH_AUTO_CREATE_FLAG:
+        request.allow_auto_topic_creation = allow_auto_create
+    return request
+
+
+def topic_info(row: Any) -> TopicInfo:
+    """A topic of a MetadataResponse. Code 9 only says that a replica is down: the partition itself is usable."""
+    partitions = {
+        part.partition_index: PartitionInfo(
+            part.partition_index,
+            part.leader_id if part.error_code in (0, REPLICA_NOT_AVAILABLE) else -1,
+            part.leader_epoch,
+            part.replica_nodes,
+            part.isr_nodes,
+            part.error_code,
+        )
+        for part in row.partitions
+    }
+    return TopicInfo(row.name or "", row.topic_id, row.is_internal, row.error_code, partitions)

@@ -1,0 +1,429 @@
+"""The core of a client: five verbs towards the driver, `request` towards the components that ride on it.
+
+Layer 3: no I/O, no clock, no dice; `now` is seconds on a clock that never goes back, `dice()` is uniform over [0, 1).
+
+For the driver
+    next_event()                      Connect(connection), Write(connection), Close(connection), or None; take them until
+                                      None after every call below
+    connection_made(connection, now)  the socket is connected
+    connection_lost(connection, error, now)
+                                      it could not be connected, or ended; no Close follows for it
+    receive_buffer(connection, hint)  a writable memoryview to receive into
+    received(connection, count, now)  that many bytes came in
+    data_to_send(connection)          a gather list of memoryviews; [] when there is nothing (left) to write
+    sent(connection, count, now)      that many of those bytes were taken by the socket
+    get_timer()                       the moment of the next timer, or None
+    handle_timer(now)                 runs what is due
+  Write(connection) is said when output appears where there was none; write until data_to_send is empty.
+  `dirty` is True while one of these runs. If it is True when a driver begins, an exception (Ctrl-C) cut the step before:
+  call `recover(now)`, which closes all connections and fails all requests under way with ConnectError, so that their
+  components send them again.
+
+For components (the producer's sender, the fetcher, admin calls)
+    request(target, api_key, message, on_response, on_error, now, ...) -> Request
+        target       a node id, ANY (whichever broker can be reached) or CONTROLLER
+        message      a message, or a callable that makes it for the version it is told; it is called when the request is
+                     written, so a produce request can take its batches as late as that. What it raises (KafkaError)
+                     goes to on_error. `parts` of records fields are written as they are, by a gather write
+        on_response(message, version, now)
+                     exactly one of these two is called, once, and never within `request` itself when the broker has to
+        on_error(error, now)
+                     be asked; on_error may be called at once (unknown node id, closed client)
+        expect_response=False
+                     acks=0: on_response(None, version, now) comes when the last byte was handed to the socket
+        deadline     a moment at which on_error(KafkaTimeoutError) is called whatever the state; the connection stays
+        timeout      seconds that the broker may take once the request is written (default request_timeout_ms); when
+                     they are over the connection is closed and all requests under way on it fail with ConnectError
+        versions     the range of versions that the component can do (default: all that kwire knows)
+      Errors: ConnectError (`.causes` per address) when the connection could not be made or was lost, UNSUPPORTED_VERSION
+      when there is no common version, CodecError for an answer or request that cannot be decoded or encoded,
+      KafkaTimeoutError by `deadline`. Error codes inside an answer are the component's to read. Nothing is sent twice by
+      the core: retries are the component's (`retry.is_retriable`, `retry_backoff`).
+      Requests to one node are written in the order given and answered in that order. After on_error of a connection,
+      later requests to that node wait for the new one.
+    call_at(moment, callback) -> Timer  callback(now) at that moment; Timer.cancel()
+    cluster                             topics, leaders, refresh: see `cluster.py`
+    versions(node_id)                   what that broker offers, or None while not connected: `newest_common(key, low, high)`
+    in_flight(node_id)                  requests written and unanswered there
+    retry_backoff, settings, dice
+    after_step                          a deque of callables for the driver to run outside any lock: user callbacks go
+                                        there, never straight out of on_response
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from kwire.engine.addresses import Address
+from kwire.engine.cluster import Cluster
+from kwire.engine.connection import CLOSED, OPEN, Connection, decode_answer
+from kwire.engine.node import Node
+from kwire.engine.request import ANY, CONTROLLER, MessageOrBuilder, OnError, OnResponse, Request
+from kwire.engine.retry import Backoff, Dice
+from kwire.engine.settings import ClientSettings
+from kwire.engine.timers import Timer, Timers
+from kwire.engine.versions import Versions
+from kwire.errors import CodecError, ConnectError, FrameError, KafkaError, KafkaTimeoutError
+from kwire.protocol import APIS
+
+NEXT_BROKER_AFTER = 0.3
+"""Seconds after which, if no broker could be reached yet, another address is tried at the same time."""
+
+OnMade = Callable[[Connection, float], None]
+OnLost = Callable[[Connection, KafkaError, float], None]
+
+
+class Connect(NamedTuple):
+    """Open a socket to `connection.address` and say connection_made or connection_lost."""
+
+    connection: Connection
+
+
+class Write(NamedTuple):
+    """There are bytes to write."""
+
+    connection: Connection
+
+
+class Close(NamedTuple):
+    """Close the socket; say no more about this connection."""
+
+    connection: Connection
+
+
+Event = Connect | Write | Close
+
+
+class Core:
+    """See the module's text for the contract."""
+
+    def __init__(self, settings: ClientSettings, dice: Dice) -> None:
+        self.settings = settings
+        self.dice = dice
+        self.retry_backoff = Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms, dice)
+        self.reconnect_backoff = Backoff(settings.reconnect_backoff_ms, settings.reconnect_backoff_max_ms, dice)
+        self.after_step: deque[Callable[[], None]] = deque()
+        self.dirty = False
+        self.closed = False
+        self._timers = Timers()
+        self._events: deque[Event] = deque()
+        self._connections: set[Connection] = set()
+        self._connection_count = 0
+        self._requests: set[Request] = set()
+        self._nodes: dict[int, Node] = {}
+        self._anywhere: deque[Request] = deque()
+        addresses = settings.addresses
+        first = int(dice() * len(addresses)) % len(addresses)
+        self._bootstrap = addresses[first:] + addresses[:first]
+        self._bootstrap_ids = -2
+        self.cluster = Cluster(self)
+
+    # -- the driver's verbs -----------------------------------------------------------------------------------------
+
+    def next_event(self) -> Event | None:
+        """What the driver has to do next."""
+        return self._events.popleft() if self._events else None
+
+    def connection_made(self, connection: Connection, now: float) -> None:
+        """The socket is connected."""
+        if connection.state != CLOSED:
+            connection.state = OPEN
+            connection.on_made(connection, now)
+
+    def connection_lost(self, connection: Connection, error: str | BaseException, now: float) -> None:
+        """The socket could not be connected, or has ended."""
+        if connection.state != CLOSED:
+            cause = str(error) or type(error).__name__
+            self._lose(connection, ConnectError("connection lost", {str(connection.address): cause}), now)
+
+    def receive_buffer(self, connection: Connection, hint: int = -1) -> memoryview:
+        """Room to receive into; raises FrameError if the frame under way claims a size that cannot be."""
+        return connection.receiver.buffer(hint)
+
+    def received(self, connection: Connection, count: int, now: float) -> None:
+        """`count` bytes came into the receive buffer."""
+        try:
+            frames = connection.receiver.received(count)
+        except FrameError as error:
+            self.lose_connection(connection, error, now)
+            return
+        for frame in frames:
+            if connection.state == CLOSED:
+                return
+            try:
+                request = connection.take_answer(frame)
+            except FrameError as error:
+                self.lose_connection(connection, error, now)
+                return
+            if request.done:
+                continue
+            try:
+                message = decode_answer(request, frame)
+            except CodecError as error:
+                name = APIS[request.api_key].name
+                error.message = f"{name} v{request.version} response of {connection.address}: {error.message}"
+                request.fail(error, now)
+            else:
+                request.answer(message, now)
+
+    def data_to_send(self, connection: Connection) -> list[memoryview]:
+        """The bytes to write next."""
+        return connection.data_to_send() if connection.state == OPEN else []
+
+    def sent(self, connection: Connection, count: int, now: float) -> None:
+        """`count` of those bytes were taken by the socket."""
+        if connection.state == OPEN:
+            connection.sent(count, now)
+            connection.wants_write = bool(connection.out)
+
+    def get_timer(self) -> float | None:
+        """The moment of the next timer."""
+        return self._timers.next_moment()
+
+    def handle_timer(self, now: float) -> None:
+        """Runs the timers that are due."""
+        self._timers.run(now)
+
+    def recover(self, now: float) -> None:
+        """After a step that was cut: closes all connections, fails all requests under way."""
+        error = ConnectError("a step was interrupted; the connections were closed")
+        for connection in list(self._connections):
+            self.lose_connection(connection, error, now)
+        for request in list(self._requests):
+            request.fail(error, now)
+        self._anywhere.clear()
+        self.dirty = False
+
+    def close(self, now: float) -> None:
+        """Closes all connections and fails whatever is not answered."""
+        self.closed = True
+        self.cluster.stop()
+        error = KafkaError("the client was closed")
+        for node in list(self._nodes.values()):
+            node.drop(error, now)
+        for connection in list(self._connections):
+            self.lose_connection(connection, error, now)
+        for request in list(self._requests):
+            request.fail(error, now)
+        self._anywhere.clear()
+
+    # -- for components ---------------------------------------------------------------------------------------------
+
+    def request(
+        self,
+        target: int,
+        api_key: int,
+        message: MessageOrBuilder,
+        on_response: OnResponse,
+        on_error: OnError,
+        now: float,
+        *,
+        deadline: float | None = None,
+        timeout: float | None = None,
+        expect_response: bool = True,
+        versions: Sequence[int] | None = None,
+    ) -> Request:
+        """Sends one request; see the module's text."""
+        request = Request(
+            target, api_key, message, on_response, on_error,
+            versions=APIS[api_key].versions if versions is None else versions,
+            expect_response=expect_response,
+            timeout=self.settings.request_timeout_ms / 1000 if timeout is None else timeout,
+            on_end=self._requests.discard)
+        self._requests.add(request)
+        if self.closed:
+            request.fail(KafkaError("the client was closed"), now)
+            return request
+        if deadline is not None:
+            request.deadline_timer = self.call_at(deadline, lambda now: self._too_late(request, now))
+        self._dispatch(request, now)
+        return request
+
+    def call_at(self, when: float, callback: Callable[[float], None]) -> Timer:
+        """Runs `callback(now)` when `when` has come."""
+        return self._timers.call_at(when, callback)
+
+    def versions(self, node_id: int) -> Versions | None:
+        """What the broker offers on its present connection; None without one."""
+        node = self._nodes.get(node_id)
+        return node.versions if node is not None and node.connection is not None else None
+
+    def in_flight(self, node_id: int) -> int:
+        """Requests written to the broker and not answered yet."""
+        node = self._nodes.get(node_id)
+        return len(node.connection.in_flight) if node is not None and node.connection is not None else 0
+
+    def connect_to(self, node_id: int, now: float) -> None:
+        """Begins to connect to a known broker, so that a later request finds it ready."""
+        if node_id in self._nodes:
+            self._nodes[node_id].connect(now)
+
+    def who_was_asked(self) -> dict[str, str]:
+        """Each address with the last error there, for messages; an address that works says so."""
+        return {
+            str(node.address): str(node.last_error) if node.last_error else node.state
+            for node in [*self._nodes.values()]
+        }
+
+    def _dispatch(self, request: Request, now: float) -> None:
+        target = request.target
+        if target == CONTROLLER:
+            target = self.cluster.controller_id if self.cluster.controller_id in self._nodes else ANY
+        if target == ANY:
+            self._anywhere.append(request)
+            self._pump(now)
+            return
+        node = self._nodes.get(target)
+        if node is None:
+            self.cluster.refresh(now)
+            request.fail(ConnectError(f"broker {target} is not in the metadata of the cluster"), now)
+            return
+        node.submit(request, now)
+
+    def _too_late(self, request: Request, now: float) -> None:
+        name = APIS[request.api_key].name
+        request.fail(KafkaTimeoutError(f"{name} was not answered in time"), now)
+
+    # -- requests for any broker ------------------------------------------------------------------------------------
+
+    def _pump(self, now: float) -> None:
+        """Gives what waits for any broker to the least busy ready one, or makes sure that one is being connected."""
+        while self._anywhere and self._anywhere[0].done:
+            self._anywhere.popleft()
+        if not self._anywhere:
+            return
+        ready = [node for node in self._nodes.values() if node.connection is not None]
+        if ready:
+            best = min(ready, key=lambda node: node.load)
+            waiting, self._anywhere = self._anywhere, deque()
+            for request in waiting:
+                best.submit(request, now)
+            return
+        if not any(node.state == "negotiating" for node in self._candidates()):
+            self._try_next_broker(now)
+
+    def _try_next_broker(self, now: float) -> None:
+        idle = [node for node in self._candidates() if node.state == "idle"]
+        if not self._anywhere or not idle:
+            return
+        tried = self._anywhere[0].tried
+        node = min(idle, key=lambda node: (str(node.address) in tried, node.failures))
+        self.call_at(now + NEXT_BROKER_AFTER, self._try_another_at_once)
+        node.connect(now)
+
+    def _try_another_at_once(self, now: float) -> None:
+        if not any(node.connection is not None for node in self._nodes.values()):
+            self._try_next_broker(now)
+
+    def _candidates(self) -> list[Node]:
+        """All nodes, after making sure that each bootstrap address has one."""
+        known = {node.address for node in self._nodes.values()}
+        for address in self._bootstrap:
+            if address not in known:
+                self._nodes[self._bootstrap_ids] = Node(self, self._bootstrap_ids, address)
+                self._bootstrap_ids -= 1
+        return list(self._nodes.values())
+
+    def node_is_ready(self, node: Node, now: float) -> None:
+        """A node got its connection."""
+        self._pump(now)
+
+    def node_has_failed(self, node: Node, error: ConnectError, now: float) -> None:
+        """An attempt to connect failed: requests for any broker that have tried all addresses fail."""
+        address = str(node.address)
+        cause = error.causes.get(address, str(error))
+        everywhere = {str(candidate.address) for candidate in self._candidates()}
+        waiting, self._anywhere = self._anywhere, deque()
+        for request in waiting:
+            request.tried[address] = cause
+            if everywhere <= request.tried.keys():
+                request.fail(ConnectError("no broker could be reached", request.tried), now)
+            elif not request.done:
+                self._anywhere.append(request)
+        self.cluster.connection_trouble(now)
+        self._pump(now)
+
+    def node_is_lost(self, node: Node, error: KafkaError, now: float) -> None:
+        """A ready connection ended."""
+        self.cluster.connection_trouble(now)
+        self._pump(now)
+
+    def node_has_rested(self, node: Node, now: float) -> None:
+        """A node may be tried again."""
+        self._pump(now)
+
+    # -- what the metadata says about brokers -----------------------------------------------------------------------
+
+    def brokers_are(self, brokers: dict[int, Address], *, complete: bool, now: float) -> None:
+        """The brokers of the cluster by id; when `complete`, those not named are gone."""
+        for node_id, address in brokers.items():
+            node = self._nodes.get(node_id)
+            if node is None:
+                node = self._adopted(address, node_id) or Node(self, node_id, address)
+                self._nodes[node_id] = node
+            else:
+                node.move(address, now)
+        if complete and brokers:
+            for node_id in [known for known in self._nodes if known not in brokers and known >= 0]:
+                self._forget(node_id, now)
+
+    def _adopted(self, address: Address, node_id: int) -> Node | None:
+        """The bootstrap node at this very address, which from now on has the broker's id."""
+        for known, node in list(self._nodes.items()):
+            if known < -1 and node.address == address:
+                del self._nodes[known]
+                node.node_id = node_id
+                return node
+        return None
+
+    def _forget(self, node_id: int, now: float) -> None:
+        node = self._nodes.pop(node_id)
+        error = ConnectError(f"broker {node_id} ({node.address}) left the cluster")
+        node.drop(error, now)
+        node.fail_queue(error, now)
+
+    # -- for nodes and negotiations ---------------------------------------------------------------------------------
+
+    def open_connection(self, address: Address, now: float, on_made: OnMade, on_lost: OnLost) -> Connection:
+        """A fresh connection that the driver is told to connect."""
+        self._connection_count += 1
+        settings = self.settings
+        connection = Connection(
+            self._connection_count, address, settings.client_id, settings.receive_message_max_bytes)
+        connection.on_made = on_made
+        connection.on_lost = on_lost
+        self._connections.add(connection)
+        self._events.append(Connect(connection))
+        return connection
+
+    def write(self, connection: Connection, request: Request, version: int, now: float) -> None:
+        """Encodes the request onto the connection and tells the driver to write."""
+        connection.write_request(request, version, now)
+        if not connection.wants_write and connection.out:
+            connection.wants_write = True
+            self._events.append(Write(connection))
+
+    def close_connection(self, connection: Connection, now: float) -> None:
+        """Closes it without telling its owner."""
+        connection.on_lost = _not_told
+        self.lose_connection(connection, ConnectError("closed"), now)
+
+    def lose_connection(self, connection: Connection, error: KafkaError, now: float) -> None:
+        """Tells the driver to close it; requests under way on it fail with `error`, then its owner is told."""
+        if connection.state != CLOSED:
+            self._events.append(Close(connection))
+            self._lose(connection, error, now)
+
+    def _lose(self, connection: Connection, error: KafkaError, now: float) -> None:
+        connection.state = CLOSED
+        self._connections.discard(connection)
+        requests = connection.drop_requests()
+        connection.on_lost(connection, error, now)
+        for request in requests:
+            request.fail(error, now)
+
+
+def _not_told(connection: Connection, error: KafkaError, now: float) -> None:
+    """Stands where the owner of a connection that was closed on purpose was."""

@@ -1,0 +1,191 @@
+"""One broker: its address, the connection to it, and the requests that wait for that connection.
+
+Layer 3, no I/O. States: idle (no connection wanted yet), negotiating, ready, resting (after a failure, until the backoff
+is over). A request that waits here is written as soon as the connection is ready and fails when the attempt fails; one
+that was written fails when the connection is lost. Whether to send it again is its component's decision.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from kwire.engine.addresses import Address
+from kwire.engine.connection import Connection
+from kwire.engine.negotiation import Negotiation
+from kwire.engine.request import Request
+from kwire.engine.timers import Timer
+from kwire.engine.versions import Versions
+from kwire.errors import ConnectError, KafkaError
+from kwire.protocol import APIS
+
+if TYPE_CHECKING:
+    from kwire.engine.core import Core
+
+
+class Node:
+    """A broker with id `node_id`; ids below -1 are bootstrap addresses whose id is not known yet."""
+
+    def __init__(self, core: Core, node_id: int, address: Address) -> None:
+        self._core = core
+        self.node_id = node_id
+        self.address = address
+        self.connection: Connection | None = None
+        self.versions: Versions | None = None
+        self.failures = 0
+        self.last_error: KafkaError | None = None
+        self._queue: deque[Request] = deque()
+        self._negotiation: Negotiation | None = None
+        self._rest: Timer | None = None
+        self._timeout: Timer | None = None
+        self._was_old = False
+
+    def __repr__(self) -> str:
+        return f"<node {self.node_id} at {self.address}: {self.state}, {len(self._queue)} waiting>"
+
+    @property
+    def state(self) -> str:
+        """'ready', 'negotiating', 'resting' or 'idle'."""
+        if self.connection is not None:
+            return "ready"
+        if self._rest is not None and self._rest.active:
+            return "resting"
+        return "negotiating" if self._negotiation is not None else "idle"
+
+    @property
+    def load(self) -> int:
+        """Requests waiting or under way."""
+        return len(self._queue) + (len(self.connection.in_flight) if self.connection else 0)
+
+    def submit(self, request: Request, now: float) -> None:
+        """Writes the request, or keeps it until there is a connection."""
+        if self.connection is not None:
+            self._write(self.connection, request, now)
+            return
+        self._queue.append(request)
+        self.connect(now)
+
+    def connect(self, now: float) -> None:
+        """Begins to connect, unless that is under way, done, or the node rests after a failure."""
+        if self.state == "idle":
+            self._negotiation = Negotiation(
+                self._core, self.address, on_ready=self._on_ready, on_failed=self._on_failed,
+                suspect_old=self._was_old, now=now)
+
+    def move(self, address: Address, now: float) -> None:
+        """The broker is at another address now."""
+        if address != self.address:
+            self.drop(ConnectError(f"broker {self.node_id} moved from {self.address} to {address}"), now)
+            self._stop_waiting()
+            self.address = address
+            self.failures = 0
+            if self._queue:
+                self.connect(now)
+
+    def drop(self, error: KafkaError, now: float) -> None:
+        """Closes whatever is open or under way; requests that were written fail with `error`, others stay."""
+        self._stop_waiting()
+        if self._negotiation is not None:
+            self._negotiation.abandon(now)
+            self._negotiation = None
+        if self.connection is not None:
+            self._core.lose_connection(self.connection, error, now)
+
+    def fail_queue(self, error: KafkaError, now: float) -> None:
+        """Fails every request that waits."""
+        waiting, self._queue = self._queue, deque()
+        for request in waiting:
+            request.fail(error, now)
+
+    # -- what the negotiation says ----------------------------------------------------------------------------------
+
+    def _on_ready(self, connection: Connection, versions: Versions, now: float) -> None:
+        retired = self.connection
+        connection.on_lost = self._on_lost
+        self.connection = connection
+        self.versions = versions
+        self.failures = 0
+        self.last_error = None
+        self._was_old = versions.before_0_10
+        if not versions.before_0_10:
+            self._negotiation = None
+        if retired is not None:
+            self._core.lose_connection(retired, ConnectError(f"{self.address} answered ApiVersions late"), now)
+        waiting, self._queue = self._queue, deque()
+        for request in waiting:
+            self.submit(request, now)
+        self._core.node_is_ready(self, now)
+
+    def _on_failed(self, error: ConnectError, now: float) -> None:
+        self._negotiation = None
+        self._lost_once_more(error, now)
+        self.fail_queue(error, now)
+        self._core.node_has_failed(self, error, now)
+
+    def _on_lost(self, connection: Connection, error: KafkaError, now: float) -> None:
+        if connection is not self.connection:
+            return
+        self.connection = None
+        self._stop_waiting()
+        if self._negotiation is not None:
+            self._negotiation.abandon(now)
+            self._negotiation = None
+        self._lost_once_more(error, now)
+        self._core.node_is_lost(self, error, now)
+
+    def _lost_once_more(self, error: KafkaError, now: float) -> None:
+        self.last_error = error
+        self.failures += 1
+        self._rest = self._core.call_at(now + self._core.reconnect_backoff.wait(self.failures), self._rested)
+
+    def _rested(self, now: float) -> None:
+        self._rest = None
+        if self._queue:
+            self.connect(now)
+        self._core.node_has_rested(self, now)
+
+    def _stop_waiting(self) -> None:
+        for timer in (self._rest, self._timeout):
+            if timer is not None:
+                timer.cancel()
+        self._rest = self._timeout = None
+
+    # -- requests ---------------------------------------------------------------------------------------------------
+
+    def _write(self, connection: Connection, request: Request, now: float) -> None:
+        if request.done:
+            return
+        assert self.versions is not None
+        version = self.versions.newest_common(request.api_key, request.oldest, request.newest)
+        if version is None:
+            name = APIS[request.api_key].name
+            error = self.versions.why_not(request.api_key, name, request.oldest, request.newest, self.who)
+            request.fail(error, now)
+            return
+        try:
+            self._core.write(connection, request, version, now)
+        except KafkaError as error:
+            request.fail(error, now)
+            return
+        if self._timeout is None and request.expect_response:
+            self._timeout = self._core.call_at(now + request.timeout, self._look_for_silence)
+
+    def _look_for_silence(self, now: float) -> None:
+        """The oldest request decides: unanswered for its time-out, it takes the connection with it."""
+        self._timeout = None
+        connection = self.connection
+        if connection is None or not connection.in_flight:
+            return
+        oldest = connection.in_flight[0][1]
+        due = oldest.sent_at + oldest.timeout
+        if due > now:
+            self._timeout = self._core.call_at(due, self._look_for_silence)
+            return
+        name = APIS[oldest.api_key].name
+        text = f"{self.who} did not answer {name} within {round(oldest.timeout * 1000)} ms"
+        self._core.lose_connection(connection, ConnectError(text), now)
+
+    @property
+    def who(self) -> str:
+        """The broker in words."""
+        return f"broker {self.node_id} ({self.address})" if self.node_id >= 0 else f"the broker at {self.address}"

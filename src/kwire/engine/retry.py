@@ -1,0 +1,37 @@
+"""How long to wait before the next try.
+
+Layer 3: dice are passed in. Waits double from a first to a longest one and are spread by a fifth either way, so that
+clients that failed together do not come back together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kwire.errors import BrokerError, ConnectError, KafkaTimeoutError
+
+SPREAD = 0.2
+Dice = Callable[[], float]
+
+
+class Backoff:
+    """Waits, in seconds, after the first, second, ... failure in a row. `dice()` is uniform over [0, 1)."""
+
+    __slots__ = ("_dice", "_first", "_longest")
+
+    def __init__(self, first_ms: int, longest_ms: int, dice: Dice) -> None:
+        self._first = first_ms / 1000
+        self._longest = max(longest_ms, first_ms) / 1000
+        self._dice = dice
+
+    def wait(self, failures: int) -> float:
+        """Seconds to wait after `failures` (at least 1) failures in a row."""
+        plain = min(self._first * 2.0 ** min(failures - 1, 32), self._longest)
+        return plain * (1 + SPREAD * (2 * self._dice() - 1))
+
+
+def is_retriable(error: BaseException) -> bool:
+    """Whether the same request may succeed later: lost connections, time-outs, and codes that Kafka calls retriable."""
+    if isinstance(error, BrokerError):
+        return error.retriable
+    return isinstance(error, ConnectError | KafkaTimeoutError)

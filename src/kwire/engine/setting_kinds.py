@@ -1,0 +1,161 @@
+"""What a setting is: its default, its words, and how a given value is checked.
+
+Layer 3, no I/O. The tables of settings themselves are in `settings.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, TypeVar, dataclass_transform
+
+from kwire.errors import ConfigError
+
+_TRUE = frozenset({"true", "1", "yes", "on"})
+_FALSE = frozenset({"false", "0", "no", "off"})
+
+
+class Setting:
+    """One row of a table of settings. `keyword` and `owner` are filled in when the table is made."""
+
+    __slots__ = ("aliases", "choices", "default", "doc", "keyword", "kind", "least", "most", "optional")
+
+    def __init__(
+        self,
+        kind: type,
+        default: object,
+        doc: str,
+        *,
+        aliases: tuple[str, ...] = (),
+        least: float | None = None,
+        most: float | None = None,
+        choices: tuple[object, ...] = (),
+        optional: bool = False,
+    ) -> None:
+        self.kind = kind
+        self.default = default
+        self.doc = doc
+        self.aliases = aliases
+        self.least = least
+        self.most = most
+        self.choices = choices
+        self.optional = optional
+        self.keyword = ""
+
+    @property
+    def dotted(self) -> str:
+        """The name in a properties file: Java's."""
+        return self.keyword.replace("_", ".")
+
+    def check(self, value: object) -> object:
+        """`value` as this setting's type; raises ConfigError that names the setting and what would work."""
+        if value is None or (self.optional and value == ""):
+            if self.optional:
+                return None
+            raise ConfigError(f"{self.keyword}=None: {self._wanted()} is needed")
+        made = self._converted(value)
+        if self.choices and made not in self.choices:
+            raise ConfigError(f"{self.keyword}={value!r}: {self._wanted()} is needed")
+        if self.least is not None and made < self.least or self.most is not None and made > self.most:
+            raise ConfigError(f"{self.keyword}={value!r} is out of range: {self._wanted()} is needed")
+        return made
+
+    def _converted(self, value: Any) -> Any:
+        if self.kind is bool:
+            text = str(value).strip().lower()
+            if text in _TRUE or text in _FALSE:
+                return text in _TRUE
+        elif self.kind is int:
+            try:
+                whole = int(value)
+            except (TypeError, ValueError, OverflowError):
+                pass
+            else:
+                if not isinstance(value, bool) and (isinstance(value, str) or whole == value):
+                    return whole
+        elif self.kind is str:
+            if isinstance(value, str):
+                text = value.strip()
+                folded = {str(choice).lower(): choice for choice in self.choices}
+                return folded.get(text.lower(), text)
+        else:
+            return value
+        raise ConfigError(f"{self.keyword}={value!r}: {self._wanted()} is needed")
+
+    def _wanted(self) -> str:
+        if self.choices:
+            return "one of " + ", ".join(repr(choice) for choice in self.choices)
+        words = {bool: "True or False", int: "a whole number", str: "a string"}.get(self.kind, self.kind.__name__)
+        if self.least is not None and self.most is not None:
+            words += f" from {self.least} to {self.most}"
+        elif self.least is not None:
+            words += f" of at least {self.least}"
+        return words + (" or None" if self.optional else "")
+
+
+T = TypeVar("T")
+
+
+def setting(kind: type[T], default: T, doc: str, **limits: Any) -> Any:
+    """A setting that always has a value."""
+    return Setting(kind, default, doc, **limits)
+
+
+def optional_setting(kind: type[T], doc: str, **limits: Any) -> Any:
+    """A setting that is None unless it is given."""
+    return Setting(kind, None, doc, optional=True, **limits)
+
+
+@dataclass_transform(kw_only_default=True, field_specifiers=(setting, optional_setting))
+class Settings:
+    """The base of a table: each class attribute made by `setting` is a keyword; instances hold the checked values."""
+
+    table: ClassVar[dict[str, Setting]] = {}
+
+    def __init_subclass__(cls) -> None:
+        table = dict(cls.table)
+        for keyword, row in list(cls.__dict__.items()):
+            if isinstance(row, Setting):
+                row.keyword = keyword
+                table[keyword] = row
+        cls.table = table
+
+    def __init__(self, **given: object) -> None:
+        for keyword in given:
+            if keyword not in self.table:
+                raise unknown_setting(keyword, self.table)
+        for keyword, row in self.table.items():
+            value = given.get(keyword, row.default)
+            object.__setattr__(self, keyword, row.check(value) if keyword in given else value)
+        self.check_together()
+
+    def check_together(self) -> None:
+        """Settings that forbid each other; a table overrides this and raises ConfigError."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"settings do not change: make new ones to alter {name}")
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and other.__dict__ == self.__dict__
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), self.given())
+
+    def given(self) -> dict[str, Any]:
+        """The keywords whose values are not the defaults: what it takes to make the same settings again."""
+        return {key: value for key, value in self.__dict__.items() if value != self.table[key].default}
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{key}={value!r}' for key, value in self.given().items())})"
+
+
+def _rebuild(table: type[Settings], given: dict[str, Any]) -> Settings:
+    return table(**given)
+
+
+def unknown_setting(name: str, known: Any) -> ConfigError:
+    """The error for a name that no row has, with the nearest one that there is."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, list(known), n=1, cutoff=0.5)
+    return ConfigError(f"unknown setting {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))

@@ -1,0 +1,201 @@
+"""Every setting of the clients, in one table each: keyword, type, default, limits, words.
+
+Layer 3, no I/O. Keywords are Java's configuration names with underscores for dots; defaults are Java 4's where not said
+otherwise. `from_config` reads the dotted names, librdkafka's aliases and Spark's `kafka.` prefix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from kwire.engine.addresses import Address, parse_bootstrap
+from kwire.engine.setting_kinds import Setting, Settings, optional_setting, setting, unknown_setting
+from kwire.errors import ConfigError
+
+_DAY_MS = 86_400_000
+_INT_MAX = 2**31 - 1
+
+
+class ClientSettings(Settings):
+    """What every client has."""
+
+    bootstrap_servers: Any = setting(
+        object, "127.0.0.1:9092", "Brokers to begin with: 'host:port,host:port' or a sequence; the rest is learned.",
+        aliases=("metadata.broker.list",))
+    client_id: str = setting(str, "kwire", "The name by which brokers log and limit this client.")
+    security_protocol: str = setting(
+        str, "PLAINTEXT", "How connections are secured.",
+        choices=("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"))
+    request_timeout_ms: int = setting(
+        int, 30_000, "A request unanswered for so long closes its connection.", least=1, most=_DAY_MS,
+        aliases=("socket.timeout.ms",))
+    socket_connection_setup_timeout_ms: int = setting(
+        int, 10_000, "How long one attempt to connect and to agree on versions may take.", least=1, most=_DAY_MS,
+        aliases=("socket.connection.setup.timeout.ms",))
+    reconnect_backoff_ms: int = setting(
+        int, 50, "The first wait before a broker is tried again; it doubles with each failure.", least=0, most=_DAY_MS)
+    reconnect_backoff_max_ms: int = setting(
+        int, 1_000, "The longest wait before a broker is tried again.", least=0, most=_DAY_MS,
+        aliases=("reconnect.backoff.max.ms",))
+    retry_backoff_ms: int = setting(
+        int, 100, "The first wait before a failed request is sent again; it doubles with each failure.",
+        least=0, most=_DAY_MS)
+    retry_backoff_max_ms: int = setting(
+        int, 1_000, "The longest wait before a failed request is sent again.", least=0, most=_DAY_MS)
+    metadata_max_age_ms: int = setting(
+        int, 300_000, "Metadata older than this is asked for again.", least=0, most=_INT_MAX,
+        aliases=("topic.metadata.refresh.interval.ms",))
+    send_buffer_bytes: int = setting(
+        int, -1, "SO_SNDBUF of each socket; -1 leaves it to the system.", least=-1, most=_INT_MAX,
+        aliases=("send.buffer.bytes", "socket.send.buffer.bytes"))
+    receive_buffer_bytes: int = setting(
+        int, -1, "SO_RCVBUF of each socket; -1 leaves it to the system.", least=-1, most=_INT_MAX,
+        aliases=("socket.receive.buffer.bytes",))
+    receive_message_max_bytes: int = setting(
+        int, 200 * 1024 * 1024, "A larger response is refused before memory is given to it.",
+        least=1000, most=_INT_MAX)
+    default_api_timeout_ms: int = setting(
+        int, 60_000, "How long a blocking call may take when it is given no timeout.", least=0, most=_INT_MAX)
+
+    def check_together(self) -> None:
+        if self.security_protocol != "PLAINTEXT":
+            raise ConfigError(f"security_protocol={self.security_protocol!r} is not in this version of kwire: "
+                              "'PLAINTEXT' is the one that works")
+        parse_bootstrap(self.bootstrap_servers)
+
+    @property
+    def addresses(self) -> tuple[Address, ...]:
+        """The bootstrap servers, parsed."""
+        return parse_bootstrap(self.bootstrap_servers)
+
+
+class ProducerSettings(ClientSettings):
+    """What a Producer has besides."""
+
+    acks: Any = setting(
+        object, "all", "How many replicas must have a record before it is acknowledged: 0, 1, or 'all' (-1).",
+        aliases=("request.required.acks",))
+    linger_ms: int = setting(
+        int, 5, "How long a batch waits for more records before it is sent.", least=0, most=_DAY_MS,
+        aliases=("queue.buffering.max.ms",))
+    batch_size: int = setting(int, 16_384, "Bytes of a batch at which it is sent at once.", least=0, most=_INT_MAX)
+    compression: str = setting(
+        str, "none", "The codec of batches.", choices=("none", "gzip", "snappy", "lz4", "zstd"),
+        aliases=("compression.type", "compression.codec"))
+    level: int | None = optional_setting(int, "The codec's level; None means its default.", aliases=("compression.level",))
+    enable_idempotence: bool | None = optional_setting(
+        bool, "Each record once and in order: None means where the broker can, True raises where it cannot.")
+    max_in_flight_requests_per_connection: int = setting(
+        int, 5, "Produce requests under way to one broker.", least=1, most=1000,
+        aliases=("max.in.flight", "max.in.flight.requests.per.connection"))
+    delivery_timeout_ms: int = setting(
+        int, 120_000, "A record not acknowledged for so long has failed.", least=0, most=_INT_MAX,
+        aliases=("message.timeout.ms",))
+    buffer_memory: int = setting(
+        int, 32 * 1024 * 1024, "Bytes of records that may wait; then send() blocks.", least=0)
+    max_block_ms: int = setting(
+        int, 60_000, "How long send() may wait for room or for a topic's metadata.", least=0, most=_INT_MAX)
+    max_request_size: int = setting(
+        int, 1_048_576, "The largest request in bytes, and so the largest record.", least=0, most=_INT_MAX,
+        aliases=("message.max.bytes",))
+    retries: int = setting(
+        int, _INT_MAX, "How often a batch is sent again; delivery_timeout_ms ends it sooner.", least=0, most=_INT_MAX,
+        aliases=("message.send.max.retries",))
+    partitioner: str = setting(
+        str, "default", "How a partition is chosen: by murmur2 of the key where there is one, else sticky.",
+        choices=("default",))
+    allow_auto_create_topics: bool = setting(
+        bool, True, "Let the broker create a topic that is asked for (where the broker is set to do so).")
+
+
+class ConsumerSettings(ClientSettings):
+    """What a Consumer has besides."""
+
+    group_id: str | None = optional_setting(str, "The consumer group; None reads without one.")
+    auto_offset_reset: str = setting(
+        str, "latest", "Where to begin in a partition without a position, or with one that is gone.",
+        choices=("earliest", "latest", "none"))
+    fetch_min_bytes: int = setting(
+        int, 1, "Bytes that a broker gathers before it answers a fetch.", least=0, most=_INT_MAX)
+    fetch_max_bytes: int = setting(
+        int, 52_428_800, "Bytes of one answer to a fetch.", least=0, most=_INT_MAX)
+    fetch_max_wait_ms: int = setting(
+        int, 500, "How long a broker waits for fetch_min_bytes.", least=0, most=_DAY_MS, aliases=("fetch.wait.max.ms",))
+    max_partition_fetch_bytes: int = setting(
+        int, 1_048_576, "Bytes of one partition in one answer.", least=0, most=_INT_MAX,
+        aliases=("fetch.message.max.bytes",))
+    max_poll_records: int | None = optional_setting(
+        int, "Records that one poll gives at most; None gives all that one fetch brought.", least=1)
+    check_crcs: bool = setting(bool, True, "Verify the checksum of each batch.", aliases=("check.crcs",))
+    isolation_level: str = setting(
+        str, "read_uncommitted", "Whether records of open and aborted transactions are given.",
+        choices=("read_uncommitted", "read_committed"))
+    client_rack: str = setting(str, "", "The rack of this client, for reading from a near replica.")
+    max_decompressed_bytes: int = setting(
+        int, 256 * 1024 * 1024, "A batch that decompresses to more is refused.", least=1, most=2**40)
+    allow_auto_create_topics: bool = setting(
+        bool, True, "Let the broker create a topic that is asked for (where the broker is set to do so).")
+
+    def check_together(self) -> None:
+        super().check_together()
+        if self.group_id is not None:
+            raise ConfigError(f"group_id={self.group_id!r}: group membership is not in this version of kwire; leave "
+                              "group_id out, and assign() partitions or subscribe() to whole topics")
+
+
+class AdminSettings(ClientSettings):
+    """What an Admin has besides: nothing yet."""
+
+
+_NOT_YET = {
+    "transactional.id": "transactions are not in this version of kwire",
+    "enable.auto.commit": "group membership, and with it commits, is not in this version of kwire",
+    "session.timeout.ms": "group membership is not in this version of kwire",
+    "heartbeat.interval.ms": "group membership is not in this version of kwire",
+    "max.poll.interval.ms": "group membership is not in this version of kwire",
+    "partition.assignment.strategy": "group membership is not in this version of kwire",
+    "key.serializer": "kwire takes bytes: serialize keys before send()",
+    "value.serializer": "kwire takes bytes: serialize values before send()",
+    "key.deserializer": "kwire gives bytes: decode keys after poll()",
+    "value.deserializer": "kwire gives bytes: decode values after poll()",
+}
+
+SettingsType = TypeVar("SettingsType", bound=ClientSettings)
+
+
+def from_config(table: type[SettingsType], config: Mapping[str, Any], **more: Any) -> SettingsType:
+    """Settings from a mapping of dotted names (Java's, librdkafka's aliases, each with an optional `kafka.` before it).
+
+    `more` are keywords and win. Raises ConfigError for a name that is unknown (naming the nearest), given twice under
+    two names with two values, or has a value that cannot be used.
+    """
+    names = _names_of(table)
+    given: dict[str, Any] = {}
+    for name, value in config.items():
+        plain = name.removeprefix("kafka.")
+        row = names.get(plain)
+        if row is None:
+            if plain in _NOT_YET:
+                raise ConfigError(f"{name!r}: {_NOT_YET[plain]}")
+            raise unknown_setting(plain, names)
+        if row.keyword in given and given[row.keyword] != value:
+            raise ConfigError(f"{name!r} and another name of {row.keyword} are given with different values")
+        given[row.keyword] = value
+    return table(**{**given, **more})
+
+
+def _names_of(table: type[ClientSettings]) -> dict[str, Setting]:
+    names: dict[str, Setting] = {}
+    for keyword, row in table.table.items():
+        for name in (keyword, row.dotted, *row.aliases):
+            names[name] = row
+    return names
+
+
+def documentation(table: type[ClientSettings]) -> str:
+    """The table as text: one line for each setting, in the order of the table."""
+    lines = []
+    for keyword, row in table.table.items():
+        lines.append(f"{keyword} (default {row.default!r}): {row.doc}")
+    return "\n".join(lines)

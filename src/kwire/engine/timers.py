@@ -1,0 +1,79 @@
+"""Timers in virtual time: callbacks to run when a given moment has come.
+
+Layer 3: reads no clock. Moments are seconds on whatever clock the driver passes in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from heapq import heapify, heappop, heappush
+
+Callback = Callable[[float], None]
+
+_COMPACT_AT = 64
+
+
+class Timer:
+    """A callback that waits for its moment; `cancel()` is allowed at any time, also afterwards."""
+
+    __slots__ = ("_callback", "_owner", "when")
+
+    def __init__(self, owner: Timers, when: float, callback: Callback) -> None:
+        self._owner = owner
+        self.when = when
+        self._callback: Callback | None = callback
+
+    def cancel(self) -> None:
+        """The callback will not run."""
+        if self._callback is not None:
+            self._callback = None
+            self._owner._one_is_void()
+
+    @property
+    def active(self) -> bool:
+        """Whether the callback is still to run."""
+        return self._callback is not None
+
+    def _take(self) -> Callback | None:
+        callback, self._callback = self._callback, None
+        return callback
+
+
+class Timers:
+    """A heap of timers; those of one moment run in the order in which they were set."""
+
+    __slots__ = ("_count", "_heap", "_void")
+
+    def __init__(self) -> None:
+        self._heap: list[tuple[float, int, Timer]] = []
+        self._count = 0
+        self._void = 0
+
+    def call_at(self, when: float, callback: Callback) -> Timer:
+        """Runs `callback(now)` in the first `run` whose now is not before `when`."""
+        timer = Timer(self, when, callback)
+        self._count += 1
+        heappush(self._heap, (when, self._count, timer))
+        return timer
+
+    def next_moment(self) -> float | None:
+        """The moment of the earliest timer, or None."""
+        heap = self._heap
+        while heap and not heap[0][2].active:
+            heappop(heap)
+            self._void -= 1
+        return heap[0][0] if heap else None
+
+    def run(self, now: float) -> None:
+        """Runs all callbacks whose moment has come; those set meanwhile for now or earlier run too."""
+        while (moment := self.next_moment()) is not None and moment <= now:
+            callback = heappop(self._heap)[2]._take()
+            if callback is not None:
+                callback(now)
+
+    def _one_is_void(self) -> None:
+        self._void += 1
+        if self._void > _COMPACT_AT and self._void * 2 > len(self._heap):
+            self._heap = [entry for entry in self._heap if entry[2].active]
+            heapify(self._heap)
+            self._void = 0

@@ -1,0 +1,55 @@
+"""Which version of each API one connection speaks.
+
+Layer 3, no I/O. A broker from 0.10 on says so itself (ApiVersions); one before that is taken to speak what every release
+from 0.8.0 to 0.9.0 speaks. A verdict belongs to its connection alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kwire.engine.api_keys import FETCH, LIST_OFFSETS, METADATA, PRODUCE
+from kwire.errors import KafkaError
+from kwire.errors.broker import by_code
+
+UNSUPPORTED_VERSION = 35
+
+# KIP-896: a broker whose Fetch begins at 4 refuses Produce below 3 although it lists Produce from 0 (KAFKA-18659).
+_FETCH_FLOOR_OF_4_0 = 4
+_PRODUCE_FLOOR_OF_4_0 = 3
+
+
+class Versions:
+    """The ranges that a broker offers, and whether it is one from before ApiVersions."""
+
+    __slots__ = ("before_0_10", "ranges")
+
+    def __init__(self, ranges: Mapping[int, tuple[int, int]], *, before_0_10: bool = False) -> None:
+        self.ranges = dict(ranges)
+        self.before_0_10 = before_0_10
+        lowest_fetch = self.ranges.get(FETCH, (0, 0))[0]
+        if lowest_fetch >= _FETCH_FLOOR_OF_4_0 and PRODUCE in self.ranges:
+            low, high = self.ranges[PRODUCE]
+            self.ranges[PRODUCE] = (max(low, _PRODUCE_FLOOR_OF_4_0), high)
+
+    def newest_common(self, api_key: int, oldest: int, newest: int) -> int | None:
+        """The newest version that the broker and [oldest, newest] share, or None."""
+        offered = self.ranges.get(api_key)
+        if offered is None:
+            return None
+        version = min(newest, offered[1])
+        return version if version >= max(oldest, offered[0]) else None
+
+    def why_not(self, api_key: int, name: str, oldest: int, newest: int, who: str) -> KafkaError:
+        """The error for an API that `newest_common` has no version of."""
+        offered = self.ranges.get(api_key)
+        if offered is None:
+            has = "does not have it" + (" (it is from before Kafka 0.10)" if self.before_0_10 else "")
+        else:
+            has = f"offers versions {offered[0]} to {offered[1]}, kwire needs one from {oldest} to {newest}"
+        error: KafkaError = by_code(UNSUPPORTED_VERSION)(f"{name}: {who} {has}")
+        return error
+
+
+BEFORE_0_10 = Versions({key: (0, 0) for key in (PRODUCE, FETCH, LIST_OFFSETS, METADATA)}, before_0_10=True)
+"""What all releases from 0.8.0 to 0.9.0 answer alike."""
