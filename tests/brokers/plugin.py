@@ -64,6 +64,7 @@ def new_topic(request: pytest.FixtureRequest) -> Callable[[], str]:
     return lambda: f"{stem[:80]}-{next(_topic_numbers)}"
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Marks what needs Java, and leaves the long matrix out unless it is asked for."""
     for item in items:

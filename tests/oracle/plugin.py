@@ -36,6 +36,7 @@ def either_oracle(request: pytest.FixtureRequest) -> Oracle:
     return chosen
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks what needs Java."""
     for item in items:
