@@ -17,6 +17,7 @@ ALWAYS_EXCLUDED = ("com.sun.jdmk:jmxtools", "com.sun.jmx:jmxri", "javax.jms:jms"
 _LOGS_LOG4J1 = "org.slf4j:slf4j-reload4j:1.7.36"
 _LOGS_LOG4J2 = "org.apache.logging.log4j:log4j-slf4j-impl:2.25.3"
 _DATATYPE_CONVERTER = "javax.xml.bind:jaxb-api:2.3.1"
+_SNAPPY_FOR_NEW_JAVA = "org.xerial.snappy:snappy-java:1.1.1.7"
 _ZOOKEEPER_3_4_12 = "org.apache.zookeeper:zookeeper:3.4.12"
 
 
@@ -73,8 +74,9 @@ def _kraft(
 
 
 RELEASES: tuple[Release, ...] = (
-    _zookeeper("0.8.0", "2.9.2"),
-    _zookeeper("0.8.1.1", "2.9.2"),
+    # The snappy of these two cannot load its library on Java 17: every snappy message is answered by error -1.
+    _zookeeper("0.8.0", "2.9.2", _SNAPPY_FOR_NEW_JAVA),
+    _zookeeper("0.8.1.1", "2.9.2", _SNAPPY_FOR_NEW_JAVA),
     _zookeeper("0.8.2.2", "2.11"),
     _zookeeper("0.9.0.1", "2.11"),
     _zookeeper("0.10.0.1", "2.11"),
