@@ -73,6 +73,11 @@ class Cluster:
             raise RuntimeError("the cluster is not started")
         return self._folder
 
+    def segments(self, topic: str, partition: int = 0, *, node_id: int = 1) -> list[Path]:
+        """The log segments of a partition on one node, oldest first: the bytes as the broker wrote them."""
+        place = next(place for place in self._places if place.node_id == node_id)
+        return sorted((place.data / f"{topic}-{partition}").glob("*.log"))
+
     @property
     def jars(self) -> Path:
         """The folder of the release's jars, known once it has started."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from tests.oracle.driver import Oracle, from_base64, to_base64
+from tests.oracle.driver import JsonObject, Oracle, from_base64, to_base64
 
 TimestampType = Literal["CreateTime", "LogAppendTime"]
 Headers = tuple[tuple[str, bytes | None], ...]
@@ -135,7 +135,11 @@ def write_empty_batch(
 
 def read(oracle: Oracle, data: bytes) -> ReadBatches:
     """Everything in `data`, checksums checked; raises RefusedError where Kafka's classes refuse."""
-    answer = oracle.ask("read", bytes=to_base64(data))
+    return from_answer(oracle.ask("read", bytes=to_base64(data)))
+
+
+def from_answer(answer: JsonObject) -> ReadBatches:
+    """The oracle's answer to "read", typed."""
     return ReadBatches(tuple(_batch(item) for item in answer["batches"]), answer["consumed"])
 
 

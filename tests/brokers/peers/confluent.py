@@ -41,6 +41,21 @@ class Confluent:
         if left or failed:
             raise TimeoutError(f"confluent-kafka: {left} records of {topic} not acknowledged, errors {failed}")
 
+    def produce_transactions(self, topic: str, transactions: Sequence[tuple[Sequence[bytes], bool]]) -> None:
+        """Writes each transaction's values to partition 0 and commits it where the flag says so, else aborts it."""
+        producer = Producer({**self._settings, "transactional.id": f"peer-of-{topic}"})
+        producer.init_transactions(WITHIN_S)
+        for values, committed in transactions:
+            producer.begin_transaction()
+            for value in values:
+                producer.produce(topic, value, partition=0)
+            # An abort drops what is still queued, so that nothing of it would reach the broker.
+            producer.flush(WITHIN_S)
+            if committed:
+                producer.commit_transaction(WITHIN_S)
+            else:
+                producer.abort_transaction(WITHIN_S)
+
     def consume(self, topic: str, count: int) -> list[PeerRecord]:
         """See Peer."""
         settings = {
