@@ -1,6 +1,6 @@
 """Types of the compiled part of kwire. One section per file of `_pxi/`, in the order of `_codec.pyx`."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, Protocol, Self, TypeAlias, final
 from uuid import UUID
@@ -178,3 +178,39 @@ class ArrowRecords:
     def __new__(cls, source: _ArrowArray, when_null: int = -1) -> Self: ...
 
 CODEC_NAMES: tuple[str, ...]
+# plans.pxi
+@final
+class Layout:
+    names: tuple[str, ...]
+    defaults: tuple[Any, ...]
+    def __new__(cls, struct: type[StructBase], fields: Sequence[tuple[str, str, Any, type[Any] | None]]) -> Self: ...
+
+class StructBase:
+    unknown_tagged_fields: dict[int, bytes]
+    def __init__(self, **fields: Any) -> None: ...
+    __hash__: None  # type: ignore[assignment]
+
+@final
+class StructField:
+    def __new__(cls, owner: type[Any], struct: type[Any], name: str, offset: int) -> Self: ...
+    def __get__(self, instance: Any, owner: type[Any] | None = None) -> Any: ...
+    def __set__(self, instance: Any, value: Any) -> None: ...
+
+@final
+class Plan:
+    cls: type[Any]
+    name: str
+    version: int
+    flexible: bool
+    height: int
+    least: int
+    def __new__(
+        cls, struct: type[Any], name: str, version: int, flexible: bool, fields: Sequence[tuple[Any, ...]]
+    ) -> Self: ...
+    def encode(self, message: Any) -> bytes: ...
+    def decode(self, data: _BytesLike, strict: bool = True, start: int = 0) -> Any: ...
+    def decode_prefix(self, data: _BytesLike, start: int = 0) -> tuple[Any, int]: ...
+
+# plans_encode.pxi
+def encode_frame(header_plan: Plan, header: Any, plan: Plan, message: Any) -> bytes: ...
+def encode_frame_parts(header_plan: Plan, header: Any, plan: Plan, message: Any) -> list[Any]: ...

@@ -13,7 +13,7 @@ from cpython.buffer cimport (
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memmove
 
 from kwire import errors as _errors
 
@@ -31,3 +31,6 @@ include "output.pxi"
 include "builder.pxi"
 include "encode.pxi"
 include "encode_arrow.pxi"
+include "plans.pxi"
+include "plans_decode.pxi"
+include "plans_encode.pxi"

@@ -1,0 +1,448 @@
+# The interpreter of message plans: every Kafka message of every version, both directions, by one small loop.
+#
+# Needs: primitives.pxi, blocks.pxi. Gives: StructBase, StructField, Layout, Plan, encode_frame, encode_frame_parts.
+# A plan is the wire layout of one struct at one version: an array of ops, each of which says which slot of the Python
+# instance holds which wire type. What the messages are is the schema's business; nothing of it is known here.
+#
+#   struct          its fields in order, then (flexible versions) the tagged fields
+#   tagged fields   uvarint count, then per field, ascending by tag: uvarint tag, uvarint size, `size` bytes
+#   nullable struct int8 -1 (null) or 1, then the struct
+#   records         as bytes: a nullable span that is handed out and taken as it is
+#   uuid            16 bytes, big-endian
+# Sources: the protocol guide ("Protocol Primitive Types"), KIP-482 (flexible versions), KIP-893 (nullable structs).
+#
+# Slots are reached by the offsets that the class's own member descriptors state; `Layout` checks each descriptor once,
+# and every instance is checked against its class before an offset is used. Recursion follows the schema, never the
+# data: a plan that is deeper than MOST_DEPTH is refused when it is made.
+
+from cpython.dict cimport PyDict_GetItemWithError, PyDict_Size
+from cpython.list cimport PyList_New, PyList_SET_ITEM
+from cpython.object cimport PyObject, PyObject_RichCompareBool, PyTypeObject, Py_EQ
+from cpython.ref cimport Py_INCREF, Py_XDECREF
+from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_New, PyTuple_SET_ITEM
+from libc.stdint cimport INT64_MAX, INT64_MIN
+
+from uuid import UUID as _UUID
+
+cdef extern from *:
+    """
+    #include <structmember.h>
+    static Py_ssize_t kw_slot_offset(PyObject *descriptor, PyObject *owner) {
+        PyMemberDef *member;
+        if (Py_TYPE(descriptor) != &PyMemberDescr_Type) return -1;
+        if ((PyObject *)((PyDescrObject *)descriptor)->d_type != owner) return -1;
+        member = ((PyMemberDescrObject *)descriptor)->d_member;
+        if (member->type != T_OBJECT_EX) return -1;
+        return member->offset;
+    }
+    static PyObject *kw_bare_instance(PyObject *cls, PyObject *no_arguments) {
+        return ((PyTypeObject *)cls)->tp_new((PyTypeObject *)cls, no_arguments, NULL);
+    }
+    """
+    Py_ssize_t kw_slot_offset(PyObject *descriptor, PyObject *owner) noexcept
+    object kw_bare_instance(PyObject *cls, PyObject *no_arguments)
+
+cdef extern from "Python.h":
+    void kw_gc_untrack "PyObject_GC_UnTrack"(PyObject *o) noexcept
+    void kw_gc_track "PyObject_GC_Track"(PyObject *o) noexcept
+    bint kw_type_check "PyObject_TypeCheck"(PyObject *o, PyTypeObject *cls) noexcept
+    object kw_int "PyLong_FromLong"(long value)
+    object kw_int64 "PyLong_FromLongLong"(long long value)
+    object kw_uint64 "PyLong_FromUnsignedLongLong"(unsigned long long value)
+    object kw_float "PyFloat_FromDouble"(double value)
+    object kw_text "PyUnicode_DecodeUTF8"(const char *data, Py_ssize_t size, const char *errors)
+    const char *kw_utf8 "PyUnicode_AsUTF8AndSize"(object text, Py_ssize_t *size) except NULL
+    long long kw_long "PyLong_AsLongLongAndOverflow"(object value, int *overflow) except? -1
+    bint kw_is_int "PyLong_Check"(object value) noexcept
+    bint kw_is_bytes "PyBytes_Check"(object value) noexcept
+    const char *kw_bytes_data "PyBytes_AS_STRING"(object value) noexcept
+    Py_ssize_t kw_bytes_size "PyBytes_GET_SIZE"(object value) noexcept
+
+cdef enum:
+    MOST_DEPTH = 16              # Kafka's deepest message has 5
+    MOST_STRING = 0x7FFF         # Java's limit, for compact strings too
+    MOST_TAG = 0x7FFFFFFE        # Java refuses 2^31 - 1
+    GATHER_LEAST = 1024          # below this a copy costs less than one more buffer in the gather list
+
+cdef enum Kind:
+    KIND_BOOL = 0
+    KIND_I8 = 1
+    KIND_I16 = 2
+    KIND_I32 = 3
+    KIND_I64 = 4
+    KIND_U16 = 5
+    KIND_U32 = 6
+    KIND_F64 = 7
+    KIND_UUID = 8
+    KIND_STRING = 9
+    KIND_BYTES = 10
+    KIND_RECORDS = 11
+    KIND_STRUCT = 12
+    KIND_ARRAY = 13
+
+cdef dict _KINDS = {
+    "bool": KIND_BOOL, "int8": KIND_I8, "int16": KIND_I16, "int32": KIND_I32, "int64": KIND_I64, "uint16": KIND_U16,
+    "uint32": KIND_U32, "float64": KIND_F64, "uuid": KIND_UUID, "string": KIND_STRING, "bytes": KIND_BYTES,
+    "records": KIND_RECORDS, "struct": KIND_STRUCT, "array": KIND_ARRAY,
+}
+cdef tuple _KIND_NAMES = tuple(_KINDS)
+cdef tuple _NO_ARGUMENTS = ()
+cdef object _NO_UUID = _UUID(int=0)
+
+
+ctypedef struct op_t:
+    int kind
+    int element              # kind of an array's elements
+    bint nullable
+    bint compact
+    bint ignorable
+    uint32_t tag
+    Py_ssize_t slot
+    size_t least             # the fewest bytes that one element of an array takes
+    PyObject *name           # str          } borrowed: the plan keeps them
+    PyObject *fallback       # the default  }
+    PyObject *child          # Plan or None }
+
+
+ctypedef struct walk_t:
+    # Where in the message the interpreter stands, so that an error can name its field; and what encoding gathers.
+    int depth
+    const op_t *op[MOST_DEPTH]
+    Py_ssize_t index[MOST_DEPTH]
+    PyObject *cuts           # list of (position in the writer, buffer), or NULL when everything is copied
+    Py_ssize_t outside       # bytes in those buffers
+    int in_tag
+
+
+cdef inline void walk_init(walk_t *walk) noexcept:
+    walk.depth = 0
+    walk.op[0] = NULL
+    walk.index[0] = -1
+    walk.cuts = NULL
+    walk.outside = 0
+    walk.in_tag = 0
+
+
+cdef str path_of(const walk_t *walk):
+    """"topics[3].partitions[0].error_code"; None when no field was entered."""
+    cdef list steps = []
+    cdef int i
+    for i in range(walk.depth + 1):
+        if walk.op[i] == NULL:
+            break
+        steps.append(<object>walk.op[i].name if walk.index[i] < 0 else f"{<object>walk.op[i].name}[{walk.index[i]}]")
+    return ".".join(steps) or None
+
+
+cdef inline PyObject **slot_of(PyObject *instance, Py_ssize_t offset) noexcept:
+    return <PyObject **>(<char *>instance + offset)
+
+
+cdef inline void fill_slot(PyObject *instance, Py_ssize_t offset, object value) noexcept:
+    cdef PyObject **slot = slot_of(instance, offset)
+    cdef PyObject *before = slot[0]
+    Py_INCREF(value)
+    slot[0] = <PyObject *>value
+    Py_XDECREF(before)
+
+
+cdef bint values_equal(object left, object right) except -1:
+    """Lists and tuples are the same thing here, and so are bytes, Buffers and sequences of them in a records field."""
+    cdef Py_ssize_t i
+    if left is right:
+        return True
+    if isinstance(left, (list, tuple)) and isinstance(right, (list, tuple)):
+        if len(left) != len(right):
+            return False
+        for i in range(len(left)):
+            if not values_equal(left[i], right[i]):
+                return False
+        return True
+    return PyObject_RichCompareBool(left, right, Py_EQ)
+
+
+cdef object joined_records(object value):
+    if isinstance(value, (list, tuple)):
+        return b"".join([memoryview(part) for part in value])
+    return value
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Layout:
+    """The slots of one struct class: names, defaults, and where in an instance each value lies.
+
+    `fields` is a sequence of (name, kind, default, struct class or None) in declaration order. A struct class means
+    that the default is a fresh instance of it, made when the field is first read; its slot is then named `_<name>`.
+    """
+
+    cdef readonly tuple names
+    cdef readonly tuple defaults
+    cdef tuple kinds
+    cdef tuple structs
+    cdef object cls
+    cdef Py_ssize_t *offsets
+    cdef Py_ssize_t count
+
+    def __cinit__(self, cls, fields):
+        cdef Py_ssize_t i
+        self.offsets = NULL
+        if not (isinstance(cls, type) and issubclass(cls, StructBase)):
+            raise TypeError("a layout describes a subclass of StructBase")
+        self.cls = cls
+        self.names = tuple([field[0] for field in fields])
+        self.kinds = tuple([_KINDS[field[1]] for field in fields])
+        self.defaults = tuple([field[2] for field in fields])
+        self.structs = tuple([field[3] for field in fields])
+        self.count = len(self.names)
+        self.offsets = <Py_ssize_t *>malloc(max(self.count, 1) * sizeof(Py_ssize_t))
+        if self.offsets == NULL:
+            raise MemoryError
+        for i in range(self.count):
+            slot_name = self.names[i] if self.structs[i] is None else "_" + self.names[i]
+            descriptor = cls.__dict__.get(slot_name)
+            self.offsets[i] = kw_slot_offset(<PyObject *>descriptor, <PyObject *>cls)
+            if self.offsets[i] < 0:
+                raise TypeError(f"{cls.__qualname__}.{slot_name} is no slot of that class")
+            if self.structs[i] is not None:
+                setattr(cls, self.names[i], StructField(cls, self.structs[i], self.names[i], self.offsets[i]))
+
+    def __dealloc__(self):
+        free(self.offsets)
+
+    cdef Py_ssize_t offset_of(self, object name) except -1:
+        return self.offsets[self.names.index(name)]
+
+    cdef int fill(self, object instance, dict values) except -1:
+        """Sets every field from `values`, or else to its default."""
+        cdef Py_ssize_t i
+        cdef Py_ssize_t used = 0
+        cdef PyObject *value
+        for i in range(self.count):
+            value = PyDict_GetItemWithError(values, <object>PyTuple_GET_ITEM(self.names, i))
+            if value != NULL:
+                used += 1
+                fill_slot(<PyObject *>instance, self.offsets[i], <object>value)
+            elif self.structs[i] is None:
+                fill_slot(<PyObject *>instance, self.offsets[i], <object>PyTuple_GET_ITEM(self.defaults, i))
+        if used != PyDict_Size(values):
+            odd = ", ".join(sorted(set(values) - set(self.names)))
+            raise TypeError(f"{type(instance).__qualname__} has no field {odd}; it has {', '.join(self.names) or 'none'}")
+        return 0
+
+    cdef bint equal(self, object left, object right) except -1:
+        cdef Py_ssize_t i
+        cdef PyObject *a
+        cdef PyObject *b
+        for i in range(self.count):
+            a = slot_of(<PyObject *>left, self.offsets[i])[0]
+            b = slot_of(<PyObject *>right, self.offsets[i])[0]
+            if a == b:
+                continue
+            if self.structs[i] is not None:
+                if not values_equal(getattr(left, self.names[i]), getattr(right, self.names[i])):
+                    return False
+            elif a == NULL or b == NULL:
+                return False
+            elif <int>self.kinds[i] == KIND_RECORDS:
+                if not values_equal(joined_records(<object>a), joined_records(<object>b)):
+                    return False
+            elif not values_equal(<object>a, <object>b):
+                return False
+        return True
+
+    cdef bint is_default(self, object instance) except -1:
+        """Whether every field of `instance` has its default, as deep as the schema goes."""
+        cdef Py_ssize_t i
+        cdef PyObject *value
+        for i in range(self.count):
+            value = slot_of(<PyObject *>instance, self.offsets[i])[0]
+            if value == NULL or value == PyTuple_GET_ITEM(self.defaults, i):
+                continue
+            if self.structs[i] is not None and isinstance(<object>value, StructBase):
+                if not layout_of(<object>value).is_default(<object>value):
+                    return False
+            elif not values_equal(<object>value, <object>PyTuple_GET_ITEM(self.defaults, i)):
+                return False
+        return not (<StructBase>instance)._unknown
+
+
+cdef inline Layout layout_of(object instance):
+    return type(instance).__layout__
+
+
+@cython.auto_pickle(False)
+cdef class StructBase:
+    """The base of every message and nested struct: constructed by keywords, compared by value.
+
+    Subclasses have `__slots__` and a `__layout__`; both are the work of the schema's metaclass.
+    """
+
+    cdef dict _unknown
+
+    def __init__(self, **fields):
+        layout_of(self).fill(self, fields)
+
+    @property
+    def unknown_tagged_fields(self):
+        """Tagged fields that this library does not know, tag to bytes: kept when decoded, written again."""
+        if self._unknown is None:
+            self._unknown = {}
+        return self._unknown
+
+    @unknown_tagged_fields.setter
+    def unknown_tagged_fields(self, fields):
+        self._unknown = dict(fields)
+
+    def __eq__(self, other):
+        if type(self) is not type(other):
+            return NotImplemented
+        if (self._unknown or None) != ((<StructBase>other)._unknown or None):
+            return False
+        return layout_of(self).equal(self, other)
+
+    __hash__ = None
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class StructField:
+    """The attribute of a field whose default is a struct: a fresh default is made when it is first read."""
+
+    cdef object owner
+    cdef object struct
+    cdef str name
+    cdef Py_ssize_t offset
+
+    def __cinit__(self, owner, struct, name, Py_ssize_t offset):
+        self.owner = owner
+        self.struct = struct
+        self.name = name
+        self.offset = offset
+
+    cdef int check(self, instance) except -1:
+        if not isinstance(instance, self.owner):
+            raise TypeError(f"{self.name} is a field of {self.owner.__qualname__}, not of {type(instance).__qualname__}")
+        return 0
+
+    def __get__(self, instance, owner):
+        cdef PyObject *value
+        if instance is None:
+            return self
+        self.check(instance)
+        value = slot_of(<PyObject *>instance, self.offset)[0]
+        if value == NULL:
+            made = self.struct()
+            fill_slot(<PyObject *>instance, self.offset, made)
+            return made
+        return <object>value
+
+    def __set__(self, instance, value):
+        self.check(instance)
+        fill_slot(<PyObject *>instance, self.offset, value)
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Plan:
+    """The wire layout of one struct class at one version.
+
+    `fields` holds one tuple per field of the class: (name, kind, element kind or None, present, nullable, compact,
+    ignorable, tag or None, default, child Plan or None, the versions as text), in wire order. `name` is what errors
+    call the message.
+    """
+
+    cdef readonly object cls
+    cdef readonly str name
+    cdef readonly int version
+    cdef readonly bint flexible
+    cdef readonly int height           # of the tree of plans below this one, itself included
+    cdef readonly Py_ssize_t least     # the fewest bytes that an instance takes
+    cdef Layout layout
+    cdef op_t *ops                     # first the fields in wire order, then the tagged ones by tag, then the absent
+    cdef Py_ssize_t plain
+    cdef Py_ssize_t tagged
+    cdef Py_ssize_t total
+    cdef tuple fields
+    cdef dict versions
+
+    def __cinit__(self, cls, str name, int version, bint flexible, fields):
+        cdef Py_ssize_t at = 0
+        self.ops = NULL
+        self.cls = cls
+        self.name = name
+        self.version = version
+        self.flexible = flexible
+        self.layout = cls.__layout__
+        if self.layout.cls is not cls:
+            raise TypeError(f"{cls.__qualname__} has no layout of its own")
+        present = [field for field in fields if field[3]]
+        absent = [field for field in fields if not field[3]]
+        plain = [field for field in present if field[7] is None]
+        tagged = sorted([field for field in present if field[7] is not None], key=lambda field: field[7])
+        self.fields = tuple(plain + tagged + absent)
+        self.versions = {field[0]: field[10] for field in fields}
+        self.plain, self.tagged, self.total = len(plain), len(tagged), len(self.fields)
+        self.ops = <op_t *>malloc(max(self.total, 1) * sizeof(op_t))
+        if self.ops == NULL:
+            raise MemoryError
+        self.height = 1
+        self.least = 1 if flexible else 0
+        for field in self.fields:
+            self._set_op(&self.ops[at], field)
+            if at < self.plain:
+                self.least += least_size(&self.ops[at], self.ops[at].kind)
+            at += 1
+        if self.height > MOST_DEPTH:
+            raise TypeError(f"{name} is {self.height} structs deep; {MOST_DEPTH} is the most")
+
+    cdef int _set_op(self, op_t *op, tuple field) except -1:
+        cdef Plan child
+        op.name = PyTuple_GET_ITEM(field, 0)
+        op.kind = _KINDS[field[1]]
+        op.element = _KINDS[field[2]] if field[2] is not None else -1
+        op.nullable, op.compact, op.ignorable = field[4], field[5], field[6]
+        op.tag = field[7] if field[7] is not None else 0
+        op.fallback = PyTuple_GET_ITEM(field, 8)
+        op.child = PyTuple_GET_ITEM(field, 9)
+        op.slot = self.layout.offset_of(field[0])
+        if (op.kind == KIND_STRUCT or op.element == KIND_STRUCT) and field[3]:
+            child = <Plan?>field[9]
+            self.height = max(self.height, child.height + 1)
+        op.least = least_size(op, op.element) if op.kind == KIND_ARRAY and field[3] else 0
+        return 0
+
+    def __dealloc__(self):
+        free(self.ops)
+
+    def encode(self, message):
+        """The bytes of `message`, which must be an instance of `cls`."""
+        return encode_to_bytes(None, None, self, message)
+
+    def decode(self, data, bint strict=True, Py_ssize_t start=0):
+        """The message in `data` from `start` on; `strict` refuses bytes left over. Error offsets count in `data`."""
+        return decode_from(self, pin(data), start, strict)[0]
+
+    def decode_prefix(self, data, Py_ssize_t start=0):
+        """(the message in `data` from `start` on, the position after it)."""
+        return decode_from(self, pin(data), start, False)
+
+
+cdef size_t least_size(const op_t *op, int kind) noexcept:
+    if kind == KIND_STRUCT:
+        if op.nullable and op.kind == KIND_STRUCT:
+            return 1
+        return max((<Plan>op.child).least, 1)
+    if kind == KIND_BOOL or kind == KIND_I8:
+        return 1
+    if kind == KIND_I16 or kind == KIND_U16:
+        return 2
+    if kind == KIND_I32 or kind == KIND_U32:
+        return 4
+    if kind == KIND_I64 or kind == KIND_F64:
+        return 8
+    if kind == KIND_UUID:
+        return 16
+    if op.compact:
+        return 1
+    return 2 if kind == KIND_STRING else 4

@@ -1,0 +1,255 @@
+# Bytes to messages: the reading half of the plan interpreter.
+#
+# Needs: plans.pxi. Gives: decode_from.
+# Instances and lists are filled while the cyclic collector does not see them. An instance whose values cannot refer
+# back to anything (numbers, text, bytes, tuples of them) stays untracked: a thousand partitions then cost the
+# collector nothing.
+
+cdef tuple decode_from(Plan plan, Buffer source, Py_ssize_t start, bint strict):
+    cdef reader_t r
+    cdef walk_t walk
+    reader_init(&r, source.data, source.size)
+    walk_init(&walk)
+    if start < 0 or start > source.size:
+        raise ValueError(f"a start of {start} in {source.size} bytes")
+    r.at += start
+    try:
+        message = decode_struct(plan, &r, &walk, source)
+        if strict and r.at != r.end:
+            reader_fail(&r, FAULT_TRAILING)
+            raise_read_fault(&r, plan.name)
+    except MemoryError:
+        raise _errors.LimitError(f"out of memory for {plan.name}", path_of(&walk), r.at - r.start) from None
+    return message, r.at - r.start
+
+
+cdef int decode_fault(reader_t *r, walk_t *walk, const op_t *op) except -1:
+    walk.op[walk.depth] = op
+    return raise_read_fault(r, path_of(walk))
+
+
+cdef object decode_struct(Plan plan, reader_t *r, walk_t *walk, Buffer source):
+    cdef object made = kw_bare_instance(<PyObject *>plan.cls, <PyObject *>_NO_ARGUMENTS)
+    cdef PyObject *instance = <PyObject *>made
+    cdef bint leaf = True
+    cdef Py_ssize_t i
+    cdef op_t *op
+    kw_gc_untrack(instance)
+    walk.index[walk.depth] = -1
+    for i in range(plan.plain):
+        op = &plan.ops[i]
+        value = decode_value(op, op.kind, r, walk, source)
+        if r.error != FAULT_NONE:
+            decode_fault(r, walk, op)
+        if op.kind >= KIND_STRUCT and leaf and may_refer_back(op, value):
+            leaf = False
+        fill_slot(instance, op.slot, value)
+    for i in range(plan.plain, plan.total):
+        op = &plan.ops[i]
+        if op.kind != KIND_STRUCT or op.nullable or <object>op.fallback is None:
+            fill_slot(instance, op.slot, <object>op.fallback)
+    if plan.flexible and not (r.at < r.end and r.at[0] == 0):
+        leaf = decode_tagged(plan, made, r, walk, source) and leaf
+    elif plan.flexible:
+        r.at += 1
+    if not leaf:
+        kw_gc_track(instance)
+    return made
+
+
+cdef inline bint may_refer_back(const op_t *op, object value) noexcept:
+    if op.kind == KIND_STRUCT:
+        return value is not None
+    return op.element == KIND_STRUCT and type(value) is list
+
+
+cdef bint decode_tagged(Plan plan, object made, reader_t *r, walk_t *walk, Buffer source) except -1:
+    """Gives whether the instance still holds nothing that the collector must see."""
+    cdef bint leaf = True
+    cdef int64_t count, tag
+    cdef int64_t before = -1
+    cdef int64_t i
+    cdef uint32_t size
+    cdef const uint8_t *begin
+    cdef op_t *op = NULL
+    begin = r.at
+    count = check_count(r, read_uvarint(r), 2, begin)
+    for i in range(count):
+        begin = r.at
+        tag = read_uvarint(r)
+        if r.error == FAULT_NONE and (tag <= before or tag > MOST_TAG):
+            r.at = begin
+            reader_fail(r, FAULT_TAG_ORDER)
+        size = read_uvarint(r)
+        if r.error == FAULT_NONE and size > bytes_left(r):
+            reader_fail(r, FAULT_TRUNCATED)
+        if r.error != FAULT_NONE:
+            break
+        before = tag
+        op = tagged_op(plan, <uint32_t>tag)
+        if op == NULL:
+            unknown = PyBytes_FromStringAndSize(<const char *>read_span(r, size), size)
+            (<StructBase>made).unknown_tagged_fields[tag] = unknown
+        else:
+            leaf = decode_known_tag(op, size, made, r, walk, source) and leaf
+    if r.error != FAULT_NONE:
+        walk.op[walk.depth] = NULL
+        raise_read_fault(r, (path_of(walk) + "." if path_of(walk) else "") + "tagged fields")
+    return leaf
+
+
+cdef op_t *tagged_op(Plan plan, uint32_t tag) noexcept:
+    cdef Py_ssize_t i
+    for i in range(plan.plain, plan.plain + plan.tagged):
+        if plan.ops[i].tag == tag:
+            return &plan.ops[i]
+    return NULL
+
+
+cdef bint decode_known_tag(op_t *op, uint32_t size, object made, reader_t *r, walk_t *walk, Buffer source) except -1:
+    cdef const uint8_t *whole_end = r.end
+    r.end = r.at + size
+    value = decode_value(op, op.kind, r, walk, source)
+    if r.error == FAULT_NONE and r.at != r.end:
+        reader_fail(r, FAULT_TAG_SIZE)
+    if r.error != FAULT_NONE:
+        decode_fault(r, walk, op)
+    r.end = whole_end
+    fill_slot(<PyObject *>made, op.slot, value)
+    return not may_refer_back(op, value)
+
+
+cdef object decode_value(const op_t *op, int kind, reader_t *r, walk_t *walk, Buffer source):
+    """After a fault of the reader the value means nothing: the caller looks at `r.error`."""
+    if kind == KIND_I32:
+        return kw_int(read_i32(r))
+    if kind == KIND_I16:
+        return kw_int(read_i16(r))
+    if kind == KIND_I64:
+        return kw_int64(read_i64(r))
+    if kind == KIND_STRING:
+        return decode_string(op, r, walk)
+    if kind == KIND_ARRAY:
+        return decode_array(op, r, walk, source)
+    if kind == KIND_BOOL:
+        return read_i8(r) != 0
+    if kind == KIND_I8:
+        return kw_int(read_i8(r))
+    if kind == KIND_RECORDS or kind == KIND_BYTES:
+        return decode_bytes(op, kind, r, source)
+    if kind == KIND_UUID:
+        return decode_uuid(r)
+    if kind == KIND_STRUCT:
+        return decode_nested(op, r, walk, source)
+    if kind == KIND_U16:
+        return kw_int(read_u16(r))
+    if kind == KIND_U32:
+        return kw_int64(read_u32(r))
+    return kw_float(read_f64(r))
+
+
+cdef object decode_string(const op_t *op, reader_t *r, walk_t *walk):
+    cdef const uint8_t *begin = r.at
+    cdef int64_t length = read_compact_length(r) if op.compact else read_string_length(r)
+    cdef const uint8_t *span
+    if length < 0:
+        if not op.nullable or op.kind == KIND_ARRAY:
+            r.at = begin if r.error == FAULT_NONE else r.at
+            reader_fail(r, FAULT_NULL)
+        return None
+    if length > MOST_STRING:
+        r.at = begin
+        reader_fail(r, FAULT_LENGTH)
+        return None
+    span = read_span(r, length)
+    try:
+        return kw_text(<const char *>span, length, NULL)
+    except UnicodeDecodeError as cause:
+        walk.op[walk.depth] = op
+        raise _errors.CorruptError(f"text that is not UTF-8: {cause.reason}", path_of(walk),
+                                   span - r.start + <Py_ssize_t>cause.start) from None
+
+
+cdef object decode_bytes(const op_t *op, int kind, reader_t *r, Buffer source):
+    cdef const uint8_t *begin = r.at
+    cdef int64_t length = read_compact_length(r) if op.compact else read_bytes_length(r)
+    cdef const uint8_t *span
+    if length < 0:
+        if not op.nullable or op.kind == KIND_ARRAY:
+            r.at = begin if r.error == FAULT_NONE else r.at
+            reader_fail(r, FAULT_NULL)
+        return None
+    span = read_span(r, length)
+    if kind == KIND_RECORDS:
+        return buffer_slice(source, span - r.start, length)
+    return PyBytes_FromStringAndSize(<const char *>span, length)
+
+
+cdef object decode_uuid(reader_t *r):
+    cdef uint64_t high = <uint64_t>read_i64(r)
+    cdef uint64_t low = <uint64_t>read_i64(r)
+    if high == 0 and low == 0:
+        return _NO_UUID
+    return _UUID(int=(kw_uint64(high) << 64) | kw_uint64(low))
+
+
+cdef object decode_nested(const op_t *op, reader_t *r, walk_t *walk, Buffer source):
+    if op.nullable and read_i8(r) < 0:
+        return None
+    if r.error != FAULT_NONE:
+        return None
+    walk.op[walk.depth] = op
+    walk.index[walk.depth] = -1
+    walk.depth += 1
+    value = decode_struct(<Plan>op.child, r, walk, source)
+    walk.depth -= 1
+    return value
+
+
+cdef object decode_array(const op_t *op, reader_t *r, walk_t *walk, Buffer source):
+    cdef const uint8_t *begin = r.at
+    cdef int64_t count = read_compact_count(r, op.least) if op.compact else read_array_count(r, op.least)
+    if count < 0:
+        if not op.nullable:
+            r.at = begin if r.error == FAULT_NONE else r.at
+            reader_fail(r, FAULT_NULL)
+        return None
+    if count == 0:
+        return _NO_ARGUMENTS
+    if op.element == KIND_STRUCT:
+        return decode_structs(op, count, r, walk, source)
+    return decode_scalars(op, count, r, walk, source)
+
+
+cdef list decode_structs(const op_t *op, Py_ssize_t count, reader_t *r, walk_t *walk, Buffer source):
+    cdef list made = PyList_New(count)
+    cdef Plan plan = <Plan>op.child
+    cdef int depth = walk.depth
+    cdef Py_ssize_t i
+    kw_gc_untrack(<PyObject *>made)
+    walk.op[depth] = op
+    for i in range(count):
+        walk.index[depth] = i
+        walk.depth = depth + 1
+        item = decode_struct(plan, r, walk, source)
+        Py_INCREF(item)
+        PyList_SET_ITEM(made, i, item)
+    walk.depth = depth
+    walk.index[depth] = -1
+    kw_gc_track(<PyObject *>made)
+    return made
+
+
+cdef tuple decode_scalars(const op_t *op, Py_ssize_t count, reader_t *r, walk_t *walk, Buffer source):
+    cdef tuple made = PyTuple_New(count)
+    cdef int kind = op.element
+    cdef Py_ssize_t i
+    kw_gc_untrack(<PyObject *>made)
+    for i in range(count):
+        value = kw_int(read_i32(r)) if kind == KIND_I32 else decode_value(op, kind, r, walk, source)
+        Py_INCREF(value)
+        PyTuple_SET_ITEM(made, i, value)
+        if r.error != FAULT_NONE:
+            walk.index[walk.depth] = i
+            break
+    return made

@@ -1,0 +1,380 @@
+# Messages to bytes: the writing half of the plan interpreter.
+#
+# Needs: plans.pxi. Gives: encode_frame, encode_frame_parts, encode_to_bytes.
+# Every value is checked against its wire type, and an error names the field. A field that the version lacks must have
+# its default or be ignorable (Apache's own rule). In the gather form a records field of GATHER_LEAST bytes or more is
+# not copied: the frame comes as a list of buffers.
+
+cdef int encode_fault(walk_t *walk, const op_t *op, str text) except -1:
+    walk.op[walk.depth] = op
+    raise _errors.CodecError(text, path_of(walk))
+
+
+cdef int wrong_type(walk_t *walk, const op_t *op, int kind, object value) except -1:
+    return encode_fault(walk, op, f"needs {_KIND_NAMES[kind]}, not {type(value).__name__}")
+
+
+def encode_frame(Plan header_plan not None, header, Plan plan not None, message):
+    """Size, header and message as one bytes object."""
+    return encode_to_bytes(header_plan, header, plan, message)
+
+
+def encode_frame_parts(Plan header_plan not None, header, Plan plan not None, message):
+    """Size, header and message as a list of buffers to be sent in order; large records fields are not copied."""
+    cdef writer_t w
+    cdef walk_t walk
+    cdef list cuts = []
+    cdef list parts = []
+    cdef Py_ssize_t begin = 0
+    cdef Py_ssize_t cut
+    walk_init(&walk)
+    walk.cuts = <PyObject *>cuts
+    try:
+        encode_all(&w, &walk, header_plan, header, plan, message)
+        for cut, buffer in cuts:
+            parts.append(PyBytes_FromStringAndSize(<const char *>w.start + begin, cut - begin))
+            parts.append(buffer)
+            begin = cut
+        if begin < <Py_ssize_t>written(&w):
+            parts.append(PyBytes_FromStringAndSize(<const char *>w.start + begin, <Py_ssize_t>written(&w) - begin))
+    finally:
+        writer_free(&w)
+    return parts
+
+
+cdef bytes encode_to_bytes(Plan header_plan, object header, Plan plan, object message):
+    cdef writer_t w
+    cdef walk_t walk
+    walk_init(&walk)
+    try:
+        encode_all(&w, &walk, header_plan, header, plan, message)
+        return PyBytes_FromStringAndSize(<const char *>w.start, written(&w))
+    finally:
+        writer_free(&w)
+
+
+cdef int encode_all(writer_t *w, walk_t *walk, Plan header_plan, object header, Plan plan, object message) except -1:
+    """With a header plan: size, header, message; without: the message alone."""
+    cdef size_t size
+    if writer_init(w, 512) < 0:
+        raise_write_fault(w)
+    if header_plan is not None:
+        write_i32(w, 0)
+        encode_struct(header_plan, header, w, walk)
+    encode_struct(plan, message, w, walk)
+    if w.error != FAULT_NONE:
+        raise_write_fault(w)
+    if header_plan is not None:
+        size = written(w) - 4 + walk.outside
+        if size > 0x7FFFFFFF:
+            raise _errors.LimitError(f"{plan.name} takes {size} bytes; a frame holds at most {0x7FFFFFFF}")
+        store_u32(w.start, <uint32_t>size)
+    return 0
+
+
+cdef int encode_struct(Plan plan, object instance, writer_t *w, walk_t *walk) except -1:
+    cdef Py_ssize_t i
+    cdef op_t *op
+    cdef PyObject *value
+    if not kw_type_check(<PyObject *>instance, <PyTypeObject *>plan.cls):
+        raise _errors.CodecError(f"needs {plan.cls.__qualname__}, not {type(instance).__qualname__}",
+                                 parent_path(walk) or plan.name)
+    walk.index[walk.depth] = -1
+    for i in range(plan.plain):
+        op = &plan.ops[i]
+        value = slot_of(<PyObject *>instance, op.slot)[0]
+        encode_value(op, op.kind, value_or_default(walk, op, instance, value), w, walk)
+    for i in range(plan.plain + plan.tagged, plan.total):
+        op = &plan.ops[i]
+        if not op.ignorable and not has_default(op, slot_of(<PyObject *>instance, op.slot)[0]):
+            encode_fault(walk, op, f"version {plan.version} of {plan.name} has no such field (versions "
+                                   f"{plan.versions[<object>op.name]} have), and its value is not the default")
+    if plan.flexible:
+        encode_tagged(plan, instance, w, walk)
+    elif (<StructBase>instance)._unknown:
+        raise _errors.CodecError(f"version {plan.version} of {plan.name} cannot carry tagged fields",
+                                 parent_path(walk) or plan.name)
+    return 0
+
+
+cdef str parent_path(walk_t *walk):
+    walk.op[walk.depth] = NULL
+    return path_of(walk)
+
+
+cdef object value_or_default(walk_t *walk, const op_t *op, object instance, PyObject *value):
+    if value != NULL:
+        return <object>value
+    if op.kind == KIND_STRUCT:
+        return getattr(instance, <object>op.name)
+    encode_fault(walk, op, "was deleted from its message")
+
+
+cdef bint has_default(const op_t *op, PyObject *value) except -1:
+    if value == NULL or value == op.fallback:
+        return True
+    if op.kind == KIND_STRUCT and <object>op.fallback is None and op.nullable:
+        return <object>value is None
+    if op.kind == KIND_STRUCT:
+        return isinstance(<object>value, StructBase) and layout_of(<object>value).is_default(<object>value)
+    return values_equal(<object>value, <object>op.fallback)
+
+
+cdef int encode_tagged(Plan plan, object instance, writer_t *w, walk_t *walk) except -1:
+    cdef dict unknown = (<StructBase>instance)._unknown
+    cdef Py_ssize_t i
+    cdef uint32_t count = 0
+    cdef PyObject *value
+    if plan.tagged == 0 and not unknown:
+        write_i8(w, 0)
+        return 0
+    written_tags = []
+    for i in range(plan.plain, plan.plain + plan.tagged):
+        value = slot_of(<PyObject *>instance, plan.ops[i].slot)[0]
+        if not has_default(&plan.ops[i], value):
+            written_tags.append((plan.ops[i].tag, i, None))
+            count += 1
+    if unknown:
+        written_tags.extend(checked_unknown(plan, unknown, walk))
+        written_tags.sort()
+    write_uvarint(w, len(written_tags))
+    for tag, i, content in written_tags:
+        write_uvarint(w, tag)
+        if content is not None:
+            write_uvarint(w, len(content))
+            write_raw(w, kw_bytes_data(content), kw_bytes_size(content))
+        else:
+            value = slot_of(<PyObject *>instance, plan.ops[i].slot)[0]
+            encode_sized(&plan.ops[i], <object>value, w, walk)
+    return 0
+
+
+cdef list checked_unknown(Plan plan, dict unknown, walk_t *walk):
+    cdef list checked = []
+    for tag, content in unknown.items():
+        if type(tag) is not int or not 0 <= tag <= MOST_TAG or not kw_is_bytes(content):
+            raise _errors.CodecError("unknown tagged fields are int tags (0 to 2^31 - 2) with bytes",
+                                     parent_path(walk) or plan.name)
+        if tagged_op(plan, tag) != NULL:
+            raise _errors.CodecError(f"tag {tag} is a known field", parent_path(walk) or plan.name)
+        checked.append((tag, -1, content))
+    return checked
+
+
+cdef int encode_sized(const op_t *op, object value, writer_t *w, walk_t *walk) except -1:
+    """A tagged field: its size in front, which is known only afterwards and seldom needs more than one byte."""
+    cdef size_t at = written(w)
+    cdef size_t size
+    cdef int head
+    write_i8(w, 0)
+    walk.in_tag += 1
+    encode_value(op, op.kind, value, w, walk)
+    walk.in_tag -= 1
+    if w.error != FAULT_NONE:
+        return 0
+    size = written(w) - at - 1
+    head = uvarint_size(size)
+    if head > 1 and write_span(w, head - 1) != NULL:
+        memmove(w.start + at + head, w.start + at + 1, size)
+    if w.error == FAULT_NONE:
+        put_uvarint(w.start + at, size)
+    return 0
+
+
+cdef int encode_value(const op_t *op, int kind, object value, writer_t *w, walk_t *walk) except -1:
+    if kind == KIND_I32:
+        write_i32(w, <int32_t>checked_int(op, kind, value, walk, -2147483648, 2147483647))
+    elif kind == KIND_I16:
+        write_i16(w, <int16_t>checked_int(op, kind, value, walk, -32768, 32767))
+    elif kind == KIND_I64:
+        write_i64(w, checked_int(op, kind, value, walk, INT64_MIN, INT64_MAX))
+    elif kind == KIND_STRING:
+        encode_string(op, value, w, walk)
+    elif kind == KIND_ARRAY:
+        encode_array(op, value, w, walk)
+    elif kind == KIND_BOOL:
+        if value is not True and value is not False:
+            wrong_type(walk, op, kind, value)
+        write_i8(w, 1 if value is True else 0)
+    elif kind == KIND_I8:
+        write_i8(w, <int8_t>checked_int(op, kind, value, walk, -128, 127))
+    elif kind == KIND_RECORDS:
+        encode_records(op, value, w, walk)
+    elif kind == KIND_BYTES:
+        encode_bytes(op, value, w, walk)
+    elif kind == KIND_UUID:
+        if not isinstance(value, _UUID):
+            wrong_type(walk, op, kind, value)
+        content = value.bytes
+        write_raw(w, kw_bytes_data(content), 16)
+    elif kind == KIND_STRUCT:
+        encode_nested(op, value, w, walk)
+    elif kind == KIND_U16:
+        write_u16(w, <uint16_t>checked_int(op, kind, value, walk, 0, 65535))
+    elif kind == KIND_U32:
+        write_u32(w, <uint32_t>checked_int(op, kind, value, walk, 0, 4294967295))
+    else:
+        if not isinstance(value, (float, int)):
+            wrong_type(walk, op, kind, value)
+        write_f64(w, float(value))
+    return 0
+
+
+cdef int64_t checked_int(const op_t *op, int kind, object value, walk_t *walk, int64_t least,
+                         int64_t most) except? -1:
+    cdef int overflow = 0
+    cdef int64_t number
+    if not kw_is_int(value):
+        try:
+            value = value.__index__()
+        except AttributeError:
+            wrong_type(walk, op, kind, value)
+    number = kw_long(value, &overflow)
+    if overflow or number < least or number > most:
+        encode_fault(walk, op, f"{value} does not fit {_KIND_NAMES[kind]}")
+    return number
+
+
+cdef int write_length(const op_t *op, int64_t length, int width, writer_t *w) except -1:
+    """-1 for null. `width` is that of the fixed form, 2 or 4 bytes."""
+    if op.compact:
+        write_uvarint(w, <uint32_t>(length + 1))
+    elif width == 2:
+        write_i16(w, <int16_t>length)
+    else:
+        write_i32(w, <int32_t>length)
+    return 0
+
+
+cdef int write_null(const op_t *op, int kind, int width, writer_t *w, walk_t *walk) except -1:
+    if not op.nullable or op.kind != kind:
+        encode_fault(walk, op, f"None, where this version needs {_KIND_NAMES[kind]}")
+    return write_length(op, -1, width, w)
+
+
+cdef int encode_string(const op_t *op, object value, writer_t *w, walk_t *walk) except -1:
+    cdef Py_ssize_t size = 0
+    cdef const char *text
+    if value is None:
+        return write_null(op, KIND_STRING, 2, w, walk)
+    if not isinstance(value, str):
+        wrong_type(walk, op, KIND_STRING, value)
+    try:
+        text = kw_utf8(value, &size)
+    except UnicodeEncodeError as cause:
+        encode_fault(walk, op, f"text that UTF-8 cannot carry: {cause.reason}")
+    if size > MOST_STRING:
+        encode_fault(walk, op, f"a string of {size} bytes; {MOST_STRING} is the most")
+    write_length(op, size, 2, w)
+    write_raw(w, text, size)
+    return 0
+
+
+cdef Buffer pinned_field(const op_t *op, int kind, object value, walk_t *walk):
+    try:
+        return pin(value)
+    except (TypeError, BufferError):
+        wrong_type(walk, op, kind, value)
+
+
+cdef int check_span(const op_t *op, int64_t size, walk_t *walk) except -1:
+    if size > 0x7FFFFFFE:
+        encode_fault(walk, op, f"{size} bytes; {0x7FFFFFFE} is the most")
+    return 0
+
+
+cdef int encode_bytes(const op_t *op, object value, writer_t *w, walk_t *walk) except -1:
+    cdef Buffer content
+    if value is None:
+        return write_null(op, KIND_BYTES, 4, w, walk)
+    content = pinned_field(op, KIND_BYTES, value, walk)
+    check_span(op, content.size, walk)
+    write_length(op, content.size, 4, w)
+    write_raw(w, content.data, content.size)
+    return 0
+
+
+cdef int encode_records(const op_t *op, object value, writer_t *w, walk_t *walk) except -1:
+    """Bytes-like, or a list or tuple of bytes-like objects that are written one after the other."""
+    cdef list spans
+    cdef Buffer span
+    cdef int64_t size = 0
+    if value is None:
+        return write_null(op, KIND_RECORDS, 4, w, walk)
+    if isinstance(value, (list, tuple)):
+        spans = [pinned_field(op, KIND_RECORDS, part, walk) for part in value]
+    else:
+        spans = [pinned_field(op, KIND_RECORDS, value, walk)]
+    for span in spans:
+        size += span.size
+    check_span(op, size, walk)
+    write_length(op, size, 4, w)
+    for span in spans:
+        if walk.cuts == NULL or walk.in_tag or span.size < GATHER_LEAST:
+            write_raw(w, span.data, span.size)
+        else:
+            (<list>walk.cuts).append((written(w), span))
+            walk.outside += span.size
+    return 0
+
+
+cdef int encode_nested(const op_t *op, object value, writer_t *w, walk_t *walk) except -1:
+    if op.nullable:
+        write_i8(w, -1 if value is None else 1)
+        if value is None:
+            return 0
+    walk.op[walk.depth] = op
+    walk.depth += 1
+    encode_struct(<Plan>op.child, value, w, walk)
+    walk.depth -= 1
+    return 0
+
+
+cdef int encode_array(const op_t *op, object value, writer_t *w, walk_t *walk) except -1:
+    """`value` is a list or tuple; anything else iterable but text and bytes is made one."""
+    cdef object items = value
+    cdef Py_ssize_t count
+    if value is None:
+        return write_null(op, KIND_ARRAY, 4, w, walk)
+    if not isinstance(value, (list, tuple)):
+        if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
+            wrong_type(walk, op, KIND_ARRAY, value)
+        items = tuple(value)
+    count = len(items)
+    check_span(op, count, walk)
+    write_length(op, count, 4, w)
+    walk.op[walk.depth] = op
+    if op.element == KIND_STRUCT:
+        encode_structs(op, items, count, w, walk)
+    else:
+        encode_scalars(op, items, count, w, walk)
+    walk.index[walk.depth] = -1
+    return 0
+
+
+cdef inline object item_at(object items, Py_ssize_t i, Py_ssize_t count):
+    """A list may shrink while a value of it runs Python code; the count that was written is then a lie."""
+    if type(items) is tuple:
+        return <object>PyTuple_GET_ITEM(items, i)
+    if len(items) != count:
+        raise _errors.CodecError("a list changed its length while it was encoded")
+    return items[i]
+
+
+cdef int encode_structs(const op_t *op, object items, Py_ssize_t count, writer_t *w, walk_t *walk) except -1:
+    cdef int depth = walk.depth
+    cdef Py_ssize_t i
+    for i in range(count):
+        walk.index[depth] = i
+        walk.depth = depth + 1
+        encode_struct(<Plan>op.child, item_at(items, i, count), w, walk)
+    walk.depth = depth
+    return 0
+
+
+cdef int encode_scalars(const op_t *op, object items, Py_ssize_t count, writer_t *w, walk_t *walk) except -1:
+    cdef Py_ssize_t i
+    for i in range(count):
+        walk.index[walk.depth] = i
+        encode_value(op, op.element, item_at(items, i, count), w, walk)
+    return 0

@@ -1,0 +1,367 @@
+"""The words in which a message is written down: one specifier per wire type.
+
+    name: str | None = string("0+", default=None, nullable="3+", ignorable=True)
+
+`versions` and `nullable` are ranges of message versions: "0+", "3-5", "7" or "none". `default` is what the field has in
+a version that lacks it. `tag` makes it a tagged field (flexible versions only). `ignorable` lets encoding drop a value
+that the version cannot carry, where it would otherwise raise. `secret` keeps the value out of every repr.
+
+A specifier returns a `Field`, but is declared to return the type of the value, so that type checkers see what a reader
+sees: `field: type = specifier(...)`. No wire bytes here: `_pxi/plans.pxi` has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, TypeVar, cast, overload
+from uuid import UUID
+
+__all__ = [
+    "NEWEST",
+    "NO_UUID",
+    "Field",
+    "Versions",
+    "array",
+    "bool_",
+    "bytes_",
+    "f64",
+    "i8",
+    "i16",
+    "i16s",
+    "i32",
+    "i32s",
+    "i64",
+    "i64s",
+    "nullable_struct",
+    "record_data",
+    "string",
+    "strings",
+    "struct",
+    "u16",
+    "u32",
+    "uuid",
+    "uuids",
+]
+
+NEWEST = 0x7FFF
+NO_UUID = UUID(int=0)
+
+T = TypeVar("T")
+# What a records field takes: one bytes-like object, or several that are written one after the other.
+BytesLike = Any
+
+
+class Versions(NamedTuple):
+    """An inclusive range of versions, with the text it came from; `least > most` when it is empty."""
+
+    least: int
+    most: int
+    text: str
+
+    @classmethod
+    def parse(cls, text: str) -> Versions:
+        """From "0+", "3-5", "7", or "none" (also "")."""
+        if text in ("", "none"):
+            return cls(0, -1, "none")
+        if text.endswith("+"):
+            return cls(int(text[:-1]), NEWEST, text)
+        first, _, last = text.partition("-")
+        return cls(int(first), int(last or first), text)
+
+    def has(self, version: int) -> bool:
+        return self.least <= version <= self.most
+
+
+class Field(NamedTuple):
+    """One field of a message. `kind` and `element` are the names that the plan interpreter knows wire types by."""
+
+    kind: str
+    versions: Versions
+    default: Any
+    nullable: Versions = Versions(0, -1, "none")
+    tag: int | None = None
+    ignorable: bool = False
+    secret: bool = False
+    element: str | None = None
+    struct: type[Any] | None = None
+    compact: bool = True
+    name: str = ""
+
+    @property
+    def lazy_default(self) -> type[Any] | None:
+        """The struct class of which the default is a fresh instance."""
+        return self.struct if self.kind == "struct" and self.default is not None else None
+
+
+def _field(kind: str, versions: str, default: Any, nullable: str, *rest: Any, **more: Any) -> Any:
+    return Field(kind, Versions.parse(versions), default, Versions.parse(nullable), *rest, **more)
+
+
+def bool_(
+    versions: str,
+    *,
+    default: bool,
+    nullable: str = "",
+    tag: int | None = None,
+    ignorable: bool = False,
+    secret: bool = False,
+) -> bool:
+    return cast(bool, _field("bool", versions, default, nullable, tag, ignorable, secret))
+
+
+def i8(
+    versions: str,
+    *,
+    default: int,
+    nullable: str = "",
+    tag: int | None = None,
+    ignorable: bool = False,
+    secret: bool = False,
+) -> int:
+    return cast(int, _field("int8", versions, default, nullable, tag, ignorable, secret))
+
+
+def i16(
+    versions: str,
+    *,
+    default: int,
+    nullable: str = "",
+    tag: int | None = None,
+    ignorable: bool = False,
+    secret: bool = False,
+) -> int:
+    return cast(int, _field("int16", versions, default, nullable, tag, ignorable, secret))
+
+
+def i32(
+    versions: str,
+    *,
+    default: int,
+    nullable: str = "",
+    tag: int | None = None,
+    ignorable: bool = False,
+    secret: bool = False,
+) -> int:
+    return cast(int, _field("int32", versions, default, nullable, tag, ignorable, secret))
+
+
+def i64(
+    versions: str,
+    *,
+    default: int,
+    nullable: str = "",
+    tag: int | None = None,
+    ignorable: bool = False,
+    secret: bool = False,
+) -> int:
+    return cast(int, _field("int64", versions, default, nullable, tag, ignorable, secret))
+
+
+def u16(
+    versions: str,
+    *,
+    default: int,
+    nullable: str = "",
+    tag: int | None = None,
+    ignorable: bool = False,
+    secret: bool = False,
+) -> int:
+    return cast(int, _field("uint16", versions, default, nullable, tag, ignorable, secret))
+
+
+def u32(
+    versions: str,
+    *,
+    default: int,
+    nullable: str = "",
+    tag: int | None = None,
+    ignorable: bool = False,
+    secret: bool = False,
+) -> int:
+    return cast(int, _field("uint32", versions, default, nullable, tag, ignorable, secret))
+
+
+def f64(
+    versions: str,
+    *,
+    default: float,
+    nullable: str = "",
+    tag: int | None = None,
+    ignorable: bool = False,
+    secret: bool = False,
+) -> float:
+    return cast(float, _field("float64", versions, default, nullable, tag, ignorable, secret))
+
+
+def uuid(
+    versions: str,
+    *,
+    default: UUID,
+    nullable: str = "",
+    tag: int | None = None,
+    ignorable: bool = False,
+    secret: bool = False,
+) -> UUID:
+    return cast(UUID, _field("uuid", versions, default, nullable, tag, ignorable, secret))
+
+
+@overload
+def string(
+    versions: str,
+    *,
+    default: str,
+    tag: int | None = None,
+    ignorable: bool = False,
+    secret: bool = False,
+    compact: bool = True,
+) -> str: ...
+@overload
+def string(
+    versions: str,
+    *,
+    default: str | None,
+    nullable: str,
+    tag: int | None = None,
+    ignorable: bool = False,
+    secret: bool = False,
+    compact: bool = True,
+) -> str | None: ...
+def string(
+    versions: str,
+    *,
+    default: str | None,
+    nullable: str = "",
+    tag: int | None = None,
+    ignorable: bool = False,
+    secret: bool = False,
+    compact: bool = True,
+) -> str | None:
+    """`compact=False`: keeps its int16 length in flexible versions, too (the client id of the request header)."""
+    return cast(str, _field("string", versions, default, nullable, tag, ignorable, secret, compact=compact))
+
+
+@overload
+def bytes_(
+    versions: str, *, default: bytes, tag: int | None = None, ignorable: bool = False, secret: bool = False
+) -> bytes: ...
+@overload
+def bytes_(
+    versions: str,
+    *,
+    default: bytes | None,
+    nullable: str,
+    tag: int | None = None,
+    ignorable: bool = False,
+    secret: bool = False,
+) -> bytes | None: ...
+def bytes_(
+    versions: str,
+    *,
+    default: bytes | None,
+    nullable: str = "",
+    tag: int | None = None,
+    ignorable: bool = False,
+    secret: bool = False,
+) -> bytes | None:
+    return cast(bytes, _field("bytes", versions, default, nullable, tag, ignorable, secret))
+
+
+def record_data(
+    versions: str,
+    *,
+    default: BytesLike | None,
+    nullable: str = "",
+    tag: int | None = None,
+    ignorable: bool = False,
+    secret: bool = False,
+) -> BytesLike | None:
+    """Record batches or message sets, taken and handed out as they are: a `Buffer` over the bytes that were decoded."""
+    return _field("records", versions, default, nullable, tag, ignorable, secret)
+
+
+def i16s(
+    versions: str, *, default: Sequence[int], tag: int | None = None, ignorable: bool = False, secret: bool = False
+) -> Sequence[int]:
+    return cast("Sequence[int]", _field("array", versions, default, "", tag, ignorable, secret, "int16"))
+
+
+def i32s(
+    versions: str, *, default: Sequence[int], tag: int | None = None, ignorable: bool = False, secret: bool = False
+) -> Sequence[int]:
+    return cast("Sequence[int]", _field("array", versions, default, "", tag, ignorable, secret, "int32"))
+
+
+def i64s(
+    versions: str, *, default: Sequence[int], tag: int | None = None, ignorable: bool = False, secret: bool = False
+) -> Sequence[int]:
+    return cast("Sequence[int]", _field("array", versions, default, "", tag, ignorable, secret, "int64"))
+
+
+def strings(
+    versions: str, *, default: Sequence[str], tag: int | None = None, ignorable: bool = False, secret: bool = False
+) -> Sequence[str]:
+    return cast("Sequence[str]", _field("array", versions, default, "", tag, ignorable, secret, "string"))
+
+
+def uuids(
+    versions: str, *, default: Sequence[UUID], tag: int | None = None, ignorable: bool = False, secret: bool = False
+) -> Sequence[UUID]:
+    return cast("Sequence[UUID]", _field("array", versions, default, "", tag, ignorable, secret, "uuid"))
+
+
+@overload
+def array(
+    of: type[T],
+    versions: str,
+    *,
+    default: Sequence[T],
+    tag: int | None = None,
+    ignorable: bool = False,
+    secret: bool = False,
+) -> Sequence[T]: ...
+@overload
+def array(
+    of: type[T],
+    versions: str,
+    *,
+    default: Sequence[T] | None,
+    nullable: str,
+    tag: int | None = None,
+    ignorable: bool = False,
+    secret: bool = False,
+) -> Sequence[T] | None: ...
+def array(
+    of: type[T],
+    versions: str,
+    *,
+    default: Sequence[T] | None,
+    nullable: str = "",
+    tag: int | None = None,
+    ignorable: bool = False,
+    secret: bool = False,
+) -> Sequence[T] | None:
+    """An array of nested structs."""
+    return cast(
+        "Sequence[T]", _field("array", versions, default, nullable, tag, ignorable, secret, "struct", struct=of)
+    )
+
+
+def struct(
+    versions: str, *, default_factory: type[T], tag: int | None = None, ignorable: bool = False, secret: bool = False
+) -> T:
+    """A nested struct; its default is a fresh instance, with every field at its own default."""
+    return cast(T, _field("struct", versions, ..., "", tag, ignorable, secret, struct=default_factory))
+
+
+def nullable_struct(
+    of: type[T],
+    versions: str,
+    *,
+    default: None,
+    nullable: str,
+    tag: int | None = None,
+    ignorable: bool = False,
+    secret: bool = False,
+) -> T | None:
+    """A nested struct that may be absent."""
+    return cast(T, _field("struct", versions, default, nullable, tag, ignorable, secret, struct=of))

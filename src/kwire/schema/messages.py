@@ -1,0 +1,220 @@
+"""What turns fields into a class: slots, constructor, comparison, and one wire plan per version.
+
+`StructMeta` replaces the field specifiers of a class body by slots and keeps the fields in `__fields__`. A plan is
+compiled when a version is first used. No message is defined here, and nothing here knows the wire: `_codec` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar, Self, cast, dataclass_transform
+from uuid import UUID
+
+from kwire import errors
+from kwire._codec import Layout, Plan, StructBase
+from kwire.schema import fields as f
+from kwire.schema.fields import Field, Versions
+
+__all__ = ["Header", "Message", "Request", "Response", "Struct", "StructMeta"]
+
+_UNKNOWN = "unknown_tagged_fields"
+
+
+@dataclass_transform(
+    kw_only_default=True,
+    field_specifiers=(
+        f.bool_,
+        f.i8,
+        f.i16,
+        f.i32,
+        f.i64,
+        f.u16,
+        f.u32,
+        f.f64,
+        f.uuid,
+        f.string,
+        f.bytes_,
+        f.record_data,
+        f.i16s,
+        f.i32s,
+        f.i64s,
+        f.strings,
+        f.uuids,
+        f.array,
+        f.struct,
+        f.nullable_struct,
+    ),
+)
+class StructMeta(type):
+    """Makes a slotted class of the fields in a class body. `key`, `versions` and `flexible` are for messages."""
+
+    def __new__(
+        mcs,
+        name: str,
+        bases: tuple[type, ...],
+        namespace: dict[str, Any],
+        *,
+        key: int = -1,
+        versions: str = "none",
+        flexible: str = "none",
+    ) -> StructMeta:
+        found = tuple(
+            value._replace(name=attribute) for attribute, value in namespace.items() if isinstance(value, Field)
+        )
+        for field in found:
+            if any(hasattr(base, field.name) for base in bases):
+                raise TypeError(f"{name}.{field.name} would hide what every message has under that name")
+            del namespace[field.name]
+        namespace["__slots__"] = tuple(f"_{field.name}" if field.lazy_default else field.name for field in found)
+        namespace["__fields__"] = found
+        cls = super().__new__(mcs, name, bases, namespace)
+        rows = [(field.name, field.kind, field.default, field.lazy_default) for field in found]
+        cls.__layout__ = Layout(cast("type[StructBase]", cls), rows)
+        cls.__plans__ = {}
+        if versions != "none":
+            valid = Versions.parse(versions)
+            cls.__api_key__, cls.__flexible__ = key, Versions.parse(flexible)
+            cls.__versions__ = range(valid.least, valid.most + 1)
+        return cls
+
+    __layout__: Layout
+    __plans__: dict[tuple[int, bool] | int, Plan]
+    __fields__: tuple[Field, ...]
+    __api_key__: int
+    __versions__: range
+    __flexible__: Versions
+
+
+def _plan(cls: StructMeta, name: str, version: int, flexible: bool) -> Plan:
+    """The plan of a struct; those of nested structs are shared by all that nest them."""
+    known = cls.__plans__.get((version, flexible))
+    if known is not None:
+        return known
+    rows = []
+    for field in cls.__fields__:
+        present = field.versions.has(version)
+        child = _plan(field.struct, name, version, flexible) if present and field.struct is not None else None  # type: ignore[arg-type]
+        if present and field.tag is not None and not flexible:
+            raise TypeError(f"{name}.{field.name} is tagged in version {version}, which is not flexible")
+        rows.append((
+            field.name, field.kind, field.element, present, field.nullable.has(version), flexible and field.compact,
+            field.ignorable, field.tag, field.default, child, field.versions.text,
+        ))  # fmt: skip
+    plan = cls.__plans__[(version, flexible)] = Plan(cls, name, version, flexible, rows)
+    return plan
+
+
+class Struct(StructBase, metaclass=StructMeta):
+    """A nested struct: constructed by keywords, compared by value, shown without its secrets."""
+
+    __fields__: ClassVar[tuple[Field, ...]]
+
+    def __repr__(self) -> str:
+        shown = [f"{field.name}={_shown(field, getattr(self, field.name))}" for field in self.__fields__]
+        if self.unknown_tagged_fields:
+            shown.append(f"{_UNKNOWN}={self.unknown_tagged_fields!r}")
+        return f"{type(self).__qualname__}({', '.join(shown)})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values by field name: dicts, lists, bytes, `uuid.UUID`. Secrets are included."""
+        plain = {field.name: _plain(getattr(self, field.name)) for field in self.__fields__}
+        if self.unknown_tagged_fields:
+            plain[_UNKNOWN] = dict(self.unknown_tagged_fields)
+        return plain
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """What `to_dict` was made of. Fields left out get their defaults; an unknown name raises CodecError."""
+        known = {field.name: field for field in cls.__fields__}
+        odd = [name for name in values if name not in known and name != _UNKNOWN]
+        if odd:
+            raise errors.CodecError(
+                f"{cls.__qualname__} has no such field; it has {', '.join(known) or 'none'}", odd[0]
+            )
+        made = cls(**{name: _from_plain(known[name], value) for name, value in values.items() if name in known})
+        if values.get(_UNKNOWN):
+            made.unknown_tagged_fields = {int(tag): bytes(content) for tag, content in values[_UNKNOWN].items()}
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self).from_dict, (self.to_dict(),)
+
+
+def _shown(field: Field, value: object) -> str:
+    if value is None:
+        return "None"
+    if field.secret:
+        return "<secret>"
+    if field.kind == "records":
+        return f"<{_size(value)} bytes>"
+    return repr(value)
+
+
+def _size(value: object) -> int:
+    return sum(map(_size, value)) if isinstance(value, (list, tuple)) else memoryview(value).nbytes  # type: ignore[arg-type]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Struct):
+        return value.to_dict()
+    if value is None or isinstance(value, (int, str, float, UUID, bytes)):
+        return value
+    if isinstance(value, Iterable) and not isinstance(value, (bytearray, memoryview)):
+        return [_plain(item) for item in value]
+    return bytes(value)
+
+
+def _from_plain(field: Field, value: Any) -> Any:
+    if field.struct is None or value is None:
+        return value
+    if field.kind == "struct":
+        return field.struct.from_dict(value) if isinstance(value, Mapping) else value
+    return [field.struct.from_dict(item) if isinstance(item, Mapping) else item for item in value]
+
+
+class Message(Struct):
+    """A message or header: what has versions of its own."""
+
+    __versions__: ClassVar[range]
+    __flexible__: ClassVar[Versions]
+
+    @classmethod
+    def plan(cls, version: int) -> Plan:
+        """The wire plan of `version`, compiled on first use. UnknownVersionError for one that is not known."""
+        known = cls.__plans__.get(version)
+        if known is not None:
+            return known
+        if version not in cls.__versions__:
+            raise errors.UnknownVersionError(
+                f"{cls.__qualname__} has no version {version}; kwire knows {cls.__versions__[0]} to {cls.__versions__[-1]}"
+            )
+        plan = cls.__plans__[version] = _plan(cls, cls.__qualname__, version, cls.__flexible__.has(version))
+        return plan
+
+    def encode(self, version: int) -> bytes:
+        """The body alone, without size and header. CodecError names the field whose value does not fit."""
+        return self.plan(version).encode(self)
+
+    @classmethod
+    def decode(cls, data: Any, version: int, *, strict: bool = True) -> Self:
+        """The message whose body is `data` (bytes-like). `strict` refuses bytes left over.
+
+        Raises one of the CodecErrors, with field and byte offset. `records` fields share the bytes of `data`.
+        """
+        return cls.plan(version).decode(data, strict)  # type: ignore[no-any-return]
+
+
+class Header(Message):
+    """The header of a request or response."""
+
+
+class Request(Message):
+    """What a client sends."""
+
+    __api_key__: ClassVar[int]
+
+
+class Response(Message):
+    """What a broker answers."""
+
+    __api_key__: ClassVar[int]

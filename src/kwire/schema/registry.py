@@ -1,0 +1,96 @@
+"""Every API that kwire knows, by key and by name. A key's file is imported when its messages are first asked for."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import cast
+
+from kwire import errors
+from kwire.schema.fields import Versions
+from kwire.schema.messages import Request, Response
+
+__all__ = ["APIS", "Api", "Apis"]
+
+
+class Api:
+    """One API: its key, name and messages. `versions` is the range that kwire knows (requests and responses alike)."""
+
+    __slots__ = ("__dict__", "key", "name")
+
+    def __init__(self, key: int, name: str) -> None:
+        self.key = key
+        self.name = name
+
+    @cached_property
+    def request(self) -> type[Request]:
+        return cast("type[Request]", getattr(self._module(), f"{self.name}Request"))
+
+    @cached_property
+    def response(self) -> type[Response]:
+        return cast("type[Response]", getattr(self._module(), f"{self.name}Response"))
+
+    @property
+    def versions(self) -> range:
+        return self.request.__versions__
+
+    @property
+    def flexible(self) -> Versions:
+        """The versions with tagged fields and compact lengths."""
+        return self.request.__flexible__
+
+    @property
+    def module_name(self) -> str:
+        return f"kwire.schema.k{self.key:02d}_{_snake_case(self.name)}"
+
+    def _module(self) -> object:
+        return importlib.import_module(self.module_name)
+
+    def __repr__(self) -> str:
+        return f"<Api {self.key} {self.name}>"
+
+
+def _snake_case(name: str) -> str:
+    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("_")
+
+
+class Apis(Mapping[int | str, Api]):
+    """`APIS[3]` and `APIS["Metadata"]` are the same Api; iteration gives the keys, ascending."""
+
+    def __init__(self, names: Mapping[int, str]) -> None:
+        self._by_key = {key: Api(key, name) for key, name in names.items()}
+        self._by_name = {api.name: api for api in self._by_key.values()}
+
+    def __getitem__(self, key: int | str) -> Api:
+        found = self._by_name.get(key) if isinstance(key, str) else self._by_key.get(key)
+        if found is None:
+            raise errors.UnknownVersionError(
+                f"no API {key!r}; kwire knows {', '.join(map(_label, self._by_key.values()))}"
+            )
+        return found
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._by_key or key in self._by_name
+
+    def __iter__(self) -> Iterator[int | str]:
+        return iter(self._by_key)
+
+    def __len__(self) -> int:
+        return len(self._by_key)
+
+
+def _label(api: Api) -> str:
+    return f"{api.key} {api.name}"
+
+
+APIS = Apis({
+    0: "Produce",
+    1: "Fetch",
+    2: "ListOffsets",
+    3: "Metadata",
+    18: "ApiVersions",
+    19: "CreateTopics",
+    20: "DeleteTopics",
+    22: "InitProducerId",
+})  # fmt: skip
