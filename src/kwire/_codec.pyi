@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Any, Protocol, Self, TypeAlias, final
+from typing import Any, Protocol, Self, TypeAlias, final, overload
 from uuid import UUID
 
 from typing_extensions import Buffer as _BytesLike
+
+from kwire.errors import CodecError
 
 _Header: TypeAlias = tuple[str | bytes, _BytesLike | None]
 
@@ -112,6 +114,10 @@ class OutputBlock:
     def advance(self, count: int) -> None: ...
     def write(self, data: _BytesLike) -> None: ...
     def finish(self) -> Buffer: ...
+
+# attributes.pxi
+CODEC_NAMES: tuple[str, ...]
+
 # encode.pxi
 @final
 class BatchBuilder:
@@ -177,7 +183,106 @@ def encode_arrow(
 class ArrowRecords:
     def __new__(cls, source: _ArrowArray, when_null: int = -1) -> Self: ...
 
-CODEC_NAMES: tuple[str, ...]
+# record_scan.pxi
+@final
+class RecordFault:
+    error: CodecError
+    position: int
+    size: int
+    base_offset: int
+    next_offset: int
+
+def scan_records(
+    data: _BytesLike,
+    *,
+    check_crc: bool = True,
+    max_decompressed_bytes: int = ...,
+    max_total_bytes: int | None = None,
+    min_offset: int = ...,
+    end_offset: int = ...,
+    skip_control: bool = False,
+    aborted: Iterable[tuple[int, int]] = (),
+) -> tuple[Records, RecordFault | None]: ...
+def decode_records(data: _BytesLike, check_crc: bool, max_decompressed_bytes: int) -> Records: ...
+
+# views.pxi
+@final
+class Record:
+    def __init__(
+        self,
+        value: _BytesLike | None,
+        key: _BytesLike | None = None,
+        timestamp: int | datetime | None = None,
+        headers: Iterable[_Header] | None = (),
+    ) -> None: ...
+    @property
+    def offset(self) -> int: ...
+    @property
+    def timestamp(self) -> int: ...
+    @property
+    def timestamp_type(self) -> int: ...
+    @property
+    def key(self) -> bytes | None: ...
+    @property
+    def value(self) -> bytes | None: ...
+    @property
+    def headers(self) -> tuple[tuple[str, bytes | None], ...]: ...
+    @property
+    def raw_headers(self) -> tuple[tuple[bytes, bytes | None], ...]: ...
+    def copy(self) -> Record: ...
+
+def rebuild_record(
+    offset: int,
+    timestamp: int,
+    timestamp_type: int,
+    value: _BytesLike | None,
+    key: _BytesLike | None,
+    headers: Iterable[_Header] | None,
+) -> Record: ...
+@final
+class BatchHeader:
+    position: int
+    size: int
+    base_offset: int
+    last_offset: int
+    magic: int
+    compression: str
+    timestamp_type: int
+    max_timestamp: int
+    is_transactional: bool
+    is_control: bool
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    partition_leader_epoch: int
+    count: int
+    delete_horizon: int | None
+
+@final
+class Records:
+    def __len__(self) -> int: ...
+    @overload
+    def __getitem__(self, item: int, /) -> Record: ...
+    @overload
+    def __getitem__(self, item: slice, /) -> Records: ...
+    def __iter__(self) -> RecordsIterator: ...
+    def values(self) -> list[bytes | None]: ...
+    def keys(self) -> list[bytes | None]: ...
+    @property
+    def batches(self) -> tuple[BatchHeader, ...]: ...
+    @property
+    def consumed(self) -> int: ...
+    @property
+    def needed(self) -> int: ...
+    @property
+    def next_offset(self) -> int | None: ...
+
+@final
+class RecordsIterator:
+    def __iter__(self) -> RecordsIterator: ...
+    def __next__(self) -> Record: ...
+    def __length_hint__(self) -> int: ...
+
 # plans.pxi
 @final
 class Layout:

@@ -11,9 +11,12 @@ from cpython.buffer cimport (
     PyBUF_SIMPLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer,
 )
 from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.list cimport PyList_New, PyList_SET_ITEM
+from cpython.ref cimport Py_INCREF
+from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
-from libc.string cimport memcpy, memmove
+from libc.string cimport memcpy, memset, memmove
 
 from kwire import errors as _errors
 
@@ -28,9 +31,15 @@ include "cursors.pxi"
 include "framing.pxi"
 include "checksums.pxi"
 include "output.pxi"
+include "attributes.pxi"
 include "builder.pxi"
 include "encode.pxi"
 include "encode_arrow.pxi"
+include "record_index.pxi"
+include "record_batches.pxi"
+include "message_sets.pxi"
+include "record_scan.pxi"
+include "views.pxi"
 include "plans.pxi"
 include "plans_decode.pxi"
 include "plans_encode.pxi"

@@ -306,7 +306,7 @@ def _lz4_header(view: memoryview, magic: int) -> tuple[int, int, int | None, int
 
 def _lz4_blocks(view: memoryview, at: int, flags: int, greatest: int) -> tuple[list[tuple[memoryview, bool]], int]:
     """([(block, whether it is compressed)], where the end mark ended), block checksums verified."""
-    blocks = []
+    blocks: list[tuple[memoryview, bool]] = []
     checksum_size = 4 if flags & _LZ4_BLOCK_CHECKSUM else 0
     while True:
         if at + 4 > len(view):

@@ -22,8 +22,6 @@ cdef enum:
     BATCH_CRC_FROM = 21          # the CRC-32C covers from `attributes` on
     LEGACY_LOG_OVERHEAD = 12     # offset and size
     LEGACY_CRC_FROM = 16         # the CRC-32 covers from `magic` on
-    ATTRIBUTE_TRANSACTIONAL = 0x10
-    ATTRIBUTE_CONTROL = 0x20
 
 cdef int64_t MOST_BATCH_BYTES = 0x7FFFFFFF
 cdef size_t FIRST_BLOCK = 4096 - 64
@@ -313,7 +311,6 @@ cdef Buffer _seal_compressed(builder_t *b, const seal_t *seal, Buffer packed):
         kw_block_release(out.block)
 
 
-CODEC_NAMES = ("none", "gzip", "snappy", "lz4", "zstd")
 cdef object _compress = None
 
 

@@ -1,0 +1,268 @@
+# Record batches: message format 2, Kafka 0.11 and later.
+#
+#    0  base_offset              int64
+#    8  length                   int32    of what follows this field; at least 49
+#   12  partition_leader_epoch   int32    not covered by the checksum: brokers set it
+#   16  magic                    int8     2
+#   17  crc                      uint32   CRC-32C of everything behind it
+#   21  attributes               int16    bits 0-2 codec, 3 timestamp type, 4 transactional, 5 control, 6 delete horizon
+#   23  last_offset_delta        int32
+#   27  base_timestamp           int64
+#   35  max_timestamp            int64
+#   43  producer_id              int64
+#   51  producer_epoch           int16
+#   53  base_sequence            int32
+#   57  count                    int32
+#   61  count x record, compressed as one stream when the attributes name a codec
+#
+#   record:  length varint, attributes int8, timestamp_delta varlong, offset_delta varint,
+#            key_length varint (-1 null), key, value_length varint (-1 null), value, header_count varint, headers
+#   header:  key_length varint, key (UTF-8), value_length varint (-1 null), value
+# Sources: KIP-98 (the format), KIP-82 (headers), KIP-534 (delete horizon), KIP-110 (zstd).
+#
+# Needs: record_index.pxi, primitives.pxi, checksums.pxi. Gives: index_record_batch, index_batch_records.
+# May not touch a Python object: everything runs without the GIL.
+
+cdef enum:
+    BATCH_HEADER_SIZE = 61
+    BATCH_LEAST_LENGTH = 49
+    RECORD_LEAST_SIZE = 7
+    HEADER_LEAST_SIZE = 2
+
+cdef int64_t GREATEST_OFFSET = 0x7FFFFFFFFFFFFFFF
+
+
+cdef int index_record_batch(scan_t *s) noexcept nogil:
+    """Indexes the whole batch of magic 2 at `s.at`, or says that its records must be decompressed first."""
+    cdef const uint8_t *p = s.data + s.at
+    cdef batch_t *b = &s.batch
+    cdef uint32_t stored, computed
+    cdef int32_t last_offset_delta
+    b.partition_leader_epoch = <int32_t>load_u32(p + 12)
+    b.attributes = <int16_t>load_u16(p + 21)
+    last_offset_delta = <int32_t>load_u32(p + 23)
+    b.base_timestamp = <int64_t>load_u64(p + 27)
+    b.max_timestamp = <int64_t>load_u64(p + 35)
+    b.producer_id = <int64_t>load_u64(p + 43)
+    b.producer_epoch = <int16_t>load_u16(p + 51)
+    b.base_sequence = <int32_t>load_u32(p + 53)
+    b.count = <int32_t>load_u32(p + 57)
+    b.codec = <int8_t>(b.attributes & ATTRIBUTE_CODEC)
+    b.timestamp_type = 1 if b.attributes & ATTRIBUTE_LOG_APPEND_TIME else 0
+    b.last_offset = <int64_t>(<uint64_t>b.base_offset + <uint64_t>last_offset_delta)
+    if s.check_crc:
+        stored = load_u32(p + 17)
+        computed = kw_crc32c(0, p + 21, b.wire_size - 21)
+        if stored != computed:
+            return scan_fault(s, FAULT_CRC, b"crc", s.at + 17, stored, computed)
+    if b.codec > MOST_CODEC:
+        return scan_fault(s, FAULT_CODEC, b"attributes", s.at + 21, b.codec)
+    if last_offset_delta < 0 or b.base_offset > GREATEST_OFFSET - last_offset_delta:
+        return scan_fault(s, FAULT_OFFSET_RANGE, b"last_offset_delta", s.at + 23)
+    if b.count < 0:
+        return scan_fault(s, FAULT_RECORD_COUNT, b"count", s.at + 57, b.count, b.wire_size - BATCH_HEADER_SIZE)
+    if b.codec != 0 and b.count > 0:
+        s.compressed = p + BATCH_HEADER_SIZE
+        s.compressed_size = b.wire_size - BATCH_HEADER_SIZE
+        return SCAN_COMPRESSED
+    if b.codec != 0:
+        return push_batch(s)
+    return index_batch_records(s, p + BATCH_HEADER_SIZE, b.wire_size - BATCH_HEADER_SIZE, s.source)
+
+
+cdef int index_batch_records(scan_t *s, const uint8_t *data, size_t size, kw_block *block) noexcept nogil:
+    """Indexes the (decompressed) records of the batch under way, all or none."""
+    cdef mark_t mark = scan_mark(s)
+    cdef part_t *part
+    cdef int state
+    if <uint64_t>s.batch.count > size // RECORD_LEAST_SIZE:
+        return scan_fault(s, FAULT_RECORD_COUNT, b"count", s.at + 57, s.batch.count, size)
+    if push_batch(s) != SCAN_GOES_ON:
+        return SCAN_FAULT
+    part = push_part(s, data, size, block, s.batch.timestamp_type)
+    if part == NULL or reserve_records(s, s.batch.count) != SCAN_GOES_ON:
+        scan_roll_back(s, mark)
+        return SCAN_FAULT
+    state = _index_records(s, part, size)
+    if state == SCAN_FAULT:
+        scan_roll_back(s, mark)
+        return SCAN_FAULT
+    if _is_dropped(s, part):
+        s.record_count = part.first
+    part.count = s.record_count - part.first
+    return SCAN_GOES_ON
+
+
+cdef inline int64_t _read_length(reader_t *r) noexcept nogil:
+    cdef const uint8_t *begin = r.at
+    return _length_or_fault(r, read_varint(r), begin)
+
+
+cdef inline void _skip_headers(reader_t *r, int32_t count) noexcept nogil:
+    """Checks `count` headers; a key is never null."""
+    cdef int32_t i
+    cdef int64_t size
+    cdef const uint8_t *begin
+    for i in range(count):
+        begin = r.at
+        size = _read_length(r)
+        if size < 0 and r.error == FAULT_NONE:
+            r.at = begin
+            reader_fail(r, FAULT_NULL)
+        if r.error != FAULT_NONE:
+            return
+        read_span(r, <size_t>size)
+        size = _read_length(r)
+        if size > 0:
+            read_span(r, <size_t>size)
+
+
+cdef inline int32_t _read_header_count(reader_t *r) noexcept nogil:
+    cdef const uint8_t *begin = r.at
+    cdef int32_t count = read_varint(r)
+    if count == -1:
+        r.at = begin
+        reader_fail(r, FAULT_LENGTH)
+        return 0
+    return <int32_t>check_count(r, count, HEADER_LEAST_SIZE, begin)
+
+
+cdef int _index_records(scan_t *s, part_t *part, size_t size) noexcept nogil:
+    """The hot loop. Faults are sticky in the reader, so each record is judged once, at its end."""
+    cdef reader_t r
+    cdef record_t *out = s.records + s.record_count
+    cdef const uint8_t *data = part.data
+    cdef const uint8_t *begin
+    cdef const uint8_t *body
+    cdef int64_t previous = -1
+    cdef int64_t last = s.batch.last_offset - s.batch.base_offset
+    cdef int64_t timestamp, key_size, value_size, delta
+    cdef int32_t length, i, header_count
+    cdef bint append_time = s.batch.timestamp_type == 1
+    cdef bint fault
+    reader_init(&r, data, size)
+    for i in range(s.batch.count):
+        begin = r.at
+        length = read_varint(&r)
+        body = r.at
+        read_span(&r, 1)
+        timestamp = read_varlong(&r)
+        delta = read_varint(&r)
+        key_size = _read_length(&r)
+        out.key_at = <uint32_t>(r.at - data)
+        if key_size > 0:
+            read_span(&r, <size_t>key_size)
+        value_size = _read_length(&r)
+        out.value_at = <uint32_t>(r.at - data)
+        if value_size > 0:
+            read_span(&r, <size_t>value_size)
+        header_count = _read_header_count(&r)
+        out.headers_at = <uint32_t>(r.at - data)
+        if header_count > 0:
+            _skip_headers(&r, header_count)
+        fault = r.error != FAULT_NONE or length < 0 or r.at - body != length
+        if fault or delta <= previous or delta > last:
+            return _record_fault(s, part, begin, i, previous)
+        previous = delta
+        out.offset = s.batch.base_offset + delta
+        if append_time:
+            out.timestamp = s.batch.max_timestamp
+        else:
+            out.timestamp = <int64_t>(<uint64_t>s.batch.base_timestamp + <uint64_t>timestamp)
+        out.key_size = <int32_t>key_size
+        out.value_size = <int32_t>value_size
+        out.header_count = header_count
+        if out.offset >= s.least_offset and out.offset < s.end_offset:
+            out += 1
+    if r.at != r.end:
+        s.fault_record = -1
+        scan_fault(s, FAULT_TRAILING, b"records", <size_t>(r.at - data), bytes_left(&r))
+        return _place_inside(s, part)
+    s.record_count = <size_t>(out - s.records)
+    return SCAN_GOES_ON
+
+
+cdef int _place_inside(scan_t *s, part_t *part) noexcept nogil:
+    """Turns a position within the records into one within the buffer, where they were not compressed."""
+    if s.batch.codec == 0:
+        s.fault_position += <size_t>(part.data - s.data)
+    else:
+        s.fault_inside = True
+    return SCAN_FAULT
+
+
+cdef int _record_fault(scan_t *s, part_t *part, const uint8_t *begin, int32_t number, int64_t previous) noexcept nogil:
+    """Walks a record that was found bad again, field by field, to say which it was."""
+    cdef reader_t r
+    cdef const uint8_t *body
+    cdef const char *field = b"length"
+    cdef int32_t length
+    cdef int64_t delta = 0
+    cdef int64_t size
+    reader_init(&r, part.data, part.size)
+    r.at = begin
+    length = read_varint(&r)
+    body = r.at
+    if r.error == FAULT_NONE and (length < 0 or <size_t>length > bytes_left(&r)):
+        scan_fault(s, FAULT_RECORD_LENGTH, field, <size_t>(begin - part.data), <uint64_t><int64_t>length, bytes_left(&r))
+        s.fault_record = number
+        return _place_inside(s, part)
+    if r.error == FAULT_NONE:
+        field = b"timestamp_delta"
+        read_span(&r, 1)
+        read_varlong(&r)
+    if r.error == FAULT_NONE:
+        field = b"offset_delta"
+        delta = read_varint(&r)
+    if r.error == FAULT_NONE and (delta <= previous or delta > s.batch.last_offset - s.batch.base_offset):
+        r.at = body
+        reader_fail(&r, FAULT_OFFSET_ORDER)
+    if r.error == FAULT_NONE:
+        field = b"key"
+        size = _read_length(&r)
+        read_span(&r, <size_t>max(size, 0))
+    if r.error == FAULT_NONE:
+        field = b"value"
+        size = _read_length(&r)
+        read_span(&r, <size_t>max(size, 0))
+    if r.error == FAULT_NONE:
+        field = b"headers"
+        _skip_headers(&r, _read_header_count(&r))
+    if r.error == FAULT_NONE:
+        field = b"length"
+        size = r.at - body
+        r.at = begin
+        reader_fail(&r, FAULT_RECORD_LENGTH)
+        scan_fault(s, FAULT_RECORD_LENGTH, field, <size_t>(begin - part.data), <uint64_t><int64_t>length, <uint64_t>size)
+    else:
+        scan_fault(s, r.error, field, <size_t>(r.fault_at - part.data), <uint64_t>delta, <uint64_t>previous)
+    s.fault_record = number
+    return _place_inside(s, part)
+
+
+cdef bint _is_dropped(scan_t *s, part_t *part) noexcept nogil:
+    """Whether the consumer does not want the records of the batch just indexed: markers, aborted transactions."""
+    cdef batch_t *b = &s.batch
+    cdef aborted_t *entry
+    cdef size_t i
+    cdef bint marker = (b.attributes & ATTRIBUTE_CONTROL) != 0
+    cdef bint dropped = False
+    if not marker and not b.attributes & ATTRIBUTE_TRANSACTIONAL:
+        return False
+    for i in range(s.aborted_count):
+        entry = &s.aborted[i]
+        if entry.producer_id != b.producer_id or entry.first_offset > b.last_offset or entry.ended:
+            continue
+        if not marker:
+            dropped = True
+        elif _is_abort_marker(s, part):
+            entry.ended = True
+    return dropped or (marker and s.skip_control)
+
+
+cdef bint _is_abort_marker(scan_t *s, part_t *part) noexcept nogil:
+    """A control record's key is version int16, type int16 (0 abort, 1 commit) and what later versions add."""
+    cdef record_t *record = s.records + part.first
+    if s.record_count == part.first or record.key_size < 4:
+        return False
+    return load_u16(part.data + record.key_at + 2) == 0

@@ -1,0 +1,267 @@
+# From bytes to an index: batch after batch of any magic, plain ones without the GIL, compressed ones with its help.
+#
+# Every format begins alike, which is what tells them apart:
+#    0 offset int64, 8 length int32 (of what follows it), 12 four bytes, 16 magic int8
+# Source: the protocol guide; the magic has been in the same place since 0.8.
+#
+# Needs: record_batches.pxi, message_sets.pxi, kwire.compression (on first use). Gives: scan_records, RecordFault.
+# Batches are checked, decompressed and indexed one by one, in order: what precedes a fault is whole and can be used.
+
+cdef enum:
+    FRAME_PREFIX = 12
+    FRAME_LEAST = 17           # up to the magic
+    MOST_CONTENT = 0x7FFFFFFF  # places within decompressed bytes must fit into an int32 of Arrow
+
+cdef object _decompress = None
+
+
+cdef int scan_frame(scan_t *s) noexcept nogil:
+    """Looks at the batch at `s.at`: SCAN_GOES_ON when it is whole."""
+    cdef const uint8_t *p = s.data + s.at
+    cdef size_t left = s.size - s.at
+    cdef int32_t length
+    cdef uint8_t magic = 0
+    if left < FRAME_PREFIX:
+        s.needed = FRAME_PREFIX if left else 0
+        return SCAN_END
+    length = <int32_t>load_u32(p + 8)
+    if left >= FRAME_LEAST:
+        magic = p[16]
+        if magic > 2:
+            return scan_fault(s, FAULT_MAGIC, b"magic", s.at + 16, magic)
+    if length < (BATCH_LEAST_LENGTH if magic == 2 else MESSAGE_LEAST_SIZE_1 if magic == 1 else MESSAGE_LEAST_SIZE_0):
+        return scan_fault(s, FAULT_BATCH_LENGTH, b"length", s.at + 8, <uint64_t><int64_t>length, magic)
+    if <size_t>length > left - FRAME_PREFIX:
+        s.needed = FRAME_PREFIX + <size_t>length
+        return SCAN_END
+    memset(&s.batch, 0, sizeof(batch_t))
+    s.batch.position = s.at
+    s.batch.wire_size = FRAME_PREFIX + <size_t>length
+    s.batch.base_offset = <int64_t>load_u64(p)
+    s.batch.last_offset = s.batch.base_offset
+    s.batch.magic = <int8_t>magic
+    s.batch.partition_leader_epoch = -1
+    s.batch.producer_id = -1
+    s.batch.producer_epoch = -1
+    s.batch.base_sequence = -1
+    return SCAN_GOES_ON
+
+
+cdef int scan_plain(scan_t *s) noexcept nogil:
+    """Indexes batch after batch up to the end, a fault, or a compressed one."""
+    cdef size_t wire_size
+    cdef int state
+    while True:
+        state = scan_frame(s)
+        if state != SCAN_GOES_ON:
+            return state
+        wire_size = s.batch.wire_size
+        state = index_record_batch(s) if s.batch.magic == 2 else index_message(s)
+        if state != SCAN_GOES_ON:
+            return state
+        s.at += wire_size
+
+
+cdef int scan_content(scan_t *s, const uint8_t *data, size_t size, kw_block *block) noexcept nogil:
+    """Indexes the decompressed content of the batch under way and goes on behind it."""
+    cdef int state
+    if s.batch.magic == 2:
+        state = index_batch_records(s, data, size, block)
+    else:
+        state = index_wrapped_messages(s, data, size, block)
+    if state == SCAN_GOES_ON:
+        s.at += s.batch.wire_size
+        state = scan_plain(s)
+    return state
+
+
+@cython.final
+cdef class RecordFault:
+    """What ended a scan before the end of its bytes.
+
+    `error` is the CodecError; `position` and `size` say where in the bytes the bad batch lies (size 0 when its length
+    cannot be believed); `base_offset` is its first offset and `next_offset` the one to seek to in order to pass it.
+    """
+
+    cdef readonly object error
+    cdef readonly Py_ssize_t position
+    cdef readonly Py_ssize_t size
+    cdef readonly int64_t base_offset
+    cdef readonly int64_t next_offset
+
+    def __init__(self):
+        raise TypeError("faults are made by decoding")
+
+
+cdef RecordFault _record_fault_of(scan_t *s, object error):
+    cdef RecordFault made = RecordFault.__new__(RecordFault)
+    cdef bint framed = s.batch.wire_size != 0 and s.batch.position == s.at
+    made.error = error
+    made.position = s.at
+    made.size = s.batch.wire_size if framed else 0
+    made.base_offset = <int64_t>load_u64(s.data + s.at)
+    made.next_offset = made.base_offset if made.base_offset == GREATEST_OFFSET else made.base_offset + 1
+    if framed and s.batch.last_offset >= made.base_offset and s.batch.last_offset != GREATEST_OFFSET:
+        made.next_offset = s.batch.last_offset + 1
+    return made
+
+
+cdef str _fault_text(const scan_t *s):
+    cdef int64_t a = <int64_t>s.fault_detail[0]
+    cdef int64_t b = <int64_t>s.fault_detail[1]
+    cdef int fault = s.fault
+    if fault == FAULT_CRC:
+        return f"the checksum does not match: 0x{a:08x} is stored, 0x{b:08x} computed"
+    if fault == FAULT_MAGIC:
+        return f"message format (magic) {a} is not known; 0, 1 and 2 are"
+    if fault == FAULT_CODEC:
+        return f"compression codec {a} is not known in message format {s.batch.magic}"
+    if fault == FAULT_BATCH_LENGTH:
+        return f"a length of {a} bytes is less than message format {b} needs at least"
+    if fault == FAULT_RECORD_COUNT:
+        return f"{a} records are claimed with {b} bytes for them"
+    if fault == FAULT_RECORD_LENGTH:
+        return f"the record claims {a} bytes, which is not what its fields or the bytes left ({b}) say"
+    if fault == FAULT_OFFSET_ORDER:
+        return f"offset delta {a} after {b}: deltas must rise, up to last_offset_delta"
+    if fault == FAULT_OFFSET_RANGE:
+        return "the offset leaves the range of an int64"
+    if fault == FAULT_NESTED:
+        return "a compressed message inside a compressed message"
+    if fault == FAULT_NULL_WRAPPER:
+        return "a compressed message without a value"
+    if fault == FAULT_EMPTY_WRAPPER:
+        return "a compressed message with no messages inside"
+    if fault == FAULT_WRAPPER_OFFSET:
+        return f"the compressed message has offset {a}, but the last message inside has {b}"
+    if fault == FAULT_INNER_MAGIC:
+        return f"a message of format {a} inside a compressed message"
+    if fault == FAULT_INNER_CUT:
+        return f"the compressed message ends within a message ({a} bytes are left)"
+    if fault == FAULT_TRAILING:
+        return f"{a} bytes are left over"
+    return fault_kind_and_text(fault)[1]
+
+
+cdef object _fault_kind(int fault):
+    if fault == FAULT_MAGIC:
+        return _errors.UnknownVersionError
+    if fault == FAULT_CODEC:
+        return _errors.UnknownCodecError
+    if fault in (FAULT_BATCH_LENGTH, FAULT_RECORD_COUNT, FAULT_RECORD_LENGTH):
+        return _errors.InvalidLengthError
+    if fault == FAULT_INNER_CUT:
+        return _errors.TruncatedError
+    if fault > FAULT_CRC or fault == FAULT_CRC:
+        return _errors.CorruptError
+    return fault_kind_and_text(fault)[0]
+
+
+cdef object _scan_error(const scan_t *s):
+    """The scan's fault as the CodecError it stands for."""
+    cdef str field = f"batches[{s.batch_count}]"
+    cdef str text = _fault_text(s)
+    cdef size_t position = s.fault_position
+    if s.fault_record >= 0:
+        field += f".records[{s.fault_record}]"
+    if s.fault_field != NULL:
+        field += "." + s.fault_field.decode("ascii")
+    if s.fault_inside:
+        text += f" (byte {position} of the decompressed records)"
+        position = s.at
+    return _fault_kind(s.fault)(text, field, position)
+
+
+cdef Buffer _decompressed(RecordIndex index, int64_t budget):
+    """The content of the compressed batch under way; CodecError with its place when it has none."""
+    global _decompress
+    cdef scan_t *s = &index.scan
+    cdef Py_ssize_t begin = <Py_ssize_t>(s.compressed - s.data)
+    if _decompress is None:
+        from kwire.compression import decompress
+        _decompress = decompress
+    try:
+        return _decompress(CODEC_NAMES[s.batch.codec], buffer_slice(index.source, begin, s.compressed_size), budget,
+                           magic=s.batch.magic)
+    except _errors.CodecError as error:
+        text = error.message
+        if isinstance(error, _errors.LimitError):
+            text += "; max_decompressed_bytes sets it"
+        raise type(error)(text, f"batches[{s.batch_count}].records", s.at) from None
+
+
+cdef object _scan_all(RecordIndex index, int64_t most_per_batch, int64_t most_in_all):
+    """Runs the scan to its end; gives the error that stopped it, or None."""
+    cdef scan_t *s = &index.scan
+    cdef Buffer content
+    cdef int64_t left = most_in_all
+    cdef int state
+    with nogil:
+        state = scan_plain(s)
+    while state == SCAN_COMPRESSED:
+        try:
+            content = _decompressed(index, min(most_per_batch, left, MOST_CONTENT))
+        except _errors.CodecError as error:
+            return error
+        left -= content.size
+        with nogil:
+            state = scan_content(s, content.data, content.size, content.block)
+    return _scan_error(s) if state == SCAN_FAULT else None
+
+
+cdef int _take_aborted(scan_t *s, object aborted) except -1:
+    cdef size_t i
+    cdef list pairs = sorted(aborted, key=lambda pair: pair[1])
+    if not pairs:
+        return 0
+    s.aborted = <aborted_t *>malloc(len(pairs) * sizeof(aborted_t))
+    if s.aborted == NULL:
+        raise _errors.LimitError(f"out of memory for {len(pairs)} aborted transactions")
+    for i in range(len(pairs)):
+        s.aborted[i].producer_id, s.aborted[i].first_offset = pairs[i]
+        s.aborted[i].ended = False
+    s.aborted_count = len(pairs)
+    return 0
+
+
+cdef int64_t LEAST_OFFSET = -GREATEST_OFFSET - 1
+cdef int64_t DEFAULT_MOST_PER_BATCH = 256 << 20
+cdef int64_t DEFAULT_MOST_IN_ALL = 1 << 30
+
+
+def scan_records(data, *, bint check_crc=True, int64_t max_decompressed_bytes=DEFAULT_MOST_PER_BATCH, max_total_bytes=None,
+                 int64_t min_offset=LEAST_OFFSET, int64_t end_offset=GREATEST_OFFSET, bint skip_control=False,
+                 aborted=()):
+    """(Records, RecordFault or None): what stands in `data` up to its end or its first bad batch.
+
+    Only records with min_offset <= offset < end_offset are kept; `skip_control` drops control records; `aborted` is a
+    sequence of (producer id, first offset) whose transactions are dropped. Headers of all whole batches are in
+    `Records.batches` nevertheless. `max_decompressed_bytes` bounds the content of each batch, `max_total_bytes` that of
+    all (default: 1 GiB, or max_decompressed_bytes if that is more).
+    """
+    cdef RecordIndex index = RecordIndex.__new__(RecordIndex)
+    cdef scan_t *s = &index.scan
+    cdef int64_t most_in_all = max(DEFAULT_MOST_IN_ALL, max_decompressed_bytes)
+    if max_total_bytes is not None:
+        most_in_all = max_total_bytes
+    index.source = pin(data)
+    s.data = index.source.data
+    s.size = <size_t>index.source.size
+    s.source = index.source.block
+    s.check_crc = check_crc
+    s.skip_control = skip_control
+    s.least_offset = min_offset
+    s.end_offset = end_offset
+    s.fault_record = -1
+    if aborted:
+        _take_aborted(s, aborted)
+    error = _scan_all(index, max_decompressed_bytes, most_in_all)
+    return records_of_index(index), None if error is None else _record_fault_of(s, error)
+
+
+def decode_records(data, bint check_crc, int64_t max_decompressed_bytes):
+    """`scan_records` for those who want all of it or the error."""
+    records, fault = scan_records(data, check_crc=check_crc, max_decompressed_bytes=max_decompressed_bytes)
+    if fault is not None:
+        raise fault.error
+    return records

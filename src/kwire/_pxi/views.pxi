@@ -1,0 +1,409 @@
+# What Python sees of an index: Records (a sequence of them), Record (one), BatchHeader.
+#
+# Needs: record_index.pxi, encode.pxi (take_*). Gives: Records, Record, BatchHeader, records_of_index.
+# No object here takes part in garbage collection: what they refer to (an index, which holds a Buffer) cannot refer back.
+# Nothing is decoded before it is asked for: a Record is three pointers, its fields are made on access.
+
+cdef tuple _NO_HEADERS = ()
+cdef record_t _EMPTY_RECORD
+cdef part_t _EMPTY_PART
+memset(&_EMPTY_RECORD, 0, sizeof(record_t))
+memset(&_EMPTY_PART, 0, sizeof(part_t))
+
+
+cdef inline object bytes_at(const part_t *part, uint32_t at, int32_t size):
+    if size < 0:
+        return None
+    return PyBytes_FromStringAndSize(<const char *>part.data + at, size)
+
+
+cdef tuple headers_of(const part_t *part, const record_t *record, bint raw):
+    """((key, value or None), ...); the key is text with U+FFFD where it is no UTF-8, or the bytes when `raw`."""
+    cdef reader_t r
+    cdef int32_t i
+    cdef int64_t size
+    cdef const char *p
+    cdef list made
+    if record.header_count == 0:
+        return _NO_HEADERS
+    reader_init(&r, part.data, part.size)
+    r.at = part.data + record.headers_at
+    made = []
+    for i in range(record.header_count):
+        size = _read_length(&r)
+        p = <const char *>read_span(&r, <size_t>max(size, 0))
+        key = PyBytes_FromStringAndSize(p, size) if raw else PyUnicode_DecodeUTF8(p, size, "replace")
+        size = _read_length(&r)
+        p = <const char *>read_span(&r, <size_t>max(size, 0))
+        made.append((key, None if size < 0 else PyBytes_FromStringAndSize(p, size)))
+    return tuple(made)
+
+
+@cython.final
+@cython.no_gc
+cdef class Record:
+    """One record: `Record(value, key=None, timestamp=None, headers=())`, or what decoding gives.
+
+    value, key: bytes-like or None. timestamp: milliseconds since 1970 as an int, a datetime, or None for none (-1).
+    headers: a sequence of (str, bytes-like or None). Immutable.
+
+    A record that came from decoding shares the memory of its whole batch and keeps it alive; `copy()` does not.
+    """
+
+    cdef RecordIndex index
+    cdef const record_t *record
+    cdef const part_t *part
+
+    def __cinit__(self):
+        self.record = &_EMPTY_RECORD
+        self.part = &_EMPTY_PART
+
+    def __init__(self, value, key=None, timestamp=None, headers=()):
+        cdef record_t fields
+        memset(&fields, 0, sizeof(record_t))
+        fields.offset = -1
+        fields.timestamp = take_timestamp(timestamp, -1)
+        _stand_alone(self, &fields, 0, value, key, headers)
+
+    @property
+    def offset(self):
+        """The offset in its partition; -1 for a record that was not decoded."""
+        return self.record.offset
+
+    @property
+    def timestamp(self):
+        """Milliseconds since 1970-01-01 UTC, or -1."""
+        return self.record.timestamp
+
+    @property
+    def timestamp_type(self):
+        """-1 none (message format 0), 0 create time, 1 log append time."""
+        return self.part.timestamp_type
+
+    @property
+    def key(self):
+        """bytes or None."""
+        return bytes_at(self.part, self.record.key_at, self.record.key_size)
+
+    @property
+    def value(self):
+        """bytes or None."""
+        return bytes_at(self.part, self.record.value_at, self.record.value_size)
+
+    @property
+    def headers(self):
+        """A tuple of (str, bytes or None); a key that is no UTF-8 is shown with U+FFFD."""
+        return headers_of(self.part, self.record, False)
+
+    @property
+    def raw_headers(self):
+        """A tuple of (bytes, bytes or None)."""
+        return headers_of(self.part, self.record, True)
+
+    def copy(self):
+        """An equal record with memory of its own."""
+        return rebuild_record(self.record.offset, self.record.timestamp, self.part.timestamp_type, self.value, self.key,
+                              self.raw_headers)
+
+    def __eq__(self, other):
+        cdef Record that
+        if type(other) is not Record:
+            return NotImplemented
+        that = <Record>other
+        return (
+            self.record.offset == that.record.offset
+            and self.record.timestamp == that.record.timestamp
+            and self.part.timestamp_type == that.part.timestamp_type
+            and self.key == that.key
+            and self.value == that.value
+            and self.raw_headers == that.raw_headers
+        )
+
+    def __hash__(self):
+        return hash((self.record.offset, self.record.timestamp, self.key, self.value))
+
+    def __reduce__(self):
+        return rebuild_record, (self.record.offset, self.record.timestamp, self.part.timestamp_type, self.value, self.key,
+                                self.raw_headers)
+
+    def __repr__(self):
+        return (f"Record(offset={self.offset}, timestamp={self.timestamp}, key={_shown(self.key)}, "
+                f"value={_shown(self.value)}, headers={self.headers!r})")
+
+
+cdef object _shown(object data):
+    if data is None or len(data) <= 64:
+        return repr(data)
+    return f"{data[:64]!r}... ({len(data)} bytes)"
+
+
+cdef int _stand_alone(Record made, record_t *fields, int8_t timestamp_type, object value, object key,
+                      object headers) except -1:
+    """Gives `made` an index of its own that holds copies of its bytes."""
+    cdef record_datum_t datum
+    cdef header_datum_t small[SMALL_HEADERS]
+    cdef object held_value = take_bytes(value, &datum.value, "value")
+    cdef object held_key = take_bytes(key, &datum.key, "key")
+    cdef list held_headers = take_headers(headers, &datum, small)
+    cdef RecordIndex index = RecordIndex.__new__(RecordIndex)
+    cdef int64_t key_size = max(datum.key.size, 0)
+    cdef int64_t value_size = max(datum.value.size, 0)
+    cdef int64_t headers_size = _headers_size(&datum)
+    cdef part_t *part = <part_t *>malloc(sizeof(part_t))
+    index.scan.parts = part
+    index.own = <uint8_t *>malloc(sizeof(record_t) + <size_t>(key_size + value_size + headers_size))
+    if part == NULL or index.own == NULL or headers_size > MOST_BATCH_BYTES:
+        raise _errors.LimitError(f"no memory for a record of {key_size + value_size + headers_size} bytes")
+    memset(part, 0, sizeof(part_t))
+    part.data = index.own + sizeof(record_t)
+    part.size = <size_t>(key_size + value_size + headers_size)
+    part.count = 1
+    part.timestamp_type = timestamp_type
+    fields.key_at = 0
+    fields.value_at = <uint32_t>key_size
+    fields.headers_at = <uint32_t>(key_size + value_size)
+    fields.key_size = <int32_t>datum.key.size
+    fields.value_size = <int32_t>datum.value.size
+    fields.header_count = <int32_t>datum.header_count
+    _put_fields(index.own + sizeof(record_t), &datum)
+    index.scan.part_count = 1
+    index.scan.records = <record_t *>index.own
+    index.scan.records[0] = fields[0]
+    index.scan.record_count = 1
+    made.index = index
+    made.record = index.scan.records
+    made.part = part
+    return 0
+
+
+cdef int64_t _headers_size(const record_datum_t *datum) noexcept nogil:
+    cdef int64_t size = 0
+    cdef int64_t i
+    for i in range(datum.header_count):
+        size += varint_datum_size(&datum.headers[i].key) + varint_datum_size(&datum.headers[i].value)
+    return size
+
+
+cdef void _put_fields(uint8_t *at, const record_datum_t *datum) noexcept nogil:
+    cdef int64_t i
+    if datum.key.size > 0:
+        memcpy(at, datum.key.data, datum.key.size)
+        at += datum.key.size
+    if datum.value.size > 0:
+        memcpy(at, datum.value.data, datum.value.size)
+        at += datum.value.size
+    for i in range(datum.header_count):
+        at = put_varint_datum(at, &datum.headers[i].key)
+        at = put_varint_datum(at, &datum.headers[i].value)
+
+
+def rebuild_record(int64_t offset, int64_t timestamp, int8_t timestamp_type, value, key, headers):
+    """A Record from its fields; header keys may be bytes. For pickle and `copy`."""
+    cdef Record made = Record.__new__(Record)
+    cdef record_t fields
+    memset(&fields, 0, sizeof(record_t))
+    fields.offset = offset
+    fields.timestamp = timestamp
+    _stand_alone(made, &fields, timestamp_type, value, key, headers)
+    return made
+
+
+@cython.final
+cdef class BatchHeader:
+    """What the header of one wire batch, or of one message set, says.
+
+    A message set is one compressed message with what it wraps, or a run of plain messages of one kind. What its format
+    does not have is -1 (False for the flags). `position` and `size` say where it lies in the decoded bytes; `count` is
+    the number of records on the wire, which may be 0 after compaction; `delete_horizon` is in ms or None (KIP-534).
+    """
+
+    cdef readonly Py_ssize_t position
+    cdef readonly Py_ssize_t size
+    cdef readonly int64_t base_offset
+    cdef readonly int64_t last_offset
+    cdef readonly int magic
+    cdef readonly str compression
+    cdef readonly int timestamp_type
+    cdef readonly int64_t max_timestamp
+    cdef readonly bint is_transactional
+    cdef readonly bint is_control
+    cdef readonly int64_t producer_id
+    cdef readonly int producer_epoch
+    cdef readonly int base_sequence
+    cdef readonly int partition_leader_epoch
+    cdef readonly int count
+    cdef readonly object delete_horizon
+
+    def __init__(self):
+        raise TypeError("batch headers are made by decoding")
+
+    def __repr__(self):
+        kind = "control batch" if self.is_control else "batch"
+        return (f"<{kind} of magic {self.magic}: offsets {self.base_offset} to {self.last_offset}, {self.count} records, "
+                f"compression {self.compression}>")
+
+
+cdef BatchHeader header_of(const batch_t *b):
+    cdef BatchHeader made = BatchHeader.__new__(BatchHeader)
+    cdef bint new_format = b.magic == 2
+    made.position = b.position
+    made.size = b.wire_size
+    made.base_offset = b.base_offset
+    made.last_offset = b.last_offset
+    made.magic = b.magic
+    made.compression = CODEC_NAMES[b.codec]
+    made.timestamp_type = b.timestamp_type
+    made.max_timestamp = b.max_timestamp
+    made.is_transactional = new_format and b.attributes & ATTRIBUTE_TRANSACTIONAL
+    made.is_control = new_format and b.attributes & ATTRIBUTE_CONTROL
+    made.producer_id = b.producer_id
+    made.producer_epoch = b.producer_epoch
+    made.base_sequence = b.base_sequence
+    made.partition_leader_epoch = b.partition_leader_epoch
+    made.count = b.count
+    made.delete_horizon = b.base_timestamp if new_format and b.attributes & ATTRIBUTE_DELETE_HORIZON else None
+    return made
+
+
+@cython.final
+@cython.no_gc
+cdef class Records:
+    """The records of a piece of bytes: a sequence of Record, without an object per record until one is asked for.
+
+    `len()`, indexing, slices (Records of the same memory), iteration, `values()`, `keys()`, and columns through
+    `to_arrow()` or the Arrow PyCapsule interface. Immutable; may be shared between threads.
+    """
+
+    cdef RecordIndex index
+    cdef size_t start
+    cdef size_t stop
+
+    def __init__(self):
+        raise TypeError("Records come from kwire.records.decode()")
+
+    def __len__(self):
+        return <Py_ssize_t>(self.stop - self.start)
+
+    def __getitem__(self, item):
+        cdef Py_ssize_t first, last, step
+        cdef Py_ssize_t count = <Py_ssize_t>(self.stop - self.start)
+        if isinstance(item, slice):
+            first, last, step = item.indices(count)
+            if step != 1:
+                raise ValueError("Records are cut in steps of one")
+            return _records_between(self.index, self.start + first, self.start + max(first, last))
+        first = item
+        if first < 0:
+            first += count
+        if first < 0 or first >= count:
+            raise IndexError(f"record {item} of {count}")
+        return record_view(self.index, self.start + first, self.index.part_of(self.start + first))
+
+    def __iter__(self):
+        cdef RecordsIterator made = RecordsIterator.__new__(RecordsIterator)
+        made.index = self.index
+        made.place = self.start
+        made.stop = self.stop
+        made.part = self.index.part_of(self.start) if self.start < self.stop else NULL
+        return made
+
+    def values(self):
+        """The values as a list of bytes or None."""
+        return self._column(True)
+
+    def keys(self):
+        """The keys as a list of bytes or None."""
+        return self._column(False)
+
+    cdef list _column(self, bint values):
+        cdef list made = PyList_New(<Py_ssize_t>(self.stop - self.start))
+        cdef const record_t *record
+        cdef const part_t *part
+        cdef size_t place
+        if self.start == self.stop:
+            return made
+        part = self.index.part_of(self.start)
+        for place in range(self.start, self.stop):
+            while place >= part.first + part.count:
+                part += 1
+            record = &self.index.scan.records[place]
+            item = (bytes_at(part, record.value_at, record.value_size) if values
+                    else bytes_at(part, record.key_at, record.key_size))
+            Py_INCREF(item)
+            PyList_SET_ITEM(made, <Py_ssize_t>(place - self.start), item)
+        return made
+
+    @property
+    def batches(self):
+        """A tuple with one BatchHeader per whole wire batch or message set of the decoded bytes."""
+        cdef size_t i
+        return tuple([header_of(&self.index.scan.batches[i]) for i in range(self.index.scan.batch_count)])
+
+    @property
+    def consumed(self):
+        """How many of the decoded bytes were used; a batch that is cut off at the end is left over."""
+        return self.index.scan.at
+
+    @property
+    def needed(self):
+        """How many bytes the batch that is cut off at the end has in all (12 while even that is unknown); 0 if none is.
+
+        With `consumed == 0` the bytes hold nothing but a part of the first batch.
+        """
+        return self.index.scan.needed
+
+    @property
+    def next_offset(self):
+        """The offset behind the last whole batch, also when none of its records is left; None without a batch."""
+        cdef const batch_t *last
+        if self.index.scan.batch_count == 0:
+            return None
+        last = &self.index.scan.batches[self.index.scan.batch_count - 1]
+        return <object>last.last_offset + 1
+
+    def __repr__(self):
+        return f"<{len(self)} Records>"
+
+
+@cython.final
+@cython.no_gc
+cdef class RecordsIterator:
+    cdef RecordIndex index
+    cdef size_t place
+    cdef size_t stop
+    cdef const part_t *part
+
+    def __iter__(self):
+        return self
+
+    def __length_hint__(self):
+        return <Py_ssize_t>(self.stop - self.place)
+
+    def __next__(self):
+        cdef size_t place = self.place
+        if place >= self.stop:
+            raise StopIteration
+        while place >= self.part.first + self.part.count:
+            self.part += 1
+        self.place = place + 1
+        return record_view(self.index, place, self.part)
+
+
+cdef inline Record record_view(RecordIndex index, size_t place, const part_t *part):
+    cdef Record made = Record.__new__(Record)
+    made.index = index
+    made.record = &index.scan.records[place]
+    made.part = part
+    return made
+
+
+cdef Records _records_between(RecordIndex index, size_t start, size_t stop):
+    cdef Records made = Records.__new__(Records)
+    made.index = index
+    made.start = start
+    made.stop = stop
+    return made
+
+
+cdef Records records_of_index(RecordIndex index):
+    return _records_between(index, 0, index.scan.record_count)

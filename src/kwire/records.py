@@ -1,0 +1,37 @@
+"""Records to and from bytes: what stands in the records field of Produce and Fetch, in a log segment, in a column.
+
+Layer 1, the public face of the codec for record batches (magic 2) and message sets (magic 0 and 1). Knows bytes only:
+no topics, no partitions, no sockets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from kwire._codec import BatchHeader, Record, Records, decode_records
+from kwire.compression import DEFAULT_MAX_DECOMPRESSED_BYTES
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer as BytesLike
+
+__all__ = ["BatchHeader", "Record", "Records", "decode"]
+
+Sequence.register(Records)
+
+
+def decode(
+    data: BytesLike, *, check_crc: bool = True, max_decompressed_bytes: int = DEFAULT_MAX_DECOMPRESSED_BYTES
+) -> Records:
+    """The records in `data`, any bytes-like object: batches and message sets of magic 0, 1 and 2, also mixed.
+
+    Nothing is copied: the result keeps `data` alive. A batch that is cut off at the end is left over
+    (`Records.consumed`, `Records.needed`). Control batches are decoded like any other.
+
+    `check_crc=False` skips the checksums. `max_decompressed_bytes` bounds the decompressed size of each batch; all
+    batches of one call together may reach 1 GiB, or this bound if it is larger.
+
+    Raises CorruptError (checksum, structure, compressed data), InvalidLengthError, TruncatedError, UnknownVersionError
+    (another magic), UnknownCodecError and LimitError, with the field and the byte offset in `data`.
+    """
+    return decode_records(data, check_crc, max_decompressed_bytes)
