@@ -35,7 +35,8 @@ public final class Main {
     private static JsonNode answer(JsonNode question) {
         try {
             return dispatch(question);
-        } catch (Exception | StackOverflowError | OutOfMemoryError thrown) {
+        } catch (Throwable thrown) {
+            // Errors too: snappy has its own, and a hostile length exhausts the heap. The next question is answered again.
             ObjectNode error = JsonNodeFactory.instance.objectNode();
             error.put("class", thrown.getClass().getName());
             error.put("message", String.valueOf(thrown.getMessage()));
