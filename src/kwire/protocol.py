@@ -2,8 +2,8 @@
 
 A frame is size int32 (not counting itself), header, body. The functions named `*_request` and `*_response` work on
 whole frames, those named `*_body` on frames whose size field was already taken off (as `kwire._codec.FrameReceiver`
-does); the latter leave left-over bytes alone. The message classes (`MetadataRequest`, `FetchResponse`, ...) are imported
-when they are first used.
+does); the latter leave left-over bytes alone. The message classes (`MetadataRequest`, `FetchResponse`, ...) are
+imported when they are first used.
 
 Layer 2, as the schema behind it: no I/O.
 """

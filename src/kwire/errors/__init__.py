@@ -163,7 +163,8 @@ class BrokerError(KafkaError):
     code: ClassVar[int] = -1
     name: ClassVar[str] = "UNKNOWN_SERVER_ERROR"
     retriable: ClassVar[bool] = False
-    text: ClassVar[str] = "The server experienced an unexpected error when processing the request."
+    stale_metadata: ClassVar[bool] = False
+    text: ClassVar[str] = "the broker failed in a way it has no code for; its log says more"
 
     def __init__(self, context: str = "") -> None:
         super().__init__(context)

@@ -185,9 +185,8 @@ class Message(Struct):
         if known is not None:
             return known
         if version not in cls.__versions__:
-            raise errors.UnknownVersionError(
-                f"{cls.__qualname__} has no version {version}; kwire knows {cls.__versions__[0]} to {cls.__versions__[-1]}"
-            )
+            known_range = f"{cls.__versions__[0]} to {cls.__versions__[-1]}"
+            raise errors.UnknownVersionError(f"{cls.__qualname__} has no version {version}; kwire knows {known_range}")
         plan = cls.__plans__[version] = _plan(cls, cls.__qualname__, version, cls.__flexible__.has(version))
         return plan
 
