@@ -1,7 +1,7 @@
 """One connection to a broker: frames in, requests out, answers matched in order.
 
-Layer 3, no I/O. A connection is handed to the driver as an opaque handle: the driver opens a socket for it, moves bytes,
-and tells the core what happened. Requests are written one after the other without waiting (pipelining); a broker
+Layer 3, no I/O. A connection is handed to the driver as an opaque handle: the driver opens a socket for it, moves
+bytes, and tells the core what happened. Requests are written one after the other without waiting (pipelining); a broker
 answers in that order, so the answer to read next is always that of the oldest request. An answer with another
 correlation id, or an answer nobody asked for, makes the connection useless: FrameError, closed.
 

@@ -3,8 +3,8 @@
 Layer 3: no I/O, no clock, no dice; `now` is seconds on a clock that never goes back, `dice()` is uniform over [0, 1).
 
 For the driver
-    next_event()                      Connect(connection), Write(connection), Close(connection), or None; take them until
-                                      None after every call below
+    next_event()                      Connect(connection), Write(connection), Close(connection), or None; take them
+                                      until None after every call below
     connection_made(connection, now)  the socket is connected
     connection_lost(connection, error, now)
                                       it could not be connected, or ended; no Close follows for it
@@ -15,9 +15,9 @@ For the driver
     get_timer()                       the moment of the next timer, or None
     handle_timer(now)                 runs what is due
   Write(connection) is said when output appears where there was none; write until data_to_send is empty.
-  `dirty` is True while one of these runs. If it is True when a driver begins, an exception (Ctrl-C) cut the step before:
-  call `recover(now)`, which closes all connections and fails all requests under way with ConnectError, so that their
-  components send them again.
+  The driver sets `dirty` while one of these runs. If it is True when a step begins, an exception (Ctrl-C) cut the one
+  before: call `recover(now)`, which closes all connections and fails all requests under way with ConnectError, so that
+  their components send them again.
 
 For components (the producer's sender, the fetcher, admin calls)
     request(target, api_key, message, on_response, on_error, now, ...) -> Request
@@ -35,15 +35,15 @@ For components (the producer's sender, the fetcher, admin calls)
         timeout      seconds that the broker may take once the request is written (default request_timeout_ms); when
                      they are over the connection is closed and all requests under way on it fail with ConnectError
         versions     the range of versions that the component can do (default: all that kwire knows)
-      Errors: ConnectError (`.causes` per address) when the connection could not be made or was lost, UNSUPPORTED_VERSION
-      when there is no common version, CodecError for an answer or request that cannot be decoded or encoded,
+      Errors: ConnectError (`.causes` per address) when the connection could not be made or was lost, the
+      BrokerError of code 35 when there is no common version, CodecError for an answer or request that cannot be decoded or encoded,
       KafkaTimeoutError by `deadline`. Error codes inside an answer are the component's to read. Nothing is sent twice by
       the core: retries are the component's (`retry.is_retriable`, `retry_backoff`).
       Requests to one node are written in the order given and answered in that order. After on_error of a connection,
       later requests to that node wait for the new one.
     call_at(moment, callback) -> Timer  callback(now) at that moment; Timer.cancel()
     cluster                             topics, leaders, refresh: see `cluster.py`
-    versions(node_id)                   what that broker offers, or None while not connected: `newest_common(key, low, high)`
+    versions(node_id)                   what that broker offers (`newest_common(key, low, high)`); None if not connected
     in_flight(node_id)                  requests written and unanswered there
     retry_backoff, settings, dice
     after_step                          a deque of callables for the driver to run outside any lock: user callbacks go

@@ -1,8 +1,8 @@
 """One broker: its address, the connection to it, and the requests that wait for that connection.
 
-Layer 3, no I/O. States: idle (no connection wanted yet), negotiating, ready, resting (after a failure, until the backoff
-is over). A request that waits here is written as soon as the connection is ready and fails when the attempt fails; one
-that was written fails when the connection is lost. Whether to send it again is its component's decision.
+Layer 3, no I/O. States: idle (no connection wanted yet), negotiating, ready, resting (after a failure, until the
+backoff is over). A request that waits here is written as soon as the connection is ready and fails when the attempt
+fails; one that was written fails when the connection is lost. Whether to send it again is its component's decision.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ class Setting:
         """The name in a properties file: Java's."""
         return self.keyword.replace("_", ".")
 
-    def check(self, value: object) -> object:
+    def check(self, value: object) -> Any:
         """`value` as this setting's type; raises ConfigError that names the setting and what would work."""
         if value is None or (self.optional and value == ""):
             if self.optional:
@@ -54,7 +54,7 @@ class Setting:
         made = self._converted(value)
         if self.choices and made not in self.choices:
             raise ConfigError(f"{self.keyword}={value!r}: {self._wanted()} is needed")
-        if self.least is not None and made < self.least or self.most is not None and made > self.most:
+        if (self.least is not None and made < self.least) or (self.most is not None and made > self.most):
             raise ConfigError(f"{self.keyword}={value!r} is out of range: {self._wanted()} is needed")
         return made
 

@@ -83,7 +83,8 @@ class ProducerSettings(ClientSettings):
     compression: str = setting(
         str, "none", "The codec of batches.", choices=("none", "gzip", "snappy", "lz4", "zstd"),
         aliases=("compression.type", "compression.codec"))
-    level: int | None = optional_setting(int, "The codec's level; None means its default.", aliases=("compression.level",))
+    level: int | None = optional_setting(
+        int, "The codec's level; None means its default.", aliases=("compression.level",))
     enable_idempotence: bool | None = optional_setting(
         bool, "Each record once and in order: None means where the broker can, True raises where it cannot.")
     max_in_flight_requests_per_connection: int = setting(

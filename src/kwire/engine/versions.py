@@ -1,7 +1,7 @@
 """Which version of each API one connection speaks.
 
-Layer 3, no I/O. A broker from 0.10 on says so itself (ApiVersions); one before that is taken to speak what every release
-from 0.8.0 to 0.9.0 speaks. A verdict belongs to its connection alone.
+Layer 3, no I/O. A broker from 0.10 on says so itself (ApiVersions); one before that is taken to speak what every
+release from 0.8.0 to 0.9.0 speaks. A verdict belongs to its connection alone.
 """
 
 from __future__ import annotations
@@ -51,5 +51,5 @@ class Versions:
         return error
 
 
-BEFORE_0_10 = Versions({key: (0, 0) for key in (PRODUCE, FETCH, LIST_OFFSETS, METADATA)}, before_0_10=True)
+BEFORE_0_10 = Versions(dict.fromkeys((PRODUCE, FETCH, LIST_OFFSETS, METADATA), (0, 0)), before_0_10=True)
 """What all releases from 0.8.0 to 0.9.0 answer alike."""

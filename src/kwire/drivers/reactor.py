@@ -1,0 +1,475 @@
+"""The synchronous driver: one selector, and one token, the right to drive it.
+
+Layer 4: moves bytes between sockets and the engine's core, tells it the time; no protocol logic.
+
+Who drives. Whoever waits for something (`wait`) takes the token, selects, and reads its own answer; others who
+wait meanwhile sleep until a step is done or the token is free. A call that only changes something (`call`) writes to
+the sockets itself, without blocking. With `background=True` a thread drives when no caller does: while callers were active in
+the last PATIENCE it only looks in every GLANCE; after that it parks in select, and gives the token up as soon as a waiter
+asks for it. Without it (a consumer, an admin) nothing happens between calls.
+
+Locking. `_lock` guards the core and everything here; it is never held while selecting and never while a user's callback
+runs (`core.after_step` runs after each step, outside the lock).
+
+Interrupts. `core.dirty` is set while the core runs. An exception like KeyboardInterrupt that cuts a step leaves it set,
+and the next step begins with `core.recover`. The token belongs to a thread's id: a thread that was cut takes it up again.
+
+Fork. A child process may not use what its parent opened: every entry raises there, before any lock is touched.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import selectors
+import socket
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
+
+from kwire.drivers.sockets import SocketAddress, connect_error, literal, look_up, open_socket
+from kwire.engine.connection import CLOSED, Connection
+from kwire.engine.core import Close, Connect, Core
+from kwire.errors import ConcurrentUseError, FrameError, KafkaError
+
+PATIENCE = 0.1
+"""Seconds after the last call for which the background thread does not park."""
+
+GLANCE = 0.002
+"""Seconds between two looks of the background thread while callers are active."""
+
+NEXT_ADDRESS_AFTER = 2.0
+"""Seconds that one of several addresses of a name is given before the next is tried."""
+
+_READS_AT_ONCE = 8
+_NONE = 0
+_READ = selectors.EVENT_READ
+_WRITE = selectors.EVENT_WRITE
+
+T = TypeVar("T")
+_log = logging.getLogger("kwire.drivers")
+
+
+class _Link:
+    """A connection's socket, and the addresses of its name that are still to be tried."""
+
+    __slots__ = ("addresses", "connected", "connection", "error", "mask", "socket")
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self.addresses: deque[SocketAddress] = deque()
+        self.socket: socket.socket | None = None
+        self.mask = _NONE
+        self.connected = False
+        self.error = ""
+
+
+class Reactor:
+    """Drives one core for any number of threads."""
+
+    def __init__(self, core: Core, *, background: bool, name: str) -> None:
+        self.core = core
+        self._name = name
+        self._background = background
+        self._thread: threading.Thread | None = None
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
+        self._driver: int | None = None
+        self._parked_until: float | None = None
+        self._waiting = 0
+        self._last_active = 0.0
+        self._callback_thread: int | None = None
+        self._links: dict[Connection, _Link] = {}
+        self._resolved: deque[tuple[Connection, list[SocketAddress], str]] = deque()
+        self._selector = selectors.DefaultSelector()
+        self._wake_reader, self._wake_writer = socket.socketpair()
+        self._wake_reader.setblocking(False)
+        self._wake_writer.setblocking(False)
+        self._selector.register(self._wake_reader, _READ, None)
+        self._pid = os.getpid()
+        self._closed = False
+
+    # -- for the clients --------------------------------------------------------------------------------------------
+
+    def call(self, function: Callable[[float], T]) -> T:
+        """Runs `function(now)` with the core to itself, then writes what it left to write. Never blocks on the network.
+
+        An Exception that `function` raises passes through; it must not leave the core half changed.
+        """
+        self._check_process()
+        with self._lock:
+            now = time.monotonic()
+            self._last_active = now
+            self._begin(now)
+            try:
+                result = function(now)
+            except Exception:
+                self._end(now)
+                raise
+            self._end(now)
+            self._start_background()
+            self._wake_if_parked()
+        self._run_callbacks()
+        return result
+
+    def wait(self, done: Callable[[], bool], timeout: float | None) -> bool:
+        """Drives until `done()` (called with the core to itself) or until `timeout` seconds have passed; what it said.
+
+        Raises ConcurrentUseError inside a callback.
+        """
+        self._check_process()
+        me = threading.get_ident()
+        if self._callback_thread == me:
+            raise ConcurrentUseError("a blocking call inside a callback would wait for itself")
+        deadline = None if timeout is None else time.monotonic() + timeout
+        try:
+            while True:
+                with self._lock:
+                    now = time.monotonic()
+                    self._last_active = now
+                    if done():
+                        return True
+                    if self._closed or (deadline is not None and now >= deadline):
+                        return False
+                    if self._driver is not None and self._driver != me:
+                        self._sleep_while_driven(deadline, now)
+                        continue
+                    self._driver = me
+                self._step(deadline)
+        finally:
+            self._release(me)
+
+    def wake(self) -> None:
+        """Makes whoever selects look again; from any thread, also from a signal handler."""
+        try:
+            self._wake_writer.send(b"\0")
+        except (BlockingIOError, OSError):
+            return
+
+    def poll_once(self) -> None:
+        """Reads and writes what is ready, without waiting; nothing if another thread drives."""
+        self._check_process()
+        me = threading.get_ident()
+        try:
+            with self._lock:
+                if self._closed or self._driver not in (None, me):
+                    return
+                self._driver = me
+            self._step(0.0)
+        finally:
+            self._release(me)
+
+    def close(self) -> None:
+        """Closes all connections and ends the thread. Idempotent; in a forked child it only frees."""
+        if os.getpid() != self._pid:
+            self._closed = True
+            return
+        with self._lock:
+            if self._closed:
+                return
+            now = time.monotonic()
+            self._begin(now)
+            self.core.close(now)
+            self._end(now)
+            self._closed = True
+            self._changed.notify_all()
+        self.wake()
+        self._run_callbacks()
+        thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            thread.join()
+        self._wait_until_undriven()
+        for link in list(self._links.values()):
+            self._drop(link)
+        self._selector.close()
+        self._wake_reader.close()
+        self._wake_writer.close()
+
+    @property
+    def closed(self) -> bool:
+        """Whether close() was called."""
+        return self._closed
+
+    # -- the token --------------------------------------------------------------------------------------------------
+
+    def _sleep_while_driven(self, deadline: float | None, now: float) -> None:
+        """Another thread drives: sleeps until its step is done. The background thread is asked to let go."""
+        self._waiting += 1
+        try:
+            if self._thread is not None and self._driver == self._thread.ident:
+                self.wake()
+            self._changed.wait(None if deadline is None else deadline - now)
+        finally:
+            self._waiting -= 1
+
+    def _release(self, me: int) -> None:
+        if self._driver == me:
+            with self._lock:
+                self._driver = None
+                self._changed.notify_all()
+
+    def _wait_until_undriven(self) -> None:
+        me = threading.get_ident()
+        with self._lock:
+            while self._driver not in (None, me):
+                self.wake()
+                self._changed.wait(0.05)
+
+    def _check_process(self) -> None:
+        if os.getpid() != self._pid:
+            raise KafkaError(f"this client belongs to process {self._pid}: make a new one after a fork")
+
+    def _start_background(self) -> None:
+        if self._background and self._thread is None and not self._closed:
+            self._thread = threading.Thread(target=self._run_background, name=f"kwire-{self._name}", daemon=True)
+            self._thread.start()
+
+    def _run_background(self) -> None:
+        me = threading.get_ident()
+        while not self._closed:
+            with self._lock:
+                patient = time.monotonic() - self._last_active < PATIENCE
+                if self._driver is not None or self._waiting:
+                    self._changed.wait(PATIENCE)
+                    continue
+                if not patient:
+                    self._driver = me
+            if patient:
+                time.sleep(GLANCE)
+                self.poll_once()
+                continue
+            try:
+                self._step(None)
+            except Exception:
+                _log.exception("a step failed; the connections are made anew")
+                time.sleep(PATIENCE)
+            finally:
+                self._release(me)
+
+    # -- one step ---------------------------------------------------------------------------------------------------
+
+    def _step(self, deadline: float | None) -> None:
+        """With the token: selects until something is ready, a timer is due or `deadline`; then handles it."""
+        with self._lock:
+            now = time.monotonic()
+            if self._closed:
+                return
+            self._begin(now)
+            self._end(now)
+            timer = self.core.get_timer()
+            until = deadline if timer is None else timer if deadline is None else min(timer, deadline)
+            self._parked_until = float("inf") if until is None else until
+        try:
+            ready = self._selector.select(None if until is None else max(until - now, 0.0))
+        finally:
+            self._parked_until = None
+        with self._lock:
+            now = time.monotonic()
+            if self._closed:
+                return
+            self._begin(now)
+            for key, mask in ready:
+                self._handle(key.data, mask, now)
+            self._take_resolved(now)
+            self.core.handle_timer(now)
+            self._end(now)
+            if self._waiting:
+                self._changed.notify_all()
+        self._run_callbacks()
+
+    def _begin(self, now: float) -> None:
+        if self.core.dirty:
+            self.core.recover(now)
+        self.core.dirty = True
+
+    def _end(self, now: float) -> None:
+        """Does what the core wants done; from here on the core is whole."""
+        core = self.core
+        while (event := core.next_event()) is not None:
+            connection = event.connection
+            if isinstance(event, Connect):
+                self._connect(connection, now)
+            elif isinstance(event, Close):
+                link = self._links.get(connection)
+                if link is not None:
+                    self._drop(link)
+            elif connection in self._links:
+                self._write(self._links[connection], now)
+        core.dirty = False
+
+    def _run_callbacks(self) -> None:
+        callbacks = self.core.after_step
+        if not callbacks:
+            return
+        before, self._callback_thread = self._callback_thread, threading.get_ident()
+        try:
+            while callbacks:
+                try:
+                    callback = callbacks.popleft()
+                except IndexError:
+                    return
+                try:
+                    callback()
+                except Exception:
+                    _log.exception("a callback raised")
+        finally:
+            self._callback_thread = before
+
+    def _wake_if_parked(self) -> None:
+        """A change from outside may have brought the next timer forward."""
+        parked_until = self._parked_until
+        if parked_until is not None:
+            timer = self.core.get_timer()
+            if timer is not None and timer < parked_until:
+                self.wake()
+
+    def _handle(self, link: _Link | None, mask: int, now: float) -> None:
+        if link is None:
+            self._drain_wake()
+            return
+        if link.socket is None or link.connection.state == CLOSED:
+            return
+        if not link.connected:
+            self._connected(link, now)
+            return
+        if mask & _READ:
+            self._read(link, now)
+        if mask & _WRITE and link.socket is not None:
+            self._write(link, now)
+
+    def _drain_wake(self) -> None:
+        try:
+            while self._wake_reader.recv(4096):
+                pass
+        except BlockingIOError:
+            return
+
+    # -- sockets ----------------------------------------------------------------------------------------------------
+
+    def _connect(self, connection: Connection, now: float) -> None:
+        link = self._links[connection] = _Link(connection)
+        addresses = literal(connection.address)
+        if addresses is not None:
+            link.addresses.extend(addresses)
+            self._next_address(link, now)
+            return
+
+        def done(found: list[SocketAddress], error: str) -> None:
+            self._resolved.append((connection, found, error))
+            self.wake()
+
+        look_up(connection.address, done)
+
+    def _take_resolved(self, now: float) -> None:
+        while self._resolved:
+            connection, addresses, error = self._resolved.popleft()
+            link = self._links.get(connection)
+            if link is not None:
+                link.addresses.extend(addresses)
+                link.error = error
+                self._next_address(link, now)
+
+    def _next_address(self, link: _Link, now: float) -> None:
+        """Tries the next address of the name; without one, the connection is lost for the last reason."""
+        while link.addresses:
+            self._close_socket(link)
+            settings = self.core.settings
+            link.socket, link.error = open_socket(
+                link.addresses.popleft(), settings.send_buffer_bytes, settings.receive_buffer_bytes)
+            if not link.error:
+                self._watch(link, _WRITE)
+                if link.addresses:
+                    self.core.call_at(now + NEXT_ADDRESS_AFTER, partial(self._too_slow, link, link.socket))
+                return
+        self._lost(link, link.error or "the name has no address", now)
+
+    def _too_slow(self, link: _Link, tried: socket.socket, now: float) -> None:
+        if link.socket is tried and not link.connected and link.addresses:
+            link.error = "no answer to the connection attempt"
+            self._next_address(link, now)
+
+    def _connected(self, link: _Link, now: float) -> None:
+        assert link.socket is not None
+        link.error = connect_error(link.socket)
+        if link.error:
+            self._next_address(link, now)
+            return
+        link.connected = True
+        link.addresses.clear()
+        self._watch(link, _READ)
+        _log.debug("connected to %s", link.connection.address)
+        self.core.connection_made(link.connection, now)
+
+    def _read(self, link: _Link, now: float) -> None:
+        core, connection = self.core, link.connection
+        for _ in range(_READS_AT_ONCE):
+            if link.socket is None or connection.state == CLOSED:
+                return
+            try:
+                room = core.receive_buffer(connection)
+                count = link.socket.recv_into(room)
+            except BlockingIOError:
+                return
+            except (OSError, FrameError) as error:
+                self._lost(link, _reason(error), now)
+                return
+            if not count:
+                self._lost(link, "the broker closed the connection", now)
+                return
+            core.received(connection, count, now)
+            if count < len(room):
+                return
+
+    def _write(self, link: _Link, now: float) -> None:
+        core, connection = self.core, link.connection
+        if link.socket is None or not link.connected:
+            return
+        while parts := core.data_to_send(connection):
+            try:
+                count = link.socket.sendmsg(parts)
+            except BlockingIOError:
+                self._watch(link, _READ | _WRITE)
+                return
+            except OSError as error:
+                self._lost(link, _reason(error), now)
+                return
+            core.sent(connection, count, now)
+        self._watch(link, _READ)
+
+    def _watch(self, link: _Link, mask: int) -> None:
+        if link.mask == mask or link.socket is None:
+            return
+        if link.mask == _NONE:
+            self._selector.register(link.socket, mask, link)
+        else:
+            self._selector.modify(link.socket, mask, link)
+        link.mask = mask
+        if self._parked_until is not None:
+            self.wake()
+
+    def _lost(self, link: _Link, reason: str, now: float) -> None:
+        self._drop(link)
+        _log.debug("connection to %s: %s", link.connection.address, reason)
+        self.core.connection_lost(link.connection, reason, now)
+
+    def _drop(self, link: _Link) -> None:
+        self._links.pop(link.connection, None)
+        link.addresses.clear()
+        self._close_socket(link)
+
+    def _close_socket(self, link: _Link) -> None:
+        if link.socket is not None:
+            if link.mask != _NONE:
+                self._selector.unregister(link.socket)
+                link.mask = _NONE
+            link.socket.close()
+            link.socket = None
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return str(error) or type(error).__name__

@@ -1,0 +1,69 @@
+"""TCP sockets for the reactor: names looked up off the calling thread, connections opened without blocking.
+
+Layer 4. Nothing here knows the engine: an address goes in, a connected socket or an error comes out.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+import threading
+from collections.abc import Callable
+
+from kwire.engine.addresses import Address
+
+SocketAddress = tuple[int, tuple[object, ...]]
+"""Address family and what connect() takes."""
+
+_UNDER_WAY = {errno.EINPROGRESS, errno.EWOULDBLOCK, errno.EALREADY}
+
+
+def literal(address: Address) -> list[SocketAddress] | None:
+    """The socket address of an IPv4 or IPv6 literal; None for a name."""
+    for family in (socket.AF_INET, socket.AF_INET6):
+        try:
+            socket.inet_pton(family, address.host)
+        except (OSError, ValueError):
+            continue
+        rest = (0, 0) if family == socket.AF_INET6 else ()
+        return [(family, (address.host, address.port, *rest))]
+    return None
+
+
+def look_up(address: Address, done: Callable[[list[SocketAddress], str], None]) -> None:
+    """Resolves a name on a thread of its own and calls `done(addresses, error)` there; error is "" if all went well."""
+
+    def work() -> None:
+        try:
+            rows = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+        except (OSError, UnicodeError) as error:
+            done([], f"the name {address.host!r} cannot be resolved: {error.args[-1] if error.args else error}")
+        else:
+            done(list(dict.fromkeys((row[0], row[4]) for row in rows)), "")
+
+    threading.Thread(target=work, name=f"kwire-look-up-{address.host}", daemon=True).start()
+
+
+def open_socket(where: SocketAddress, send_buffer: int, receive_buffer: int) -> tuple[socket.socket, str]:
+    """Begins to connect; the socket, and the reason if that failed at once."""
+    family, target = where
+    made = socket.socket(family, socket.SOCK_STREAM)
+    made.setblocking(False)
+    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    if send_buffer > 0:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer)
+    if receive_buffer > 0:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+    try:
+        code = made.connect_ex(target)
+    except OSError as error:
+        return made, str(error)
+    return made, "" if code in _UNDER_WAY or code == 0 else os.strerror(code)
+
+
+def connect_error(made: socket.socket) -> str:
+    """Why a connect that was under way failed; "" if it did not."""
+    code = made.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+    return os.strerror(code) if code else ""
