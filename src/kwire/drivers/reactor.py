@@ -2,17 +2,17 @@
 
 Layer 4: moves bytes between sockets and the engine's core, tells it the time; no protocol logic.
 
-Who drives. Whoever waits for something (`wait`) takes the token, selects, and reads its own answer; others who
-wait meanwhile sleep until a step is done or the token is free. A call that only changes something (`call`) writes to
-the sockets itself, without blocking. With `background=True` a thread drives when no caller does: while callers were active in
-the last PATIENCE it only looks in every GLANCE; after that it parks in select, and gives the token up as soon as a waiter
-asks for it. Without it (a consumer, an admin) nothing happens between calls.
+Who drives. Whoever waits for something (`wait`) takes the token, selects, and reads its own answer; others who wait
+meanwhile sleep until a step is done or the token is free. A call that only changes something (`call`) writes to the
+sockets itself, without blocking. With `background=True` a thread drives when no caller does: while callers were active
+in the last PATIENCE it only looks in every GLANCE; after that it parks in select, and gives the token up as soon as a
+waiter asks for it. Without it (a consumer, an admin) nothing happens between calls.
 
-Locking. `_lock` guards the core and everything here; it is never held while selecting and never while a user's callback
-runs (`core.after_step` runs after each step, outside the lock).
+Locking. `_lock` guards the core and everything here; it is never held while selecting and never while a user's
+callback runs (`core.after_step` runs after each step, outside the lock).
 
-Interrupts. `core.dirty` is set while the core runs. An exception like KeyboardInterrupt that cuts a step leaves it set,
-and the next step begins with `core.recover`. The token belongs to a thread's id: a thread that was cut takes it up again.
+Interrupts. `core.dirty` is set while the core runs. A KeyboardInterrupt or the like that cuts a step leaves it set,
+and the next step begins with `core.recover`. The token belongs to a thread: one that was cut takes it up again.
 
 Fork. A child process may not use what its parent opened: every entry raises there, before any lock is touched.
 """
@@ -268,7 +268,7 @@ class Reactor:
             self._parked_until = None
         with self._lock:
             now = time.monotonic()
-            if self._closed:
+            if self.closed:
                 return
             self._begin(now)
             for key, mask in ready:

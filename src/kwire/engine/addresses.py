@@ -30,10 +30,7 @@ class Address(NamedTuple):
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
-Bootstrap = str | Iterable[str | tuple[str, int]]
-
-
-def parse_bootstrap(servers: Bootstrap) -> tuple[Address, ...]:
+def parse_bootstrap(servers: object) -> tuple[Address, ...]:
     """Bootstrap servers as addresses, in the order given, each once.
 
     Takes one string with commas, or a sequence of strings or (host, port) pairs. A missing port means 9092; an IPv6
@@ -42,12 +39,11 @@ def parse_bootstrap(servers: Bootstrap) -> tuple[Address, ...]:
     if isinstance(servers, bytes | bytearray):
         raise ConfigError("bootstrap_servers is bytes; give a string such as 'host:9092,other:9092'")
     if isinstance(servers, str):
-        entries: list[str | tuple[str, int]] = list(servers.split(","))
+        entries: list[object] = list(servers.split(","))
+    elif isinstance(servers, Iterable):
+        entries = list(servers)
     else:
-        try:
-            entries = list(servers)
-        except TypeError:
-            raise ConfigError(f"bootstrap_servers={servers!r} is neither a string nor a sequence of them") from None
+        raise ConfigError(f"bootstrap_servers={servers!r} is neither a string nor a sequence of them")
     found = []
     for entry in entries:
         if isinstance(entry, str):

@@ -36,9 +36,9 @@ For components (the producer's sender, the fetcher, admin calls)
                      they are over the connection is closed and all requests under way on it fail with ConnectError
         versions     the range of versions that the component can do (default: all that kwire knows)
       Errors: ConnectError (`.causes` per address) when the connection could not be made or was lost, the
-      BrokerError of code 35 when there is no common version, CodecError for an answer or request that cannot be decoded or encoded,
-      KafkaTimeoutError by `deadline`. Error codes inside an answer are the component's to read. Nothing is sent twice by
-      the core: retries are the component's (`retry.is_retriable`, `retry_backoff`).
+      BrokerError of code 35 when there is no common version, CodecError for an answer or request that cannot be
+      decoded or encoded, KafkaTimeoutError by `deadline`. Error codes inside an answer are the component's to read.
+      Nothing is sent twice by the core: retries are the component's (`retry.is_retriable`, `retry_backoff`).
       Requests to one node are written in the order given and answered in that order. After on_error of a connection,
       later requests to that node wait for the new one.
     call_at(moment, callback) -> Timer  callback(now) at that moment; Timer.cancel()
@@ -208,6 +208,7 @@ class Core:
         for request in list(self._requests):
             request.fail(error, now)
         self._anywhere.clear()
+        self._timers.clear()
 
     # -- for components ---------------------------------------------------------------------------------------------
 

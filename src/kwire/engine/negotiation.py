@@ -96,7 +96,7 @@ def _newest_offered(frame: Buffer) -> int:
 
 
 def _versions_in(frame: Buffer, version: int) -> Versions:
-    response = protocol.decode_response_body(frame, API_VERSIONS, version, strict=False)[1]
+    response: Any = protocol.decode_response_body(frame, API_VERSIONS, version, strict=False)[1]
     return Versions({row.api_key: (row.min_version, row.max_version) for row in response.api_keys})
 
 
@@ -233,10 +233,11 @@ class Negotiation:
 
     def _fail(self, error: KafkaError, now: float) -> None:
         self.abandon(now)
-        cause = str(error)
+        address = str(self._address)
+        cause = error.causes.get(address, str(error)) if isinstance(error, ConnectError) else str(error)
         if self._closed_when_asked:
             cause += " (during ApiVersions and Metadata; is this a listener for TLS or SASL?)"
-        self._on_failed(ConnectError("could not connect", {str(self._address): cause}), now)
+        self._on_failed(ConnectError("could not connect", {address: cause}), now)
 
     # -- help -------------------------------------------------------------------------------------------------------
 

@@ -71,6 +71,11 @@ class Timers:
             if callback is not None:
                 callback(now)
 
+    def clear(self) -> None:
+        """Forgets all timers."""
+        self._heap.clear()
+        self._void = 0
+
     def _one_is_void(self) -> None:
         self._void += 1
         if self._void > _COMPACT_AT and self._void * 2 > len(self._heap):

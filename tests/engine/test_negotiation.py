@@ -1,0 +1,234 @@
+"""Which versions a connection comes to speak, against brokers of every kind, in virtual time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kwire import errors, protocol
+from kwire.engine.addresses import Address
+from kwire.engine.api_keys import API_VERSIONS, METADATA, PRODUCE
+from kwire.engine.negotiation import GRACE, LATE, PROBE_AFTER, SILENCE
+from kwire.engine.request import ANY
+from tests.engine.world import SILENCE as NO_ANSWER
+from tests.engine.world import Answer, Broker, ClosingBroker, MuteBroker, Outcome, World
+
+A = Address("a", 1)
+
+
+def ask_metadata(world: World) -> Outcome:
+    return world.ask(ANY, METADATA, lambda version: protocol.MetadataRequest(topics=[]))
+
+
+def agreed(world: World) -> Any:
+    [node] = world.core._nodes.values()
+    assert node.versions is not None
+    return node.versions
+
+
+@pytest.mark.parametrize("release", ["4.4.0", "3.9.2", "2.4.1", "1.1.1", "0.10.2.2", "0.10.0.1"])
+def test_the_newest_common_version_is_spoken(release: str) -> None:
+    world = World({A: Broker(release)})
+    outcome = ask_metadata(world)
+    world.run(lambda: outcome.ended)
+    assert outcome.version == min(13, protocol.versions_of(release)[METADATA][1])
+    assert world.peers[A].connections == 1
+    assert outcome.ended_at - 1000 < 0.01
+
+
+class RefusesOddly(Broker):
+    """Error 35 with a compact count and without tags: a body in no version (librdkafka's mock cluster)."""
+
+    def unknown_version(self, correlation_id: int) -> Answer:
+        body = correlation_id.to_bytes(4, "big") + b"\0\x23\x09\0\0"
+        return [len(body).to_bytes(4, "big") + body]
+
+
+class AnswersOddly(Broker):
+    """Error 0 and a body that is no version 3."""
+
+    def unknown_version(self, correlation_id: int) -> Answer:
+        body = correlation_id.to_bytes(4, "big") + b"\0\0\0\0\0\x01\0"
+        return [len(body).to_bytes(4, "big") + body]
+
+
+@pytest.mark.parametrize("kind", [RefusesOddly, AnswersOddly])
+def test_a_refusal_counts_whatever_its_body_holds(kind: type[Broker]) -> None:
+    broker = kind("0.10.2.2")
+    world = World({A: broker})
+    outcome = ask_metadata(world)
+    world.run(lambda: outcome.ended)
+    assert outcome.version == 2
+    assert [version for key, version, _ in broker.requests if key == API_VERSIONS] == [0]
+
+
+def test_a_refusal_that_names_its_newest_version_is_believed() -> None:
+    class Names(Broker):
+        def unknown_version(self, correlation_id: int) -> Answer:
+            row = protocol.ApiVersionsResponse.ApiVersion(api_key=18, min_version=0, max_version=4)
+            refusal = protocol.ApiVersionsResponse(error_code=35, api_keys=[row])
+            return [protocol.encode_response(refusal, 0, correlation_id=correlation_id)]
+
+    broker = Names("4.3.1")
+    world = World({A: broker})
+    outcome = ask_metadata(world)
+    world.run(lambda: outcome.ended)
+    assert [version for key, version, _ in broker.requests if key == API_VERSIONS] == [4]
+
+
+def test_a_broker_that_closes_is_old_once_it_answers_metadata() -> None:
+    world = World({A: ClosingBroker()})
+    outcome = ask_metadata(world)
+    world.run(lambda: outcome.ended)
+    assert outcome.version == 0
+    assert agreed(world).before_0_10
+    assert outcome.ended_at - 1000 < 0.05
+
+
+def test_a_silent_broker_is_old_once_it_answers_metadata() -> None:
+    world = World({A: MuteBroker()})
+    outcome = ask_metadata(world)
+    world.run(lambda: outcome.ended)
+    assert outcome.version == 0
+    assert agreed(world).before_0_10
+    assert SILENCE <= outcome.ended_at - 1000 < 0.7
+
+
+def test_a_second_connection_to_an_old_broker_asks_both_questions_at_once() -> None:
+    world = World({A: MuteBroker()})
+    first = ask_metadata(world)
+    world.run(lambda: first.ended)
+    world.lose_all(A)
+    begun = world.now
+    second = ask_metadata(world)
+    world.run(lambda: second.ended)
+    assert agreed(world).before_0_10
+    assert second.ended_at - begun < SILENCE + 0.1
+
+
+def test_a_pause_does_not_make_a_new_broker_old() -> None:
+    broker = Broker("4.4.0")
+    broker.paused_until = 1001.0
+    world = World({A: broker})
+    outcome = ask_metadata(world)
+    world.run(lambda: outcome.ended)
+    assert outcome.version == 13
+    assert not agreed(world).before_0_10
+
+
+class WakesUp(Broker):
+    """Answers Metadata at once and the first ApiVersions after `delay` seconds."""
+
+    def __init__(self, world_of: list[World], delay: float) -> None:
+        super().__init__("4.4.0")
+        self.world_of = world_of
+        self.delay = delay
+
+    def answer(self, frame: bytes, now: float) -> Answer:
+        if frame[4:6] == b"\0\x12" and now < 1000 + self.delay:
+            [world] = self.world_of
+            connection = next(iter(world.open))
+            answer = super().answer(frame, now)
+
+            def late() -> None:
+                for part in answer or ():
+                    world.receive(connection, part)
+
+            world.at(1000 + self.delay, late)
+            return NO_ANSWER
+        return super().answer(frame, now)
+
+
+def test_a_late_answer_wins() -> None:
+    worlds: list[World] = []
+    broker = WakesUp(worlds, delay=3.0)
+    world = World({A: broker})
+    worlds.append(world)
+    early = ask_metadata(world)
+    world.run(lambda: early.ended)
+    assert early.version == 0
+    world.run(1004.0)
+    assert not agreed(world).before_0_10
+    later = ask_metadata(world)
+    world.run(lambda: later.ended)
+    assert later.version == 13
+    assert len(world.open) == 1
+
+
+def test_a_connection_that_never_answers_is_given_up_in_the_end() -> None:
+    world = World({A: MuteBroker()})
+    outcome = ask_metadata(world)
+    world.run(lambda: outcome.ended)
+    assert len(world.open) == 2
+    world.run(world.now + LATE + 1)
+    assert len(world.open) == 1
+
+
+def test_a_broker_that_closes_once_because_it_restarts_is_not_old() -> None:
+    class Restarts(Broker):
+        asked = 0
+
+        def answer(self, frame: bytes, now: float) -> Answer:
+            if frame[4:6] == b"\0\x12":
+                self.asked += 1
+                if self.asked == 1:
+                    return None
+            return super().answer(frame, now)
+
+    world = World({A: Restarts("4.4.0")})
+    outcome = ask_metadata(world)
+    world.run(lambda: outcome.ended)
+    assert outcome.version == 13
+
+
+def test_a_listener_that_answers_nothing_fails_in_time_and_says_so() -> None:
+    class Nothing(Broker):
+        def answer(self, frame: bytes, now: float) -> Answer:
+            return NO_ANSWER
+
+    world = World({A: Nothing()})
+    outcome = ask_metadata(world)
+    world.run(lambda: outcome.ended)
+    assert isinstance(outcome.error, errors.ConnectError)
+    assert "neither ApiVersions nor Metadata was answered within 10000 ms" in outcome.error.causes["a:1"]
+    assert 10 <= outcome.ended_at - 1000 < 10.5
+
+
+def test_a_listener_for_tls_fails_and_says_what_it_may_be() -> None:
+    class Tls(Broker):
+        def answer(self, frame: bytes, now: float) -> Answer:
+            return None
+
+    world = World({A: Tls()})
+    outcome = ask_metadata(world)
+    world.run(lambda: outcome.ended)
+    assert isinstance(outcome.error, errors.ConnectError)
+    assert "TLS" in outcome.error.causes["a:1"]
+
+
+def test_an_alert_of_tls_is_no_frame() -> None:
+    class Alert(Broker):
+        def answer(self, frame: bytes, now: float) -> Answer:
+            return [b"\x15\x03\x03\x00\x02\x02\x46"]
+
+    world = World({A: Alert()})
+    outcome = ask_metadata(world)
+    world.run(lambda: outcome.ended)
+    assert isinstance(outcome.error, errors.ConnectError)
+    assert "352518912" in outcome.error.causes["a:1"]
+
+
+def test_produce_has_a_floor_of_three_where_fetch_begins_at_four() -> None:
+    broker = Broker("4.4.0")
+    broker.versions = {**broker.versions, PRODUCE: (0, 13)}
+    world = World({A: broker})
+    outcome = ask_metadata(world)
+    world.run(lambda: outcome.ended)
+    assert agreed(world).newest_common(PRODUCE, 0, 2) is None
+    assert agreed(world).newest_common(PRODUCE, 0, 13) == 13
+
+
+def test_waits_are_what_the_text_says() -> None:
+    assert 0 < PROBE_AFTER < SILENCE < 1.0
+    assert GRACE < SILENCE < LATE

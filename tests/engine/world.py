@@ -1,0 +1,262 @@
+"""A world in virtual time for the engine: one core, scripted brokers, no socket.
+
+`World.run` plays what the core asks for against the peers and moves its clock from event to event. A peer gets whole
+request frames and answers with response frames, `SILENCE` or `CLOSE`; each answer takes `latency` seconds.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+from kwire import protocol
+from kwire.engine.addresses import Address
+from kwire.engine.connection import CLOSED, Connection
+from kwire.engine.core import Close, Connect, Core
+from kwire.engine.settings import ClientSettings, ProducerSettings
+
+SILENCE: list[bytes] = []
+CLOSE = None
+Answer = list[bytes] | None
+HERE = Address("a", 1)
+
+
+class Peer:
+    """A listening address. Subclasses say what it answers."""
+
+    refuses: str = ""
+    unreachable = False
+    latency = 0.001
+
+    def __init__(self) -> None:
+        self.connections = 0
+        self.requests: list[Any] = []
+        self.paused_until = 0.0
+
+    def accept(self) -> None:
+        self.connections += 1
+
+    def answer(self, frame: bytes, now: float) -> Answer:
+        """The frames to answer with, SILENCE, or CLOSE."""
+        raise NotImplementedError
+
+
+class Broker(Peer):
+    """Answers as a release would, from a table of handlers by API key."""
+
+    def __init__(self, release: str = "4.4.0", node_id: int = 0, address: Address = HERE) -> None:
+        super().__init__()
+        self.node_id = node_id
+        self.brokers = {node_id: address}
+        self.topics: dict[str, list[int]] = {}
+        self.errors: dict[str, int] = {}
+        self.versions = protocol.versions_of(release)
+        self.handlers: dict[int, Callable[[Any, int, float], Any]] = {3: self.metadata, 18: self.api_versions}
+
+    def answer(self, frame: bytes, now: float) -> Answer:
+        header = protocol.decode_request_header(frame[4:])
+        key, version = header.request_api_key, header.request_api_version
+        if key == 18 and not self.versions.get(18, (0, -1))[1] >= version:
+            return self.unknown_version(header.correlation_id)
+        message = protocol.decode_request(frame)[1]
+        self.requests.append((key, version, message))
+        response = self.handlers[key](message, version, now)
+        if response is None:
+            return SILENCE
+        return [protocol.encode_response(response, version, correlation_id=header.correlation_id)]
+
+    def unknown_version(self, correlation_id: int) -> Answer:
+        response = protocol.ApiVersionsResponse(error_code=35)
+        return [protocol.encode_response(response, 0, correlation_id=correlation_id)]
+
+    def api_versions(self, message: Any, version: int, now: float) -> Any:
+        row = protocol.ApiVersionsResponse.ApiVersion
+        return protocol.ApiVersionsResponse(api_keys=[
+            row(api_key=key, min_version=low, max_version=high) for key, (low, high) in self.versions.items()])
+
+    def metadata(self, message: Any, version: int, now: float) -> Any:
+        made = protocol.MetadataResponse
+        wanted = None if message.topics is None else [row.name for row in message.topics]
+        names = sorted(self.topics) if wanted is None or (version == 0 and not wanted) else wanted
+        return made(
+            controller_id=self.node_id,
+            brokers=[made.MetadataResponseBroker(node_id=node_id, host=address.host, port=address.port)
+                     for node_id, address in self.brokers.items()],
+            topics=[self.topic(name) for name in names])
+
+    def topic(self, name: str) -> Any:
+        row = protocol.MetadataResponse.MetadataResponseTopic
+        if name not in self.topics:
+            return row(name=name, error_code=self.errors.get(name, 3))
+        return row(name=name, error_code=self.errors.get(name, 0), partitions=[
+            row.MetadataResponsePartition(partition_index=index, leader_id=leader, replica_nodes=[leader],
+                                          isr_nodes=[leader], error_code=0 if leader >= 0 else 5)
+            for index, leader in enumerate(self.topics[name])])
+
+
+class MuteBroker(Broker):
+    """0.9: never answers ApiVersions, and nothing that comes after it on that connection."""
+
+    def __init__(self, **more: Any) -> None:
+        super().__init__("0.9.0.1", **more)
+
+    def answer(self, frame: bytes, now: float) -> Answer:
+        return SILENCE if frame[4:6] == b"\0\x12" else super().answer(frame, now)
+
+
+class ClosingBroker(Broker):
+    """0.8: closes the connection on an API key that it does not know."""
+
+    def __init__(self, **more: Any) -> None:
+        super().__init__("0.8.2.2", **more)
+
+    def answer(self, frame: bytes, now: float) -> Answer:
+        return CLOSE if frame[4:6] == b"\0\x12" else super().answer(frame, now)
+
+
+class World:
+    """The core, the peers by address, and the clock."""
+
+    def __init__(self, peers: dict[Address, Peer], settings: ClientSettings | None = None, dice: float = 0.5) -> None:
+        self.peers = peers
+        self.now = 1000.0
+        self.core = Core(settings or ProducerSettings(bootstrap_servers=[tuple(address) for address in peers]),
+                         lambda: dice if dice < 1 else 0.0)
+        self.order = itertools.count()
+        self.agenda: list[tuple[float, int, Callable[[], None]]] = []
+        self.inbox: dict[Connection, bytes] = {}
+        self.open: set[Connection] = set()
+        self.events: list[tuple[float, str, str]] = []
+
+    def at(self, when: float, action: Callable[[], None]) -> None:
+        heapq.heappush(self.agenda, (when, next(self.order), action))
+
+    def run(self, until: Callable[[], bool] | float) -> None:
+        """Plays until the condition holds or the time has come; a condition that never holds fails the test."""
+        limit = until if isinstance(until, float) else self.now + 1000
+        done = (lambda: False) if isinstance(until, float) else until
+        for _ in range(200_000):
+            self.play_events()
+            if done():
+                return
+            timer = self.core.get_timer()
+            moments = [moment for moment in (timer, self.agenda[0][0] if self.agenda else None) if moment is not None]
+            if not moments or min(moments) > limit:
+                assert isinstance(until, float), f"nothing more happens at {self.now}: {self.events[-20:]}"
+                self.now = limit
+                return
+            self.now = max(self.now, min(moments))
+            while self.agenda and self.agenda[0][0] <= self.now:
+                heapq.heappop(self.agenda)[2]()
+                self.play_events()
+            self.core.handle_timer(self.now)
+        raise AssertionError(f"too much happens: {self.events[-20:]}")
+
+    def play_events(self) -> None:
+        while (event := self.core.next_event()) is not None:
+            connection = event.connection
+            self.events.append((self.now, type(event).__name__, str(connection.address)))
+            if isinstance(event, Connect):
+                self.connect(connection)
+            elif isinstance(event, Close):
+                self.open.discard(connection)
+            elif connection in self.open:
+                self.write(connection)
+
+    def connect(self, connection: Connection) -> None:
+        peer = self.peers[connection.address]
+        if peer.unreachable:
+            return
+        if peer.refuses:
+            reason = peer.refuses
+            self.at(self.now + peer.latency, lambda: self.core.connection_lost(connection, reason, self.now))
+            return
+
+        def made() -> None:
+            if connection.state != CLOSED:
+                peer.accept()
+                self.open.add(connection)
+                self.inbox[connection] = b""
+                self.core.connection_made(connection, self.now)
+
+        self.at(self.now + peer.latency, made)
+
+    def write(self, connection: Connection) -> None:
+        while parts := self.core.data_to_send(connection):
+            data = b"".join(parts)
+            self.inbox[connection] += data
+            self.core.sent(connection, len(data), self.now)
+        data = self.inbox[connection]
+        while len(data) >= 4 and len(data) >= (size := 4 + int.from_bytes(data[:4], "big")):
+            frame, data = data[:size], data[size:]
+            self.deliver(connection, frame)
+        self.inbox[connection] = data
+
+    def deliver(self, connection: Connection, frame: bytes) -> None:
+        peer = self.peers[connection.address]
+
+        def handle() -> None:
+            if connection not in self.open:
+                return
+            if peer.paused_until > self.now:
+                self.at(peer.paused_until, handle)
+                return
+            answer = peer.answer(frame, self.now)
+            if answer is CLOSE:
+                self.lose(connection, "the broker closed the connection")
+            else:
+                for part in answer:
+                    self.receive(connection, part)
+
+        self.at(self.now + peer.latency, handle)
+
+    def receive(self, connection: Connection, data: bytes) -> None:
+        """Bytes for the core, in as many turns as its buffer wants."""
+        while data and connection in self.open:
+            room = self.core.receive_buffer(connection, len(data))
+            count = min(len(room), len(data))
+            room[:count] = data[:count]
+            self.core.received(connection, count, self.now)
+            data = data[count:]
+
+    def lose(self, connection: Connection, reason: str) -> None:
+        if connection in self.open:
+            self.open.discard(connection)
+            self.core.connection_lost(connection, reason, self.now)
+
+    def lose_all(self, address: Address, reason: str = "reset") -> None:
+        for connection in list(self.open):
+            if connection.address == address:
+                self.lose(connection, reason)
+
+    def ask(self, target: int, key: int, message: Any, **more: Any) -> Outcome:
+        """A request whose outcome can be waited for."""
+        outcome = Outcome()
+        outcome.request = self.core.request(target, key, message, outcome.answer, outcome.fail, self.now, **more)
+        return outcome
+
+
+class Outcome:
+    """What a request ended in."""
+
+    def __init__(self) -> None:
+        self.response: Any = None
+        self.version = -1
+        self.error: Exception | None = None
+        self.calls = 0
+        self.ended_at = 0.0
+        self.request: Any = None
+
+    def answer(self, response: Any, version: int, now: float) -> None:
+        self.response, self.version, self.ended_at = response, version, now
+        self.calls += 1
+
+    def fail(self, error: Exception, now: float) -> None:
+        self.error, self.ended_at = error, now
+        self.calls += 1
+
+    @property
+    def ended(self) -> bool:
+        return self.calls > 0
