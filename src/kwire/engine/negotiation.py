@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any
 
-from kwire import protocol
+from kwire import errors, protocol
 from kwire._codec import Buffer
 from kwire._version import __version__
 from kwire.engine.addresses import Address
@@ -31,7 +31,6 @@ from kwire.engine.request import Request
 from kwire.engine.timers import Timer
 from kwire.engine.versions import BEFORE_0_10, UNSUPPORTED_VERSION, Versions
 from kwire.errors import CodecError, ConnectError, KafkaError, TruncatedError
-from kwire.errors.broker import by_code
 
 if TYPE_CHECKING:
     from kwire.engine.core import Core
@@ -78,7 +77,7 @@ def _version_to_ask_instead(frame: Buffer, version: int) -> int | None:
     if error == UNSUPPORTED_VERSION and version > 0:
         return min(_newest_offered(frame), version - 1)
     if error:
-        raise by_code(error)("ApiVersions")
+        raise errors.broker.by_code(error)("ApiVersions")
     if version > 0:
         try:
             _versions_in(frame, version)

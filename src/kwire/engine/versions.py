@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from kwire import errors
 from kwire.engine.api_keys import FETCH, LIST_OFFSETS, METADATA, PRODUCE
 from kwire.errors import KafkaError
-from kwire.errors.broker import by_code
 
 UNSUPPORTED_VERSION = 35
 
@@ -47,7 +47,7 @@ class Versions:
             has = "does not have it" + (" (it is from before Kafka 0.10)" if self.before_0_10 else "")
         else:
             has = f"offers versions {offered[0]} to {offered[1]}, kwire needs one from {oldest} to {newest}"
-        error: KafkaError = by_code(UNSUPPORTED_VERSION)(f"{name}: {who} {has}")
+        error: KafkaError = errors.broker.by_code(UNSUPPORTED_VERSION)(f"{name}: {who} {has}")
         return error
 
 
