@@ -1,0 +1,94 @@
+"""`kwire broker`: the embedded broker as a process of its own, until Ctrl-C or SIGTERM."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import signal
+import sys
+import threading
+from types import FrameType
+
+from kwire.errors import ConfigError
+
+_EPILOG = """\
+examples:
+  kwire broker                                   any free port; the address is printed on the first line of stdout
+  kwire broker --port 9092 --topic orders:12     the usual port, one topic of 12 partitions
+  kwire broker --release 0.9.0.1                 speaks as that Kafka release does: versions, formats, manners
+  kwire broker --no-auto-create --verbose        topics only by CreateTopics; every refused request is told
+
+Records are kept in memory and are gone when the broker ends. There are no consumer groups, transactions or security yet:
+consumers assign their partitions themselves. In tests use kwire.testing.Broker, or the pytest fixture kwire_broker.
+"""
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds the command and its options."""
+    parser = commands.add_parser(
+        "broker",
+        help="start an embedded Kafka broker",
+        description="Starts a Kafka broker inside this process: real TCP, no Java, up in milliseconds.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default %(default)s)")
+    parser.add_argument("--port", type=int, default=0, help="port to listen on (default: a free one)")
+    parser.add_argument("--release", default="4.4.0", help="Apache Kafka release to speak as (default %(default)s)")
+    parser.add_argument(
+        "--topic", action="append", default=[], metavar="NAME[:PARTITIONS]", help="make this topic; may be repeated"
+    )
+    parser.add_argument(
+        "--partitions", type=int, default=1, metavar="N", help="of topics that say no number (default %(default)s)"
+    )
+    parser.add_argument("--no-auto-create", action="store_true", help="do not make topics that clients ask for")
+    parser.add_argument(
+        "--retention-bytes", type=int, metavar="BYTES", help="per partition; the oldest records go (default: keep all)"
+    )
+    parser.add_argument("--verbose", action="store_true", help="tell on stderr what is refused, and why")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Serves until a signal comes."""
+    from kwire.testing import Broker
+
+    level = logging.INFO if options.verbose else logging.ERROR
+    logging.basicConfig(level=level, format="%(asctime)s %(message)s", stream=sys.stderr)
+    broker = Broker(
+        host=options.host,
+        port=options.port,
+        release=options.release,
+        topics=dict(parse_topic(text, options.partitions) for text in options.topic),
+        auto_create_topics=not options.no_auto_create,
+        num_partitions=options.partitions,
+        retention_bytes=options.retention_bytes,
+    )
+    asked_to_end = _when_signalled()
+    with broker:
+        print(broker.bootstrap_servers, flush=True)
+        print(f"kwire broker, as Kafka {options.release}; Ctrl-C ends it", file=sys.stderr, flush=True)
+        asked_to_end.wait()
+    return 0
+
+
+def parse_topic(text: str, default_partitions: int) -> tuple[str, int]:
+    """("orders", 12) from "orders:12". Raises ConfigError."""
+    name, colon, count = text.partition(":")
+    if not colon:
+        return name, default_partitions
+    if not count.isdecimal() or not int(count):
+        raise ConfigError(f"--topic {text!r}: write NAME or NAME:PARTITIONS, as in orders:12")
+    return name, int(count)
+
+
+def _when_signalled() -> threading.Event:
+    """An event that is set by the first Ctrl-C or SIGTERM."""
+    event = threading.Event()
+
+    def on_signal(number: int, frame: FrameType | None) -> None:
+        event.set()
+
+    signal.signal(signal.SIGINT, on_signal)
+    signal.signal(signal.SIGTERM, on_signal)
+    return event

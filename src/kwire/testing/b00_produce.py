@@ -1,0 +1,132 @@
+"""Produce (key 0).
+
+Behaviour
+    Each partition is taken or refused by itself. A record set is cut, checked (lengths, checksums, counts, codec), put
+    in order behind what its idempotent producer sent before, given its offsets and stored as it is. A repeated batch of
+    an idempotent producer gets the answer of the first time. An empty record set is no error and has no offset.
+    acks 0 has no response; if anything is refused then, the connection closes. acks 1 and -1 are the same here: one
+    replica. Transactions are not known: a transactional batch is refused with INVALID_TXN_STATE.
+
+Version notes
+    v0-2  message sets; the release's format decides what is too new (0.9 and older take magic 0 only)
+    v1    throttle_time_ms; v2 log_append_time_ms, -1 unless the topic stamps its records
+    v3    exactly one batch of magic 2 per partition, else INVALID_RECORD
+    v5    log_start_offset; v7 zstd, below it UNSUPPORTED_COMPRESSION_TYPE
+    v8    record_errors and error_message say what was wrong
+    v10   current_leader is left at its default: there is one node
+    v13   topics by id
+"""
+
+from __future__ import annotations
+
+from kwire.protocol import ProduceRequest, ProduceResponse
+from kwire.testing.call import Call, CloseConnectionError
+from kwire.testing.cluster import Partition
+from kwire.testing.codes import ErrorCode, RefusedError
+from kwire.testing.record_sets import Entry, entries_of
+
+_TopicData = ProduceRequest.TopicProduceData
+_PartitionData = ProduceRequest.TopicProduceData.PartitionProduceData
+_TopicAnswer = ProduceResponse.TopicProduceResponse
+_PartitionAnswer = ProduceResponse.TopicProduceResponse.PartitionProduceResponse
+
+
+def answer(call: Call[ProduceRequest]) -> ProduceResponse | None:
+    """Appends what is right and says what is not; None where no response is wanted (acks 0)."""
+    response = ProduceResponse(
+        responses=[
+            _TopicAnswer(
+                name=topic.name,
+                topic_id=topic.topic_id,
+                partition_responses=[_partition(call, topic, data) for data in topic.partition_data],
+            )
+            for topic in call.request.topic_data
+        ]
+    )
+    if call.request.acks != 0:
+        return response
+    for topic in response.responses:
+        for partition in topic.partition_responses:
+            if partition.error_code:
+                code = ErrorCode(partition.error_code).name
+                raise CloseConnectionError(f"Produce with acks 0: {topic.name}-{partition.index} refused, {code}")
+    return None
+
+
+def refuse(call: Call[ProduceRequest], code: int) -> ProduceResponse | None:
+    """Every partition answered with `code`, nothing appended."""
+    if call.request.acks == 0:
+        raise CloseConnectionError(f"Produce with acks 0 refused, error {code}")
+    return ProduceResponse(
+        responses=[
+            _TopicAnswer(
+                name=topic.name,
+                topic_id=topic.topic_id,
+                partition_responses=[
+                    _PartitionAnswer(index=data.index, error_code=code, base_offset=-1)
+                    for data in topic.partition_data
+                ],
+            )
+            for topic in call.request.topic_data
+        ]
+    )
+
+
+def _partition(call: Call[ProduceRequest], topic: _TopicData, data: _PartitionData) -> _PartitionAnswer:
+    try:
+        if call.request.acks not in (-1, 0, 1):
+            raise RefusedError(ErrorCode.INVALID_REQUIRED_ACKS, f"acks {call.request.acks}: -1, 0 or 1")
+        partition = call.cluster.partition(topic.name, topic.topic_id, data.index)
+        return _append(call, partition, data)
+    except RefusedError as refused:
+        return _PartitionAnswer(
+            index=data.index, error_code=refused.code, base_offset=-1, error_message=refused.reason
+        )
+
+
+def _append(call: Call[ProduceRequest], partition: Partition, data: _PartitionData) -> _PartitionAnswer:
+    entries = entries_of(data.records if data.records is not None else b"")
+    _check(call, partition, entries)
+    if not entries:
+        return _PartitionAnswer(index=data.index, base_offset=-1)
+    append_time = call.cluster.clock() if partition.topic.settings.append_time else None
+    batch = entries[0] if entries[0].producer_id >= 0 else None
+    if batch is not None and (earlier := partition.producers.check(batch)) is not None:
+        return _appended(partition, earlier.base_offset, earlier.append_time)
+    base_offset = partition.log.append(entries, leader_epoch=partition.leader_epoch, append_time=append_time)
+    answered_time = -1 if append_time is None else append_time
+    if batch is not None:
+        partition.producers.remember(batch, answered_time)
+    call.cluster.touched.add(partition)
+    return _appended(partition, base_offset, answered_time)
+
+
+def _appended(partition: Partition, base_offset: int, append_time: int) -> _PartitionAnswer:
+    return _PartitionAnswer(
+        index=partition.index,
+        base_offset=base_offset,
+        log_append_time_ms=append_time,
+        log_start_offset=partition.log.start_offset,
+    )
+
+
+def _check(call: Call[ProduceRequest], partition: Partition, entries: list[Entry]) -> None:
+    """What the versions and the topic allow. Raises RefusedError."""
+    if call.version >= 3 and (len(entries) != 1 or entries[0].magic != 2):
+        raise RefusedError(
+            ErrorCode.INVALID_RECORD, "from version 3 on a partition takes exactly one batch, of magic 2"
+        )
+    limit = partition.topic.settings.max_message_bytes
+    for entry in entries:
+        if entry.magic > call.release.newest_magic:
+            raise RefusedError(ErrorCode.CORRUPT_MESSAGE, f"magic {entry.magic} is unknown to {call.release.name}")
+        if entry.compression == "zstd" and call.version < 7:
+            raise RefusedError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, "zstd needs Produce 7 or newer")
+        if len(entry.data) > limit:
+            raise RefusedError(ErrorCode.MESSAGE_TOO_LARGE, f"{len(entry.data)} bytes, {limit} are allowed")
+        if entry.control:
+            raise RefusedError(ErrorCode.INVALID_RECORD, "clients may not write control batches")
+        if entry.transactional:
+            raise RefusedError(ErrorCode.INVALID_TXN_STATE, "this broker knows no transactions")
+        if entry.append_time and not partition.topic.settings.append_time:
+            raise RefusedError(ErrorCode.INVALID_TIMESTAMP, "the batch says append time, the topic create time")

@@ -1,0 +1,45 @@
+"""ApiVersions (key 18).
+
+Behaviour
+    Lists the keys that this broker can answer, with the versions that the release served: fewer keys than a real broker
+    of that release has, because there are no groups, transactions or configurations here. No features are listed.
+
+Version notes
+    releases before 0.10 do not know the key (see release.py)
+    a version that the release does not have is answered in v0 with UNSUPPORTED_VERSION; from 2.4 on that answer names
+    key 18's own range, so that the client can ask again (KIP-511)
+    v3   flexible, but its response header stays v0 for ever; client software name and version are not checked
+    v5   cluster_id and node_id: not checked
+"""
+
+from __future__ import annotations
+
+from kwire.protocol import ApiVersionsRequest, ApiVersionsResponse
+from kwire.testing.call import Call
+from kwire.testing.codes import ErrorCode
+from kwire.testing.release import Release
+
+KEY = 18
+_Version = ApiVersionsResponse.ApiVersion
+
+
+def answer(call: Call[ApiVersionsRequest]) -> ApiVersionsResponse:
+    """What the release lists."""
+    return ApiVersionsResponse(
+        api_keys=[
+            _Version(api_key=key, min_version=low, max_version=high)
+            for key, (low, high) in call.release.listed.items()
+        ]
+    )
+
+
+def refuse(call: Call[ApiVersionsRequest], code: int) -> ApiVersionsResponse:
+    """The error alone."""
+    return ApiVersionsResponse(error_code=code)
+
+
+def unsupported_version(release: Release) -> ApiVersionsResponse:
+    """The v0 body for a version that the release does not have."""
+    low, high = release.served[KEY]
+    own = [_Version(api_key=KEY, min_version=low, max_version=high)] if release.api_versions_names_itself else []
+    return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=own)

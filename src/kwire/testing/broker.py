@@ -1,0 +1,224 @@
+"""`Broker`: an embedded Kafka broker for tests and demonstrations, in this process, on real TCP, without Java.
+
+    with Broker(num_partitions=3) as broker:
+        producer = Producer(broker.bootstrap_servers)
+
+It keeps everything in memory and forgets it when it stops. One node, one replica, no groups, no transactions, no
+security: what it does not know it says so, as a Kafka release would, and never pretends. This file is the public face;
+the protocol is in `b00_produce.py` and its neighbours, the thread in `server.py`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Self, TypeVar
+
+from kwire.errors import ConfigError, KafkaTimeoutError, UnknownTopicError
+from kwire.testing.cluster import ClusterState, Partition, Topic
+from kwire.testing.codes import RefusedError
+from kwire.testing.dispatch import HANDLERS, Dispatcher
+from kwire.testing.faults import Faults, key_of
+from kwire.testing.record_sets import entries_of
+from kwire.testing.release import Release
+from kwire.testing.server import Server
+
+if TYPE_CHECKING:
+    from collections.abc import Buffer
+
+_T = TypeVar("_T")
+_LARGEST_REQUEST = 104_857_600
+
+
+class Broker:
+    """One broker on loopback; a context manager that starts on entry and stops on exit.
+
+    `release` is the Apache Kafka release whose versions (and manners towards requests that it does not know) it shows,
+    "0.8.0" to "4.4.0". `topics` are made at the start: {name: partitions}. `auto_create_topics` makes a topic with
+    `num_partitions` partitions when a client asks for its metadata. `retention_bytes` limits each partition: the oldest
+    records go. `port` 0 takes a free port. Sizes in bytes. Raises ConfigError for what cannot be meant.
+    """
+
+    def __init__(
+        self,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        release: str = "4.4.0",
+        generation: str | None = None,
+        topics: Mapping[str, int] | None = None,
+        auto_create_topics: bool = True,
+        num_partitions: int = 1,
+        max_message_bytes: int = 1_048_588,
+        retention_bytes: int | None = None,
+        max_request_bytes: int = _LARGEST_REQUEST,
+    ) -> None:
+        if generation is not None:
+            raise ConfigError(
+                f"generation {generation!r}: this version of the broker speaks the protocol of 0.8 and newer only; "
+                "leave `generation` out and choose a `release`"
+            )
+        _check_range("port", port, 0, 65535)
+        _check_range("num_partitions", num_partitions, 1, 100_000)
+        _check_range("max_request_bytes", max_request_bytes, 64, 2**31 - 1)
+        self._cluster = ClusterState(
+            auto_create_topics=auto_create_topics,
+            num_partitions=num_partitions,
+            max_message_bytes=max_message_bytes,
+            retention_bytes=retention_bytes,
+        )
+        self._cluster.host = host
+        self.faults = Faults()
+        self._release = Release.find(release, HANDLERS)
+        self._dispatcher = Dispatcher(self._cluster, self._release, self.faults, time.monotonic)
+        self._server = Server(self._dispatcher, host, port, max_request_bytes)
+        for name, partitions in (topics or {}).items():
+            self.create_topic(name, partitions)
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def __repr__(self) -> str:
+        where = self.bootstrap_servers if self._server.running else "stopped"
+        return f"<kwire.testing.Broker {self._release.name} {where}>"
+
+    def start(self) -> None:
+        """Listens and serves; topics and records of an earlier start are still there."""
+        if self._server.running:
+            raise ConfigError(f"the broker runs already, on {self.bootstrap_servers}")
+        self._server.start()
+        self._cluster.port = self._server.port
+
+    def stop(self) -> None:
+        """Closes every connection and ends the thread; harmless when it does not run."""
+        self._server.stop()
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """`host:port`. Raises ConfigError before the first start, when there is no port yet."""
+        if not self._server.port:
+            raise ConfigError("the broker has no port before it is started: use `with Broker() as broker` or start()")
+        host = self._cluster.host
+        return f"[{host}]:{self.port}" if ":" in host else f"{host}:{self.port}"
+
+    @property
+    def port(self) -> int:
+        """The port; it stays the same over stop and start."""
+        return self._server.port
+
+    @property
+    def release(self) -> str:
+        """The release that it shows."""
+        return self._release.name
+
+    # Topics and records, without a client. Every one raises UnknownTopicError for what is not there.
+
+    def create_topic(self, name: str, partitions: int = 1, *, settings: Mapping[str, str] | None = None) -> None:
+        """Makes a topic; `settings` are Kafka's ("message.timestamp.type", ...). Raises ConfigError."""
+        self._call(lambda: self._cluster.create_topic(name, partitions, settings))
+
+    def delete_topic(self, name: str) -> None:
+        """Removes a topic with its records."""
+        self._call(lambda: self._cluster.delete_topic(self._topic(name)))
+
+    def topics(self) -> dict[str, int]:
+        """The number of partitions of each topic."""
+        return self._call(lambda: {name: len(topic.partitions) for name, topic in self._cluster.topics.items()})
+
+    def append(self, topic: str, record_set: Buffer, *, partition: int = 0) -> int:
+        """Appends record batches or message sets as a producer sends them; returns the first record's offset.
+
+        Raises ConfigError if a producer would have been refused.
+        """
+
+        def work() -> int:
+            place = self._partition(topic, partition)
+            stamp = self._cluster.clock() if place.topic.settings.append_time else None
+            first = place.log.append(entries_of(record_set), leader_epoch=place.leader_epoch, append_time=stamp)
+            self._cluster.touched.add(place)
+            return first
+
+        return self._call(work)
+
+    def record_set(self, topic: str, *, partition: int = 0) -> bytes:
+        """Every byte of a partition's log, as `kwire.records.decode` takes it."""
+        return self._call(lambda: self._partition(topic, partition).log.whole())
+
+    def offsets(self, topic: str, *, partition: int = 0) -> tuple[int, int]:
+        """(start, end): the first offset that can be read, and the one that the next record gets."""
+
+        def work() -> tuple[int, int]:
+            log = self._partition(topic, partition).log
+            return log.start_offset, log.end_offset
+
+        return self._call(work)
+
+    def delete_records(self, topic: str, *, before: int, partition: int = 0) -> None:
+        """Moves the start of a partition to the offset `before`."""
+        self._call(lambda: self._partition(topic, partition).log.delete_before(before))
+
+    # What a test wants to see or to break.
+
+    def request_count(self, api: str, version: int | None = None) -> int:
+        """How many requests of an API ("Produce") came in, of one version or of all."""
+        key = key_of(api)
+        seen = self._dispatcher.seen
+        return self._call(lambda: sum(n for at, n in seen.items() if at[0] == key and version in (None, at[1])))
+
+    def wait_for_requests(self, api: str, count: int = 1, *, timeout: float = 10.0) -> None:
+        """Returns once `count` requests of an API have come in since the broker was made. Raises KafkaTimeoutError."""
+        self._wait(lambda: self.request_count(api) >= count, timeout, f"{count} requests of {api}")
+
+    def wait_for_parked(self, count: int = 1, *, timeout: float = 10.0) -> None:
+        """Returns once `count` requests wait for records or for time to pass. Raises KafkaTimeoutError."""
+        self._wait(lambda: self._call(lambda: self._server.parked) >= count, timeout, f"{count} waiting requests")
+
+    def close_connections(self) -> int:
+        """Closes every connection, as a restart would; returns how many there were."""
+        return self._call(self._server.close_connections)
+
+    def refuse_connections(self) -> None:
+        """New connections are refused from now on; the present ones stay."""
+        self._call(self._server.stop_listening)
+
+    def accept_connections(self) -> None:
+        """Takes new connections again, on the same port."""
+        self._call(self._server.listen)
+
+    def _topic(self, name: str) -> Topic:
+        found = self._cluster.topics.get(name)
+        if found is None:
+            raise UnknownTopicError(f"the broker has no topic {name!r}; it has {sorted(self._cluster.topics)}")
+        return found
+
+    def _partition(self, name: str, index: int) -> Partition:
+        topic = self._topic(name)
+        if not 0 <= index < len(topic.partitions):
+            raise UnknownTopicError(f"topic {name!r} has partitions 0 to {len(topic.partitions) - 1}, not {index}")
+        return topic.partitions[index]
+
+    def _call(self, work: Callable[[], _T]) -> _T:
+        try:
+            return self._server.run(work)
+        except RefusedError as refused:
+            raise ConfigError(refused.reason) from refused
+
+    @staticmethod
+    def _wait(condition: Callable[[], bool], timeout: float, what: str) -> None:
+        until = time.monotonic() + timeout
+        while not condition():
+            if time.monotonic() > until:
+                raise KafkaTimeoutError(f"the broker did not see {what} within {timeout:g} s")
+            time.sleep(0.002)
+
+
+def _check_range(name: str, value: int, least: int, most: int) -> None:
+    if not least <= value <= most:
+        raise ConfigError(f"{name} {value}: {least} to {most} work")

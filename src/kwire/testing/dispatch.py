@@ -1,0 +1,134 @@
+"""One request frame in, one answer out: the version gate, the handlers, the faults.
+
+Sans-I/O: a flow that yields `Park` while it waits and returns the answer. Time is a clock passed in. What cannot be
+understood raises `CloseConnectionError`, the only exception that a flow lets out.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import struct
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import GeneratorType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+from kwire import errors, protocol
+from kwire.testing import (
+    b00_produce,
+    b01_fetch,
+    b02_list_offsets,
+    b03_metadata,
+    b18_api_versions,
+    b19_create_topics,
+    b20_delete_topics,
+    b22_init_producer_id,
+)
+from kwire.testing.call import Call, CloseConnectionError, Flow, Park
+from kwire.testing.cluster import ClusterState
+from kwire.testing.faults import Faults, Rule
+from kwire.testing.release import Release
+
+if TYPE_CHECKING:
+    from collections.abc import Buffer
+
+logger = logging.getLogger("kwire.testing")
+_HEAD = struct.Struct(">hhi")
+
+HANDLERS: dict[int, ModuleType] = {
+    0: b00_produce,
+    1: b01_fetch,
+    2: b02_list_offsets,
+    3: b03_metadata,
+    18: b18_api_versions,
+    19: b19_create_topics,
+    20: b20_delete_topics,
+    22: b22_init_producer_id,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The frame to send, in parts, size included; no parts where there is no response."""
+
+    parts: Sequence[Buffer] = ()
+    close_after: bool = False
+
+
+class Dispatcher:
+    """Serves frames for one broker. `seen` counts the requests by (key, version)."""
+
+    def __init__(
+        self, cluster: ClusterState, release: Release, faults: Faults, now: Callable[[], float]
+    ) -> None:
+        self.cluster = cluster
+        self.release = release
+        self.faults = faults
+        self.now = now
+        self.seen: Counter[tuple[int, int]] = Counter()
+
+    def serve(self, frame: Buffer) -> Flow[Answer]:
+        """The flow of one frame (without its size). Raises CloseConnectionError."""
+        if memoryview(frame).nbytes < _HEAD.size:
+            return self._confused(f"a frame of {memoryview(frame).nbytes} bytes; a request header has at least 8")
+        key, version, correlation_id = _HEAD.unpack_from(frame)
+        self.seen[key, version] += 1
+        if key == b18_api_versions.KEY and key in self.release.served and not self.release.serves(key, version):
+            return _encoded(b18_api_versions.unsupported_version(self.release), 0, correlation_id)
+        if not self.release.serves(key, version):
+            return self._confused(f"{_name(key)} version {version} is not served by release {self.release.name}")
+        try:
+            _, request = protocol.decode_request_body(frame, strict=True)
+        except errors.CodecError as error:
+            return self._confused(f"{_name(key)} version {version}: {error}")
+        call = Call(request, version, self.cluster, self.release, self.now)
+        return (yield from self._with_faults(HANDLERS[key], key, call, correlation_id))
+
+    def _with_faults(self, handler: ModuleType, key: int, call: Call[Any], correlation_id: int) -> Flow[Answer]:
+        fault = None
+        for rule in self.faults.take(key):
+            if rule.kind == "delay":
+                until = self.now() + rule.amount
+                while self.now() < until:
+                    yield Park(until)
+            else:
+                fault = rule
+        if fault is None:
+            return _encoded((yield from _handled(handler, call)), call.version, correlation_id)
+        if fault.kind == "error":
+            return _encoded(handler.refuse(call, int(fault.amount)), call.version, correlation_id)
+        answer = Answer()
+        if fault.takes_effect:
+            answer = _encoded((yield from _handled(handler, call)), call.version, correlation_id)
+        return (yield from _spoilt(fault, answer, _name(key)))
+
+    def _confused(self, reason: str) -> Answer:
+        if self.release.silent_when_confused:
+            logger.warning("%s: not answered, as release %s does", reason, self.release.name)
+            return Answer()
+        raise CloseConnectionError(reason)
+
+
+def _handled(handler: ModuleType, call: Call[Any]) -> Flow[Any]:
+    outcome = handler.answer(call)
+    return (yield from outcome) if isinstance(outcome, GeneratorType) else outcome
+
+
+def _spoilt(fault: Rule, answer: Answer, name: str) -> Flow[Answer]:
+    if fault.kind == "truncate":
+        return Answer([b"".join(answer.parts)[: int(fault.amount)]], close_after=True)
+    while fault.kind == "mute":
+        yield Park(math.inf)
+    raise CloseConnectionError(f"{name}: closed by a fault that was asked for")
+
+
+def _encoded(response: Any, version: int, correlation_id: int) -> Answer:
+    if response is None:
+        return Answer()
+    return Answer(protocol.encode_response_parts(response, version, correlation_id=correlation_id))
+
+
+def _name(key: int) -> str:
+    return f"{protocol.APIS[key].name}" if key in protocol.APIS else f"API key {key}"

@@ -1,0 +1,73 @@
+"""How an Apache Kafka release differs from the others, as far as a client can see it on this broker.
+
+Seen on the releases themselves (0.8.2.2, 0.9.0.1, 0.10.0.1, 0.10.2.2, 0.11.0.3, 3.9.2, 4.4.0):
+
+    a request that the broker cannot read     0.8: closes the connection; 0.9: says nothing and answers the next one;
+                                              from 0.10 on: closes
+    ApiVersions of an unknown version         from 0.10 on: a v0 body with error 35; from 2.4 on it names key 18's range
+    Produce 0 to 2                            refused from 4.0 on, but listed all the same (KAFKA-18659)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from kwire import protocol
+
+_PRODUCE = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """A release by name, with the versions it serves of the keys that this broker can answer."""
+
+    name: str
+    number: tuple[int, ...]
+    served: Mapping[int, tuple[int, int]]
+
+    @classmethod
+    def find(cls, name: str, keys: Iterable[int]) -> Release:
+        """Raises ConfigError for a release whose versions are not known."""
+        known = protocol.versions_of(name)
+        served = {}
+        for key in keys:
+            if key in known:
+                able = protocol.APIS[key].versions
+                low, high = max(known[key][0], able[0]), min(known[key][1], able[-1])
+                if low <= high:
+                    served[key] = (low, high)
+        number = tuple(int(part) for part in name.split("."))
+        if number >= (4,):
+            served[_PRODUCE] = (max(3, served[_PRODUCE][0]), served[_PRODUCE][1])
+        return cls(name, number, served)
+
+    @property
+    def listed(self) -> dict[int, tuple[int, int]]:
+        """What ApiVersions says, which is not always what is served."""
+        listed = dict(sorted(self.served.items()))
+        if self.number >= (4,):
+            listed[_PRODUCE] = (0, listed[_PRODUCE][1])
+        return listed
+
+    @property
+    def silent_when_confused(self) -> bool:
+        return (0, 9) <= self.number < (0, 10)
+
+    @property
+    def api_versions_names_itself(self) -> bool:
+        return self.number >= (2, 4)
+
+    @property
+    def newest_magic(self) -> int:
+        """The newest record format that the release can store."""
+        return 0 if self.number < (0, 10) else 1 if self.number < (0, 11) else 2
+
+    @property
+    def lists_brokers_without_topics(self) -> bool:
+        """0.8 lists only brokers that a partition names."""
+        return self.number >= (0, 9)
+
+    def serves(self, key: int, version: int) -> bool:
+        low, high = self.served.get(key, (0, -1))
+        return low <= version <= high
