@@ -18,8 +18,9 @@ examples:
   kwire broker --release 0.9.0.1                 speaks as that Kafka release does: versions, formats, manners
   kwire broker --no-auto-create --verbose        topics only by CreateTopics; every refused request is told
 
-Records are kept in memory and are gone when the broker ends. There are no consumer groups, transactions or security yet:
-consumers assign their partitions themselves. In tests use kwire.testing.Broker, or the pytest fixture kwire_broker.
+Records are kept in memory and are gone when the broker ends. There are no consumer groups, transactions or security
+yet: consumers assign their partitions themselves. In tests use kwire.testing.Broker, or the pytest fixture
+kwire_broker.
 """
 
 

@@ -1,11 +1,11 @@
 """Fetch (key 1).
 
 Behaviour
-    Partitions are read in the order of the request. The answer waits until min_bytes are there, max_wait_ms have passed,
-    or a partition has an error to tell, whichever comes first. A reader that starts inside a batch gets the whole batch.
-    One replica: the high watermark and the last stable offset are the end of the log; no transactions, so nothing is
-    ever aborted. Fetch sessions are declined by answering session id 0, so that clients send whole requests; a request
-    in a session is answered with FETCH_SESSION_ID_NOT_FOUND.
+    Partitions are read in the order of the request. The answer waits until min_bytes are there, max_wait_ms have
+    passed, or a partition has an error to tell, whichever comes first. A reader that starts inside a batch gets the
+    whole batch. One replica: the high watermark and the last stable offset are the end of the log; no transactions, so
+    nothing is ever aborted. Fetch sessions are declined by answering session id 0, so that clients send whole requests;
+    a request in a session is answered with FETCH_SESSION_ID_NOT_FOUND.
 
 Version notes
     v0-2   a first entry larger than the limit is cut at the limit, in its middle

@@ -1,12 +1,12 @@
 """ListOffsets (key 2).
 
 Behaviour
-    -1 is the end of the log, -2 its start, any other time the first record at or after it; none has offset -1. A time is
-    looked up batch by batch, then record by record, so the answer is exact.
+    -1 is the end of the log, -2 its start, any other time the first record at or after it; none has offset -1. A time
+    is looked up batch by batch, then record by record, so the answer is exact.
 
 Version notes
-    v0    a list of at most max_num_offsets segment borders, newest first: from the end on for -1, the start for -2, from
-          the segment on that holds the time for any other
+    v0    a list of at most max_num_offsets segment borders, newest first: from the end on for -1, the start for -2,
+          from the segment on that holds the time for any other
     v1    one timestamp and offset; v4 leader_epoch, and current_leader_epoch is checked
     v7    -3 the record with the greatest timestamp; v8 -4 the start of what is stored locally
     v9    -5 the end of tiered storage, v11 -6 the first record not yet in it: there is none, so offset -1

@@ -1,9 +1,10 @@
 """Metadata (key 3).
 
 Behaviour
-    One broker, controller and leader of all. A topic that is asked for by name and missing is made at once if broker and
-    request allow it (a real broker answers LEADER_NOT_AVAILABLE first; see `Faults` for that), else it is answered with
-    UNKNOWN_TOPIC_OR_PARTITION; a name that no topic may have with INVALID_TOPIC_EXCEPTION. Topics are listed by name.
+    One broker, controller and leader of all. A topic that is asked for by name and missing is made at once if broker
+    and request allow it (a real broker answers LEADER_NOT_AVAILABLE first; see `Faults` for that), else it is answered
+    with UNKNOWN_TOPIC_OR_PARTITION; a name that no topic may have with INVALID_TOPIC_EXCEPTION. Topics are listed by
+    name.
 
 Version notes
     v0    an empty list means all topics; from v1 on null means all and an empty list none
@@ -19,7 +20,7 @@ from __future__ import annotations
 from kwire.protocol import MetadataRequest, MetadataResponse
 from kwire.testing.call import Call
 from kwire.testing.cluster import Topic, check_topic_name
-from kwire.testing.codes import ErrorCode, RefusedError
+from kwire.testing.codes import RefusedError
 
 _Asked = MetadataRequest.MetadataRequestTopic
 _Broker = MetadataResponse.MetadataResponseBroker

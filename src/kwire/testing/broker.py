@@ -149,7 +149,11 @@ class Broker:
 
     def record_set(self, topic: str, *, partition: int = 0) -> bytes:
         """Every byte of a partition's log, as `kwire.records.decode` takes it."""
-        return self._call(lambda: self._partition(topic, partition).log.whole())
+
+        def work() -> bytes:
+            return self._partition(topic, partition).log.whole()
+
+        return self._call(work)
 
     def offsets(self, topic: str, *, partition: int = 0) -> tuple[int, int]:
         """(start, end): the first offset that can be read, and the one that the next record gets."""

@@ -92,7 +92,9 @@ class ClusterState:
 
     def settings_for(self, given: Mapping[str, str | None]) -> TopicSettings:
         """A topic's settings: what was given over what the broker was started with."""
-        return TopicSettings.parse(given, max_message_bytes=self.max_message_bytes, retention_bytes=self.retention_bytes)
+        return TopicSettings.parse(
+            given, max_message_bytes=self.max_message_bytes, retention_bytes=self.retention_bytes
+        )
 
     def delete_topic(self, topic: Topic) -> None:
         """Forgets a topic; readers that wait on it are woken."""

@@ -1,8 +1,8 @@
 """What a test may make the embedded broker do wrong.
 
-Each rule is about the requests of one API (by name, "Produce"; None is any) and holds for the next `times` of them, None
-for ever. Rules are used in the order in which they were made. `Faults` only remembers; the dispatcher and the server ask
-it and act.
+Each rule is about the requests of one API (by name, "Produce"; None is any) and holds for the next `times` of them,
+None for ever. Rules are used in the order in which they were made. `Faults` only remembers; the dispatcher and the
+server ask it and act.
 """
 
 from __future__ import annotations
@@ -114,5 +114,6 @@ def _key(api: str | None) -> int | None:
 def key_of(api: str) -> int:
     """The key of an API by its name in Kafka ("Produce"). Raises ConfigError."""
     if api not in protocol.APIS:
-        raise ConfigError(f"no API is named {api!r}; known are {', '.join(known.name for known in protocol.APIS.values())}")
+        names = ", ".join(known.name for known in protocol.APIS.values())
+        raise ConfigError(f"no API is named {api!r}; known are {names}")
     return protocol.APIS[api].key

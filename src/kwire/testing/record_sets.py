@@ -2,11 +2,12 @@
 
     entry, magic 0 and 1:  offset i64, size i32, crc u32 (CRC-32 from magic on), magic i8, attributes i8,
                            [timestamp i64 in magic 1], key, value
-    entry, magic 2:        base_offset i64, length i32, leader_epoch i32, magic i8, crc u32 (CRC-32C from attributes on),
-                           attributes i16, last_offset_delta i32, base_timestamp i64, max_timestamp i64,
-                           producer_id i64, producer_epoch i16, base_sequence i32, count i32, records
-Source: the protocol guide of 0.10.1 ("message set") and KIP-98 (record batch). Offset, size and leader epoch lie outside
-every checksum: that is what lets a broker assign offsets without touching the records.
+    entry, magic 2:        base_offset i64, length i32, leader_epoch i32, magic i8,
+                           crc u32 (CRC-32C from attributes on), attributes i16, last_offset_delta i32,
+                           base_timestamp i64, max_timestamp i64, producer_id i64, producer_epoch i16,
+                           base_sequence i32, count i32, records
+Source: the protocol guide of 0.10.1 ("message set") and KIP-98 (record batch). Offset, size and leader epoch lie
+outside every checksum: that is what lets a broker assign offsets without touching the records.
 
 Bytes only: this file knows nothing of topics, versions or requests.
 """

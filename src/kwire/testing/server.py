@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from kwire import errors
 from kwire._codec import FrameReceiver
@@ -120,7 +120,7 @@ class Server:
         def call() -> None:
             try:
                 done.set_result(work())
-            except BaseException as error:  # noqa: BLE001 - it belongs to the caller, who raises it
+            except BaseException as error:
                 done.set_exception(error)
 
         self._calls.append(call)

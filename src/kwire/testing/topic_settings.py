@@ -68,8 +68,10 @@ class TopicSettings:
         unknown = sorted(set(given) - set(_DEFAULTS))
         if unknown:
             raise RefusedError(ErrorCode.INVALID_CONFIG, f"unknown topic setting {unknown[0]!r}")
-        broker_wide = {"max.message.bytes": str(max_message_bytes), "retention.bytes": str(-1 if retention_bytes is None else retention_bytes)}
-        values = {**_DEFAULTS, **broker_wide, **{name: value for name, value in given.items() if value is not None}}
+        values = dict(_DEFAULTS)
+        values["max.message.bytes"] = str(max_message_bytes)
+        values["retention.bytes"] = str(-1 if retention_bytes is None else retention_bytes)
+        values.update((name, value) for name, value in given.items() if value is not None)
         stamp = values["message.timestamp.type"]
         if stamp not in {"CreateTime", "LogAppendTime"}:
             raise RefusedError(
