@@ -25,7 +25,7 @@ from kwire.testing.release import Release
 from kwire.testing.server import Server
 
 if TYPE_CHECKING:
-    from collections.abc import Buffer
+    from typing_extensions import Buffer
 
 _T = TypeVar("_T")
 _LARGEST_REQUEST = 104_857_600

@@ -32,7 +32,7 @@ from kwire.testing.faults import Faults, Rule
 from kwire.testing.release import Release
 
 if TYPE_CHECKING:
-    from collections.abc import Buffer
+    from typing_extensions import Buffer
 
 logger = logging.getLogger("kwire.testing")
 _HEAD = struct.Struct(">hhi")

@@ -24,7 +24,7 @@ from kwire._codec import crc32, crc32c
 from kwire.testing.codes import ErrorCode, RefusedError
 
 if TYPE_CHECKING:
-    from collections.abc import Buffer
+    from typing_extensions import Buffer
 
 _ENTRY_HEAD = struct.Struct(">qi")
 _BATCH_HEAD = struct.Struct(">qiibIhiqqqhii")

@@ -25,7 +25,7 @@ from kwire.testing.call import CloseConnectionError, Flow, Park
 from kwire.testing.dispatch import Answer, Dispatcher
 
 if TYPE_CHECKING:
-    from collections.abc import Buffer
+    from typing_extensions import Buffer
 
 logger = logging.getLogger("kwire.testing")
 _T = TypeVar("_T")
