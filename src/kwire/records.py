@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from kwire._codec import BatchHeader, Record, Records, decode_records
+from kwire._codec import BatchBuilder, BatchHeader, Record, Records, decode_records, encode, encode_arrow
 from kwire.compression import DEFAULT_MAX_DECOMPRESSED_BYTES
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer as BytesLike
 
-__all__ = ["BatchHeader", "Record", "Records", "decode"]
+__all__ = ["BatchBuilder", "BatchHeader", "Record", "Records", "decode", "encode", "encode_arrow"]
 
 Sequence.register(Records)
 

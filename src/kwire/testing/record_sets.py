@@ -153,7 +153,7 @@ def _message(data: bytearray, magic: int, compression: str, decoded: records.Rec
     return made
 
 
-def _encoded(inner: list[records.RecordView], entry: Entry, base_offset: int) -> bytearray:
+def _encoded(inner: list[records.Record], entry: Entry, base_offset: int) -> bytearray:
     items = [(record.value, record.key, record.timestamp if entry.magic else None) for record in inner]
     return bytearray(
         records.encode(items, magic=entry.magic, compression=entry.compression, base_offset=base_offset)
