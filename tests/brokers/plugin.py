@@ -6,7 +6,8 @@
 
 Every test that uses one of the first two is marked `kafka`; those of releases outside EVERY_RUN are marked `kafka_all`
 too and are left out unless the `-m` expression names that mark. So plain `pytest` and `pytest -m kafka` run the five
-releases, `-m "not kafka"` needs no Java, and `-m "kafka or kafka_all"` runs the matrix.
+releases, `-m "not kafka"` needs no Java, and `-m "kafka or kafka_all"` runs the matrix. A test that takes `kafka` and a
+`codec` runs with the codecs that the release has.
 """
 
 import itertools
@@ -14,7 +15,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.brokers import EVERY_RUN, RELEASES, Cluster
+from tests.brokers import EVERY_RUN, RELEASES, Cluster, find_release
 
 ClusterOf = Callable[[str], Cluster]
 
@@ -66,13 +67,23 @@ def new_topic(request: pytest.FixtureRequest) -> Callable[[], str]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Marks what needs Java, and leaves the long matrix out unless it is asked for."""
+    """Marks what needs Java; leaves out the long matrix unless asked for, and codecs that a release has not."""
+    whole_matrix = "kafka_all" in config.getoption("markexpr")
+    kept: list[pytest.Item] = []
+    left_out: list[pytest.Item] = []
     for item in items:
         if _FIXTURES.intersection(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.kafka)
-    if "kafka_all" in config.getoption("markexpr"):
-        return
-    left_out = [item for item in items if item.get_closest_marker("kafka_all")]
+        wanted = whole_matrix or not item.get_closest_marker("kafka_all")
+        (kept if wanted and _release_has_codec(item) else left_out).append(item)
     if left_out:
         config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if not item.get_closest_marker("kafka_all")]
+        items[:] = kept
+
+
+def _release_has_codec(item: pytest.Item) -> bool:
+    """False for a test on a release (`kafka`) with a `codec` that came after it."""
+    parameters = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+    if not {"kafka", "codec"} <= parameters.keys():
+        return True
+    return parameters["codec"] in find_release(str(parameters["kafka"])).codecs

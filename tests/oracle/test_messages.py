@@ -105,9 +105,9 @@ def test_frames_with_kafkas_headers(oracle: Oracle, key: int) -> None:
         body = messages.random_message(oracle, f"{api.name}Response", version, seed=version).data
         head = messages.to_bytes(oracle, "ResponseHeader", response_header, {"correlationId": 78})
         frame = _framed(head + body)
-        parsed, message = protocol.decode_response(frame, key, version)
-        assert parsed.correlation_id == 78
-        assert protocol.encode_response(message, version, correlation_id=78) == frame
+        answered, answer = protocol.decode_response(frame, key, version)
+        assert answered.correlation_id == 78
+        assert protocol.encode_response(answer, version, correlation_id=78) == frame
 
 
 def _framed(body: bytes) -> bytes:
