@@ -1,0 +1,698 @@
+# From send() to the batch: topic -> partition -> the open batch there, compiled whole.
+#
+# Needs: builder.pxi, encode.pxi, encode_arrow.pxi, delivery.pxi, outgoing.pxi, clock.h. Gives: Accumulator,
+# TopicQueue, PartitionQueue, murmur2, SendPath.
+# A send turns its arguments into pointers first and makes the objects it may need; what follows is one stretch without a
+# Python call, so with the GIL held no other thread, signal handler or finalizer sees it half done. Who drives (the
+# sender) calls the other methods; it is alone with them, but not alone with send().
+#
+#   open batch     one per partition with records; takes records until the next does not fit
+#   waiting        batches that are closed, oldest first, and those to be sent again
+#   ready          partitions with something to send now: a closed batch, or an open one whose linger is over
+#   staging        partition -1 of a topic whose partitions are not known yet; its records are placed once they are
+
+from collections import deque as _deque
+
+cdef extern from "clock.h" nogil:
+    int64_t kw_wall_milliseconds()
+    double kw_monotonic_seconds()
+
+
+cdef uint32_t murmur2_of(const uint8_t *data, size_t size) noexcept nogil:
+    """The hash by which the Java client chooses the partition of a key (org.apache.kafka.common.utils.Utils)."""
+    cdef uint32_t m = 0x5BD1E995
+    cdef uint32_t h = <uint32_t>0x9747B28C ^ <uint32_t>size
+    cdef uint32_t k
+    cdef size_t i
+    for i in range(size // 4):
+        k = data[4 * i] | <uint32_t>data[4 * i + 1] << 8 | <uint32_t>data[4 * i + 2] << 16 | <uint32_t>data[4 * i + 3] << 24
+        k *= m
+        k ^= k >> 24
+        k *= m
+        h = (h * m) ^ k
+    i = size & ~<size_t>3
+    if size & 3 == 3:
+        h ^= <uint32_t>data[i + 2] << 16
+    if size & 3 >= 2:
+        h ^= <uint32_t>data[i + 1] << 8
+    if size & 3 >= 1:
+        h = (h ^ data[i]) * m
+    h ^= h >> 13
+    h *= m
+    return h ^ (h >> 15)
+
+
+def murmur2(key):
+    """Java's murmur2 of a key (bytes-like) as an unsigned int; `& 0x7fffffff % partitions` is its partition."""
+    cdef Buffer data = pin(key)
+    return murmur2_of(data.data, <size_t>data.size)
+
+
+@cython.final
+cdef class PartitionQueue:
+    """The batches of one partition; partition -1 is the staging of a topic."""
+
+    cdef readonly TopicQueue topic
+    cdef readonly int32_t partition
+    cdef Batch open
+    cdef readonly object waiting          # deque of Batch
+    cdef readonly list in_flight
+    cdef bint listed                      # in Accumulator.ready
+    cdef size_t expected                  # bytes that the last batch took: room to begin the next with
+    cdef public double retry_at           # nothing is sent before
+    cdef readonly int64_t producer_id
+    cdef readonly int16_t producer_epoch
+    cdef readonly int32_t next_sequence
+    cdef public bint needs_new_epoch      # sequences have a hole: begin anew once nothing is in flight
+
+    def __repr__(self):
+        return f"<queue of {self.topic.name}[{self.partition}]>"
+
+    @property
+    def name(self):
+        return self.topic.name
+
+    def is_first(self, Batch batch):
+        """Whether nothing that was opened before it is still on its way."""
+        for other in self.in_flight:
+            if (<Batch>other).rank < batch.rank:
+                return False
+        return not self.waiting or (<Batch>self.waiting[0]).rank >= batch.rank
+
+    @property
+    def head(self):
+        """The batch to send next, or None: the oldest closed one, else the open one if it is due."""
+        if self.waiting:
+            return self.waiting[0]
+        if self.open is not None and self.open.due:
+            return self.open
+        return None
+
+    def take(self, list taken):
+        """Moves the head to `taken` and counts it as in flight; it is closed from now on."""
+        cdef Batch batch
+        if self.waiting:
+            batch = self.waiting.popleft()
+        else:
+            batch = self.topic.keeper._shut(self)
+        self.in_flight.append(batch)
+        taken.append(batch)
+        return batch
+
+    def put_back(self, Batch batch):
+        """To be sent again: before everything that came after it."""
+        cdef Py_ssize_t place = 0
+        self.forget(batch)
+        for other in self.waiting:
+            if (<Batch>other).rank > batch.rank or (
+                    (<Batch>other).rank == batch.rank and (<Batch>other).first_index > batch.first_index):
+                break
+            place += 1
+        self.waiting.insert(place, batch)
+        self.topic.keeper._list(self)
+
+    cdef int forget(self, Batch batch) except -1:
+        """No longer in flight."""
+        if batch in self.in_flight:
+            self.in_flight.remove(batch)
+        return 0
+
+    cdef int _remove(self, Batch batch) except -1:
+        self.forget(batch)
+        if batch is self.open:
+            self.topic.keeper._shut(self)
+        elif batch in self.waiting:
+            self.waiting.remove(batch)
+        return 0
+
+    def give_sequence(self, Batch batch, int64_t producer_id, int16_t producer_epoch):
+        """The next sequence number of this partition for the batch, if it has none under that producer id and epoch."""
+        if self.producer_id != producer_id or self.producer_epoch != producer_epoch:
+            self.producer_id = producer_id
+            self.producer_epoch = producer_epoch
+            self.next_sequence = 0
+        if batch.base_sequence < 0 or batch.producer_id != producer_id or batch.producer_epoch != producer_epoch:
+            batch.restamp(producer_id, producer_epoch, self.next_sequence)
+            self.next_sequence = (self.next_sequence + batch.core.count) & 0x7FFFFFFF
+
+
+@cython.final
+cdef class TopicQueue:
+    """A topic that records were sent to."""
+
+    cdef readonly str name
+    cdef Accumulator keeper
+    cdef list partitions                  # PartitionQueue by number, as far as the topic's partitions are known
+    cdef dict early                       # partition number -> PartitionQueue, for numbers not known yet
+    cdef readonly PartitionQueue staging
+    cdef list available                   # PartitionQueues to choose from without a key
+    cdef PartitionQueue sticky
+    cdef int64_t sticky_bytes
+    cdef readonly double first_sent_at    # since when its partitions are waited for
+
+    @property
+    def known(self):
+        """How many partitions it is known to have; 0 while that is not known."""
+        return len(self.partitions)
+
+    @property
+    def queues(self):
+        """Every queue that may hold records."""
+        return [*self.partitions, *self.early.values(), self.staging]
+
+    @property
+    def unplaced(self):
+        """Whether records wait for partitions that are not known."""
+        return any([queue.open is not None or len(queue.waiting) > 0
+                    for queue in [*self.early.values(), self.staging]])
+
+
+@cython.final
+cdef class Accumulator:
+    """Gathers records into batches, within `buffer_memory` bytes.
+
+    `linger` is in seconds. `wait_for_room(size)`, `wait_for(delivery, timeout)`, `run_callback(function, delivery)` and
+    `on_attention()` (something became ready, or the first batch was opened) are set by the client before the first send.
+    """
+
+    cdef readonly int64_t batch_size
+    cdef readonly int64_t buffer_memory
+    cdef readonly int64_t max_request_size
+    cdef readonly double linger
+    cdef readonly int64_t used            # bytes of records not delivered yet
+    cdef readonly dict topics
+    cdef readonly object ready            # deque of PartitionQueue
+    cdef readonly object lingering        # deque of Batch, oldest first: open, or closed and not yet taken off
+    cdef readonly dict pending            # Batch -> None, oldest first: whose fate is not known
+    cdef readonly object unplaced         # deque of TopicQueue that need metadata
+    cdef public object wait_for_room
+    cdef public object wait_for
+    cdef public object run_callback
+    cdef public object on_attention
+    cdef public object after_step
+    cdef public object closed             # None, or why send() raises
+    cdef public int64_t records_sent
+    cdef int64_t opened                   # batches so far
+    cdef bint attention
+    cdef bint linger_told                 # that the linger of the oldest is over was said, and not yet looked at
+    cdef bint frozen
+    cdef double frozen_now
+    cdef int64_t frozen_wall
+    cdef uint64_t dice
+
+    def __init__(self, *, int64_t batch_size=16384, double linger=0.005, int64_t buffer_memory=33554432,
+                 int64_t max_request_size=1048576, uint64_t seed=1, object after_step=None):
+        self.batch_size = batch_size
+        self.linger = linger
+        self.buffer_memory = buffer_memory
+        self.max_request_size = max_request_size
+        self.dice = seed | 1
+        self.topics = {}
+        self.ready = _deque()
+        self.lingering = _deque()
+        self.pending = {}
+        self.unplaced = _deque()
+        self.after_step = _deque() if after_step is None else after_step
+
+    def set_clock(self, double now, int64_t wall_milliseconds):
+        """From now on time is what is set here: for tests in virtual time."""
+        self.frozen = True
+        self.frozen_now = now
+        self.frozen_wall = wall_milliseconds
+
+    cdef inline double _now(self) noexcept nogil:
+        return self.frozen_now if self.frozen else kw_monotonic_seconds()
+
+    cdef inline int64_t _wall(self) noexcept nogil:
+        return self.frozen_wall if self.frozen else kw_wall_milliseconds()
+
+    # -- sending --------------------------------------------------------------------------------------------------
+
+    cdef Delivery send(self, object topic, object value, object key, object partition, object timestamp,
+                       object headers, bint nowait):
+        cdef record_datum_t record
+        cdef header_datum_t small[SMALL_HEADERS]
+        cdef TopicQueue queue
+        cdef Delivery delivery
+        cdef int32_t wanted = -1
+        if self.closed is not None:
+            raise _errors.KafkaError(self.closed)
+        queue = <TopicQueue>self.topics.get(topic)
+        if queue is None:
+            queue = self._new_topic(topic)
+        if partition is not None:
+            wanted = partition_number(partition)
+        held_value = take_bytes(value, &record.value, "value")
+        held_key = take_bytes(key, &record.key, "key")
+        held_headers = take_headers(headers, &record, small)
+        record.timestamp = take_timestamp(timestamp, -2)
+        if record.timestamp == -2:
+            record.timestamp = self._wall()
+        delivery = self._commit(queue, &record, wanted, nowait)
+        if self.attention:
+            self._say_attention()
+        return delivery
+
+    cdef Delivery _commit(self, TopicQueue topic, record_datum_t *record, int32_t wanted, bint nowait):
+        """One record into the open batch of its partition; everything that may run Python comes before the append."""
+        cdef PartitionQueue queue
+        cdef Batch batch, fresh = None
+        cdef Delivery delivery = Delivery.__new__(Delivery)
+        cdef int64_t most = record_size_bound(record)
+        cdef int64_t size
+        cdef int fault
+        if most > self.max_request_size or most > self.buffer_memory:
+            self._check_record_size(most)
+        while True:
+            if self.used + most > self.buffer_memory:
+                self._make_room(most, nowait)
+            queue = self._choose(topic, record, wanted)
+            batch = queue.open
+            if batch is not None:
+                size = builder_record_size(&batch.core, record)
+                if <int64_t>batch.core.used + size <= self.batch_size:
+                    break
+            if fresh is None:
+                fresh = self._new_batch()
+                continue
+            self._open(queue, fresh)
+            batch = fresh
+            size = builder_record_size(&batch.core, record)
+            break
+        fault = builder_append(&batch.core, record)
+        if fault != BUILD_OK:
+            raise_build_fault(fault, 2)
+        batch.has_headers = batch.has_headers or record.header_count > 0
+        batch.charged += size
+        self.used += size
+        self.records_sent += 1
+        delivery.fate = batch.fate
+        delivery.index = batch.core.count - 1
+        delivery.timestamp = record.timestamp
+        if queue is topic.sticky:
+            topic.sticky_bytes += size
+        if <int64_t>batch.core.used >= self.batch_size:
+            self._close(queue)
+        elif self.lingering and not self.linger_told:
+            if self._now() >= (<Batch>self.lingering[0]).created_at + self.linger:
+                self.linger_told = self.attention = True
+        return delivery
+
+    cdef inline PartitionQueue _choose(self, TopicQueue topic, const record_datum_t *record, int32_t wanted):
+        cdef Py_ssize_t known = PyList_GET_SIZE(topic.partitions)
+        if wanted >= 0:
+            if wanted < known:
+                return <PartitionQueue>topic.partitions[wanted]
+            return self._early(topic, wanted)
+        if known == 0:
+            return topic.staging
+        if record.key.size >= 0:
+            return <PartitionQueue>topic.partitions[
+                (murmur2_of(record.key.data, <size_t>record.key.size) & 0x7FFFFFFF) % <uint32_t>known]
+        return topic.sticky
+
+    cdef PartitionQueue _early(self, TopicQueue topic, int32_t wanted):
+        """The queue of a partition that is not known (yet)."""
+        queue = topic.early.get(wanted)
+        if queue is None:
+            queue = topic.early.setdefault(wanted, self._new_queue(topic, wanted))
+        return <PartitionQueue>queue
+
+    cdef int _check_record_size(self, int64_t size) except -1:
+        if size > self.max_request_size:
+            raise _errors.LimitError(f"a record of {size} bytes is larger than max_request_size={self.max_request_size}")
+        raise _errors.LimitError(f"a record of {size} bytes is larger than buffer_memory={self.buffer_memory}")
+
+    cdef int _make_room(self, int64_t size, bint nowait) except -1:
+        if nowait:
+            raise _errors.BufferFull(f"{self.used} of buffer_memory={self.buffer_memory} bytes wait to be delivered")
+        self.wait_for_room(size)
+        if self.closed is not None:
+            raise _errors.KafkaError(self.closed)
+        return 0
+
+    cdef int _say_attention(self) except -1:
+        self.attention = False
+        if self.on_attention is not None:
+            self.on_attention()
+        return 0
+
+    cdef list send_arrow(self, object topic, object source, object partition, bint nowait):
+        cdef ArrowRecords rows = ArrowRecords(source, self._wall())
+        cdef record_datum_t record
+        cdef TopicQueue queue
+        cdef list deliveries = []
+        cdef int32_t wanted = -1
+        cdef int64_t row
+        cdef int fault
+        if self.closed is not None:
+            raise _errors.KafkaError(self.closed)
+        queue = <TopicQueue>self.topics.get(topic)
+        if queue is None:
+            queue = self._new_topic(topic)
+        if partition is not None:
+            wanted = partition_number(partition)
+        for row in range(rows.length):
+            fault = rows.record(row, &record)
+            if fault != ARROW_OK:
+                raise_arrow_fault(fault, row, 2)
+            deliveries.append(self._commit(queue, &record, wanted, nowait))
+            if self.attention:
+                self._say_attention()
+        return deliveries
+
+    # -- queues and batches ---------------------------------------------------------------------------------------
+
+    cdef TopicQueue _new_topic(self, object name):
+        cdef TopicQueue topic
+        if not isinstance(name, str):
+            raise TypeError(f"a topic is a str, not {type(name).__name__}")
+        check_topic_name(name)
+        topic = TopicQueue.__new__(TopicQueue)
+        topic.name = str(name)
+        topic.keeper = self
+        topic.partitions = []
+        topic.early = {}
+        topic.available = []
+        topic.first_sent_at = self._now()
+        topic.staging = self._new_queue(topic, -1)
+        self.unplaced.append(topic)
+        self.attention = True
+        return <TopicQueue>self.topics.setdefault(topic.name, topic)
+
+    cdef PartitionQueue _new_queue(self, TopicQueue topic, int32_t partition):
+        cdef PartitionQueue queue = PartitionQueue.__new__(PartitionQueue)
+        queue.topic = topic
+        queue.partition = partition
+        queue.waiting = _deque()
+        queue.in_flight = []
+        queue.producer_id = -1
+        queue.producer_epoch = -1
+        return queue
+
+    cdef Batch _new_batch(self):
+        cdef Batch batch = Batch.__new__(Batch)
+        cdef Fate fate = Fate.__new__(Fate)
+        fate.base_offset = -1
+        fate.append_time = -1
+        fate.keeper = self
+        batch.fate = fate
+        return batch
+
+    cdef int _open(self, PartitionQueue queue, Batch batch) except -1:
+        """`batch` takes the records of the queue from now on, in place of the open one."""
+        if queue.open is not None:
+            self._close(queue)
+        self._adopt(queue, batch, self._now())
+        queue.open = batch
+        if queue.expected:
+            builder_room(&batch.core, queue.expected)
+        if not 0 <= queue.partition < PyList_GET_SIZE(queue.topic.partitions):
+            self._needs_metadata(queue.topic)
+        elif self.linger <= 0:
+            batch.due = True
+            self._list(queue)
+        else:
+            if not self.lingering:
+                self.attention = True
+            self.lingering.append(batch)
+        return 0
+
+    cdef int _adopt(self, PartitionQueue queue, Batch batch, double created_at) except -1:
+        self.opened += 1
+        batch.rank = self.opened
+        batch.queue = queue
+        batch.created_at = created_at
+        batch.fate.topic = queue.topic.name
+        batch.fate.partition = queue.partition
+        batch.fate.batch = batch
+        self.pending[batch] = None
+        return 0
+
+    cdef int _needs_metadata(self, TopicQueue topic) except -1:
+        if topic not in self.unplaced:
+            self.unplaced.append(topic)
+            self.attention = True
+        return 0
+
+    cdef Batch _shut(self, PartitionQueue queue):
+        """No more records into the open batch."""
+        cdef Batch batch = queue.open
+        batch.closed = True
+        queue.open = None
+        queue.expected = batch.core.used
+        if queue is queue.topic.sticky and queue.topic.sticky_bytes >= self.batch_size:
+            self._next_sticky(queue.topic)
+        return batch
+
+    cdef int _close(self, PartitionQueue queue) except -1:
+        queue.waiting.append(self._shut(queue))
+        return self._list(queue)
+
+    cdef int _list(self, PartitionQueue queue) except -1:
+        if not queue.listed and 0 <= queue.partition < PyList_GET_SIZE(queue.topic.partitions):
+            queue.listed = True
+            self.ready.append(queue)
+            self.attention = True
+        return 0
+
+    cdef int _next_sticky(self, TopicQueue topic) except -1:
+        """Another partition for records without a key, by xorshift64: never the same twice in a row if there is a choice."""
+        cdef Py_ssize_t count = PyList_GET_SIZE(topic.available)
+        cdef Py_ssize_t i
+        topic.sticky_bytes = 0
+        self.dice ^= self.dice << 13
+        self.dice ^= self.dice >> 7
+        self.dice ^= self.dice << 17
+        i = <Py_ssize_t>((self.dice >> 11) % <uint64_t>count)
+        if topic.available[i] is topic.sticky:
+            i = (i + 1) % count
+        topic.sticky = <PartitionQueue>topic.available[i]
+        return 0
+
+    # -- for the sender -------------------------------------------------------------------------------------------
+
+    def expire_linger(self, double now):
+        """Lists what has lingered long enough; gives the moment of the next, or None."""
+        cdef Batch batch
+        self.linger_told = False
+        while self.lingering:
+            batch = self.lingering[0]
+            if not batch.closed:
+                if batch.created_at + self.linger > now:
+                    return batch.created_at + self.linger
+                batch.due = True
+                self._list(batch.queue)
+            self.lingering.popleft()
+        return None
+
+    def urge(self, Batch batch not None):
+        """Somebody waits for it: it need not linger."""
+        if not batch.closed and not batch.due:
+            batch.due = True
+            self._list(batch.queue)
+
+    def urge_all(self):
+        """Nothing lingers: for flush."""
+        cdef Batch batch
+        while self.lingering:
+            batch = self.lingering.popleft()
+            self.urge(batch)
+
+    def next_ready(self):
+        """Takes a partition off the list of those with something to send; None when there is none."""
+        cdef PartitionQueue queue
+        if not self.ready:
+            return None
+        queue = self.ready.popleft()
+        queue.listed = False
+        return queue
+
+    def settle(self, Batch batch not None, int64_t base_offset, int64_t append_time, object error):
+        """The fate of a batch is known, wherever it was: its memory is free again."""
+        batch.queue._remove(batch)
+        self._release(batch)
+        batch.fate.settle(base_offset, append_time, error)
+
+    cdef int _release(self, Batch batch) except -1:
+        self.used -= batch.charged
+        batch.charged = 0
+        self.pending.pop(batch, None)
+        batch.sealed = None
+        kw_block_release(batch.core.block)
+        batch.core.block = NULL
+        return 0
+
+    def partitions_are(self, TopicQueue topic, int count, available):
+        """The topic has `count` partitions; `available` are the numbers of those that have a leader.
+
+        Records that waited for that are placed. A topic never shrinks; a smaller count is not believed.
+        """
+        cdef PartitionQueue queue
+        cdef Py_ssize_t known = PyList_GET_SIZE(topic.partitions)
+        for number in range(known, count):
+            queue = topic.early.pop(number, None)
+            topic.partitions.append(queue if queue is not None else self._new_queue(topic, number))
+        topic.available = [topic.partitions[i] for i in available if i < len(topic.partitions)] or list(topic.partitions)
+        if topic.sticky is None and topic.available:
+            self._next_sticky(topic)
+        for queue in topic.partitions[known:]:
+            self._begin(queue)
+        if topic.partitions:
+            self._place_staged(topic)
+
+    cdef int _begin(self, PartitionQueue queue) except -1:
+        """A partition that was only a number until now: what it holds has lingered."""
+        if queue.open is not None:
+            queue.open.due = True
+        if queue.open is not None or queue.waiting:
+            self._list(queue)
+        return 0
+
+    cdef int _place_staged(self, TopicQueue topic) except -1:
+        cdef PartitionQueue staging = topic.staging
+        if staging.open is not None:
+            self._close(staging)
+        while staging.waiting:
+            self._scatter(staging.waiting.popleft(), 0)
+        return 0
+
+    def split(self, Batch batch):
+        """Halves a batch that was too large for the broker; its records go on in smaller ones, first in line.
+
+        False when it holds a single record.
+        """
+        if batch.core.count < 2:
+            return False
+        self._scatter(batch, max(<int64_t>batch.core.used // 2, 1))
+        return True
+
+    def without_headers(self, Batch batch, object error):
+        """Takes the records with headers out of the batch and fails them; the others go on, first in line."""
+        self._scatter(batch, MOST_BATCH_BYTES, error)
+
+    cdef int _scatter(self, Batch whole, int64_t most, object header_error=None) except -1:
+        """Copies the records of `whole` into other batches and redirects its fate there.
+
+        most 0: wherever their keys and the sticky partition lead (staging); else into batches of at most that many
+        bytes at the head of the same queue, with consecutive sequences where `whole` had one. With header_error,
+        records with headers fail with it.
+        """
+        cdef record_walk_t walk
+        cdef record_datum_t record
+        cdef list redirects = [], made = []
+        cdef Batch target = None
+        cdef Batch failed = None
+        cdef int32_t index = 0
+        whole._walk(&walk)
+        whole.queue.forget(whole)
+        try:
+            while walk_next(&walk, &record):
+                if header_error is not None and record.header_count:
+                    if failed is None:
+                        failed = self._new_batch()
+                        failed.fate.topic = whole.fate.topic
+                        failed.fate.partition = whole.fate.partition
+                    note_redirect(redirects, index, failed.fate, 0)
+                elif most == 0:
+                    self._scatter_one(whole, &record, redirects, index)
+                else:
+                    if target is None or <int64_t>target.core.used + builder_record_size(&target.core, &record) > most:
+                        target = self._part_of(whole, index)
+                        made.append(target)
+                    self._add(target, &record, redirects, index)
+                index += 1
+            if walk.reader.error != FAULT_NONE:
+                raise_read_fault(&walk.reader, "records")
+        finally:
+            walk_end(&walk)
+        for target in reversed(made):
+            whole.queue.waiting.appendleft(target)
+        if made:
+            self._list(whole.queue)
+        whole.fate.redirect(redirects)
+        if failed is not None:
+            failed.fate.settle(-1, -1, header_error)
+        self._release(whole)
+        return 0
+
+    cdef int _scatter_one(self, Batch whole, record_datum_t *record, list redirects, int32_t index) except -1:
+        cdef TopicQueue topic = whole.queue.topic
+        cdef PartitionQueue queue = self._choose(topic, record, -1)
+        cdef Batch batch = queue.open
+        if batch is None or <int64_t>batch.core.used + builder_record_size(&batch.core, record) > self.batch_size:
+            batch = self._new_batch()
+            self._open(queue, batch)
+            batch.created_at = whole.created_at
+            batch.due = True
+            self._list(queue)
+        self._add(batch, record, redirects, index)
+        if queue is topic.sticky:
+            topic.sticky_bytes += builder_record_size(&batch.core, record)
+        return 0
+
+    cdef Batch _part_of(self, Batch whole, int32_t index):
+        cdef Batch part = self._new_batch()
+        self._adopt(whole.queue, part, whole.created_at)
+        part.closed = True
+        part.rank = whole.rank
+        part.first_index = whole.first_index + index
+        part.attempts = whole.attempts
+        part.last_error = whole.last_error
+        if whole.base_sequence >= 0:
+            part.producer_id = whole.producer_id
+            part.producer_epoch = whole.producer_epoch
+            part.base_sequence = (whole.base_sequence + index) & 0x7FFFFFFF
+        return part
+
+    cdef int _add(self, Batch batch, record_datum_t *record, list redirects, int32_t index) except -1:
+        cdef int64_t size = builder_record_size(&batch.core, record)
+        cdef int fault = builder_append(&batch.core, record)
+        if fault != BUILD_OK:
+            raise_build_fault(fault, 2)
+        batch.has_headers = batch.has_headers or record.header_count > 0
+        batch.charged += size
+        self.used += size
+        note_redirect(redirects, index, batch.fate, batch.core.count - 1)
+        return 0
+
+
+cdef int note_redirect(list redirects, int32_t index, Fate fate, int32_t there) except -1:
+    """Record `index` went to `fate` as record `there`; a run of records that went on together is one entry."""
+    cdef tuple last
+    if redirects:
+        last = redirects[len(redirects) - 1]
+        if last[1] is fate and index - <int32_t>last[0] == there - <int32_t>last[2]:
+            return 0
+    redirects.append((index, fate, there))
+    return 0
+
+
+cdef int64_t record_size_bound(const record_datum_t *record) noexcept nogil:
+    """Bytes that the record takes in any batch, at most: each varint at its longest."""
+    cdef int64_t i
+    cdef int64_t size = 5 + 1 + 10 + 5 + 5 + 5 + 5
+    size += (record.key.size if record.key.size > 0 else 0) + (record.value.size if record.value.size > 0 else 0)
+    for i in range(record.header_count):
+        size += 10 + record.headers[i].key.size + (record.headers[i].value.size if record.headers[i].value.size > 0 else 0)
+    return size
+
+
+cdef int32_t partition_number(object partition) except -2:
+    cdef int64_t number
+    try:
+        number = partition
+    except OverflowError:
+        number = -1
+    if not 0 <= number <= 0x7FFFFFFF:
+        raise _errors.ConfigError(f"partition {partition}: a number from 0 on is needed, or None to have one chosen")
+    return <int32_t>number
+
+
+cdef int check_topic_name(str name) except -1:
+    """The broker's own rule for topic names, so that a name it would refuse fails at once and by name."""
+    if not name or len(name) > 249 or name in (".", "..") or not all(
+            [c.isascii() and (c.isalnum() or c in "._-") for c in name]):
+        raise _errors.ConfigError(f"topic {name!r}: 1 to 249 of the characters a-z A-Z 0-9 . _ - are needed, and not "
+                                  "'.' or '..' alone")
+    return 0

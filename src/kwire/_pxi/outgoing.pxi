@@ -1,0 +1,198 @@
+# A batch on its way to one partition: records under construction, then sealed bytes, then sent, perhaps sent again.
+#
+# Needs: builder.pxi, delivery.pxi. Gives: Batch, record_walk_t with walk_* (the records of our own magic 2 bytes).
+# Records are always gathered as magic 2; only when a leader turns out to be older are they written once more as a message
+# set, at sealing. Sealed bytes are kept until the broker has answered, so that a second sending is the same bytes.
+
+
+ctypedef struct record_walk_t:
+    reader_t reader
+    int64_t base_timestamp
+    header_datum_t *spans
+    int64_t span_room
+
+
+cdef int walk_begin(record_walk_t *walk, const uint8_t *records, size_t size, int64_t base_timestamp) noexcept nogil:
+    reader_init(&walk.reader, records, size)
+    walk.base_timestamp = base_timestamp
+    walk.spans = NULL
+    walk.span_room = 0
+    return 0
+
+
+cdef void walk_end(record_walk_t *walk) noexcept nogil:
+    free(walk.spans)
+    walk.spans = NULL
+
+
+cdef inline void _walk_datum(reader_t *reader, datum_t *out) noexcept nogil:
+    out.size = read_varint(reader)
+    out.data = read_span(reader, <size_t>out.size) if out.size > 0 else reader.at
+
+
+cdef bint walk_next(record_walk_t *walk, record_datum_t *out) noexcept nogil:
+    """The next record; False at the end, or when the bytes are not as we wrote them (reader.error is set)."""
+    cdef reader_t *reader = &walk.reader
+    cdef header_datum_t *moved
+    cdef int64_t i
+    if bytes_left(reader) == 0:
+        return False
+    read_varint(reader)
+    read_i8(reader)
+    out.timestamp = walk.base_timestamp + read_varlong(reader)
+    read_varint(reader)
+    _walk_datum(reader, &out.key)
+    _walk_datum(reader, &out.value)
+    out.header_count = read_varint(reader)
+    if out.header_count < 0 or <size_t>out.header_count > bytes_left(reader):
+        reader_fail(reader, FAULT_COUNT)
+        return False
+    if out.header_count > walk.span_room:
+        moved = <header_datum_t *>realloc(walk.spans, <size_t>out.header_count * sizeof(header_datum_t))
+        if moved == NULL:
+            reader_fail(reader, FAULT_MEMORY)
+            return False
+        walk.spans = moved
+        walk.span_room = out.header_count
+    for i in range(out.header_count):
+        _walk_datum(reader, &walk.spans[i].key)
+        _walk_datum(reader, &walk.spans[i].value)
+    out.headers = walk.spans
+    return reader.error == FAULT_NONE
+
+
+@cython.final
+cdef class Batch:
+    """Records for one partition that live and die together. Made by the accumulator, moved by the sender."""
+
+    cdef builder_t core
+    cdef readonly Fate fate
+    cdef readonly PartitionQueue queue
+    cdef readonly double created_at       # seconds, on the accumulator's clock
+    cdef readonly bint closed             # takes no more records
+    cdef bint due                         # to be sent although it is not full
+    cdef bint has_headers
+    cdef int64_t rank                     # its place in the order of opening; parts of a split share one
+    cdef int64_t first_index              # of its first record in the batch that was split
+    cdef int64_t charged                  # bytes that it takes of buffer_memory
+    cdef readonly int64_t producer_id
+    cdef readonly int16_t producer_epoch
+    cdef readonly int32_t base_sequence   # -1: none yet
+    cdef Buffer sealed
+    cdef int sealed_magic
+    cdef int sealed_codec
+    cdef public int attempts
+    cdef public object last_error
+
+    def __cinit__(self):
+        builder_init(&self.core, 2, 0, 0)
+        self.producer_id = -1
+        self.producer_epoch = -1
+        self.base_sequence = -1
+        self.sealed_magic = -1
+
+    def __dealloc__(self):
+        kw_block_release(self.core.block)
+
+    def __len__(self):
+        return self.core.count
+
+    def __repr__(self):
+        return f"<batch of {self.core.count} records for {self.fate.topic}[{self.fate.partition}]>"
+
+    @property
+    def topic(self):
+        return self.fate.topic
+
+    @property
+    def partition(self):
+        return self.fate.partition
+
+    @property
+    def size(self):
+        """Bytes that it will take in a request, or took: exact once it is sealed, else before compression."""
+        return self.sealed.size if self.sealed is not None else <int64_t>self.core.used
+
+    @property
+    def carries_headers(self):
+        return self.has_headers
+
+    def seal(self, int magic, int codec, object level):
+        """The bytes to send, in the record format `magic` and compressed by `codec` (a number).
+
+        With magic 2 and a sequence assigned, under that producer id, epoch and sequence.
+        """
+        cdef seal_t seal = [self.producer_id, self.producer_epoch, self.base_sequence, -1, False, False]
+        if self.sealed is None or self.sealed_magic != magic or self.sealed_codec != codec:
+            if magic == 2:
+                self._restore()
+                self.core.codec = codec
+                self.sealed = builder_seal(&self.core, &seal, level)
+            else:
+                self.sealed = self._as_message_set(magic, codec, level)
+            self.sealed_magic = magic
+            self.sealed_codec = codec
+            if magic == 2 and codec != 0:
+                kw_block_release(self.core.block)
+                self.core.block = NULL
+        return self.sealed
+
+    def restamp(self, int64_t producer_id, int16_t producer_epoch, int32_t base_sequence):
+        """Another producer id, epoch and sequence, for bytes that may be sealed already but are on no wire."""
+        self.producer_id = producer_id
+        self.producer_epoch = producer_epoch
+        self.base_sequence = base_sequence
+        if self.sealed is not None and self.sealed_magic == 2:
+            restamp_batch(<uint8_t *>self.sealed.data, <size_t>self.sealed.size, producer_id, producer_epoch,
+                          base_sequence)
+
+    cdef int _restore(self) except -1:
+        """The builder's own bytes again, after a compressed sealing let go of them."""
+        cdef Buffer raw
+        if self.core.block != NULL:
+            return 0
+        raw = _decompressor()(CODEC_NAMES[self.sealed_codec], self.sealed[BATCH_HEADER:], MOST_BATCH_BYTES, magic=2)
+        self.core.used = 0
+        if builder_room(&self.core, BATCH_HEADER + raw.size) != BUILD_OK:
+            raise_build_fault(BUILD_MEMORY, 2)
+        memcpy(kw_block_data(self.core.block) + BATCH_HEADER, raw.data, raw.size)
+        self.core.used = BATCH_HEADER + raw.size
+        return 0
+
+    cdef int _walk(self, record_walk_t *walk) except -1:
+        self._restore()
+        walk_begin(walk, kw_block_data(self.core.block) + BATCH_HEADER, self.core.used - BATCH_HEADER,
+                   self.core.base_timestamp)
+        return 0
+
+    cdef Buffer _as_message_set(self, int magic, int codec, object level):
+        cdef builder_t out
+        cdef record_walk_t walk
+        cdef record_datum_t record
+        cdef seal_t seal = [-1, -1, -1, -1, False, False]
+        cdef int fault = BUILD_OK
+        self._walk(&walk)
+        builder_init(&out, magic, codec, 0)
+        try:
+            with nogil:
+                while fault == BUILD_OK and walk_next(&walk, &record):
+                    fault = builder_append(&out, &record)
+            if fault != BUILD_OK:
+                raise_build_fault(fault, magic)
+            if walk.reader.error != FAULT_NONE:
+                raise_read_fault(&walk.reader, "records")
+            return builder_seal(&out, &seal, level)
+        finally:
+            walk_end(&walk)
+            kw_block_release(out.block)
+
+
+cdef object _decompress = None
+
+
+cdef object _decompressor():
+    global _decompress
+    if _decompress is None:
+        from kwire.compression import decompress
+        _decompress = decompress
+    return _decompress

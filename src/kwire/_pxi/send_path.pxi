@@ -1,0 +1,54 @@
+# The compiled front of the producers: send() and send_many(), as their users call them.
+#
+# Needs: accumulator.pxi. Gives: SendPath, the base of the Producer classes.
+
+
+cdef class SendPath:
+    """What every producer inherits; `accumulator` is set by its constructor."""
+
+    cdef Accumulator _accumulator
+
+    @property
+    def accumulator(self):
+        """Where the records wait: for the client's own parts."""
+        return self._accumulator
+
+    @accumulator.setter
+    def accumulator(self, Accumulator accumulator not None):
+        self._accumulator = accumulator
+
+    def send(self, topic, value, *, key=None, partition=None, timestamp=None, headers=(), bint nowait=False):
+        """Hands one record over for delivery and gives its Delivery at once.
+
+        value and key are bytes-like or None; a record without `partition` goes where its key's murmur2 hash leads, as
+        with Apache's client, and one without key to a partition that changes with every batch. timestamp is int
+        milliseconds, a datetime, or None for now; headers a sequence of (str, bytes or None).
+        Blocks up to max_block_ms while `buffer_memory` is used up (then KafkaTimeoutError), or raises BufferFull with
+        nowait. Raises LimitError for a record above max_request_size and ConfigError for a name that no topic can have;
+        everything later goes to the Delivery.
+        """
+        if self._accumulator is None:
+            raise RuntimeError("the producer was not initialised")
+        return self._accumulator.send(topic, value, key, partition, timestamp, headers, nowait)
+
+    def send_many(self, topic, items, *, partition=None, bint nowait=False):
+        """Hands many records over: the list of their Deliveries, in order.
+
+        items: an iterable of bytes (values), (value, key), (value, key, timestamp, headers) or Records, or anything with
+        `__arrow_c_array__` (columns value, key, timestamp, headers as in Records.to_arrow()). Raises what `send` raises;
+        records handed over before that are on their way.
+        """
+        cdef list deliveries = []
+        cdef tuple fields
+        if self._accumulator is None:
+            raise RuntimeError("the producer was not initialised")
+        if hasattr(items, "__arrow_c_array__"):
+            return self._accumulator.send_arrow(topic, items, partition, nowait)
+        for item in items:
+            if PyBytes_Check(item):
+                deliveries.append(self._accumulator.send(topic, item, None, partition, None, None, nowait))
+            else:
+                fields = item_fields(item)
+                deliveries.append(self._accumulator.send(topic, fields[0], fields[1], partition, fields[2], fields[3],
+                                                         nowait))
+        return deliveries
