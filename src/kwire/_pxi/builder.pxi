@@ -311,16 +311,16 @@ cdef Buffer _seal_compressed(builder_t *b, const seal_t *seal, Buffer packed):
         kw_block_release(out.block)
 
 
-cdef object _compress = None
+cdef object _pack_function = None
 
 
 cdef object _compressor():
     """kwire.compression.compress; that module stands on this extension, so it is looked up on first use."""
-    global _compress
-    if _compress is None:
+    global _pack_function
+    if _pack_function is None:
         from kwire.compression import compress
-        _compress = compress
-    return _compress
+        _pack_function = compress
+    return _pack_function
 
 
 cdef int codec_number(object name, int magic) except -1:

@@ -151,7 +151,7 @@ cdef class Batch:
         cdef Buffer raw
         if self.core.block != NULL:
             return 0
-        raw = _decompressor()(CODEC_NAMES[self.sealed_codec], self.sealed[BATCH_HEADER:], MOST_BATCH_BYTES, magic=2)
+        raw = _unpacker()(CODEC_NAMES[self.sealed_codec], self.sealed[BATCH_HEADER:], MOST_BATCH_BYTES, magic=2)
         self.core.used = 0
         if builder_room(&self.core, BATCH_HEADER + raw.size) != BUILD_OK:
             raise_build_fault(BUILD_MEMORY, 2)
@@ -187,12 +187,13 @@ cdef class Batch:
             kw_block_release(out.block)
 
 
-cdef object _decompress = None
+cdef object _unpack_function = None
 
 
-cdef object _decompressor():
-    global _decompress
-    if _decompress is None:
+cdef object _unpacker():
+    """kwire.compression.decompress, looked up on first use as the compressor is."""
+    global _unpack_function
+    if _unpack_function is None:
         from kwire.compression import decompress
-        _decompress = decompress
-    return _decompress
+        _unpack_function = decompress
+    return _unpack_function
