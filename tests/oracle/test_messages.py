@@ -4,22 +4,19 @@ Kafka draws a message from its schema and writes it. kwire must read from those 
 same bytes from what it read, and write them again from the JSON.
 """
 
-import base64
-import re
 import struct
-import uuid
 from typing import Any
 
 import pytest
 
 from kwire import protocol
 from tests.oracle import messages
+from tests.oracle.comparing import assert_message_agrees, message_class
 from tests.oracle.driver import Oracle
 from tests.oracle.plugin import LAST_WITH_OLD_VERSIONS, NEWEST
 
 _KEYS = (0, 1, 2, 3, 18, 19, 20, 22)
 _SEEDS = range(12)
-_RECORDS = "records"
 
 
 def _cases() -> list[Any]:
@@ -31,43 +28,11 @@ def _cases() -> list[Any]:
     ]
 
 
-def _snake(name: str) -> str:
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
-
-
-def _as_kwire_shows_it(json: Any, ours: Any) -> Any:
-    """Kafka's JSON with kwire's names and types; the types are taken from the same place of kwire's own dict."""
-    if isinstance(json, dict):
-        return {_snake(name): _field(_snake(name), value, ours) for name, value in json.items()}
-    if isinstance(json, list):
-        return [_as_kwire_shows_it(item, ours[index] if index < len(ours) else None) for index, item in enumerate(json)]
-    if isinstance(ours, bytes):
-        return base64.b64decode(json)
-    if isinstance(ours, uuid.UUID):
-        return uuid.UUID(bytes=base64.urlsafe_b64decode(json + "=="))
-    return json
-
-
-def _field(name: str, value: Any, ours: Any) -> Any:
-    mine = ours[name]
-    if name == _RECORDS and value is not None:
-        return mine
-    return _as_kwire_shows_it(value, mine)
-
-
-def _message_class(key: int, direction: str) -> Any:
-    api = protocol.APIS[key]
-    return api.request if direction == "Request" else api.response
-
-
-def _assert_agrees(oracle: Oracle, name: str, message: Any, version: int) -> None:
+def _assert_agrees(oracle: Oracle, name: str, key: int, direction: str, version: int) -> None:
     for seed in _SEEDS:
         drawn = messages.random_message(oracle, name, version, seed)
-        ours = message.decode(drawn.data, version)
-        expected = _as_kwire_shows_it(drawn.json, ours.to_dict())
-        assert message.from_dict(expected) == ours, f"{name} v{version} seed {seed}"
-        assert ours.encode(version) == drawn.data, f"{name} v{version} seed {seed}"
-        assert message.from_dict(expected).encode(version) == drawn.data
+        what = f"{name} v{version} seed {seed}"
+        assert_message_agrees(message_class(key, direction), version, drawn.data, drawn.json, what)
 
 
 @pytest.mark.parametrize(("key", "direction"), _cases())
@@ -77,7 +42,7 @@ def test_every_version_of_the_newest_release(oracle: Oracle, key: int, direction
     ours = protocol.APIS[key].versions
     assert max(ours) == max(theirs), f"{name}: Kafka {NEWEST} has {theirs}"
     for version in theirs:
-        _assert_agrees(oracle, name, _message_class(key, direction), version)
+        _assert_agrees(oracle, name, key, direction, version)
 
 
 @pytest.mark.parametrize(("key", "direction"), _cases())
@@ -86,7 +51,7 @@ def test_every_version_that_was_dropped(oracle: Oracle, old_oracle: Oracle, key:
     dropped = [v for v in messages.versions(old_oracle, name) if v not in messages.versions(oracle, name)]
     assert min(protocol.APIS[key].versions) == min(messages.versions(old_oracle, name)), LAST_WITH_OLD_VERSIONS
     for version in dropped:
-        _assert_agrees(old_oracle, name, _message_class(key, direction), version)
+        _assert_agrees(old_oracle, name, key, direction, version)
 
 
 @pytest.mark.parametrize("key", _KEYS)

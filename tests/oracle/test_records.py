@@ -12,6 +12,7 @@ import pytest
 from kwire import records
 from kwire.errors import CodecError
 from tests.oracle import records as java
+from tests.oracle.comparing import seen_by_kwire
 from tests.oracle.damage import first_checked_place, flip_bits, with_right_checksum
 from tests.oracle.drawn import BASE_TIME, CODECS_OF_MAGIC, FORMATS, draw_records
 from tests.oracle.driver import Oracle, RefusedError
@@ -20,14 +21,6 @@ from tests.oracle.records import BatchOptions, JavaRecord, TimestampType
 _TIMESTAMP_TYPE_IDS = {"CreateTime": 0, "LogAppendTime": 1}
 
 every_format = pytest.mark.parametrize(("magic", "codec"), FORMATS)
-
-
-def seen_by_kwire(data: bytes) -> list[JavaRecord]:
-    """What kwire reads, in the oracle's terms."""
-    return [
-        JavaRecord(r.offset, r.timestamp, r.key, r.value, tuple((name, value) for name, value in r.headers))
-        for r in records.decode(data)
-    ]
 
 
 def assert_same_batches(oracle: Oracle, data: bytes) -> None:
