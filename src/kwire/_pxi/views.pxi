@@ -333,6 +333,30 @@ cdef class Records:
             PyList_SET_ITEM(made, <Py_ssize_t>(place - self.start), item)
         return made
 
+    def to_arrow(self, columns=None, *, binary_view=False, timestamp_unit="ms"):
+        """A pyarrow.RecordBatch of the records; pyarrow is imported here and nowhere else.
+
+        Columns, all or those named in `columns`, in that order: offset int64, timestamp int64 (-1 none),
+        timestamp_type int8, key and value binary, headers list<struct<key: string, value: binary>> (empty without
+        headers). `binary_view=True` gives key and value as views into the batch instead of copies; `timestamp_unit`
+        is "ms", "us" or "ns". Raises LimitError when a column is larger than 2 GiB and ConfigError for a column or
+        unit that does not exist.
+        """
+        plan = record_plan(columns, binary_view=binary_view, timestamp_unit=timestamp_unit)
+        return RecordColumns(plan, ((self, None, 0),)).to_arrow()
+
+    def __arrow_c_schema__(self):
+        """The schema of all columns as a PyCapsule."""
+        return record_plan().__arrow_c_schema__()
+
+    def __arrow_c_array__(self, requested_schema=None):
+        """(schema, array) of all columns as PyCapsules; LimitError when a column is larger than 2 GiB."""
+        return RecordColumns(record_plan(), ((self, None, 0),)).__arrow_c_array__()
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        """All columns as a PyCapsule stream, cut where a column would be larger than 2 GiB."""
+        return RecordColumns(record_plan(), ((self, None, 0),)).__arrow_c_stream__()
+
     @property
     def batches(self):
         """A tuple with one BatchHeader per whole wire batch or message set of the decoded bytes."""

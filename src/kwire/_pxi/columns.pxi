@@ -1,0 +1,630 @@
+# Records as columns in Arrow layout: from the index straight into buffers, without an object per record.
+#
+#   kind            types                                       Arrow
+#   offset          int64                                       l
+#   timestamp       ms, us, ns (plain integers), timestamp_us   l, tsu:UTC
+#   timestamp_type  int8, int32                                 c, i
+#   key, value      binary, binary_view                         z, vz
+#   headers         list, list_or_null                          +l of +s (key u, value z)
+#   topic           string                                      u
+#   partition       int32                                       i
+# Sources: "Arrow columnar format", "The Arrow C data interface", "The Arrow PyCapsule interface".
+#
+# Needs: arrow.h, utf8.h, record_index.pxi, views.pxi. Gives: ColumnPlan, RecordColumns.
+# A plan says which columns, in which type and under which name; the same filler serves Records, a consumer's result and
+# Spark. Sizes are measured first, so each buffer is allocated once; measuring and filling run without the GIL. Columns
+# hold blocks, not Python objects, and outlive everything else.
+
+from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
+
+cdef extern from "arrow.h" nogil:
+    struct ArrowSchema:
+        ArrowSchema **children
+        void (*release)(ArrowSchema *) noexcept nogil
+
+    struct ArrowArray:
+        int64_t length
+        int64_t null_count
+        const void **buffers
+        ArrowArray **children
+        void (*release)(ArrowArray *) noexcept nogil
+
+    struct ArrowArrayStream:
+        void (*release)(ArrowArrayStream *) noexcept nogil
+
+    enum:
+        KW_ARROW_NULLABLE
+    int kw_schema_init(ArrowSchema *schema, const char *format, const char *name, int64_t flags, int64_t n_children)
+    int kw_array_init(ArrowArray *array, int64_t length, int64_t n_buffers, int64_t n_children, int64_t most_blocks)
+    void kw_array_hold(ArrowArray *array, kw_block *block)
+    int kw_stream_init(ArrowArrayStream *stream)
+    int kw_stream_push(ArrowArrayStream *stream, ArrowArray *array)
+    ArrowSchema *kw_stream_schema(ArrowArrayStream *stream)
+
+cdef extern from "utf8.h" nogil:
+    size_t kw_utf8_repaired_size(const uint8_t *p, size_t size)
+    void kw_utf8_repair(uint8_t *out, const uint8_t *p, size_t size)
+
+cdef enum ColumnKind:
+    COLUMN_OFFSET = 0
+    COLUMN_TIMESTAMP = 1
+    COLUMN_TIMESTAMP_TYPE = 2
+    COLUMN_KEY = 3
+    COLUMN_VALUE = 4
+    COLUMN_HEADERS = 5
+    COLUMN_TOPIC = 6
+    COLUMN_PARTITION = 7
+
+cdef enum ColumnType:
+    TYPE_INT64 = 0
+    TYPE_MS = 1
+    TYPE_US = 2
+    TYPE_NS = 3
+    TYPE_TIMESTAMP_US = 4
+    TYPE_INT8 = 5
+    TYPE_INT32 = 6
+    TYPE_BINARY = 7
+    TYPE_BINARY_VIEW = 8
+    TYPE_LIST = 9
+    TYPE_LIST_OR_NULL = 10
+    TYPE_STRING = 11
+
+cdef enum FillState:
+    FILL_OK = 0
+    FILL_MEMORY = 1
+    FILL_TIMESTAMP = 2
+
+cdef tuple _COLUMN_KINDS = ("offset", "timestamp", "timestamp_type", "key", "value", "headers", "topic", "partition")
+cdef tuple _COLUMN_TYPES = ("int64", "ms", "us", "ns", "timestamp_us", "int8", "int32", "binary", "binary_view", "list",
+                          "list_or_null", "string")
+cdef tuple _TYPES_OF_COLUMN = (("int64",), ("ms", "us", "ns", "timestamp_us"), ("int8", "int32"), ("binary", "binary_view"),
+                             ("binary", "binary_view"), ("list", "list_or_null"), ("string",), ("int32",))
+cdef tuple _COLUMN_FORMATS = (b"l", b"l", b"l", b"l", b"tsu:UTC", b"c", b"i", b"z", b"vz", b"+l", b"+l", b"u")
+
+cdef enum:
+    MOST_COLUMNS = 16
+    MOST_COLUMN_BYTES = 0x7FFFFFFF
+    VIEW_INLINE = 12
+
+
+ctypedef struct column_t:
+    int kind
+    int type
+
+
+ctypedef struct run_t:
+    const record_t *records
+    int64_t count
+    const part_t *part
+    const uint8_t *topic
+    int64_t topic_size
+    int32_t partition
+
+
+ctypedef struct sizes_t:           # what one batch of columns needs, in bytes and elements
+    int64_t rows
+    int64_t key_bytes
+    int64_t key_nulls
+    int64_t value_bytes
+    int64_t value_nulls
+    int64_t topic_bytes
+    int64_t headers
+    int64_t header_key_bytes
+    int64_t header_value_bytes
+    int64_t header_value_nulls
+
+
+ctypedef struct binary_out_t:      # a binary column under way
+    int32_t *offsets
+    uint8_t *validity              # NULL when nothing is null
+    uint8_t *data
+    int64_t row
+    int32_t used
+
+
+@cython.final
+cdef class ColumnPlan:
+    """Which columns, under which names and in which types: ColumnPlan([(name, kind, type), ...]).
+
+    The kinds and types stand at the head of `columns.pxi`; ConfigError names what would work. Immutable, reusable.
+    """
+
+    cdef column_t columns[MOST_COLUMNS]
+    cdef int count
+    cdef bint wants_headers
+    cdef readonly tuple names
+
+    def __cinit__(self, fields):
+        cdef list names = []
+        self.count = 0
+        self.wants_headers = False
+        for name, kind, type_name in fields:
+            if kind not in _COLUMN_KINDS:
+                raise _errors.ConfigError(f"there is no column {kind!r}; there are {', '.join(_COLUMN_KINDS)}")
+            self.columns[self.count].kind = _COLUMN_KINDS.index(kind)
+            if type_name not in _TYPES_OF_COLUMN[self.columns[self.count].kind]:
+                raise _errors.ConfigError(f"column {kind!r} cannot be {type_name!r}; it can be "
+                                          f"{' or '.join(_TYPES_OF_COLUMN[self.columns[self.count].kind])}")
+            self.columns[self.count].type = _COLUMN_TYPES.index(type_name)
+            self.wants_headers |= self.columns[self.count].kind == COLUMN_HEADERS
+            self.count += 1
+            names.append(name)
+            if self.count == MOST_COLUMNS:
+                raise _errors.ConfigError(f"more than {MOST_COLUMNS - 1} columns")
+        self.names = tuple(names)
+
+    def __arrow_c_schema__(self):
+        """The schema as a PyCapsule named "arrow_schema"."""
+        cdef ArrowSchema *schema = <ArrowSchema *>malloc(sizeof(ArrowSchema))
+        if schema == NULL or self.fill_schema(schema) < 0:
+            free(schema)
+            raise _errors.LimitError("out of memory for a schema")
+        return PyCapsule_New(schema, b"arrow_schema", _drop_schema_capsule)
+
+    cdef int fill_schema(self, ArrowSchema *schema) except? -1:
+        cdef int i
+        cdef bytes name
+        if kw_schema_init(schema, b"+s", b"", 0, self.count) < 0:
+            return -1
+        for i in range(self.count):
+            name = self.names[i].encode()
+            if _fill_field(schema.children[i], self.columns[i].type, name) < 0:
+                schema.release(schema)
+                return -1
+        return 0
+
+
+cdef int _fill_field(ArrowSchema *field, int type, bytes name):
+    cdef bytes format = _COLUMN_FORMATS[type]
+    cdef bint is_list = type == TYPE_LIST or type == TYPE_LIST_OR_NULL
+    cdef ArrowSchema *item
+    if kw_schema_init(field, format, name, KW_ARROW_NULLABLE, 1 if is_list else 0) < 0:
+        return -1
+    if not is_list:
+        return 0
+    item = field.children[0]
+    # Spark calls the element of an array so; Arrow's libraries say "item".
+    if kw_schema_init(item, b"+s", b"element" if type == TYPE_LIST_OR_NULL else b"item", KW_ARROW_NULLABLE, 2) < 0:
+        return -1
+    if kw_schema_init(item.children[0], b"u", b"key", KW_ARROW_NULLABLE, 0) < 0:
+        return -1
+    return kw_schema_init(item.children[1], b"z", b"value", KW_ARROW_NULLABLE, 0)
+
+
+cdef void _drop_schema_capsule(object capsule) noexcept:
+    cdef ArrowSchema *schema = <ArrowSchema *>PyCapsule_GetPointer(capsule, b"arrow_schema")
+    if schema.release != NULL:
+        schema.release(schema)
+    free(schema)
+
+
+cdef void _drop_array_capsule(object capsule) noexcept:
+    cdef ArrowArray *array = <ArrowArray *>PyCapsule_GetPointer(capsule, b"arrow_array")
+    if array.release != NULL:
+        array.release(array)
+    free(array)
+
+
+cdef void _drop_stream_capsule(object capsule) noexcept:
+    cdef ArrowArrayStream *stream = <ArrowArrayStream *>PyCapsule_GetPointer(capsule, b"arrow_array_stream")
+    if stream.release != NULL:
+        stream.release(stream)
+    free(stream)
+
+
+# --- measuring ---
+
+cdef int _measure_headers(const part_t *part, const record_t *record, sizes_t *sizes) noexcept nogil:
+    cdef reader_t r
+    cdef int32_t i
+    cdef int64_t size
+    reader_init(&r, part.data, part.size)
+    r.at = part.data + record.headers_at
+    for i in range(record.header_count):
+        size = _read_length(&r)
+        sizes.header_key_bytes += <int64_t>kw_utf8_repaired_size(read_span(&r, <size_t>size), <size_t>size)
+        size = _read_length(&r)
+        if size < 0:
+            sizes.header_value_nulls += 1
+        else:
+            sizes.header_value_bytes += size
+            read_span(&r, <size_t>size)
+    sizes.headers += record.header_count
+    return 0
+
+
+cdef bint _fits(const sizes_t *sizes, int64_t most) noexcept nogil:
+    return (sizes.key_bytes <= most and sizes.value_bytes <= most and sizes.topic_bytes <= most
+            and sizes.headers < most and sizes.header_key_bytes <= most and sizes.header_value_bytes <= most)
+
+
+cdef inline void _measure_record(const run_t *run, const record_t *record, bint with_headers,
+                                 sizes_t *sizes) noexcept nogil:
+    sizes.rows += 1
+    sizes.key_nulls += record.key_size < 0
+    sizes.key_bytes += max(record.key_size, 0)
+    sizes.value_nulls += record.value_size < 0
+    sizes.value_bytes += max(record.value_size, 0)
+    sizes.topic_bytes += run.topic_size
+    if with_headers and record.header_count:
+        _measure_headers(run.part, record, sizes)
+
+
+cdef int64_t _measure_run(const run_t *run, int64_t first, int64_t most, bint with_headers, sizes_t *sizes) noexcept nogil:
+    """Adds the run's records from `first` on and gives how many fit into `most` bytes per column."""
+    cdef sizes_t before = sizes[0]
+    cdef int64_t n
+    for n in range(first, run.count):
+        _measure_record(run, &run.records[n], with_headers, sizes)
+    if _fits(sizes, most):
+        return run.count - first
+    sizes[0] = before
+    for n in range(first, run.count):
+        before = sizes[0]
+        _measure_record(run, &run.records[n], with_headers, sizes)
+        if not _fits(sizes, most):
+            sizes[0] = before
+            break
+    return n - first
+
+
+cdef void _measure(const run_t *runs, int64_t run_count, int64_t first, int64_t most, bint with_headers,
+                   sizes_t *sizes) noexcept nogil:
+    """Adds up records from the `first` of the first run on, as many as `most` bytes per column allow."""
+    cdef int64_t i, begin
+    memset(sizes, 0, sizeof(sizes_t))
+    for i in range(run_count):
+        begin = first if i == 0 else 0
+        if _measure_run(&runs[i], begin, most, with_headers, sizes) < runs[i].count - begin:
+            return
+
+
+# --- filling, one column after the other ---
+
+cdef inline size_t _padded(size_t size) noexcept nogil:
+    return (size + 63) & ~<size_t>63
+
+
+cdef void *_fixed_buffer(ArrowArray *array, int64_t length, size_t width) noexcept nogil:
+    """Makes `array` one of `length` fixed-width elements; gives where they go, or NULL without memory."""
+    cdef kw_block *block = kw_block_new(max(<size_t>length * width, 8))
+    if block == NULL:
+        return NULL
+    if kw_array_init(array, length, 2, 0, 1) < 0:
+        kw_block_release(block)
+        return NULL
+    kw_array_hold(array, block)
+    array.buffers[1] = kw_block_data(block)
+    return kw_block_data(block)
+
+
+cdef int _binary_buffers(ArrowArray *array, int64_t rows, int64_t nulls, int64_t data_bytes,
+                         binary_out_t *out) noexcept nogil:
+    """Makes `array` a binary or string one: offsets, bits and bytes lie in one block."""
+    cdef size_t offsets_size = _padded(<size_t>(rows + 1) * 4)
+    cdef size_t bits_size = _padded(<size_t>(rows + 7) // 8) if nulls else 0
+    cdef kw_block *block = kw_block_new(offsets_size + bits_size + <size_t>data_bytes + 8)
+    if block == NULL:
+        return FILL_MEMORY
+    if kw_array_init(array, rows, 3, 0, 1) < 0:
+        kw_block_release(block)
+        return FILL_MEMORY
+    kw_array_hold(array, block)
+    out.offsets = <int32_t *>kw_block_data(block)
+    out.offsets[0] = 0
+    out.validity = kw_block_data(block) + offsets_size if nulls else NULL
+    out.data = kw_block_data(block) + offsets_size + bits_size
+    out.row = 0
+    out.used = 0
+    if nulls:
+        memset(out.validity, 0xFF, bits_size)
+    array.null_count = nulls
+    array.buffers[0] = out.validity
+    array.buffers[1] = out.offsets
+    array.buffers[2] = out.data
+    return FILL_OK
+
+
+cdef inline void _clear_bit(uint8_t *bits, int64_t row) noexcept nogil:
+    bits[row >> 3] = <uint8_t>(bits[row >> 3] & ~(1 << (row & 7)))
+
+
+cdef inline void _put_binary(binary_out_t *out, const uint8_t *p, int64_t size) noexcept nogil:
+    if size > 0:
+        memcpy(out.data + out.used, p, <size_t>size)
+        out.used += <int32_t>size
+    elif size < 0:
+        _clear_bit(out.validity, out.row)
+    out.row += 1
+    out.offsets[out.row] = out.used
+
+
+ctypedef struct span_t:            # the runs of one batch of columns: the first begins at `first`, `rows` in all
+    const run_t *runs
+    int64_t run_count
+    int64_t first
+    int64_t rows
+
+
+cdef inline int64_t _run_rows(const span_t *span, int64_t i, int64_t done) noexcept nogil:
+    """How many rows of run `i` belong to the span when `done` rows came before."""
+    return min(span.runs[i].count - (span.first if i == 0 else 0), span.rows - done)
+
+
+cdef inline const record_t *_run_records(const span_t *span, int64_t i) noexcept nogil:
+    return span.runs[i].records + (span.first if i == 0 else 0)
+
+
+cdef int _fill_binary(ArrowArray *array, const span_t *span, bint values, int64_t nulls, int64_t size) noexcept nogil:
+    cdef binary_out_t out
+    cdef const record_t *record
+    cdef const uint8_t *data
+    cdef int64_t i, n, rows, done = 0
+    if _binary_buffers(array, span.rows, nulls, size, &out) != FILL_OK:
+        return FILL_MEMORY
+    for i in range(span.run_count):
+        rows = _run_rows(span, i, done)
+        record = _run_records(span, i)
+        data = span.runs[i].part.data
+        for n in range(rows):
+            if values:
+                _put_binary(&out, data + record[n].value_at, record[n].value_size)
+            else:
+                _put_binary(&out, data + record[n].key_at, record[n].key_size)
+        done += rows
+    return FILL_OK
+
+
+cdef int _fill_topic(ArrowArray *array, const span_t *span, int64_t size) noexcept nogil:
+    cdef binary_out_t out
+    cdef int64_t i, n, rows, done = 0
+    if _binary_buffers(array, span.rows, 0, size, &out) != FILL_OK:
+        return FILL_MEMORY
+    for i in range(span.run_count):
+        rows = _run_rows(span, i, done)
+        for n in range(rows):
+            _put_binary(&out, span.runs[i].topic, span.runs[i].topic_size)
+        done += rows
+    return FILL_OK
+
+
+cdef int _fill_partition(ArrowArray *array, const span_t *span) noexcept nogil:
+    cdef int32_t *out = <int32_t *>_fixed_buffer(array, span.rows, 4)
+    cdef int64_t i, n, rows, done = 0
+    if out == NULL:
+        return FILL_MEMORY
+    for i in range(span.run_count):
+        rows = _run_rows(span, i, done)
+        for n in range(rows):
+            out[done + n] = span.runs[i].partition
+        done += rows
+    return FILL_OK
+
+
+cdef int _fill_offset(ArrowArray *array, const span_t *span) noexcept nogil:
+    cdef int64_t *out = <int64_t *>_fixed_buffer(array, span.rows, 8)
+    cdef const record_t *record
+    cdef int64_t i, n, rows, done = 0
+    if out == NULL:
+        return FILL_MEMORY
+    for i in range(span.run_count):
+        rows = _run_rows(span, i, done)
+        record = _run_records(span, i)
+        for n in range(rows):
+            out[done + n] = record[n].offset
+        done += rows
+    return FILL_OK
+
+
+cdef int _fill_timestamp(ArrowArray *array, const span_t *span, int type) noexcept nogil:
+    """Plain integers keep -1 for none in every unit; a timestamp column shows it as the instant it is."""
+    cdef int64_t *out = <int64_t *>_fixed_buffer(array, span.rows, 8)
+    cdef const record_t *record
+    cdef int64_t factor = 1 if type == TYPE_MS else 1000000 if type == TYPE_NS else 1000
+    cdef int64_t most = GREATEST_OFFSET // factor
+    cdef int64_t i, n, rows, timestamp, done = 0
+    if out == NULL:
+        return FILL_MEMORY
+    for i in range(span.run_count):
+        rows = _run_rows(span, i, done)
+        record = _run_records(span, i)
+        for n in range(rows):
+            timestamp = record[n].timestamp
+            if timestamp > most or timestamp < -most:
+                if factor > 1:
+                    return FILL_TIMESTAMP
+            elif timestamp != -1 or type == TYPE_TIMESTAMP_US:
+                timestamp *= factor
+            out[done + n] = timestamp
+        done += rows
+    return FILL_OK
+
+
+cdef int _fill_timestamp_type(ArrowArray *array, const span_t *span, int type) noexcept nogil:
+    cdef void *out = _fixed_buffer(array, span.rows, 4 if type == TYPE_INT32 else 1)
+    cdef int64_t i, n, rows, done = 0
+    if out == NULL:
+        return FILL_MEMORY
+    for i in range(span.run_count):
+        rows = _run_rows(span, i, done)
+        if type == TYPE_INT8:
+            memset(<int8_t *>out + done, span.runs[i].part.timestamp_type, <size_t>rows)
+        else:
+            for n in range(rows):
+                (<int32_t *>out)[done + n] = span.runs[i].part.timestamp_type
+        done += rows
+    return FILL_OK
+
+
+cdef int _fill_headers(ArrowArray *array, const span_t *span, const sizes_t *sizes, bint null_when_none) noexcept nogil:
+    """list<struct<key, value>>: the list has offsets (and bits), the struct nothing of its own."""
+    cdef size_t offsets_size = _padded(<size_t>(span.rows + 1) * 4)
+    cdef size_t bits_size = _padded(<size_t>(span.rows + 7) // 8) if null_when_none else 0
+    cdef kw_block *block = kw_block_new(offsets_size + bits_size)
+    cdef binary_out_t keys, values
+    cdef ArrowArray *pairs
+    cdef int32_t *offsets
+    cdef uint8_t *bits
+    cdef const record_t *record
+    cdef int64_t i, n, rows, done = 0
+    if block == NULL:
+        return FILL_MEMORY
+    if kw_array_init(array, span.rows, 2, 1, 1) < 0:
+        kw_block_release(block)
+        return FILL_MEMORY
+    kw_array_hold(array, block)
+    offsets = <int32_t *>kw_block_data(block)
+    bits = kw_block_data(block) + offsets_size
+    pairs = array.children[0]
+    if kw_array_init(pairs, sizes.headers, 1, 2, 0) < 0:
+        return FILL_MEMORY
+    if _binary_buffers(pairs.children[0], sizes.headers, 0, sizes.header_key_bytes, &keys) != FILL_OK:
+        return FILL_MEMORY
+    if _binary_buffers(pairs.children[1], sizes.headers, sizes.header_value_nulls, sizes.header_value_bytes,
+                       &values) != FILL_OK:
+        return FILL_MEMORY
+    array.buffers[0] = bits if null_when_none else NULL
+    array.buffers[1] = offsets
+    if null_when_none:
+        memset(bits, 0xFF, bits_size)
+    offsets[0] = 0
+    for i in range(span.run_count):
+        rows = _run_rows(span, i, done)
+        record = _run_records(span, i)
+        for n in range(rows):
+            if record[n].header_count:
+                _put_headers(span.runs[i].part, &record[n], &keys, &values)
+            elif null_when_none:
+                _clear_bit(bits, done + n)
+                array.null_count += 1
+            offsets[done + n + 1] = <int32_t>keys.row
+        done += rows
+    return FILL_OK
+
+
+cdef void _put_headers(const part_t *part, const record_t *record, binary_out_t *keys,
+                       binary_out_t *values) noexcept nogil:
+    cdef reader_t r
+    cdef const uint8_t *p
+    cdef int32_t i
+    cdef int64_t size
+    reader_init(&r, part.data, part.size)
+    r.at = part.data + record.headers_at
+    for i in range(record.header_count):
+        size = _read_length(&r)
+        p = read_span(&r, <size_t>size)
+        kw_utf8_repair(keys.data + keys.used, p, <size_t>size)
+        keys.used += <int32_t>kw_utf8_repaired_size(p, <size_t>size)
+        keys.row += 1
+        keys.offsets[keys.row] = keys.used
+        size = _read_length(&r)
+        p = read_span(&r, <size_t>max(size, 0))
+        _put_binary(values, p, size)
+
+
+cdef int _hold_bytes(ArrowArray *array, const part_t *part, int64_t place, int64_t *sizes) noexcept nogil:
+    """The bytes of `part` become a variadic buffer; those of a foreign buffer are copied, it could not be released."""
+    cdef kw_block *block = part.block
+    cdef const uint8_t *data = part.data
+    if block == NULL:
+        block = kw_block_new(part.size)
+        if block == NULL:
+            return FILL_MEMORY
+        memcpy(kw_block_data(block), part.data, part.size)
+        data = kw_block_data(block)
+    else:
+        kw_block_retain(block)
+    kw_array_hold(array, block)
+    array.buffers[2 + place] = data
+    sizes[place] = <int64_t>part.size
+    return FILL_OK
+
+
+cdef int _fill_binary_view(ArrowArray *array, const span_t *span, bint values, int64_t nulls) noexcept nogil:
+    """16 bytes per row: int32 length, then the bytes (up to 12), or 4 bytes of prefix, int32 buffer, int32 place."""
+    cdef size_t views_size = _padded(<size_t>span.rows * 16)
+    cdef size_t bits_size = _padded(<size_t>(span.rows + 7) // 8) if nulls else 0
+    cdef kw_block *block = kw_block_new(views_size + bits_size + <size_t>span.run_count * 8 + 8)
+    cdef uint8_t *views
+    cdef uint8_t *bits
+    cdef int64_t *sizes
+    cdef const record_t *record
+    cdef const part_t *part
+    cdef int64_t i, n, rows, done = 0
+    if block == NULL:
+        return FILL_MEMORY
+    if kw_array_init(array, span.rows, 3 + span.run_count, 0, 1 + span.run_count) < 0:
+        kw_block_release(block)
+        return FILL_MEMORY
+    kw_array_hold(array, block)
+    views = kw_block_data(block)
+    bits = views + views_size
+    sizes = <int64_t *>(views + views_size + bits_size)
+    memset(bits, 0xFF, bits_size)
+    array.null_count = nulls
+    array.buffers[0] = bits if nulls else NULL
+    array.buffers[1] = views
+    array.buffers[2 + span.run_count] = sizes
+    for i in range(span.run_count):
+        part = span.runs[i].part
+        rows = _run_rows(span, i, done)
+        record = _run_records(span, i)
+        if _hold_bytes(array, part, i, sizes) != FILL_OK:
+            return FILL_MEMORY
+        for n in range(rows):
+            if (record[n].value_size if values else record[n].key_size) < 0:
+                _clear_bit(bits, done + n)
+            _put_view(views + 16 * (done + n), part.data, record[n].value_at if values else record[n].key_at,
+                      record[n].value_size if values else record[n].key_size, <int32_t>i)
+        done += rows
+    return FILL_OK
+
+
+cdef inline void _put_view(uint8_t *view, const uint8_t *data, uint32_t at, int32_t size, int32_t buffer) noexcept nogil:
+    cdef int32_t place = <int32_t>at
+    if size < 0:
+        memset(view, 0, 16)
+        return
+    memcpy(view, &size, 4)
+    if size <= VIEW_INLINE:
+        memset(view + 4, 0, VIEW_INLINE)
+        memcpy(view + 4, data + at, <size_t>size)
+        return
+    memcpy(view + 4, data + at, 4)
+    memcpy(view + 8, &buffer, 4)
+    memcpy(view + 12, &place, 4)
+
+
+cdef int _fill_column(ArrowArray *array, column_t column, const span_t *span, const sizes_t *sizes) noexcept nogil:
+    if column.kind == COLUMN_OFFSET:
+        return _fill_offset(array, span)
+    if column.kind == COLUMN_TIMESTAMP:
+        return _fill_timestamp(array, span, column.type)
+    if column.kind == COLUMN_TIMESTAMP_TYPE:
+        return _fill_timestamp_type(array, span, column.type)
+    if column.kind == COLUMN_HEADERS:
+        return _fill_headers(array, span, sizes, column.type == TYPE_LIST_OR_NULL)
+    if column.kind == COLUMN_TOPIC:
+        return _fill_topic(array, span, sizes.topic_bytes)
+    if column.kind == COLUMN_PARTITION:
+        return _fill_partition(array, span)
+    if column.type == TYPE_BINARY_VIEW:
+        return _fill_binary_view(array, span, column.kind == COLUMN_VALUE,
+                                 sizes.value_nulls if column.kind == COLUMN_VALUE else sizes.key_nulls)
+    if column.kind == COLUMN_VALUE:
+        return _fill_binary(array, span, True, sizes.value_nulls, sizes.value_bytes)
+    return _fill_binary(array, span, False, sizes.key_nulls, sizes.key_bytes)
+
+
+cdef int _fill_columns(ArrowArray *array, const column_t *columns, int count, const span_t *span,
+                       const sizes_t *sizes) noexcept nogil:
+    """A struct array of all columns; on a fault nothing is left behind."""
+    cdef int i, state
+    if kw_array_init(array, span.rows, 1, count, 0) < 0:
+        return FILL_MEMORY
+    for i in range(count):
+        state = _fill_column(array.children[i], columns[i], span, sizes)
+        if state != FILL_OK:
+            array.release(array)
+            return state
+    return FILL_OK
