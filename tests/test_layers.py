@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,9 @@ ROOT = Path(__file__).resolve().parents[1]
 COMPILED = sorted([*ROOT.glob("src/kwire/*.pyx"), *ROOT.glob("src/kwire/_pxi/*.pxi")])
 MODULES = sorted(ROOT.glob("src/**/*.py"))
 IMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+(c?import)|(c?import)\s+([\w.]+))", re.MULTILINE)
-ALLOWED_IN_THE_EXTENSION = {
-    "kwire", "kwire.compression", "cython", "datetime", "uuid", "threading", "concurrent", "pyarrow",
-}  # fmt: skip
+KWIRE_IN_THE_EXTENSION = {"kwire", "kwire.errors", "kwire.compression", "kwire.records"}
+IO_AND_CLOCKS = {"socket", "ssl", "select", "selectors", "asyncio", "time", "random", "logging", "os", "subprocess"}
+FOREIGN_IN_THE_EXTENSION = {"kwire", "cython", "cpython", "libc", "pyarrow"}
 LAZY_COLUMN_LIBRARIES = {"pyarrow", "pandas", "numpy", "pyspark"}
 
 
@@ -23,12 +24,13 @@ def imported(source: str) -> set[str]:
 
 
 @pytest.mark.parametrize("path", COMPILED, ids=lambda path: path.name)
-def test_the_extension_stands_on_errors_and_c_alone(path: Path) -> None:
-    foreign = {
-        name
-        for name in imported(path.read_text())
-        if not name.startswith(("cpython", "libc")) and name not in ALLOWED_IN_THE_EXTENSION
-    }
+def test_the_extension_knows_no_schema_no_sockets_and_no_clocks(path: Path) -> None:
+    names = imported(path.read_text())
+    upwards = {name for name in names if name.split(".")[0] == "kwire"} - KWIRE_IN_THE_EXTENSION
+    assert not upwards, f"{path.name} imports {sorted(upwards)}, which stands above it"
+    outside = {name for name in names if name.split(".")[0] in IO_AND_CLOCKS}
+    assert not outside, f"{path.name} imports {sorted(outside)}"
+    foreign = {name.split(".")[0] for name in names} - sys.stdlib_module_names - FOREIGN_IN_THE_EXTENSION
     assert not foreign, f"{path.name} imports {sorted(foreign)}"
 
 
