@@ -16,10 +16,10 @@
 # data: a plan that is deeper than MOST_DEPTH is refused when it is made.
 
 from cpython.dict cimport PyDict_GetItemWithError, PyDict_Size
-from cpython.list cimport PyList_New, PyList_SET_ITEM
+from cpython.list cimport PyList_New
 from cpython.object cimport PyObject, PyObject_RichCompareBool, PyTypeObject, Py_EQ
 from cpython.ref cimport Py_INCREF, Py_XDECREF
-from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_New, PyTuple_SET_ITEM
+from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_New
 from libc.stdint cimport INT64_MAX, INT64_MIN
 
 from uuid import UUID as _UUID
@@ -46,11 +46,15 @@ cdef extern from "Python.h":
     void kw_gc_untrack "PyObject_GC_UnTrack"(PyObject *o) noexcept
     void kw_gc_track "PyObject_GC_Track"(PyObject *o) noexcept
     bint kw_type_check "PyObject_TypeCheck"(PyObject *o, PyTypeObject *cls) noexcept
-    object kw_int "PyLong_FromLong"(long value)
-    object kw_int64 "PyLong_FromLongLong"(long long value)
+    # New references, to be stored in a slot, list or tuple at once.
+    PyObject *kw_int "PyLong_FromLong"(long value) except NULL
+    PyObject *kw_int64 "PyLong_FromLongLong"(long long value) except NULL
+    PyObject *kw_float "PyFloat_FromDouble"(double value) except NULL
+    PyObject *kw_text "PyUnicode_DecodeUTF8"(const char *data, Py_ssize_t size, const char *errors) except NULL
+    PyObject *kw_bytes "PyBytes_FromStringAndSize"(const char *data, Py_ssize_t size) except NULL
+    void kw_set_list_item "PyList_SET_ITEM"(PyObject *list, Py_ssize_t i, PyObject *item) noexcept
+    void kw_set_tuple_item "PyTuple_SET_ITEM"(PyObject *tuple, Py_ssize_t i, PyObject *item) noexcept
     object kw_uint64 "PyLong_FromUnsignedLongLong"(unsigned long long value)
-    object kw_float "PyFloat_FromDouble"(double value)
-    object kw_text "PyUnicode_DecodeUTF8"(const char *data, Py_ssize_t size, const char *errors)
     const char *kw_utf8 "PyUnicode_AsUTF8AndSize"(object text, Py_ssize_t *size) except NULL
     long long kw_long "PyLong_AsLongLongAndOverflow"(object value, int *overflow) except? -1
     bint kw_is_int "PyLong_Check"(object value) noexcept
@@ -96,6 +100,7 @@ ctypedef struct op_t:
     bint nullable
     bint compact
     bint ignorable
+    bint lazy                # the default is a struct that is made when it is first read: the slot stays empty
     uint32_t tag
     Py_ssize_t slot
     size_t least             # the fewest bytes that one element of an array takes
@@ -109,6 +114,11 @@ ctypedef struct walk_t:
     int depth
     const op_t *op[MOST_DEPTH]
     Py_ssize_t index[MOST_DEPTH]
+    # Decoding: the last array of int32 as bytes and as tuple. Replica lists repeat, and a tuple can be shared.
+    const uint8_t *ints
+    size_t ints_size
+    PyObject *ints_tuple     # owned
+    # Encoding in the gather form.
     PyObject *cuts           # list of (position in the writer, buffer), or NULL when everything is copied
     Py_ssize_t outside       # bytes in those buffers
     int in_tag
@@ -118,6 +128,8 @@ cdef inline void walk_init(walk_t *walk) noexcept:
     walk.depth = 0
     walk.op[0] = NULL
     walk.index[0] = -1
+    walk.ints_size = 0
+    walk.ints_tuple = NULL
     walk.cuts = NULL
     walk.outside = 0
     walk.in_tag = 0
@@ -136,6 +148,11 @@ cdef str path_of(const walk_t *walk):
 
 cdef inline PyObject **slot_of(PyObject *instance, Py_ssize_t offset) noexcept:
     return <PyObject **>(<char *>instance + offset)
+
+
+cdef inline PyObject *new_reference(object value) noexcept:
+    Py_INCREF(value)
+    return <PyObject *>value
 
 
 cdef inline void fill_slot(PyObject *instance, Py_ssize_t offset, object value) noexcept:
@@ -239,15 +256,12 @@ cdef class Layout:
             b = slot_of(<PyObject *>right, self.offsets[i])[0]
             if a == b:
                 continue
-            if self.structs[i] is not None:
-                if not values_equal(getattr(left, self.names[i]), getattr(right, self.names[i])):
-                    return False
-            elif a == NULL or b == NULL:
+            if self.structs[i] is None and (a == NULL or b == NULL):
                 return False
-            elif <int>self.kinds[i] == KIND_RECORDS:
-                if not values_equal(joined_records(<object>a), joined_records(<object>b)):
-                    return False
-            elif not values_equal(<object>a, <object>b):
+            one, other = getattr(left, self.names[i]), getattr(right, self.names[i])
+            if <int>self.kinds[i] == KIND_RECORDS:
+                one, other = joined_records(one), joined_records(other)
+            if not values_equal(one, other):
                 return False
         return True
 
@@ -259,10 +273,11 @@ cdef class Layout:
             value = slot_of(<PyObject *>instance, self.offsets[i])[0]
             if value == NULL or value == PyTuple_GET_ITEM(self.defaults, i):
                 continue
-            if self.structs[i] is not None and isinstance(<object>value, StructBase):
-                if not layout_of(<object>value).is_default(<object>value):
+            held = <object>value
+            if self.structs[i] is not None and isinstance(held, StructBase):
+                if not layout_of(held).is_default(held):
                     return False
-            elif not values_equal(<object>value, <object>PyTuple_GET_ITEM(self.defaults, i)):
+            elif not values_equal(held, self.defaults[i]):
                 return False
         return not (<StructBase>instance)._unknown
 
@@ -406,6 +421,7 @@ cdef class Plan:
         op.fallback = PyTuple_GET_ITEM(field, 8)
         op.child = PyTuple_GET_ITEM(field, 9)
         op.slot = self.layout.offset_of(field[0])
+        op.lazy = op.kind == KIND_STRUCT and <object>op.fallback is not None
         if (op.kind == KIND_STRUCT or op.element == KIND_STRUCT) and field[3]:
             child = <Plan?>field[9]
             self.height = max(self.height, child.height + 1)

@@ -14,13 +14,22 @@ cdef tuple decode_from(Plan plan, Buffer source, Py_ssize_t start, bint strict):
         raise ValueError(f"a start of {start} in {source.size} bytes")
     r.at += start
     try:
-        message = decode_struct(plan, &r, &walk, source)
+        message = decode_message(plan, &r, &walk, source)
         if strict and r.at != r.end:
             reader_fail(&r, FAULT_TRAILING)
             raise_read_fault(&r, plan.name)
     except MemoryError:
         raise _errors.LimitError(f"out of memory for {plan.name}", path_of(&walk), r.at - r.start) from None
+    finally:
+        Py_XDECREF(walk.ints_tuple)
     return message, r.at - r.start
+
+
+cdef object decode_message(Plan plan, reader_t *r, walk_t *walk, Buffer source):
+    cdef PyObject *made = decode_struct(plan, r, walk, source)
+    message = <object>made
+    Py_XDECREF(made)
+    return message
 
 
 cdef int decode_fault(reader_t *r, walk_t *walk, const op_t *op) except -1:
@@ -28,9 +37,10 @@ cdef int decode_fault(reader_t *r, walk_t *walk, const op_t *op) except -1:
     return raise_read_fault(r, path_of(walk))
 
 
-cdef object decode_struct(Plan plan, reader_t *r, walk_t *walk, Buffer source):
+cdef PyObject *decode_struct(Plan plan, reader_t *r, walk_t *walk, Buffer source) except NULL:
     cdef object made = kw_bare_instance(<PyObject *>plan.cls, <PyObject *>_NO_ARGUMENTS)
     cdef PyObject *instance = <PyObject *>made
+    cdef PyObject *value
     cdef bint leaf = True
     cdef Py_ssize_t i
     cdef op_t *op
@@ -39,28 +49,26 @@ cdef object decode_struct(Plan plan, reader_t *r, walk_t *walk, Buffer source):
     for i in range(plan.plain):
         op = &plan.ops[i]
         value = decode_value(op, op.kind, r, walk, source)
+        slot_of(instance, op.slot)[0] = value
         if r.error != FAULT_NONE:
             decode_fault(r, walk, op)
-        if op.kind >= KIND_STRUCT and leaf and may_refer_back(op, value):
+        if op.kind >= KIND_STRUCT and may_refer_back(op, value):
             leaf = False
-        fill_slot(instance, op.slot, value)
     for i in range(plan.plain, plan.total):
         op = &plan.ops[i]
-        if op.kind != KIND_STRUCT or op.nullable or <object>op.fallback is None:
-            fill_slot(instance, op.slot, <object>op.fallback)
+        if not op.lazy:
+            slot_of(instance, op.slot)[0] = new_reference(<object>op.fallback)
     if plan.flexible and not (r.at < r.end and r.at[0] == 0):
         leaf = decode_tagged(plan, made, r, walk, source) and leaf
     elif plan.flexible:
         r.at += 1
     if not leaf:
         kw_gc_track(instance)
-    return made
+    return new_reference(made)
 
 
-cdef inline bint may_refer_back(const op_t *op, object value) noexcept:
-    if op.kind == KIND_STRUCT:
-        return value is not None
-    return op.element == KIND_STRUCT and type(value) is list
+cdef inline bint may_refer_back(const op_t *op, PyObject *value) noexcept:
+    return (op.kind == KIND_STRUCT or op.element == KIND_STRUCT) and value != <PyObject *>_NO_ARGUMENTS
 
 
 cdef bint decode_tagged(Plan plan, object made, reader_t *r, walk_t *walk, Buffer source) except -1:
@@ -109,18 +117,20 @@ cdef op_t *tagged_op(Plan plan, uint32_t tag) noexcept:
 cdef bint decode_known_tag(op_t *op, uint32_t size, object made, reader_t *r, walk_t *walk, Buffer source) except -1:
     cdef const uint8_t *whole_end = r.end
     r.end = r.at + size
-    value = decode_value(op, op.kind, r, walk, source)
+    cdef PyObject **slot = slot_of(<PyObject *>made, op.slot)
+    cdef PyObject *before = slot[0]
+    slot[0] = decode_value(op, op.kind, r, walk, source)
+    Py_XDECREF(before)
     if r.error == FAULT_NONE and r.at != r.end:
         reader_fail(r, FAULT_TAG_SIZE)
     if r.error != FAULT_NONE:
         decode_fault(r, walk, op)
     r.end = whole_end
-    fill_slot(<PyObject *>made, op.slot, value)
-    return not may_refer_back(op, value)
+    return not may_refer_back(op, slot[0])
 
 
-cdef object decode_value(const op_t *op, int kind, reader_t *r, walk_t *walk, Buffer source):
-    """After a fault of the reader the value means nothing: the caller looks at `r.error`."""
+cdef inline PyObject *decode_value(const op_t *op, int kind, reader_t *r, walk_t *walk, Buffer source) except NULL:
+    """A new reference. After a fault of the reader the value means nothing: the caller looks at `r.error`."""
     if kind == KIND_I32:
         return kw_int(read_i32(r))
     if kind == KIND_I16:
@@ -131,8 +141,12 @@ cdef object decode_value(const op_t *op, int kind, reader_t *r, walk_t *walk, Bu
         return decode_string(op, r, walk)
     if kind == KIND_ARRAY:
         return decode_array(op, r, walk, source)
+    return decode_seldom(op, kind, r, walk, source)
+
+
+cdef PyObject *decode_seldom(const op_t *op, int kind, reader_t *r, walk_t *walk, Buffer source) except NULL:
     if kind == KIND_BOOL:
-        return read_i8(r) != 0
+        return new_reference(read_i8(r) != 0)
     if kind == KIND_I8:
         return kw_int(read_i8(r))
     if kind == KIND_RECORDS or kind == KIND_BYTES:
@@ -148,19 +162,24 @@ cdef object decode_value(const op_t *op, int kind, reader_t *r, walk_t *walk, Bu
     return kw_float(read_f64(r))
 
 
-cdef object decode_string(const op_t *op, reader_t *r, walk_t *walk):
+cdef PyObject *null_value(const op_t *op, int kind, reader_t *r, const uint8_t *begin) noexcept:
+    """None; a fault at `begin` when the field may not be null, or the elements of an array, which never may."""
+    if r.error == FAULT_NONE and (not op.nullable or op.kind != kind):
+        r.at = begin
+        reader_fail(r, FAULT_NULL)
+    return new_reference(None)
+
+
+cdef PyObject *decode_string(const op_t *op, reader_t *r, walk_t *walk) except NULL:
     cdef const uint8_t *begin = r.at
     cdef int64_t length = read_compact_length(r) if op.compact else read_string_length(r)
     cdef const uint8_t *span
     if length < 0:
-        if not op.nullable or op.kind == KIND_ARRAY:
-            r.at = begin if r.error == FAULT_NONE else r.at
-            reader_fail(r, FAULT_NULL)
-        return None
+        return null_value(op, KIND_STRING, r, begin)
     if length > MOST_STRING:
         r.at = begin
         reader_fail(r, FAULT_LENGTH)
-        return None
+        return new_reference(None)
     span = read_span(r, length)
     try:
         return kw_text(<const char *>span, length, NULL)
@@ -170,34 +189,30 @@ cdef object decode_string(const op_t *op, reader_t *r, walk_t *walk):
                                    span - r.start + <Py_ssize_t>cause.start) from None
 
 
-cdef object decode_bytes(const op_t *op, int kind, reader_t *r, Buffer source):
+cdef PyObject *decode_bytes(const op_t *op, int kind, reader_t *r, Buffer source) except NULL:
     cdef const uint8_t *begin = r.at
     cdef int64_t length = read_compact_length(r) if op.compact else read_bytes_length(r)
     cdef const uint8_t *span
     if length < 0:
-        if not op.nullable or op.kind == KIND_ARRAY:
-            r.at = begin if r.error == FAULT_NONE else r.at
-            reader_fail(r, FAULT_NULL)
-        return None
+        return null_value(op, kind, r, begin)
     span = read_span(r, length)
     if kind == KIND_RECORDS:
-        return buffer_slice(source, span - r.start, length)
-    return PyBytes_FromStringAndSize(<const char *>span, length)
+        return new_reference(buffer_slice(source, span - r.start, length))
+    return kw_bytes(<const char *>span, length)
 
 
-cdef object decode_uuid(reader_t *r):
+cdef PyObject *decode_uuid(reader_t *r) except NULL:
     cdef uint64_t high = <uint64_t>read_i64(r)
     cdef uint64_t low = <uint64_t>read_i64(r)
     if high == 0 and low == 0:
-        return _NO_UUID
-    return _UUID(int=(kw_uint64(high) << 64) | kw_uint64(low))
+        return new_reference(_NO_UUID)
+    return new_reference(_UUID(int=(kw_uint64(high) << 64) | kw_uint64(low)))
 
 
-cdef object decode_nested(const op_t *op, reader_t *r, walk_t *walk, Buffer source):
-    if op.nullable and read_i8(r) < 0:
-        return None
-    if r.error != FAULT_NONE:
-        return None
+cdef PyObject *decode_nested(const op_t *op, reader_t *r, walk_t *walk, Buffer source) except NULL:
+    cdef PyObject *value
+    if (op.nullable and read_i8(r) < 0) or r.error != FAULT_NONE:
+        return new_reference(None)
     walk.op[walk.depth] = op
     walk.index[walk.depth] = -1
     walk.depth += 1
@@ -206,22 +221,22 @@ cdef object decode_nested(const op_t *op, reader_t *r, walk_t *walk, Buffer sour
     return value
 
 
-cdef object decode_array(const op_t *op, reader_t *r, walk_t *walk, Buffer source):
+cdef PyObject *decode_array(const op_t *op, reader_t *r, walk_t *walk, Buffer source) except NULL:
     cdef const uint8_t *begin = r.at
     cdef int64_t count = read_compact_count(r, op.least) if op.compact else read_array_count(r, op.least)
     if count < 0:
-        if not op.nullable:
-            r.at = begin if r.error == FAULT_NONE else r.at
-            reader_fail(r, FAULT_NULL)
-        return None
+        return null_value(op, KIND_ARRAY, r, begin)
     if count == 0:
-        return _NO_ARGUMENTS
+        return new_reference(_NO_ARGUMENTS)
     if op.element == KIND_STRUCT:
         return decode_structs(op, count, r, walk, source)
+    if op.element == KIND_I32:
+        return decode_ints(count, r, walk)
     return decode_scalars(op, count, r, walk, source)
 
 
-cdef list decode_structs(const op_t *op, Py_ssize_t count, reader_t *r, walk_t *walk, Buffer source):
+cdef PyObject *decode_structs(const op_t *op, Py_ssize_t count, reader_t *r, walk_t *walk,
+                              Buffer source) except NULL:
     cdef list made = PyList_New(count)
     cdef Plan plan = <Plan>op.child
     cdef int depth = walk.depth
@@ -231,25 +246,41 @@ cdef list decode_structs(const op_t *op, Py_ssize_t count, reader_t *r, walk_t *
     for i in range(count):
         walk.index[depth] = i
         walk.depth = depth + 1
-        item = decode_struct(plan, r, walk, source)
-        Py_INCREF(item)
-        PyList_SET_ITEM(made, i, item)
+        kw_set_list_item(<PyObject *>made, i, decode_struct(plan, r, walk, source))
     walk.depth = depth
     walk.index[depth] = -1
     kw_gc_track(<PyObject *>made)
-    return made
+    return new_reference(made)
 
 
-cdef tuple decode_scalars(const op_t *op, Py_ssize_t count, reader_t *r, walk_t *walk, Buffer source):
+cdef PyObject *decode_ints(Py_ssize_t count, reader_t *r, walk_t *walk) except NULL:
+    """The count was checked against the bytes left, so no read can fail here."""
+    cdef size_t size = <size_t>count * 4
+    cdef const uint8_t *span
+    cdef tuple made
+    cdef Py_ssize_t i
+    if size == walk.ints_size and memcmp(r.at, walk.ints, size) == 0:
+        r.at += size
+        return new_reference(<object>walk.ints_tuple)
+    span = r.at
+    made = PyTuple_New(count)
+    kw_gc_untrack(<PyObject *>made)
+    for i in range(count):
+        kw_set_tuple_item(<PyObject *>made, i, kw_int(read_i32(r)))
+    Py_XDECREF(walk.ints_tuple)
+    walk.ints, walk.ints_size, walk.ints_tuple = span, size, new_reference(made)
+    return new_reference(made)
+
+
+cdef PyObject *decode_scalars(const op_t *op, Py_ssize_t count, reader_t *r, walk_t *walk,
+                              Buffer source) except NULL:
     cdef tuple made = PyTuple_New(count)
     cdef int kind = op.element
     cdef Py_ssize_t i
     kw_gc_untrack(<PyObject *>made)
     for i in range(count):
-        value = kw_int(read_i32(r)) if kind == KIND_I32 else decode_value(op, kind, r, walk, source)
-        Py_INCREF(value)
-        PyTuple_SET_ITEM(made, i, value)
+        kw_set_tuple_item(<PyObject *>made, i, decode_value(op, kind, r, walk, source))
         if r.error != FAULT_NONE:
             walk.index[walk.depth] = i
             break
-    return made
+    return new_reference(made)

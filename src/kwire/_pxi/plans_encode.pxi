@@ -83,7 +83,8 @@ cdef int encode_struct(Plan plan, object instance, writer_t *w, walk_t *walk) ex
     for i in range(plan.plain):
         op = &plan.ops[i]
         value = slot_of(<PyObject *>instance, op.slot)[0]
-        encode_value(op, op.kind, value_or_default(walk, op, instance, value), w, walk)
+        held = <object>value if value != NULL else missing_value(walk, op, instance)
+        encode_value(op, op.kind, held, w, walk)
     for i in range(plan.plain + plan.tagged, plan.total):
         op = &plan.ops[i]
         if not op.ignorable and not has_default(op, slot_of(<PyObject *>instance, op.slot)[0]):
@@ -102,10 +103,8 @@ cdef str parent_path(walk_t *walk):
     return path_of(walk)
 
 
-cdef object value_or_default(walk_t *walk, const op_t *op, object instance, PyObject *value):
-    if value != NULL:
-        return <object>value
-    if op.kind == KIND_STRUCT:
+cdef object missing_value(walk_t *walk, const op_t *op, object instance):
+    if op.lazy:
         return getattr(instance, <object>op.name)
     encode_fault(walk, op, "was deleted from its message")
 
@@ -113,11 +112,10 @@ cdef object value_or_default(walk_t *walk, const op_t *op, object instance, PyOb
 cdef bint has_default(const op_t *op, PyObject *value) except -1:
     if value == NULL or value == op.fallback:
         return True
-    if op.kind == KIND_STRUCT and <object>op.fallback is None and op.nullable:
-        return <object>value is None
-    if op.kind == KIND_STRUCT:
-        return isinstance(<object>value, StructBase) and layout_of(<object>value).is_default(<object>value)
-    return values_equal(<object>value, <object>op.fallback)
+    held = <object>value
+    if op.lazy:
+        return isinstance(held, StructBase) and layout_of(held).is_default(held)
+    return values_equal(held, <object>op.fallback)
 
 
 cdef int encode_tagged(Plan plan, object instance, writer_t *w, walk_t *walk) except -1:
@@ -224,7 +222,7 @@ cdef int64_t checked_int(const op_t *op, int kind, object value, walk_t *walk, i
                          int64_t most) except? -1:
     cdef int overflow = 0
     cdef int64_t number
-    if not kw_is_int(value):
+    if not kw_is_int(value):  # numpy's integers, for one
         try:
             value = value.__index__()
         except AttributeError:
@@ -376,5 +374,6 @@ cdef int encode_scalars(const op_t *op, object items, Py_ssize_t count, writer_t
     cdef Py_ssize_t i
     for i in range(count):
         walk.index[walk.depth] = i
-        encode_value(op, op.element, item_at(items, i, count), w, walk)
+        item = item_at(items, i, count)
+        encode_value(op, op.element, item, w, walk)
     return 0
