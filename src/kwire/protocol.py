@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kwire import errors
-from kwire._codec import encode_frame, encode_frame_parts
+from kwire._codec import Plan, encode_frame, encode_frame_parts
 from kwire.schema.headers import RequestHeader, ResponseHeader, request_header_version, response_header_version
 from kwire.schema.messages import Message, Request, Response
 from kwire.schema.registry import APIS, Api
@@ -76,28 +76,40 @@ __all__ = [
 _SIZE_FIELD = 4
 _API_VERSIONS = 18
 _UNSUPPORTED_VERSION = 35
+# The plans of header and message, by message class and version.
+_PLANS: dict[tuple[type[Message], int], tuple[Plan, Plan]] = {}
 
 
 def encode_request(m: Request, version: int, *, correlation_id: int = 0, client_id: str | None = None) -> bytes:
     """The whole frame of a request. Brokers up to 0.9 need a `client_id` that is not None."""
-    return encode_frame(*_request_header(m, version, correlation_id, client_id), m.plan(version), m)
+    header_plan, plan = _request_plans(m, version)
+    header = RequestHeader(
+        request_api_key=m.__api_key__, request_api_version=version, correlation_id=correlation_id, client_id=client_id
+    )
+    return encode_frame(header_plan, header, plan, m)
 
 
 def encode_request_parts(
     m: Request, version: int, *, correlation_id: int = 0, client_id: str | None = None
 ) -> list[Any]:
     """The frame of a request as a list of buffers to send in order; large `records` are not copied into it."""
-    return encode_frame_parts(*_request_header(m, version, correlation_id, client_id), m.plan(version), m)
+    header_plan, plan = _request_plans(m, version)
+    header = RequestHeader(
+        request_api_key=m.__api_key__, request_api_version=version, correlation_id=correlation_id, client_id=client_id
+    )
+    return encode_frame_parts(header_plan, header, plan, m)
 
 
 def encode_response(m: Response, version: int, *, correlation_id: int = 0) -> bytes:
     """The whole frame of a response."""
-    return encode_frame(*_response_header(m, version, correlation_id), m.plan(version), m)
+    header_plan, plan = _response_plans(m, version)
+    return encode_frame(header_plan, ResponseHeader(correlation_id=correlation_id), plan, m)
 
 
 def encode_response_parts(m: Response, version: int, *, correlation_id: int = 0) -> list[Any]:
     """The frame of a response as a list of buffers to send in order; large `records` are not copied into it."""
-    return encode_frame_parts(*_response_header(m, version, correlation_id), m.plan(version), m)
+    header_plan, plan = _response_plans(m, version)
+    return encode_frame_parts(header_plan, ResponseHeader(correlation_id=correlation_id), plan, m)
 
 
 def decode_request(frame: Any, *, strict: bool = True) -> tuple[RequestHeader, Request]:
@@ -138,21 +150,26 @@ def decode_response_body(
     return _decode_response_at(frame, 0, api_key, version, strict)
 
 
-def _request_header(m: Request, version: int, correlation_id: int, client_id: str | None) -> tuple[Any, RequestHeader]:
+def _request_plans(m: Request, version: int) -> tuple[Plan, Plan]:
+    known = _PLANS.get((type(m), version))
+    if known is not None:
+        return known
     if not isinstance(m, Request):
         raise errors.CodecError(f"{type(m).__qualname__} is no request")
-    key = m.__api_key__
-    header = RequestHeader(
-        request_api_key=key, request_api_version=version, correlation_id=correlation_id, client_id=client_id
-    )
-    return RequestHeader.plan(request_header_version(key, version, m.__flexible__)), header
+    header_version = request_header_version(m.__api_key__, version, m.__flexible__)
+    plans = _PLANS[(type(m), version)] = RequestHeader.plan(header_version), m.plan(version)
+    return plans
 
 
-def _response_header(m: Response, version: int, correlation_id: int) -> tuple[Any, ResponseHeader]:
+def _response_plans(m: Response, version: int) -> tuple[Plan, Plan]:
+    known = _PLANS.get((type(m), version))
+    if known is not None:
+        return known
     if not isinstance(m, Response):
         raise errors.CodecError(f"{type(m).__qualname__} is no response")
-    header = ResponseHeader(correlation_id=correlation_id)
-    return ResponseHeader.plan(response_header_version(m.__api_key__, version, m.__flexible__)), header
+    header_version = response_header_version(m.__api_key__, version, m.__flexible__)
+    plans = _PLANS[(type(m), version)] = ResponseHeader.plan(header_version), m.plan(version)
+    return plans
 
 
 def _checked_size(frame: Any) -> int:

@@ -16,7 +16,7 @@
 # data: a plan that is deeper than MOST_DEPTH is refused when it is made.
 
 from cpython.dict cimport PyDict_GetItemWithError, PyDict_Size
-from cpython.list cimport PyList_New
+from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE, PyList_New
 from cpython.object cimport PyObject, PyObject_RichCompareBool, PyTypeObject, Py_EQ
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_New
@@ -200,6 +200,7 @@ cdef class Layout:
     cdef object cls
     cdef Py_ssize_t *offsets
     cdef Py_ssize_t count
+    cdef Py_ssize_t unknown      # where the unknown tagged fields lie: a dict, or NULL when there are none
 
     def __cinit__(self, cls, fields):
         cdef Py_ssize_t i
@@ -223,6 +224,10 @@ cdef class Layout:
                 raise TypeError(f"{cls.__qualname__}.{slot_name} is no slot of that class")
             if self.structs[i] is not None:
                 setattr(cls, self.names[i], StructField(cls, self.structs[i], self.names[i], self.offsets[i]))
+        descriptor = cls.__dict__.get("_unknown_tags")
+        self.unknown = kw_slot_offset(<PyObject *>descriptor, <PyObject *>cls)
+        if self.unknown < 0:
+            raise TypeError(f"{cls.__qualname__} has no slot _unknown_tags")
 
     def __dealloc__(self):
         free(self.offsets)
@@ -279,21 +284,28 @@ cdef class Layout:
                     return False
             elif not values_equal(held, self.defaults[i]):
                 return False
-        return not (<StructBase>instance)._unknown
+        return self.unknown_tags(instance) is None
+
+    cdef dict unknown_tags(self, object instance):
+        """The unknown tagged fields of an instance, or None when there are none."""
+        cdef PyObject *tags = slot_of(<PyObject *>instance, self.unknown)[0]
+        if tags == NULL:
+            return None
+        held = <object>tags
+        return <dict?>held or None
 
 
 cdef inline Layout layout_of(object instance):
     return type(instance).__layout__
 
 
+@cython.no_gc
 @cython.auto_pickle(False)
 cdef class StructBase:
     """The base of every message and nested struct: constructed by keywords, compared by value.
 
-    Subclasses have `__slots__` and a `__layout__`; both are the work of the schema's metaclass.
+    Subclasses have `__slots__`, one of them `_unknown_tags`, and a `__layout__`: the work of the schema's metaclass.
     """
-
-    cdef dict _unknown
 
     def __init__(self, **fields):
         layout_of(self).fill(self, fields)
@@ -301,20 +313,22 @@ cdef class StructBase:
     @property
     def unknown_tagged_fields(self):
         """Tagged fields that this library does not know, tag to bytes: kept when decoded, written again."""
-        if self._unknown is None:
-            self._unknown = {}
-        return self._unknown
+        known = layout_of(self).unknown_tags(self)
+        if known is None:
+            known = {}
+            fill_slot(<PyObject *>self, layout_of(self).unknown, known)
+        return known
 
     @unknown_tagged_fields.setter
     def unknown_tagged_fields(self, fields):
-        self._unknown = dict(fields)
+        fill_slot(<PyObject *>self, layout_of(self).unknown, dict(fields))
 
     def __eq__(self, other):
+        cdef Layout layout
         if type(self) is not type(other):
             return NotImplemented
-        if (self._unknown or None) != ((<StructBase>other)._unknown or None):
-            return False
-        return layout_of(self).equal(self, other)
+        layout = layout_of(self)
+        return layout.unknown_tags(self) == layout.unknown_tags(other) and layout.equal(self, other)
 
     __hash__ = None
 

@@ -92,7 +92,7 @@ cdef int encode_struct(Plan plan, object instance, writer_t *w, walk_t *walk) ex
                                    f"{plan.versions[<object>op.name]} have), and its value is not the default")
     if plan.flexible:
         encode_tagged(plan, instance, w, walk)
-    elif (<StructBase>instance)._unknown:
+    elif plan.layout.unknown_tags(instance) is not None:
         raise _errors.CodecError(f"version {plan.version} of {plan.name} cannot carry tagged fields",
                                  parent_path(walk) or plan.name)
     return 0
@@ -119,7 +119,7 @@ cdef bint has_default(const op_t *op, PyObject *value) except -1:
 
 
 cdef int encode_tagged(Plan plan, object instance, writer_t *w, walk_t *walk) except -1:
-    cdef dict unknown = (<StructBase>instance)._unknown
+    cdef dict unknown = plan.layout.unknown_tags(instance)
     cdef Py_ssize_t i
     cdef uint32_t count = 0
     cdef PyObject *value
@@ -354,6 +354,8 @@ cdef inline object item_at(object items, Py_ssize_t i, Py_ssize_t count):
     """A list may shrink while a value of it runs Python code; the count that was written is then a lie."""
     if type(items) is tuple:
         return <object>PyTuple_GET_ITEM(items, i)
+    if type(items) is list and PyList_GET_SIZE(items) == count:
+        return <object>PyList_GET_ITEM(items, i)
     if len(items) != count:
         raise _errors.CodecError("a list changed its length while it was encoded")
     return items[i]
@@ -372,8 +374,12 @@ cdef int encode_structs(const op_t *op, object items, Py_ssize_t count, writer_t
 
 cdef int encode_scalars(const op_t *op, object items, Py_ssize_t count, writer_t *w, walk_t *walk) except -1:
     cdef Py_ssize_t i
+    cdef int kind = op.element
     for i in range(count):
         walk.index[walk.depth] = i
         item = item_at(items, i, count)
-        encode_value(op, op.element, item, w, walk)
+        if kind == KIND_I32:
+            write_i32(w, <int32_t>checked_int(op, kind, item, walk, -2147483648, 2147483647))
+        else:
+            encode_value(op, kind, item, w, walk)
     return 0

@@ -46,7 +46,10 @@ _UNKNOWN = "unknown_tagged_fields"
     ),
 )
 class StructMeta(type):
-    """Makes a slotted class of the fields in a class body. `key`, `versions` and `flexible` are for messages."""
+    """Makes a slotted class of the fields in a class body.
+
+    `key`, `versions` and `flexible` are for messages; a class that only others stand on is `abstract`.
+    """
 
     def __new__(
         mcs,
@@ -57,7 +60,10 @@ class StructMeta(type):
         key: int = -1,
         versions: str = "none",
         flexible: str = "none",
+        abstract: bool = False,
     ) -> StructMeta:
+        if abstract:
+            return super().__new__(mcs, name, bases, {"__slots__": (), **namespace})
         found = tuple(
             value._replace(name=attribute) for attribute, value in namespace.items() if isinstance(value, Field)
         )
@@ -65,7 +71,8 @@ class StructMeta(type):
             if any(hasattr(base, field.name) for base in bases):
                 raise TypeError(f"{name}.{field.name} would hide what every message has under that name")
             del namespace[field.name]
-        namespace["__slots__"] = tuple(f"_{field.name}" if field.lazy_default else field.name for field in found)
+        slots = [f"_{field.name}" if field.lazy_default else field.name for field in found]
+        namespace["__slots__"] = (*slots, "_unknown_tags")
         namespace["__fields__"] = found
         cls = super().__new__(mcs, name, bases, namespace)
         rows = [(field.name, field.kind, field.default, field.lazy_default) for field in found]
@@ -104,7 +111,7 @@ def _plan(cls: StructMeta, name: str, version: int, flexible: bool) -> Plan:
     return plan
 
 
-class Struct(StructBase, metaclass=StructMeta):
+class Struct(StructBase, metaclass=StructMeta, abstract=True):
     """A nested struct: constructed by keywords, compared by value, shown without its secrets."""
 
     __fields__: ClassVar[tuple[Field, ...]]
@@ -172,7 +179,7 @@ def _from_plain(field: Field, value: Any) -> Any:
     return [field.struct.from_dict(item) if isinstance(item, Mapping) else item for item in value]
 
 
-class Message(Struct):
+class Message(Struct, abstract=True):
     """A message or header: what has versions of its own."""
 
     __versions__: ClassVar[range]
@@ -203,17 +210,17 @@ class Message(Struct):
         return cls.plan(version).decode(data, strict)  # type: ignore[no-any-return]
 
 
-class Header(Message):
+class Header(Message, abstract=True):
     """The header of a request or response."""
 
 
-class Request(Message):
+class Request(Message, abstract=True):
     """What a client sends."""
 
     __api_key__: ClassVar[int]
 
 
-class Response(Message):
+class Response(Message, abstract=True):
     """What a broker answers."""
 
     __api_key__: ClassVar[int]
