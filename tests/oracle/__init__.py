@@ -2,5 +2,6 @@
 
 `java/` is the program that answers questions with the classes of one release, `driver.py` compiles, starts and asks
 it, `records.py` and `messages.py` are the questions by subject, `plugin.py` the fixtures. The questions know nothing
-of kwire; the tests beside them compare. `corpus.py` keeps a part of the answers in the repository, for runs without Java.
+of kwire; the tests beside them compare, with `comparing.py` in between. `corpus.py` keeps a part of the answers in the
+repository, for runs without Java.
 """
