@@ -13,6 +13,8 @@
 
 from collections import deque as _deque
 
+MOST_FAILED_FATES = 1000
+
 cdef extern from "clock.h" nogil:
     int64_t kw_wall_milliseconds()
     double kw_monotonic_seconds()
@@ -71,6 +73,11 @@ cdef class PartitionQueue:
     @property
     def name(self):
         return self.topic.name
+
+    @property
+    def everything(self):
+        """Its batches that are not in flight, oldest first, the open one last."""
+        return [*self.waiting, *([] if self.open is None else [self.open])]
 
     def is_first(self, Batch batch):
         """Whether nothing that was opened before it is still on its way."""
@@ -163,8 +170,11 @@ cdef class TopicQueue:
     @property
     def unplaced(self):
         """Whether records wait for partitions that are not known."""
-        return any([queue.open is not None or len(queue.waiting) > 0
-                    for queue in [*self.early.values(), self.staging]])
+        cdef PartitionQueue queue
+        for queue in [*self.early.values(), self.staging]:
+            if queue.open is not None or queue.waiting:
+                return True
+        return False
 
 
 @cython.final
@@ -185,6 +195,7 @@ cdef class Accumulator:
     cdef readonly object lingering        # deque of Batch, oldest first: open, or closed and not yet taken off
     cdef readonly dict pending            # Batch -> None, oldest first: whose fate is not known
     cdef readonly object unplaced         # deque of TopicQueue that need metadata
+    cdef readonly object failed           # deque of the last MOST_FAILED_FATES Fates that failed
     cdef public object wait_for_room
     cdef public object wait_for
     cdef public object run_callback
@@ -212,6 +223,7 @@ cdef class Accumulator:
         self.lingering = _deque()
         self.pending = {}
         self.unplaced = _deque()
+        self.failed = _deque(maxlen=MOST_FAILED_FATES)
         self.after_step = _deque() if after_step is None else after_step
 
     def set_clock(self, double now, int64_t wall_milliseconds):
@@ -513,6 +525,8 @@ cdef class Accumulator:
         batch.queue._remove(batch)
         self._release(batch)
         batch.fate.settle(base_offset, append_time, error)
+        if error is not None:
+            self.failed.append(batch.fate)
 
     cdef int _release(self, Batch batch) except -1:
         self.used -= batch.charged
@@ -613,6 +627,7 @@ cdef class Accumulator:
         whole.fate.redirect(redirects)
         if failed is not None:
             failed.fate.settle(-1, -1, header_error)
+            self.failed.append(failed.fate)
         self._release(whole)
         return 0
 

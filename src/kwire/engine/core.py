@@ -46,6 +46,7 @@ For components (the producer's sender, the fetcher, admin calls)
     versions(node_id)                   what that broker offers (`newest_common(key, low, high)`); None if not connected
     in_flight(node_id)                  requests written and unanswered there
     retry_backoff, settings, dice
+    recovered                           a list of callables (now) that `recover` calls at its end
     after_step                          a deque of callables for the driver to run outside any lock: user callbacks go
                                         there, never straight out of on_response
 """
@@ -105,6 +106,7 @@ class Core:
         self.retry_backoff = Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms, dice)
         self.reconnect_backoff = Backoff(settings.reconnect_backoff_ms, settings.reconnect_backoff_max_ms, dice)
         self.after_step: deque[Callable[[], None]] = deque()
+        self.recovered: list[Callable[[float], None]] = []
         self.dirty = False
         self.closed = False
         self._timers = Timers()
@@ -194,6 +196,8 @@ class Core:
         for request in list(self._requests):
             request.fail(error, now)
         self._anywhere.clear()
+        for listener in self.recovered:
+            listener(now)
         self.dirty = False
 
     def close(self, now: float) -> None:

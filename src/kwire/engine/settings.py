@@ -15,6 +15,7 @@ from kwire.errors import ConfigError
 
 _DAY_MS = 86_400_000
 _INT_MAX = 2**31 - 1
+_ACKS = {"all": -1, "-1": -1, "0": 0, "1": 1}
 
 
 class ClientSettings(Settings):
@@ -108,6 +109,25 @@ class ProducerSettings(ClientSettings):
         choices=("default",))
     allow_auto_create_topics: bool = setting(
         bool, True, "Let the broker create a topic that is asked for (where the broker is set to do so).")
+
+    def check_together(self) -> None:
+        super().check_together()
+        acks = self.required_acks
+        if self.enable_idempotence and acks != -1:
+            raise ConfigError(f"enable_idempotence=True needs acks='all', not acks={self.acks!r}")
+        if self.enable_idempotence and self.max_in_flight_requests_per_connection > 5:
+            raise ConfigError("enable_idempotence=True needs max_in_flight_requests_per_connection of at most 5, not "
+                              f"{self.max_in_flight_requests_per_connection}")
+        if self.enable_idempotence and not self.retries:
+            raise ConfigError("enable_idempotence=True needs retries above 0")
+
+    @property
+    def required_acks(self) -> int:
+        """`acks` as the wire has it: 0, 1, or -1 for all."""
+        acks = _ACKS.get(str(self.acks).strip().lower())
+        if acks is None:
+            raise ConfigError(f"acks={self.acks!r}: one of 0, 1, 'all' (or -1) is needed")
+        return acks
 
 
 class ConsumerSettings(ClientSettings):

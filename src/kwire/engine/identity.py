@@ -1,0 +1,105 @@
+"""Who an idempotent producer is: the producer id and epoch that its batches carry, and whether there is one at all.
+
+Layer 3, no I/O. With `enable_idempotence=None` the id is asked for where acks and pipelining allow it; a cluster that
+does not offer InitProducerId, or does not allow it, gets plain batches and one warning. With True that is an error.
+
+A sequence that can no longer be continued (a batch failed for good, the broker forgot the producer) is answered as
+Java's client does since 2.5 (KIP-360): the epoch is raised by the producer itself and the partition begins again at
+sequence 0. The state is one per partition at the broker, so the other partitions keep their epoch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kwire.engine.api_keys import INIT_PRODUCER_ID
+from kwire.engine.core import Core
+from kwire.engine.request import ANY
+from kwire.engine.retry import is_retriable
+from kwire.errors import BrokerError, KafkaError
+from kwire.errors.broker import by_code
+from kwire.protocol import InitProducerIdRequest
+
+OFF = "off"
+WANTED = "wanted"
+ASKING = "asking"
+KNOWN = "known"
+REFUSED = "refused"
+
+_STABLE_VERSIONS = range(6)
+_GREATEST_EPOCH = 2**15 - 1
+
+
+class Identity:
+    """The producer id of one producer. `on_change(now)` is called when it becomes known, refused or not to be had."""
+
+    def __init__(
+        self,
+        core: Core,
+        enabled: bool | None,
+        *,
+        possible: bool,
+        on_change: Callable[[float], None],
+        on_warning: Callable[[str], None],
+    ) -> None:
+        self._core = core
+        self._required = enabled is True
+        self._on_change = on_change
+        self._on_warning = on_warning
+        self._failures = 0
+        self.state = WANTED if enabled or (enabled is None and possible) else OFF
+        self.error: KafkaError | None = None
+        self.producer_id = -1
+        self.epoch = -1
+
+    @property
+    def settled(self) -> bool:
+        """Whether batches may be sent (or failed, if refused): nothing is left to ask."""
+        return self.state in (OFF, KNOWN, REFUSED)
+
+    def ask(self, now: float) -> None:
+        """Asks for an id unless that is under way or needless."""
+        if self.state != WANTED:
+            return
+        self.state = ASKING
+        self._core.request(
+            ANY, INIT_PRODUCER_ID, InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=2**31 - 1),
+            self._on_answer, self._on_error, now, versions=_STABLE_VERSIONS)
+
+    def next_epoch(self, now: float) -> None:
+        """Raises the epoch; when there is no higher one, a new id is asked for."""
+        if self.epoch >= _GREATEST_EPOCH:
+            self.state = WANTED
+            self.ask(now)
+        else:
+            self.epoch += 1
+
+    def recover(self, now: float) -> None:
+        """After an interrupted step: what was asked will not be answered."""
+        if self.state == ASKING:
+            self.state = WANTED
+
+    def _on_answer(self, response: Any, version: int, now: float) -> None:
+        if response.error_code:
+            self._on_error(by_code(response.error_code)("InitProducerId"), now)
+            return
+        self.producer_id = response.producer_id
+        self.epoch = response.producer_epoch
+        self.state = KNOWN
+        self._failures = 0
+        self._on_change(now)
+
+    def _on_error(self, error: KafkaError, now: float) -> None:
+        if is_retriable(error):
+            self.state = WANTED
+            self._failures += 1
+            self._core.call_at(now + self._core.retry_backoff.wait(self._failures), self.ask)
+            return
+        if self._required or not isinstance(error, BrokerError):
+            self.state = REFUSED
+            self.error = error
+        else:
+            self.state = OFF
+            self._on_warning(f"idempotence is off, a retry may write a record twice: {error}")
+        self._on_change(now)

@@ -1,0 +1,86 @@
+"""One Produce request: which batches it took, what it looks like at each version, and what its answer says of each.
+
+Layer 3, no I/O. Which record format a version carries:
+
+    Produce v0, v1   message sets of magic 0        v2   message sets of magic 1 (KIP-32)
+    v3 and later     one batch of magic 2 per partition (KIP-98); zstd from v7 on (KIP-110)
+    v13 and later    topics by id (KIP-516)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+from uuid import UUID
+
+from kwire.protocol import ProduceRequest
+
+if TYPE_CHECKING:
+    from kwire._codec import Batch, Buffer
+
+FIRST_WITH_MAGIC_1 = 2
+FIRST_WITH_MAGIC_2 = 3
+FIRST_WITH_ZSTD = 7
+FIRST_WITH_TOPIC_IDS = 13
+
+_TopicData = ProduceRequest.TopicProduceData
+_PartitionData = _TopicData.PartitionProduceData
+
+
+def magic_of(version: int) -> int:
+    """The record format of a Produce version."""
+    return 2 if version >= FIRST_WITH_MAGIC_2 else 1 if version == FIRST_WITH_MAGIC_1 else 0
+
+
+class Result(NamedTuple):
+    """What an answer says of one batch; `leader` is -1 unless the answer names a new one."""
+
+    error_code: int
+    base_offset: int
+    append_time: int
+    text: str
+    leader: int
+    leader_epoch: int
+
+
+class ProduceCall:
+    """The batches of one request to `node`, from the moment they are taken."""
+
+    __slots__ = ("batches", "node", "topic_ids")
+
+    def __init__(self, node: int) -> None:
+        self.node = node
+        self.batches: list[Batch] = []
+        self.topic_ids: dict[str, UUID] = {}
+
+    def request(self, sealed: list[Buffer], acks: int, timeout_ms: int) -> ProduceRequest:
+        """The request for the batches, whose bytes are `sealed`, in the same order."""
+        topics: dict[str, list[_PartitionData]] = {}
+        for batch, data in zip(self.batches, sealed, strict=True):
+            topics.setdefault(batch.topic, []).append(_PartitionData(index=batch.partition, records=data))
+        ids = self.topic_ids
+        rows = [_TopicData(name=name, topic_id=ids[name], partition_data=data) if name in ids
+                else _TopicData(name=name, partition_data=data) for name, data in topics.items()]
+        return ProduceRequest(acks=acks, timeout_ms=timeout_ms, topic_data=rows)
+
+    def results(self, response: Any, version: int) -> Iterator[tuple[Batch, Result | None]]:
+        """Each batch with what the answer says of it; None where it says nothing."""
+        names = {topic_id: name for name, topic_id in self.topic_ids.items()}
+        found = {}
+        for topic in response.responses:
+            name = names.get(topic.topic_id) if version >= FIRST_WITH_TOPIC_IDS else topic.name
+            for row in topic.partition_responses:
+                leader = row.current_leader
+                found[name, row.index] = Result(
+                    row.error_code, row.base_offset, row.log_append_time_ms, _text(row),
+                    leader.leader_id, leader.leader_epoch)
+        for batch in list(self.batches):
+            yield batch, found.get((batch.topic, batch.partition))
+
+
+def _text(row: Any) -> str:
+    """What the broker says in words: of the batch, or of its first bad record."""
+    words = [row.error_message] if row.error_message else []
+    for bad in row.record_errors[:3]:
+        words.append(f"record {bad.batch_index}: {bad.batch_index_error_message or 'refused'}")
+    return "; ".join(words)

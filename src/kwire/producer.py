@@ -1,0 +1,220 @@
+"""The synchronous producer: `send()` from any thread, deliveries with a Future's verbs.
+
+Layer 5: puts the compiled send path, the sender and the reactor together; no protocol logic, no sockets.
+"""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import random
+import sys
+import threading
+import warnings
+import weakref
+from collections.abc import Callable, Mapping
+from functools import partial
+from types import TracebackType
+from typing import Any, Self
+
+from kwire._codec import Accumulator, Delivery, Fate, RecordMetadata, SendPath
+from kwire.drivers.reactor import Reactor
+from kwire.engine.core import Core
+from kwire.engine.sender import Sender
+from kwire.engine.settings import ProducerSettings, from_config
+from kwire.errors import DeliveryError, KafkaError, KafkaTimeoutError
+
+__all__ = ["Delivery", "Producer", "RecordMetadata"]
+
+_log = logging.getLogger("kwire.clients")
+_CLOSED = "the producer is closed"
+_live: weakref.WeakSet[Producer] = weakref.WeakSet()
+
+
+class Producer(SendPath):
+    """Sends records to topics.
+
+    `bootstrap_servers` is "host:port,host:port" or a sequence; `options` are the keywords of
+    `kwire.engine.settings.ProducerSettings`, which have the names of Java's configuration with underscores for dots. An
+    unknown one raises ConfigError, which names the nearest. The constructor does no I/O.
+
+    Any thread may use it. As a context manager it flushes and closes at the end. It pickles as its configuration; in a
+    forked child its methods raise, make a new one there.
+    """
+
+    def __init__(self, bootstrap_servers: str | Any, **options: Any) -> None:
+        self._open(ProducerSettings(bootstrap_servers=bootstrap_servers, **options))
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any], **options: Any) -> Self:
+        """A producer of dotted names: Java's, librdkafka's aliases, each with or without Spark's `kafka.` before it."""
+        made = cls.__new__(cls)
+        made._open(from_config(ProducerSettings, config, **options))
+        return made
+
+    def _open(self, settings: ProducerSettings) -> None:
+        self.settings = settings
+        self._closing = threading.Lock()
+        self._closed = False
+        core = Core(settings, random.random)
+        self.accumulator = Accumulator(
+            batch_size=settings.batch_size, linger=settings.linger_ms / 1000, buffer_memory=settings.buffer_memory,
+            max_request_size=settings.max_request_size, seed=random.getrandbits(63), after_step=core.after_step)
+        self._sender = Sender(
+            core, settings, self.accumulator,
+            on_warning=lambda text: core.after_step.append(partial(_log.warning, "%s", text)))
+        self._reactor = Reactor(core, background=True, name="producer")
+        _connect(self.accumulator, self._sender, self._reactor, settings.max_block_ms / 1000)
+        _live.add(self)
+
+    def flush(self, timeout: float | None = None) -> None:
+        """Waits until every record that was sent before has been delivered or has failed.
+
+        `timeout` is in seconds; None leaves it to delivery_timeout_ms. Raises DeliveryError with one cause for each
+        batch that failed since the last flush and whose error nobody was given yet, and KafkaTimeoutError when records
+        are still on their way at the end of `timeout`.
+        """
+        self._check_open()
+        fates = [batch.fate for batch in list(self.accumulator.pending)]
+        self._reactor.call(self._sender.flush)
+        if not self._reactor.wait(partial(_all_settled, fates), timeout):
+            self._check_open()
+            left = sum(not fate.settled for fate in fates)
+            raise KafkaTimeoutError(f"flush: {left} of {len(fates)} batches were not delivered within {timeout} s")
+        self._raise_failures()
+
+    def close(self, timeout: float | None = None) -> None:
+        """Flushes, then closes all connections; records not delivered within `timeout` seconds fail.
+
+        Raises what `flush` raises, after closing. Calling it again does nothing.
+        """
+        with self._closing:
+            if self._closed:
+                return
+            self._closed = True
+        if self.accumulator.closed is None:
+            self.accumulator.closed = _CLOSED
+        try:
+            if self.accumulator.pending:
+                fates = [batch.fate for batch in list(self.accumulator.pending)]
+                self._reactor.call(self._sender.flush)
+                self._reactor.wait(partial(_all_settled, fates), timeout)
+        finally:
+            self._end()
+        self._raise_failures()
+
+    def _end(self) -> None:
+        _live.discard(self)
+        error = KafkaError("the producer was closed before the record was delivered")
+        self._reactor.call(lambda now: self._sender.fail_all(error))
+        self._reactor.close()
+
+    def _raise_failures(self) -> None:
+        failed = self.accumulator.failed
+        errors = []
+        while failed:
+            errors += failed.popleft().errors(unseen=True)
+        if errors:
+            raise DeliveryError(f"{len(errors)} batches could not be delivered, the first: {errors[0]}", errors)
+
+    def _check_open(self) -> None:
+        if self.accumulator.closed is not None:
+            raise KafkaError(self.accumulator.closed)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if error is None:
+            self.close()
+            return
+        try:
+            self.close()
+        except KafkaError as failure:
+            error.add_note(f"the producer was closed because of this, and: {failure}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), self.settings.given())
+
+    def __repr__(self) -> str:
+        state = "closed" if self.accumulator.closed else f"{len(self.accumulator.pending)} batches pending"
+        return f"<Producer to {self.settings.bootstrap_servers!r}, {state}>"
+
+    def __del__(self) -> None:
+        if getattr(self, "_closed", True):
+            return
+        self._closed = True
+        _warn_of_undelivered(self, "was dropped")
+        if not sys.is_finalizing() and self.accumulator.closed is None:
+            self.accumulator.closed = _CLOSED
+            threading.Thread(target=self._reactor.close, name="kwire-close", daemon=True).start()
+
+
+def _connect(accumulator: Accumulator, sender: Sender, reactor: Reactor, max_block: float) -> None:
+    """Tells the accumulator how to wait and whom to call; nothing here may refer to the Producer itself."""
+
+    def wait_for(delivery: Delivery, timeout: float | None) -> None:
+        reactor.call(partial(sender.hasten, delivery))
+        if not reactor.wait(delivery.done, timeout) and not delivery.done():
+            raise KafkaTimeoutError(f"{delivery!r}: its fate is not known after {timeout} s")
+
+    def wait_for_room(size: int) -> None:
+        def room() -> bool:
+            return accumulator.used + size <= accumulator.buffer_memory or accumulator.closed is not None
+
+        reactor.call(sender.flush)
+        if not reactor.wait(room, max_block) and not room():
+            raise KafkaTimeoutError(
+                f"{accumulator.used} of buffer_memory={accumulator.buffer_memory} bytes were still waiting to be "
+                f"delivered after max_block_ms={round(max_block * 1000)}")
+
+    accumulator.wait_for = wait_for
+    accumulator.wait_for_room = wait_for_room
+    accumulator.run_callback = _run_callback
+    accumulator.on_attention = partial(reactor.call, sender.pump)
+
+
+def _run_callback(function: Callable[[Delivery], object], delivery: Delivery) -> None:
+    try:
+        function(delivery)
+    except Exception:
+        _log.exception("a delivery callback raised")
+
+
+def _all_settled(fates: list[Fate]) -> bool:
+    while fates and fates[-1].settled:
+        fates.pop()
+    return not fates
+
+
+def _rebuild(cls: type[Producer], given: dict[str, Any]) -> Producer:
+    return cls(**given)
+
+
+def _warn_of_undelivered(producer: Producer, what: str) -> None:
+    count = sum(len(batch) for batch in list(producer.accumulator.pending))
+    if count:
+        warnings.warn(f"{producer!r} {what} with {count} records undelivered: call flush() or close()",
+                      ResourceWarning, source=producer)
+
+
+def _at_exit() -> None:
+    for producer in list(_live):
+        _warn_of_undelivered(producer, "was still open at exit")
+        producer.accumulator.closed = _CLOSED
+        producer._reactor.close()
+        producer._closed = True
+
+
+def _after_fork_in_child() -> None:
+    for producer in list(_live):
+        producer.accumulator.closed = f"this producer belongs to process {os.getppid()}: make a new one after a fork"
+        producer._closed = True
+    _live.clear()
+
+
+atexit.register(_at_exit)
+os.register_at_fork(after_in_child=_after_fork_in_child)
