@@ -13,12 +13,14 @@ from kwire._version import __version__
 if TYPE_CHECKING:
     from kwire import errors as errors
     from kwire.errors import KafkaError as KafkaError
+    from kwire.producer import Producer as Producer
 
-__all__ = ["KafkaError", "__version__", "errors"]
+__all__ = ["KafkaError", "Producer", "__version__", "errors"]
 
 if not TYPE_CHECKING:
     _HOMES = {
         "KafkaError": "kwire.errors",
+        "Producer": "kwire.producer",
     }
     _MODULES = frozenset({"errors", "protocol", "records", "testing", "compression"})
 
