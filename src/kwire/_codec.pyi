@@ -200,7 +200,7 @@ def scan_records(
     max_decompressed_bytes: int = ...,
     max_total_bytes: int | None = None,
     min_offset: int = ...,
-    end_offset: int = ...,
+    end_offset: int | None = None,
     skip_control: bool = False,
     aborted: Iterable[tuple[int, int]] = (),
 ) -> tuple[Records, RecordFault | None]: ...

@@ -72,7 +72,7 @@ cdef int parse_message(scan_t *s, const uint8_t *base, const uint8_t *p, size_t 
 
 
 cdef inline int keep_record(scan_t *s, part_t *part, const record_t *record) noexcept nogil:
-    if record.offset < s.least_offset or record.offset >= s.end_offset:
+    if record.offset < s.least_offset or record.offset > s.most_offset:
         return SCAN_GOES_ON
     if s.record_count == s.record_room and reserve_records(s, 1) != SCAN_GOES_ON:
         return SCAN_FAULT

@@ -172,7 +172,7 @@ cdef int _index_records(scan_t *s, part_t *part, size_t size) noexcept nogil:
         out.key_size = <int32_t>key_size
         out.value_size = <int32_t>value_size
         out.header_count = header_count
-        if out.offset >= s.least_offset and out.offset < s.end_offset:
+        if out.offset >= s.least_offset and out.offset <= s.most_offset:
             out += 1
     if r.at != r.end:
         s.fault_record = -1

@@ -31,6 +31,8 @@ cdef class RecordColumns:
         self.rows = 0
         parts = list(parts)
         for records, _, _ in parts:
+            if records is None:
+                raise TypeError("a part without Records")
             most_runs += records.index.scan.part_count
         self.runs = <run_t *>malloc(max(most_runs, 1) * sizeof(run_t))
         if self.runs == NULL:

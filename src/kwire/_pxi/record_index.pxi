@@ -87,7 +87,7 @@ ctypedef struct scan_t:
     bint check_crc
     bint skip_control
     int64_t least_offset
-    int64_t end_offset
+    int64_t most_offset
     aborted_t *aborted
     size_t aborted_count
     record_t *records

@@ -230,11 +230,11 @@ cdef int64_t DEFAULT_MOST_IN_ALL = 1 << 30
 
 
 def scan_records(data, *, bint check_crc=True, int64_t max_decompressed_bytes=DEFAULT_MOST_PER_BATCH, max_total_bytes=None,
-                 int64_t min_offset=LEAST_OFFSET, int64_t end_offset=GREATEST_OFFSET, bint skip_control=False,
+                 int64_t min_offset=LEAST_OFFSET, end_offset=None, bint skip_control=False,
                  aborted=()):
     """(Records, RecordFault or None): what stands in `data` up to its end or its first bad batch.
 
-    Only records with min_offset <= offset < end_offset are kept; `skip_control` drops control records; `aborted` is a
+    Only records with min_offset <= offset < end_offset (None: no end) are kept; `skip_control` drops control records; `aborted` is a
     sequence of (producer id, first offset) whose transactions are dropped. Headers of all whole batches are in
     `Records.batches` nevertheless. `max_decompressed_bytes` bounds the content of each batch, `max_total_bytes` that of
     all (default: 1 GiB, or max_decompressed_bytes if that is more).
@@ -251,7 +251,7 @@ def scan_records(data, *, bint check_crc=True, int64_t max_decompressed_bytes=DE
     s.check_crc = check_crc
     s.skip_control = skip_control
     s.least_offset = min_offset
-    s.end_offset = end_offset
+    s.most_offset = GREATEST_OFFSET if end_offset is None else <int64_t>end_offset - 1
     s.fault_record = -1
     if aborted:
         _take_aborted(s, aborted)

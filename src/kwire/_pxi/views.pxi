@@ -7,6 +7,7 @@
 cdef tuple _NO_HEADERS = ()
 cdef record_t _EMPTY_RECORD
 cdef part_t _EMPTY_PART
+cdef RecordIndex _NO_INDEX = RecordIndex.__new__(RecordIndex)
 memset(&_EMPTY_RECORD, 0, sizeof(record_t))
 memset(&_EMPTY_PART, 0, sizeof(part_t))
 
@@ -277,6 +278,9 @@ cdef class Records:
     cdef RecordIndex index
     cdef size_t start
     cdef size_t stop
+
+    def __cinit__(self):
+        self.index = _NO_INDEX
 
     def __init__(self):
         raise TypeError("Records come from kwire.records.decode()")

@@ -1,0 +1,171 @@
+"""Records, Record and what they promise: sequences, equality, pickling, and lifetimes."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import pickle
+import threading
+from collections.abc import Sequence
+from datetime import datetime, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kwire import _codec, errors, records
+from kwire.records import Record
+from tests.codec.drawn_records import all_plain
+from tests.reference import records as reference
+from tests.reference.records import BatchFields, PlainRecord
+
+DRAWN = [PlainRecord(10 + i, 100 + i, b"k%d" % i, b"v%d" % i, ((b"h", b"%d" % i),)) for i in range(20)]
+WIRE = b"".join(
+    [
+        reference.encode_batch(DRAWN[:7], BatchFields(codec="zstd")),
+        reference.batch_of_content(b"", 0, -1, BatchFields(base_offset=17, last_offset=17)),
+        reference.encode_batch(DRAWN[7:8]),
+        reference.encode_batch(DRAWN[8:], BatchFields(codec="gzip")),
+    ]
+)
+
+
+@given(st.integers(-25, 25), st.integers(-25, 25))
+def test_records_are_a_sequence(a: int, b: int) -> None:
+    read = records.decode(WIRE)
+    assert isinstance(read, Sequence)
+    assert len(read) == 20
+    assert all_plain(read[a:b]) == DRAWN[a:b]
+    assert all_plain(read[a:b][1:]) == DRAWN[a:b][1:]
+    assert read[a:b].values() == [r.value for r in DRAWN[a:b]]
+    assert read[a:b].keys() == [r.key for r in DRAWN[a:b]]
+    if -20 <= a < 20:
+        assert read[a].offset == DRAWN[a].offset
+    else:
+        with pytest.raises(IndexError):
+            read[a]
+
+
+def test_slices_have_steps_of_one() -> None:
+    with pytest.raises(ValueError, match="steps of one"):
+        records.decode(WIRE)[::2]
+
+
+def test_views_are_not_made_by_hand() -> None:
+    for kind in (records.Records, records.BatchHeader, _codec.RecordFault):
+        with pytest.raises(TypeError):
+            kind()
+    nothing = records.Records.__new__(records.Records)
+    assert (len(nothing), nothing.batches, nothing.consumed, nothing.next_offset) == (0, (), 0, None)
+    blank = Record.__new__(Record)
+    assert (blank.offset, blank.value, blank.headers) == (0, b"", ())
+
+
+def test_a_record_is_built_from_its_fields() -> None:
+    built = Record(b"value", b"key", 1234, [("a", b"1"), ("a", None), ("ü", bytearray(b"2"))])
+    assert (built.value, built.key, built.timestamp, built.offset, built.timestamp_type) == (
+        b"value",
+        b"key",
+        1234,
+        -1,
+        0,
+    )
+    assert built.headers == (("a", b"1"), ("a", None), ("ü", b"2"))
+    assert built.raw_headers == ((b"a", b"1"), (b"a", None), ("ü".encode(), b"2"))
+    assert Record(b"v") == Record(b"v", None, None, ())
+    assert Record(b"v") != Record(b"w")
+    assert Record(b"v") != b"v"
+    assert Record(None).value is None
+    assert Record(memoryview(b"abc")[1:]).value == b"bc"
+    assert len({Record(b"v"), Record(b"v"), Record(b"w")}) == 2
+
+
+def test_a_datetime_is_a_timestamp() -> None:
+    assert Record(b"", timestamp=datetime(2024, 1, 1, tzinfo=timezone.utc)).timestamp == 1_704_067_200_000
+    with pytest.raises(TypeError, match="timestamp"):
+        Record(b"", timestamp="now")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("bad", ["text", 5, [b"x"]])
+def test_values_are_bytes(bad: object) -> None:
+    with pytest.raises(TypeError):
+        Record(bad)  # type: ignore[arg-type]
+
+
+def test_records_pickle_and_copy() -> None:
+    for record in records.decode(WIRE):
+        assert pickle.loads(pickle.dumps(record)) == record
+        assert record.copy() == record == copy.copy(record)
+    odd = records.decode(reference.encode_batch([PlainRecord(1, 2, None, None, ((b"\xff", None),))]))[0]
+    assert pickle.loads(pickle.dumps(odd)).raw_headers == ((b"\xff", None),)
+    assert odd.headers == (("�", None),)
+
+
+def test_a_repr_is_short() -> None:
+    text = repr(Record(b"x" * 1000, b"key"))
+    assert "1000 bytes" in text
+    assert len(text) < 250
+
+
+def test_records_without_headers_share_one_tuple() -> None:
+    read = records.decode(reference.encode_batch([PlainRecord(i, 1, None, b"v") for i in range(3)]))
+    assert read[0].headers is read[1].headers
+
+
+# --- lifetimes ---
+
+
+@pytest.mark.parametrize("codec", ["none", "lz4"])
+def test_views_outlive_everything_else(codec: str) -> None:
+    wire = bytearray(reference.encode_batch(DRAWN, BatchFields(codec=codec)))
+    read = records.decode(wire)
+    kept = [read[3], read[-1]]
+    part = read[5:9]
+    values = iter(part)
+    del read
+    gc.collect()
+    assert [r.value for r in kept] == [b"v3", b"v19"]
+    assert [r.offset for r in values] == [15, 16, 17, 18]
+    if codec == "none":
+        with pytest.raises(BufferError):
+            wire.clear()
+
+
+def test_a_copy_lets_go_of_its_batch() -> None:
+    before = _codec.pool_statistics()["live_blocks"]
+    wire = reference.encode_batch(DRAWN, BatchFields(codec="zstd"))
+    copied = records.decode(wire)[2].copy()
+    assert _codec.pool_statistics()["live_blocks"] == before
+    assert copied.value == b"v2"
+
+
+def test_what_was_decoded_is_freed() -> None:
+    before = _codec.pool_statistics()["live_blocks"]
+    for _ in range(50):
+        read = records.decode(WIRE)
+        list(read), read.values(), read[3:5].keys(), read[0].headers
+        del read
+    damaged = bytearray(WIRE)
+    damaged[-1] ^= 1
+    for _ in range(50):
+        with pytest.raises(errors.CorruptError):
+            records.decode(damaged)
+    assert _codec.pool_statistics()["live_blocks"] == before
+
+
+def test_records_are_shared_between_threads() -> None:
+    read = records.decode(WIRE)
+    expected = all_plain(read)
+    wrong = []
+
+    def look() -> None:
+        for _ in range(200):
+            if all_plain(read) != expected or all_plain(records.decode(WIRE)) != expected:
+                wrong.append(1)
+
+    threads = [threading.Thread(target=look) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
