@@ -7,7 +7,7 @@ import gc
 import pickle
 import threading
 from collections.abc import Sequence
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
@@ -81,7 +81,7 @@ def test_a_record_is_built_from_its_fields() -> None:
 
 
 def test_a_datetime_is_a_timestamp() -> None:
-    assert Record(b"", timestamp=datetime(2024, 1, 1, tzinfo=timezone.utc)).timestamp == 1_704_067_200_000
+    assert Record(b"", timestamp=datetime(2024, 1, 1, tzinfo=UTC)).timestamp == 1_704_067_200_000
     with pytest.raises(TypeError, match="timestamp"):
         Record(b"", timestamp="now")  # type: ignore[arg-type]
 

@@ -77,7 +77,8 @@ cdef enum FillState:
 cdef tuple _COLUMN_KINDS = ("offset", "timestamp", "timestamp_type", "key", "value", "headers", "topic", "partition")
 cdef tuple _COLUMN_TYPES = ("int64", "ms", "us", "ns", "timestamp_us", "int8", "int32", "binary", "binary_view", "list",
                           "list_or_null", "string")
-cdef tuple _TYPES_OF_COLUMN = (("int64",), ("ms", "us", "ns", "timestamp_us"), ("int8", "int32"), ("binary", "binary_view"),
+cdef tuple _TYPES_OF_COLUMN = (("int64",), ("ms", "us", "ns", "timestamp_us"), ("int8", "int32"),
+                             ("binary", "binary_view"),
                              ("binary", "binary_view"), ("list", "list_or_null"), ("string",), ("int32",))
 cdef tuple _COLUMN_FORMATS = (b"l", b"l", b"l", b"l", b"tsu:UTC", b"c", b"i", b"z", b"vz", b"+l", b"+l", b"u")
 
@@ -250,7 +251,8 @@ cdef inline void _measure_record(const run_t *run, const record_t *record, bint 
         _measure_headers(run.part, record, sizes)
 
 
-cdef int64_t _measure_run(const run_t *run, int64_t first, int64_t most, bint with_headers, sizes_t *sizes) noexcept nogil:
+cdef int64_t _measure_run(const run_t *run, int64_t first, int64_t most, bint with_headers,
+                          sizes_t *sizes) noexcept nogil:
     """Adds the run's records from `first` on and gives how many fit into `most` bytes per column."""
     cdef sizes_t before = sizes[0]
     cdef int64_t n
@@ -580,7 +582,8 @@ cdef int _fill_binary_view(ArrowArray *array, const span_t *span, bint values, i
     return FILL_OK
 
 
-cdef inline void _put_view(uint8_t *view, const uint8_t *data, uint32_t at, int32_t size, int32_t buffer) noexcept nogil:
+cdef inline void _put_view(uint8_t *view, const uint8_t *data, uint32_t at, int32_t size,
+                           int32_t buffer) noexcept nogil:
     cdef int32_t place = <int32_t>at
     if size < 0:
         memset(view, 0, 16)

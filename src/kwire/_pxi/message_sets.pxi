@@ -10,8 +10,8 @@
 #       value        int32 length (-1 null), bytes
 # A set is such messages one after the other, without a count. A message whose attributes name a codec is a wrapper: its
 # value is a compressed set of plain messages. Offsets of inner messages are absolute in a wrapper of magic 0; in one of
-# magic 1 they count from the first, and the wrapper's offset is that of the last. Log append time of a wrapper overrides
-# the timestamps inside. Inner messages may have another magic than the wrapper (KAFKA-4298): the wrapper rules offsets,
+# magic 1 they count from the first, and the wrapper's offset is that of the last. Log append time of a wrapper
+# overrides the timestamps inside. Inner messages may have another magic than the wrapper (KAFKA-4298): the wrapper rules offsets,
 # each inner message its own layout.
 # Sources: the protocol guide ("Messagesets"), KIP-31 (relative offsets), KIP-32 (timestamps), KIP-57 (lz4).
 #
@@ -32,7 +32,7 @@ ctypedef struct message_t:
 
 
 cdef int parse_message(scan_t *s, const uint8_t *base, const uint8_t *p, size_t size, message_t *m) noexcept nogil:
-    """One whole message of magic 0 or 1, `size` bytes with its offset and size field; the magic is known to be right."""
+    """One whole message of `size` bytes, its offset and size field included; the magic is known to be 0 or 1."""
     cdef reader_t r
     cdef uint32_t stored, computed
     cdef int64_t length
@@ -166,7 +166,8 @@ cdef int index_wrapped_messages(scan_t *s, const uint8_t *data, size_t size, kw_
     return SCAN_GOES_ON
 
 
-cdef int _inner_fault(scan_t *s, int fault, const char *field, size_t position, int64_t number, uint64_t a) noexcept nogil:
+cdef int _inner_fault(scan_t *s, int fault, const char *field, size_t position, int64_t number,
+                      uint64_t a) noexcept nogil:
     scan_fault(s, fault, field, position, a)
     s.fault_inside = True
     s.fault_record = number

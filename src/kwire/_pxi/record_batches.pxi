@@ -204,7 +204,7 @@ cdef int _record_fault(scan_t *s, part_t *part, const uint8_t *begin, int32_t nu
     length = read_varint(&r)
     body = r.at
     if r.error == FAULT_NONE and (length < 0 or <size_t>length > bytes_left(&r)):
-        scan_fault(s, FAULT_RECORD_LENGTH, field, <size_t>(begin - part.data), <uint64_t><int64_t>length, bytes_left(&r))
+        scan_fault(s, FAULT_RECORD_LENGTH, field, <size_t>(begin - part.data), length, bytes_left(&r))
         s.fault_record = number
         return _place_inside(s, part)
     if r.error == FAULT_NONE:
@@ -233,7 +233,7 @@ cdef int _record_fault(scan_t *s, part_t *part, const uint8_t *begin, int32_t nu
         size = r.at - body
         r.at = begin
         reader_fail(&r, FAULT_RECORD_LENGTH)
-        scan_fault(s, FAULT_RECORD_LENGTH, field, <size_t>(begin - part.data), <uint64_t><int64_t>length, <uint64_t>size)
+        scan_fault(s, FAULT_RECORD_LENGTH, field, <size_t>(begin - part.data), length, size)
     else:
         scan_fault(s, r.error, field, <size_t>(r.fault_at - part.data), <uint64_t>delta, <uint64_t>previous)
     s.fault_record = number

@@ -1,4 +1,5 @@
-# Columns of one or several Records for Python: what pyarrow, polars, duckdb and Spark take through the PyCapsule interface.
+# Columns of one or several Records for Python: what pyarrow, polars, duckdb and Spark take through the PyCapsule
+# interface.
 #
 # Needs: columns.pxi, views.pxi. Gives: RecordColumns, record_plan. No Arrow library is needed here.
 
@@ -90,8 +91,9 @@ cdef class RecordColumns:
             raise
         capsule = PyCapsule_New(array, b"arrow_array", _drop_array_capsule)
         if done < self.rows:
-            raise _errors.LimitError(f"a column of these {self.rows} records is larger than {self.max_bytes} bytes, the most "
-                                     "that one Arrow array can hold: take a slice, or the stream (__arrow_c_stream__)")
+            raise _errors.LimitError(f"a column of these {self.rows} records is larger than {self.max_bytes} bytes, the "
+                                     "most that one Arrow array can hold: take a slice, or the stream "
+                                     "(__arrow_c_stream__)")
         return self.plan.__arrow_c_schema__(), capsule
 
     def __arrow_c_stream__(self, requested_schema=None):
@@ -139,7 +141,7 @@ cdef class RecordColumns:
         if state == FILL_MEMORY:
             raise _errors.LimitError(f"out of memory for the columns of {span.rows} records")
         if state == FILL_TIMESTAMP:
-            raise _errors.LimitError("a timestamp does not fit into an int64 of the unit asked for: ask for milliseconds",
+            raise _errors.LimitError("a timestamp does not fit into an int64 of the unit asked for: ask for ms",
                                      "timestamp")
         if sizes.rows == 0 and done < self.rows:
             array.release(array)

@@ -112,7 +112,8 @@ ctypedef struct scan_t:
     uint64_t fault_detail[2]
 
 
-cdef int scan_fault(scan_t *s, int fault, const char *field, size_t position, uint64_t a=0, uint64_t b=0) noexcept nogil:
+cdef int scan_fault(scan_t *s, int fault, const char *field, size_t position, uint64_t a=0,
+                    uint64_t b=0) noexcept nogil:
     s.fault = fault
     s.fault_field = field
     s.fault_position = position
@@ -152,7 +153,8 @@ cdef void *_room_for_one(void *items, size_t count, size_t *room, size_t item_si
     return moved
 
 
-cdef part_t *push_part(scan_t *s, const uint8_t *data, size_t size, kw_block *block, int8_t timestamp_type) noexcept nogil:
+cdef part_t *push_part(scan_t *s, const uint8_t *data, size_t size, kw_block *block,
+                       int8_t timestamp_type) noexcept nogil:
     """A part without records yet, of the batch pushed last; NULL with a fault when there is no memory."""
     cdef part_t *parts = <part_t *>_room_for_one(s.parts, s.part_count, &s.part_room, sizeof(part_t))
     cdef part_t *part

@@ -229,13 +229,13 @@ cdef int64_t DEFAULT_MOST_PER_BATCH = 256 << 20
 cdef int64_t DEFAULT_MOST_IN_ALL = 1 << 30
 
 
-def scan_records(data, *, bint check_crc=True, int64_t max_decompressed_bytes=DEFAULT_MOST_PER_BATCH, max_total_bytes=None,
-                 int64_t min_offset=LEAST_OFFSET, end_offset=None, bint skip_control=False,
+def scan_records(data, *, bint check_crc=True, int64_t max_decompressed_bytes=DEFAULT_MOST_PER_BATCH,
+                 max_total_bytes=None, int64_t min_offset=LEAST_OFFSET, end_offset=None, bint skip_control=False,
                  aborted=()):
     """(Records, RecordFault or None): what stands in `data` up to its end or its first bad batch.
 
-    Only records with min_offset <= offset < end_offset (None: no end) are kept; `skip_control` drops control records; `aborted` is a
-    sequence of (producer id, first offset) whose transactions are dropped. Headers of all whole batches are in
+    Only records with min_offset <= offset < end_offset (None: no end) are kept; `skip_control` drops control records;
+    `aborted` is a sequence of (producer id, first offset) whose transactions are dropped. Headers of all whole batches are in
     `Records.batches` nevertheless. `max_decompressed_bytes` bounds the content of each batch, `max_total_bytes` that of
     all (default: 1 GiB, or max_decompressed_bytes if that is more).
     """

@@ -1,7 +1,8 @@
 # What Python sees of an index: Records (a sequence of them), Record (one), BatchHeader.
 #
 # Needs: record_index.pxi, encode.pxi (take_*). Gives: Records, Record, BatchHeader, records_of_index.
-# No object here takes part in garbage collection: what they refer to (an index, which holds a Buffer) cannot refer back.
+# No object here takes part in garbage collection: what they refer to (an index, which holds a Buffer) cannot refer
+# back.
 # Nothing is decoded before it is asked for: a Record is three pointers, its fields are made on access.
 
 cdef tuple _NO_HEADERS = ()
@@ -124,8 +125,8 @@ cdef class Record:
         return hash((self.record.offset, self.record.timestamp, self.key, self.value))
 
     def __reduce__(self):
-        return rebuild_record, (self.record.offset, self.record.timestamp, self.part.timestamp_type, self.value, self.key,
-                                self.raw_headers)
+        return rebuild_record, (self.record.offset, self.record.timestamp, self.part.timestamp_type, self.value,
+                                self.key, self.raw_headers)
 
     def __repr__(self):
         return (f"Record(offset={self.offset}, timestamp={self.timestamp}, key={_shown(self.key)}, "
@@ -240,8 +241,8 @@ cdef class BatchHeader:
 
     def __repr__(self):
         kind = "control batch" if self.is_control else "batch"
-        return (f"<{kind} of magic {self.magic}: offsets {self.base_offset} to {self.last_offset}, {self.count} records, "
-                f"compression {self.compression}>")
+        return (f"<{kind} of magic {self.magic}: offsets {self.base_offset} to {self.last_offset}, "
+                f"{self.count} records, compression {self.compression}>")
 
 
 cdef BatchHeader header_of(const batch_t *b):
