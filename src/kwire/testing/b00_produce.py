@@ -19,11 +19,15 @@ Version notes
 
 from __future__ import annotations
 
+import logging
+
 from kwire.protocol import ProduceRequest, ProduceResponse
 from kwire.testing.call import Call, CloseConnectionError
 from kwire.testing.cluster import Partition
 from kwire.testing.codes import ErrorCode, RefusedError
 from kwire.testing.record_sets import Entry, entries_of
+
+logger = logging.getLogger("kwire.testing")
 
 _TopicData = ProduceRequest.TopicProduceData
 _PartitionData = ProduceRequest.TopicProduceData.PartitionProduceData
@@ -79,6 +83,7 @@ def _partition(call: Call[ProduceRequest], topic: _TopicData, data: _PartitionDa
         partition = call.cluster.partition(topic.name, topic.topic_id, data.index)
         return _append(call, partition, data)
     except RefusedError as refused:
+        logger.info("Produce to %s-%d refused: %s", topic.name or topic.topic_id, data.index, refused)
         return _PartitionAnswer(
             index=data.index, error_code=refused.code, base_offset=-1, error_message=refused.reason
         )

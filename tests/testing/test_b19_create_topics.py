@@ -1,0 +1,91 @@
+"""CreateTopics: what is made, what is refused and why."""
+
+from __future__ import annotations
+
+import pytest
+
+from kwire.protocol import CreateTopicsRequest
+from kwire.testing.codes import ErrorCode
+from tests.testing.in_process import InProcess
+
+Wanted = CreateTopicsRequest.CreatableTopic
+Assignment = Wanted.CreatableReplicaAssignment
+Config = Wanted.CreatableTopicConfig
+
+
+def wanted(name: str = "orders", partitions: int = 2, replicas: int = 1, **settings: str) -> Wanted:
+    configs = [Config(name=key.replace("_", "."), value=value) for key, value in settings.items()]
+    return Wanted(name=name, num_partitions=partitions, replication_factor=replicas, configs=configs)
+
+
+@pytest.mark.parametrize("version", range(8))
+def test_a_topic_is_made_in_every_version(version: int) -> None:
+    broker = InProcess("3.9.2")
+    [result] = broker.ask(CreateTopicsRequest(topics=[wanted(retention_bytes="5000")]), version).topics
+    assert (result.name, result.error_code) == ("orders", 0)
+    topic = broker.cluster.topics["orders"]
+    assert (len(topic.partitions), topic.settings.retention_bytes) == (2, 5000)
+    if version >= 5:
+        assert (result.num_partitions, result.replication_factor) == (2, 1)
+        assert ("retention.bytes", "5000") in {(config.name, config.value) for config in result.configs}
+    if version >= 7:
+        assert result.topic_id == topic.topic_id
+
+
+@pytest.mark.parametrize(
+    ("topic", "code"),
+    [
+        (wanted("a b"), ErrorCode.INVALID_TOPIC_EXCEPTION),
+        (wanted("old"), ErrorCode.TOPIC_ALREADY_EXISTS),
+        (wanted(partitions=0), ErrorCode.INVALID_PARTITIONS),
+        (wanted(partitions=-2), ErrorCode.INVALID_PARTITIONS),
+        (wanted(replicas=2), ErrorCode.INVALID_REPLICATION_FACTOR),
+        (wanted(no_such_setting="1"), ErrorCode.INVALID_CONFIG),
+        (wanted(retention_bytes="many"), ErrorCode.INVALID_CONFIG),
+        (wanted(message_timestamp_type="Never"), ErrorCode.INVALID_CONFIG),
+        (Wanted(name="t", num_partitions=1, replication_factor=-1, assignments=[Assignment(broker_ids=[1])]),
+         ErrorCode.INVALID_REQUEST),
+        (Wanted(name="t", num_partitions=-1, replication_factor=-1, assignments=[Assignment(broker_ids=[2])]),
+         ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+        (Wanted(name="t", num_partitions=-1, replication_factor=-1,
+                assignments=[Assignment(partition_index=1, broker_ids=[1])]), ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("validate_only", [False, True])
+def test_what_is_refused(topic: Wanted, code: ErrorCode, validate_only: bool) -> None:
+    broker = InProcess()
+    broker.cluster.create_topic("old", 1)
+    [result] = broker.ask(CreateTopicsRequest(topics=[topic], validate_only=validate_only), 7).topics
+    assert result.error_code == code
+    assert result.error_message
+    assert list(broker.cluster.topics) == ["old"]
+
+
+def test_defaults_are_asked_for_with_minus_1_from_version_4_on() -> None:
+    broker = InProcess(num_partitions=5)
+    request = CreateTopicsRequest(topics=[wanted(partitions=-1, replicas=-1)])
+    assert broker.ask(request, 3).topics[0].error_code == ErrorCode.INVALID_REPLICATION_FACTOR
+    assert broker.ask(request, 4).topics[0].error_code == 0
+    assert len(broker.cluster.topics["orders"].partitions) == 5
+
+
+def test_assignments_make_as_many_partitions() -> None:
+    broker = InProcess()
+    given = [Assignment(partition_index=index, broker_ids=[1]) for index in (1, 0)]
+    topic = Wanted(name="orders", num_partitions=-1, replication_factor=-1, assignments=given)
+    assert broker.ask(CreateTopicsRequest(topics=[topic]), 5).topics[0].num_partitions == 2
+
+
+def test_a_name_given_twice_is_refused_once_and_the_others_are_made() -> None:
+    broker = InProcess()
+    request = CreateTopicsRequest(topics=[wanted("twice"), wanted("once"), wanted("twice")])
+    results = {result.name: result.error_code for result in broker.ask(request, 5).topics}
+    assert results == {"twice": ErrorCode.INVALID_REQUEST, "once": 0}
+    assert list(broker.cluster.topics) == ["once"]
+
+
+def test_validate_only_makes_nothing() -> None:
+    broker = InProcess()
+    [result] = broker.ask(CreateTopicsRequest(topics=[wanted()], validate_only=True), 5).topics
+    assert (result.error_code, result.num_partitions) == (0, 2)
+    assert not broker.cluster.topics

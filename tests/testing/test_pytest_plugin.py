@@ -1,0 +1,39 @@
+"""The fixtures: found by the entry point's name, a fresh broker per test, all stopped at the end."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+pytest_plugins = ("pytester",)
+
+PLUGIN = "kwire.testing.pytest_plugin"
+
+
+def test_the_entry_point_is_declared() -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    assert project["entry-points"]["pytest11"] == {"kwire": PLUGIN}
+
+
+def test_the_fixtures_work_in_a_foreign_project(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("""
+        started = []
+
+        def test_one(kwire_broker):
+            kwire_broker.create_topic("orders")
+            started.append(kwire_broker)
+            assert kwire_broker.bootstrap_servers.startswith("127.0.0.1:")
+
+        def test_two(kwire_broker, kwire_broker_factory):
+            assert not kwire_broker.topics(), "a fresh one"
+            old = kwire_broker_factory(release="0.9.0.1", topics={"orders": 2})
+            started.append(old)
+            assert (old.release, old.topics()) == ("0.9.0.1", {"orders": 2})
+
+        def test_all_are_stopped():
+            assert len(started) == 2
+            assert all("stopped" in repr(broker) for broker in started)
+    """)
+    pytester.runpytest_inprocess("-p", PLUGIN, "-p", "no:cacheprovider").assert_outcomes(passed=3)
