@@ -235,6 +235,9 @@ cdef int _measure_headers(const part_t *part, const record_t *record, sizes_t *s
 
 
 cdef bint _fits(const sizes_t *sizes, int64_t most) noexcept nogil:
+    """Whether no column is over `most` bytes; a record alone may need more, up to what Arrow can hold."""
+    if sizes.rows == 1:
+        most = MOST_COLUMN_BYTES
     return (sizes.key_bytes <= most and sizes.value_bytes <= most and sizes.topic_bytes <= most
             and sizes.headers < most and sizes.header_key_bytes <= most and sizes.header_value_bytes <= most)
 

@@ -9,7 +9,8 @@ cdef class RecordColumns:
     """The columns of `plan` for `parts`, a sequence of (Records, topic or None, partition).
 
     Rows follow the order of the parts. Nothing is filled before one of the Arrow methods is called; each call fills
-    anew. `max_bytes` is the most that one Arrow array may hold in a binary column (2 GiB - 1, as Arrow has it).
+    anew. `max_bytes` is the most that one Arrow array may hold in a binary column, if it has more than one row; never
+    more than 2 GiB - 1, as Arrow has it.
     """
 
     cdef readonly ColumnPlan plan
@@ -145,7 +146,7 @@ cdef class RecordColumns:
                                      "timestamp")
         if sizes.rows == 0 and done < self.rows:
             array.release(array)
-            raise _errors.LimitError(f"one record is larger than the {self.max_bytes} bytes of a column")
+            raise _errors.LimitError(f"one record is larger than the {MOST_COLUMN_BYTES} bytes of a column")
         return done + sizes.rows
 
 
