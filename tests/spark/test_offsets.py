@@ -2,6 +2,7 @@
 
 import pytest
 
+from kwire.engine.addresses import TopicPartition
 from kwire.errors import ConfigError
 from kwire.spark.offsets import (
     EARLIEST,
@@ -9,7 +10,6 @@ from kwire.spark.offsets import (
     Bound,
     DataLossError,
     LogEnds,
-    Partition,
     bind,
     parse_offset_bound,
     parse_partitions,
@@ -17,8 +17,8 @@ from kwire.spark.offsets import (
     parse_times_by_partition,
 )
 
-SEM = Partition("sem", 0)
-OTHER = Partition("sem", 1)
+SEM = TopicPartition("sem", 0)
+OTHER = TopicPartition("sem", 1)
 
 
 def bind_one(start: int, end: int, ends: LogEnds, *, fail_on_data_loss: bool = True) -> tuple[int, int]:
@@ -39,7 +39,7 @@ def test_an_offset_by_name(text: str, offset: int) -> None:
 
 def test_offsets_by_partition() -> None:
     bound = parse_offset_bound("endingOffsets", '{"sem":{"0":23,"1":-1},"b":{"12":-2}}')
-    assert bound.by_partition == {SEM: 23, OTHER: LATEST, Partition("b", 12): EARLIEST}
+    assert bound.by_partition == {SEM: 23, OTHER: LATEST, TopicPartition("b", 12): EARLIEST}
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_an_offset_below_earliest_is_refused() -> None:
 
 def test_assigned_partitions() -> None:
     found = parse_partitions("assign", '{"b":[2,0,2],"a":[10]}')
-    assert found == (Partition("a", 10), Partition("b", 0), Partition("b", 2))
+    assert found == (TopicPartition("a", 10), TopicPartition("b", 0), TopicPartition("b", 2))
     assert parse_partitions("assign", "{}") == ()
 
 
@@ -133,7 +133,7 @@ def test_offsets_must_name_exactly_what_is_read() -> None:
     few = Bound("startingOffsets", by_partition={SEM: 0})
     with pytest.raises(ConfigError, match=r"specified for startingOffsets don't match .*not named: sem-1"):
         bind(few, everything, logs, {}, True)
-    many = Bound("endingOffsets", by_partition={SEM: 5, OTHER: 5, Partition("x", 0): 5})
+    many = Bound("endingOffsets", by_partition={SEM: 5, OTHER: 5, TopicPartition("x", 0): 5})
     with pytest.raises(ConfigError, match=r"specified for endingOffsets don't match .*named but not read: x-0"):
         bind(Bound("startingOffsets", everywhere=EARLIEST), many, logs, {}, True)
 

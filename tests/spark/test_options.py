@@ -5,8 +5,9 @@ import re
 
 import pytest
 
+from kwire.engine.addresses import TopicPartition
 from kwire.errors import ConfigError
-from kwire.spark.offsets import EARLIEST, LATEST, Partition
+from kwire.spark.offsets import EARLIEST, LATEST
 from kwire.spark.options import ReadOptions, parse_read_options
 from kwire.spark.schema import ALL_COLUMNS, DEFAULT_COLUMNS
 
@@ -37,7 +38,7 @@ def test_defaults_of_a_batch_read() -> None:
 
 def test_names_in_any_case_as_spark_hands_them_over() -> None:
     options = parse(startingoffsets='{"sem":{"0":4}}', INCLUDEHEADERS="TRUE", failondataloss="False", minPartitions="7")
-    assert options.start.at(Partition("sem", 0)) == 4
+    assert options.start.at(TopicPartition("sem", 0)) == 4
     assert options.columns == ALL_COLUMNS
     assert not options.fail_on_data_loss
     assert options.min_partitions == 7
@@ -61,7 +62,10 @@ def test_exactly_one_selection() -> None:
     refused(f"Only one of the following options can be specified for Kafka source: {names}", subscribePattern="s.*")
     refused("subscribe: expected topic names", subscribe=" , ")
     assert parse_only(subscribePattern="s.*").selection.pattern == "s.*"
-    assert parse_only(assign='{"sem":[0,9]}').selection.partitions == (Partition("sem", 0), Partition("sem", 9))
+    assert parse_only(assign='{"sem":[0,9]}').selection.partitions == (
+        TopicPartition("sem", 0),
+        TopicPartition("sem", 9),
+    )
     with pytest.raises(ConfigError, match=r"subscribePattern: '\(' is no regular expression"):
         parse_only(subscribePattern="(")
 
@@ -75,12 +79,16 @@ def test_a_batch_cannot_start_at_latest_nor_end_at_earliest() -> None:
 
 def test_times_go_before_offsets_which_are_then_not_parsed() -> None:
     options = parse(startingTimestamp="5", startingOffsetsByTimestamp="zzz", startingOffsets="zzz", endingTimestamp="9")
-    assert (options.start.at(Partition("sem", 0)), options.start.is_time, options.start.no_match) == (5, True, "error")
-    assert (options.end.at(Partition("sem", 0)), options.end.is_time, options.end.no_match) == (9, True, "latest")
+    assert (options.start.at(TopicPartition("sem", 0)), options.start.is_time, options.start.no_match) == (
+        5,
+        True,
+        "error",
+    )
+    assert (options.end.at(TopicPartition("sem", 0)), options.end.is_time, options.end.no_match) == (9, True, "latest")
     by_partition = parse(
         startingOffsetsByTimestamp='{"sem":{"0":7}}', startingOffsetsByTimestampStrategy="LATEST", startingOffsets="zzz"
     )
-    assert (by_partition.start.at(Partition("sem", 0)), by_partition.start.no_match) == (7, "latest")
+    assert (by_partition.start.at(TopicPartition("sem", 0)), by_partition.start.no_match) == (7, "latest")
     refused("expected 'error' or 'latest', got 'zz'", startingOffsetsByTimestampStrategy="ZZ")
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwire.spark.offsets import Partition
+from kwire.engine.addresses import TopicPartition
 from kwire.spark.planning import OffsetRange, pack_tasks, split_ranges, task_count
 
 # Five partitions of these sizes were given to Spark's Kafka connector 4.2.0; the cuts below are what it made of them.
@@ -14,7 +14,7 @@ SIZES = [1000, 10, 1, 0, 333]
 
 
 def ranges_of(*sizes: int, leader: int = 0) -> list[OffsetRange]:
-    return [OffsetRange(Partition("t", number), 0, size, leader) for number, size in enumerate(sizes)]
+    return [OffsetRange(TopicPartition("t", number), 0, size, leader) for number, size in enumerate(sizes)]
 
 
 def cuts(ranges: list[OffsetRange]) -> dict[int, list[int]]:
@@ -44,10 +44,10 @@ def test_min_partitions_cuts_where_the_connector_cuts(
 
 def test_explicit_ends_are_cut_where_the_connector_cuts() -> None:
     ranges = [
-        OffsetRange(Partition("t", 0), 100, 777),
-        OffsetRange(Partition("t", 1), 0, 10),
-        OffsetRange(Partition("t", 2), 0, 1),
-        OffsetRange(Partition("t", 4), 10, 300),
+        OffsetRange(TopicPartition("t", 0), 100, 777),
+        OffsetRange(TopicPartition("t", 1), 0, 10),
+        OffsetRange(TopicPartition("t", 2), 0, 1),
+        OffsetRange(TopicPartition("t", 4), 10, 300),
     ]
     assert cuts(split_ranges(ranges, min_partitions=8)) == {0: [269, 438, 607], 4: [155]}
 
@@ -91,7 +91,7 @@ leaders = st.lists(st.tuples(st.integers(1, 5000), st.integers(0, 4)), max_size=
 
 @given(leaders, st.integers(1, 20), st.none() | st.integers(5000, 20000))
 def test_each_range_is_in_one_task(drawn: list[tuple[int, int]], tasks: int, max_records: int | None) -> None:
-    ranges = [OffsetRange(Partition("t", number), 0, size, leader) for number, (size, leader) in enumerate(drawn)]
+    ranges = [OffsetRange(TopicPartition("t", number), 0, size, leader) for number, (size, leader) in enumerate(drawn)]
     packed = pack_tasks(ranges, tasks, max_records=max_records)
     assert Counter(each for task in packed for each in task) == Counter(ranges)
     assert all(packed)

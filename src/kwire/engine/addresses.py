@@ -19,6 +19,9 @@ class TopicPartition(NamedTuple):
     topic: str
     partition: int
 
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"
+
 
 class Address(NamedTuple):
     """A broker's host (name or literal address, without brackets) and port."""

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
+from kwire.engine.addresses import TopicPartition
 from kwire.errors import ConfigError, KafkaError
 
 EARLIEST: Final = -2
@@ -25,16 +26,6 @@ _TIMES_EXAMPLE: Final = '{"topicA":{"0":1497553200000,"1":1497553200000}}'
 _PARTITIONS_EXAMPLE: Final = '{"topicA":[0,1],"topicB":[2,4]}'
 
 NoMatch = Literal["error", "latest"]
-
-
-class Partition(NamedTuple):
-    """One partition of one topic; sorts by topic, then by partition number."""
-
-    topic: str
-    partition: int
-
-    def __str__(self) -> str:
-        return f"{self.topic}-{self.partition}"
 
 
 @dataclass(frozen=True)
@@ -48,14 +39,14 @@ class Bound:
 
     option: str
     everywhere: int | None = None
-    by_partition: Mapping[Partition, int] = field(default_factory=dict)
+    by_partition: Mapping[TopicPartition, int] = field(default_factory=dict)
     is_time: bool = False
     no_match: NoMatch = "latest"
 
-    def at(self, partition: Partition) -> int:
+    def at(self, partition: TopicPartition) -> int:
         return self.by_partition[partition] if self.everywhere is None else self.everywhere
 
-    def check_names_exactly(self, assigned: Iterable[Partition]) -> None:
+    def check_names_exactly(self, assigned: Iterable[TopicPartition]) -> None:
         """Raises ConfigError unless a bound by partition names all assigned partitions and no other."""
         if self.everywhere is not None:
             return
@@ -116,28 +107,28 @@ def parse_times_by_partition(option: str, text: str, no_match: NoMatch) -> Bound
     return Bound(option, by_partition=times, is_time=True, no_match=no_match)
 
 
-def parse_partitions(option: str, text: str) -> tuple[Partition, ...]:
+def parse_partitions(option: str, text: str) -> tuple[TopicPartition, ...]:
     """Reads JSON that lists partitions by topic, as the option `assign` has them."""
     expected = ConfigError(
         f"{option}: No topicpartitions to assign as specified value for option '{option}' is '{text}'. "
         f"Expected e.g. {_PARTITIONS_EXAMPLE}"
     )
     by_topic = _parse_object(text, expected)
-    partitions: set[Partition] = set()
+    partitions: set[TopicPartition] = set()
     for topic, numbers in by_topic.items():
         if not isinstance(numbers, list) or not all(_is_int(number) and number >= 0 for number in numbers):
             raise expected
-        partitions.update(Partition(topic, number) for number in numbers)
+        partitions.update(TopicPartition(topic, number) for number in numbers)
     return tuple(sorted(partitions))
 
 
 def bind(
     start: Bound,
     end: Bound,
-    logs: Mapping[Partition, LogEnds],
-    times: Mapping[tuple[Partition, int], int],
+    logs: Mapping[TopicPartition, LogEnds],
+    times: Mapping[tuple[TopicPartition, int], int],
     fail_on_data_loss: bool,
-) -> dict[Partition, tuple[int, int]]:
+) -> dict[TopicPartition, tuple[int, int]]:
     """What the two bounds come to on these logs: partition -> (start, end), end excluded, never end < start.
 
     `times` answers for each (partition, ms) of the bounds by time: the offset of the first record that late, or
@@ -154,11 +145,11 @@ def bind(
 
 
 def _bind_one(
-    partition: Partition,
+    partition: TopicPartition,
     start: Bound,
     end: Bound,
     ends: LogEnds,
-    times: Mapping[tuple[Partition, int], int],
+    times: Mapping[tuple[TopicPartition, int], int],
     fail_on_data_loss: bool,
 ) -> tuple[int, int]:
     first = _offset_of(partition, start, ends, times)
@@ -180,12 +171,12 @@ def _bind_one(
     return (kept[0], max(kept))
 
 
-def _check_has(partition: Partition, first: int, last: int, ends: LogEnds) -> None:
+def _check_has(partition: TopicPartition, first: int, last: int, ends: LogEnds) -> None:
     if first < ends.earliest or last > ends.latest:
         raise DataLossError(data_loss_text(partition, first, last, f"the log has [{ends.earliest}, {ends.latest})"))
 
 
-def data_loss_text(partition: Partition, first: int, last: int, found: str) -> str:
+def data_loss_text(partition: TopicPartition, first: int, last: int, found: str) -> str:
     """The text of a DataLossError: which records, what was found instead, and what would let the read go on."""
     return (
         f"Could not read records in offset [{first}, {last}) for topic partition {partition}: {found}. "
@@ -194,7 +185,9 @@ def data_loss_text(partition: Partition, first: int, last: int, found: str) -> s
     )
 
 
-def _offset_of(partition: Partition, bound: Bound, ends: LogEnds, times: Mapping[tuple[Partition, int], int]) -> int:
+def _offset_of(
+    partition: TopicPartition, bound: Bound, ends: LogEnds, times: Mapping[tuple[TopicPartition, int], int]
+) -> int:
     number = bound.at(partition)
     if bound.is_time:
         offset = times[partition, number]
@@ -207,7 +200,7 @@ def _offset_of(partition: Partition, bound: Bound, ends: LogEnds, times: Mapping
     return {EARLIEST: ends.earliest, LATEST: ends.latest}.get(number, number)
 
 
-def _is_given(bound: Bound, partition: Partition) -> bool:
+def _is_given(bound: Bound, partition: TopicPartition) -> bool:
     return not bound.is_time and bound.at(partition) >= 0
 
 
@@ -217,16 +210,16 @@ def _not_negative(what: str, time: int) -> int:
     return time
 
 
-def _parse_numbers(option: str, text: str, example: str) -> dict[Partition, int]:
+def _parse_numbers(option: str, text: str, example: str) -> dict[TopicPartition, int]:
     expected = ConfigError(f"{option}: Expected e.g. {example}, got {text}")
-    numbers: dict[Partition, int] = {}
+    numbers: dict[TopicPartition, int] = {}
     for topic, by_number in _parse_object(text, expected).items():
         if not isinstance(by_number, dict):
             raise expected
         for partition, number in by_number.items():
             if not partition.isdecimal() or not _is_int(number):
                 raise expected
-            numbers[Partition(topic, int(partition))] = number
+            numbers[TopicPartition(topic, int(partition))] = number
     return numbers
 
 
@@ -244,6 +237,6 @@ def _is_int(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _listed(partitions: list[Partition], limit: int = 10) -> str:
+def _listed(partitions: list[TopicPartition], limit: int = 10) -> str:
     shown = ", ".join(map(str, partitions[:limit]))
     return shown if len(partitions) <= limit else f"{shown} and {len(partitions) - limit} more"

@@ -21,13 +21,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from kwire.engine.addresses import TopicPartition
 from kwire.errors import ConfigError
 from kwire.spark.offsets import (
     EARLIEST,
     LATEST,
     Bound,
     NoMatch,
-    Partition,
     parse_offset_bound,
     parse_partitions,
     parse_time_bound,
@@ -83,7 +83,7 @@ _DEFAULT_POLL_TIMEOUT_MS: Final = 120_000
 class Selection:
     """What is read: exactly one of `partitions`, `topics`, and `pattern` (a regular expression that is searched)."""
 
-    partitions: tuple[Partition, ...] | None = None
+    partitions: tuple[TopicPartition, ...] | None = None
     topics: tuple[str, ...] | None = None
     pattern: str | None = None
 

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from kwire.spark.offsets import Partition
+from kwire.engine.addresses import TopicPartition
 
 # A task of this many records runs some ten times as long as Spark needs to start it.
 RECORDS_PER_TASK: Final = 500_000
@@ -28,7 +28,7 @@ _RANGE_COST: Final = 200
 class OffsetRange:
     """Offsets `start` to `end`, the end excluded, of one partition, and the node id of its leader."""
 
-    partition: Partition
+    partition: TopicPartition
     start: int
     end: int
     leader: int = -1
