@@ -1,0 +1,105 @@
+"""`kwire broker`: a process that says where it listens, serves, and ends when it is told to."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient
+
+from kwire.cli.broker import parse_topic
+from kwire.cli.main import main
+from kwire.errors import ConfigError
+
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + "/src"
+WITHIN_S = 20
+
+
+@contextmanager
+def running(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """The command as a process, with the address that it printed; killed if the test does not end it."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "kwire.cli.main", "broker", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": SOURCE},
+    )
+    guard = threading.Timer(WITHIN_S, process.kill)
+    guard.start()
+    try:
+        assert process.stdout is not None
+        yield process, process.stdout.readline().strip()
+    finally:
+        guard.cancel()
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_serves_and_ends_cleanly(number: signal.Signals) -> None:
+    with running("--topic", "orders:3", "--topic", "single") as (process, address):
+        topics = AdminClient({"bootstrap.servers": address}).list_topics(timeout=WITHIN_S).topics
+        assert {name: len(topic.partitions) for name, topic in topics.items()} == {"orders": 3, "single": 1}
+        producer = Producer({"bootstrap.servers": address, "log_level": 0})
+        producer.produce("orders", b"value")
+        assert producer.flush(WITHIN_S) == 0
+        process.send_signal(number)
+        _, said = process.communicate(timeout=WITHIN_S)
+        assert process.returncode == 0
+        assert "Ctrl-C" in said
+        assert "Traceback" not in said
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", int(address.rpartition(":")[2])), 1)
+
+
+def test_a_port_that_is_taken_is_one_line_on_stderr(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert main(["broker", "--port", str(port)]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith(f"kwire broker: cannot listen on 127.0.0.1:{port}")
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--release", "1.2.3.4"], "1.2.3.4"),
+        (["--topic", "orders:many"], "orders:12"),
+        (["--topic", "a b"], "'a b'"),
+        (["--partitions", "0"], "num_partitions 0"),
+        (["--port", "70000"], "port 70000"),
+    ],
+)
+def test_wrong_options_say_what_would_work(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["broker", *arguments]) == 1
+    assert said in capsys.readouterr().err
+
+
+def test_help_teaches(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["broker", "--help"])
+    assert ended.value.code == 0
+    assert "kwire broker --port 9092 --topic orders:12" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    assert "start an embedded Kafka broker" in capsys.readouterr().out
+
+
+def test_topics_on_the_command_line() -> None:
+    assert parse_topic("orders", 4) == ("orders", 4)
+    assert parse_topic("orders:12", 4) == ("orders", 12)
+    for wrong in ("orders:", "orders:0", "orders:-1", "orders:x"):
+        with pytest.raises(ConfigError, match="NAME:PARTITIONS"):
+            parse_topic(wrong, 4)
