@@ -15,12 +15,12 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
-from kwire import protocol
+from kwire import errors, protocol
 from kwire.engine.addresses import Address
 from kwire.engine.api_keys import METADATA
 from kwire.engine.request import ANY, Request
 from kwire.engine.timers import Timer
-from kwire.errors import KafkaError
+from kwire.errors import KafkaError, UnknownTopicError
 
 if TYPE_CHECKING:
     from kwire.engine.core import Core
@@ -103,6 +103,31 @@ class Cluster:
         """The topic's id; all zeros where the cluster gives none."""
         info = self.topics.get(name)
         return info.topic_id if info is not None else NO_ID
+
+    def unknown_topic(self, name: str) -> UnknownTopicError | None:
+        """The error for a topic that the brokers say they do not have; None for any other."""
+        info = self.topics.get(name)
+        if info is None or info.error != UNKNOWN_TOPIC_OR_PARTITION:
+            return None
+        asked = ", ".join(str(address) for address in self.brokers.values())
+        hint = "" if self.allow_auto_create else " (allow_auto_create_topics is off)"
+        return UnknownTopicError(f"topic {name!r} does not exist; asked: {asked}{hint}")
+
+    def definite_error(self, name: str, partition: int, *, newer_than: int) -> KafkaError | None:
+        """Why no waiting will help: a topic that may not be used, or a partition beyond the topic's.
+
+        A partition is only called missing by metadata that came after generation `newer_than`.
+        """
+        info = self.topics.get(name)
+        if info is None or info.error in (UNKNOWN_TOPIC_OR_PARTITION, LEADER_NOT_AVAILABLE):
+            return None
+        if info.error:
+            error: KafkaError = errors.broker.by_code(info.error)(f"topic {name!r}")
+            return error
+        if info.partitions and partition not in info.partitions and self.generation > newer_than:
+            most = max(info.partitions)
+            return UnknownTopicError(f"topic {name!r} has no partition {partition}: its partitions are 0 to {most}")
+        return None
 
     # -- wishes -----------------------------------------------------------------------------------------------------
 

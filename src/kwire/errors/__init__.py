@@ -67,7 +67,8 @@ class CodecError(KafkaError):
     """Bytes that cannot be decoded, or a value that cannot be encoded.
 
     `field` is the dotted path of the field at fault ("topics[3].name") or None; `offset` the byte position within the
-    buffer given to the decoder, or None when encoding.
+    buffer given to the decoder, or None when encoding. A consumer that meets the error in what it fetched says where:
+    `topic`, `partition`, `record_offset` (the first offset of the bad batch) and `seek_to`, the offset behind it.
     """
 
     def __init__(self, message: str = "", field: str | None = None, offset: int | None = None) -> None:
@@ -75,6 +76,10 @@ class CodecError(KafkaError):
         self.message = message
         self.field = field
         self.offset = offset
+        self.topic: str | None = None
+        self.partition: int | None = None
+        self.record_offset: int | None = None
+        self.seek_to: int | None = None
 
     def __str__(self) -> str:
         where = []

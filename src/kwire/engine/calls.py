@@ -1,0 +1,164 @@
+"""A question that is asked until it is answered or its time is over: what blocking calls of the clients wait for.
+
+Layer 3, no I/O. A call sends its request, looks at the answer, and asks again after a growing wait when the answer, or
+the lack of one, may be another next time (retriable codes, lost connections). It ends once: with `result` or `error`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from kwire import errors
+from kwire.engine.request import MessageOrBuilder, Request
+from kwire.engine.retry import is_retriable
+from kwire.engine.timers import Timer
+from kwire.errors import BrokerError, KafkaError, KafkaTimeoutError
+
+if TYPE_CHECKING:
+    from kwire.engine.core import Core
+
+STALE_METADATA = frozenset({3, 5, 6, 7, 9, 13, 41, 56, 72, 74, 75, 100, 103})
+"""Codes that say that the leader, the controller or the topic's id is no longer what the metadata says."""
+
+
+def broker_error(code: int, context: str) -> BrokerError:
+    """The exception for an error code."""
+    error: BrokerError = errors.broker.by_code(code)(context)
+    return error
+
+OnDone = Callable[[Any, float], None]
+
+
+class Call:
+    """One such question; `done` turns True when `result` or `error` is set, then `on_done(self, now)` is called."""
+
+    def __init__(self, core: Core, what: str, deadline: float, on_done: OnDone | None = None) -> None:
+        self.core = core
+        self.what = what
+        self.done = False
+        self.result: Any = None
+        self.error: KafkaError | None = None
+        self._on_done = on_done
+        self._last: KafkaError | None = None
+        self._failures = 0
+        self._retry: Timer | None = None
+        self._limit = core.call_at(deadline, self._out_of_time)
+
+    def value(self) -> Any:
+        """The result; raises the error."""
+        if self.error is not None:
+            raise self.error
+        return self.result
+
+    def succeed(self, result: Any, now: float) -> None:
+        """Ends the call with a result."""
+        if not self.done:
+            self.result = result
+            self._end(now)
+
+    def fail(self, error: KafkaError, now: float) -> None:
+        """Ends the call with an error."""
+        if not self.done:
+            self.error = error
+            self._end(now)
+
+    def cancel(self, now: float) -> None:
+        """Ends the call: nobody waits for it any more."""
+        self._on_done = None
+        self.fail(KafkaError(f"{self.what} was cancelled"), now)
+
+    def retry(self, again: Callable[[float], None], why: KafkaError, now: float) -> None:
+        """Runs `again` after the backoff; `why` is told if time runs out."""
+        self._last = why
+        if self.done or (self._retry is not None and self._retry.active):
+            return
+        self._failures += 1
+        self._retry = self.core.call_at(now + self.core.retry_backoff.wait(self._failures), again)
+
+    def timed_out(self) -> KafkaError:
+        """The error when time runs out."""
+        last = self._last or self.core.cluster.failure
+        if isinstance(last, errors.ConnectError):
+            return errors.ConnectError(f"{self.what}: no answer in time; {last.message}", last.causes)
+        return KafkaTimeoutError(f"{self.what}: no answer in time" + (f"; last: {last}" if last is not None else ""))
+
+    def on_end(self) -> None:
+        """For subclasses: whatever is still under way is of no use."""
+
+    def _out_of_time(self, now: float) -> None:
+        self.fail(self.timed_out(), now)
+
+    def _end(self, now: float) -> None:
+        self.done = True
+        self._limit.cancel()
+        if self._retry is not None:
+            self._retry.cancel()
+        self.on_end()
+        if self._on_done is not None:
+            self._on_done(self, now)
+
+
+class RequestCall(Call):
+    """A call of one request to one target. `take(response, version)` gives the result; what BrokerError it raises is
+    retried if its code is retriable, and with fresh metadata if the code says so."""
+
+    def __init__(
+        self,
+        core: Core,
+        what: str,
+        target: int,
+        api_key: int,
+        message: MessageOrBuilder,
+        take: Callable[[Any, int], Any],
+        deadline: float,
+        now: float,
+        *,
+        versions: Sequence[int] | None = None,
+        prepared: Callable[[], bool] | None = None,
+    ) -> None:
+        super().__init__(core, what, deadline)
+        self._target = target
+        self._api_key = api_key
+        self._message = message
+        self._take = take
+        self._versions = versions
+        self._prepared = prepared
+        self._request: Request | None = None
+        if prepared is not None:
+            core.cluster.listeners.append(self._metadata_came)
+        self._send(now)
+
+    def _send(self, now: float) -> None:
+        if self.done or (self._request is not None and not self._request.done):
+            return
+        if self._prepared is not None and not self._prepared():
+            self.core.cluster.refresh(now)
+            return
+        self._request = self.core.request(
+            self._target, self._api_key, self._message, self._on_response, self._on_error, now, versions=self._versions)
+
+    def _metadata_came(self, now: float) -> None:
+        self._send(now)
+
+    def _on_response(self, response: Any, version: int, now: float) -> None:
+        try:
+            result = self._take(response, version)
+        except KafkaError as error:
+            self._on_error(error, now)
+        else:
+            self.succeed(result, now)
+
+    def _on_error(self, error: KafkaError, now: float) -> None:
+        if isinstance(error, BrokerError) and error.code in STALE_METADATA:
+            self.core.cluster.refresh(now)
+        if is_retriable(error):
+            self.retry(self._send, error, now)
+        else:
+            self.fail(error, now)
+
+    def on_end(self) -> None:
+        if self._request is not None:
+            self._request.cancel()
+        if self._prepared is not None:
+            self.core.cluster.listeners.remove(self._metadata_came)

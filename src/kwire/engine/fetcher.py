@@ -1,0 +1,347 @@
+"""Fetching assigned partitions: who is asked for what, and what comes of the answers.
+
+Layer 3, no I/O. Each leader has one fetch under way at most, for all its partitions that have nothing waiting; so while
+the caller works on what it was handed, the next answer is on its way (one fetch ahead). A broker holds the fetch until
+fetch_min_bytes are there or fetch_max_wait_ms are over (long poll).
+
+    order       partitions that gave records go to the end of the next request, since brokers serve in request order and
+                stop at fetch_max_bytes
+    too small   below v3 a batch larger than max_partition_fetch_bytes comes cut off: the partition asks for more next
+                time, up to receive_message_max_bytes, then LimitError
+    positions   by auto_offset_reset where there is none, or where the one there is is gone (code 1)
+    faults      what precedes a bad batch is handed out, then the fault is raised, with the offset to seek to behind it
+    v13+        topics by id; while an id is not known the request stays at v12
+
+Sources: protocol guide; KIP-74 (order), KIP-107, KIP-227 (not used: each fetch is a full one), KIP-320, KIP-392, KIP-516,
+KIP-951.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from kwire import protocol
+from kwire._codec import Records, scan_records
+from kwire.engine.addresses import Address, TopicPartition
+from kwire.engine.api_keys import FETCH
+from kwire.engine.calls import STALE_METADATA, broker_error
+from kwire.engine.cluster import NO_ID
+from kwire.engine.fetch_positions import Chunk, PartitionState, reset_time
+from kwire.engine.offsets import LATEST, NO_OFFSET, OffsetLookup
+from kwire.engine.retry import is_retriable
+from kwire.engine.settings import ConsumerSettings
+from kwire.errors import CodecError, ConfigError, KafkaError, LimitError
+
+if TYPE_CHECKING:
+    from kwire.engine.core import Core
+
+OFFSET_OUT_OF_RANGE = 1
+_LAST_VERSION_BY_NAME = 12
+_FIRST_VERSION_THAT_GROWS_BY_ITSELF = 3
+_READ_COMMITTED = 1
+_REPLICA_FOR = 300.0
+
+Fetched = list[tuple[TopicPartition, Records]]
+
+
+class Fetcher:
+    """The fetching side of one consumer."""
+
+    def __init__(self, core: Core, settings: ConsumerSettings) -> None:
+        self._core = core
+        self._settings = settings
+        self._isolation = _READ_COMMITTED if settings.isolation_level == "read_committed" else 0
+        self.states: dict[TopicPartition, PartitionState] = {}
+        self._asked: set[int] = set()
+        self._rest: dict[int, float] = {}
+        self._lookup: OffsetLookup | None = None
+        self._lookup_of: dict[TopicPartition, int] = {}
+        self._fault: KafkaError | None = None
+        core.cluster.listeners.append(self.pump)
+
+    # -- what is read, and from where -------------------------------------------------------------------------------
+
+    def assign(self, partitions: Iterable[TopicPartition], now: float) -> None:
+        """Reads exactly these from now on; those that stay keep their positions."""
+        wanted = dict.fromkeys(partitions)
+        before = {tp.topic for tp in self.states}
+        reset = reset_time(self._settings.auto_offset_reset)
+        self.states = {
+            tp: self.states.get(tp) or PartitionState(tp, self._settings.max_partition_fetch_bytes, reset)
+            for tp in wanted
+        }
+        topics = list(dict.fromkeys(tp.topic for tp in wanted))
+        self._core.cluster.unwant([topic for topic in before if topic not in topics])
+        if topics:
+            self._core.cluster.want(topics, now)
+        self.pump(now)
+
+    def state(self, tp: TopicPartition) -> PartitionState:
+        """The state of an assigned partition; raises ConfigError for another."""
+        found = self.states.get(tp)
+        if found is None:
+            raise ConfigError(f"partition {tp.topic}-{tp.partition} is not assigned to this consumer")
+        return found
+
+    def has_something(self) -> bool:
+        """Whether `take` would give or raise something."""
+        return self._fault is not None or any(state.has_something for state in self.states.values())
+
+    def take(self, most: int | None) -> Fetched:
+        """Hands out what was fetched, at most so many records; raises a fault when nothing precedes it.
+
+        A fault is raised once; the next fetch from that position meets it again unless the caller seeks.
+        """
+        taken: Fetched = []
+        for state in list(self.states.values()):
+            chunk = state.chunk
+            if chunk is None or state.paused or most == 0:
+                continue
+            part = chunk.take(most)
+            if chunk.left == 0:
+                state.chunk = None
+            if len(part):
+                taken.append((state.tp, part))
+                most = None if most is None else most - len(part)
+            self._to_the_end(state.tp)
+        if not taken:
+            self._raise_fault()
+        return taken
+
+    def _raise_fault(self) -> None:
+        fault, self._fault = self._fault, None
+        if fault is not None:
+            raise fault
+        for state in self.states.values():
+            if state.fault is not None and not state.paused:
+                fault, state.fault = state.fault, None
+                raise fault
+
+    def _to_the_end(self, tp: TopicPartition) -> None:
+        self.states[tp] = self.states.pop(tp)
+
+    # -- asking -----------------------------------------------------------------------------------------------------
+
+    def pump(self, now: float) -> None:
+        """Sends every fetch and every look-up that is due."""
+        if self._core.closed:
+            return
+        self._look_up_positions(now)
+        by_node: dict[int, list[PartitionState]] = defaultdict(list)
+        for state in self.states.values():
+            if not state.wants_fetch(now):
+                continue
+            node = self._node_of(state, now)
+            if node is not None and node not in self._asked and self._rest.get(node, 0.0) <= now:
+                by_node[node].append(state)
+        for node, states in by_node.items():
+            self._fetch(node, states, now)
+
+    def _node_of(self, state: PartitionState, now: float) -> int | None:
+        """The broker to fetch from; asks for metadata, or sets the fault, where there is none."""
+        tp = state.tp
+        if state.read_from is not None:
+            node, until = state.read_from
+            if now < until and node in self._core.cluster.brokers:
+                return node
+            state.read_from = None
+        leader = self._core.cluster.leader(tp.topic, tp.partition)
+        if leader >= 0:
+            return leader
+        error = self._core.cluster.definite_error(tp.topic, tp.partition, newer_than=0)
+        if error is not None:
+            state.fault = error
+        else:
+            self._core.cluster.refresh(now)
+        return None
+
+    def _fetch(self, node: int, states: list[PartitionState], now: float) -> None:
+        sent = {state.tp: (state.epoch, state.fetch_at) for state in states}
+        known_ids = all(self._core.cluster.topic_id(tp.topic) != NO_ID for tp in sent)
+        versions = protocol.APIS[FETCH].versions
+        if not known_ids:
+            versions = range(versions[0], _LAST_VERSION_BY_NAME + 1)
+        for state in states:
+            state.in_flight = True
+        self._asked.add(node)
+        wait = self._settings.fetch_max_wait_ms / 1000
+        self._core.request(
+            node, FETCH, partial(self._message, sent), partial(self._on_response, node, sent),
+            partial(self._on_error, node, sent), now, versions=versions,
+            timeout=max(self._core.settings.request_timeout_ms / 1000, wait + 1))
+
+    def _message(self, sent: Mapping[TopicPartition, tuple[int, int]], version: int) -> Any:
+        made = protocol.FetchRequest
+        cluster = self._core.cluster
+        topics: dict[str, list[Any]] = {}
+        for tp, (epoch, offset) in sent.items():
+            state = self.states.get(tp)
+            if state is None or state.epoch != epoch:
+                continue
+            topics.setdefault(tp.topic, []).append(made.FetchTopic.FetchPartition(
+                partition=tp.partition, current_leader_epoch=cluster.leader_epoch(tp.topic, tp.partition),
+                fetch_offset=offset, partition_max_bytes=state.max_bytes))
+        settings = self._settings
+        by_id = version > _LAST_VERSION_BY_NAME
+        return made(
+            max_wait_ms=settings.fetch_max_wait_ms, min_bytes=settings.fetch_min_bytes,
+            max_bytes=settings.fetch_max_bytes, isolation_level=self._isolation, rack_id=settings.client_rack,
+            topics=[
+                made.FetchTopic(topic_id=cluster.topic_id(name), partitions=rows) if by_id
+                else made.FetchTopic(topic=name, partitions=rows)
+                for name, rows in topics.items()
+            ])
+
+    # -- answers ----------------------------------------------------------------------------------------------------
+
+    def _on_error(
+        self, node: int, sent: Mapping[TopicPartition, tuple[int, int]], error: KafkaError, now: float
+    ) -> None:
+        self._back(node, sent)
+        if not is_retriable(error):
+            self._fault = error
+        self._rest_node(node, now + self._core.retry_backoff.wait(1))
+
+    def _on_response(
+        self, node: int, sent: Mapping[TopicPartition, tuple[int, int]], response: Any, version: int, now: float
+    ) -> None:
+        self._back(node, sent)
+        if response.throttle_time_ms > 0:
+            self._rest_node(node, now + response.throttle_time_ms / 1000)
+        if response.error_code:
+            self._on_error(node, sent, broker_error(response.error_code, f"Fetch from broker {node}"), now)
+            return
+        endpoints = {row.node_id: Address(row.host, row.port) for row in response.node_endpoints}
+        if endpoints:
+            self._core.brokers_are(endpoints, complete=False, now=now)
+        for topic in response.responses:
+            name = topic.topic or self._core.cluster.names.get(topic.topic_id, "")
+            for row in topic.partitions:
+                tp = TopicPartition(name, row.partition_index)
+                state = self.states.get(tp)
+                if state is not None and sent.get(tp) == (state.epoch, state.fetch_at):
+                    self._take_in(state, row, version, now)
+        self.pump(now)
+
+    def _back(self, node: int, sent: Mapping[TopicPartition, tuple[int, int]]) -> None:
+        self._asked.discard(node)
+        for tp, (epoch, _) in sent.items():
+            state = self.states.get(tp)
+            if state is not None and state.epoch == epoch:
+                state.in_flight = False
+
+    def _take_in(self, state: PartitionState, row: Any, version: int, now: float) -> None:
+        """One partition of an answer."""
+        if row.error_code:
+            self._take_in_error(state, row, now)
+            return
+        state.high_watermark = row.high_watermark
+        state.stable_offset = row.last_stable_offset
+        state.log_start_offset = row.log_start_offset
+        if row.preferred_read_replica >= 0:
+            state.read_from = (row.preferred_read_replica, now + _REPLICA_FOR)
+            return
+        if not row.records:
+            return
+        data = row.records
+        aborted = [(entry.producer_id, entry.first_offset) for entry in row.aborted_transactions or ()]
+        records, fault = scan_records(
+            data, check_crc=self._settings.check_crcs,
+            max_decompressed_bytes=self._settings.max_decompressed_bytes, min_offset=state.fetch_at,
+            end_offset=state.end_offset, skip_control=True, aborted=aborted if self._isolation else ())
+        next_offset = records.next_offset
+        if next_offset is not None and next_offset > state.fetch_at:
+            if len(records):
+                state.chunk = Chunk(records, next_offset)
+            state.fetch_at = next_offset
+        if fault is not None:
+            state.fault = _in_data(fault.error, state.tp, fault.base_offset, fault.next_offset)
+        elif not records.consumed:
+            self._ask_for_more(state, records.needed, version)
+        if not len(records):
+            self._to_the_end(state.tp)
+
+    def _ask_for_more(self, state: PartitionState, needed: int, version: int) -> None:
+        """Not one whole batch came: it is larger than what was asked for."""
+        if version >= _FIRST_VERSION_THAT_GROWS_BY_ITSELF and state.max_bytes >= needed:
+            return
+        limit = self._core.settings.receive_message_max_bytes
+        if needed > limit or state.max_bytes >= limit:
+            state.fault = LimitError(
+                f"{state.tp.topic}-{state.tp.partition} at offset {state.fetch_at}: a batch of {needed} bytes is above "
+                f"receive_message_max_bytes={limit}")
+            return
+        state.max_bytes = min(max(state.max_bytes * 2, needed), limit)
+
+    def _take_in_error(self, state: PartitionState, row: Any, now: float) -> None:
+        tp, code = state.tp, row.error_code
+        error = broker_error(code, f"Fetch of {tp.topic}-{tp.partition} at offset {state.fetch_at}")
+        if code == OFFSET_OUT_OF_RANGE:
+            state.read_from = None
+            time = reset_time(self._settings.auto_offset_reset)
+            if time is None:
+                state.fault = error
+            else:
+                state.reset(time)
+            return
+        if code not in STALE_METADATA and not error.retriable:
+            state.fault = error
+            return
+        state.read_from = None
+        leader = row.current_leader
+        if not self._core.cluster.leader_is(tp.topic, tp.partition, leader.leader_id, leader.leader_epoch):
+            self._core.cluster.refresh(now)
+            state.rest_until = now + self._core.retry_backoff.wait(1)
+            self._core.call_at(state.rest_until, self.pump)
+
+    def _rest_node(self, node: int, until: float) -> None:
+        self._rest[node] = max(until, self._rest.get(node, 0.0))
+        self._core.call_at(until, self.pump)
+
+    # -- positions --------------------------------------------------------------------------------------------------
+
+    def _look_up_positions(self, now: float) -> None:
+        """Looks up, all at once, the positions of those that have none; the next ones wait for these."""
+        if self._lookup is not None:
+            return
+        wanted = {}
+        for state in self.states.values():
+            if state.wants_lookup and self._core.cluster.leader(state.tp.topic, state.tp.partition) >= 0:
+                wanted[state.tp] = state.reset_to if state.reset_to is not None else LATEST
+            elif state.wants_lookup:
+                self._node_of(state, now)
+        if wanted:
+            self._lookup_of = {tp: self.states[tp].epoch for tp in wanted}
+            deadline = now + self._core.settings.default_api_timeout_ms / 1000
+            lookup = OffsetLookup(self._core, wanted, isolation=self._isolation, deadline=deadline, now=now,
+                                  on_done=self._looked_up)
+            self._lookup = None if lookup.done else lookup
+
+    def _looked_up(self, call: OffsetLookup, now: float) -> None:
+        self._lookup = None
+        past_the_end: list[PartitionState] = []
+        for tp, epoch in self._lookup_of.items():
+            state = self.states.get(tp)
+            if state is None or state.epoch != epoch:
+                continue
+            if call.error is not None:
+                state.fault = call.error
+                continue
+            offset = call.result[tp].offset
+            if offset == NO_OFFSET:
+                past_the_end.append(state)
+            else:
+                state.move(offset)
+        for state in past_the_end:
+            state.reset(LATEST)
+        self.pump(now)
+
+
+def _in_data(error: CodecError, tp: TopicPartition, offset: int, seek_to: int) -> CodecError:
+    """The codec's error with the place in the log, and the way past it."""
+    error.message = f"{tp.topic}-{tp.partition} at offset {offset}: {error.message}; seek to {seek_to} to pass it"
+    error.topic, error.partition, error.record_offset, error.seek_to = tp.topic, tp.partition, offset, seek_to
+    return error

@@ -1,0 +1,176 @@
+"""Offsets by time: ListOffsets at every version, to the leaders of the partitions asked for.
+
+Layer 3, no I/O. A time is milliseconds since the epoch, EARLIEST or LATEST. Version 0 answers with the beginnings of
+segments, of which the first is the log's end or beginning; it knows no times of single records, so a time is refused
+there (code 35) rather than answered with the beginning of some segment.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kwire import protocol
+from kwire.engine.addresses import TopicPartition
+from kwire.engine.api_keys import LIST_OFFSETS
+from kwire.engine.calls import STALE_METADATA, Call, OnDone, broker_error
+from kwire.engine.request import Request
+from kwire.engine.retry import is_retriable
+from kwire.errors import BrokerError, ConfigError, KafkaError
+
+if TYPE_CHECKING:
+    from kwire.engine.core import Core
+
+LATEST = -1
+EARLIEST = -2
+NO_OFFSET = -1
+MAX_TIMESTAMP = -3
+
+_UNSUPPORTED_VERSION = 35
+_NAMES = {"earliest": EARLIEST, "latest": LATEST}
+
+
+class OffsetAndTimestamp(NamedTuple):
+    """An offset found by time: `timestamp` and `leader_epoch` are -1 where the broker does not tell them."""
+
+    offset: int
+    timestamp: int
+    leader_epoch: int
+
+
+def time_of(when: datetime | int | str) -> int:
+    """"earliest", "latest", a datetime (naive: local time) or ms since the epoch, as ListOffsets wants it."""
+    if isinstance(when, str):
+        if when not in _NAMES:
+            raise ConfigError(f"{when!r} is no time: 'earliest', 'latest', a datetime or milliseconds are")
+        return _NAMES[when]
+    if isinstance(when, datetime):
+        return round(when.astimezone(UTC).timestamp() * 1000)
+    if isinstance(when, bool) or not isinstance(when, int) or when < 0:
+        raise ConfigError(f"{when!r} is no time: 'earliest', 'latest', a datetime or milliseconds are")
+    return when
+
+
+class OffsetLookup(Call):
+    """Looks up one offset for each partition; the result is a dict in the order asked for."""
+
+    def __init__(
+        self,
+        core: Core,
+        times: Mapping[TopicPartition, int],
+        *,
+        isolation: int,
+        deadline: float,
+        now: float,
+        on_done: OnDone | None = None,
+    ) -> None:
+        super().__init__(core, f"ListOffsets of {_some(times)}", deadline, on_done)
+        self._times = dict(times)
+        self._isolation = isolation
+        self._found: dict[TopicPartition, OffsetAndTimestamp] = {}
+        self._asked: dict[TopicPartition, Request] = {}
+        self._began = core.cluster.generation
+        core.cluster.listeners.append(self._send)
+        if not self._times:
+            self.succeed({}, now)
+            return
+        core.cluster.want(list(dict.fromkeys(tp.topic for tp in times)), now)
+        self._send(now)
+
+    def timed_out(self) -> KafkaError:
+        missing = [tp.topic for tp in self._times if tp not in self._found]
+        for topic in missing:
+            if (error := self.core.cluster.unknown_topic(topic)) is not None:
+                return error
+        return super().timed_out()
+
+    def on_end(self) -> None:
+        if self._send in self.core.cluster.listeners:
+            self.core.cluster.listeners.remove(self._send)
+        for request in self._asked.values():
+            request.cancel()
+        self._asked.clear()
+
+    def _send(self, now: float) -> None:
+        """Asks the leaders of all partitions that are neither found nor being asked for."""
+        if self.done:
+            return
+        by_leader: dict[int, list[TopicPartition]] = defaultdict(list)
+        for tp in self._times:
+            if tp in self._found or tp in self._asked:
+                continue
+            error = self.core.cluster.definite_error(tp.topic, tp.partition, newer_than=self._began)
+            if error is not None:
+                self.fail(error, now)
+                return
+            leader = self.core.cluster.leader(tp.topic, tp.partition)
+            if leader >= 0:
+                by_leader[leader].append(tp)
+            else:
+                self.core.cluster.refresh(now)
+        for leader, partitions in by_leader.items():
+            request = self.core.request(
+                leader, LIST_OFFSETS, partial(self._message, partitions), partial(self._on_response, partitions),
+                partial(self._on_error, partitions), now, versions=self._versions())
+            if not request.done:
+                self._asked.update(dict.fromkeys(partitions, request))
+
+    def _versions(self) -> range | None:
+        return range(7, 12) if MAX_TIMESTAMP in self._times.values() else None
+
+    def _message(self, partitions: Iterable[TopicPartition], version: int) -> Any:
+        made = protocol.ListOffsetsRequest
+        topics: dict[str, list[Any]] = defaultdict(list)
+        for tp in partitions:
+            time = self._times[tp]
+            if version == 0 and time >= 0:
+                raise broker_error(_UNSUPPORTED_VERSION, f"the offset of a time in {tp.topic}-{tp.partition}: brokers "
+                                   "before Kafka 0.10.1 know no times of records; seek to 'earliest' or an offset")
+            topics[tp.topic].append(made.ListOffsetsTopic.ListOffsetsPartition(
+                partition_index=tp.partition, timestamp=time,
+                current_leader_epoch=self.core.cluster.leader_epoch(tp.topic, tp.partition)))
+        return made(
+            replica_id=-1, isolation_level=self._isolation if version >= 2 else 0,
+            timeout_ms=self.core.settings.request_timeout_ms,
+            topics=[made.ListOffsetsTopic(name=name, partitions=rows) for name, rows in topics.items()])
+
+    def _on_response(self, partitions: list[TopicPartition], response: Any, version: int, now: float) -> None:
+        self._forget(partitions)
+        trouble: BrokerError | None = None
+        for topic in response.topics:
+            for row in topic.partitions:
+                tp = TopicPartition(topic.name, row.partition_index)
+                if tp not in self._times:
+                    continue
+                if row.error_code:
+                    trouble = broker_error(row.error_code, f"ListOffsets of {tp.topic}-{tp.partition}")
+                    if not trouble.retriable and row.error_code not in STALE_METADATA:
+                        self.fail(trouble, now)
+                        return
+                    continue
+                offset = (row.old_style_offsets or (NO_OFFSET,))[0] if version == 0 else row.offset
+                self._found[tp] = OffsetAndTimestamp(offset, row.timestamp, row.leader_epoch)
+        if len(self._found) == len(self._times):
+            self.succeed({tp: self._found[tp] for tp in self._times}, now)
+        elif trouble is not None:
+            self.core.cluster.refresh(now)
+            self.retry(self._send, trouble, now)
+
+    def _on_error(self, partitions: list[TopicPartition], error: KafkaError, now: float) -> None:
+        self._forget(partitions)
+        if is_retriable(error):
+            self.retry(self._send, error, now)
+        else:
+            self.fail(error, now)
+
+    def _forget(self, partitions: Iterable[TopicPartition]) -> None:
+        for tp in partitions:
+            self._asked.pop(tp, None)
+
+
+def _some(partitions: Iterable[TopicPartition]) -> str:
+    names = [f"{tp.topic}-{tp.partition}" for tp in partitions]
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
