@@ -12,15 +12,21 @@ from kwire._version import __version__
 
 if TYPE_CHECKING:
     from kwire import errors as errors
+    from kwire.admin import Admin as Admin
+    from kwire.consumer import Consumer as Consumer
+    from kwire.engine.addresses import TopicPartition as TopicPartition
     from kwire.errors import KafkaError as KafkaError
     from kwire.producer import Producer as Producer
 
-__all__ = ["KafkaError", "Producer", "__version__", "errors"]
+__all__ = ["Admin", "Consumer", "KafkaError", "Producer", "TopicPartition", "__version__", "errors"]
 
 if not TYPE_CHECKING:
     _HOMES = {
+        "Admin": "kwire.admin",
+        "Consumer": "kwire.consumer",
         "KafkaError": "kwire.errors",
         "Producer": "kwire.producer",
+        "TopicPartition": "kwire.engine.addresses",
     }
     _MODULES = frozenset({"errors", "protocol", "records", "testing", "compression"})
 

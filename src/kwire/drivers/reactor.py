@@ -19,6 +19,7 @@ Fork. A child process may not use what its parent opened: every entry raises the
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import selectors
@@ -84,11 +85,8 @@ class Reactor:
         self._callback_thread: int | None = None
         self._links: dict[Connection, _Link] = {}
         self._resolved: deque[tuple[Connection, list[SocketAddress], str]] = deque()
-        self._selector = selectors.DefaultSelector()
-        self._wake_reader, self._wake_writer = socket.socketpair()
-        self._wake_reader.setblocking(False)
-        self._wake_writer.setblocking(False)
-        self._selector.register(self._wake_reader, _READ, None)
+        self._selector: selectors.BaseSelector | None = None
+        self._wakers: tuple[socket.socket, socket.socket] | None = None
         self._pid = os.getpid()
         self._closed = False
 
@@ -144,10 +142,10 @@ class Reactor:
 
     def wake(self) -> None:
         """Makes whoever selects look again; from any thread, also from a signal handler."""
-        try:
-            self._wake_writer.send(b"\0")
-        except (BlockingIOError, OSError):
-            return
+        wakers = self._wakers
+        if wakers is not None:
+            with contextlib.suppress(OSError):
+                wakers[1].send(b"\0")
 
     def poll_once(self) -> None:
         """Reads and writes what is ready, without waiting; nothing if another thread drives."""
@@ -184,14 +182,32 @@ class Reactor:
         self._wait_until_undriven()
         for link in list(self._links.values()):
             self._drop(link)
-        self._selector.close()
-        self._wake_reader.close()
-        self._wake_writer.close()
+        wakers, self._wakers = self._wakers, None
+        if self._selector is not None and wakers is not None:
+            self._selector.close()
+            wakers[0].close()
+            wakers[1].close()
 
     @property
     def closed(self) -> bool:
         """Whether close() was called."""
         return self._closed
+
+    @property
+    def used(self) -> bool:
+        """Whether there is anything of the system's to close."""
+        return self._selector is not None
+
+    def _opened(self) -> selectors.BaseSelector:
+        """The selector; made, with the pair of sockets that wakes it, when it is first needed."""
+        if self._selector is None:
+            self._selector = selectors.DefaultSelector()
+            reader, writer = socket.socketpair()
+            self._wakers = reader, writer
+            reader.setblocking(False)
+            writer.setblocking(False)
+            self._selector.register(reader, _READ, None)
+        return self._selector
 
     # -- the token --------------------------------------------------------------------------------------------------
 
@@ -262,8 +278,9 @@ class Reactor:
             timer = self.core.get_timer()
             until = deadline if timer is None else timer if deadline is None else min(timer, deadline)
             self._parked_until = float("inf") if until is None else until
+            selector = self._opened()
         try:
-            ready = self._selector.select(None if until is None else max(until - now, 0.0))
+            ready = selector.select(None if until is None else max(until - now, 0.0))
         finally:
             self._parked_until = None
         with self._lock:
@@ -341,11 +358,10 @@ class Reactor:
             self._write(link, now)
 
     def _drain_wake(self) -> None:
-        try:
-            while self._wake_reader.recv(4096):
+        assert self._wakers is not None
+        with contextlib.suppress(BlockingIOError):
+            while self._wakers[0].recv(4096):
                 pass
-        except BlockingIOError:
-            return
 
     # -- sockets ----------------------------------------------------------------------------------------------------
 
@@ -443,9 +459,9 @@ class Reactor:
         if link.mask == mask or link.socket is None:
             return
         if link.mask == _NONE:
-            self._selector.register(link.socket, mask, link)
+            self._opened().register(link.socket, mask, link)
         else:
-            self._selector.modify(link.socket, mask, link)
+            self._opened().modify(link.socket, mask, link)
         link.mask = mask
         if self._parked_until is not None:
             self.wake()
@@ -463,7 +479,7 @@ class Reactor:
     def _close_socket(self, link: _Link) -> None:
         if link.socket is not None:
             if link.mask != _NONE:
-                self._selector.unregister(link.socket)
+                self._opened().unregister(link.socket)
                 link.mask = _NONE
             link.socket.close()
             link.socket = None

@@ -12,8 +12,8 @@ fetch_min_bytes are there or fetch_max_wait_ms are over (long poll).
     faults      what precedes a bad batch is handed out, then the fault is raised, with the offset to seek to behind it
     v13+        topics by id; while an id is not known the request stays at v12
 
-Sources: protocol guide; KIP-74 (order), KIP-107, KIP-227 (not used: each fetch is a full one), KIP-320, KIP-392, KIP-516,
-KIP-951.
+Each fetch is a full one: fetch sessions (KIP-227) are not used.
+Sources: protocol guide; KIP-74 (order), KIP-320 (epochs), KIP-392 (near replicas), KIP-516 (ids), KIP-951 (leaders).
 """
 
 from __future__ import annotations

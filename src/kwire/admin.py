@@ -1,0 +1,184 @@
+"""Admin: topics created, deleted, described, and their offsets.
+
+Layer 5: puts the engine's calls on the synchronous driver; what is asked of whom is in `kwire.engine.admin_calls`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from random import random
+from types import TracebackType
+from typing import Any, Self
+
+from kwire.drivers.reactor import Reactor
+from kwire.engine.addresses import TopicPartition
+from kwire.engine.admin_calls import CreatedTopic, NewTopic, create_topics, delete_topics, describe_topics
+from kwire.engine.calls import Call
+from kwire.engine.cluster import PartitionInfo, TopicInfo
+from kwire.engine.core import Core
+from kwire.engine.offsets import NO_OFFSET, OffsetAndTimestamp, OffsetLookup, time_of
+from kwire.engine.settings import AdminSettings, from_config
+from kwire.errors import ConfigError, KafkaError
+
+__all__ = ["Admin", "CreatedTopic", "NewTopic", "PartitionInfo", "TopicInfo"]
+
+
+class Admin:
+    """Administration of topics, from any thread.
+
+        with Admin("host:9092") as admin:
+            admin.create_topics({"topic": 12})
+
+    Keywords are the settings of `kwire.engine.settings.AdminSettings`. Each call takes `timeout=` in seconds (default
+    `default_api_timeout_ms`) and is retried within it where that can help. Errors: ConfigError for arguments;
+    ConnectError with a cause for each address; UnknownTopicError; BrokerError, also code 35 where the broker is too old
+    for the call; KafkaTimeoutError.
+    """
+
+    def __init__(self, bootstrap_servers: Any = None, **settings: Any) -> None:
+        if bootstrap_servers is not None:
+            settings["bootstrap_servers"] = bootstrap_servers
+        self._open(AdminSettings(**settings))
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any], **settings: Any) -> Self:
+        """From a mapping of dotted names (Java's, librdkafka's, with or without `kafka.`); keywords win."""
+        return cls._of(from_config(AdminSettings, config, **settings))
+
+    @classmethod
+    def _of(cls, settings: AdminSettings) -> Self:
+        made = cls.__new__(cls)
+        made._open(settings)
+        return made
+
+    def _open(self, settings: AdminSettings) -> None:
+        self._settings = settings
+        self._core = Core(settings, random)
+        self._reactor = Reactor(self._core, background=False, name="admin")
+
+    # -- topics -----------------------------------------------------------------------------------------------------
+
+    def create_topics(
+        self,
+        topics: Mapping[str, int | NewTopic | Mapping[str, Any]] | Iterable[str],
+        *,
+        validate_only: bool = False,
+        timeout: float | None = None,
+    ) -> dict[str, CreatedTopic]:
+        """Creates topics: {"name": number of partitions}, {"name": NewTopic(...)} or {"name": {"num_partitions": ...,
+        "replication_factor": ..., "configs": {...}, "assignments": {...}}}, or names alone for the broker's defaults.
+
+        Raises the BrokerError of the first topic that failed (code 36 where it exists); the others may exist then.
+        """
+        if isinstance(topics, str):
+            topics = [topics]
+        given = topics if isinstance(topics, Mapping) else dict.fromkeys(topics, NewTopic())
+        wanted = {_name(name): _new_topic(name, detail) for name, detail in given.items()}
+        if not wanted:
+            return {}
+        found: dict[str, CreatedTopic] = self._run(timeout, lambda now, deadline: create_topics(
+            self._core, wanted, validate_only=validate_only, deadline=deadline, now=now))
+        return found
+
+    def delete_topics(self, topics: Iterable[str], *, timeout: float | None = None) -> None:
+        """Deletes topics. Raises the BrokerError of the first that failed (code 3 where it does not exist)."""
+        names = _names(topics)
+        if names:
+            self._run(timeout, lambda now, deadline: delete_topics(self._core, names, deadline=deadline, now=now))
+
+    def list_topics(self, *, internal: bool = False, timeout: float | None = None) -> list[str]:
+        """The names of all topics, sorted; those of Kafka itself only with `internal=True`."""
+        found = self.describe_topics(timeout=timeout)
+        return sorted(name for name, info in found.items() if internal or not info.is_internal)
+
+    def describe_topics(
+        self, topics: Iterable[str] | None = None, *, timeout: float | None = None
+    ) -> dict[str, TopicInfo]:
+        """Id, partitions, leaders and replicas of topics (None: of all). UnknownTopicError for one that is missing."""
+        names = None if topics is None else _names(topics)
+        if names == []:
+            return {}
+        found: dict[str, TopicInfo] = self._run(
+            timeout, lambda now, deadline: describe_topics(self._core, names, deadline=deadline, now=now))
+        return found
+
+    def list_offsets(
+        self, when: Mapping[tuple[str, int], int | datetime | str], *, timeout: float | None = None
+    ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
+        """The offset of each partition at a time: "earliest", "latest", a datetime or ms since the epoch.
+
+        None where no record is that late.
+        """
+        times = {TopicPartition(*partition): time_of(moment) for partition, moment in when.items()}
+        found: dict[TopicPartition, OffsetAndTimestamp] = self._run(timeout, lambda now, deadline: OffsetLookup(
+            self._core, times, isolation=0, deadline=deadline, now=now))
+        return {tp: None if entry.offset == NO_OFFSET else entry for tp, entry in found.items()}
+
+    # -- life -------------------------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Closes all connections. Idempotent."""
+        self._reactor.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        reactor = getattr(self, "_reactor", None)
+        if reactor is not None and not reactor.closed and reactor.used:
+            warnings.warn(f"{self!r} was not closed", ResourceWarning, source=self)
+            reactor.close()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _reopen, (type(self), self._settings)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {', '.join(map(str, self._settings.addresses))}>"
+
+    def _run(self, timeout: float | None, start: Callable[[float, float], Call]) -> Any:
+        if self._reactor.closed:
+            raise KafkaError("this admin is closed")
+        patience = self._settings.default_api_timeout_ms / 1000 if timeout is None else timeout
+        call = self._reactor.call(lambda now: start(now, now + patience))
+        try:
+            self._reactor.wait(lambda: call.done, patience + 1)
+        finally:
+            if not call.done and not self._reactor.closed:
+                self._reactor.call(call.cancel)
+        return call.value()
+
+
+def _reopen(kind: type[Admin], settings: AdminSettings) -> Admin:
+    return kind._of(settings)
+
+
+def _new_topic(name: str, detail: object) -> NewTopic:
+    if isinstance(detail, NewTopic):
+        made = detail
+    elif isinstance(detail, Mapping):
+        odd = [key for key in detail if key not in NewTopic._fields]
+        if odd:
+            raise ConfigError(f"topic {name!r}: unknown detail {odd[0]!r}; there are {', '.join(NewTopic._fields)}")
+        made = NewTopic(**detail)
+    elif isinstance(detail, int):
+        made = NewTopic(num_partitions=detail)
+    else:
+        raise ConfigError(f"topic {name!r}: {detail!r} is neither a number of partitions nor a NewTopic")
+    return made.checked(name)
+
+
+def _names(topics: Iterable[str]) -> list[str]:
+    return [_name(name) for name in ([topics] if isinstance(topics, str) else topics)]
+
+
+def _name(name: object) -> str:
+    if not isinstance(name, str) or not name:
+        raise ConfigError(f"{name!r} is no topic name")
+    return name

@@ -1,0 +1,430 @@
+"""Consumer: records of assigned partitions, as objects or as columns.
+
+Layer 5: puts the engine's fetcher on the synchronous driver; the logic of fetching is in `kwire.engine.fetcher`.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime
+from random import random
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from kwire._codec import ConsumerRecord
+from kwire.drivers.reactor import Reactor
+from kwire.engine.addresses import TopicPartition
+from kwire.engine.consumed import ConsumerRecords
+from kwire.engine.core import Core
+from kwire.engine.fetch_positions import END_OF_OFFSETS
+from kwire.engine.fetcher import Fetcher
+from kwire.engine.offsets import EARLIEST, LATEST, NO_OFFSET, OffsetAndTimestamp, OffsetLookup, time_of
+from kwire.engine.settings import ConsumerSettings, from_config
+from kwire.errors import ConcurrentUseError, ConfigError, ConnectError, KafkaError, KafkaTimeoutError
+
+__all__ = ["Consumer", "ConsumerRecord", "ConsumerRecords", "TopicPartition"]
+
+Partition = tuple[str, int]
+T = TypeVar("T")
+
+_LOOK_EVERY = 1.0
+"""Seconds between two looks at what a poll waits for."""
+
+
+class Consumer:
+    """Reads records from partitions; use it from one thread at a time (`wakeup` and `close` from any).
+
+        with Consumer("host:9092", auto_offset_reset="earliest") as consumer:
+            consumer.subscribe(["topic"])
+            records = consumer.poll(timeout=1.0)
+
+    Keywords are the settings of `kwire.engine.settings.ConsumerSettings`. Nothing is sent before the first call that
+    needs an answer. Errors: ConfigError for settings and arguments; ConnectError with a cause for each address when no
+    broker can be reached in the time asked; UnknownTopicError; BrokerError; and for bad data in the log one of the
+    CodecErrors, after the records that precede it were given, with `.topic .partition .record_offset .seek_to`.
+    """
+
+    def __init__(self, bootstrap_servers: Any = None, **settings: Any) -> None:
+        if bootstrap_servers is not None:
+            settings["bootstrap_servers"] = bootstrap_servers
+        self._open(ConsumerSettings(**settings))
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any], **settings: Any) -> Self:
+        """From a mapping of dotted names (Java's, librdkafka's, with or without `kafka.`); keywords win."""
+        return cls._of(from_config(ConsumerSettings, config, **settings))
+
+    @classmethod
+    def _of(cls, settings: ConsumerSettings) -> Self:
+        made = cls.__new__(cls)
+        made._open(settings)
+        return made
+
+    def _open(self, settings: ConsumerSettings) -> None:
+        self._settings = settings
+        self._core = Core(settings, random)
+        self._fetcher = Fetcher(self._core, settings)
+        self._core.cluster.listeners.append(self._take_all_partitions)
+        self._subscribed: tuple[str, ...] = ()
+        self._reactor = Reactor(self._core, background=False, name="consumer")
+        self._guard = threading.Lock()
+        self._woken = False
+        self._missing_since: dict[str, float] = {}
+
+    # -- what is read -----------------------------------------------------------------------------------------------
+
+    def assign(
+        self, partitions: Iterable[Partition], *, until: Mapping[Partition, int] | None = None
+    ) -> None:
+        """Reads exactly these partitions. Those already assigned keep their positions.
+
+        `until` gives offsets at which reading of a partition ends: records from there on are neither fetched nor given.
+        """
+        wanted = [_partition(entry) for entry in partitions]
+        ends = {_partition(entry): offset for entry, offset in (until or {}).items()}
+
+        def work(now: float) -> None:
+            self._subscribed = ()
+            self._fetcher.assign(wanted, now)
+            for tp in wanted:
+                self._fetcher.state(tp).end_offset = ends.get(tp, END_OF_OFFSETS)
+
+        self._call(work)
+
+    def subscribe(self, topics: Iterable[str]) -> None:
+        """Reads all partitions of these topics, also those that are added later. Not together with `assign`."""
+        if isinstance(topics, str):
+            topics = [topics]
+        names = tuple(dict.fromkeys(topics))
+        for name in names:
+            _topic(name)
+
+        def work(now: float) -> None:
+            self._subscribed = names
+            self._fetcher.assign((), now)
+            if names:
+                self._core.cluster.want(names, now)
+            self._take_all_partitions(now)
+
+        self._call(work)
+
+    def unsubscribe(self) -> None:
+        """Reads nothing."""
+        self.assign([])
+
+    def assignment(self) -> set[TopicPartition]:
+        """The partitions that are read; after `subscribe`, those known so far."""
+        return set(self._fetcher.states)
+
+    def _take_all_partitions(self, now: float) -> None:
+        """After `subscribe`: all partitions that the metadata has."""
+        if not self._subscribed:
+            return
+        found: list[TopicPartition] = []
+        for name in self._subscribed:
+            info = self._core.cluster.topic(name)
+            if info is not None:
+                found.extend(TopicPartition(name, partition) for partition in sorted(info.partitions))
+        if any(tp not in self._fetcher.states for tp in found):
+            self._fetcher.assign(found, now)
+
+    # -- records ----------------------------------------------------------------------------------------------------
+
+    def poll(self, timeout: float | None = 0.0, max_records: int | None = None) -> ConsumerRecords:
+        """Records that came since the last poll, as soon as there are any; empty when `timeout` seconds passed (None:
+        no limit), after `wakeup()`, and when every partition is at its `until`.
+
+        `max_records` is the most to give (default: `max_poll_records`, else all that was fetched). The next fetch is on
+        its way when this returns.
+        """
+        most = self._settings.max_poll_records if max_records is None else max_records
+        if most is not None and most < 1:
+            raise ConfigError(f"max_records={max_records!r}: a number from 1, or None")
+        with self._alone():
+            self._call_inside(self._fetcher.pump)
+            self._reactor.poll_once()
+            self._await_records(timeout)
+            if self._woken:
+                self._woken = False
+                return ConsumerRecords()
+
+            def take(now: float) -> ConsumerRecords:
+                taken = self._fetcher.take(most)
+                self._fetcher.pump(now)
+                return ConsumerRecords(taken)
+
+            return self._call_inside(take)
+
+    def _await_records(self, timeout: float | None) -> None:
+        """Drives until there is something to give or say; looks now and then whether waiting makes sense at all."""
+        begun = time.monotonic()
+        deadline = float("inf") if timeout is None else begun + timeout
+        while not self._something_to_say():
+            now = time.monotonic()
+            left = deadline - now
+            if left <= 0:
+                break
+            self._reactor.wait(self._something_to_say, min(left, _LOOK_EVERY))
+            self._complain_of_missing_topics(time.monotonic())
+        patience = self._patience(None)
+        if timeout != 0 and time.monotonic() - begun >= min(patience, deadline - begun):
+            self._complain_of_missing_brokers()
+
+    def _something_to_say(self) -> bool:
+        return self._woken or self._fetcher.has_something() or self.done()
+
+    def __iter__(self) -> Iterator[ConsumerRecord]:
+        """All records, one after the other; waits for new ones. Ends after `wakeup()`, and when `done()`."""
+        while records := self.poll(timeout=None):
+            yield from records
+
+    def done(self) -> bool:
+        """Whether every assigned partition has reached the offset given as `until`."""
+        states = self._fetcher.states
+        return bool(states) and all(state.position >= state.end_offset for state in states.values())
+
+    def wakeup(self) -> None:
+        """Makes a poll that waits, or else the next one, return at once with nothing; from any thread."""
+        self._woken = True
+        self._reactor.wake()
+
+    def pause(self, partitions: Iterable[Partition]) -> None:
+        """Gives no records of these until `resume`; what was fetched already is kept."""
+        self._set_paused(partitions, True)
+
+    def resume(self, partitions: Iterable[Partition]) -> None:
+        """Reads these again."""
+        self._set_paused(partitions, False)
+
+    def paused(self) -> set[TopicPartition]:
+        """The partitions that are paused."""
+        return {tp for tp, state in self._fetcher.states.items() if state.paused}
+
+    def _set_paused(self, partitions: Iterable[Partition], paused: bool) -> None:
+        states = [self._fetcher.state(_partition(entry)) for entry in partitions]
+
+        def work(now: float) -> None:
+            for state in states:
+                state.paused = paused
+            self._fetcher.pump(now)
+
+        self._call(work)
+
+    # -- positions --------------------------------------------------------------------------------------------------
+
+    def seek(self, partition: Partition, where: int | datetime | str) -> None:
+        """The next record of an assigned partition is to be that of an offset (int), of a time (datetime), or
+        "earliest" or "latest". Looked up, where it must be, with the next poll."""
+        state = self._fetcher.state(_partition(partition))
+        if isinstance(where, int) and not isinstance(where, bool):
+            if where < 0:
+                raise ConfigError(f"offset {where} of {state.tp.topic}-{state.tp.partition} is negative")
+            self._call(lambda now: self._moved(lambda: state.move(where), now))
+        else:
+            when = time_of(where)
+            self._call(lambda now: self._moved(lambda: state.reset(when), now))
+
+    def _moved(self, move: Callable[[], None], now: float) -> None:
+        move()
+        self._fetcher.pump(now)
+
+    def seek_to_beginning(self, partitions: Iterable[Partition] | None = None) -> None:
+        """The next records are the first there are, of these partitions or of all."""
+        self._seek_all(partitions, EARLIEST)
+
+    def seek_to_end(self, partitions: Iterable[Partition] | None = None) -> None:
+        """The next records are those written from now on, of these partitions or of all."""
+        self._seek_all(partitions, LATEST)
+
+    def _seek_all(self, partitions: Iterable[Partition] | None, when: int) -> None:
+        chosen = list(self._fetcher.states) if partitions is None else [_partition(entry) for entry in partitions]
+        states = [self._fetcher.state(tp) for tp in chosen]
+
+        def work(now: float) -> None:
+            for state in states:
+                state.reset(when)
+            self._fetcher.pump(now)
+
+        self._call(work)
+
+    def position(self, partition: Partition, timeout: float | None = None) -> int:
+        """The offset of the next record that a poll will give; looked up if it is not known yet."""
+        tp = _partition(partition)
+        with self._alone():
+            state = self._fetcher.state(tp)
+            self._call_inside(self._fetcher.pump)
+            self._wait(lambda: state.position >= 0 or state.fault is not None, timeout, f"the position of {_name(tp)}")
+            if state.position < 0 and state.fault is not None:
+                fault, state.fault = state.fault, None
+                raise fault
+            return state.position
+
+    def beginning_offsets(self, partitions: Iterable[Partition], timeout: float | None = None) -> dict[
+        TopicPartition, int]:
+        """The offset of the first record of each partition."""
+        return {tp: found.offset for tp, found in self._look_up(partitions, EARLIEST, timeout).items()}
+
+    def end_offsets(self, partitions: Iterable[Partition], timeout: float | None = None) -> dict[TopicPartition, int]:
+        """The offset behind the last record of each partition (with read_committed: behind the last stable one)."""
+        return {tp: found.offset for tp, found in self._look_up(partitions, LATEST, timeout).items()}
+
+    def offsets_for_times(
+        self, times: Mapping[Partition, int | datetime], timeout: float | None = None
+    ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
+        """The first record of each partition whose timestamp is not before the time; None where there is none.
+
+        Times are ms since the epoch or datetimes. Raises BrokerError (code 35) with brokers before Kafka 0.10.1.
+        """
+        wanted = {_partition(entry): time_of(when) for entry, when in times.items()}
+        found = self._offsets(wanted, timeout)
+        return {tp: None if entry.offset == NO_OFFSET else entry for tp, entry in found.items()}
+
+    def partitions_for(self, topic: str, timeout: float | None = None) -> list[TopicPartition]:
+        """The partitions of a topic."""
+        _topic(topic)
+        with self._alone():
+            cluster = self._core.cluster
+            self._call_inside(lambda now: cluster.want([topic], now))
+
+            def known() -> bool:
+                info = cluster.topic(topic)
+                return info is not None and (bool(info.partitions) or cluster.definite_error(topic, 0, newer_than=0)
+                                             is not None)
+
+            self._wait(known, timeout, f"the partitions of {topic!r}", topic)
+            error = cluster.definite_error(topic, 0, newer_than=0)
+            if error is not None:
+                raise error
+            return [TopicPartition(topic, partition) for partition in sorted(cluster.topics[topic].partitions)]
+
+    def _look_up(
+        self, partitions: Iterable[Partition], when: int, timeout: float | None
+    ) -> dict[TopicPartition, OffsetAndTimestamp]:
+        return self._offsets({_partition(entry): when for entry in partitions}, timeout)
+
+    def _offsets(
+        self, times: dict[TopicPartition, int], timeout: float | None
+    ) -> dict[TopicPartition, OffsetAndTimestamp]:
+        patience = self._patience(timeout)
+        isolation = 1 if self._settings.isolation_level == "read_committed" else 0
+        with self._alone():
+            call = self._call_inside(lambda now: OffsetLookup(
+                self._core, times, isolation=isolation, deadline=now + patience, now=now))
+            self._reactor.wait(lambda: call.done, patience + 1)
+            found: dict[TopicPartition, OffsetAndTimestamp] = call.value()
+            return found
+
+    # -- life -------------------------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Closes all connections. From any thread; idempotent."""
+        self._reactor.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        reactor = getattr(self, "_reactor", None)
+        if reactor is not None and not reactor.closed and reactor.used:
+            warnings.warn(f"{self!r} was not closed", ResourceWarning, source=self)
+            reactor.close()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _reopen, (type(self), self._settings)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {', '.join(map(str, self._settings.addresses))}>"
+
+    # -- help -------------------------------------------------------------------------------------------------------
+
+    def _alone(self) -> _Alone:
+        return _Alone(self._guard)
+
+    def _call(self, work: Callable[[float], T]) -> T:
+        with self._alone():
+            return self._call_inside(work)
+
+    def _call_inside(self, work: Callable[[float], T]) -> T:
+        if self._reactor.closed:
+            raise KafkaError("this consumer is closed")
+        return self._reactor.call(work)
+
+    def _patience(self, timeout: float | None) -> float:
+        return self._settings.default_api_timeout_ms / 1000 if timeout is None else timeout
+
+    def _wait(self, done: Callable[[], bool], timeout: float | None, what: str, topic: str | None = None) -> None:
+        patience = self._patience(timeout)
+        if self._reactor.wait(done, patience):
+            return
+        cluster = self._core.cluster
+        unknown = cluster.unknown_topic(topic) if topic is not None else None
+        if unknown is not None:
+            raise unknown
+        self._complain_of_missing_brokers()
+        raise KafkaTimeoutError(f"{what} was not known within {patience} s") from cluster.failure
+
+    def _complain_of_missing_brokers(self) -> None:
+        """Raises ConnectError, with a cause for each address, while no broker has ever been reached."""
+        cluster = self._core.cluster
+        if cluster.generation == 0 and isinstance(cluster.failure, ConnectError):
+            raise ConnectError(cluster.failure.message, cluster.failure.causes)
+
+    def _complain_of_missing_topics(self, now: float) -> None:
+        """Raises UnknownTopicError for a topic that has been missing for default_api_timeout_ms."""
+        patience = self._settings.default_api_timeout_ms / 1000
+        topics = dict.fromkeys((*self._subscribed, *(tp.topic for tp in self._fetcher.states)))
+        for topic in topics:
+            error = self._core.cluster.unknown_topic(topic)
+            if error is None:
+                self._missing_since.pop(topic, None)
+            elif now - self._missing_since.setdefault(topic, now) >= patience:
+                del self._missing_since[topic]
+                raise error
+
+
+class _Alone:
+    """One thread at a time: a second one is told instead of made to wait."""
+
+    __slots__ = ("_guard",)
+
+    def __init__(self, guard: threading.Lock) -> None:
+        self._guard = guard
+
+    def __enter__(self) -> None:
+        if not self._guard.acquire(blocking=False):
+            raise ConcurrentUseError("this consumer is in use by another thread; only wakeup() and close() may be "
+                                     "called meanwhile")
+
+    def __exit__(self, *ignored: object) -> None:
+        self._guard.release()
+
+
+def _reopen(kind: type[Consumer], settings: ConsumerSettings) -> Consumer:
+    return kind._of(settings)
+
+
+def _topic(name: object) -> str:
+    if not isinstance(name, str) or not name:
+        raise ConfigError(f"{name!r} is no topic name")
+    return name
+
+
+def _partition(entry: Partition) -> TopicPartition:
+    if not isinstance(entry, tuple) or len(entry) != 2:
+        raise ConfigError(f"{entry!r} is no partition; a TopicPartition or (topic, number) is")
+    topic, partition = entry
+    if isinstance(partition, bool) or not isinstance(partition, int) or partition < 0:
+        raise ConfigError(f"{entry!r} is no partition: {partition!r} is not a number from 0")
+    return TopicPartition(_topic(topic), partition)
+
+
+def _name(tp: TopicPartition) -> str:
+    return f"{tp.topic}-{tp.partition}"
