@@ -50,6 +50,11 @@ def murmur2(key):
     return murmur2_of(data.data, <size_t>data.size)
 
 
+cdef inline bint comes_before(Batch one, Batch other):
+    """Opened before it; parts of a split in the order of their records."""
+    return one.rank < other.rank or (one.rank == other.rank and one.first_index < other.first_index)
+
+
 @cython.final
 cdef class PartitionQueue:
     """The batches of one partition; partition -1 is the staging of a topic."""
@@ -81,10 +86,11 @@ cdef class PartitionQueue:
 
     def is_first(self, Batch batch):
         """Whether nothing that was opened before it is still on its way."""
+        cdef Batch other
         for other in self.in_flight:
-            if (<Batch>other).rank < batch.rank:
+            if comes_before(other, batch):
                 return False
-        return not self.waiting or (<Batch>self.waiting[0]).rank >= batch.rank
+        return not self.waiting or not comes_before(<Batch>self.waiting[0], batch)
 
     @property
     def head(self):
@@ -108,15 +114,20 @@ cdef class PartitionQueue:
 
     def put_back(self, Batch batch):
         """To be sent again: before everything that came after it."""
-        cdef Py_ssize_t place = 0
         self.forget(batch)
+        self._insert(batch)
+        self.topic.keeper._list(self)
+
+    cdef int _insert(self, Batch batch) except -1:
+        """Among those that wait, in the order of opening."""
+        cdef Py_ssize_t place = 0
+        cdef Batch other
         for other in self.waiting:
-            if (<Batch>other).rank > batch.rank or (
-                    (<Batch>other).rank == batch.rank and (<Batch>other).first_index > batch.first_index):
+            if comes_before(batch, other):
                 break
             place += 1
         self.waiting.insert(place, batch)
-        self.topic.keeper._list(self)
+        return 0
 
     cdef int forget(self, Batch batch) except -1:
         """No longer in flight."""
@@ -284,6 +295,8 @@ cdef class Accumulator:
                 size = builder_record_size(&batch.core, record)
                 if <int64_t>batch.core.used + size <= self.batch_size:
                     break
+                self._close(queue)
+                continue
             if fresh is None:
                 fresh = self._new_batch()
                 continue
@@ -412,9 +425,7 @@ cdef class Accumulator:
         return batch
 
     cdef int _open(self, PartitionQueue queue, Batch batch) except -1:
-        """`batch` takes the records of the queue from now on, in place of the open one."""
-        if queue.open is not None:
-            self._close(queue)
+        """`batch` takes the records of the queue from now on; no other is open."""
         self._adopt(queue, batch, self._now())
         queue.open = batch
         if queue.expected:
@@ -620,8 +631,8 @@ cdef class Accumulator:
                 raise_read_fault(&walk.reader, "records")
         finally:
             walk_end(&walk)
-        for target in reversed(made):
-            whole.queue.waiting.appendleft(target)
+        for target in made:
+            whole.queue._insert(target)
         if made:
             self._list(whole.queue)
         whole.fate.redirect(redirects)
@@ -635,7 +646,12 @@ cdef class Accumulator:
         cdef TopicQueue topic = whole.queue.topic
         cdef PartitionQueue queue = self._choose(topic, record, -1)
         cdef Batch batch = queue.open
-        if batch is None or <int64_t>batch.core.used + builder_record_size(&batch.core, record) > self.batch_size:
+        if batch is not None and (
+                <int64_t>batch.core.used + builder_record_size(&batch.core, record) > self.batch_size):
+            self._close(queue)
+            queue = self._choose(topic, record, -1)
+            batch = queue.open
+        if batch is None:
             batch = self._new_batch()
             self._open(queue, batch)
             batch.created_at = whole.created_at

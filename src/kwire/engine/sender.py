@@ -146,9 +146,14 @@ class Sender:
         self.pump(now)
 
     def _can_send(self, queue: PartitionQueue, now: float) -> bool:
-        if queue.needs_new_epoch and queue.in_flight:
+        """A batch that has a sequence is one sent again: it goes alone, because the broker remembers only five.
+
+        Were others sent past it, it could drop out of what the broker remembers, and be taken for a gap.
+        """
+        head = queue.head
+        if head is None or queue.retry_at > now:
             return False
-        return queue.head is not None and queue.retry_at <= now
+        return not queue.in_flight or (head.base_sequence < 0 and not queue.needs_new_epoch)
 
     def _send_to(self, leader: int, now: float) -> None:
         if leader < 0:
