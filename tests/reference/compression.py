@@ -45,14 +45,16 @@ def lz4_frame(data: bytes, checksum: int) -> bytes:
     frame = bytearray(LZ4_HEADER)
     frame.append(checksum)
     for at in range(0, len(data), 65536):
-        block = lz4.block.compress(data[at : at + 65536], store_size=False)
-        frame += struct.pack("<I", len(block)) + block
+        part = data[at : at + 65536]
+        block = lz4.block.compress(part, store_size=False)
+        stored = len(block) >= len(part)
+        frame += struct.pack("<I", len(part) | 0x80000000) + part if stored else struct.pack("<I", len(block)) + block
     return bytes(frame) + bytes(4)
 
 
 def _lz4_content(frame: bytes) -> bytes:
     """Frames without optional fields, as Kafka's writers make them."""
-    assert frame.startswith(LZ4_HEADER)
+    assert frame[:7] in (LZ4_HEADER + b"\x82", LZ4_HEADER + b"\x1a")
     at = 7
     content = b""
     while True:

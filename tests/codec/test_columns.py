@@ -1,0 +1,255 @@
+"""Columns: equal to the records they come from, valid to pyarrow, cut where Arrow must be, released on any thread."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import sys
+import threading
+from datetime import UTC, datetime
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kwire import _codec, records
+from kwire.errors import ConfigError, LimitError
+from tests.codec.drawn_records import MOST_INT64, plain_records
+from tests.reference import records as reference
+from tests.reference.records import BatchFields, PlainRecord
+
+SCHEMA = pa.schema(
+    [
+        ("offset", pa.int64()),
+        ("timestamp", pa.int64()),
+        ("timestamp_type", pa.int8()),
+        ("key", pa.binary()),
+        ("value", pa.binary()),
+        ("headers", pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))),
+    ]
+)
+SPARK_LIKE = _codec.ColumnPlan(
+    [
+        ("key", "key", "binary"),
+        ("value", "value", "binary"),
+        ("topic", "topic", "string"),
+        ("partition", "partition", "int32"),
+        ("offset", "offset", "int64"),
+        ("timestamp", "timestamp", "timestamp_us"),
+        ("timestampType", "timestamp_type", "int32"),
+        ("headers", "headers", "list_or_null"),
+    ]
+)
+
+
+def rows(read: records.Records) -> list[dict[str, object]]:
+    return [
+        {
+            "offset": r.offset,
+            "timestamp": r.timestamp,
+            "timestamp_type": r.timestamp_type,
+            "key": r.key,
+            "value": r.value,
+            "headers": [{"key": key, "value": value} for key, value in r.headers],
+        }
+        for r in read
+    ]
+
+
+@st.composite
+def buffers(draw: st.DrawFn) -> bytes:
+    """Several batches of any format and codec."""
+    wire = b""
+    for magic in draw(st.lists(st.sampled_from([2, 2, 2, 1, 0]), max_size=4)):
+        drawn = draw(plain_records(magic=magic))
+        codec = draw(st.sampled_from(["none", "none", "lz4", "gzip"]))
+        if magic == 2:
+            wire += reference.encode_batch(drawn, BatchFields(codec=codec, attributes=draw(st.sampled_from([0, 8]))))
+        else:
+            wire += reference.encode_message_set(drawn, magic, codec)
+    return wire
+
+
+@settings(deadline=None)
+@given(wire=buffers(), cut=st.tuples(st.integers(0, 30), st.integers(0, 30)))
+def test_columns_are_the_records(wire: bytes, cut: tuple[int, int]) -> None:
+    read = records.decode(wire)[cut[0] : -cut[1] or None]
+    for binary_view in (False, True):
+        batch = read.to_arrow(binary_view=binary_view)
+        batch.validate(full=True)
+        assert batch.to_pylist() == rows(read)
+        if not binary_view:
+            assert batch.schema == SCHEMA
+        else:
+            assert batch.schema.field("value").type == pa.binary_view()
+
+
+@settings(deadline=None)
+@given(wire=buffers(), most=st.integers(1000, 3000))
+def test_the_stream_cuts_and_loses_nothing(wire: bytes, most: int) -> None:
+    read = records.decode(wire)
+    columns = _codec.RecordColumns(_codec.record_plan(), [(read, None, 0)], most)
+    batches = list(pa.RecordBatchReader.from_stream(columns))
+    assert len(batches) >= 1
+    for batch in batches:
+        batch.validate(full=True)
+        assert batch.schema == SCHEMA
+        assert batch["value"].nbytes <= most + 5 * (len(batch) + 1)
+    assert [row for batch in batches for row in batch.to_pylist()] == rows(read)
+
+
+def test_the_capsules_of_the_arrow_interface() -> None:
+    read = records.decode(reference.encode_batch([PlainRecord(1, 2, b"k", b"v", ((b"h", None),))]))
+    assert pa.schema(read) == SCHEMA
+    assert pa.record_batch(read).to_pylist() == pa.table(read).to_pylist() == rows(read)
+    schema, array = read.__arrow_c_array__()
+    assert "arrow_schema" in repr(schema)
+    assert "arrow_array" in repr(array)
+
+
+def test_columns_are_chosen_and_named() -> None:
+    read = records.decode(reference.encode_batch([PlainRecord(1, 2, b"k", b"v")]))
+    assert read.to_arrow(["value", "offset"]).to_pydict() == {"value": [b"v"], "offset": [1]}
+    assert read.to_arrow([]).num_columns == 0
+    with pytest.raises(ConfigError, match=r"'valeu'.*offset, timestamp, timestamp_type, key, value, headers"):
+        read.to_arrow(["valeu"])
+    with pytest.raises(ConfigError, match="'ms', 'us' and 'ns'"):
+        read.to_arrow(timestamp_unit="s")
+
+
+def test_timestamps_in_other_units() -> None:
+    read = records.decode(reference.encode_batch([PlainRecord(0, 1500, None, b""), PlainRecord(1, -1, None, b"")]))
+    assert read.to_arrow(["timestamp"])["timestamp"].to_pylist() == [1500, -1]
+    assert read.to_arrow(["timestamp"], timestamp_unit="us")["timestamp"].to_pylist() == [1_500_000, -1]
+    assert read.to_arrow(["timestamp"], timestamp_unit="ns")["timestamp"].to_pylist() == [1_500_000_000, -1]
+
+
+@pytest.mark.parametrize("timestamp", [MOST_INT64, -MOST_INT64 - 1, MOST_INT64 // 1000 + 1])
+def test_timestamps_that_do_not_fit_the_unit(timestamp: int) -> None:
+    read = records.decode(reference.encode_batch([PlainRecord(0, timestamp, None, b"")]))
+    assert read.to_arrow()["timestamp"].to_pylist() == [timestamp]
+    with pytest.raises(LimitError, match="unit"):
+        read.to_arrow(timestamp_unit="us")
+
+
+def test_nothing_is_a_batch_too() -> None:
+    nothing = records.decode(b"")
+    batch = nothing.to_arrow()
+    batch.validate(full=True)
+    assert (batch.num_rows, batch.schema) == (0, SCHEMA)
+    assert nothing.to_arrow(binary_view=True).num_rows == 0
+    assert pa.RecordBatchReader.from_stream(nothing).read_all().num_rows == 0
+    assert _codec.RecordColumns(SPARK_LIKE, []).to_arrow().num_rows == 0
+
+
+def test_one_plan_for_several_partitions() -> None:
+    one = records.decode(reference.encode_batch([PlainRecord(i, 1000 + i, None, b"%d" % i) for i in range(4)]))
+    two = records.decode(reference.encode_batch([PlainRecord(9, -1, b"k", None, ((b"h", b"x"),))]))
+    batch = _codec.RecordColumns(SPARK_LIKE, [(one[1:3], "töpic", 3), (one[:0], "none", 1), (two, "b", 0)]).to_arrow()
+    batch.validate(full=True)
+    assert batch.schema.field("timestamp").type == pa.timestamp("us", "UTC")
+    epoch = datetime(1970, 1, 1, tzinfo=UTC)
+    assert [(row["topic"], row["partition"], row["offset"]) for row in batch.to_pylist()] == [
+        ("töpic", 3, 1), ("töpic", 3, 2), ("b", 0, 9),
+    ]  # fmt: skip
+    assert [(row["timestamp"] - epoch).total_seconds() for row in batch.to_pylist()] == [1.001, 1.002, -0.001]
+    assert batch["headers"].to_pylist() == [None, None, [{"key": "h", "value": b"x"}]]
+    assert batch["key"].to_pylist() == [None, None, b"k"]
+    assert batch["timestampType"].to_pylist() == [0, 0, 0]
+
+
+def test_plans_refuse_what_they_do_not_know() -> None:
+    with pytest.raises(ConfigError, match="'epoch'"):
+        _codec.ColumnPlan([("epoch", "epoch", "int32")])
+    with pytest.raises(ConfigError, match="int64"):
+        _codec.ColumnPlan([("offset", "offset", "int32")])
+    with pytest.raises(TypeError):
+        _codec.RecordColumns(SPARK_LIKE, [(None, "t", 0)])  # type: ignore[list-item]
+
+
+def test_a_column_above_the_limit_is_refused_and_the_stream_is_not() -> None:
+    read = records.decode(reference.encode_batch([PlainRecord(i, 1, None, bytes(100)) for i in range(10)]))
+    columns = _codec.RecordColumns(_codec.record_plan(), [(read, None, 0)], 250)
+    with pytest.raises(LimitError, match="__arrow_c_stream__"):
+        columns.to_arrow()
+    assert [len(batch) for batch in pa.RecordBatchReader.from_stream(columns)] == [2, 2, 2, 2, 2]
+    with pytest.raises(LimitError, match="one record"):
+        _codec.RecordColumns(_codec.record_plan(), [(read, None, 0)], 99).__arrow_c_stream__()
+
+
+# --- lifetimes ---
+
+
+def test_columns_outlive_everything_and_are_freed() -> None:
+    before = _codec.pool_statistics()["live_blocks"]
+    wire = bytearray(reference.encode_batch([PlainRecord(i, 1, b"key", b"a value of %d bytes" % i) for i in range(50)]))
+    for codec in ("none", "zstd"):
+        drawn = [PlainRecord(i, 1, b"key", b"a value of some bytes %d" % i) for i in range(50)]
+        wire = bytearray(reference.encode_batch(drawn, BatchFields(codec=codec)))
+        for view in (False, True):
+            read = records.decode(wire)
+            value = read.to_arrow(binary_view=view).column("value")
+            stream = pa.RecordBatchReader.from_stream(read)
+            del read
+            gc.collect()
+            value.validate(full=True)
+            assert value.to_pylist() == [r.value for r in drawn]
+            assert stream.read_all()["value"].to_pylist() == [r.value for r in drawn]
+            del value, stream
+        wire.clear()
+    assert _codec.pool_statistics()["live_blocks"] == before
+
+
+def test_an_unused_capsule_is_freed() -> None:
+    read = records.decode(reference.encode_batch([PlainRecord(0, 1, b"k", b"v", ((b"h", b"x"),))]))
+    before = _codec.pool_statistics()["live_blocks"]
+    for _ in range(20):
+        read.__arrow_c_array__()
+        read.__arrow_c_stream__()
+        read.__arrow_c_schema__()
+    assert _codec.pool_statistics()["live_blocks"] == before
+
+
+def test_columns_are_released_by_a_thread_that_knows_no_python() -> None:
+    """The release function is called from a thread through ctypes, which lets go of the GIL while it runs."""
+    read = records.decode(reference.encode_batch([PlainRecord(i, 1, b"k", bytes(1000)) for i in range(200)]))
+    before = _codec.pool_statistics()["live_blocks"]
+    _, capsule = read.__arrow_c_array__()
+    get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    get_pointer.restype, get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    array = get_pointer(capsule, b"arrow_array")
+    release_at = 5 * 8 + 3 * 8  # behind five int64 and three pointers
+    release = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(ctypes.c_void_p.from_address(array + release_at).value or 0)
+    thread = threading.Thread(target=release, args=(array,))
+    thread.start()
+    thread.join()
+    assert ctypes.c_void_p.from_address(array + release_at).value is None
+    assert _codec.pool_statistics()["live_blocks"] == before
+    del capsule
+    assert sys.getrefcount(read) < 10
+
+
+def test_columns_are_filled_by_several_threads() -> None:
+    read = records.decode(reference.encode_batch([PlainRecord(i, 1, b"k", b"v%d" % i) for i in range(2000)]))
+    expected = read.to_arrow()
+    wrong = []
+
+    def fill() -> None:
+        for _ in range(30):
+            if not read.to_arrow().equals(expected):
+                wrong.append(1)
+
+    threads = [threading.Thread(target=fill) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_the_columns_of_an_index_share_no_memory_with_foreign_buffers() -> None:
+    wire = bytearray(reference.encode_batch([PlainRecord(0, 1, b"k", b"a value longer than twelve bytes")]))
+    value = records.decode(wire).to_arrow(binary_view=True)["value"]
+    wire[:] = bytes(len(wire))
+    assert value.to_pylist() == [b"a value longer than twelve bytes"]
