@@ -8,7 +8,8 @@ Behaviour
     replica. Transactions are not known: a transactional batch is refused with INVALID_TXN_STATE.
 
 Version notes
-    v0-2  message sets; the release's format decides what is too new (0.9 and older take magic 0 only)
+    v0-2  message sets; the release's format decides what is too new (0.9 and older take magic 0 only). 0.8 took acks
+          above 1 and waited for so many replicas; here they are refused as by later releases
     v1    throttle_time_ms; v2 log_append_time_ms, -1 unless the topic stamps its records
     v3    exactly one batch of magic 2 per partition, else INVALID_RECORD
     v5    log_start_offset; v7 zstd, below it UNSUPPORTED_COMPRESSION_TYPE

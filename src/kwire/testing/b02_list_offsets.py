@@ -10,7 +10,8 @@ Version notes
     v1    one timestamp and offset; v4 leader_epoch, and current_leader_epoch is checked
     v7    -3 the record with the greatest timestamp; v8 -4 the start of what is stored locally
     v9    -5 the end of tiered storage, v11 -6 the first record not yet in it: there is none, so offset -1
-    a special time that the version does not know is answered with UNSUPPORTED_VERSION
+    a special time that the version does not know is answered with UNSUPPORTED_VERSION by releases from 3.0 on, and
+    looked up like any other time by older ones
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def _partition(call: Call[ListOffsetsRequest], topic: _TopicAsked, asked: _Asked
         if call.version == 0:
             offsets = _segment_borders(partition, asked.timestamp)[: max(asked.max_num_offsets, 0)]
             return _Answer(partition_index=asked.partition_index, old_style_offsets=offsets)
-        timestamp, offset = _offset(partition, asked.timestamp, call.version)
+        timestamp, offset = _offset(call, partition, asked.timestamp)
     except RefusedError as refused:
         return _refused(asked, refused.code)
     return _Answer(
@@ -67,19 +68,20 @@ def _partition(call: Call[ListOffsetsRequest], topic: _TopicAsked, asked: _Asked
     )
 
 
-def _offset(partition: Partition, asked: int, version: int) -> tuple[int, int]:
+def _offset(call: Call[ListOffsetsRequest], partition: Partition, asked: int) -> tuple[int, int]:
     """(timestamp, offset), each -1 where there is none."""
-    if asked < _EARLIEST and version < _SINCE.get(asked, version + 1):
-        raise RefusedError(ErrorCode.UNSUPPORTED_VERSION, f"time {asked} is not known in version {version}")
     log = partition.log
+    if asked < _EARLIEST and call.version < _SINCE.get(asked, call.version + 1):
+        if call.release.knows_special_times:
+            raise RefusedError(ErrorCode.UNSUPPORTED_VERSION, f"time {asked} is not known in version {call.version}")
+        return log.offset_for_timestamp(asked) or (-1, -1)
     if asked == _LATEST:
         return -1, log.end_offset
     if asked in (_EARLIEST, _EARLIEST_LOCAL):
         return -1, log.start_offset
     if asked in (_LATEST_TIERED, _EARLIEST_PENDING):
         return -1, -1
-    found = log.offset_of_max_timestamp() if asked == _MAX_TIMESTAMP else log.offset_for_timestamp(asked)
-    return found if found is not None else (-1, -1)
+    return (log.offset_of_max_timestamp() if asked == _MAX_TIMESTAMP else log.offset_for_timestamp(asked)) or (-1, -1)
 
 
 def _segment_borders(partition: Partition, asked: int) -> list[int]:

@@ -68,6 +68,11 @@ class Release:
         """0.8 lists only brokers that a partition names."""
         return self.number >= (0, 9)
 
+    @property
+    def knows_special_times(self) -> bool:
+        """From 3.0 on a negative time that ListOffsets has no meaning for is refused; before, it is a time like any."""
+        return self.number >= (3,)
+
     def serves(self, key: int, version: int) -> bool:
         low, high = self.served.get(key, (0, -1))
         return low <= version <= high
