@@ -17,6 +17,7 @@
 
 from cpython.dict cimport PyDict_GetItemWithError, PyDict_Size
 from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE, PyList_New
+from cpython.number cimport PyNumber_Index
 from cpython.object cimport PyObject, PyObject_RichCompareBool, PyTypeObject, Py_EQ
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_New

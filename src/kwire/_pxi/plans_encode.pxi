@@ -224,8 +224,8 @@ cdef int64_t checked_int(const op_t *op, int kind, object value, walk_t *walk, i
     cdef int64_t number
     if not kw_is_int(value):  # numpy's integers, for one
         try:
-            value = value.__index__()
-        except AttributeError:
+            value = PyNumber_Index(value)
+        except TypeError:
             wrong_type(walk, op, kind, value)
     number = kw_long(value, &overflow)
     if overflow or number < least or number > most:

@@ -1,0 +1,220 @@
+"""Keys 0-3 and 18-20 as the protocol guides of 0.9 and 0.10.1 print their grammars, one value at a time.
+
+Each layout repeats a grammar of the 0.10.1 guide by its heading line, with the wire type behind each name. Values are
+plain: an int, text, bytes, None, a list for an array, a tuple for a structure (the values in wire order). Nothing of
+kwire is imported. Where the guide is silent or wrong, what the code of the release did stands here: null arrays of
+Metadata 1 and 2, null record sets, null configuration values, null error messages.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+_INTS = {"int8": 1, "int16": 2, "int32": 4, "int64": 8}
+
+_PRODUCE = "acks int16, timeout int32, topic_data [topic string, data [partition int32, record_set bytes?]]"
+_FETCH_TOPICS = "topics [topic string, partitions [partition int32, fetch_offset int64, max_bytes int32]]"
+_FETCH = f"replica_id int32, max_wait_time int32, min_bytes int32, {_FETCH_TOPICS}"
+_FETCHED = (
+    "responses [topic string, partition_responses "
+    "[partition int32, error_code int16, high_watermark int64, record_set bytes?]]"
+)
+_PARTITIONS = (
+    "partition_metadata [partition_error_code int16, partition_id int32, leader int32, replicas [int32], isr [int32]]"
+)
+
+# (key, "request" or "response", version): layout; the comment gives the lines of the 0.10.1 guide.
+LAYOUTS = {
+    (0, "request", 0): _PRODUCE,  # 181-188
+    (0, "request", 1): _PRODUCE,  # 199-206
+    (0, "request", 2): _PRODUCE,  # 217-224
+    (0, "response", 0): (  # 236-242
+        "responses [topic string, partition_responses [partition int32, error_code int16, base_offset int64]]"
+    ),
+    (0, "response", 1): (  # 252-259
+        "responses [topic string, partition_responses [partition int32, error_code int16, base_offset int64]], "
+        "throttle_time_ms int32"
+    ),
+    (0, "response", 2): (  # 270-278
+        "responses [topic string, partition_responses "
+        "[partition int32, error_code int16, base_offset int64, timestamp int64]], throttle_time_ms int32"
+    ),
+    (1, "request", 0): _FETCH,  # 292-301
+    (1, "request", 1): _FETCH,  # 314-323
+    (1, "request", 2): _FETCH,  # 336-345
+    (1, "request", 3): (  # 358-368
+        f"replica_id int32, max_wait_time int32, min_bytes int32, max_bytes int32, {_FETCH_TOPICS}"
+    ),
+    (1, "response", 0): _FETCHED,  # 383-390
+    (1, "response", 1): f"throttle_time_ms int32, {_FETCHED}",  # 401-409
+    (1, "response", 2): f"throttle_time_ms int32, {_FETCHED}",  # 421-429
+    (1, "response", 3): f"throttle_time_ms int32, {_FETCHED}",  # 441-449
+    (2, "request", 0): (  # 463-470
+        "replica_id int32, topics [topic string, partitions [partition int32, timestamp int64, max_num_offsets int32]]"
+    ),
+    (2, "request", 1): (  # 481-487
+        "replica_id int32, topics [topic string, partitions [partition int32, timestamp int64]]"
+    ),
+    (2, "response", 0): (  # 498-504
+        "responses [topic string, partition_responses [partition int32, error_code int16, offsets [int64]]]"
+    ),
+    (2, "response", 1): (  # 514-521
+        "responses [topic string, partition_responses "
+        "[partition int32, error_code int16, timestamp int64, offset int64]]"
+    ),
+    (3, "request", 0): "topics [string]",  # 534-535
+    (3, "request", 1): "topics [string]?",  # 540-541
+    (3, "request", 2): "topics [string]?",  # 546-547
+    (3, "response", 0): (  # 553-566
+        "brokers [node_id int32, host string, port int32], "
+        f"topic_metadata [topic_error_code int16, topic string, {_PARTITIONS}]"
+    ),
+    (3, "response", 1): (  # 583-599
+        "brokers [node_id int32, host string, port int32, rack string?], controller_id int32, "
+        f"topic_metadata [topic_error_code int16, topic string, is_internal bool, {_PARTITIONS}]"
+    ),
+    (3, "response", 2): (  # 619-636
+        "brokers [node_id int32, host string, port int32, rack string?], cluster_id string?, controller_id int32, "
+        f"topic_metadata [topic_error_code int16, topic string, is_internal bool, {_PARTITIONS}]"
+    ),
+    (18, "request", 0): "",  # 1312
+    (18, "response", 0): (  # 1314-1319
+        "error_code int16, api_versions [api_key int16, min_version int16, max_version int16]"
+    ),
+    (19, "request", 0): (  # 1330-1341
+        "create_topic_requests [topic string, num_partitions int32, replication_factor int16, "
+        "replica_assignment [partition_id int32, replicas [int32]], "
+        "configs [config_key string, config_value string?]], timeout int32"
+    ),
+    (19, "response", 0): "topic_error_codes [topic string, error_code int16]",  # 1357-1360
+    (20, "request", 0): "topics [string], timeout int32",  # 1369-1371
+    (20, "response", 0): "topic_error_codes [topic string, error_code int16]",  # 1378-1381
+}
+
+
+def encode(key: int, direction: str, version: int, values: tuple[Any, ...]) -> bytes:
+    """The body of a message; `values` in wire order."""
+    return _write_fields(_split(LAYOUTS[key, direction, version]), values)
+
+
+def decode(key: int, direction: str, version: int, data: bytes) -> tuple[Any, ...]:
+    """The values of a message's body in wire order; the bytes must be used up."""
+    values, at = _read_fields(_split(LAYOUTS[key, direction, version]), data, 0)
+    if at != len(data):
+        raise ValueError(f"{len(data) - at} bytes left over")
+    return values
+
+
+def encode_request(key: int, version: int, correlation_id: int, client_id: str | None, body: bytes) -> bytes:
+    """A whole frame: size, then the request header of the guide (lines 161-165), then the body."""
+    head = _write_fields(
+        ["key int16", "version int16", "correlation_id int32", "client_id string?"],
+        (key, version, correlation_id, client_id),
+    )
+    return _int(len(head) + len(body), 4) + head + body
+
+
+def encode_response(correlation_id: int, body: bytes) -> bytes:
+    """A whole frame: size, then the response header of the guide (lines 173-174), then the body."""
+    return _int(4 + len(body), 4) + _int(correlation_id, 4) + body
+
+
+def _split(layout: str) -> list[str]:
+    """The fields of a structure: cut at the commas that stand in no bracket."""
+    fields, depth, current = [], 0, ""
+    for letter in layout:
+        depth += (letter == "[") - (letter == "]")
+        if letter == "," and depth == 0:
+            fields.append(current.strip())
+            current = ""
+        else:
+            current += letter
+    return [*fields, current.strip()] if current.strip() else fields
+
+
+def _type_of(field: str) -> str:
+    """What stands behind the name; an element of an array of plain values has no name."""
+    return field.partition(" ")[2] if " " in field.partition("[")[0] else field
+
+
+def _int(value: int, size: int) -> bytes:
+    return value.to_bytes(size, "big", signed=True)
+
+
+def _write_fields(fields: list[str], values: tuple[Any, ...]) -> bytes:
+    if len(fields) != len(values):
+        raise ValueError(f"{len(values)} values for {len(fields)} fields")
+    return b"".join(_write(_type_of(field), value) for field, value in zip(fields, values, strict=True))
+
+
+def _write(kind: str, value: Any) -> bytes:
+    if kind in _INTS:
+        return _int(value, _INTS[kind])
+    if kind == "bool":
+        return b"\x01" if value else b"\x00"
+    if kind.startswith("["):
+        return _write_array(kind, value)
+    size = 2 if kind.startswith("string") else 4
+    if value is None:
+        if not kind.endswith("?"):
+            raise ValueError(f"None in a {kind}")
+        return _int(-1, size)
+    data = value.encode() if kind.startswith("string") else value
+    return _int(len(data), size) + data
+
+
+def _write_array(kind: str, value: Any) -> bytes:
+    if value is None:
+        if not kind.endswith("?"):
+            raise ValueError("None in an array that is not nullable")
+        return _int(-1, 4)
+    fields = _split(kind.rstrip("?")[1:-1])
+    if fields[0] in (*_INTS, "string"):
+        return _int(len(value), 4) + b"".join(_write(fields[0], item) for item in value)
+    return _int(len(value), 4) + b"".join(_write_fields(fields, item) for item in value)
+
+
+def _read_fields(fields: list[str], data: bytes, at: int) -> tuple[tuple[Any, ...], int]:
+    values = []
+    for field in fields:
+        value, at = _read(_type_of(field), data, at)
+        values.append(value)
+    return tuple(values), at
+
+
+def _take_int(data: bytes, at: int, size: int) -> tuple[int, int]:
+    if at + size > len(data):
+        raise ValueError(f"cut off at {at}")
+    return int.from_bytes(data[at : at + size], "big", signed=True), at + size
+
+
+def _read(kind: str, data: bytes, at: int) -> tuple[Any, int]:
+    if kind in _INTS:
+        return _take_int(data, at, _INTS[kind])
+    if kind == "bool":
+        value, at = _take_int(data, at, 1)
+        return value != 0, at
+    if kind.startswith("["):
+        return _read_array(kind, data, at)
+    size, at = _take_int(data, at, 2 if kind.startswith("string") else 4)
+    if size == -1 and kind.endswith("?"):
+        return None, at
+    if size < 0 or at + size > len(data):
+        raise ValueError(f"a length of {size} at {at}")
+    content = data[at : at + size]
+    return content.decode() if kind.startswith("string") else content, at + size
+
+
+def _read_array(kind: str, data: bytes, at: int) -> tuple[Any, int]:
+    count, at = _take_int(data, at, 4)
+    if count == -1 and kind.endswith("?"):
+        return None, at
+    if count < 0:
+        raise ValueError(f"a count of {count} at {at}")
+    fields = _split(kind.rstrip("?")[1:-1])
+    plain = fields[0] in (*_INTS, "string")
+    items = []
+    for _ in range(count):
+        item, at = _read(fields[0], data, at) if plain else _read_fields(fields, data, at)
+        items.append(item)
+    return items, at

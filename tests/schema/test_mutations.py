@@ -1,0 +1,95 @@
+"""Tens of thousands of damaged messages: whatever the bytes, only errors of kwire leave the decoder, and soon."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import time
+from collections import Counter
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from kwire import errors, protocol
+from kwire.schema.messages import Message
+from tests.schema.strategies import IDS, MESSAGES, structs
+
+NASTY = [b"\x00", b"\x01", b"\x7f", b"\x80", b"\xff", b"\xff\xff\xff\xff", b"\x7f\xff\xff\xff", b"\x80\x00\x00\x00"]
+DAMAGED_PER_MESSAGE = 120
+
+
+def damaged(data: bytes, dice: random.Random) -> bytes:
+    """One to three changes: a flipped bit, a nasty value, bytes cut out, doubled, or added."""
+    out = bytearray(data)
+    for _ in range(dice.randint(1, 3)):
+        at = dice.randint(0, len(out))
+        kind = dice.randrange(6)
+        if kind == 0 and out:
+            out[at % len(out)] ^= 1 << dice.randrange(8)
+        elif kind == 1:
+            value = dice.choice(NASTY)
+            out[at : at + len(value)] = value
+        elif kind == 2:
+            del out[at : at + dice.randint(1, 8)]
+        elif kind == 3:
+            out[at:at] = out[at : at + dice.randint(1, 16)]
+        elif kind == 4:
+            out[at:at] = dice.randbytes(dice.randint(1, 8))
+        else:
+            del out[at:]
+    return bytes(out)
+
+
+@pytest.mark.parametrize(("cls", "version"), MESSAGES, ids=IDS)
+@settings(
+    max_examples=3, deadline=None, phases=[Phase.generate], derandomize=True, suppress_health_check=list(HealthCheck)
+)
+@given(data=st.data())
+def test_only_kwires_errors_escape(cls: type[Message], version: int, data: st.DataObject) -> None:
+    message = data.draw(structs(cls, version))
+    encoded = message.encode(version)
+    dice = random.Random(len(encoded) * 1000 + version)
+    outcomes: Counter[str] = Counter()
+    for _ in range(DAMAGED_PER_MESSAGE):
+        bad = damaged(encoded, dice)
+        try:
+            decoded = cls.decode(bad, version)
+        except errors.CodecError as error:
+            outcomes["refused" if error.offset in range(len(bad) + 1) else "refused nowhere"] += 1
+        else:
+            assert cls.decode(decoded.encode(version), version) == decoded
+            outcomes["read"] += 1
+    assert outcomes["refused"] + outcomes["read"] == DAMAGED_PER_MESSAGE
+
+
+def test_random_frames_as_requests_and_responses() -> None:
+    dice = random.Random(7)
+    for _ in range(20_000):
+        body = dice.randbytes(dice.randint(0, 40))
+        if dice.random() < 0.7:
+            key = dice.choice(list(protocol.APIS))
+            assert isinstance(key, int)
+            body = key.to_bytes(2, "big") + bytes([0, dice.randrange(14)]) + body
+        with contextlib.suppress(errors.CodecError):
+            protocol.decode_request_body(body)
+        api = protocol.APIS[dice.choice(list(protocol.APIS))]
+        with contextlib.suppress(errors.CodecError):
+            protocol.decode_response_body(body, api.key, dice.choice(api.versions))
+
+
+@pytest.mark.parametrize(
+    ("cls", "version", "unit"),
+    [
+        (protocol.MetadataResponse, 9, b"\x01"),
+        (protocol.ApiVersionsResponse, 3, b"\x00\x00"),
+        (protocol.FetchResponse, 12, b"\x80"),
+        (protocol.MetadataRequest, 9, b"\xff"),
+    ],
+)
+def test_a_megabyte_of_one_byte_is_answered_at_once(cls: type[Message], version: int, unit: bytes) -> None:
+    data = unit * (1_000_000 // len(unit))
+    begin = time.monotonic()
+    with pytest.raises(errors.CodecError):
+        cls.decode(data, version)
+    assert time.monotonic() - begin < 1.0

@@ -1,0 +1,73 @@
+"""The same messages through foreign codecs: kio and kafka-python read what kwire writes and write the same bytes."""
+
+from __future__ import annotations
+
+import importlib
+import io
+from typing import Any
+
+import pytest
+
+from kwire.protocol import ApiVersionsResponse, MetadataResponse
+from kwire.schema.messages import Message, Struct
+from kwire.schema.registry import APIS
+from tests.schema.strategies import IDS, MESSAGES
+from tests.schema.tame import tame
+
+# What the peers' newest releases do not have.
+NOT_IN_KIO = {"Produce": 3, "Fetch": 4, "ListOffsets": 1, "CreateTopics": 2, "DeleteTopics": 1}
+NEWER_THAN_THE_PEERS = {("ApiVersions", 5)}
+# A bit field, which kafka-python makes a set of and cannot write again.
+CHANGED_BY_KAFKA_PYTHON = {"topic_authorized_operations", "cluster_authorized_operations"}
+
+
+def api_name(cls: type[Message]) -> str:
+    return cls.__name__.removesuffix("Request").removesuffix("Response")
+
+
+@pytest.mark.parametrize("with_nulls", [False, True], ids=["values", "nulls"])
+@pytest.mark.parametrize(("cls", "version"), MESSAGES, ids=IDS)
+def test_kio_reads_and_writes_the_same(cls: type[Message], version: int, with_nulls: bool) -> None:
+    serial = pytest.importorskip("kio.serial")
+    name = api_name(cls)
+    if version < NOT_IN_KIO.get(name, 0) or (name, version) in NEWER_THAN_THE_PEERS:
+        pytest.skip(f"kio has no {name} v{version}")
+    folder = APIS[name].module_name.rpartition(".")[2][4:]
+    direction = "request" if cls.__name__.endswith("Request") else "response"
+    entity = getattr(importlib.import_module(f"kio.schema.{folder}.v{version}.{direction}"), cls.__name__)
+    encoded = tame(cls, version, with_nulls=with_nulls).encode(version)
+    decoded, size = serial.entity_reader(entity)(encoded, 0)
+    assert size == len(encoded)
+    written = io.BytesIO()
+    serial.entity_writer(entity)(written, decoded)
+    assert written.getvalue() == encoded
+
+
+@pytest.mark.parametrize("with_nulls", [False, True], ids=["values", "nulls"])
+@pytest.mark.parametrize(("cls", "version"), MESSAGES, ids=IDS)
+def test_kafka_python_reads_the_same_values(cls: type[Message], version: int, with_nulls: bool) -> None:
+    modules = [pytest.importorskip(f"kafka.protocol.{name}") for name in ("producer", "consumer", "metadata", "admin")]
+    if (api_name(cls), version) in NEWER_THAN_THE_PEERS:
+        pytest.skip(f"kafka-python has no {cls.__name__} v{version}")
+    theirs = next(getattr(module, cls.__name__) for module in modules if hasattr(module, cls.__name__))
+    message = tame(cls, version, with_nulls=with_nulls)
+    if isinstance(message, ApiVersionsResponse):
+        message.error_code = 0  # after any other code kafka-python expects a body of v0
+    encoded = message.encode(version)
+    decoded = theirs.decode(encoded, version=version)
+    assert_same_values(message, decoded, version)
+    if not isinstance(message, MetadataResponse) or version < 8:
+        decoded._header = None
+        assert bytes(decoded.encode(version=version)) == encoded
+
+
+def assert_same_values(ours: Struct, theirs: Any, version: int) -> None:
+    for field in ours.__fields__:
+        if field.versions.has(version) and field.name not in CHANGED_BY_KAFKA_PYTHON:
+            mine, other = getattr(ours, field.name), getattr(theirs, field.name)
+            if field.struct is not None and mine is not None:
+                pairs = zip(mine, other, strict=True) if field.kind == "array" else [(mine, other)]
+                for one, another in pairs:
+                    assert_same_values(one, another, version)
+            else:
+                assert mine == other, field.name
