@@ -6,19 +6,20 @@ Each file of `_pxi/` says at its head what it needs and what it gives; they are 
 stand on each other. Layer 1: bytes only. No sockets, no clocks, no schema.
 """
 
-cimport cython
-from cpython.buffer cimport (
-    PyBUF_SIMPLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer,
+# The names are used in the files included below, where cython-lint does not look.
+cimport cython  # no-cython-lint
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer  # no-cython-lint
+from cpython.bytes cimport PyBytes_FromStringAndSize  # no-cython-lint
+from cpython.list cimport PyList_New, PyList_SET_ITEM  # no-cython-lint
+from cpython.ref cimport Py_INCREF  # no-cython-lint
+from cpython.unicode cimport PyUnicode_DecodeUTF8  # no-cython-lint
+from libc.stdint cimport (  # no-cython-lint
+    int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t,  # no-cython-lint
 )
-from cpython.bytes cimport PyBytes_FromStringAndSize
-from cpython.list cimport PyList_New, PyList_SET_ITEM
-from cpython.ref cimport Py_INCREF
-from cpython.unicode cimport PyUnicode_DecodeUTF8
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc, realloc
-from libc.string cimport memcmp, memcpy, memset, memmove
+from libc.stdlib cimport free, malloc, realloc  # no-cython-lint
+from libc.string cimport memcmp, memcpy, memmove, memset  # no-cython-lint
 
-from kwire import errors as _errors
+from kwire import errors as _errors  # no-cython-lint
 
 cdef extern from "endian.h" nogil:
     uint16_t kw_be16(uint16_t value)

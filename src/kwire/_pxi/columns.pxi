@@ -75,11 +75,13 @@ cdef enum FillState:
     FILL_TIMESTAMP = 2
 
 cdef tuple _COLUMN_KINDS = ("offset", "timestamp", "timestamp_type", "key", "value", "headers", "topic", "partition")
-cdef tuple _COLUMN_TYPES = ("int64", "ms", "us", "ns", "timestamp_us", "int8", "int32", "binary", "binary_view", "list",
-                          "list_or_null", "string")
-cdef tuple _TYPES_OF_COLUMN = (("int64",), ("ms", "us", "ns", "timestamp_us"), ("int8", "int32"),
-                             ("binary", "binary_view"),
-                             ("binary", "binary_view"), ("list", "list_or_null"), ("string",), ("int32",))
+cdef tuple _COLUMN_TYPES = (
+    "int64", "ms", "us", "ns", "timestamp_us", "int8", "int32", "binary", "binary_view", "list", "list_or_null", "string",
+)
+cdef tuple _TYPES_OF_COLUMN = (
+    ("int64",), ("ms", "us", "ns", "timestamp_us"), ("int8", "int32"), ("binary", "binary_view"),
+    ("binary", "binary_view"), ("list", "list_or_null"), ("string",), ("int32",),
+)
 cdef tuple _COLUMN_FORMATS = (b"l", b"l", b"l", b"l", b"tsu:UTC", b"c", b"i", b"z", b"vz", b"+l", b"+l", b"u")
 
 cdef enum:

@@ -41,9 +41,9 @@ cdef class FrameReceiver:
     def buffer(self, Py_ssize_t hint=-1):
         """A writable memoryview to receive into, of at least min(hint, what the frame under way still needs) bytes."""
         cdef Py_ssize_t need = self._frame_need()
+        cdef Py_ssize_t least = LEAST_ROOM if hint < 0 else min(LEAST_ROOM, hint)
         cdef WritableSpan span
-        if self.block == NULL or <Py_ssize_t>self.block.capacity - self.filled < max(need, min(LEAST_ROOM, hint)
-                                                                                    if hint >= 0 else LEAST_ROOM):
+        if self.block == NULL or <Py_ssize_t>self.block.capacity - self.filled < max(need, least):
             self._move_to_new_block(need)
         span = WritableSpan.__new__(WritableSpan)
         kw_block_retain(self.block)
