@@ -62,7 +62,7 @@ check: build  ## lint, types, layer contracts, stubs
 	@cython-lint src/kwire/_codec.pyx src/kwire/_pxi/*.pxi
 	@mypy
 	@lint-imports
-	@$(PY) -m mypy.stubtest kwire._codec --ignore-disjoint-bases
+	@$(PY) -m mypy.stubtest kwire._codec --ignore-disjoint-bases --allowlist tests/typing/stubtest-allowlist.txt
 
 .PHONY: bench
 bench: build  ## the codec's benchmarks beside its peers
