@@ -74,22 +74,20 @@ class StructMeta(type):
         slots = [f"_{field.name}" if field.lazy_default else field.name for field in found]
         namespace["__slots__"] = (*slots, "_unknown_tags")
         namespace["__fields__"] = found
+        if versions != "none":
+            valid = Versions.parse(versions)
+            namespace["__versions__"] = range(valid.least, valid.most + 1)
+            namespace["__flexible__"] = Versions.parse(flexible)
+            namespace["__api_key__"] = key
         cls = super().__new__(mcs, name, bases, namespace)
         rows = [(field.name, field.kind, field.default, field.lazy_default) for field in found]
         cls.__layout__ = Layout(cast("type[StructBase]", cls), rows)
         cls.__plans__ = {}
-        if versions != "none":
-            valid = Versions.parse(versions)
-            cls.__api_key__, cls.__flexible__ = key, Versions.parse(flexible)
-            cls.__versions__ = range(valid.least, valid.most + 1)
         return cls
 
     __layout__: Layout
     __plans__: dict[tuple[int, bool] | int, Plan]
     __fields__: tuple[Field, ...]
-    __api_key__: int
-    __versions__: range
-    __flexible__: Versions
 
 
 def _plan(cls: StructMeta, name: str, version: int, flexible: bool) -> Plan:
