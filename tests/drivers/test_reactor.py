@@ -1,0 +1,391 @@
+"""The reactor: who drives when, what wakes whom, and what is left when a step is cut."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from kwire import errors, protocol
+from kwire.drivers.reactor import PATIENCE, Reactor
+from kwire.drivers.sockets import literal
+from kwire.engine.addresses import Address
+from kwire.engine.api_keys import METADATA
+from kwire.engine.core import Core
+from kwire.engine.request import ANY
+from kwire.engine.settings import ClientSettings
+from kwire.testing import Broker
+
+
+@pytest.fixture
+def broker() -> Iterator[Broker]:
+    with Broker(topics={"t": 1}) as running:
+        yield running
+
+
+@pytest.fixture
+def make() -> Iterator[Callable[..., Reactor]]:
+    made: list[Reactor] = []
+
+    def reactor(servers: str, *, background: bool = False, **settings: Any) -> Reactor:
+        core = Core(ClientSettings(bootstrap_servers=servers, **settings), lambda: 0.5)
+        made.append(Reactor(core, background=background, name="test"))
+        return made[-1]
+
+    yield reactor
+    for each in made:
+        each.close()
+
+
+class Answer:
+    """The outcome of one Metadata request."""
+
+    def __init__(self, reactor: Reactor, deadline: float | None = None) -> None:
+        self.outcomes: list[Any] = []
+        self.thread: int | None = None
+        reactor.call(lambda now: reactor.core.request(
+            ANY, METADATA, lambda version: protocol.MetadataRequest(topics=[]), self.take, self.take_error, now,
+            deadline=None if deadline is None else now + deadline))
+
+    def take(self, response: Any, version: int, now: float) -> None:
+        self.outcomes.append(response)
+        self.thread = threading.get_ident()
+
+    def take_error(self, error: Exception, now: float) -> None:
+        self.outcomes.append(error)
+
+    def here(self) -> bool:
+        return bool(self.outcomes)
+
+
+def test_a_waiter_reads_its_own_answer(broker: Broker, make: Callable[..., Reactor]) -> None:
+    reactor = make(broker.bootstrap_servers, background=True)
+    answer = Answer(reactor)
+    assert reactor.wait(answer.here, 5)
+    assert answer.thread == threading.get_ident()
+
+
+def test_the_background_reads_what_nobody_waits_for(broker: Broker, make: Callable[..., Reactor]) -> None:
+    reactor = make(broker.bootstrap_servers, background=True)
+    answer = Answer(reactor)
+    give_up = time.monotonic() + 5
+    while not answer.here() and time.monotonic() < give_up:
+        time.sleep(0.002)
+    assert answer.here()
+    assert answer.thread != threading.get_ident()
+
+
+def test_without_a_background_nothing_happens_between_calls(broker: Broker, make: Callable[..., Reactor]) -> None:
+    reactor = make(broker.bootstrap_servers)
+    threads = threading.active_count()
+    answer = Answer(reactor)
+    time.sleep(0.05)
+    assert not answer.here()
+    assert threading.active_count() == threads
+    assert reactor.wait(answer.here, 5)
+
+
+def test_a_waiter_takes_the_token_from_a_parked_background(broker: Broker, make: Callable[..., Reactor]) -> None:
+    reactor = make(broker.bootstrap_servers, background=True)
+    first = Answer(reactor)
+    assert reactor.wait(first.here, 5)
+    time.sleep(PATIENCE * 3)
+    second = Answer(reactor)
+    begun = time.monotonic()
+    assert reactor.wait(second.here, 5)
+    assert time.monotonic() - begun < 0.1
+
+
+def test_a_parked_background_keeps_its_timers(broker: Broker, make: Callable[..., Reactor]) -> None:
+    reactor = make(broker.bootstrap_servers, background=True)
+    assert reactor.wait(Answer(reactor).here, 5)
+    time.sleep(PATIENCE * 3)
+    fired: list[float] = []
+    begun = time.monotonic()
+    reactor.call(lambda now: reactor.core.call_at(now + 0.05, fired.append))
+    while not fired and time.monotonic() - begun < 2:
+        time.sleep(0.002)
+    assert fired
+    assert 0.05 <= fired[0] - begun < 0.15
+
+
+def test_many_threads_wait_at_once(broker: Broker, make: Callable[..., Reactor]) -> None:
+    reactor = make(broker.bootstrap_servers, background=True)
+    failures: list[object] = []
+
+    def work() -> None:
+        for _ in range(30):
+            answer = Answer(reactor)
+            if not reactor.wait(answer.here, 10) or isinstance(answer.outcomes[0], Exception):
+                failures.append(answer.outcomes)
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert not any(thread.is_alive() for thread in threads)
+    assert failures == []
+
+
+def test_one_waiter_ends_while_another_goes_on(broker: Broker, make: Callable[..., Reactor]) -> None:
+    reactor = make(broker.bootstrap_servers)
+    broker.faults.delay("Metadata", 0.4)
+    slow = Answer(reactor)
+    ended: list[bool] = []
+    other = threading.Thread(target=lambda: ended.append(reactor.wait(slow.here, 5)))
+    short = threading.Thread(target=lambda: reactor.wait(slow.here, 0.05))
+    short.start()
+    other.start()
+    short.join(5)
+    other.join(5)
+    assert ended == [True]
+
+
+def test_a_wait_ends_in_time(make: Callable[..., Reactor]) -> None:
+    reactor = make("127.0.0.1:1")
+    begun = time.monotonic()
+    assert not reactor.wait(lambda: False, 0.2)
+    assert 0.2 <= time.monotonic() - begun < 0.4
+
+
+def test_a_broker_that_is_not_there_is_said_at_once(make: Callable[..., Reactor]) -> None:
+    reactor = make("127.0.0.1:1,[::1]:1")
+    answer = Answer(reactor)
+    assert reactor.wait(answer.here, 5)
+    [error] = answer.outcomes
+    assert isinstance(error, errors.ConnectError)
+    assert set(error.causes) == {"127.0.0.1:1", "[::1]:1"}
+    assert error.causes["127.0.0.1:1"] == os.strerror(111)
+
+
+def test_a_host_that_answers_nothing_costs_no_more_than_the_deadline(make: Callable[..., Reactor]) -> None:
+    with socket.socket() as deaf:
+        deaf.bind(("127.0.0.1", 0))
+        deaf.listen(0)
+        backlog = [socket.socket() for _ in range(4)]
+        for each in backlog:
+            each.setblocking(False)
+            each.connect_ex(deaf.getsockname())
+        reactor = make(f"127.0.0.1:{deaf.getsockname()[1]}")
+        answer = Answer(reactor, deadline=0.3)
+        begun = time.monotonic()
+        assert reactor.wait(answer.here, 5)
+        assert time.monotonic() - begun < 0.6
+        for each in backlog:
+            each.close()
+    assert isinstance(answer.outcomes[0], errors.KafkaTimeoutError)
+
+
+def test_a_name_that_does_not_exist_is_said(make: Callable[..., Reactor]) -> None:
+    reactor = make("no-such-host.invalid:9092")
+    answer = Answer(reactor)
+    assert reactor.wait(answer.here, 20)
+    [error] = answer.outcomes
+    assert isinstance(error, errors.ConnectError)
+    assert "'no-such-host.invalid' cannot be resolved" in error.causes["no-such-host.invalid:9092"]
+
+
+def test_a_slow_look_up_does_not_block_the_caller(make: Callable[..., Reactor], monkeypatch: pytest.MonkeyPatch) -> None:
+    released = threading.Event()
+
+    def slow(*ignored: object, **more: object) -> Any:
+        released.wait(5)
+        raise socket.gaierror(-2, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", slow)
+    reactor = make("slow.invalid:9092")
+    begun = time.monotonic()
+    answer = Answer(reactor, deadline=0.2)
+    assert time.monotonic() - begun < 0.1
+    assert reactor.wait(answer.here, 5)
+    assert time.monotonic() - begun < 0.5
+    released.set()
+
+
+def test_a_name_with_several_addresses_uses_the_one_that_answers(
+    broker: Broker, make: Callable[..., Reactor], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port = int(broker.bootstrap_servers.rpartition(":")[2])
+
+    def found(host: str, wanted: int, **more: object) -> Any:
+        return [(socket.AF_INET6, socket.SOCK_STREAM, 6, "", ("::1", port, 0, 0)),
+                (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", port))]
+
+    monkeypatch.setattr(socket, "getaddrinfo", found)
+    reactor = make(f"two-faced.invalid:{port}")
+    answer = Answer(reactor)
+    assert reactor.wait(answer.here, 5)
+    assert not isinstance(answer.outcomes[0], Exception)
+
+
+def test_a_blocking_call_inside_a_callback_is_refused(broker: Broker, make: Callable[..., Reactor]) -> None:
+    reactor = make(broker.bootstrap_servers)
+    raised: list[Exception] = []
+
+    def callback() -> None:
+        try:
+            reactor.wait(lambda: True, 1)
+        except errors.ConcurrentUseError as error:
+            raised.append(error)
+
+    reactor.call(lambda now: reactor.core.after_step.append(callback))
+    assert len(raised) == 1
+    assert reactor.wait(lambda: True, 1)
+
+
+def test_a_callback_that_raises_is_logged_and_harms_nobody(
+    broker: Broker, make: Callable[..., Reactor], caplog: pytest.LogCaptureFixture
+) -> None:
+    reactor = make(broker.bootstrap_servers)
+
+    def bad() -> None:
+        raise ValueError("mine")
+
+    seen: list[int] = []
+    reactor.call(lambda now: reactor.core.after_step.extend([bad, lambda: seen.append(1)]))
+    assert seen == [1]
+    assert "a callback raised" in caplog.text
+    assert reactor.wait(Answer(reactor).here, 5)
+
+
+def test_callbacks_may_call(broker: Broker, make: Callable[..., Reactor]) -> None:
+    reactor = make(broker.bootstrap_servers)
+    answers: list[Answer] = []
+    reactor.call(lambda now: reactor.core.after_step.append(lambda: answers.append(Answer(reactor))))
+    assert reactor.wait(answers[0].here, 5)
+
+
+def test_an_interrupted_step_is_recovered_from(broker: Broker, make: Callable[..., Reactor]) -> None:
+    reactor = make(broker.bootstrap_servers)
+    assert reactor.wait(Answer(reactor).here, 5)
+
+    def cut(now: float) -> None:
+        raise KeyboardInterrupt
+
+    lost = Answer(reactor)
+    with pytest.raises(KeyboardInterrupt):
+        reactor.call(cut)
+    assert reactor.core.dirty
+    assert reactor.wait(lost.here, 5)
+    assert isinstance(lost.outcomes[0], errors.ConnectError)
+    assert not reactor.core.dirty
+    after = Answer(reactor)
+    assert reactor.wait(after.here, 5)
+    assert not isinstance(after.outcomes[0], Exception)
+
+
+def test_an_exception_of_a_call_is_no_interrupt(broker: Broker, make: Callable[..., Reactor]) -> None:
+    reactor = make(broker.bootstrap_servers)
+    waiting = Answer(reactor)
+
+    def refuse(now: float) -> None:
+        raise errors.ConfigError("no")
+
+    with pytest.raises(errors.ConfigError):
+        reactor.call(refuse)
+    assert reactor.wait(waiting.here, 5)
+    assert not isinstance(waiting.outcomes[0], Exception)
+
+
+class _Alarm(BaseException):
+    pass
+
+
+def test_interrupts_at_any_moment_leave_it_usable(broker: Broker, make: Callable[..., Reactor]) -> None:
+    reactor = make(broker.bootstrap_servers, reconnect_backoff_ms=0, reconnect_backoff_max_ms=0)
+
+    def ring(number: int, frame: object) -> None:
+        raise _Alarm
+
+    before = signal.signal(signal.SIGALRM, ring)
+    interrupted = answered = 0
+    try:
+        for round_number in range(600):
+            delay = 0.00005 + (round_number % 97) * 0.00001
+            try:
+                signal.setitimer(signal.ITIMER_REAL, delay)
+                answer = Answer(reactor)
+                reactor.wait(answer.here, 5)
+                signal.setitimer(signal.ITIMER_REAL, 0)
+                answered += 1
+            except _Alarm:
+                interrupted += 1
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert interrupted > 20
+    final = Answer(reactor)
+    begun = time.monotonic()
+    assert reactor.wait(final.here, 10)
+    if isinstance(final.outcomes[0], errors.ConnectError):
+        final = Answer(reactor)
+        assert reactor.wait(final.here, 10)
+    assert not isinstance(final.outcomes[0], Exception)
+    assert time.monotonic() - begun < 5
+    assert len(reactor._links) <= 2
+
+
+def test_ctrl_c_answers_at_once(make: Callable[..., Reactor]) -> None:
+    reactor = make("127.0.0.1:1")
+    timer = threading.Timer(0.1, lambda: signal.raise_signal(signal.SIGINT))
+    timer.start()
+    begun = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        reactor.wait(lambda: False, 10)
+    assert time.monotonic() - begun < 0.3
+    timer.join()
+
+
+def test_close_ends_waits_and_threads(broker: Broker, make: Callable[..., Reactor]) -> None:
+    reactor = make(broker.bootstrap_servers, background=True)
+    assert reactor.wait(Answer(reactor).here, 5)
+    ended: list[bool] = []
+    waiter = threading.Thread(target=lambda: ended.append(reactor.wait(lambda: False, 30)))
+    waiter.start()
+    time.sleep(0.05)
+    begun = time.monotonic()
+    reactor.close()
+    waiter.join(5)
+    assert ended == [False]
+    assert time.monotonic() - begun < 1
+    assert not [thread for thread in threading.enumerate() if thread.name == "kwire-test"]
+    reactor.close()
+
+
+def test_a_reactor_that_was_never_used_opens_nothing(make: Callable[..., Reactor]) -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    reactor = make("127.0.0.1:1")
+    assert len(os.listdir("/proc/self/fd")) == before
+    assert not reactor.used
+
+
+def test_a_child_process_is_told_to_make_its_own(broker: Broker, make: Callable[..., Reactor]) -> None:
+    reactor = make(broker.bootstrap_servers, background=True)
+    assert reactor.wait(Answer(reactor).here, 5)
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            reactor.wait(lambda: True, 1)
+        except errors.KafkaError as error:
+            code = 0 if "after a fork" in str(error) else 2
+        finally:
+            reactor.close()
+            os._exit(code)
+    assert os.waitpid(child, 0)[1] == 0
+    again = Answer(reactor)
+    assert reactor.wait(again.here, 5)
+    assert not isinstance(again.outcomes[0], Exception)
+
+
+def test_literals_need_no_look_up() -> None:
+    assert literal(Address("127.0.0.1", 1)) == [(socket.AF_INET, ("127.0.0.1", 1))]
+    assert literal(Address("::1", 1)) == [(socket.AF_INET6, ("::1", 1, 0, 0))]
+    assert literal(Address("localhost", 1)) is None
