@@ -151,7 +151,7 @@ class Admin:
             self._reactor.wait(lambda: call.done, patience + 1)
         finally:
             if not call.done and not self._reactor.closed:
-                self._reactor.call(call.cancel)
+                self._reactor.call(lambda now: call.fail(call.timed_out(), now))
         return call.value()
 
 

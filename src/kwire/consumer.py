@@ -313,7 +313,11 @@ class Consumer:
         with self._alone():
             call = self._call_inside(lambda now: OffsetLookup(
                 self._core, times, isolation=isolation, deadline=now + patience, now=now))
-            self._reactor.wait(lambda: call.done, patience + 1)
+            try:
+                self._reactor.wait(lambda: call.done, patience + 1)
+            finally:
+                if not call.done and not self._reactor.closed:
+                    self._reactor.call(lambda now: call.fail(call.timed_out(), now))
             found: dict[TopicPartition, OffsetAndTimestamp] = call.value()
             return found
 

@@ -192,7 +192,9 @@ def test_a_name_that_does_not_exist_is_said(make: Callable[..., Reactor]) -> Non
     assert "'no-such-host.invalid' cannot be resolved" in error.causes["no-such-host.invalid:9092"]
 
 
-def test_a_slow_look_up_does_not_block_the_caller(make: Callable[..., Reactor], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_look_up_does_not_block_the_caller(
+    make: Callable[..., Reactor], monkeypatch: pytest.MonkeyPatch
+) -> None:
     released = threading.Event()
 
     def slow(*ignored: object, **more: object) -> Any:
@@ -334,7 +336,7 @@ def test_interrupts_at_any_moment_leave_it_usable(broker: Broker, make: Callable
 
 def test_ctrl_c_answers_at_once(make: Callable[..., Reactor]) -> None:
     reactor = make("127.0.0.1:1")
-    timer = threading.Timer(0.1, lambda: signal.raise_signal(signal.SIGINT))
+    timer = threading.Timer(0.1, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT))
     timer.start()
     begun = time.monotonic()
     with pytest.raises(KeyboardInterrupt):

@@ -201,12 +201,12 @@ class Reactor:
     def _opened(self) -> selectors.BaseSelector:
         """The selector; made, with the pair of sockets that wakes it, when it is first needed."""
         if self._selector is None:
-            self._selector = selectors.DefaultSelector()
-            reader, writer = socket.socketpair()
-            self._wakers = reader, writer
+            selector = selectors.DefaultSelector()
+            reader, writer = self._wakers = socket.socketpair()
             reader.setblocking(False)
             writer.setblocking(False)
-            self._selector.register(reader, _READ, None)
+            selector.register(reader, _READ, None)
+            self._selector = selector
         return self._selector
 
     # -- the token --------------------------------------------------------------------------------------------------
@@ -299,6 +299,8 @@ class Reactor:
 
     def _begin(self, now: float) -> None:
         if self.core.dirty:
+            for link in list(self._links.values()):
+                self._drop(link)
             self.core.recover(now)
         self.core.dirty = True
 
@@ -478,9 +480,9 @@ class Reactor:
 
     def _close_socket(self, link: _Link) -> None:
         if link.socket is not None:
-            if link.mask != _NONE:
+            with contextlib.suppress(KeyError, ValueError):
                 self._opened().unregister(link.socket)
-                link.mask = _NONE
+            link.mask = _NONE
             link.socket.close()
             link.socket = None
 

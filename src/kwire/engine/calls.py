@@ -43,6 +43,7 @@ class Call:
         self._last: KafkaError | None = None
         self._failures = 0
         self._retry: Timer | None = None
+        core.recovered.append(self._recover)
         self._limit = core.call_at(deadline, self._out_of_time)
 
     def value(self) -> Any:
@@ -63,11 +64,6 @@ class Call:
             self.error = error
             self._end(now)
 
-    def cancel(self, now: float) -> None:
-        """Ends the call: nobody waits for it any more."""
-        self._on_done = None
-        self.fail(KafkaError(f"{self.what} was cancelled"), now)
-
     def retry(self, again: Callable[[float], None], why: KafkaError, now: float) -> None:
         """Runs `again` after the backoff; `why` is told if time runs out."""
         self._last = why
@@ -86,12 +82,20 @@ class Call:
     def on_end(self) -> None:
         """For subclasses: whatever is still under way is of no use."""
 
+    def ask_again(self, now: float) -> None:
+        """For subclasses: nothing that is under way will be answered."""
+
+    def _recover(self, now: float) -> None:
+        self._retry = None
+        self.ask_again(now)
+
     def _out_of_time(self, now: float) -> None:
         self.fail(self.timed_out(), now)
 
     def _end(self, now: float) -> None:
         self.done = True
         self._limit.cancel()
+        self.core.recovered.remove(self._recover)
         if self._retry is not None:
             self._retry.cancel()
         self.on_end()
@@ -137,6 +141,10 @@ class RequestCall(Call):
             return
         self._request = self.core.request(
             self._target, self._api_key, self._message, self._on_response, self._on_error, now, versions=self._versions)
+
+    def ask_again(self, now: float) -> None:
+        self._request = None
+        self._send(now)
 
     def _metadata_came(self, now: float) -> None:
         self._send(now)

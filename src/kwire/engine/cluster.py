@@ -80,6 +80,7 @@ class Cluster:
         self._failures = 0
         self._next_allowed = 0.0
         self._stopped = False
+        core.recovered.append(self._recover)
 
     # -- questions --------------------------------------------------------------------------------------------------
 
@@ -178,6 +179,13 @@ class Cluster:
             self._timer.cancel()
         if self._under_way is not None:
             self._under_way.cancel()
+
+    def _recover(self, now: float) -> None:
+        """After a step that was cut: asks anew."""
+        self._under_way = None
+        self._timer = None
+        if self._wanted or self.listeners:
+            self.refresh(now)
 
     # -- asking -----------------------------------------------------------------------------------------------------
 

@@ -16,8 +16,8 @@ For the driver
     handle_timer(now)                 runs what is due
   Write(connection) is said when output appears where there was none; write until data_to_send is empty.
   The driver sets `dirty` while one of these runs. If it is True when a step begins, an exception (Ctrl-C) cut the one
-  before: call `recover(now)`, which closes all connections and fails all requests under way with ConnectError, so that
-  their components send them again.
+  before: close all sockets and call `recover(now)`, which fails all requests under way with ConnectError, so that their
+  components send them again.
 
 For components (the producer's sender, the fetcher, admin calls)
     request(target, api_key, message, on_response, on_error, now, ...) -> Request
@@ -46,7 +46,8 @@ For components (the producer's sender, the fetcher, admin calls)
     versions(node_id)                   what that broker offers (`newest_common(key, low, high)`); None if not connected
     in_flight(node_id)                  requests written and unanswered there
     retry_backoff, settings, dice
-    recovered                           a list of callables (now) that `recover` calls at its end
+    recovered                           a list of callables (now) that `recover` calls at its end; of a request whose
+                                        callback was cut nothing more is heard, so they ask again for what they miss
     after_step                          a deque of callables for the driver to run outside any lock: user callbacks go
                                         there, never straight out of on_response
 """
@@ -189,13 +190,23 @@ class Core:
         self._timers.run(now)
 
     def recover(self, now: float) -> None:
-        """After a step that was cut: closes all connections, fails all requests under way."""
-        error = ConnectError("a step was interrupted; the connections were closed")
+        """After a step that was cut: forgets all connections, fails all requests under way.
+
+        What was cut may have left anything half done, so nothing is unwound: connections and nodes begin anew. The
+        driver closes all its sockets; no events are left.
+        """
+        self._events.clear()
         for connection in list(self._connections):
-            self.lose_connection(connection, error, now)
+            connection.state = CLOSED
+            connection.drop_requests()
+        self._connections.clear()
+        self._anywhere.clear()
+        for node in self._nodes.values():
+            node.reset()
+        error = ConnectError("a step was interrupted; the connections were closed")
         for request in list(self._requests):
             request.fail(error, now)
-        self._anywhere.clear()
+        self._requests.clear()
         for listener in self.recovered:
             listener(now)
         self.dirty = False

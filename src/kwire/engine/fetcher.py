@@ -61,6 +61,7 @@ class Fetcher:
         self._lookup_of: dict[TopicPartition, int] = {}
         self._fault: KafkaError | None = None
         core.cluster.listeners.append(self.pump)
+        core.recovered.append(self._recover)
 
     # -- what is read, and from where -------------------------------------------------------------------------------
 
@@ -122,6 +123,13 @@ class Fetcher:
 
     def _to_the_end(self, tp: TopicPartition) -> None:
         self.states[tp] = self.states.pop(tp)
+
+    def _recover(self, now: float) -> None:
+        """After a step that was cut: what was asked will not be answered."""
+        self._asked.clear()
+        for state in self.states.values():
+            state.in_flight = False
+        self.pump(now)
 
     # -- asking -----------------------------------------------------------------------------------------------------
 

@@ -128,11 +128,16 @@ class Negotiation:
 
     def abandon(self, now: float) -> None:
         """Ends everything that is under way, without a word."""
+        asker, probe = self._asker, self._probe
+        self.forget()
+        self._drop(asker, now)
+        self._drop(probe, now)
+
+    def forget(self) -> None:
+        """Nothing will come of this any more; the connections are closed by somebody else."""
         self._decided = True
         for timer in self._timers:
             timer.cancel()
-        self._drop(self._asker, now)
-        self._drop(self._probe, now)
         self._asker = self._probe = None
 
     # -- the connection that asks ApiVersions -----------------------------------------------------------------------

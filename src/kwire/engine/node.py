@@ -8,6 +8,7 @@ fails; one that was written fails when the connection is lost. Whether to send i
 from __future__ import annotations
 
 from collections import deque
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kwire.engine.addresses import Address
@@ -39,6 +40,7 @@ class Node:
         self._rest: Timer | None = None
         self._timeout: Timer | None = None
         self._was_old = False
+        self._attempt = 0
 
     def __repr__(self) -> str:
         return f"<node {self.node_id} at {self.address}: {self.state}, {len(self._queue)} waiting>"
@@ -68,9 +70,10 @@ class Node:
     def connect(self, now: float) -> None:
         """Begins to connect, unless that is under way, done, or the node rests after a failure."""
         if self.state == "idle":
+            self._attempt += 1
             self._negotiation = Negotiation(
-                self._core, self.address, on_ready=self._on_ready, on_failed=self._on_failed,
-                suspect_old=self._was_old, now=now)
+                self._core, self.address, on_ready=partial(self._on_ready, self._attempt),
+                on_failed=partial(self._on_failed, self._attempt), suspect_old=self._was_old, now=now)
 
     def move(self, address: Address, now: float) -> None:
         """The broker is at another address now."""
@@ -97,9 +100,22 @@ class Node:
         for request in waiting:
             request.fail(error, now)
 
+    def reset(self) -> None:
+        """Forgets connection, attempts and waiting requests, whatever state they are in."""
+        self._attempt += 1
+        self._stop_waiting()
+        if self._negotiation is not None:
+            self._negotiation.forget()
+            self._negotiation = None
+        self.connection = None
+        self._queue.clear()
+
     # -- what the negotiation says ----------------------------------------------------------------------------------
 
-    def _on_ready(self, connection: Connection, versions: Versions, now: float) -> None:
+    def _on_ready(self, attempt: int, connection: Connection, versions: Versions, now: float) -> None:
+        if attempt != self._attempt:
+            self._core.close_connection(connection, now)
+            return
         retired = self.connection
         connection.on_lost = self._on_lost
         self.connection = connection
@@ -116,7 +132,9 @@ class Node:
             self.submit(request, now)
         self._core.node_is_ready(self, now)
 
-    def _on_failed(self, error: ConnectError, now: float) -> None:
+    def _on_failed(self, attempt: int, error: ConnectError, now: float) -> None:
+        if attempt != self._attempt:
+            return
         self._negotiation = None
         self._lost_once_more(error, now)
         self.fail_queue(error, now)

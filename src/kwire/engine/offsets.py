@@ -94,6 +94,10 @@ class OffsetLookup(Call):
             request.cancel()
         self._asked.clear()
 
+    def ask_again(self, now: float) -> None:
+        self._asked.clear()
+        self._send(now)
+
     def _send(self, now: float) -> None:
         """Asks the leaders of all partitions that are neither found nor being asked for."""
         if self.done:
