@@ -184,7 +184,7 @@ class Cluster:
                 quorum = ["--initial-controllers", ",".join(voters)]
         formats = []
         for place in self._places:
-            arguments = ["format", "-t", cluster_id, "-c", str(place.folder / "server.properties"), *quorum]
+            arguments = ["format", f"--cluster-id={cluster_id}", "-c", str(place.folder / "server.properties"), *quorum]
             command = self._java("kafka.tools.StorageTool", *arguments)
             formats.append(Child("format", command, place.folder / "format.log", place.folder))
         deadline = time.monotonic() + _FORMAT_WITHIN_S

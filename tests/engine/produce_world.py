@@ -1,7 +1,7 @@
 """A producer in virtual time: the sender over the world's core, and leaders that append as real ones do.
 
-A `Leader` keeps a log per partition, checks sequences as a broker does (a repeat is answered with the first offset, a gap
-with OUT_OF_ORDER_SEQUENCE_NUMBER), and follows a script of faults: each Produce request takes the next one.
+A `Leader` keeps a log per partition, checks sequences as a broker does (a repeat is answered with the first offset, a
+gap with OUT_OF_ORDER_SEQUENCE_NUMBER), and follows a script of faults: each Produce request takes the next one.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kwire._codec import Accumulator, Delivery, SendPath
 from kwire.engine.addresses import Address
 from kwire.engine.sender import Sender
 from kwire.engine.settings import ProducerSettings
-from tests.engine.world import CLOSE, Answer, Broker, World
+from tests.engine.world import CLOSE, HERE, Answer, Broker, World
 
 TOPIC_IDS = {"t": UUID(int=7), "u": UUID(int=8)}
 Fault = Callable[["Leader", Any], Any]
@@ -24,7 +24,7 @@ Fault = Callable[["Leader", Any], Any]
 class Leader(Broker):
     """A broker that appends. `script` holds the faults of the next Produce requests, None for none."""
 
-    def __init__(self, release: str = "4.4.0", node_id: int = 0, address: Address = Address("a", 1)) -> None:
+    def __init__(self, release: str = "4.4.0", node_id: int = 0, address: Address = HERE) -> None:
         super().__init__(release, node_id, address)
         self.logs: dict[tuple[str, int], list[Any]] = {}
         self.state: dict[tuple[str, int, int], tuple[int, int, list[tuple[int, int]]]] = {}

@@ -12,7 +12,13 @@ from kwire.engine.core import Core
 from kwire.errors import ConnectError, KafkaError, UnknownTopicError
 from kwire.errors.broker import by_code
 
-_MAY_PASS = frozenset({0, UNKNOWN_TOPIC_OR_PARTITION, LEADER_NOT_AVAILABLE})
+_UNKNOWN_SERVER_ERROR = -1
+_NOT_THERE = frozenset({0, UNKNOWN_TOPIC_OR_PARTITION, LEADER_NOT_AVAILABLE})
+
+
+def may_pass(error: int) -> bool:
+    """Whether a topic with that error may still appear. 0.8 answers -1 while it cannot create the topic yet."""
+    return error in _NOT_THERE or error == _UNKNOWN_SERVER_ERROR or by_code(error).retriable
 
 
 class Unplaced:
@@ -65,7 +71,7 @@ class Unplaced:
     def _give_up(self, topic: TopicQueue, now: float) -> float | None:
         """Fails what has waited too long; the moment at which the next of the topic will have, or None."""
         info = self._cluster.topic(topic.name)
-        at_once = info is not None and info.error not in _MAY_PASS
+        at_once = info is not None and not may_pass(info.error)
         soonest = None
         for queue in topic.queues:
             if 0 <= queue.partition < topic.known:
@@ -86,7 +92,7 @@ class Unplaced:
                 return ConnectError(f"topic {batch.topic}: no metadata {waited}", failure.causes)
             return UnknownTopicError(f"topic {batch.topic}: no metadata {waited}: {failure}")
         asked = ", ".join(self._core.who_was_asked()) or "none"
-        if info is not None and info.error not in _MAY_PASS:
+        if info is not None and info.error not in _NOT_THERE:
             error: KafkaError = by_code(info.error)(f"topic {batch.topic}")
             return error
         if info is not None and info.partitions:
