@@ -1,0 +1,1 @@
+"""The public clients, against the embedded broker and real ones."""

@@ -292,8 +292,11 @@ cdef class Accumulator:
             queue = self._choose(topic, record, wanted)
             batch = queue.open
             if batch is not None:
+                if queue.partition < 0 and wanted >= 0 and batch.wanted is None:
+                    batch.wanted = {}
+                    continue
                 size = builder_record_size(&batch.core, record)
-                if <int64_t>batch.core.used + size <= self.batch_size:
+                if batch.core.count == 0 or <int64_t>batch.core.used + size <= self.batch_size:
                     break
                 self._close(queue)
                 continue
@@ -301,9 +304,7 @@ cdef class Accumulator:
                 fresh = self._new_batch()
                 continue
             self._open(queue, fresh)
-            batch = fresh
-            size = builder_record_size(&batch.core, record)
-            break
+            fresh = None
         fault = builder_append(&batch.core, record)
         if fault != BUILD_OK:
             raise_build_fault(fault, 2)
@@ -314,6 +315,8 @@ cdef class Accumulator:
         delivery.fate = batch.fate
         delivery.index = batch.core.count - 1
         delivery.timestamp = record.timestamp
+        if queue.partition < 0 and wanted >= 0:
+            batch.wanted[delivery.index] = wanted
         if queue is topic.sticky:
             topic.sticky_bytes += size
         if <int64_t>batch.core.used >= self.batch_size:
@@ -325,19 +328,19 @@ cdef class Accumulator:
 
     cdef inline PartitionQueue _choose(self, TopicQueue topic, const record_datum_t *record, int32_t wanted):
         cdef Py_ssize_t known = PyList_GET_SIZE(topic.partitions)
+        if known == 0:
+            return topic.staging
         if wanted >= 0:
             if wanted < known:
                 return <PartitionQueue>topic.partitions[wanted]
             return self._early(topic, wanted)
-        if known == 0:
-            return topic.staging
         if record.key.size >= 0:
             return <PartitionQueue>topic.partitions[
                 (murmur2_of(record.key.data, <size_t>record.key.size) & 0x7FFFFFFF) % <uint32_t>known]
         return topic.sticky
 
     cdef PartitionQueue _early(self, TopicQueue topic, int32_t wanted):
-        """The queue of a partition that is not known (yet)."""
+        """The queue of a partition beyond those that are known."""
         queue = topic.early.get(wanted)
         if queue is None:
             queue = topic.early.setdefault(wanted, self._new_queue(topic, wanted))
@@ -609,6 +612,7 @@ cdef class Accumulator:
         cdef Batch target = None
         cdef Batch failed = None
         cdef int32_t index = 0
+        cdef int32_t wanted
         whole._walk(&walk)
         whole.queue.forget(whole)
         try:
@@ -620,7 +624,8 @@ cdef class Accumulator:
                         failed.fate.partition = whole.fate.partition
                     note_redirect(redirects, index, failed.fate, 0)
                 elif most == 0:
-                    self._scatter_one(whole, &record, redirects, index)
+                    wanted = -1 if whole.wanted is None else whole.wanted.get(index, -1)
+                    self._scatter_one(whole, &record, wanted, redirects, index)
                 else:
                     if target is None or <int64_t>target.core.used + builder_record_size(&target.core, &record) > most:
                         target = self._part_of(whole, index)
@@ -642,14 +647,15 @@ cdef class Accumulator:
         self._release(whole)
         return 0
 
-    cdef int _scatter_one(self, Batch whole, record_datum_t *record, list redirects, int32_t index) except -1:
+    cdef int _scatter_one(self, Batch whole, record_datum_t *record, int32_t wanted, list redirects,
+                          int32_t index) except -1:
         cdef TopicQueue topic = whole.queue.topic
-        cdef PartitionQueue queue = self._choose(topic, record, -1)
+        cdef PartitionQueue queue = self._choose(topic, record, wanted)
         cdef Batch batch = queue.open
         if batch is not None and (
                 <int64_t>batch.core.used + builder_record_size(&batch.core, record) > self.batch_size):
             self._close(queue)
-            queue = self._choose(topic, record, -1)
+            queue = self._choose(topic, record, wanted)
             batch = queue.open
         if batch is None:
             batch = self._new_batch()

@@ -78,6 +78,7 @@ cdef class Batch:
     cdef readonly int64_t producer_id
     cdef readonly int16_t producer_epoch
     cdef readonly int32_t base_sequence   # -1: none yet
+    cdef dict wanted                      # while staged: index -> the partition that was asked for
     cdef Buffer sealed
     cdef int sealed_magic
     cdef int sealed_codec

@@ -1,0 +1,370 @@
+"""`kwire.Producer` over real sockets: the embedded broker, its faults, threads, forks, and the end of the process."""
+
+from __future__ import annotations
+
+import logging
+import os
+import pickle
+import socket
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from kwire import Producer, errors, records
+from kwire.testing import Broker
+
+
+@pytest.fixture
+def broker() -> Iterator[Broker]:
+    with Broker(topics={"t": 1, "wide": 8}) as running:
+        yield running
+
+
+def values(broker: Broker, topic: str = "t", partition: int = 0) -> list[bytes | None]:
+    return [record.value for record in records.decode(broker.record_set(topic, partition=partition))]
+
+
+def test_send_result_flush_close(broker: Broker) -> None:
+    with Producer(broker.bootstrap_servers) as producer:
+        delivery = producer.send("t", b"v", key=b"k", timestamp=5, headers=[("h", b"1"), ("h", None)])
+        metadata = delivery.result(timeout=10)
+        assert (metadata.topic, metadata.partition, metadata.offset, metadata.timestamp) == ("t", 0, 0, 5)
+        later = [producer.send("t", b"%d" % i) for i in range(1000)]
+        producer.flush(timeout=10)
+        assert [delivery.result(0).offset for delivery in later] == list(range(1, 1001))
+        producer.send("t", b"last")
+    read = records.decode(broker.record_set("t"))
+    assert len(read) == 1002
+    assert (read[0].key, read[0].timestamp, list(read[0].headers)) == (b"k", 5, [("h", b"1"), ("h", None)])
+    assert read[1001].value == b"last"
+    with pytest.raises(errors.KafkaError, match="closed"):
+        producer.send("t", b"v")
+
+
+@pytest.mark.parametrize("compression", ["none", "gzip", "snappy", "lz4", "zstd"])
+def test_every_codec_arrives(broker: Broker, compression: str) -> None:
+    sent = [b"%d" % i * 30 for i in range(200)]
+    with Producer(broker.bootstrap_servers, compression=compression) as producer:
+        producer.send_many("t", sent)
+    read = records.decode(broker.record_set("t"))
+    assert read.values() == sent
+    assert {batch.compression for batch in read.batches} == {compression}
+
+
+@pytest.mark.parametrize(("release", "magic"), [("0.8.2.2", 0), ("0.9.0.1", 0), ("0.10.2.2", 1), ("2.4.1", 2)])
+def test_older_releases_with_default_settings(release: str, magic: int) -> None:
+    with Broker(release=release, topics={"t": 1}) as broker:
+        begin = time.monotonic()
+        with Producer(broker.bootstrap_servers) as producer:
+            assert producer.send("t", b"v", key=b"k").result(timeout=10).offset == 0
+            assert time.monotonic() - begin < 2
+        read = records.decode(broker.record_set("t"))
+        assert [batch.magic for batch in read.batches] == [magic]
+
+
+def test_send_many_takes_items_and_columns_and_gives_deliveries_in_order(broker: Broker) -> None:
+    pa = pytest.importorskip("pyarrow")
+    columns = pa.RecordBatch.from_pydict({"value": [b"a", None, b"c"], "key": [b"k", None, b"l"]})
+    with Producer(broker.bootstrap_servers) as producer:
+        items: list[Any] = [b"v", (b"w", b"k"), (b"x", None, 7, [("h", b"")]), records.Record(b"y", b"l")]
+        deliveries = producer.send_many("t", items) + producer.send_many("t", columns, partition=0)
+        assert [delivery.result(10).offset for delivery in deliveries] == list(range(7))
+    read = records.decode(broker.record_set("t"))
+    assert read.values() == [b"v", b"w", b"x", b"y", b"a", None, b"c"]
+    assert read.keys() == [None, b"k", None, b"l", b"k", None, b"l"]
+    assert read[2].timestamp == 7
+    assert abs(read[4].timestamp / 1000 - time.time()) < 60
+
+
+def test_an_unknown_option_names_the_nearest() -> None:
+    with pytest.raises(errors.ConfigError, match="linger_ms"):
+        Producer("127.0.0.1:1", lingr_ms=5)
+    with pytest.raises(errors.ConfigError, match=r"compression.*zstd"):
+        Producer("127.0.0.1:1", compression="brotli")
+    with pytest.raises(errors.ConfigError, match="acks"):
+        Producer("127.0.0.1:1", acks=2)
+    with pytest.raises(errors.ConfigError, match=r"enable_idempotence.*acks"):
+        Producer("127.0.0.1:1", acks=1, enable_idempotence=True)
+
+
+def test_from_config_takes_dotted_names(broker: Broker) -> None:
+    config = {"bootstrap.servers": broker.bootstrap_servers, "kafka.linger.ms": "1", "compression.type": "lz4"}
+    with Producer.from_config(config) as producer:
+        assert producer.send("t", b"v").result(10).offset == 0
+        assert (producer.settings.linger_ms, producer.settings.compression) == (1, "lz4")
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "a b", "a/b", "é", "x" * 250])
+def test_a_name_that_no_topic_can_have_is_refused_at_once(broker: Broker, name: str) -> None:
+    with Producer(broker.bootstrap_servers) as producer, pytest.raises(errors.ConfigError, match="topic"):
+        producer.send(name, b"v")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "kind"),
+    [({"topic": 5}, TypeError), ({"value": "text"}, TypeError), ({"key": 5}, TypeError),
+     ({"partition": -1}, errors.ConfigError), ({"partition": 2**40}, errors.ConfigError),
+     ({"timestamp": -5}, errors.CodecError), ({"headers": [("a",)]}, TypeError),
+     ({"value": b"x" * 2_000_000}, errors.LimitError)],
+)  # fmt: skip
+def test_what_cannot_be_sent_is_refused_at_once_and_harms_nothing(broker: Broker, wrong: Any, kind: Any) -> None:
+    with Producer(broker.bootstrap_servers) as producer:
+        arguments: dict[str, Any] = {"topic": "t", "value": b"v", **wrong}
+        with pytest.raises(kind):
+            producer.send(**arguments)
+        producer.send("t", b"good")
+    assert values(broker) == [b"good"]
+
+
+def test_nobody_there_gives_each_address_with_its_cause_within_the_time_asked() -> None:
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{bound.getsockname()[1]}"
+        with Producer(address, max_block_ms=500) as producer:
+            begin = time.monotonic()
+            with pytest.raises(errors.ConnectError, match=address):
+                producer.send("t", b"v").result(timeout=10)
+            assert time.monotonic() - begin < 2
+
+
+def test_an_unknown_topic_is_named(broker: Broker) -> None:
+    with Broker(auto_create_topics=False) as strict, Producer(strict.bootstrap_servers, max_block_ms=400) as producer:
+        with pytest.raises(errors.UnknownTopicError, match=r"nowhere.*127\.0\.0\.1"):
+            producer.send("nowhere", b"v").result(10)
+
+
+def test_result_within_a_timeout_that_is_too_short(broker: Broker) -> None:
+    broker.faults.delay("Produce", 0.5)
+    with Producer(broker.bootstrap_servers) as producer:
+        delivery = producer.send("t", b"v")
+        with pytest.raises(errors.KafkaTimeoutError):
+            delivery.result(timeout=0.05)
+        assert delivery.result(timeout=10).offset == 0
+
+
+def test_flush_and_close_say_what_failed_unless_it_was_said(broker: Broker) -> None:
+    producer = Producer(broker.bootstrap_servers)
+    broker.faults.error("Produce", 87)
+    told = producer.send("t", b"told")
+    with pytest.raises(errors.BrokerError):
+        told.result(10)
+    producer.flush(10)
+    broker.faults.error("Produce", 87)
+    producer.send("t", b"untold")
+    with pytest.raises(errors.DeliveryError, match="INVALID_RECORD") as caught:
+        producer.flush(10)
+    assert [getattr(error, "code", None) for error in caught.value.exceptions] == [87]
+    broker.faults.error("Produce", 87)
+    producer.send("t", b"untold, too")
+    with pytest.raises(errors.DeliveryError):
+        producer.close()
+    producer.close()
+    assert values(broker) == []
+
+
+def test_leaving_the_block_by_an_exception_flushes_and_raises_it(broker: Broker) -> None:
+    def interrupted() -> None:
+        with Producer(broker.bootstrap_servers, linger_ms=1000) as producer:
+            producer.send("t", b"v")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        interrupted()
+    assert values(broker) == [b"v"]
+
+
+def test_back_pressure_blocks_and_nowait_raises(broker: Broker) -> None:
+    broker.faults.delay("Produce", 0.3)
+    with Producer(broker.bootstrap_servers, buffer_memory=20_000, batch_size=4000, linger_ms=0) as producer:
+        producer.send("t", b"warm").result(10)
+        broker.faults.delay("Produce", 0.3)
+        with pytest.raises(errors.BufferFull, match="buffer_memory=20000"):
+            producer.send_many("t", [b"x" * 1000] * 100, nowait=True)
+        begin = time.monotonic()
+        for _ in range(25):
+            producer.send("t", b"y" * 1000)
+        assert time.monotonic() - begin > 0.1, "it waited for room"
+        producer.flush(10)
+        assert producer.accumulator.used == 0
+
+
+def test_back_pressure_ends_after_max_block(broker: Broker) -> None:
+    broker.faults.mute("Produce", times=None)
+    producer = Producer(broker.bootstrap_servers, buffer_memory=10_000, max_block_ms=300, delivery_timeout_ms=1500)
+    with pytest.raises(errors.KafkaTimeoutError, match="max_block_ms=300"):
+        producer.send_many("t", [b"x" * 1000] * 20)
+    with pytest.raises(errors.DeliveryError, match="delivery_timeout_ms=1500"):
+        producer.close()
+
+
+def test_callbacks_run_outside_locks_and_what_they_raise_is_logged(
+    broker: Broker, caplog: pytest.LogCaptureFixture
+) -> None:
+    seen: list[Any] = []
+    refused: list[Any] = []
+    with Producer(broker.bootstrap_servers) as producer:
+
+        def again(delivery: Any) -> None:
+            seen.append(delivery.result(0).offset)
+            if len(seen) == 1:
+                producer.send("t", b"from the callback").add_done_callback(again)
+                try:
+                    producer.flush(1)
+                except errors.ConcurrentUseError as error:
+                    refused.append(error)
+            raise ZeroDivisionError("in the callback")
+
+        with caplog.at_level(logging.ERROR, logger="kwire"):
+            producer.send("t", b"v").add_done_callback(again)
+            until = time.monotonic() + 10
+            while len(seen) < 2 and time.monotonic() < until:
+                time.sleep(0.01)
+    assert seen == [0, 1]
+    assert len(refused) == 1, "a blocking call inside a callback raises"
+    assert "in the callback" in caplog.text
+
+
+def test_what_nobody_waits_for_leaves_by_itself(broker: Broker) -> None:
+    with Producer(broker.bootstrap_servers, linger_ms=5) as producer:
+        producer.send("t", b"warm").result(10)
+        producer.send("t", b"v")
+        until = time.monotonic() + 5
+        while broker.offsets("t")[1] < 2 and time.monotonic() < until:
+            time.sleep(0.005)
+        assert broker.offsets("t") == (0, 2)
+
+
+def test_many_threads_share_one_producer(broker: Broker) -> None:
+    offsets: list[int] = []
+    with Producer(broker.bootstrap_servers) as producer:
+
+        def work(number: int) -> None:
+            deliveries = [producer.send("t", b"%d %d" % (number, i)) for i in range(500)]
+            own = [delivery.result(20).offset for delivery in deliveries]
+            assert own == sorted(own)
+            offsets.extend(own)
+
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(30)
+    assert sorted(offsets) == list(range(4000))
+    seen = values(broker)
+    for number in range(8):
+        own = [value for value in seen if value is not None and value.startswith(b"%d " % number)]
+        assert own == [b"%d %d" % (number, i) for i in range(500)]
+
+
+def test_connections_that_die_lose_and_double_nothing(broker: Broker) -> None:
+    sent = [b"%d" % i for i in range(3000)]
+    with Producer(broker.bootstrap_servers, batch_size=500, reconnect_backoff_ms=10, retry_backoff_ms=10) as producer:
+        for i, value in enumerate(sent):
+            producer.send("t", value)
+            if i % 500 == 250:
+                broker.faults.close("Produce", after_effect=i % 1000 == 250)
+            if i % 700 == 699:
+                broker.close_connections()
+        producer.flush(30)
+    assert values(broker) == sent
+
+
+def test_a_broker_that_is_silent_for_a_while_is_waited_for(broker: Broker) -> None:
+    with Producer(broker.bootstrap_servers, request_timeout_ms=300, retry_backoff_ms=10) as producer:
+        producer.send("t", b"0").result(10)
+        broker.faults.mute("Produce", after_effect=True)
+        assert producer.send("t", b"1").result(10).offset == 1
+    assert values(broker) == [b"0", b"1"]
+
+
+def test_a_batch_above_the_brokers_limit_is_split() -> None:
+    with Broker(topics={"t": 1}, max_message_bytes=2000) as broker:
+        sent = [b"%d" % i * 25 for i in range(200)]
+        with Producer(broker.bootstrap_servers, batch_size=10_000) as producer:
+            deliveries = producer.send_many("t", sent)
+            assert [delivery.result(20).offset for delivery in deliveries] == list(range(200))
+        assert values(broker) == sent
+
+
+def test_it_pickles_as_its_configuration(broker: Broker) -> None:
+    with Producer(broker.bootstrap_servers, linger_ms=1, compression="lz4") as producer:
+        with pickle.loads(pickle.dumps(producer)) as copy:
+            assert copy.send("t", b"from the copy").result(10).offset == 0
+            assert copy.settings == producer.settings
+
+
+def test_a_forked_child_is_told_and_the_parent_goes_on(broker: Broker) -> None:
+    with Producer(broker.bootstrap_servers, linger_ms=200) as producer:
+        producer.send("t", b"before").result(10)
+        pending = producer.send("t", b"pending")
+        reader, writer = os.pipe()
+        child = os.fork()
+        if child == 0:
+            said = []
+            for action in (lambda: producer.send("t", b"v"), producer.flush, lambda: pending.result(1)):
+                try:
+                    action()
+                    said.append("nothing")
+                except BaseException as error:
+                    said.append(f"{type(error).__name__} {'process' in str(error)}")
+            os.write(writer, repr(said).encode())
+            os._exit(0)
+        os.waitpid(child, 0)
+        assert os.read(reader, 1000).decode() == repr(["KafkaError True"] * 3)
+        os.close(reader)
+        os.close(writer)
+        assert pending.result(10).offset == 1
+    assert values(broker) == [b"before", b"pending"]
+
+
+def run_script(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-W", "always", "-c", textwrap.dedent(script), *arguments],
+        capture_output=True, text=True, timeout=60, check=False, env={**os.environ, "PYTHONPATH": "src"},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("ending", ["pass", "del producer", "producer.close()"])
+def test_undelivered_records_give_a_warning_at_the_end(broker: Broker, ending: str) -> None:
+    done = run_script(
+        f"""
+        import sys
+        from kwire import Producer
+        producer = Producer(sys.argv[1], linger_ms=60000)
+        producer.send("t", b"v")
+        {ending}
+        """,
+        broker.bootstrap_servers,
+    )
+    assert done.returncode == 0, done.stderr
+    warned = "ResourceWarning" in done.stderr and "1 records undelivered" in done.stderr
+    assert warned == (ending != "producer.close()")
+
+
+def test_control_c_answers_at_once_and_loses_nothing_that_was_acknowledged(broker: Broker) -> None:
+    broker.faults.mute("Produce", times=None)
+    with Producer(broker.bootstrap_servers, delivery_timeout_ms=1000) as producer:
+        delivery = producer.send("t", b"v")
+        begin = time.monotonic()
+        timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), 2))
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            delivery.result(30)
+        assert time.monotonic() - begin < 0.6
+        with pytest.raises(errors.KafkaTimeoutError):
+            delivery.result(10)
+
+
+def test_importing_the_producer_imports_no_column_library() -> None:
+    done = run_script("""
+        import sys
+        from kwire import Producer
+        print([name for name in ("pyarrow", "numpy", "pandas", "asyncio", "ssl") if name in sys.modules])
+    """)
+    assert done.stdout.strip() == "[]", done.stdout + done.stderr
