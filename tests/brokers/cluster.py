@@ -26,6 +26,7 @@ from tests.brokers.releases import Release, find_release
 _READY_WITHIN_S = 90.0
 _FORMAT_WITHIN_S = 60.0
 _PORT_TRIES = 3
+_STARTED = "started (kafka.server.kafkaserver)"
 _PORT_TAKEN = "Address already in use"
 
 
@@ -215,8 +216,11 @@ class Cluster:
         listed = listed_nodes(LOOPBACK, place.port)
         if listed is None:
             return False
-        # Before 0.9 a broker lists only those that a partition names, so none until the first topic.
-        return self.release.number < (0, 9) or running <= listed
+        if self.release.number < (0, 9):
+            # It lists only those that a partition names, so none until the first topic, and answers before it has
+            # registered itself: a topic asked for until then could not be created.
+            return _STARTED in self._brokers[place.node_id].log.read_text(encoding="utf-8", errors="replace").lower()
+        return running <= listed
 
     def _check_alive(self) -> None:
         for child in [*self._brokers.values(), *([self._zookeeper] if self._zookeeper else [])]:
