@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from confluent_kafka import OFFSET_BEGINNING, TIMESTAMP_NOT_AVAILABLE, Consumer, KafkaError, Producer, TopicPartition
 
@@ -12,6 +12,8 @@ from tests.brokers.peers.peer import WITHIN_S, PeerRecord
 
 class Confluent:
     """See Peer."""
+
+    writes_null_headers: ClassVar[bool] = True
 
     def __init__(self, cluster: Cluster) -> None:
         self._settings: dict[str, Any] = {"bootstrap.servers": cluster.bootstrap_servers, "log_level": 3}

@@ -5,6 +5,7 @@ Class names and options changed over the years; what is here was run with each r
 
 import subprocess
 from collections.abc import Sequence
+from typing import ClassVar
 
 from tests.brokers.cluster import Cluster
 from tests.brokers.java import find_java
@@ -18,6 +19,8 @@ _NO_KEY = "null"
 
 class Console:
     """See Peer; timestamps and headers are neither written nor read."""
+
+    writes_null_headers: ClassVar[bool] = False
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 
@@ -12,6 +12,8 @@ from tests.brokers.peers.peer import WITHIN_S, PeerRecord
 
 class KafkaPython:
     """See Peer."""
+
+    writes_null_headers: ClassVar[bool] = False
 
     def __init__(self, cluster: Cluster) -> None:
         number = cluster.release.number

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from tests.brokers.cluster import Cluster
 
@@ -22,6 +22,9 @@ class PeerRecord:
 
 class Peer(Protocol):
     """A foreign client bound to one cluster."""
+
+    writes_null_headers: ClassVar[bool]
+    """Whether it can send a header whose value is null."""
 
     def __init__(self, cluster: Cluster) -> None: ...
 
