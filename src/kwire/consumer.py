@@ -19,7 +19,6 @@ from kwire.drivers.reactor import Reactor
 from kwire.engine.addresses import TopicPartition
 from kwire.engine.consumed import ConsumerRecords
 from kwire.engine.core import Core
-from kwire.engine.fetch_positions import END_OF_OFFSETS
 from kwire.engine.fetcher import Fetcher
 from kwire.engine.offsets import EARLIEST, LATEST, NO_OFFSET, OffsetAndTimestamp, OffsetLookup, time_of
 from kwire.engine.settings import ConsumerSettings, from_config
@@ -77,20 +76,28 @@ class Consumer:
     # -- what is read -----------------------------------------------------------------------------------------------
 
     def assign(
-        self, partitions: Iterable[Partition], *, until: Mapping[Partition, int] | None = None
+        self,
+        partitions: Iterable[Partition],
+        *,
+        at: Mapping[Partition, int] | None = None,
+        until: Mapping[Partition, int] | None = None,
     ) -> None:
         """Reads exactly these partitions. Those already assigned keep their positions.
 
-        `until` gives offsets at which reading of a partition ends: records from there on are neither fetched nor given.
+        `at` gives offsets at which reading begins, as a `seek` for each would; `until` gives offsets at which it ends:
+        records from there on are neither fetched nor given.
         """
         wanted = [_partition(entry) for entry in partitions]
+        starts = {_partition(entry): offset for entry, offset in (at or {}).items()}
         ends = {_partition(entry): offset for entry, offset in (until or {}).items()}
+        if foreign := sorted(starts.keys() - set(wanted)):
+            raise ConfigError(f"at names {foreign[0]}, which is not among the partitions to assign")
+        for tp, offset in starts.items():
+            _check_offset(tp, offset)
 
         def work(now: float) -> None:
             self._subscribed = ()
-            self._fetcher.assign(wanted, now)
-            for tp in wanted:
-                self._fetcher.state(tp).end_offset = ends.get(tp, END_OF_OFFSETS)
+            self._fetcher.assign(wanted, now, at=starts, until=ends)
 
         self._call(work)
 
@@ -220,8 +227,7 @@ class Consumer:
         "earliest" or "latest". Looked up, where it must be, with the next poll."""
         state = self._fetcher.state(_partition(partition))
         if isinstance(where, int) and not isinstance(where, bool):
-            if where < 0:
-                raise ConfigError(f"offset {where} of {state.tp.topic}-{state.tp.partition} is negative")
+            _check_offset(state.tp, where)
             self._call(lambda now: self._moved(lambda: state.move(where), now))
         else:
             when = time_of(where)
@@ -413,6 +419,11 @@ class _Alone:
 
 def _reopen(kind: type[Consumer], settings: ConsumerSettings) -> Consumer:
     return kind._of(settings)
+
+
+def _check_offset(tp: TopicPartition, offset: int) -> None:
+    if offset < 0:
+        raise ConfigError(f"offset {offset} of {tp} is negative")
 
 
 def _topic(name: object) -> str:

@@ -29,7 +29,7 @@ from kwire.engine.addresses import Address, TopicPartition
 from kwire.engine.api_keys import FETCH
 from kwire.engine.calls import STALE_METADATA, broker_error
 from kwire.engine.cluster import NO_ID
-from kwire.engine.fetch_positions import Chunk, PartitionState, reset_time
+from kwire.engine.fetch_positions import END_OF_OFFSETS, Chunk, PartitionState, reset_time
 from kwire.engine.offsets import LATEST, NO_OFFSET, OffsetLookup
 from kwire.engine.retry import is_retriable
 from kwire.engine.settings import ConsumerSettings
@@ -65,8 +65,18 @@ class Fetcher:
 
     # -- what is read, and from where -------------------------------------------------------------------------------
 
-    def assign(self, partitions: Iterable[TopicPartition], now: float) -> None:
-        """Reads exactly these from now on; those that stay keep their positions."""
+    def assign(
+        self,
+        partitions: Iterable[TopicPartition],
+        now: float,
+        *,
+        at: Mapping[TopicPartition, int] | None = None,
+        until: Mapping[TopicPartition, int] | None = None,
+    ) -> None:
+        """Reads exactly these from now on; those that stay keep their positions, unless `at` gives another.
+
+        `until` gives the offsets at which reading ends, where it does.
+        """
         wanted = dict.fromkeys(partitions)
         before = {tp.topic for tp in self.states}
         reset = reset_time(self._settings.auto_offset_reset)
@@ -74,6 +84,10 @@ class Fetcher:
             tp: self.states.get(tp) or PartitionState(tp, self._settings.max_partition_fetch_bytes, reset)
             for tp in wanted
         }
+        for tp, offset in (at or {}).items():
+            self.state(tp).move(offset)
+        for tp, state in self.states.items():
+            state.end_offset = END_OF_OFFSETS if until is None else until.get(tp, END_OF_OFFSETS)
         topics = list(dict.fromkeys(tp.topic for tp in wanted))
         self._core.cluster.unwant([topic for topic in before if topic not in topics])
         if topics:
