@@ -1,5 +1,6 @@
 """Kafka records as Spark rows, without a JVM connector.
 
+    spark.read.format("kwire").option("kafka.bootstrap.servers", ...).option("subscribe", ...).load()
     decode_record_sets(df, "record_set")
 
 Layer 6: stands on the clients and the codec. pyspark and pyarrow are imported in this package only, and here not before
@@ -12,12 +13,13 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kwire.spark.data_source import KwireDataSource as KwireDataSource
     from kwire.spark.decode import decode_record_sets as decode_record_sets
 
-__all__ = ["decode_record_sets"]
+__all__ = ["KwireDataSource", "decode_record_sets"]
 
 if not TYPE_CHECKING:
-    _HOMES = {"decode_record_sets": "kwire.spark.decode"}
+    _HOMES = {"KwireDataSource": "kwire.spark.data_source", "decode_record_sets": "kwire.spark.decode"}
 
     def __getattr__(name: str) -> Any:
         if name not in _HOMES:

@@ -19,7 +19,7 @@ import logging
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from kwire.engine.addresses import TopicPartition
 from kwire.errors import ConfigError
@@ -75,6 +75,9 @@ _REFUSED: Final = {
     "kafka.value.deserializer": "values come as binary; convert them with DataFrame operations",
 }
 _KNOWN: Final = {name.lower(): name for name in (*_HANDLED, *_WITHOUT_EFFECT, *_REFUSED, _SERVERS)}
+
+# A position that is not in the log is for failOnDataLoss to judge, and a read must not bring topics into being.
+CLIENT_SETTINGS: Final[dict[str, Any]] = {"auto_offset_reset": "none", "allow_auto_create_topics": False}
 
 _DEFAULT_POLL_TIMEOUT_MS: Final = 120_000
 

@@ -1,0 +1,130 @@
+"""Planning and reading tasks in this process, on the embedded broker, without Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pyarrow as pa
+import pytest
+
+from kwire import Admin, Producer
+from kwire.engine.addresses import TopicPartition
+from kwire.errors import KafkaTimeoutError
+from kwire.spark import read_task as module
+from kwire.spark.offsets import DataLossError
+from kwire.spark.options import ReadOptions, parse_read_options
+from kwire.spark.plan_read import plan_tasks
+from kwire.spark.planning import OffsetRange, Task
+from kwire.spark.read_task import close_idle_consumers, read_task
+from kwire.testing import Broker
+
+TOPIC = "tens"
+PARTITIONS = 3
+Options = Callable[..., ReadOptions]
+
+
+@pytest.fixture(scope="module")
+def servers() -> Iterator[str]:
+    """TOPIC has three partitions; partition p has the 100 records p000 to p099."""
+    with Broker() as broker:
+        with Admin(broker.bootstrap_servers) as admin:
+            admin.create_topics({TOPIC: PARTITIONS})
+        with Producer(broker.bootstrap_servers) as producer:
+            for partition in range(PARTITIONS):
+                for number in range(100):
+                    producer.send(TOPIC, b"%d%03d" % (partition, number), partition=partition)
+            producer.flush(timeout=10)
+        yield broker.bootstrap_servers
+
+
+@pytest.fixture
+def options(servers: str) -> Iterator[Options]:
+    def make(**more: str) -> ReadOptions:
+        return parse_read_options({"kafka.bootstrap.servers": servers, "subscribe": TOPIC, **more})
+
+    yield make
+    close_idle_consumers()
+
+
+def part(partition: int, start: int, end: int) -> OffsetRange:
+    return OffsetRange(TopicPartition(TOPIC, partition), start, end)
+
+
+def values(options: ReadOptions, *ranges: OffsetRange) -> list[bytes]:
+    table = pa.Table.from_batches(list(read_task(options, ranges)), schema=pa.schema([("value", pa.binary())]))
+    found: list[bytes] = table.column("value").to_pylist()
+    return found
+
+
+def expected(*ranges: OffsetRange) -> list[bytes]:
+    return [b"%d%03d" % (each.partition.partition, n) for each in ranges for n in range(each.start, each.end)]
+
+
+def test_a_plan_covers_the_topic(options: Options) -> None:
+    tasks = plan_tasks(options(maxTasks="0"))
+    assert [(each.partition, each.start, each.end) for (each,) in tasks] == [
+        (TopicPartition(TOPIC, partition), 0, 100) for partition in range(PARTITIONS)
+    ]
+    assert all(each.leader >= 0 for (each,) in tasks)
+    assert [len(task) for task in plan_tasks(options(maxTasks="1"))] == [PARTITIONS]
+
+
+def test_exactly_the_ranges_are_read(options: Options) -> None:
+    ranges = [part(0, 0, 100), part(1, 7, 8), part(2, 95, 100)]
+    assert sorted(values(options(columns="value"), *ranges)) == expected(*ranges)
+
+
+def test_several_ranges_of_one_partition_in_one_task(options: Options) -> None:
+    ranges = [part(0, 0, 10), part(0, 50, 60), part(0, 60, 65), part(1, 1, 2), part(0, 99, 100)]
+    assert sorted(values(options(columns="value"), *ranges)) == sorted(expected(*ranges))
+
+
+def test_any_packing_reads_each_record_once(options: Options) -> None:
+    chosen = options(columns="value", minPartitions="13", maxTasks="13")
+    tasks: list[Task] = plan_tasks(chosen)
+    assert len(tasks) >= 12
+    assert sorted(value for task in tasks for value in values(chosen, *task)) == expected(
+        *(part(partition, 0, 100) for partition in range(PARTITIONS))
+    )
+
+
+def test_a_start_before_the_log_or_behind_it(options: Options) -> None:
+    with pytest.raises(DataLossError, match=r"offset \[150, 160\) for topic partition tens-0: the log has \[0, 100\)"):
+        values(options(columns="value"), part(0, 150, 160))
+    lenient = options(columns="value", failOnDataLoss="false")
+    assert values(lenient, part(0, 150, 160), part(1, 0, 3)) == expected(part(1, 0, 3))
+
+
+def test_a_range_that_does_not_end_is_given_up_in_time(options: Options) -> None:
+    chosen = options(columns="value", **{"kafkaConsumer.pollTimeoutMs": "700"})
+    with pytest.raises(KafkaTimeoutError, match=r"nothing came within 0\.7 s .* tens-0 at offset 100 of 120"):
+        values(chosen, part(0, 90, 120))
+
+
+def test_the_consumer_is_kept_for_the_next_task(options: Options) -> None:
+    chosen = options(columns="value")
+    values(chosen, part(0, 0, 10))
+    (kept,) = module._idle_consumers.values()
+    values(chosen, part(1, 0, 10))
+    assert list(module._idle_consumers.values()) == [kept]
+
+
+def test_a_task_that_failed_leaves_no_consumer(options: Options) -> None:
+    chosen = options(columns="value")
+    with pytest.raises(DataLossError):
+        values(chosen, part(0, 150, 160))
+    assert module._idle_consumers == {}
+    assert values(chosen, part(0, 0, 10)) == expected(part(0, 0, 10))
+
+
+def test_a_task_that_is_stopped_leaves_no_consumer(options: Options, servers: str) -> None:
+    with Producer(servers) as producer:
+        producer.send_many("long", [b"%d" % number for number in range(30_000)])
+        producer.flush(timeout=10)
+    chosen = options(subscribe="long", columns="value")
+    whole = [piece for task in plan_tasks(chosen) for piece in task]
+    rows = read_task(chosen, tuple(whole))
+    assert next(rows).num_rows == 10_000
+    rows.close()
+    assert module._idle_consumers == {}
+    assert sum(batch.num_rows for batch in read_task(chosen, tuple(whole))) == 30_000
