@@ -14,6 +14,7 @@ from kafka.record.memory_records import MemoryRecordsBuilder
 from kwire import _codec, records
 from tests.codec.drawn_records import MOST_INT64, all_plain, plain_records
 from tests.reference import records as reference
+from tests.reference.compression import compress
 from tests.reference.records import BatchFields, PlainRecord
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
@@ -87,7 +88,7 @@ def test_log_append_time_of_a_wrapper_overrides_what_is_inside() -> None:
 
 def test_inner_messages_may_have_another_format_than_their_wrapper() -> None:
     inner = reference.message(0, b"a", b"1", magic=0) + reference.message(1, b"b", b"2", magic=1, timestamp=55)
-    wrapper = reference.message(41, None, reference.compress("gzip", inner), magic=1, attributes=1, timestamp=99)
+    wrapper = reference.message(41, None, compress("gzip", inner), magic=1, attributes=1, timestamp=99)
     read = records.decode(wrapper)
     assert [(r.offset, r.timestamp, r.timestamp_type) for r in read] == [(40, -1, -1), (41, 55, 0)]
     assert len(read.batches) == 1
@@ -96,7 +97,7 @@ def test_inner_messages_may_have_another_format_than_their_wrapper() -> None:
 
 def test_a_wrapper_without_an_offset_keeps_the_inner_ones() -> None:
     inner = reference.plain_set([PlainRecord(i, 1, None, b"v") for i in range(3)], 1)
-    wrapper = reference.message(0, None, reference.compress("gzip", inner), magic=1, attributes=1, timestamp=1)
+    wrapper = reference.message(0, None, compress("gzip", inner), magic=1, attributes=1, timestamp=1)
     assert [r.offset for r in records.decode(wrapper)] == [0, 1, 2]
 
 

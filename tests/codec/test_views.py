@@ -74,7 +74,8 @@ def test_a_record_is_built_from_its_fields() -> None:
     assert built.raw_headers == ((b"a", b"1"), (b"a", None), ("ü".encode(), b"2"))
     assert Record(b"v") == Record(b"v", None, None, ())
     assert Record(b"v") != Record(b"w")
-    assert Record(b"v") != b"v"
+    not_a_record: object = b"v"
+    assert Record(b"v") != not_a_record
     assert Record(None).value is None
     assert Record(memoryview(b"abc")[1:]).value == b"bc"
     assert len({Record(b"v"), Record(b"v"), Record(b"w")}) == 2

@@ -195,7 +195,7 @@ def _message_fields(data: bytes) -> tuple[PlainRecord, int]:
         at += max(size, 0)
     assert at == len(data)
     timestamp_type = (attributes >> 3) & 1 if magic == 1 else -1
-    return PlainRecord(offset, timestamp, *fields, timestamp_type=timestamp_type), attributes & 7
+    return PlainRecord(offset, timestamp, fields[0], fields[1], timestamp_type=timestamp_type), attributes & 7
 
 
 def decode_message(data: bytes) -> Iterator[PlainRecord]:
