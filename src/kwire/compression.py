@@ -34,7 +34,7 @@ CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 
 DEFAULT_MAX_DECOMPRESSED_BYTES = 256 * 1024 * 1024
 
-_FIRST_TRY = 1024 * 1024
+_FIRST_TRY = 8 * 1024 * 1024
 _GROWTH = 8
 
 
@@ -126,15 +126,15 @@ def _corrupt(codec: str, what: object) -> errors.CorruptError:
 
 
 def _decompress_growing(
-    codec: str, into: Callable[[memoryview, memoryview], int], view: memoryview, ceiling: int, budget: int
+    codec: str, into: Callable[[memoryview, memoryview], int], view: memoryview, guess: int, ceiling: int, budget: int
 ) -> Buffer:
     """Decompresses into ever larger blocks: a claimed or possible size is no reason to allocate it at once.
 
-    `ceiling` is the most that the content can be by its own words. Each try starts from the beginning, in a block
-    eight times as large, so all tries together cost little more than the last.
+    `guess` is what its words make likely, `ceiling` the most that they allow. Each try starts from the beginning, in a
+    block eight times as large, so all tries together cost little more than the last.
     """
     most = min(ceiling, budget)
-    size = min(most, max(_FIRST_TRY, 16 * len(view)))
+    size = min(most, guess, max(_FIRST_TRY, 16 * len(view)))
     while True:
         output = OutputBlock(size)
         try:
@@ -171,7 +171,8 @@ def _gunzip(view: memoryview, budget: int) -> Buffer:
     isal = _isal()
     if isal is None:
         ceiling = _DEFLATE_MOST_RATIO * len(view)
-        return _decompress_growing("gzip", _library("cramjam").gzip.decompress_into, view, ceiling, budget)
+        guess = max(struct.unpack_from("<I", view, len(view) - 4)[0], len(view))
+        return _decompress_growing("gzip", _library("cramjam").gzip.decompress_into, view, guess, ceiling, budget)
     output = OutputBlock(0)
     rest: memoryview | bytes = view
     while len(rest) > 0:
@@ -475,4 +476,4 @@ def _unzstd(view: memoryview, budget: int) -> Buffer:
     if len(view) == 0:
         raise _corrupt("zstd", "no bytes at all")
     ceiling = _zstd_ceiling(view, budget)
-    return _decompress_growing("zstd", _library("cramjam").zstd.decompress_into, view, ceiling, budget)
+    return _decompress_growing("zstd", _library("cramjam").zstd.decompress_into, view, ceiling, ceiling, budget)

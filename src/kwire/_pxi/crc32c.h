@@ -120,20 +120,49 @@ __attribute__((target("sse4.2,pclmul"))) static uint32_t kw_crc32c_hardware(
     return crc;
 }
 
-/* The paper's constants for 0xEDB88320, reflected: x^(512+32), x^(512-32), x^(128+32), x^(128-32), each times x. */
+/* The paper's constants for 0xEDB88320, reflected: a remainder is moved over 64 or 16 bytes, then cut down to 64 and, by
+ * Barrett's reduction with the polynomial and its inverse, to 32 bits. */
 __attribute__((target("sse4.2,pclmul"))) static inline __m128i kw_fold(__m128i state, __m128i next, __m128i by) {
     __m128i low = _mm_clmulepi64_si128(state, by, 0x00);
     __m128i high = _mm_clmulepi64_si128(state, by, 0x11);
     return _mm_xor_si128(_mm_xor_si128(low, high), next);
 }
 
+/* Takes in the last `rest` (1 to 15) bytes: the remainder moves up by as many, and what falls out of it is folded. At
+ * least 16 bytes lie in front of `end`. */
+__attribute__((target("sse4.2,pclmul"))) static inline __m128i kw_fold_rest(
+    __m128i state, const uint8_t *end, size_t rest, __m128i by_16) {
+    static const uint8_t places[48] = {
+        0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
+        0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
+        0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80};
+    __m128i to_end = _mm_loadu_si128((const __m128i *)(places + rest));
+    __m128i to_begin = _mm_loadu_si128((const __m128i *)(places + 16 + rest));
+    __m128i old = _mm_cmplt_epi8(to_end, _mm_setzero_si128());
+    __m128i last = _mm_loadu_si128((const __m128i *)(end - 16));
+    __m128i next = _mm_or_si128(_mm_shuffle_epi8(state, to_begin), _mm_andnot_si128(old, last));
+    return kw_fold(_mm_shuffle_epi8(state, to_end), next, by_16);
+}
+
+__attribute__((target("sse4.2,pclmul"))) static inline uint32_t kw_reduce(__m128i state, __m128i by_16) {
+    const __m128i by_8 = _mm_set_epi64x(0, 0x0163CD6124);
+    const __m128i polynomial = _mm_set_epi64x(0x01F7011641, 0x01DB710641);
+    const __m128i low_half = _mm_set_epi64x(0, 0xFFFFFFFF);
+    __m128i quotient;
+    state = _mm_xor_si128(_mm_srli_si128(state, 8), _mm_clmulepi64_si128(state, by_16, 0x10));
+    state = _mm_xor_si128(_mm_srli_si128(state, 4),
+                          _mm_clmulepi64_si128(_mm_and_si128(state, low_half), by_8, 0x00));
+    quotient = _mm_clmulepi64_si128(_mm_and_si128(state, low_half), polynomial, 0x10);
+    quotient = _mm_clmulepi64_si128(_mm_and_si128(quotient, low_half), polynomial, 0x00);
+    return (uint32_t)_mm_extract_epi32(_mm_xor_si128(state, quotient), 1);
+}
+
 __attribute__((target("sse4.2,pclmul"))) static uint32_t kw_crc32_hardware(
     uint32_t crc, const uint8_t *p, size_t size) {
     const __m128i by_64 = _mm_set_epi64x(0x01C6E41596, 0x0154442BD4);
     const __m128i by_16 = _mm_set_epi64x(0x00CCAA009E, 0x01751997D0);
-    uint8_t folded[16];
     __m128i a, b, c, d;
-    if (size < 32) return kw_crc32_table(crc, p, size);
+    if (size < 16) return kw_crc32_table(crc, p, size);
     a = _mm_xor_si128(_mm_loadu_si128((const __m128i *)p), _mm_cvtsi32_si128((int)crc));
     if (size >= 64) {
         b = _mm_loadu_si128((const __m128i *)(p + 16));
@@ -151,8 +180,8 @@ __attribute__((target("sse4.2,pclmul"))) static uint32_t kw_crc32_hardware(
         size -= 16;
     }
     for (; size >= 16; p += 16, size -= 16) a = kw_fold(a, _mm_loadu_si128((const __m128i *)p), by_16);
-    _mm_storeu_si128((__m128i *)folded, a);
-    return kw_crc32_table(kw_crc32_table(0, folded, 16), p, size);
+    if (size > 0) a = kw_fold_rest(a, p + size, size, by_16);
+    return kw_reduce(a, by_16);
 }
 
 static int kw_crc_hardware_present(void) {

@@ -144,12 +144,25 @@ cdef uint64_t _read_uvarint_tail(reader_t *r, int most_bytes, uint8_t last_byte_
     return 0
 
 
+cdef inline bint _read_short_uvarint(reader_t *r, uint32_t *value) noexcept nogil:
+    """The forms of one and two bytes, which nearly all lengths and deltas have; False leaves the reader as it was."""
+    cdef const uint8_t *p = r.at
+    cdef size_t left = bytes_left(r)
+    if left >= 1 and p[0] < 0x80:
+        value[0] = p[0]
+        r.at = p + 1
+        return True
+    if left >= 2 and p[1] < 0x80:
+        value[0] = (<uint32_t>p[0] & 0x7F) | <uint32_t>p[1] << 7
+        r.at = p + 2
+        return True
+    return False
+
+
 cdef inline uint32_t read_uvarint(reader_t *r) noexcept nogil:
-    cdef uint8_t byte
-    if r.at < r.end and r.at[0] < 0x80:
-        byte = r.at[0]
-        r.at += 1
-        return byte
+    cdef uint32_t value
+    if _read_short_uvarint(r, &value):
+        return value
     return <uint32_t>_read_uvarint_tail(r, 5, 0x0F)
 
 
@@ -159,10 +172,10 @@ cdef inline int32_t read_varint(reader_t *r) noexcept nogil:
 
 
 cdef inline int64_t read_varlong(reader_t *r) noexcept nogil:
+    cdef uint32_t value
     cdef uint64_t raw
-    if r.at < r.end and r.at[0] < 0x80:
-        raw = r.at[0]
-        r.at += 1
+    if _read_short_uvarint(r, &value):
+        raw = value
     else:
         raw = _read_uvarint_tail(r, 10, 0x01)
     return <int64_t>((raw >> 1) ^ (0 - (raw & 1)))
