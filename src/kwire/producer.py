@@ -29,6 +29,7 @@ __all__ = ["Delivery", "Producer", "RecordMetadata"]
 
 _log = logging.getLogger("kwire.clients")
 _CLOSED = "the producer is closed"
+_FAREWELL = 5.0
 _live: weakref.WeakSet[Producer] = weakref.WeakSet()
 
 
@@ -100,6 +101,9 @@ class Producer(SendPath):
                 fates = [batch.fate for batch in list(self.accumulator.pending)]
                 self._reactor.call(self._sender.flush)
                 self._reactor.wait(partial(_all_settled, fates), timeout)
+            self._reactor.call(self._sender.say_goodbye)
+            if self._sender.farewells:
+                self._reactor.wait(lambda: not self._sender.farewells, _FAREWELL if timeout is None else timeout)
         finally:
             self._end()
         self._raise_failures()

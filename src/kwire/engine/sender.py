@@ -17,8 +17,8 @@ from functools import partial
 from typing import Any
 
 from kwire._codec import CODEC_NAMES, Accumulator, Batch, Buffer, Delivery, PartitionQueue
-from kwire.engine.api_keys import PRODUCE
-from kwire.engine.cluster import NO_ID
+from kwire.engine.api_keys import METADATA, PRODUCE
+from kwire.engine.cluster import NO_ID, metadata_request
 from kwire.engine.core import Core
 from kwire.engine.identity import KNOWN, REFUSED, Identity
 from kwire.engine.produce_call import (
@@ -73,6 +73,8 @@ class Sender:
         self._under_way: Counter[int] = Counter()
         self._quiet_until: dict[int, float] = {}
         self._hasty: dict[Delivery, None] = {}
+        self._unanswered: set[int] = set()
+        self.farewells = 0
         self._timers: dict[str, Timer] = {}
         self._unplaced = Unplaced(core, accumulator, settings.max_block_ms / 1000)
         self.identity = Identity(
@@ -117,6 +119,27 @@ class Sender:
         """No batch goes on: for a producer that closes."""
         for batch in list(self._accumulator.pending):
             self._accumulator.settle(batch, -1, -1, error)
+
+    def say_goodbye(self, now: float) -> None:
+        """With acks 0: asks each broker something that it answers after what was sent before (`farewells` counts).
+
+        A broker drops requests that it has read and not handled when their connection ends, so a connection that only
+        ever took unanswered requests may not be closed right after them.
+        """
+        if self._acks != 0:
+            return
+        for node in self._unanswered:
+            self.farewells += 1
+            self._core.request(
+                node, METADATA, partial(metadata_request, topics=[], allow_auto_create=False),
+                self._on_farewell, self._on_no_farewell, now)
+        self._unanswered.clear()
+
+    def _on_farewell(self, response: Any, version: int, now: float) -> None:
+        self.farewells -= 1
+
+    def _on_no_farewell(self, error: KafkaError, now: float) -> None:
+        self.farewells -= 1
 
     def recover(self, now: float) -> None:
         """After a step that was cut: what is in flight by the queues is put back; nothing else was lost."""
@@ -273,6 +296,7 @@ class Sender:
     def _on_answer(self, call: ProduceCall, response: Any, version: int, now: float) -> None:
         self._under_way[call.node] -= 1
         if response is None:
+            self._unanswered.add(call.node)
             for batch in call.batches:
                 self._accumulator.settle(batch, -1, -1, None)
         else:
