@@ -34,7 +34,7 @@ $(VENV)/.ready: pyproject.toml | python
 
 $(VENV)/.built: $(VENV)/.ready $(EXTENSION_SOURCES)
 	@echo "== build of the extension"
-	@$(PY) -m pip install -q --no-build-isolation --no-deps -e .
+	@$(PY) -m pip install -q --no-build-isolation -e .
 	@touch $@
 
 .PHONY: build
