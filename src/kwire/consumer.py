@@ -9,6 +9,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
 from random import random
 from types import TracebackType
@@ -19,7 +20,7 @@ from kwire.drivers.reactor import Reactor
 from kwire.engine.addresses import TopicPartition
 from kwire.engine.consumed import ConsumerRecords
 from kwire.engine.core import Core
-from kwire.engine.fetcher import Fetcher
+from kwire.engine.fetcher import Fetched, Fetcher
 from kwire.engine.offsets import EARLIEST, LATEST, NO_OFFSET, OffsetAndTimestamp, OffsetLookup, time_of
 from kwire.engine.settings import ConsumerSettings, from_config
 from kwire.errors import ConcurrentUseError, ConfigError, ConnectError, KafkaError, KafkaTimeoutError
@@ -66,11 +67,10 @@ class Consumer:
         self._settings = settings
         self._core = Core(settings, random)
         self._fetcher = Fetcher(self._core, settings)
-        self._core.cluster.listeners.append(self._take_all_partitions)
-        self._subscribed: tuple[str, ...] = ()
         self._reactor = Reactor(self._core, background=False, name="consumer")
-        self._guard = threading.Lock()
+        self._users: dict[str, int] = {}
         self._woken = False
+        self._arrived = True
         self._missing_since: dict[str, float] = {}
 
     # -- what is read -----------------------------------------------------------------------------------------------
@@ -94,12 +94,7 @@ class Consumer:
             raise ConfigError(f"at names {foreign[0]}, which is not among the partitions to assign")
         for tp, offset in starts.items():
             _check_offset(tp, offset)
-
-        def work(now: float) -> None:
-            self._subscribed = ()
-            self._fetcher.assign(wanted, now, at=starts, until=ends)
-
-        self._call(work)
+        self._call(lambda now: self._fetcher.assign(wanted, now, at=starts, until=ends))
 
     def subscribe(self, topics: Iterable[str]) -> None:
         """Reads all partitions of these topics, also those that are added later. Not together with `assign`."""
@@ -109,14 +104,7 @@ class Consumer:
         for name in names:
             _topic(name)
 
-        def work(now: float) -> None:
-            self._subscribed = names
-            self._fetcher.assign((), now)
-            if names:
-                self._core.cluster.want(names, now)
-            self._take_all_partitions(now)
-
-        self._call(work)
+        self._call(lambda now: self._fetcher.subscribe(names, now))
 
     def unsubscribe(self) -> None:
         """Reads nothing."""
@@ -125,18 +113,6 @@ class Consumer:
     def assignment(self) -> set[TopicPartition]:
         """The partitions that are read; after `subscribe`, those known so far."""
         return set(self._fetcher.states)
-
-    def _take_all_partitions(self, now: float) -> None:
-        """After `subscribe`: all partitions that the metadata has."""
-        if not self._subscribed:
-            return
-        found: list[TopicPartition] = []
-        for name in self._subscribed:
-            info = self._core.cluster.topic(name)
-            if info is not None:
-                found.extend(TopicPartition(name, partition) for partition in sorted(info.partitions))
-        if any(tp not in self._fetcher.states for tp in found):
-            self._fetcher.assign(found, now)
 
     # -- records ----------------------------------------------------------------------------------------------------
 
@@ -154,16 +130,15 @@ class Consumer:
             self._call_inside(self._fetcher.pump)
             self._reactor.poll_once()
             self._await_records(timeout)
-            if self._woken:
-                self._woken = False
-                return ConsumerRecords()
+            woken, self._woken = self._woken, False
+            records = ConsumerRecords(() if woken else self._call_inside(lambda now: self._take(most, now)))
+        self._arrived = True
+        return records
 
-            def take(now: float) -> ConsumerRecords:
-                taken = self._fetcher.take(most)
-                self._fetcher.pump(now)
-                return ConsumerRecords(taken)
-
-            return self._call_inside(take)
+    def _take(self, most: int | None, now: float) -> Fetched:
+        taken = self._fetcher.take(most)
+        self._fetcher.pump(now)
+        return taken
 
     def _await_records(self, timeout: float | None) -> None:
         """Drives until there is something to give or say; looks now and then whether waiting makes sense at all."""
@@ -181,7 +156,7 @@ class Consumer:
             self._complain_of_missing_brokers()
 
     def _something_to_say(self) -> bool:
-        return self._woken or self._fetcher.has_something() or self.done()
+        return self._woken or self._fetcher.has_something() or self._fetcher.done
 
     def __iter__(self) -> Iterator[ConsumerRecord]:
         """All records, one after the other; waits for new ones. Ends after `wakeup()`, and when `done()`."""
@@ -190,8 +165,8 @@ class Consumer:
 
     def done(self) -> bool:
         """Whether every assigned partition has reached the offset given as `until`."""
-        states = self._fetcher.states
-        return bool(states) and all(state.position >= state.end_offset for state in states.values())
+        with self._alone():
+            return self._fetcher.done
 
     def wakeup(self) -> None:
         """Makes a poll that waits, or else the next one, return at once with nothing; from any thread."""
@@ -355,8 +330,20 @@ class Consumer:
 
     # -- help -------------------------------------------------------------------------------------------------------
 
-    def _alone(self) -> _Alone:
-        return _Alone(self._guard)
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """One thread at a time: a second one is told instead of made to wait. What the last poll gave has arrived if
+        that poll came to its end."""
+        me = threading.get_ident()
+        if self._users.setdefault("thread", me) != me:
+            raise ConcurrentUseError("this consumer is in use by another thread; only wakeup() and close() may be "
+                                     "called meanwhile")
+        try:
+            self._fetcher.confirm(arrived=self._arrived)
+            self._arrived = False
+            yield
+        finally:
+            self._users.clear()
 
     def _call(self, work: Callable[[float], T]) -> T:
         with self._alone():
@@ -390,31 +377,13 @@ class Consumer:
     def _complain_of_missing_topics(self, now: float) -> None:
         """Raises UnknownTopicError for a topic that has been missing for default_api_timeout_ms."""
         patience = self._settings.default_api_timeout_ms / 1000
-        topics = dict.fromkeys((*self._subscribed, *(tp.topic for tp in self._fetcher.states)))
-        for topic in topics:
+        for topic in self._fetcher.topics:
             error = self._core.cluster.unknown_topic(topic)
             if error is None:
                 self._missing_since.pop(topic, None)
             elif now - self._missing_since.setdefault(topic, now) >= patience:
                 del self._missing_since[topic]
                 raise error
-
-
-class _Alone:
-    """One thread at a time: a second one is told instead of made to wait."""
-
-    __slots__ = ("_guard",)
-
-    def __init__(self, guard: threading.Lock) -> None:
-        self._guard = guard
-
-    def __enter__(self) -> None:
-        if not self._guard.acquire(blocking=False):
-            raise ConcurrentUseError("this consumer is in use by another thread; only wakeup() and close() may be "
-                                     "called meanwhile")
-
-    def __exit__(self, *ignored: object) -> None:
-        self._guard.release()
 
 
 def _reopen(kind: type[Consumer], settings: ConsumerSettings) -> Consumer:

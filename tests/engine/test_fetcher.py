@@ -132,6 +132,7 @@ class Reading:
         try:
             return {tp: part.values() for tp, part in self.fetcher.take(most)}
         finally:
+            self.fetcher.confirm(arrived=True)
             self.fetcher.pump(self.world.now)
 
 
@@ -176,6 +177,18 @@ def test_a_limit_hands_out_the_rest_next_time() -> None:
     assert reading.take(2) == {T0: [b"2", b"3"]}
     assert reading.take(2) == {T0: [b"4"]}
     assert reading.fetcher.state(T0).position == 5
+
+
+def test_what_did_not_arrive_is_given_again() -> None:
+    reading = Reading(LogBroker()).assign(T0)
+    reading.broker.append(0, [b"%d" % number for number in range(5)])
+    assert reading.take(2) == {T0: [b"0", b"1"]}
+    for _ in range(2):
+        assert [part.values() for _, part in reading.fetcher.take(2)] == [[b"2", b"3"]]
+        reading.fetcher.pump(reading.world.now)
+        reading.fetcher.confirm(arrived=False)
+        assert reading.fetcher.state(T0).position == 2
+    assert reading.take() == {T0: [b"2", b"3", b"4"]}
 
 
 def test_a_position_inside_a_batch_gives_the_rest_of_it() -> None:

@@ -22,6 +22,10 @@ STALE_METADATA = frozenset({3, 5, 6, 7, 9, 13, 41, 56, 72, 74, 75, 100, 103})
 """Codes that say that the leader, the controller or the topic's id is no longer what the metadata says."""
 
 
+PASSING = frozenset({14, 15, 16, 41, 89})
+"""Codes of a broker that is not, or not yet, the one to ask (coordinator, controller), or that throttles."""
+
+
 def broker_error(code: int, context: str) -> BrokerError:
     """The exception for an error code."""
     error: BrokerError = errors.broker.by_code(code)(context)
@@ -104,8 +108,8 @@ class Call:
 
 
 class RequestCall(Call):
-    """A call of one request to one target. `take(response, version)` gives the result; what BrokerError it raises is
-    retried if its code is retriable, and with fresh metadata if the code says so."""
+    """A call of one request to one target. `take(response, version)` gives the result; a BrokerError that it raises is
+    the outcome, unless its code says that the request was not looked at (PASSING): then it is asked again."""
 
     def __init__(
         self,
@@ -158,9 +162,10 @@ class RequestCall(Call):
             self.succeed(result, now)
 
     def _on_error(self, error: KafkaError, now: float) -> None:
+        passes = error.code in PASSING if isinstance(error, BrokerError) else is_retriable(error)
         if isinstance(error, BrokerError) and error.code in STALE_METADATA:
             self.core.cluster.refresh(now)
-        if is_retriable(error):
+        if passes:
             self.retry(self._send, error, now)
         else:
             self.fail(error, now)

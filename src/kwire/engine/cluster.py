@@ -30,6 +30,8 @@ UNKNOWN_TOPIC_OR_PARTITION = 3
 LEADER_NOT_AVAILABLE = 5
 REPLICA_NOT_AVAILABLE = 9
 
+# -1, UNKNOWN_SERVER_ERROR, is what 0.8 answers while it cannot create the topic yet.
+_MAY_PASS = frozenset({-1, UNKNOWN_TOPIC_OR_PARTITION, LEADER_NOT_AVAILABLE})
 _FIRST_VERSION_WITH_NULL = 1
 _FIRST_VERSION_WITH_AUTO_CREATE_FLAG = 4
 _FIRST_VERSION_WITH_ALL_BROKERS_SURELY = 1
@@ -120,7 +122,7 @@ class Cluster:
         A partition is only called missing by metadata that came after generation `newer_than`.
         """
         info = self.topics.get(name)
-        if info is None or info.error in (UNKNOWN_TOPIC_OR_PARTITION, LEADER_NOT_AVAILABLE):
+        if info is None or info.error in _MAY_PASS:
             return None
         if info.error:
             error: KafkaError = errors.broker.by_code(info.error)(f"topic {name!r}")
@@ -240,7 +242,7 @@ class Cluster:
 
     def _is_unsettled(self, name: str) -> bool:
         info = self.topics.get(name)
-        if info is None or info.error in (UNKNOWN_TOPIC_OR_PARTITION, LEADER_NOT_AVAILABLE):
+        if info is None or (info.error and info.error in _MAY_PASS):
             return True
         return any(partition.leader < 0 for partition in info.partitions.values())
 

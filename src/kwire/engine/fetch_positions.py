@@ -1,6 +1,10 @@
 """Where a consumer stands in each partition, and what was fetched from there but not handed out yet.
 
 Layer 3, no I/O. `fetcher.py` moves these; nothing here asks a broker.
+
+An exception may cut the program anywhere (Ctrl-C), and records must be neither lost nor given twice then. So records
+that a poll hands out are only marked (`marked`), and count as taken when the next call confirms that they arrived; and
+what belongs together is changed by one assignment.
 """
 
 from __future__ import annotations
@@ -15,45 +19,43 @@ END_OF_OFFSETS = 2**63 - 1
 
 
 class Chunk:
-    """Records fetched from one partition, some of them perhaps handed out already."""
+    """Records fetched from one partition: those before `taken` were handed out, those before `marked` perhaps."""
 
-    __slots__ = ("next_offset", "records", "taken")
+    __slots__ = ("marked", "next_offset", "records", "taken")
 
     def __init__(self, records: Records, next_offset: int) -> None:
         self.records = records
         self.next_offset = next_offset
         self.taken = 0
+        self.marked = 0
 
     @property
-    def left(self) -> int:
-        """Records not handed out yet."""
-        return len(self.records) - self.taken
+    def spent(self) -> bool:
+        """Whether all records are marked: the next chunk may be fetched."""
+        return self.marked >= len(self.records)
 
-    def take(self, most: int | None) -> Records:
-        """The next records, at most so many."""
-        if most is None or most >= self.left:
-            part = self.records if self.taken == 0 else self.records[self.taken :]
-            self.taken = len(self.records)
-            return part
-        part = self.records[self.taken : self.taken + most]
-        self.taken += most
+    def mark(self, most: int | None) -> Records:
+        """The next records, at most so many, to be handed out."""
+        end = len(self.records) if most is None else min(self.taken + most, len(self.records))
+        part = self.records if self.taken == 0 and end == len(self.records) else self.records[self.taken : end]
+        self.marked = end
         return part
 
     @property
     def position(self) -> int:
         """The offset of the first record not handed out, or of what follows the chunk."""
-        return self.records[self.taken].offset if self.left else self.next_offset
+        return self.records[self.taken].offset if self.taken < len(self.records) else self.next_offset
 
 
 class PartitionState:
     """One assigned partition."""
 
     __slots__ = (
-        "chunk",
+        "_offset",
+        "chunks",
         "end_offset",
         "epoch",
         "fault",
-        "fetch_at",
         "high_watermark",
         "in_flight",
         "log_start_offset",
@@ -64,19 +66,21 @@ class PartitionState:
         "rest_until",
         "stable_offset",
         "tp",
+        "turn",
     )
 
     def __init__(self, tp: TopicPartition, max_bytes: int, reset_to: int | None) -> None:
         self.tp = tp
-        self.fetch_at = NO_POSITION
+        self._offset = NO_POSITION
         self.reset_to = reset_to
         self.epoch = 0
         self.paused = False
         self.in_flight = False
-        self.chunk: Chunk | None = None
+        self.chunks: tuple[Chunk, ...] = ()
         self.fault: KafkaError | None = None
         self.max_bytes = max_bytes
         self.rest_until = 0.0
+        self.turn = 0
         self.high_watermark = -1
         self.stable_offset = -1
         self.log_start_offset = -1
@@ -86,48 +90,74 @@ class PartitionState:
     @property
     def position(self) -> int:
         """The offset of the next record to hand out; NO_POSITION while it is being looked up."""
-        return self.chunk.position if self.chunk is not None else self.fetch_at
+        return self.chunks[0].position if self.chunks else self._offset
+
+    @property
+    def fetch_at(self) -> int:
+        """The offset to fetch from: behind what was fetched."""
+        return self.chunks[-1].next_offset if self.chunks else self._offset
 
     def move(self, offset: int) -> None:
         """The next record is to be that of `offset`; what was fetched or is being fetched is of no use."""
-        self.fetch_at = offset
-        self.reset_to = None
         self._forget()
+        self._offset = offset
+        self.reset_to = None
 
     def reset(self, time: int) -> None:
         """The position is to be looked up by time."""
-        self.fetch_at = NO_POSITION
-        self.reset_to = time
         self._forget()
+        self._offset = NO_POSITION
+        self.reset_to = time
 
     def _forget(self) -> None:
         self.epoch += 1
         self.in_flight = False
-        self.chunk = None
+        self.chunks = ()
         self.fault = None
         self.rest_until = 0.0
+
+    def add(self, records: Records, next_offset: int) -> None:
+        """Takes in what was fetched from `fetch_at`."""
+        if len(records):
+            self.chunks = (*self.chunks, Chunk(records, next_offset))
+        elif self.chunks:
+            self.chunks[-1].next_offset = next_offset
+        else:
+            self._offset = next_offset
+
+    def confirm(self) -> None:
+        """What is marked has arrived."""
+        for chunk in self.chunks:
+            chunk.taken = chunk.marked
+        while self.chunks and self.chunks[0].spent:
+            self._offset = self.chunks[0].next_offset
+            self.chunks = self.chunks[1:]
+
+    def unmark(self) -> None:
+        """What is marked has not arrived: it will be handed out again."""
+        for chunk in self.chunks:
+            chunk.marked = chunk.taken
 
     @property
     def has_something(self) -> bool:
         """Whether there are records, or an error, to hand out."""
-        return not self.paused and (self.chunk is not None or self.fault is not None)
+        return not self.paused and (bool(self.chunks) or self.fault is not None)
 
     def wants_fetch(self, now: float) -> bool:
         """Whether the next records should be asked for."""
         return (
-            self.fetch_at >= 0
+            0 <= self.fetch_at < self.end_offset
             and not self.paused
             and not self.in_flight
-            and self.chunk is None
+            and (not self.chunks or (len(self.chunks) == 1 and self.chunks[0].spent))
             and self.fault is None
             and now >= self.rest_until
-            and self.fetch_at < self.end_offset
         )
 
     @property
     def wants_lookup(self) -> bool:
         """Whether the position has to be looked up."""
-        return self.fetch_at < 0 and self.reset_to is not None and self.fault is None
+        return self.position < 0 and self.reset_to is not None and self.fault is None
 
 
 def reset_time(policy: str) -> int | None:

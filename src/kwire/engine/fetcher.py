@@ -29,7 +29,7 @@ from kwire.engine.addresses import Address, TopicPartition
 from kwire.engine.api_keys import FETCH
 from kwire.engine.calls import STALE_METADATA, broker_error
 from kwire.engine.cluster import NO_ID
-from kwire.engine.fetch_positions import END_OF_OFFSETS, Chunk, PartitionState, reset_time
+from kwire.engine.fetch_positions import END_OF_OFFSETS, PartitionState, reset_time
 from kwire.engine.offsets import LATEST, NO_OFFSET, OffsetLookup
 from kwire.engine.retry import is_retriable
 from kwire.engine.settings import ConsumerSettings
@@ -60,7 +60,9 @@ class Fetcher:
         self._lookup: OffsetLookup | None = None
         self._lookup_of: dict[TopicPartition, int] = {}
         self._fault: KafkaError | None = None
-        core.cluster.listeners.append(self.pump)
+        self._subscribed: tuple[str, ...] = ()
+        self._turns = 0
+        core.cluster.listeners.append(self._on_metadata)
         core.recovered.append(self._recover)
 
     # -- what is read, and from where -------------------------------------------------------------------------------
@@ -77,6 +79,16 @@ class Fetcher:
 
         `until` gives the offsets at which reading ends, where it does.
         """
+        self._subscribed = ()
+        self._read(partitions, now, at or {}, until or {})
+
+    def _read(
+        self,
+        partitions: Iterable[TopicPartition],
+        now: float,
+        at: Mapping[TopicPartition, int],
+        until: Mapping[TopicPartition, int],
+    ) -> None:
         wanted = dict.fromkeys(partitions)
         before = {tp.topic for tp in self.states}
         reset = reset_time(self._settings.auto_offset_reset)
@@ -84,10 +96,10 @@ class Fetcher:
             tp: self.states.get(tp) or PartitionState(tp, self._settings.max_partition_fetch_bytes, reset)
             for tp in wanted
         }
-        for tp, offset in (at or {}).items():
+        for tp, offset in at.items():
             self.state(tp).move(offset)
         for tp, state in self.states.items():
-            state.end_offset = END_OF_OFFSETS if until is None else until.get(tp, END_OF_OFFSETS)
+            state.end_offset = until.get(tp, END_OF_OFFSETS)
         topics = list(dict.fromkeys(tp.topic for tp in wanted))
         self._core.cluster.unwant([topic for topic in before if topic not in topics])
         if topics:
@@ -101,42 +113,81 @@ class Fetcher:
             raise ConfigError(f"partition {tp.topic}-{tp.partition} is not assigned to this consumer")
         return found
 
+    def subscribe(self, topics: Iterable[str], now: float) -> None:
+        """Reads all partitions of these topics from now on, also those that come later."""
+        self._subscribed = ()
+        self.assign((), now)
+        self._subscribed = tuple(dict.fromkeys(topics))
+        if self._subscribed:
+            self._core.cluster.want(self._subscribed, now)
+        self._on_metadata(now)
+
+    def _on_metadata(self, now: float) -> None:
+        """Topics that are subscribed to may have partitions that are not read yet."""
+        found: list[TopicPartition] = []
+        for name in self._subscribed:
+            info = self._core.cluster.topic(name)
+            if info is not None:
+                found.extend(TopicPartition(name, partition) for partition in sorted(info.partitions))
+        if any(tp not in self.states for tp in found):
+            self._read(found, now, {}, {})
+        else:
+            self.pump(now)
+
+    @property
+    def topics(self) -> list[str]:
+        """The topics that are read, or would be if they existed."""
+        return list(dict.fromkeys((*self._subscribed, *(tp.topic for tp in self.states))))
+
+    @property
+    def done(self) -> bool:
+        """Whether there are partitions, and all have given what precedes their end."""
+        return bool(self.states) and all(state.position >= state.end_offset for state in self.states.values())
+
     def has_something(self) -> bool:
         """Whether `take` would give or raise something."""
         return self._fault is not None or any(state.has_something for state in self.states.values())
 
+    def confirm(self, *, arrived: bool) -> None:
+        """Whether what `take` gave last has arrived; else it will be given again."""
+        for state in self.states.values():
+            if arrived:
+                state.confirm()
+            else:
+                state.unmark()
+
     def take(self, most: int | None) -> Fetched:
-        """Hands out what was fetched, at most so many records; raises a fault when nothing precedes it.
+        """What was fetched, at most so many records, to be confirmed by `confirm`; raises a fault if that comes first.
 
         A fault is raised once; the next fetch from that position meets it again unless the caller seeks.
         """
         taken: Fetched = []
-        for state in list(self.states.values()):
-            chunk = state.chunk
-            if chunk is None or state.paused or most == 0:
+        for state in sorted(self.states.values(), key=_turn):
+            if not state.chunks or state.paused or most == 0:
                 continue
-            part = chunk.take(most)
-            if chunk.left == 0:
-                state.chunk = None
+            part = state.chunks[0].mark(most)
+            state.turn = self._next_turn()
             if len(part):
                 taken.append((state.tp, part))
                 most = None if most is None else most - len(part)
-            self._to_the_end(state.tp)
         if not taken:
             self._raise_fault()
         return taken
 
     def _raise_fault(self) -> None:
-        fault, self._fault = self._fault, None
+        fault = self._fault
         if fault is not None:
+            self._fault = None
             raise fault
         for state in self.states.values():
-            if state.fault is not None and not state.paused:
-                fault, state.fault = state.fault, None
+            fault = state.fault
+            if fault is not None and not state.paused:
+                state.fault = None
                 raise fault
 
-    def _to_the_end(self, tp: TopicPartition) -> None:
-        self.states[tp] = self.states.pop(tp)
+    def _next_turn(self) -> int:
+        self._turns += 1
+        return self._turns
 
     def _recover(self, now: float) -> None:
         """After a step that was cut: what was asked will not be answered."""
@@ -153,7 +204,7 @@ class Fetcher:
             return
         self._look_up_positions(now)
         by_node: dict[int, list[PartitionState]] = defaultdict(list)
-        for state in self.states.values():
+        for state in sorted(self.states.values(), key=_turn):
             if not state.wants_fetch(now):
                 continue
             node = self._node_of(state, now)
@@ -276,15 +327,13 @@ class Fetcher:
             end_offset=state.end_offset, skip_control=True, aborted=aborted if self._isolation else ())
         next_offset = records.next_offset
         if next_offset is not None and next_offset > state.fetch_at:
-            if len(records):
-                state.chunk = Chunk(records, next_offset)
-            state.fetch_at = next_offset
+            state.add(records, next_offset)
         if fault is not None:
             state.fault = _in_data(fault.error, state.tp, fault.base_offset, fault.next_offset)
         elif not records.consumed:
             self._ask_for_more(state, records.needed, version)
         if not len(records):
-            self._to_the_end(state.tp)
+            state.turn = self._next_turn()
 
     def _ask_for_more(self, state: PartitionState, needed: int, version: int) -> None:
         """Not one whole batch came: it is larger than what was asked for."""
@@ -327,7 +376,7 @@ class Fetcher:
 
     def _look_up_positions(self, now: float) -> None:
         """Looks up, all at once, the positions of those that have none; the next ones wait for these."""
-        if self._lookup is not None:
+        if self._lookup is not None and not self._lookup.done:
             return
         wanted = {}
         for state in self.states.values():
@@ -360,6 +409,10 @@ class Fetcher:
         for state in past_the_end:
             state.reset(LATEST)
         self.pump(now)
+
+
+def _turn(state: PartitionState) -> int:
+    return state.turn
 
 
 def _in_data(error: CodecError, tp: TopicPartition, offset: int, seek_to: int) -> CodecError:

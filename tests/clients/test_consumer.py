@@ -1,0 +1,492 @@
+"""Consumer against the embedded broker: the public names, what they give, and what they say when they cannot."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from kwire import Consumer, TopicPartition, errors, protocol, records
+from kwire.drivers.reactor import Reactor
+from kwire.engine.api_keys import PRODUCE
+from kwire.engine.core import Core
+from kwire.engine.settings import ClientSettings, ConsumerSettings
+from kwire.testing import Broker
+
+T0 = TopicPartition("t", 0)
+OLD = ["0.8.2.2", "0.9.0.1", "0.10.2.2"]
+RELEASES = [*OLD, "3.9.2", "4.4.0"]
+
+
+class Writer:
+    """Puts encoded records into a topic, as they are."""
+
+    def __init__(self, servers: str) -> None:
+        self.core = Core(ClientSettings(bootstrap_servers=servers), lambda: 0.5)
+        self.reactor = Reactor(self.core, background=False, name="writer")
+
+    def append(self, topic: str, partition: int, items: list[Any], **more: Any) -> None:
+        self.reactor.call(lambda now: self.core.cluster.want([topic], now))
+        assert self.reactor.wait(lambda: self.core.cluster.leader(topic, partition) >= 0, 10)
+        outcome: list[Any] = []
+
+        def build(version: int) -> Any:
+            made = protocol.ProduceRequest.TopicProduceData
+            magic = 2 if version >= 3 else 1 if version == 2 else 0
+            rows = [made.PartitionProduceData(index=partition, records=records.encode(items, magic=magic, **more))]
+            data = (made(topic_id=self.core.cluster.topic_id(topic), partition_data=rows) if version >= 13
+                    else made(name=topic, partition_data=rows))
+            return protocol.ProduceRequest(acks=-1, timeout_ms=5000, topic_data=[data])
+
+        self.reactor.call(lambda now: self.core.request(
+            self.core.cluster.leader(topic, partition), PRODUCE, build,
+            lambda response, *_: outcome.append(response.responses[0].partition_responses[0].error_code),
+            lambda error, now: outcome.append(error), now))
+        assert self.reactor.wait(lambda: bool(outcome), 10)
+        assert outcome == [0]
+
+
+@pytest.fixture
+def broker() -> Iterator[Broker]:
+    with Broker(topics={"t": 2}) as running:
+        yield running
+
+
+@pytest.fixture
+def write() -> Iterator[Callable[[Broker], Writer]]:
+    made: list[Writer] = []
+
+    def writer(broker: Broker) -> Writer:
+        made.append(Writer(broker.bootstrap_servers))
+        return made[-1]
+
+    yield writer
+    for each in made:
+        each.reactor.close()
+
+
+def consumer_of(broker: Broker, **settings: Any) -> Consumer:
+    return Consumer(broker.bootstrap_servers, **{"auto_offset_reset": "earliest", **settings})
+
+
+def read(consumer: Consumer, count: int, seconds: float = 10.0) -> list[Any]:
+    found: list[Any] = []
+    give_up = time.monotonic() + seconds
+    while len(found) < count and time.monotonic() < give_up:
+        found.extend(consumer.poll(timeout=0.5))
+    assert len(found) == count
+    return found
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_records_come_with_their_place(release: str, write: Callable[[Broker], Writer]) -> None:
+    with Broker(release=release, topics={"t": 2}) as broker:
+        writer = write(broker)
+        writer.append("t", 0, [(b"a", b"k"), (b"b", None)])
+        writer.append("t", 1, [b"c"])
+        with consumer_of(broker) as consumer:
+            consumer.subscribe(["t"])
+            found = read(consumer, 3)
+    assert sorted((r.topic, r.partition, r.offset, r.key, r.value) for r in found) == [
+        ("t", 0, 0, b"k", b"a"), ("t", 0, 1, None, b"b"), ("t", 1, 0, None, b"c")]
+
+
+def test_a_poll_gives_objects_and_columns(broker: Broker, write: Callable[[Broker], Writer]) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    writer = write(broker)
+    writer.append("t", 0, [(b"a", b"k", 1000, [("h", b"1"), ("h", None)]), (None, None, 2000, ())])
+    writer.append("t", 1, [(b"c", None, 3000, ())])
+    with consumer_of(broker) as consumer:
+        consumer.assign([("t", 0), ("t", 1)])
+        deadline = time.monotonic() + 10
+        time.sleep(0.1)
+        got = consumer.poll(timeout=5)
+        while len(got) < 3 and time.monotonic() < deadline:
+            consumer.seek_to_beginning()
+            time.sleep(0.1)
+            got = consumer.poll(timeout=5)
+    assert len(got) == 3
+    assert got
+    assert sorted(map(str, got.values())) == sorted(map(str, [b"a", None, b"c"]))
+    assert len(got.keys()) == 3
+    assert {tp: len(part) for tp, part in got.by_partition().items()} == {("t", 0): 2, ("t", 1): 1}
+    table = got.to_arrow()
+    assert table.schema.names == [
+        "topic", "partition", "offset", "timestamp", "timestamp_type", "key", "value", "headers"]
+    row = next(row for row in table.to_pylist() if row["value"] == b"a")
+    assert row == {"topic": "t", "partition": 0, "offset": 0, "timestamp": 1000, "timestamp_type": 0, "key": b"k",
+                   "value": b"a", "headers": [{"key": "h", "value": b"1"}, {"key": "h", "value": None}]}
+    assert got.to_arrow(["value"]).schema.names == ["value"]
+    assert pyarrow.record_batch(got).num_rows == 3
+    first = got[0]
+    assert first == next(iter(got))
+    assert got[-1].topic == "t"
+    assert pickle.loads(pickle.dumps(first)) == first
+    assert first.copy() == first
+    assert "t-" in repr(got)
+    assert "offset=" in repr(first)
+    with pytest.raises(IndexError):
+        got[3]
+
+
+def test_records_outlive_their_consumer(broker: Broker, write: Callable[[Broker], Writer]) -> None:
+    write(broker).append("t", 0, [b"kept" * 100])
+    with consumer_of(broker) as consumer:
+        consumer.assign([T0])
+        got = consumer.poll(timeout=5)
+    assert got.values() == [b"kept" * 100]
+
+
+def test_a_limit_and_the_rest(broker: Broker, write: Callable[[Broker], Writer]) -> None:
+    write(broker).append("t", 0, [b"%d" % number for number in range(5)])
+    with consumer_of(broker, max_poll_records=2) as consumer:
+        consumer.assign([T0])
+        assert consumer.poll(timeout=5).values() == [b"0", b"1"]
+        assert consumer.position(T0) == 2
+        assert consumer.poll(timeout=5, max_records=1).values() == [b"2"]
+        assert consumer.poll(timeout=5).values() == [b"3", b"4"]
+        assert not consumer.poll(timeout=0)
+        with pytest.raises(errors.ConfigError, match="max_records=0"):
+            consumer.poll(max_records=0)
+
+
+def test_seek_goes_where_it_is_told(broker: Broker, write: Callable[[Broker], Writer]) -> None:
+    writer = write(broker)
+    for number in range(5):
+        writer.append("t", 0, [(b"%d" % number, None, 1_000_000 * number, ())])
+    with consumer_of(broker) as consumer:
+        consumer.assign([T0])
+        consumer.seek(T0, 3)
+        assert consumer.position(T0) == 3
+        assert consumer.poll(timeout=5)[0].value == b"3"
+        consumer.seek(T0, datetime.fromtimestamp(1500, UTC))
+        assert consumer.poll(timeout=5)[0].value == b"2"
+        consumer.seek_to_end()
+        assert consumer.position(T0) == 5
+        consumer.seek(T0, "earliest")
+        assert consumer.position(T0) == 0
+        consumer.seek(T0, datetime.fromtimestamp(99_999, UTC))
+        assert consumer.position(T0) == 5
+        assert consumer.beginning_offsets([T0]) == {T0: 0}
+        assert consumer.end_offsets([("t", 0), ("t", 1)]) == {T0: 5, ("t", 1): 0}
+        found = consumer.offsets_for_times({T0: 2_500_000, ("t", 1): 0})
+        assert found[T0] is not None
+        assert found[T0][:2] == (3, 3_000_000)
+        assert found[TopicPartition("t", 1)] is None
+
+
+@pytest.mark.parametrize("release", ["0.8.2.2", "0.9.0.1"])
+def test_times_are_refused_where_the_broker_knows_none(release: str) -> None:
+    with Broker(release=release, topics={"t": 1}) as broker, consumer_of(broker) as consumer:
+        with pytest.raises(errors.BrokerError, match=r"t-0: brokers before Kafka 0\.10\.1 know no times") as caught:
+            consumer.offsets_for_times({T0: 0})
+        assert caught.value.code == 35
+        assert consumer.end_offsets([T0]) == {T0: 0}
+
+
+def test_latest_is_the_default(broker: Broker, write: Callable[[Broker], Writer]) -> None:
+    writer = write(broker)
+    writer.append("t", 0, [b"old"])
+    with Consumer(broker.bootstrap_servers) as consumer:
+        consumer.assign([T0])
+        assert consumer.position(T0) == 1
+        writer.append("t", 0, [b"new"])
+        assert consumer.poll(timeout=5).values() == [b"new"]
+
+
+def test_a_long_poll_ends_as_soon_as_something_comes(broker: Broker, write: Callable[[Broker], Writer]) -> None:
+    writer = write(broker)
+    writer.append("t", 1, [b"there"])
+    with consumer_of(broker, fetch_max_wait_ms=3000) as consumer:
+        consumer.assign([T0])
+        assert not consumer.poll(timeout=0.3)
+        late = threading.Timer(0.2, writer.append, ("t", 0, [b"now"]))
+        late.start()
+        begun = time.monotonic()
+        assert consumer.poll(timeout=10).values() == [b"now"]
+        assert 0.1 < time.monotonic() - begun < 1.5
+        late.join()
+
+
+def test_a_poll_ends_in_time(broker: Broker) -> None:
+    with consumer_of(broker) as consumer:
+        consumer.assign([T0])
+        begun = time.monotonic()
+        assert not consumer.poll(timeout=0.3)
+        assert 0.3 <= time.monotonic() - begun < 0.6
+
+
+def test_iteration_ends_at_the_offsets_given(broker: Broker, write: Callable[[Broker], Writer]) -> None:
+    writer = write(broker)
+    for partition in range(2):
+        writer.append("t", partition, [b"%d" % number for number in range(10)])
+    with consumer_of(broker) as consumer:
+        consumer.assign([("t", 0), ("t", 1)], until={("t", 0): 4, ("t", 1): 7})
+        begun = time.monotonic()
+        got = [(r.partition, r.offset) for r in consumer]
+        assert time.monotonic() - begun < 0.45
+        assert consumer.done()
+    assert sorted(got) == [(0, offset) for offset in range(4)] + [(1, offset) for offset in range(7)]
+
+
+def test_wakeup_ends_a_poll_of_another_thread(broker: Broker) -> None:
+    with consumer_of(broker) as consumer:
+        consumer.assign([T0])
+        threading.Timer(0.1, consumer.wakeup).start()
+        begun = time.monotonic()
+        assert not consumer.poll(timeout=10)
+        assert time.monotonic() - begun < 1
+        consumer.wakeup()
+        assert not consumer.poll(timeout=10)
+
+
+def test_a_second_thread_is_told(broker: Broker) -> None:
+    with consumer_of(broker) as consumer:
+        consumer.assign([T0])
+        thread = threading.Thread(target=consumer.poll, args=(0.5,))
+        thread.start()
+        time.sleep(0.1)
+        with pytest.raises(errors.ConcurrentUseError, match="another thread"):
+            consumer.poll()
+        thread.join()
+        consumer.poll()
+
+
+def test_pause_and_resume(broker: Broker, write: Callable[[Broker], Writer]) -> None:
+    writer = write(broker)
+    writer.append("t", 0, [b"0"])
+    writer.append("t", 1, [b"1"])
+    with consumer_of(broker) as consumer:
+        consumer.assign([("t", 0), ("t", 1)])
+        consumer.pause([T0])
+        assert consumer.paused() == {T0}
+        assert read(consumer, 1)[0].partition == 1
+        assert not consumer.poll(timeout=0.2)
+        consumer.resume([T0])
+        assert read(consumer, 1)[0].partition == 0
+
+
+def test_partitions_added_later_are_read_too(write: Callable[[Broker], Writer]) -> None:
+    with Broker(auto_create_topics=False) as broker, consumer_of(broker) as consumer:
+        consumer.subscribe(["later"])
+        assert not consumer.poll(timeout=0.2)
+        broker.create_topic("later", 3)
+        writer = write(broker)
+        for partition in range(3):
+            writer.append("later", partition, [b"x"])
+        assert {r.partition for r in read(consumer, 3)} == {0, 1, 2}
+        assert consumer.assignment() == {TopicPartition("later", partition) for partition in range(3)}
+        assert consumer.partitions_for("later") == sorted(consumer.assignment())
+        consumer.unsubscribe()
+        assert consumer.assignment() == set()
+
+
+def test_a_broker_that_restarts_is_found_again(write: Callable[[Broker], Writer]) -> None:
+    with Broker(topics={"t": 1}) as broker:
+        write(broker).append("t", 0, [b"before"])
+        port = broker.port
+        with Consumer(broker.bootstrap_servers, auto_offset_reset="earliest") as consumer:
+            consumer.assign([T0])
+            assert consumer.poll(timeout=5).values() == [b"before"]
+            broker.stop()
+            assert not consumer.poll(timeout=0.3)
+            with Broker(port=port, topics={"t": 1}) as again:
+                write(again).append("t", 0, [b"lost", b"after"])
+                assert consumer.poll(timeout=5).values() == [b"after"]
+
+
+@pytest.mark.parametrize("fault", ["close", "truncate", "delay"])
+def test_faults_of_the_connection_lose_nothing(
+    broker: Broker, write: Callable[[Broker], Writer], fault: str
+) -> None:
+    writer = write(broker)
+    with consumer_of(broker) as consumer:
+        consumer.assign([T0])
+        for number in range(10):
+            writer.append("t", 0, [b"%d" % number])
+            if fault == "close":
+                broker.faults.close("Fetch")
+            elif fault == "truncate":
+                broker.faults.truncate("Fetch", 20)
+            else:
+                broker.faults.delay("Fetch", 0.05)
+            assert [r.value for r in read(consumer, 1)] == [b"%d" % number]
+
+
+def test_stale_metadata_is_refreshed(broker: Broker, write: Callable[[Broker], Writer]) -> None:
+    write(broker).append("t", 0, [b"0"])
+    for code in (6, 74, 3, 100):
+        broker.faults.error("Fetch", code)
+        with consumer_of(broker) as consumer:
+            consumer.assign([T0])
+            assert [r.value for r in read(consumer, 1)] == [b"0"]
+
+
+def test_no_broker_is_said_in_time() -> None:
+    with Consumer("127.0.0.1:1,[::1]:1") as consumer:
+        consumer.assign([T0])
+        begun = time.monotonic()
+        with pytest.raises(errors.ConnectError) as caught:
+            consumer.poll(timeout=0.5)
+        assert 0.5 <= time.monotonic() - begun < 1.5
+        assert set(caught.value.causes) == {"127.0.0.1:1", "[::1]:1"}
+        with pytest.raises(errors.ConnectError, match=r"127\.0\.0\.1:1"):
+            consumer.end_offsets([T0], timeout=0.3)
+        with pytest.raises(errors.ConnectError, match=r"127\.0\.0\.1:1"):
+            consumer.position(T0, timeout=0.3)
+
+
+def test_a_topic_that_does_not_exist_is_named() -> None:
+    with Broker(auto_create_topics=False) as broker:
+        with consumer_of(broker, default_api_timeout_ms=300) as consumer:
+            with pytest.raises(errors.UnknownTopicError, match="'nowhere' does not exist; asked: 127"):
+                consumer.end_offsets([("nowhere", 0)])
+            consumer.assign([("nowhere", 0)])
+            consumer.poll(timeout=0.1)
+            with pytest.raises(errors.UnknownTopicError, match="'nowhere'"):
+                consumer.poll(timeout=5)
+            with pytest.raises(errors.UnknownTopicError, match="'elsewhere'"):
+                consumer.partitions_for("elsewhere")
+
+
+def test_a_partition_that_does_not_exist_is_named(broker: Broker) -> None:
+    with consumer_of(broker) as consumer:
+        with pytest.raises(errors.UnknownTopicError, match="no partition 9: its partitions are 0 to 1"):
+            consumer.end_offsets([("t", 9)])
+        consumer.assign([("t", 9)])
+        with pytest.raises(errors.UnknownTopicError, match="no partition 9"):
+            consumer.poll(timeout=5)
+
+
+@pytest.mark.parametrize(("call", "words"), [
+    (lambda c: c.assign(["t"]), "'t' is no partition"),
+    (lambda c: c.assign([("t", -1)]), "not a number from 0"),
+    (lambda c: c.assign([("", 1)]), "no topic name"),
+    (lambda c: c.subscribe([5]), "5 is no topic name"),
+    (lambda c: c.seek(("u", 0), 1), "u-0 is not assigned"),
+    (lambda c: c.seek(("t", 0), -5), "-5 of t-0 is negative"),
+    (lambda c: c.seek(("t", 0), "soon"), "'soon' is no time"),
+    (lambda c: c.offsets_for_times({("t", 0): 1.5}), "1.5 is no time"),
+])
+def test_arguments_that_cannot_be_meant(broker: Broker, call: Callable[[Consumer], object], words: str) -> None:
+    with consumer_of(broker) as consumer:
+        consumer.assign([T0])
+        with pytest.raises(errors.ConfigError) as caught:
+            call(consumer)
+    assert words in str(caught.value)
+
+
+def test_a_group_is_refused_with_a_way_out() -> None:
+    with pytest.raises(errors.ConfigError, match=r"group_id='g'.*assign\(\) partitions or subscribe\(\)"):
+        Consumer("127.0.0.1:1", group_id="g")
+
+
+def test_a_closed_consumer_says_so(broker: Broker) -> None:
+    consumer = consumer_of(broker)
+    consumer.assign([T0])
+    consumer.close()
+    consumer.close()
+    with pytest.raises(errors.KafkaError, match="closed"):
+        consumer.poll()
+
+
+def test_close_from_another_thread_ends_a_poll(broker: Broker) -> None:
+    consumer = consumer_of(broker)
+    consumer.assign([T0])
+    threading.Timer(0.1, consumer.close).start()
+    begun = time.monotonic()
+    with pytest.raises(errors.KafkaError, match="closed"):
+        consumer.poll(timeout=10)
+    assert time.monotonic() - begun < 2
+
+
+def test_a_consumer_that_is_not_closed_is_complained_of(broker: Broker) -> None:
+    consumer = consumer_of(broker)
+    consumer.assign([T0])
+    consumer.poll(timeout=0.1)
+    with pytest.warns(ResourceWarning, match="was not closed"):
+        del consumer
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Consumer("127.0.0.1:1")
+
+
+def test_it_pickles_as_its_settings(broker: Broker, write: Callable[[Broker], Writer]) -> None:
+    write(broker).append("t", 0, [b"0"])
+    with consumer_of(broker, max_poll_records=3) as consumer:
+        consumer.assign([T0])
+        consumer.poll(timeout=1)
+        with pickle.loads(pickle.dumps(consumer)) as other:
+            assert other._settings == consumer._settings
+            assert other.assignment() == set()
+            other.assign([T0])
+            assert other.poll(timeout=5).values() == [b"0"]
+
+
+def test_from_config_takes_the_usual_names(broker: Broker) -> None:
+    config = {"kafka.bootstrap.servers": broker.bootstrap_servers, "auto.offset.reset": "earliest",
+              "fetch.max.wait.ms": "50"}
+    with Consumer.from_config(config) as consumer:
+        assert consumer._settings == ConsumerSettings(
+            bootstrap_servers=broker.bootstrap_servers, auto_offset_reset="earliest", fetch_max_wait_ms=50)
+        assert consumer.end_offsets([T0]) == {T0: 0}
+
+
+def test_a_child_process_is_told(broker: Broker) -> None:
+    with consumer_of(broker) as consumer:
+        consumer.assign([T0])
+        consumer.poll(timeout=0.1)
+        child = os.fork()
+        if child == 0:
+            try:
+                consumer.poll(timeout=1)
+            except errors.KafkaError as error:
+                os._exit(0 if "fork" in str(error) else 2)
+            os._exit(1)
+        assert os.waitpid(child, 0)[1] == 0
+        assert not consumer.poll(timeout=0.1)
+
+
+class _Alarm(BaseException):
+    pass
+
+
+def test_interrupts_lose_and_double_nothing(broker: Broker, write: Callable[[Broker], Writer]) -> None:
+    writer = write(broker)
+    for number in range(40):
+        writer.append("t", 0, [b"%d" % (number * 25 + each) for each in range(25)])
+
+    def ring(number: int, frame: object) -> None:
+        raise _Alarm
+
+    before = signal.signal(signal.SIGALRM, ring)
+    got: list[bytes | None] = []
+    interrupted = 0
+    give_up = time.monotonic() + 30
+    try:
+        with consumer_of(broker, max_partition_fetch_bytes=1, reconnect_backoff_ms=0) as consumer:
+            consumer.assign([T0])
+            rounds = 0
+            while len(got) < 1000 and time.monotonic() < give_up:
+                rounds += 1
+                try:
+                    signal.setitimer(signal.ITIMER_REAL, 0.0001 + (rounds % 89) * 0.00002)
+                    records_read = consumer.poll(timeout=0.5, max_records=20)
+                    signal.setitimer(signal.ITIMER_REAL, 0)
+                    got += records_read.values()
+                except _Alarm:
+                    interrupted += 1
+            signal.setitimer(signal.ITIMER_REAL, 0)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert interrupted > 20
+    assert got == [b"%d" % number for number in range(1000)]
