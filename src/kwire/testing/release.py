@@ -1,10 +1,14 @@
 """How an Apache Kafka release differs from the others, as far as a client can see it on this broker.
 
-Seen on the releases themselves (0.8.2.2, 0.9.0.1, 0.10.0.1, 0.10.2.2, 0.11.0.3, 3.9.2, 4.4.0):
+Seen on the releases themselves, 0.8.0 to 4.4.0:
 
     a request that the broker cannot read     0.8: closes the connection; 0.9: says nothing and answers the next one;
                                               from 0.10 on: closes
     ApiVersions of an unknown version         from 0.10 on: a v0 body with error 35; from 2.4 on it names key 18's range
+    a record set of Produce 3 that is not one
+    batch of magic 2                          to 2.3: closes; from 2.4 on: INVALID_RECORD
+    special times of ListOffsets              to 2.8: times like any other; 3.0 to 3.8: known in every version; from 3.9
+                                              on: in the versions that have them, else UNSUPPORTED_VERSION
     Produce 0 to 2                            refused from 4.0 on, but listed all the same (KAFKA-18659)
 """
 
@@ -69,9 +73,19 @@ class Release:
         return self.number >= (0, 9)
 
     @property
-    def knows_special_times(self) -> bool:
-        """From 3.0 on a negative time that ListOffsets has no meaning for is refused; before, it is a time like any."""
-        return self.number >= (3,)
+    def closes_on_wrong_batches(self) -> bool:
+        """0.11 to 2.3 close the connection where later releases answer INVALID_RECORD (KIP-467)."""
+        return self.number < (2, 4)
+
+    def special_time_since(self, time: int) -> int | None:
+        """The ListOffsets version from which on a time below -2 has its meaning; None: it is a time like any other.
+
+        Before 3.9 a meaning that the release knows holds in every version.
+        """
+        if self.number < (3,):
+            return None
+        known = {-3: 7, -4: 8, -5: 9, -6: 11}
+        return known.get(time, 2**15) if self.number >= (3, 9) else 0 if time in (-3, -4) else None
 
     def serves(self, key: int, version: int) -> bool:
         low, high = self.served.get(key, (0, -1))
