@@ -11,7 +11,7 @@ Version notes
     v0-2  message sets; the release's format decides what is too new (0.9 and older take magic 0 only). 0.8 took acks
           above 1 and waited for so many replicas; here they are refused as by later releases
     v1    throttle_time_ms; v2 log_append_time_ms, -1 unless the topic stamps its records
-    v3    exactly one batch of magic 2 per partition, else INVALID_RECORD (releases before 2.4: the connection closes)
+    v3    exactly one batch of magic 2 per partition, else INVALID_RECORD (older releases: see release.py)
     v5    log_start_offset; v7 zstd, below it UNSUPPORTED_COMPRESSION_TYPE
     v8    record_errors and error_message say what was wrong
     v10   current_leader is left at its default: there is one node
@@ -120,9 +120,10 @@ def _check(call: Call[ProduceRequest], partition: Partition, entries: list[Entry
     """What the versions and the topic allow. Raises RefusedError."""
     if call.version >= 3 and (len(entries) != 1 or entries[0].magic != 2):
         reason = "from version 3 on a partition takes exactly one batch, of magic 2"
-        if call.release.closes_on_wrong_batches:
+        code = call.release.code_of_wrong_batches
+        if code is None:
             raise CloseConnectionError(f"Produce to {partition.topic.name}-{partition.index}: {reason}")
-        raise RefusedError(ErrorCode.INVALID_RECORD, reason)
+        raise RefusedError(code, reason)
     limit = partition.topic.settings.max_message_bytes
     for entry in entries:
         if entry.magic > call.release.newest_magic:

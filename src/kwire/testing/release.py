@@ -6,7 +6,7 @@ Seen on the releases themselves, 0.8.0 to 4.4.0:
                                               from 0.10 on: closes
     ApiVersions of an unknown version         from 0.10 on: a v0 body with error 35; from 2.4 on it names key 18's range
     a record set of Produce 3 that is not one
-    batch of magic 2                          to 2.3: closes; from 2.4 on: INVALID_RECORD
+    batch of magic 2                          to 2.0: closes; to 2.3: CORRUPT_MESSAGE; from 2.4 on: INVALID_RECORD
     special times of ListOffsets              to 2.8: times like any other; 3.0 to 3.8: known in every version; from 3.9
                                               on: in the versions that have them, else UNSUPPORTED_VERSION
     Produce 0 to 2                            refused from 4.0 on, but listed all the same (KAFKA-18659)
@@ -18,6 +18,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from kwire import protocol
+from kwire.testing.codes import ErrorCode
 
 _PRODUCE = 0
 
@@ -73,9 +74,11 @@ class Release:
         return self.number >= (0, 9)
 
     @property
-    def closes_on_wrong_batches(self) -> bool:
-        """0.11 to 2.3 close the connection where later releases answer INVALID_RECORD (KIP-467)."""
-        return self.number < (2, 4)
+    def code_of_wrong_batches(self) -> ErrorCode | None:
+        """What a record set that is not one batch of magic 2 is answered with; None: the connection closes."""
+        if self.number < (2, 1):
+            return None
+        return ErrorCode.INVALID_RECORD if self.number >= (2, 4) else ErrorCode.CORRUPT_MESSAGE
 
     def special_time_since(self, time: int) -> int | None:
         """The ListOffsets version from which on a time below -2 has its meaning; None: it is a time like any other.
