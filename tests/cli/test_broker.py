@@ -80,9 +80,7 @@ def test_a_port_that_is_taken_is_one_line_on_stderr(capsys: pytest.CaptureFixtur
         (["--port", "70000"], "port 70000"),
     ],
 )
-def test_wrong_options_say_what_would_work(
-    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_wrong_options_say_what_would_work(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["broker", *arguments]) == 1
     assert said in capsys.readouterr().err
 

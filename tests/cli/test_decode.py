@@ -97,4 +97,3 @@ def test_wrong_usage(kwire: Kwire, arguments: list[str], said: str) -> None:
     outcome = kwire("decode", *arguments)
     assert outcome.code == 1
     assert said in outcome.err
-

@@ -39,9 +39,7 @@ def requests(key: int, version: int) -> Iterator[protocol.Request]:
             )
         ],
         3: [
-            MetadataRequest(
-                topics=[MetadataRequest.MetadataRequestTopic(name=name) for name in ("orders", "new", "?")]
-            )
+            MetadataRequest(topics=[MetadataRequest.MetadataRequestTopic(name=name) for name in ("orders", "new", "?")])
         ],
         18: [ApiVersionsRequest()],
         19: [

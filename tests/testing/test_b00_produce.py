@@ -7,8 +7,8 @@ import struct
 import pytest
 
 from kwire import records
+from kwire.errors import broker as codes
 from kwire.testing.call import CloseConnectionError
-from kwire.testing.codes import ErrorCode
 from tests.testing.in_process import WALL_CLOCK_MS, InProcess
 from tests.testing.wire import batch, fetch, produce, values
 
@@ -46,25 +46,25 @@ def test_topics_are_named_by_id_from_version_13_on() -> None:
     topic = broker.cluster.create_topic("orders", 1)
     assert outcome(broker, batch(b"one"), 13, topic_id=topic.topic_id) == (0, 0)
     unknown = topic.topic_id.__class__(int=5)
-    assert outcome(broker, batch(b"one"), 13, topic_id=unknown) == (ErrorCode.UNKNOWN_TOPIC_ID, -1)
+    assert outcome(broker, batch(b"one"), 13, topic_id=unknown) == (codes.UNKNOWN_TOPIC_ID.code, -1)
 
 
 @pytest.mark.parametrize(
     ("record_set", "version", "code"),
     [
-        (batch(b"a") + batch(b"b"), 9, ErrorCode.INVALID_RECORD),
-        (b"", 9, ErrorCode.INVALID_RECORD),
-        (batch(b"a", magic=1), 9, ErrorCode.INVALID_RECORD),
-        (batch(b"a", compression="zstd"), 6, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE),
-        (batch(b"a")[:-1] + b"?", 9, ErrorCode.CORRUPT_MESSAGE),
-        (batch(b"a", magic=0)[:-1] + b"?", 1, ErrorCode.CORRUPT_MESSAGE),
-        (b"\0" * 40, 1, ErrorCode.CORRUPT_MESSAGE),
+        (batch(b"a") + batch(b"b"), 9, codes.INVALID_RECORD.code),
+        (b"", 9, codes.INVALID_RECORD.code),
+        (batch(b"a", magic=1), 9, codes.INVALID_RECORD.code),
+        (batch(b"a", compression="zstd"), 6, codes.UNSUPPORTED_COMPRESSION_TYPE.code),
+        (batch(b"a")[:-1] + b"?", 9, codes.CORRUPT_MESSAGE.code),
+        (batch(b"a", magic=0)[:-1] + b"?", 1, codes.CORRUPT_MESSAGE.code),
+        (b"\0" * 40, 1, codes.CORRUPT_MESSAGE.code),
         (batch(b"a", is_transactional=True, producer_id=5, producer_epoch=0, base_sequence=0), 9,
-         ErrorCode.INVALID_TXN_STATE),
-        (batch(b"x" * 1_048_588), 9, ErrorCode.MESSAGE_TOO_LARGE),
+         codes.INVALID_TXN_STATE.code),
+        (batch(b"x" * 1_048_588), 9, codes.MESSAGE_TOO_LARGE.code),
     ],
 )  # fmt: skip
-def test_what_is_refused_is_not_appended(broker: InProcess, record_set: bytes, version: int, code: ErrorCode) -> None:
+def test_what_is_refused_is_not_appended(broker: InProcess, record_set: bytes, version: int, code: int) -> None:
     assert outcome(broker, record_set, version) == (code, -1)
     assert broker.cluster.topics["orders"].partitions[0].log.end_offset == 0
 
@@ -80,14 +80,14 @@ def test_a_batch_that_claims_another_count_than_it_holds_is_refused(broker: InPr
     lying = bytearray(batch(b"a", b"b"))
     struct.pack_into(">i", lying, 23, 7)
     struct.pack_into(">I", lying, 17, crc32c(bytes(lying[21:])))
-    assert outcome(broker, bytes(lying)) == (ErrorCode.INVALID_RECORD, -1)
+    assert outcome(broker, bytes(lying)) == (codes.INVALID_RECORD.code, -1)
 
 
 def test_places_that_do_not_exist_and_acks_that_mean_nothing(broker: InProcess) -> None:
-    assert outcome(broker, batch(b"a"), topic="none") == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1)
-    assert outcome(broker, batch(b"a"), partition=3) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1)
-    assert outcome(broker, batch(b"a"), partition=-1) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1)
-    assert outcome(broker, batch(b"a"), acks=2) == (ErrorCode.INVALID_REQUIRED_ACKS, -1)
+    assert outcome(broker, batch(b"a"), topic="none") == (codes.UNKNOWN_TOPIC_OR_PARTITION.code, -1)
+    assert outcome(broker, batch(b"a"), partition=3) == (codes.UNKNOWN_TOPIC_OR_PARTITION.code, -1)
+    assert outcome(broker, batch(b"a"), partition=-1) == (codes.UNKNOWN_TOPIC_OR_PARTITION.code, -1)
+    assert outcome(broker, batch(b"a"), acks=2) == (codes.INVALID_REQUIRED_ACKS.code, -1)
 
 
 def test_the_reason_is_told_from_version_8_on(broker: InProcess) -> None:
@@ -125,14 +125,14 @@ def test_a_repeated_batch_is_appended_once_and_answered_alike(broker: InProcess)
 
 def test_a_gap_and_an_old_epoch_are_refused(broker: InProcess) -> None:
     assert outcome(broker, idempotent(b"a", sequence=0)) == (0, 0)
-    assert outcome(broker, idempotent(b"c", sequence=5)) == (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, -1)
+    assert outcome(broker, idempotent(b"c", sequence=5)) == (codes.OUT_OF_ORDER_SEQUENCE_NUMBER.code, -1)
     assert outcome(broker, idempotent(b"b", sequence=0, epoch=1)) == (0, 1)
-    assert outcome(broker, idempotent(b"c", sequence=1)) == (ErrorCode.INVALID_PRODUCER_EPOCH, -1)
-    assert outcome(broker, idempotent(b"c", sequence=3, epoch=2)) == (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, -1)
+    assert outcome(broker, idempotent(b"c", sequence=1)) == (codes.INVALID_PRODUCER_EPOCH.code, -1)
+    assert outcome(broker, idempotent(b"c", sequence=3, epoch=2)) == (codes.OUT_OF_ORDER_SEQUENCE_NUMBER.code, -1)
 
 
 def test_an_old_release_takes_only_the_formats_it_knew() -> None:
     broker = InProcess("0.9.0.1")
     broker.cluster.create_topic("orders", 1)
     assert outcome(broker, batch(b"a", magic=0), 1) == (0, 0)
-    assert outcome(broker, batch(b"a", magic=1), 1) == (ErrorCode.CORRUPT_MESSAGE, -1)
+    assert outcome(broker, batch(b"a", magic=1), 1) == (codes.CORRUPT_MESSAGE.code, -1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kwire import records
-from kwire.testing.codes import ErrorCode
+from kwire.errors import broker as codes
 from tests.testing.in_process import InProcess
 from tests.testing.wire import batch, fetch, produce, values
 
@@ -75,7 +75,7 @@ def test_message_sets_are_kept_in_their_format(broker: InProcess, magic: int, co
 
 def test_zstd_is_refused_to_those_who_cannot_know_it(broker: InProcess) -> None:
     fill(broker, batch(b"a", compression="zstd"))
-    assert read(broker, 9)[0].error_code == ErrorCode.UNSUPPORTED_COMPRESSION_TYPE  # type: ignore[attr-defined]
+    assert read(broker, 9)[0].error_code == codes.UNSUPPORTED_COMPRESSION_TYPE.code  # type: ignore[attr-defined]
     assert read(broker, 10)[0].error_code == 0  # type: ignore[attr-defined]
 
 
@@ -103,7 +103,7 @@ def test_offsets_outside_the_log(broker: InProcess) -> None:
     assert read(broker, 11, 2)[0].error_code == 0  # type: ignore[attr-defined]
     for offset in (-1, 3):
         [partition] = read(broker, 11, offset)
-        assert (partition.error_code, partition.high_watermark) == (ErrorCode.OFFSET_OUT_OF_RANGE, -1)  # type: ignore[attr-defined]
+        assert (partition.error_code, partition.high_watermark) == (codes.OFFSET_OUT_OF_RANGE.code, -1)  # type: ignore[attr-defined]
 
 
 def test_a_fetch_waits_for_records_and_is_woken_by_them(broker: InProcess) -> None:
@@ -130,25 +130,25 @@ def test_a_fetch_goes_on_waiting_for_min_bytes_until_its_time_is_over(broker: In
 
 def test_an_error_is_told_at_once_although_others_are_empty(broker: InProcess) -> None:
     response = broker.ask(fetch(0, partitions=[0, 9], max_wait_ms=500), 11)
-    assert [p.error_code for p in response.responses[0].partitions] == [0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+    assert [p.error_code for p in response.responses[0].partitions] == [0, codes.UNKNOWN_TOPIC_OR_PARTITION.code]
 
 
 def test_a_topic_that_is_deleted_wakes_its_readers(broker: InProcess) -> None:
     waiting = broker.begin(fetch(0, max_wait_ms=500), 11)
     broker.cluster.delete_topic(broker.cluster.topics["orders"])
     assert waiting.wake()
-    assert waiting.response.responses[0].partitions[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert waiting.response.responses[0].partitions[0].error_code == codes.UNKNOWN_TOPIC_OR_PARTITION.code
 
 
 def test_sessions_are_declined(broker: InProcess) -> None:
     assert broker.ask(fetch(0, session_id=0, session_epoch=0), 11).session_id == 0
     response = broker.ask(fetch(0, session_id=7, session_epoch=1), 11)
-    assert response.error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    assert response.error_code == codes.FETCH_SESSION_ID_NOT_FOUND.code
 
 
 def test_a_wrong_idea_of_the_leader_epoch_is_told(broker: InProcess) -> None:
     broker.cluster.topics["orders"].partitions[0].leader_epoch = 4
     request = fetch(0)
-    for epoch, code in [(3, ErrorCode.FENCED_LEADER_EPOCH), (5, ErrorCode.UNKNOWN_LEADER_EPOCH), (4, 0), (-1, 0)]:
+    for epoch, code in [(3, codes.FENCED_LEADER_EPOCH.code), (5, codes.UNKNOWN_LEADER_EPOCH.code), (4, 0), (-1, 0)]:
         request.topics[0].partitions[0].current_leader_epoch = epoch
         assert broker.ask(request, 11).responses[0].partitions[0].error_code == code

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from kwire.errors import broker as codes
 from kwire.protocol import ListOffsetsRequest
-from kwire.testing.codes import ErrorCode
 from tests.testing.in_process import InProcess
 from tests.testing.wire import batch
 
@@ -59,15 +59,15 @@ def test_special_times_are_known_since_a_version(
     broker: InProcess, timestamp: int, since: int, found: tuple[int, int, int]
 ) -> None:
     assert answer(broker, since, timestamp) == found
-    assert answer(broker, since - 1, timestamp) == (ErrorCode.UNSUPPORTED_VERSION, -1, -1)
+    assert answer(broker, since - 1, timestamp) == (codes.UNSUPPORTED_VERSION.code, -1, -1)
 
 
 def test_the_newest_special_time() -> None:
     broker = InProcess("4.4.0")
     broker.cluster.create_topic("orders", 1)
     assert answer(broker, 11, -6) == (0, -1, -1)
-    assert answer(broker, 10, -6)[0] == ErrorCode.UNSUPPORTED_VERSION
-    assert answer(broker, 11, -7)[0] == ErrorCode.UNSUPPORTED_VERSION
+    assert answer(broker, 10, -6)[0] == codes.UNSUPPORTED_VERSION.code
+    assert answer(broker, 11, -7)[0] == codes.UNSUPPORTED_VERSION.code
 
 
 def test_deleted_records_are_not_found(broker: InProcess) -> None:
@@ -80,7 +80,7 @@ def test_an_empty_partition(broker: InProcess) -> None:
     assert answer(broker, 9, -3, partition=1) == (0, -1, -1)
     assert answer(broker, 9, 1, partition=1) == (0, -1, -1)
     assert answer(broker, 9, -1, partition=1) == (0, -1, 0)
-    assert answer(broker, 9, -1, partition=2)[0] == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert answer(broker, 9, -1, partition=2)[0] == codes.UNKNOWN_TOPIC_OR_PARTITION.code
 
 
 @pytest.mark.parametrize(
@@ -96,4 +96,4 @@ def test_the_leader_epoch_is_answered_and_checked(broker: InProcess) -> None:
     request = asked(-1)
     assert broker.ask(request, 4).topics[0].partitions[0].leader_epoch == 3
     request.topics[0].partitions[0].current_leader_epoch = 2
-    assert broker.ask(request, 4).topics[0].partitions[0].error_code == ErrorCode.FENCED_LEADER_EPOCH
+    assert broker.ask(request, 4).topics[0].partitions[0].error_code == codes.FENCED_LEADER_EPOCH.code

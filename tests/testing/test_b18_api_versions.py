@@ -7,10 +7,10 @@ import struct
 import pytest
 
 from kwire import protocol
+from kwire.errors import broker as codes
 from kwire.protocol import ApiVersionsRequest
 from kwire.schema.releases import RELEASES
 from kwire.testing.call import CloseConnectionError
-from kwire.testing.codes import ErrorCode
 from kwire.testing.dispatch import HANDLERS
 from tests.testing.in_process import InProcess
 
@@ -40,7 +40,7 @@ def test_an_unknown_version_is_answered_in_version_0(release: str, named: list[t
     header, response = protocol.decode_response(answer, 18, 0)
     assert header.correlation_id == 77
     assert isinstance(response, protocol.ApiVersionsResponse)
-    assert response.error_code == ErrorCode.UNSUPPORTED_VERSION
+    assert response.error_code == codes.UNSUPPORTED_VERSION.code
     assert [(api.api_key, api.min_version, api.max_version) for api in response.api_keys] == named
 
 

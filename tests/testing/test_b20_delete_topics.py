@@ -6,8 +6,8 @@ import uuid
 
 import pytest
 
+from kwire.errors import broker as codes
 from kwire.protocol import DeleteTopicsRequest
-from kwire.testing.codes import ErrorCode
 from tests.testing.in_process import InProcess
 
 State = DeleteTopicsRequest.DeleteTopicState
@@ -19,7 +19,7 @@ def test_by_name(version: int) -> None:
     broker.cluster.create_topic("orders", 1)
     results = broker.ask(DeleteTopicsRequest(topic_names=["orders", "none"]), version).responses
     assert [(result.name, result.error_code) for result in results] == [
-        ("orders", 0), ("none", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        ("orders", 0), ("none", codes.UNKNOWN_TOPIC_OR_PARTITION.code),
     ]  # fmt: skip
     assert not broker.cluster.topics
     assert not broker.cluster.topics_by_id
@@ -39,10 +39,10 @@ def test_by_name_or_id() -> None:
     assert [(result.name, result.error_code) for result in results] == [
         ("by-name", 0),
         ("by-id", 0),
-        (None, ErrorCode.UNKNOWN_TOPIC_ID),
-        ("none", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
-        ("kept", ErrorCode.INVALID_REQUEST),
-        (None, ErrorCode.INVALID_REQUEST),
+        (None, codes.UNKNOWN_TOPIC_ID.code),
+        ("none", codes.UNKNOWN_TOPIC_OR_PARTITION.code),
+        ("kept", codes.INVALID_REQUEST.code),
+        (None, codes.INVALID_REQUEST.code),
     ]
     assert list(broker.cluster.topics) == ["kept"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from kwire.errors import broker as codes
 from kwire.protocol import InitProducerIdRequest
-from kwire.testing.codes import ErrorCode
 from tests.testing.in_process import InProcess
 
 
@@ -20,4 +20,4 @@ def test_every_producer_gets_an_id_of_its_own(version: int) -> None:
 
 def test_transactions_are_refused() -> None:
     answer = InProcess().ask(InitProducerIdRequest(transactional_id="mine", transaction_timeout_ms=1), 5)
-    assert (answer.error_code, answer.producer_id) == (ErrorCode.INVALID_REQUEST, -1)
+    assert (answer.error_code, answer.producer_id) == (codes.INVALID_REQUEST.code, -1)

@@ -7,9 +7,9 @@ import math
 import pytest
 
 from kwire.errors import ConfigError
+from kwire.errors import broker as codes
 from kwire.protocol import APIS, MetadataRequest
 from kwire.testing.call import CloseConnectionError
-from kwire.testing.codes import ErrorCode
 from kwire.testing.dispatch import HANDLERS
 from tests.testing.frames import requests
 from tests.testing.in_process import InProcess
@@ -30,12 +30,12 @@ def end_offset(broker: InProcess) -> int:
 
 
 def test_an_error_is_answered_so_often_and_nothing_takes_effect(broker: InProcess) -> None:
-    broker.faults.error("Produce", ErrorCode.CORRUPT_MESSAGE, times=2)
-    codes = []
+    broker.faults.error("Produce", codes.CORRUPT_MESSAGE.code, times=2)
+    answered = []
     for _ in range(3):
         response = broker.ask(produce(batch(b"a")), 9)
-        codes.append(response.responses[0].partition_responses[0].error_code)
-    assert codes == [2, 2, 0]
+        answered.append(response.responses[0].partition_responses[0].error_code)
+    assert answered == [2, 2, 0]
     assert end_offset(broker) == 1
     assert broker.faults.pending == 0
 

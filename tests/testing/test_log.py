@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire import records
-from kwire.testing.codes import ErrorCode, RefusedError
+from kwire.errors import BrokerError
+from kwire.errors import broker as codes
 from kwire.testing.log import PartitionLog
 from kwire.testing.record_sets import entries_of
 from tests.testing.wire import batch, values
@@ -47,9 +48,9 @@ def test_retention_drops_whole_segments_from_the_start() -> None:
     log = filled(1000, retention_bytes=1_000_000)
     assert 1_000_000 <= log.size < 6_000_000
     assert log.start_offset > 0
-    with pytest.raises(RefusedError) as refused:
+    with pytest.raises(BrokerError) as refused:
         log.read(log.start_offset - 1, 100, first_whole=True)
-    assert refused.value.code == ErrorCode.OFFSET_OUT_OF_RANGE
+    assert refused.value.code == codes.OFFSET_OUT_OF_RANGE.code
     assert values(log.read(log.start_offset, 1 << 20, first_whole=True))
 
 
@@ -62,7 +63,7 @@ def test_deleting_records_moves_the_start_within_a_batch() -> None:
     assert (log.size, log.end_offset, len(log.read(6, 100, first_whole=True))) == (0, 6, 0)
     assert log.append(entries_of(batch(b"next"))) == 6
     for offset in (5, 8):
-        with pytest.raises(RefusedError):
+        with pytest.raises(BrokerError):
             log.delete_before(offset)
 
 

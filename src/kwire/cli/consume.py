@@ -92,9 +92,7 @@ def _assign(consumer: Consumer, options: argparse.Namespace, start: int | str | 
     if options.partition is not None:
         missing = sorted(set(options.partition) - {place.partition for place in partitions})
         if missing:
-            raise ConfigError(
-                f"{options.topic!r} has no partition {missing[0]}; it has 0 to {len(partitions) - 1}"
-            )
+            raise ConfigError(f"{options.topic!r} has no partition {missing[0]}; it has 0 to {len(partitions) - 1}")
         partitions = [place for place in partitions if place.partition in options.partition]
     ends = {} if options.follow else consumer.end_offsets(partitions)
     consumer.assign(partitions, until={(place.topic, place.partition): end for place, end in ends.items()})

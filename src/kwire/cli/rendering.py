@@ -1,8 +1,8 @@
 """Records and tables as text: one line per record, bytes that are no text shown without loss.
 
-    value   the bytes of the value as they are, one line each; a null value is an empty line
-    json    one object per line; bytes that are no UTF-8 are {"base64": "..."}
-    table   columns for reading by eye, cut to their width
+value   the bytes of the value as they are, one line each; a null value is an empty line
+json    one object per line; bytes that are no UTF-8 are {"base64": "..."}
+table   columns for reading by eye, cut to their width
 """
 
 from __future__ import annotations

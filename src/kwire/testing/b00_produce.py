@@ -22,10 +22,11 @@ from __future__ import annotations
 
 import logging
 
+from kwire.errors import BrokerError
+from kwire.errors import broker as codes
 from kwire.protocol import ProduceRequest, ProduceResponse
 from kwire.testing.call import Call, CloseConnectionError
 from kwire.testing.cluster import Partition
-from kwire.testing.codes import ErrorCode, RefusedError
 from kwire.testing.record_sets import Entry, entries_of
 
 logger = logging.getLogger("kwire.testing")
@@ -53,7 +54,7 @@ def answer(call: Call[ProduceRequest]) -> ProduceResponse | None:
     for topic in response.responses:
         for partition in topic.partition_responses:
             if partition.error_code:
-                code = ErrorCode(partition.error_code).name
+                code = codes.by_code(partition.error_code).name
                 raise CloseConnectionError(f"Produce with acks 0: {topic.name}-{partition.index} refused, {code}")
     return None
 
@@ -68,8 +69,7 @@ def refuse(call: Call[ProduceRequest], code: int) -> ProduceResponse | None:
                 name=topic.name,
                 topic_id=topic.topic_id,
                 partition_responses=[
-                    _PartitionAnswer(index=data.index, error_code=code, base_offset=-1)
-                    for data in topic.partition_data
+                    _PartitionAnswer(index=data.index, error_code=code, base_offset=-1) for data in topic.partition_data
                 ],
             )
             for topic in call.request.topic_data
@@ -80,13 +80,13 @@ def refuse(call: Call[ProduceRequest], code: int) -> ProduceResponse | None:
 def _partition(call: Call[ProduceRequest], topic: _TopicData, data: _PartitionData) -> _PartitionAnswer:
     try:
         if call.request.acks not in (-1, 0, 1):
-            raise RefusedError(ErrorCode.INVALID_REQUIRED_ACKS, f"acks {call.request.acks}: -1, 0 or 1")
+            raise codes.INVALID_REQUIRED_ACKS(f"acks {call.request.acks}: -1, 0 or 1")
         partition = call.cluster.partition(topic.name, topic.topic_id, data.index)
         return _append(call, partition, data)
-    except RefusedError as refused:
+    except BrokerError as refused:
         logger.info("Produce to %s-%d refused: %s", topic.name or topic.topic_id, data.index, refused)
         return _PartitionAnswer(
-            index=data.index, error_code=refused.code, base_offset=-1, error_message=refused.reason
+            index=data.index, error_code=refused.code, base_offset=-1, error_message=refused.context
         )
 
 
@@ -117,24 +117,24 @@ def _appended(partition: Partition, base_offset: int, append_time: int) -> _Part
 
 
 def _check(call: Call[ProduceRequest], partition: Partition, entries: list[Entry]) -> None:
-    """What the versions and the topic allow. Raises RefusedError."""
+    """What the versions and the topic allow. Raises BrokerError."""
     if call.version >= 3 and (len(entries) != 1 or entries[0].magic != 2):
         reason = "from version 3 on a partition takes exactly one batch, of magic 2"
         code = call.release.code_of_wrong_batches
         if code is None:
             raise CloseConnectionError(f"Produce to {partition.topic.name}-{partition.index}: {reason}")
-        raise RefusedError(code, reason)
+        raise code(reason)
     limit = partition.topic.settings.max_message_bytes
     for entry in entries:
         if entry.magic > call.release.newest_magic:
-            raise RefusedError(ErrorCode.CORRUPT_MESSAGE, f"magic {entry.magic} is unknown to {call.release.name}")
+            raise codes.CORRUPT_MESSAGE(f"magic {entry.magic} is unknown to {call.release.name}")
         if entry.compression == "zstd" and call.version < 7:
-            raise RefusedError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, "zstd needs Produce 7 or newer")
+            raise codes.UNSUPPORTED_COMPRESSION_TYPE("zstd needs Produce 7 or newer")
         if len(entry.data) > limit:
-            raise RefusedError(ErrorCode.MESSAGE_TOO_LARGE, f"{len(entry.data)} bytes, {limit} are allowed")
+            raise codes.MESSAGE_TOO_LARGE(f"{len(entry.data)} bytes, {limit} are allowed")
         if entry.control:
-            raise RefusedError(ErrorCode.INVALID_RECORD, "clients may not write control batches")
+            raise codes.INVALID_RECORD("clients may not write control batches")
         if entry.transactional:
-            raise RefusedError(ErrorCode.INVALID_TXN_STATE, "this broker knows no transactions")
+            raise codes.INVALID_TXN_STATE("this broker knows no transactions")
         if entry.append_time and not partition.topic.settings.append_time:
-            raise RefusedError(ErrorCode.INVALID_TIMESTAMP, "the batch says append time, the topic create time")
+            raise codes.INVALID_TIMESTAMP("the batch says append time, the topic create time")

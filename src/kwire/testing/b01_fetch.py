@@ -23,10 +23,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from kwire.errors import BrokerError
+from kwire.errors import broker as codes
 from kwire.protocol import FetchRequest, FetchResponse
 from kwire.testing.call import Call, Flow, Park
 from kwire.testing.cluster import Partition, check_leader_epoch
-from kwire.testing.codes import ErrorCode, RefusedError
 from kwire.testing.conversion import down_converted, magic_for_fetch
 from kwire.testing.record_sets import compression_of, split_stored
 
@@ -48,7 +49,7 @@ def answer(call: Call[FetchRequest]) -> Flow[FetchResponse]:
     """Waits as the request asks, then reads."""
     request = call.request
     if request.session_id != 0:
-        return FetchResponse(error_code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
+        return FetchResponse(error_code=codes.FETCH_SESSION_ID_NOT_FOUND.code)
     until = call.now() + max(request.max_wait_ms, 0) / 1000
     while not _is_due(call) and call.now() < until:
         yield Park(until, frozenset(_found(call)))
@@ -88,7 +89,7 @@ def _is_due(call: Call[FetchRequest]) -> bool:
             partition = call.cluster.partition(topic.topic, topic.topic_id, asked.partition)
             check_leader_epoch(partition, asked.current_leader_epoch)
             available += min(partition.log.available(asked.fetch_offset), max(asked.partition_max_bytes, 1))
-        except RefusedError:
+        except BrokerError:
             return True
     return available >= call.request.min_bytes or not call.request.topics
 
@@ -116,7 +117,7 @@ def _partition(call: Call[FetchRequest], topic: _TopicAsked, asked: _Asked, budg
         partition = call.cluster.partition(topic.topic, topic.topic_id, asked.partition)
         check_leader_epoch(partition, asked.current_leader_epoch)
         records = _records(call, partition, asked, budget)
-    except RefusedError as refused:
+    except BrokerError as refused:
         return _refused(asked, refused.code)
     log = partition.log
     return _Answer(
@@ -129,9 +130,7 @@ def _partition(call: Call[FetchRequest], topic: _TopicAsked, asked: _Asked, budg
     )
 
 
-def _records(
-    call: Call[FetchRequest], partition: Partition, asked: _Asked, budget: _Budget
-) -> bytes | memoryview:
+def _records(call: Call[FetchRequest], partition: Partition, asked: _Asked, budget: _Budget) -> bytes | memoryview:
     limit = min(max(asked.partition_max_bytes, 0), budget.left)
     cut = call.version < 3
     stored = partition.log.read(asked.fetch_offset, limit, first_whole=cut or budget.whole_first)
@@ -148,7 +147,7 @@ def _records(
 
 def _refuse_zstd(stored: bytes | memoryview) -> None:
     if any(compression_of(entry) == "zstd" for entry in split_stored(memoryview(stored))):
-        raise RefusedError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, "zstd needs Fetch 10 or newer")
+        raise codes.UNSUPPORTED_COMPRESSION_TYPE("zstd needs Fetch 10 or newer")
 
 
 def _refused(asked: _Asked, code: int) -> _Answer:

@@ -16,10 +16,11 @@ Version notes
 
 from __future__ import annotations
 
+from kwire.errors import BrokerError
+from kwire.errors import broker as codes
 from kwire.protocol import ListOffsetsRequest, ListOffsetsResponse
 from kwire.testing.call import Call
 from kwire.testing.cluster import Partition, check_leader_epoch
-from kwire.testing.codes import ErrorCode, RefusedError
 
 _TopicAsked = ListOffsetsRequest.ListOffsetsTopic
 _Asked = ListOffsetsRequest.ListOffsetsTopic.ListOffsetsPartition
@@ -57,7 +58,7 @@ def _partition(call: Call[ListOffsetsRequest], topic: _TopicAsked, asked: _Asked
             offsets = _segment_borders(partition, asked.timestamp)[: max(asked.max_num_offsets, 0)]
             return _Answer(partition_index=asked.partition_index, old_style_offsets=offsets)
         timestamp, offset = _offset(call, partition, asked.timestamp)
-    except RefusedError as refused:
+    except BrokerError as refused:
         return _refused(asked, refused.code)
     return _Answer(
         partition_index=asked.partition_index,
@@ -75,7 +76,7 @@ def _offset(call: Call[ListOffsetsRequest], partition: Partition, asked: int) ->
         if since is None:
             return log.offset_for_timestamp(asked) or (-1, -1)
         if call.version < since:
-            raise RefusedError(ErrorCode.UNSUPPORTED_VERSION, f"time {asked} is not known in version {call.version}")
+            raise codes.UNSUPPORTED_VERSION(f"time {asked} is not known in version {call.version}")
     if asked == _LATEST:
         return -1, log.end_offset
     if asked in (_EARLIEST, _EARLIEST_LOCAL):

@@ -17,10 +17,10 @@ Version notes
 
 from __future__ import annotations
 
+from kwire.errors import BrokerError
 from kwire.protocol import MetadataRequest, MetadataResponse
 from kwire.testing.call import Call
 from kwire.testing.cluster import Topic, check_topic_name
-from kwire.testing.codes import RefusedError
 
 _Asked = MetadataRequest.MetadataRequestTopic
 _Broker = MetadataResponse.MetadataResponseBroker
@@ -60,7 +60,7 @@ def _response(call: Call[MetadataRequest], topics: list[_Topic]) -> MetadataResp
 def _topic(call: Call[MetadataRequest], asked: _Asked) -> _Topic:
     try:
         return _known(call, _found_or_made(call, asked))
-    except RefusedError as refused:
+    except BrokerError as refused:
         return _refused(call, asked, refused.code)
 
 

@@ -14,9 +14,9 @@ Version notes
 
 from __future__ import annotations
 
+from kwire.errors import broker as codes
 from kwire.protocol import ApiVersionsRequest, ApiVersionsResponse
 from kwire.testing.call import Call
-from kwire.testing.codes import ErrorCode
 from kwire.testing.release import Release
 
 KEY = 18
@@ -27,8 +27,7 @@ def answer(call: Call[ApiVersionsRequest]) -> ApiVersionsResponse:
     """What the release lists."""
     return ApiVersionsResponse(
         api_keys=[
-            _Version(api_key=key, min_version=low, max_version=high)
-            for key, (low, high) in call.release.listed.items()
+            _Version(api_key=key, min_version=low, max_version=high) for key, (low, high) in call.release.listed.items()
         ]
     )
 
@@ -42,4 +41,4 @@ def unsupported_version(release: Release) -> ApiVersionsResponse:
     """The v0 body for a version that the release does not have."""
     low, high = release.served[KEY]
     own = [_Version(api_key=KEY, min_version=low, max_version=high)] if release.api_versions_names_itself else []
-    return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=own)
+    return ApiVersionsResponse(error_code=codes.UNSUPPORTED_VERSION.code, api_keys=own)

@@ -15,10 +15,11 @@ from __future__ import annotations
 
 from collections import Counter
 
+from kwire.errors import BrokerError
+from kwire.errors import broker as codes
 from kwire.protocol import CreateTopicsRequest, CreateTopicsResponse
 from kwire.testing.call import Call
 from kwire.testing.cluster import ClusterState, Topic, check_topic_name
-from kwire.testing.codes import ErrorCode, RefusedError
 from kwire.testing.topic_settings import TopicSettings, is_default
 
 _Asked = CreateTopicsRequest.CreatableTopic
@@ -36,7 +37,7 @@ def answer(call: Call[CreateTopicsRequest]) -> CreateTopicsResponse:
         if names[topic.name] == 1:
             results.append(_result(call, topic))
         elif topic.name not in {result.name for result in results}:
-            results.append(_refused(topic.name, ErrorCode.INVALID_REQUEST, "the request names this topic twice"))
+            results.append(_refused(topic.name, codes.INVALID_REQUEST.code, "the request names this topic twice"))
     return CreateTopicsResponse(topics=results)
 
 
@@ -52,8 +53,8 @@ def _result(call: Call[CreateTopicsRequest], asked: _Asked) -> _Result:
         if call.request.validate_only and call.version >= 1:
             return _validated(call.cluster, asked.name, partitions, call.cluster.settings_for(settings))
         return _made(call.cluster.create_topic(asked.name, partitions, settings))
-    except RefusedError as refused:
-        return _refused(asked.name, refused.code, refused.reason)
+    except BrokerError as refused:
+        return _refused(asked.name, refused.code, refused.context)
 
 
 def _partition_count(call: Call[CreateTopicsRequest], asked: _Asked) -> int:
@@ -61,8 +62,7 @@ def _partition_count(call: Call[CreateTopicsRequest], asked: _Asked) -> int:
         return _assigned_partitions(call.cluster, asked)
     defaults_allowed = call.version >= 4
     if asked.replication_factor != 1 and not (asked.replication_factor == -1 and defaults_allowed):
-        raise RefusedError(
-            ErrorCode.INVALID_REPLICATION_FACTOR,
+        raise codes.INVALID_REPLICATION_FACTOR(
             f"replication factor {asked.replication_factor}: there is one broker, so 1"
             + (" (or -1) works" if defaults_allowed else " works"),
         )
@@ -73,22 +73,20 @@ def _partition_count(call: Call[CreateTopicsRequest], asked: _Asked) -> int:
 
 def _assigned_partitions(cluster: ClusterState, asked: _Asked) -> int:
     if asked.num_partitions != -1 or asked.replication_factor != -1:
-        raise RefusedError(
-            ErrorCode.INVALID_REQUEST, "with assignments num_partitions and replication_factor have to be -1"
-        )
+        raise codes.INVALID_REQUEST("with assignments num_partitions and replication_factor have to be -1")
     if sorted(given.partition_index for given in asked.assignments) != list(range(len(asked.assignments))):
-        raise RefusedError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "partitions have to be 0, 1, 2 and so on, once each")
+        raise codes.INVALID_REPLICA_ASSIGNMENT("partitions have to be 0, 1, 2 and so on, once each")
     if any(list(given.broker_ids) != [cluster.node_id] for given in asked.assignments):
-        raise RefusedError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"the one broker is {cluster.node_id}")
+        raise codes.INVALID_REPLICA_ASSIGNMENT(f"the one broker is {cluster.node_id}")
     return len(asked.assignments)
 
 
 def _validated(cluster: ClusterState, name: str, partitions: int, settings: TopicSettings) -> _Result:
     check_topic_name(name)
     if name in cluster.topics:
-        raise RefusedError(ErrorCode.TOPIC_ALREADY_EXISTS, f"topic {name!r} exists already")
+        raise codes.TOPIC_ALREADY_EXISTS(f"topic {name!r} exists already")
     if partitions < 1:
-        raise RefusedError(ErrorCode.INVALID_PARTITIONS, f"{partitions} partitions")
+        raise codes.INVALID_PARTITIONS(f"{partitions} partitions")
     return _described(name, partitions, settings)
 
 

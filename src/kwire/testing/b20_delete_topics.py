@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import uuid
 
+from kwire.errors import BrokerError
+from kwire.errors import broker as codes
 from kwire.protocol import DeleteTopicsRequest, DeleteTopicsResponse
 from kwire.testing.call import Call
-from kwire.testing.codes import ErrorCode, RefusedError
 
 _Result = DeleteTopicsResponse.DeletableTopicResult
 _NO_ID = uuid.UUID(int=0)
@@ -41,9 +42,9 @@ def _asked(call: Call[DeleteTopicsRequest]) -> list[tuple[str | None, uuid.UUID]
 def _delete(call: Call[DeleteTopicsRequest], name: str | None, topic_id: uuid.UUID) -> _Result:
     try:
         if call.version >= 6 and (name is None) == (topic_id == _NO_ID):
-            raise RefusedError(ErrorCode.INVALID_REQUEST, "a topic is named either by name or by id")
+            raise codes.INVALID_REQUEST("a topic is named either by name or by id")
         topic = call.cluster.topic(name, topic_id)
         call.cluster.delete_topic(topic)
-    except RefusedError as refused:
-        return _Result(name=name, topic_id=topic_id, error_code=refused.code, error_message=refused.reason)
+    except BrokerError as refused:
+        return _Result(name=name, topic_id=topic_id, error_code=refused.code, error_message=refused.context)
     return _Result(name=topic.name, topic_id=topic.topic_id)

@@ -11,15 +11,15 @@ Version notes
 
 from __future__ import annotations
 
+from kwire.errors import broker as codes
 from kwire.protocol import InitProducerIdRequest, InitProducerIdResponse
 from kwire.testing.call import Call
-from kwire.testing.codes import ErrorCode
 
 
 def answer(call: Call[InitProducerIdRequest]) -> InitProducerIdResponse:
     """A producer id that nobody had."""
     if call.request.transactional_id is not None:
-        return refuse(call, ErrorCode.INVALID_REQUEST)
+        return refuse(call, codes.INVALID_REQUEST.code)
     return InitProducerIdResponse(producer_id=call.cluster.new_producer_id(), producer_epoch=0)
 
 

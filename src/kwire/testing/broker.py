@@ -15,9 +15,8 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 
-from kwire.errors import ConfigError, KafkaTimeoutError, UnknownTopicError
+from kwire.errors import BrokerError, ConfigError, KafkaTimeoutError, UnknownTopicError
 from kwire.testing.cluster import ClusterState, Partition, Topic
-from kwire.testing.codes import RefusedError
 from kwire.testing.dispatch import HANDLERS, Dispatcher
 from kwire.testing.faults import Faults, key_of
 from kwire.testing.record_sets import entries_of
@@ -60,7 +59,7 @@ class Broker:
                 "leave `generation` out and choose a `release`"
             )
         _check_range("port", port, 0, 65535)
-        _check_range("num_partitions", num_partitions, 1, 100_000)
+        _check_range("num_partitions", num_partitions, 1, 10_000)
         _check_range("max_request_bytes", max_request_bytes, 64, 2**31 - 1)
         self._cluster = ClusterState(
             auto_create_topics=auto_create_topics,
@@ -211,8 +210,8 @@ class Broker:
     def _call(self, work: Callable[[], _T]) -> _T:
         try:
             return self._server.run(work)
-        except RefusedError as refused:
-            raise ConfigError(refused.reason) from refused
+        except BrokerError as refused:
+            raise ConfigError(refused.context) from refused
 
     @staticmethod
     def _wait(condition: Callable[[], bool], timeout: float, what: str) -> None:

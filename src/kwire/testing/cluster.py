@@ -11,13 +11,13 @@ import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from kwire.testing.codes import ErrorCode, RefusedError
+from kwire.errors import broker as codes
 from kwire.testing.log import PartitionLog
 from kwire.testing.producer_state import ProducerStates
 from kwire.testing.topic_settings import TopicSettings
 
 _TOPIC_NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
-_MOST_PARTITIONS = 100_000
+_MOST_PARTITIONS = 10_000
 
 
 def _now_ms() -> int:
@@ -78,12 +78,12 @@ class ClusterState:
         self._next_producer_id = 1000
 
     def create_topic(self, name: str, partitions: int, settings: Mapping[str, str | None] | None = None) -> Topic:
-        """Adds a topic. Raises RefusedError for a bad name, count or setting, and for a topic that exists."""
+        """Adds a topic. Raises BrokerError for a bad name, count or setting, and for a topic that exists."""
         check_topic_name(name)
         if name in self.topics:
-            raise RefusedError(ErrorCode.TOPIC_ALREADY_EXISTS, f"topic {name!r} exists already")
+            raise codes.TOPIC_ALREADY_EXISTS(f"topic {name!r} exists already")
         if not 1 <= partitions <= _MOST_PARTITIONS:
-            raise RefusedError(ErrorCode.INVALID_PARTITIONS, f"{partitions} partitions; 1 to {_MOST_PARTITIONS} work")
+            raise codes.INVALID_PARTITIONS(f"{partitions} partitions; 1 to {_MOST_PARTITIONS} work")
         made = Topic(name, uuid.uuid4(), self.settings_for(settings or {}))
         retention = made.settings.retention_bytes
         made.partitions = [Partition(made, index, PartitionLog(retention)) for index in range(partitions)]
@@ -103,23 +103,22 @@ class ClusterState:
         self.touched.update(topic.partitions)
 
     def topic(self, name: str | None, topic_id: uuid.UUID | None = None) -> Topic:
-        """The topic of that name, or of that id where there is no name. Raises RefusedError."""
+        """The topic of that name, or of that id where there is no name. Raises BrokerError."""
         if name:
             found = self.topics.get(name)
             if found is None:
-                raise RefusedError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no topic {name!r}")
+                raise codes.UNKNOWN_TOPIC_OR_PARTITION(f"no topic {name!r}")
         else:
             found = self.topics_by_id.get(topic_id) if topic_id is not None else None
             if found is None:
-                raise RefusedError(ErrorCode.UNKNOWN_TOPIC_ID, f"no topic with id {topic_id}")
+                raise codes.UNKNOWN_TOPIC_ID(f"no topic with id {topic_id}")
         return found
 
     def partition(self, name: str | None, topic_id: uuid.UUID | None, index: int) -> Partition:
-        """The partition, by topic name or id. Raises RefusedError."""
+        """The partition, by topic name or id. Raises BrokerError."""
         topic = self.topic(name, topic_id)
         if not 0 <= index < len(topic.partitions):
-            raise RefusedError(
-                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+            raise codes.UNKNOWN_TOPIC_OR_PARTITION(
                 f"topic {topic.name!r} has partitions 0 to {len(topic.partitions) - 1}, not {index}",
             )
         return topic.partitions[index]
@@ -131,18 +130,17 @@ class ClusterState:
 
 
 def check_topic_name(name: str) -> None:
-    """Raises RefusedError (INVALID_TOPIC_EXCEPTION) for a name that Kafka would not take."""
+    """Raises BrokerError (INVALID_TOPIC_EXCEPTION) for a name that Kafka would not take."""
     if name in {".", ".."} or not _TOPIC_NAME.fullmatch(name):
-        raise RefusedError(
-            ErrorCode.INVALID_TOPIC_EXCEPTION,
+        raise codes.INVALID_TOPIC_EXCEPTION(
             f"{name!r}: a topic name has 1 to 249 of the characters a-z A-Z 0-9 . _ -, and is not '.' or '..'",
         )
 
 
 def check_leader_epoch(partition: Partition, asked: int) -> None:
-    """Raises RefusedError when a reader's idea of the leader epoch is not the partition's (KIP-320); -1 is no idea."""
+    """Raises BrokerError when a reader's idea of the leader epoch is not the partition's (KIP-320); -1 is no idea."""
     if asked == -1 or asked == partition.leader_epoch:
         return
     behind = asked < partition.leader_epoch
-    code = ErrorCode.FENCED_LEADER_EPOCH if behind else ErrorCode.UNKNOWN_LEADER_EPOCH
-    raise RefusedError(code, f"leader epoch {asked}; it is {partition.leader_epoch}")
+    code = codes.FENCED_LEADER_EPOCH if behind else codes.UNKNOWN_LEADER_EPOCH
+    raise code(f"leader epoch {asked}; it is {partition.leader_epoch}")

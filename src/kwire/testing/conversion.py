@@ -7,7 +7,7 @@ and control batches do not exist in the older formats and are left out; zstd can
 from __future__ import annotations
 
 from kwire import records
-from kwire.testing.codes import ErrorCode, RefusedError
+from kwire.errors import broker as codes
 from kwire.testing.record_sets import compression_of, split_stored
 
 _MAGIC_AT = 16
@@ -21,7 +21,7 @@ def magic_for_fetch(version: int) -> int:
 def down_converted(stored: bytes | memoryview, magic: int, from_offset: int) -> bytes | memoryview:
     """`stored` with every entry in a format of at most `magic`; as it is where nothing is newer.
 
-    Raises RefusedError for what the older format cannot say.
+    Raises BrokerError for what the older format cannot say.
     """
     entries = list(split_stored(memoryview(stored)))
     if all(entry[_MAGIC_AT] <= magic for entry in entries):
@@ -32,7 +32,7 @@ def down_converted(stored: bytes | memoryview, magic: int, from_offset: int) -> 
 def _convert(entry: memoryview, magic: int, from_offset: int) -> bytes:
     compression = compression_of(entry)
     if compression == "zstd":
-        raise RefusedError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, "zstd needs Fetch 10 or newer")
+        raise codes.UNSUPPORTED_COMPRESSION_TYPE("zstd needs Fetch 10 or newer")
     decoded = records.decode(entry)
     if any(batch.is_control for batch in decoded.batches):
         return b""

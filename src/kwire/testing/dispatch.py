@@ -61,9 +61,7 @@ class Answer:
 class Dispatcher:
     """Serves frames for one broker. `seen` counts the requests by (key, version)."""
 
-    def __init__(
-        self, cluster: ClusterState, release: Release, faults: Faults, now: Callable[[], float]
-    ) -> None:
+    def __init__(self, cluster: ClusterState, release: Release, faults: Faults, now: Callable[[], float]) -> None:
         self.cluster = cluster
         self.release = release
         self.faults = faults

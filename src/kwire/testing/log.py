@@ -11,7 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 
 from kwire import records
-from kwire.testing.codes import ErrorCode, RefusedError
+from kwire.errors import broker as codes
 from kwire.testing.record_sets import Entry, place
 
 _FIRST_SEGMENT = 64 * 1024
@@ -80,7 +80,7 @@ class PartitionLog:
         return first
 
     def available(self, offset: int) -> int:
-        """How many bytes a reader from `offset` has before it. Raises RefusedError as `read` does."""
+        """How many bytes a reader from `offset` has before it. Raises BrokerError as `read` does."""
         found = self._find(offset)
         if found is None:
             return 0
@@ -90,7 +90,7 @@ class PartitionLog:
     def read(self, offset: int, max_bytes: int, *, first_whole: bool) -> bytes | memoryview:
         """Whole entries from the one that holds `offset` on, up to `max_bytes`, from one segment.
 
-        With `first_whole` the first entry is given even if it is larger. Raises RefusedError (OFFSET_OUT_OF_RANGE)
+        With `first_whole` the first entry is given even if it is larger. Raises BrokerError (OFFSET_OUT_OF_RANGE)
         outside start..end.
         """
         found = self._find(offset)
@@ -134,9 +134,7 @@ class PartitionLog:
     def delete_before(self, offset: int) -> None:
         """Moves the start of the log to `offset` and frees the segments that lie before it as a whole."""
         if not self.start_offset <= offset <= self.end_offset:
-            raise RefusedError(
-                ErrorCode.OFFSET_OUT_OF_RANGE, f"{offset} is not within {self.start_offset}..{self.end_offset}"
-            )
+            raise codes.OFFSET_OUT_OF_RANGE(f"{offset} is not within {self.start_offset}..{self.end_offset}")
         self.start_offset = offset
         while self._segments and self._segments[0].last_offset < offset:
             del self._segments[0]
@@ -155,9 +153,7 @@ class PartitionLog:
     def _find(self, offset: int) -> tuple[_Segment, int] | None:
         """The segment and the entry that hold `offset`; None at the end of the log."""
         if not self.start_offset <= offset <= self.end_offset:
-            raise RefusedError(
-                ErrorCode.OFFSET_OUT_OF_RANGE, f"{offset} is not within {self.start_offset}..{self.end_offset}"
-            )
+            raise codes.OFFSET_OUT_OF_RANGE(f"{offset} is not within {self.start_offset}..{self.end_offset}")
         if offset == self.end_offset:
             return None
         segment = self._segments[bisect_left(self._segments, offset, key=lambda held: held.last_offset)]

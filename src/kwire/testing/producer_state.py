@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 
-from kwire.testing.codes import ErrorCode, RefusedError
+from kwire.errors import broker as codes
 from kwire.testing.record_sets import Entry
 
 _REMEMBERED = 5
@@ -42,14 +42,13 @@ class ProducerStates:
     def check(self, batch: Entry) -> Appended | None:
         """The earlier fate of a batch that comes again, or None for one that may be appended.
 
-        Raises RefusedError for a sequence out of order or an epoch of the past.
+        Raises BrokerError for a sequence out of order or an epoch of the past.
         """
         known = self._producers.get(batch.producer_id)
         if known is None:
             return None
         if batch.producer_epoch < known.epoch:
-            raise RefusedError(
-                ErrorCode.INVALID_PRODUCER_EPOCH,
+            raise codes.INVALID_PRODUCER_EPOCH(
                 f"producer {batch.producer_id} sends epoch {batch.producer_epoch} after {known.epoch}",
             )
         if batch.producer_epoch > known.epoch:
@@ -72,8 +71,7 @@ class ProducerStates:
     @staticmethod
     def _expect(batch: Entry, sequence: int) -> None:
         if batch.base_sequence != sequence:
-            raise RefusedError(
-                ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+            raise codes.OUT_OF_ORDER_SEQUENCE_NUMBER(
                 f"producer {batch.producer_id} sends sequence {batch.base_sequence} where {sequence} is next",
             )
 

@@ -1,7 +1,7 @@
 """Fixtures for projects that test against Kafka; pytest finds them by itself where kwire is installed.
 
-    kwire_broker            a running Broker of one test, empty at its start
-    kwire_broker_factory    a function that takes Broker's arguments and gives a running one; all stop with the test
+kwire_broker            a running Broker of one test, empty at its start
+kwire_broker_factory    a function that takes Broker's arguments and gives a running one; all stop with the test
 """
 
 from __future__ import annotations

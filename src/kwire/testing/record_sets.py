@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from kwire import errors, records
 from kwire._codec import crc32, crc32c
-from kwire.testing.codes import ErrorCode, RefusedError
+from kwire.errors import broker as codes
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -64,7 +64,7 @@ class Entry:
 def entries_of(record_set: Buffer) -> list[Entry]:
     """Cuts a produced record set into checked entries; an incomplete last one is left out, as Kafka does.
 
-    Raises RefusedError with the code that Kafka answers for what is wrong.
+    Raises BrokerError with the code that Kafka answers for what is wrong.
     """
     return [_checked(bytearray(part)) for part in _cut(memoryview(record_set))]
 
@@ -85,7 +85,7 @@ def _cut(data: memoryview) -> Iterator[memoryview]:
     while len(data) - at >= _OVERHEAD:
         _, size = _ENTRY_HEAD.unpack_from(data, at)
         if size < 14:
-            raise RefusedError(ErrorCode.CORRUPT_MESSAGE, f"an entry at byte {at} claims a size of {size}")
+            raise codes.CORRUPT_MESSAGE(f"an entry at byte {at} claims a size of {size}")
         if at + _OVERHEAD + size > len(data):
             return
         yield data[at : at + _OVERHEAD + size]
@@ -95,12 +95,12 @@ def _cut(data: memoryview) -> Iterator[memoryview]:
 def _checked(data: bytearray) -> Entry:
     magic = data[_MAGIC_AT]
     if magic > 2:
-        raise RefusedError(ErrorCode.CORRUPT_MESSAGE, f"a record set of magic {magic}")
+        raise codes.CORRUPT_MESSAGE(f"a record set of magic {magic}")
     if len(data) < (_BATCH_SIZE_AT_LEAST if magic == 2 else _MESSAGE_SIZE_AT_LEAST):
-        raise RefusedError(ErrorCode.CORRUPT_MESSAGE, f"an entry of {len(data)} bytes is too short for magic {magic}")
+        raise codes.CORRUPT_MESSAGE(f"an entry of {len(data)} bytes is too short for magic {magic}")
     codec = data[22 if magic == 2 else 17] & _CODEC_BITS
     if codec not in _CODECS:
-        raise RefusedError(ErrorCode.CORRUPT_MESSAGE, f"compression codec {codec}")
+        raise codes.CORRUPT_MESSAGE(f"compression codec {codec}")
     decoded = _decode(data)
     return _batch(data, decoded) if magic == 2 else _message(data, magic, _CODECS[codec], decoded)
 
@@ -109,11 +109,11 @@ def _decode(data: bytearray) -> records.Records:
     try:
         decoded = records.decode(data)
         if decoded.consumed != len(data):
-            raise RefusedError(ErrorCode.CORRUPT_MESSAGE, f"{len(data) - decoded.consumed} bytes are no record")
+            raise codes.CORRUPT_MESSAGE(f"{len(data) - decoded.consumed} bytes are no record")
     except errors.UnknownCodecError as error:
-        raise RefusedError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, str(error)) from error
+        raise codes.UNSUPPORTED_COMPRESSION_TYPE(str(error)) from error
     except errors.CodecError as error:
-        raise RefusedError(ErrorCode.CORRUPT_MESSAGE, str(error)) from error
+        raise codes.CORRUPT_MESSAGE(str(error)) from error
     return decoded
 
 
@@ -121,12 +121,11 @@ def _batch(data: bytearray, decoded: records.Records) -> Entry:
     head = _BATCH_HEAD.unpack_from(data)
     attributes, last_delta, max_timestamp, producer_id, epoch, sequence, count = head[5], head[6], *head[8:]
     if count != len(decoded) or last_delta != count - 1 or count < 1:
-        raise RefusedError(
-            ErrorCode.INVALID_RECORD,
+        raise codes.INVALID_RECORD(
             f"a batch that claims {count} records and a last offset delta of {last_delta} holds {len(decoded)}",
         )
     if producer_id >= 0 and (sequence < 0 or epoch < 0):
-        raise RefusedError(ErrorCode.INVALID_RECORD, f"producer {producer_id}, epoch {epoch}, sequence {sequence}")
+        raise codes.INVALID_RECORD(f"producer {producer_id}, epoch {epoch}, sequence {sequence}")
     return Entry(
         data,
         2,
@@ -144,7 +143,7 @@ def _batch(data: bytearray, decoded: records.Records) -> Entry:
 
 def _message(data: bytearray, magic: int, compression: str, decoded: records.Records) -> Entry:
     if not len(decoded):
-        raise RefusedError(ErrorCode.CORRUPT_MESSAGE, "a compressed message without inner messages")
+        raise codes.CORRUPT_MESSAGE("a compressed message without inner messages")
     inner = list(decoded)
     max_timestamp = max(record.timestamp for record in inner) if magic == 1 else -1
     made = Entry(data, magic, compression, len(inner), max_timestamp, bool(data[17] & _APPEND_TIME_BIT) and magic == 1)
@@ -155,9 +154,7 @@ def _message(data: bytearray, magic: int, compression: str, decoded: records.Rec
 
 def _encoded(inner: list[records.Record], entry: Entry, base_offset: int) -> bytearray:
     items = [(record.value, record.key, record.timestamp if entry.magic else None) for record in inner]
-    return bytearray(
-        records.encode(items, magic=entry.magic, compression=entry.compression, base_offset=base_offset)
-    )
+    return bytearray(records.encode(items, magic=entry.magic, compression=entry.compression, base_offset=base_offset))
 
 
 def place(entry: Entry, base_offset: int, leader_epoch: int, append_time: int | None) -> None:

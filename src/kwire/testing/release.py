@@ -18,7 +18,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from kwire import protocol
-from kwire.testing.codes import ErrorCode
+from kwire.errors import BrokerError
+from kwire.errors import broker as codes
 
 _PRODUCE = 0
 
@@ -74,11 +75,11 @@ class Release:
         return self.number >= (0, 9)
 
     @property
-    def code_of_wrong_batches(self) -> ErrorCode | None:
+    def code_of_wrong_batches(self) -> type[BrokerError] | None:
         """What a record set that is not one batch of magic 2 is answered with; None: the connection closes."""
         if self.number < (2, 1):
             return None
-        return ErrorCode.INVALID_RECORD if self.number >= (2, 4) else ErrorCode.CORRUPT_MESSAGE
+        return codes.INVALID_RECORD if self.number >= (2, 4) else codes.CORRUPT_MESSAGE
 
     def special_time_since(self, time: int) -> int | None:
         """The ListOffsets version from which on a time below -2 has its meaning; None: it is a time like any other.

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kwire.testing.codes import ErrorCode, RefusedError
+from kwire.errors import broker as codes
 
 _DEFAULTS = {
     "cleanup.policy": "delete",
@@ -63,20 +63,18 @@ class TopicSettings:
     ) -> TopicSettings:
         """Reads settings as a CreateTopics request gives them; a value of None is the default.
 
-        Raises RefusedError (INVALID_CONFIG) for an unknown name or a value that is none.
+        Raises BrokerError (INVALID_CONFIG) for an unknown name or a value that is none.
         """
         unknown = sorted(set(given) - set(_DEFAULTS))
         if unknown:
-            raise RefusedError(ErrorCode.INVALID_CONFIG, f"unknown topic setting {unknown[0]!r}")
+            raise codes.INVALID_CONFIG(f"unknown topic setting {unknown[0]!r}")
         values = dict(_DEFAULTS)
         values["max.message.bytes"] = str(max_message_bytes)
         values["retention.bytes"] = str(-1 if retention_bytes is None else retention_bytes)
         values.update((name, value) for name, value in given.items() if value is not None)
         stamp = values["message.timestamp.type"]
         if stamp not in {"CreateTime", "LogAppendTime"}:
-            raise RefusedError(
-                ErrorCode.INVALID_CONFIG, f"message.timestamp.type {stamp!r}: CreateTime or LogAppendTime"
-            )
+            raise codes.INVALID_CONFIG(f"message.timestamp.type {stamp!r}: CreateTime or LogAppendTime")
         retention = _whole_number("retention.bytes", values)
         return cls(
             stamp == "LogAppendTime",
@@ -90,7 +88,7 @@ def _whole_number(name: str, values: Mapping[str, str]) -> int:
     try:
         return int(values[name])
     except ValueError:
-        raise RefusedError(ErrorCode.INVALID_CONFIG, f"{name} {values[name]!r} is not a whole number") from None
+        raise codes.INVALID_CONFIG(f"{name} {values[name]!r} is not a whole number") from None
 
 
 def is_default(name: str, value: str) -> bool:
