@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from kwire import records
 from tests.cli.conftest import Kwire
+
+SOURCE = str(Path(__file__).parents[2] / "src")
 
 
 @pytest.fixture
@@ -82,6 +87,22 @@ def test_damage_is_one_line_with_its_place(kwire: Kwire) -> None:
     assert "offset" in outcome.err
     assert outcome.err.count("\n") == 1
     assert kwire("decode", "--no-crc", "--format", "json", "-", stdin=damaged).code == 0
+
+
+def test_a_reader_that_goes_away_is_no_traceback(tmp_path: Path) -> None:
+    path = tmp_path / "large.bin"
+    path.write_bytes(records.encode([b"%d" % n for n in range(200_000)]))
+    command = [sys.executable, "-m", "kwire.cli.main", "decode", "--format", "value", str(path)]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "PYTHONPATH": SOURCE}
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    assert process.stdout.readline() == b"0\n"
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    assert process.wait(20) == 1
 
 
 @pytest.mark.parametrize(

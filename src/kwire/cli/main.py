@@ -6,6 +6,7 @@ Exit codes: 0 done, 1 an error (told on stderr), 2 wrong usage, 130 ended by Ctr
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
@@ -34,7 +35,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"kwire {options.command}: {error}", file=sys.stderr)
         return 1
     except BrokenPipeError:
-        sys.stderr.close()
+        # The reader has gone (`kwire consume ... | head`): what is still buffered must not fail at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt:
         return 130

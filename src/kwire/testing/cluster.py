@@ -37,13 +37,12 @@ class Partition:
 
 @dataclass(slots=True, eq=False)
 class Topic:
-    """A topic by name and id; `deleted` is told to readers that still wait on it."""
+    """A topic by name and id, with its settings and partitions."""
 
     name: str
     topic_id: uuid.UUID
     settings: TopicSettings
     partitions: list[Partition] = field(default_factory=list)
-    deleted: bool = False
 
 
 class ClusterState:
@@ -98,7 +97,6 @@ class ClusterState:
 
     def delete_topic(self, topic: Topic) -> None:
         """Forgets a topic; readers that wait on it are woken."""
-        topic.deleted = True
         del self.topics[topic.name], self.topics_by_id[topic.topic_id]
         self.touched.update(topic.partitions)
 
