@@ -118,13 +118,14 @@ def test_a_leader_with_more_gets_more_tasks() -> None:
 @pytest.mark.parametrize(
     ("sizes", "settings", "expected"),
     [
-        ([1000] * 1000, {"slots": 2}, 2),
-        ([1000] * 1000, {"slots": 4}, 4),
+        ([1000] * 1000, {"slots": 2}, 5),
+        ([1000] * 1000, {"slots": 8}, 8),
         ([1000] * 1000, {"slots": 2, "max_tasks": 0}, 1000),
-        ([1000] * 1000, {"slots": 2, "max_tasks": 7}, 2),
+        ([1000] * 1000, {"slots": 2, "max_tasks": 7}, 5),
+        ([1000] * 1000, {"slots": 2, "max_tasks": 3}, 3),
         ([1_000_000] * 12, {"slots": 2}, 12),
         ([1_000_000] * 12, {"slots": 2, "max_tasks": 6}, 6),
-        ([250_000] * 12, {"slots": 2}, 6),
+        ([100_000] * 12, {"slots": 2}, 6),
         ([10] * 5, {"slots": 8}, 5),
         ([10] * 20, {"slots": 2, "min_partitions": 15}, 15),
         ([], {"slots": 2}, 0),

@@ -63,6 +63,9 @@ def _filled(servers: str) -> Cluster:
 
 Read = Callable[..., "DataFrame"]
 
+# For what is Spark's doing rather than the broker's.
+embedded_only = pytest.mark.parametrize("cluster", ["embedded"], indirect=True)
+
 
 @pytest.fixture
 def read(spark: SparkSession, cluster: Cluster) -> Read:
@@ -106,6 +109,7 @@ def test_every_column_of_every_record(read: Read, cluster: Cluster) -> None:
     )
 
 
+@embedded_only
 def test_the_schema_is_that_of_sparks_kafka_source(read: Read) -> None:
     expected = [
         ("key", "binary"),
@@ -121,6 +125,7 @@ def test_the_schema_is_that_of_sparks_kafka_source(read: Read) -> None:
     assert (headers.name, headers.dataType.simpleString()) == ("headers", "array<struct<key:string,value:binary>>")
 
 
+@embedded_only
 def test_chosen_columns_in_the_order_asked_for(read: Read) -> None:
     frame = read(columns="offset,value")
     assert frame.columns == ["offset", "value"]
@@ -142,6 +147,7 @@ def test_offsets_by_time(read: Read) -> None:
     assert places(frame) == {0: [2000, 2001, 2002, 2003]}
 
 
+@embedded_only
 def test_a_time_that_no_record_reaches(read: Read) -> None:
     late = str(TIME + 10_000_000)
     with pytest.raises(Exception, match="No offset matched from request of topic-partition wide-0 and timestamp"):
@@ -149,6 +155,7 @@ def test_a_time_that_no_record_reaches(read: Read) -> None:
     assert read(startingTimestamp=late, startingOffsetsByTimestampStrategy="latest").count() == 0
 
 
+@embedded_only
 def test_a_topic_without_records_gives_none(read: Read) -> None:
     assert read(subscribe=EMPTY).count() == 0
     assert read(subscribe=EMPTY, maxTasks="0").collect() == []
@@ -162,6 +169,7 @@ def test_topics_by_list_pattern_and_partition(read: Read) -> None:
     assert read(assign="{}").count() == 0
 
 
+@embedded_only
 @pytest.mark.parametrize(
     ("options", "tasks"),
     [
@@ -178,16 +186,19 @@ def test_any_division_into_tasks_gives_the_same_rows(read: Read, options: dict[s
     assert places(frame) == {0: list(range(3000)), 1: list(range(10))}
 
 
+@embedded_only
 def test_limit_takes_what_it_needs_and_the_next_read_is_whole(read: Read) -> None:
     assert len(read(maxTasks="1").limit(5).collect()) == 5
     assert read().count() == 3010
 
 
+@embedded_only
 def test_two_reads_in_one_query(read: Read) -> None:
     joined = read().alias("a").join(read(columns="partition,offset").alias("b"), ["partition", "offset"])
     assert joined.count() == 3010
 
 
+@embedded_only
 def test_sql_over_the_source(spark: SparkSession, read: Read) -> None:
     read().createOrReplaceTempView("wide")
     (row,) = spark.sql("SELECT count(*), sum(length(value)), max(offset) FROM wide WHERE partition = 0").collect()

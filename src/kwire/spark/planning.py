@@ -17,8 +17,8 @@ from typing import Final
 
 from kwire.engine.addresses import TopicPartition
 
-# A task of this many records runs some ten times as long as Spark needs to start it.
-RECORDS_PER_TASK: Final = 500_000
+# A task of this many small records runs some four times as long as Spark needs to start it.
+RECORDS_PER_TASK: Final = 200_000
 
 # What a range costs beside its records (its share of requests, its own Arrow batch), counted in records.
 _RANGE_COST: Final = 200
