@@ -12,6 +12,7 @@ import pytest
 from _pytest.mark import ParameterSet
 
 import kwire
+from kwire.records import decode
 from tests.brokers import Cluster
 from tests.brokers.peers import Confluent, Console, KafkaPython, Peer, PeerRecord
 from tests.brokers.peers.peer import WITHIN_S
@@ -114,7 +115,7 @@ def test_an_older_format_than_the_broker_speaks(release: str, version: str, magi
             topic = new_topic()
             _produce(cluster, topic, records, codec)
             (segment,) = cluster.segments(topic)
-            assert {batch.magic for batch in kwire.records.decode(segment.read_bytes()).batches} == {magic}
+            assert {batch.magic for batch in decode(segment.read_bytes()).batches} == {magic}
             assert _consume(cluster, topic, _COUNT) == records
             assert KafkaPython(cluster).consume(topic, _COUNT) == records
 
