@@ -33,8 +33,7 @@ class Console:
         if self._number < (0, 11):
             # Its default asks for no acknowledgement, so that what is sent while a topic is being made is lost.
             arguments += ["--request-required-acks", "-1"]
-        if compression != "none":
-            arguments += ["--compression-codec", compression]
+        arguments += self._compression(compression)
         lines = "".join(f"{_text(record.key)}{_SEPARATOR}{_text(record.value)}\n" for record in records)
         self._run(self._producer_class(), arguments, lines)
 
@@ -59,6 +58,15 @@ class Console:
         if self._number >= (3, 8):
             return "org.apache.kafka.tools.consumer.ConsoleConsumer"
         return "kafka.tools.ConsoleConsumer" if self._number >= (0, 8, 2) else "kafka.consumer.ConsoleConsumer"
+
+    def _compression(self, name: str) -> list[str]:
+        if name == "none":
+            return []
+        if self._number >= (0, 8, 2):
+            return ["--compression-codec", name]
+        if name != "gzip":
+            raise ValueError(f"the console producer of {self._cluster.release.version} compresses with gzip only")
+        return ["--compress"]
 
     def _servers_of_producer(self) -> str:
         return "--bootstrap-server" if self._number >= (2, 5) else "--broker-list"
