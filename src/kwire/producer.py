@@ -161,7 +161,9 @@ def _connect(accumulator: Accumulator, sender: Sender, reactor: Reactor, max_blo
     """Tells the accumulator how to wait and whom to call; nothing here may refer to the Producer itself."""
 
     def wait_for(delivery: Delivery, timeout: float | None) -> None:
-        reactor.call(partial(sender.hasten, delivery))
+        batch = delivery._fate.batch
+        if batch is not None and not batch.closed:
+            reactor.call(partial(sender.hasten, delivery))
         if not reactor.wait(delivery.done, timeout) and not delivery.done():
             raise KafkaTimeoutError(f"{delivery!r}: its fate is not known after {timeout} s")
 
