@@ -116,12 +116,30 @@ cdef inline int builder_room(builder_t *b, size_t more) noexcept nogil:
     return BUILD_OK
 
 
+cdef inline int varint_size(int64_t value) noexcept nogil:
+    cdef uint64_t raw = zigzag64(value)
+    return 1 if raw < 0x80 else 2 if raw < 0x4000 else uvarint_size(raw)
+
+
+cdef inline uint8_t *put_varint(uint8_t *at, int64_t value) noexcept nogil:
+    """`at` has room for the varint, whose size was counted by varint_size."""
+    cdef uint64_t raw = zigzag64(value)
+    if raw < 0x80:
+        at[0] = <uint8_t>raw
+        return at + 1
+    if raw < 0x4000:
+        at[0] = <uint8_t>(raw | 0x80)
+        at[1] = <uint8_t>(raw >> 7)
+        return at + 2
+    return at + put_uvarint(at, raw)
+
+
 cdef inline int64_t varint_datum_size(const datum_t *datum) noexcept nogil:
-    return uvarint_size(zigzag64(datum.size)) + (datum.size if datum.size > 0 else 0)
+    return varint_size(datum.size) + (datum.size if datum.size > 0 else 0)
 
 
 cdef inline uint8_t *put_varint_datum(uint8_t *at, const datum_t *datum) noexcept nogil:
-    at += put_uvarint(at, zigzag64(datum.size))
+    at = put_varint(at, datum.size)
     if datum.size > 0:
         memcpy(at, datum.data, datum.size)
         at += datum.size
@@ -137,14 +155,18 @@ cdef inline uint8_t *put_int32_datum(uint8_t *at, const datum_t *datum) noexcept
     return at
 
 
+cdef inline int64_t _message_size(const builder_t *b, const record_datum_t *r) noexcept nogil:
+    cdef int64_t size = LEGACY_LOG_OVERHEAD + 4 + 1 + 1 + 4 + 4 + (8 if b.magic == 1 else 0)
+    return size + (r.key.size if r.key.size > 0 else 0) + (r.value.size if r.value.size > 0 else 0)
+
+
 cdef inline int64_t builder_record_size(const builder_t *b, const record_datum_t *r) noexcept nogil:
     """Bytes that the record adds to the batch before compression, its length field included."""
     cdef int64_t size
     if b.magic != 2:
-        size = LEGACY_LOG_OVERHEAD + 4 + 1 + 1 + 4 + 4 + (8 if b.magic == 1 else 0)
-        return size + (r.key.size if r.key.size > 0 else 0) + (r.value.size if r.value.size > 0 else 0)
+        return _message_size(b, r)
     size = _record_body_size(b, r)
-    return size + uvarint_size(zigzag64(size))
+    return size + varint_size(size)
 
 
 cdef inline int64_t _timestamp_delta(const builder_t *b, const record_datum_t *r) noexcept nogil:
@@ -154,8 +176,8 @@ cdef inline int64_t _timestamp_delta(const builder_t *b, const record_datum_t *r
 cdef inline int64_t _record_body_size(const builder_t *b, const record_datum_t *r) noexcept nogil:
     cdef int64_t i
     cdef int64_t size = (
-        1 + uvarint_size(zigzag64(_timestamp_delta(b, r))) + uvarint_size(zigzag64(b.next_delta))
-        + varint_datum_size(&r.key) + varint_datum_size(&r.value) + uvarint_size(zigzag64(r.header_count))
+        1 + varint_size(_timestamp_delta(b, r)) + varint_size(b.next_delta)
+        + varint_datum_size(&r.key) + varint_datum_size(&r.value) + varint_size(r.header_count)
     )
     for i in range(r.header_count):
         size += varint_datum_size(&r.headers[i].key) + varint_datum_size(&r.headers[i].value)
@@ -169,18 +191,22 @@ cdef inline int64_t builder_size(const builder_t *b) noexcept nogil:
 
 cdef int builder_append(builder_t *b, const record_datum_t *r) noexcept nogil:
     """Adds the record, or gives a BuildFault and leaves the batch as it was."""
-    cdef int64_t size
+    cdef int64_t size, body = 0
     cdef int fault
     if r.header_count and b.magic != 2:
         return BUILD_HEADERS
-    size = builder_record_size(b, r)
+    if b.magic == 2:
+        body = _record_body_size(b, r)
+        size = body + varint_size(body)
+    else:
+        size = _message_size(b, r)
     if <int64_t>b.used + size > MOST_BATCH_BYTES or b.next_delta > MOST_BATCH_BYTES:
         return BUILD_TOO_LARGE
     fault = builder_room(b, <size_t>size)
     if fault != BUILD_OK:
         return fault
     if b.magic == 2:
-        _put_record(b, r, size)
+        _put_record(b, r, body)
     else:
         _put_message(b, r, size)
     if b.count == 0:
@@ -193,18 +219,16 @@ cdef int builder_append(builder_t *b, const record_datum_t *r) noexcept nogil:
     return BUILD_OK
 
 
-cdef inline void _put_record(builder_t *b, const record_datum_t *r, int64_t size) noexcept nogil:
+cdef inline void _put_record(builder_t *b, const record_datum_t *r, int64_t body) noexcept nogil:
     cdef uint8_t *at = kw_block_data(b.block) + b.used
-    cdef int64_t body = _record_body_size(b, r)
     cdef int64_t i
-    at += put_uvarint(at, zigzag64(body))
+    at = put_varint(at, body)
     at[0] = 0
-    at += 1
-    at += put_uvarint(at, zigzag64(_timestamp_delta(b, r)))
-    at += put_uvarint(at, zigzag64(b.next_delta))
+    at = put_varint(at + 1, _timestamp_delta(b, r))
+    at = put_varint(at, b.next_delta)
     at = put_varint_datum(at, &r.key)
     at = put_varint_datum(at, &r.value)
-    at += put_uvarint(at, zigzag64(r.header_count))
+    at = put_varint(at, r.header_count)
     for i in range(r.header_count):
         at = put_varint_datum(at, &r.headers[i].key)
         at = put_varint_datum(at, &r.headers[i].value)

@@ -6,6 +6,7 @@
 # is held by the caller, and only then is the record appended, without a Python call in between.
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_Check, PyBytes_GET_SIZE
+from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
 from cpython.unicode cimport PyUnicode_Check
 
 cdef extern from "Python.h":
@@ -15,6 +16,8 @@ cdef extern from "Python.h":
 
 cdef enum:
     SMALL_HEADERS = 8
+
+cdef tuple NO_HEADERS = ()
 
 
 cdef inline object take_bytes(object value, datum_t *out, str field):
@@ -45,8 +48,14 @@ cdef Buffer _take_foreign_bytes(object value, datum_t *out, str field):
 
 cdef inline int64_t take_timestamp(object timestamp, int64_t when_none) except? -2:
     """Milliseconds since 1970 of an int or a datetime (a naive one is local time, as Python has it)."""
+    cdef int64_t milliseconds
+    cdef int overflow = 0
     if timestamp is None:
         return when_none
+    if PyLong_CheckExact(timestamp):
+        milliseconds = PyLong_AsLongLongAndOverflow(timestamp, &overflow)
+        if milliseconds >= -1 and overflow == 0:
+            return milliseconds
     return _take_given_timestamp(timestamp)
 
 
@@ -73,16 +82,20 @@ cdef object _milliseconds_of(object timestamp):
     return (timestamp - datetime(1970, 1, 1, tzinfo=timezone.utc)) // timedelta(milliseconds=1)
 
 
-cdef list take_headers(object headers, record_datum_t *record, header_datum_t *small):
+cdef inline list take_headers(object headers, record_datum_t *record, header_datum_t *small):
     """Points the record's headers at `headers`; `small` has room for SMALL_HEADERS. Hold what is given back."""
+    record.headers = small
+    record.header_count = 0
+    if headers is None or headers is NO_HEADERS:
+        return None
+    return _take_given_headers(headers, record, small)
+
+
+cdef list _take_given_headers(object headers, record_datum_t *record, header_datum_t *small):
     cdef tuple pairs
     cdef list held
     cdef header_datum_t *spans = small
     cdef Py_ssize_t i, count
-    record.headers = small
-    record.header_count = 0
-    if headers is None:
-        return None
     pairs = tuple(headers)
     count = len(pairs)
     if count == 0:
