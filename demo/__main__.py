@@ -174,6 +174,8 @@ def main() -> int:
     except (MismatchError, RuntimeError, kwire.KafkaError, subprocess.TimeoutExpired) as failure:
         print(f"\n  The demonstration failed: {failure}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        return 130
     return 0
 
 

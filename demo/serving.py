@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -58,6 +59,7 @@ def _end(child: subprocess.Popen[str]) -> None:
 
 def serve_until_input_ends() -> None:
     """The child: prints its address, then serves until its parent closes the pipe or is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then closes the pipe
     logging.getLogger("kwire").setLevel(logging.ERROR)  # Spark's workers leave without a word; that is no news here
     with testing.Broker() as broker:
         print(broker.bootstrap_servers, flush=True)

@@ -138,10 +138,20 @@ def test_kafka_properties_that_the_source_rules_itself(name: str) -> None:
     refused(f"Kafka option '{name}' is not supported: ", **{f"kafka.{name}": "x"})
 
 
-def test_kafka_properties_pass_through_and_stay_out_of_the_repr() -> None:
-    options = parse(**{"kafka.client.id": "job", "kafka.sasl.password": "hush"})
-    assert options.client == {"bootstrap.servers": "broker:9092", "client.id": "job", "sasl.password": "hush"}
-    assert "hush" not in repr(options)
+def test_kafka_properties_pass_through() -> None:
+    options = parse(**{"kafka.client.id": "job", "kafka.fetch.max.bytes": "1000000"})
+    assert options.client == {"bootstrap.servers": "broker:9092", "client.id": "job", "fetch.max.bytes": "1000000"}
+
+
+def test_kafka_properties_that_cannot_be_meant_are_refused_at_once() -> None:
+    refused("fetch.max.bytes", **{"kafka.fetch.max.byte": "1"})
+    refused("fetch_max_bytes", **{"kafka.fetch.max.bytes": "many"})
+    with pytest.raises(ConfigError, match="nowhere:port"):
+        parse_read_options({"kafka.bootstrap.servers": "nowhere:port", "subscribe": "sem"})
+
+
+def test_client_properties_stay_out_of_the_repr() -> None:
+    assert "broker:9092" not in repr(parse())
 
 
 def test_options_without_meaning_in_a_batch_are_accepted_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:

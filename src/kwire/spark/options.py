@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from kwire.engine.addresses import TopicPartition
+from kwire.engine.settings import ConsumerSettings, from_config
 from kwire.errors import ConfigError
 from kwire.spark.offsets import (
     EARLIEST,
@@ -153,15 +154,18 @@ def _nearest(name: str) -> str:
 
 
 def _client_properties(given: Mapping[str, str]) -> dict[str, str]:
+    """The properties for the consumer, tried on its table of settings: a fault shows before anything is read."""
     if not given.get(_SERVERS, "").strip():
         raise ConfigError(
             f"Option '{_SERVERS}' must be specified for configuring Kafka consumer, e.g. 'broker1:9092,broker2:9092'"
         )
-    return {
+    client = {
         name.removeprefix(_CLIENT_PREFIX): value
         for name, value in given.items()
         if name.startswith(_CLIENT_PREFIX) and _KNOWN.get(name) not in _WITHOUT_EFFECT
     }
+    from_config(ConsumerSettings, client, **CLIENT_SETTINGS)
+    return client
 
 
 def _selection(given: Mapping[str, str]) -> Selection:
