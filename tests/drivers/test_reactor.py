@@ -300,6 +300,7 @@ class _Alarm(BaseException):
     pass
 
 
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
 def test_interrupts_at_any_moment_leave_it_usable(broker: Broker, make: Callable[..., Reactor]) -> None:
     reactor = make(broker.bootstrap_servers, reconnect_backoff_ms=0, reconnect_backoff_max_ms=0)
 
