@@ -31,6 +31,7 @@ class LogBroker(Broker):
         self.codes: dict[int, int] = {}
         self.aborted: dict[int, list[tuple[int, int]]] = {}
         self.throttle = 0
+        self.long_poll = False
         self.handlers[FETCH] = self.fetch
         self.handlers[LIST_OFFSETS] = self.list_offsets
 
@@ -58,6 +59,8 @@ class LogBroker(Broker):
             assert (topic.topic_id == TOPIC_ID) if version >= 13 else (topic.topic == "t")
             rows = [self.fetch_one(part, version) for part in topic.partitions]
             response.responses = [made(topic=topic.topic, topic_id=topic.topic_id, partitions=rows)]
+            if self.long_poll and not any(row.records or row.error_code for row in rows):
+                self.holds = message.max_wait_ms / 1000
         return response
 
     def fetch_one(self, part: Any, version: int) -> Any:
@@ -167,6 +170,21 @@ def test_no_more_is_fetched_than_one_chunk_ahead() -> None:
     before = len(reading.broker.fetches)
     reading.world.run(reading.world.now + 5.0)
     assert len(reading.broker.fetches) == before
+
+
+def test_partitions_at_their_end_do_not_make_others_wait() -> None:
+    """A long poll of the empty ones alone would hold up those that have more."""
+    broker = LogBroker()
+    broker.topics = {"t": [0, 0]}
+    broker.long_poll = True
+    reading = Reading(broker, max_partition_fetch_bytes=1).assign(T0, T1)
+    for number in range(20):
+        broker.append(1, [b"%d" % number])
+    begun = reading.world.now
+    for number in range(20):
+        assert reading.take() == {T1: [b"%d" % number]}
+    assert reading.world.now - begun < 0.2
+    assert all(len(message.topics[0].partitions) == 2 for _, message in broker.fetches)
 
 
 def test_a_limit_hands_out_the_rest_next_time() -> None:

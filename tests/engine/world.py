@@ -9,6 +9,7 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from kwire import protocol
@@ -29,6 +30,8 @@ class Peer:
     refuses: str = ""
     unreachable = False
     latency = 0.001
+    holds = 0.0
+    """Seconds by which the answer that was just made is held back; the next one is not."""
 
     def __init__(self) -> None:
         self.connections = 0
@@ -207,8 +210,12 @@ class World:
             if answer is CLOSE:
                 self.lose(connection, "the broker closed the connection")
             else:
+                held, peer.holds = peer.holds, 0.0
                 for part in answer:
-                    self.receive(connection, part)
+                    if held:
+                        self.at(self.now + held, partial(self.receive, connection, part))
+                    else:
+                        self.receive(connection, part)
 
         self.at(self.now + peer.latency, handle)
 

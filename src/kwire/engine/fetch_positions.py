@@ -143,6 +143,11 @@ class PartitionState:
         """Whether there are records, or an error, to hand out."""
         return not self.paused and (bool(self.chunks) or self.fault is not None)
 
+    @property
+    def holds_records(self) -> bool:
+        """Whether records wait to be handed out."""
+        return not self.paused and any(not chunk.spent for chunk in self.chunks)
+
     def wants_fetch(self, now: float) -> bool:
         """Whether the next records should be asked for."""
         return (

@@ -1,8 +1,9 @@
 """Fetching assigned partitions: who is asked for what, and what comes of the answers.
 
-Layer 3, no I/O. Each leader has one fetch under way at most, for all its partitions that have nothing waiting; so while
-the caller works on what it was handed, the next answer is on its way (one fetch ahead). A broker holds the fetch until
-fetch_min_bytes are there or fetch_max_wait_ms are over (long poll).
+Layer 3, no I/O. Each leader has one fetch under way at most, for all its partitions. It is sent when all that its last
+answer brought was handed out; so while the caller works on that, the next answer is on its way (one fetch ahead). A
+fetch of some partitions only, while others still have records waiting, would make these wait for it: the broker holds a
+fetch until fetch_min_bytes are there or fetch_max_wait_ms are over (long poll).
 
     order       partitions that gave records go to the end of the next request, since brokers serve in request order and
                 stop at fetch_max_bytes
@@ -204,14 +205,17 @@ class Fetcher:
             return
         self._look_up_positions(now)
         by_node: dict[int, list[PartitionState]] = defaultdict(list)
+        busy = set(self._asked)
         for state in sorted(self.states.values(), key=_turn):
-            if not state.wants_fetch(now):
-                continue
-            node = self._node_of(state, now)
-            if node is not None and node not in self._asked and self._rest.get(node, 0.0) <= now:
-                by_node[node].append(state)
+            if state.holds_records:
+                busy.add(self._core.cluster.leader(state.tp.topic, state.tp.partition))
+            elif state.wants_fetch(now):
+                node = self._node_of(state, now)
+                if node is not None:
+                    by_node[node].append(state)
         for node, states in by_node.items():
-            self._fetch(node, states, now)
+            if node not in busy and self._rest.get(node, 0.0) <= now:
+                self._fetch(node, states, now)
 
     def _node_of(self, state: PartitionState, now: float) -> int | None:
         """The broker to fetch from; asks for metadata, or sets the fault, where there is none."""

@@ -1,0 +1,47 @@
+"""kwire on librdkafka's mock cluster, which answers ApiVersions from v3 on with a body that is in no version.
+
+The same sink that the benchmarks use: three brokers in this process, no Java.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from kwire import Admin, Consumer, Producer
+
+confluent_kafka = pytest.importorskip("confluent_kafka")
+
+
+@pytest.fixture
+def servers() -> Iterator[str]:
+    owner = confluent_kafka.Producer({"test.mock.num.brokers": 3, "log_level": 0})
+    brokers = owner.list_topics(timeout=10).brokers.values()
+    yield ",".join(f"{broker.host}:{broker.port}" for broker in brokers)
+    owner.flush(1)
+
+
+def test_records_go_through_it_and_back(servers: str) -> None:
+    count = 20_000
+    with Producer(servers) as producer:
+        producer.send("mock-topic", b"first").result(10)
+        deliveries = [producer.send("mock-topic", b"%d" % number) for number in range(count)]
+        producer.flush(20)
+    assert all(delivery.exception() is None for delivery in deliveries)
+    found: list[bytes | None] = []
+    with Consumer(servers, auto_offset_reset="earliest") as consumer:
+        consumer.subscribe(["mock-topic"])
+        begun = time.monotonic()
+        while len(found) < count + 1 and time.monotonic() - begun < 20:
+            found += consumer.poll(timeout=1.0).values()
+        assert time.monotonic() - begun < 3
+    assert sorted(value or b"" for value in found) == sorted([b"first", *(b"%d" % number for number in range(count))])
+
+
+def test_its_topics_are_listed(servers: str) -> None:
+    with Producer(servers) as producer:
+        producer.send("mock-topic", b"x").result(10)
+    with Admin(servers) as admin:
+        assert "mock-topic" in admin.list_topics()
