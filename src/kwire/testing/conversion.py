@@ -11,11 +11,12 @@ from kwire.errors import broker as codes
 from kwire.testing.record_sets import compression_of, split_stored
 
 _MAGIC_AT = 16
+_NEWEST = 2
 
 
 def magic_for_fetch(version: int) -> int:
     """The newest record format that a Fetch of `version` may carry."""
-    return 0 if version < 2 else 1 if version < 4 else 2
+    return 0 if version < 2 else 1 if version < 4 else _NEWEST
 
 
 def down_converted(stored: bytes | memoryview, magic: int, from_offset: int) -> bytes | memoryview:
@@ -23,6 +24,8 @@ def down_converted(stored: bytes | memoryview, magic: int, from_offset: int) -> 
 
     Raises BrokerError for what the older format cannot say.
     """
+    if magic == _NEWEST:
+        return stored
     entries = list(split_stored(memoryview(stored)))
     if all(entry[_MAGIC_AT] <= magic for entry in entries):
         return stored

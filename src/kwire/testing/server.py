@@ -242,6 +242,11 @@ class Server:
         if connection.flow is not None:
             connection.flow.close()
 
+    def _lost(self, connection: _Connection, error: OSError) -> None:
+        """The client went away without a word, which clients do."""
+        logger.info("%s: connection lost: %s", connection.peer, error)
+        self._close(connection)
+
     def _serve_ready(self, connection: _Connection) -> None:
         """The socket of an idle connection is readable, or that of a sending one writable."""
         if connection.outgoing:
@@ -260,7 +265,7 @@ class Server:
         except BlockingIOError:
             return
         except OSError as error:
-            self._close(connection, str(error))
+            self._lost(connection, error)
         except errors.KafkaError as error:
             self._close(connection, str(error))
 
@@ -310,7 +315,7 @@ class Server:
         except BlockingIOError:
             return
         except OSError as error:
-            self._close(connection, str(error))
+            self._lost(connection, error)
             return
         while sent:
             head = connection.outgoing[0]
