@@ -32,32 +32,39 @@ def pool_statistics():
 
 @cython.final
 @cython.no_gc
+cdef class ForeignBytes:
+    """Pins the bytes of a foreign object as long as this one lives. Apart from Buffer, so that a slice stays small."""
+
+    cdef Py_buffer view
+    cdef bint held
+
+    def __init__(self):
+        raise TypeError("made by kwire alone")
+
+    def __dealloc__(self):
+        if self.held:
+            PyBuffer_Release(&self.view)
+
+
+@cython.final
+@cython.no_gc
+@cython.freelist(64)
 cdef class Buffer:
     """Bytes that stay valid as long as this object lives: a span of a block, or of a foreign buffer that is pinned.
 
     Supports the buffer protocol (read-only), `len()`, `bytes()` and slicing (a Buffer of the same bytes, no copy).
     """
 
+    # A new instance is all zeros, and owner None: there is no __cinit__, since a fetch makes one Buffer per partition.
     cdef kw_block *block          # NULL for a foreign buffer or a slice of one
     cdef const uint8_t *data
     cdef Py_ssize_t size
-    cdef Buffer owner             # the Buffer whose Py_buffer pins the bytes, or None
-    cdef Py_buffer foreign
-    cdef bint pinned
-
-    def __cinit__(self):
-        self.block = NULL
-        self.data = NULL
-        self.size = 0
-        self.owner = None
-        self.pinned = False
+    cdef ForeignBytes owner       # what pins foreign bytes, or None
 
     def __init__(self):
         raise TypeError("Buffers are made by kwire; hand any bytes-like object to the functions that take one")
 
     def __dealloc__(self):
-        if self.pinned:
-            PyBuffer_Release(&self.foreign)
         kw_block_release(self.block)
 
     def __len__(self):
@@ -105,20 +112,21 @@ cdef Buffer buffer_of_block(kw_block *block, const uint8_t *data, Py_ssize_t siz
 
 cdef Buffer buffer_slice(Buffer whole, Py_ssize_t start, Py_ssize_t size):
     cdef Buffer made = buffer_of_block(whole.block, whole.data + start, size)
-    if whole.block == NULL:
-        made.owner = whole.owner if whole.owner is not None else whole
+    made.owner = whole.owner
     return made
 
 
 cdef Buffer pin(object data):
     """Any contiguous bytes-like object as a Buffer, without a copy; a Buffer is given back as it is."""
     cdef Buffer made
+    cdef ForeignBytes foreign
     if type(data) is Buffer:
         return <Buffer>data
+    foreign = ForeignBytes.__new__(ForeignBytes)
+    PyObject_GetBuffer(data, &foreign.view, PyBUF_SIMPLE)
+    foreign.held = True
     made = Buffer.__new__(Buffer)
-    if PyObject_GetBuffer(data, &made.foreign, PyBUF_SIMPLE) < 0:
-        return None
-    made.pinned = True
-    made.data = <const uint8_t *>made.foreign.buf
-    made.size = made.foreign.len
+    made.owner = foreign
+    made.data = <const uint8_t *>foreign.view.buf
+    made.size = foreign.view.len
     return made

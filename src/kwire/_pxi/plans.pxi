@@ -20,7 +20,7 @@ from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE, PyList_New
 from cpython.number cimport PyNumber_Index
 from cpython.object cimport PyObject, PyObject_RichCompareBool, PyTypeObject, Py_EQ
 from cpython.ref cimport Py_INCREF, Py_XDECREF
-from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_New
+from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyTuple_New
 from libc.stdint cimport INT64_MAX, INT64_MIN
 
 from uuid import UUID as _UUID
@@ -36,12 +36,24 @@ cdef extern from *:
         if (member->type != T_OBJECT_EX) return -1;
         return member->offset;
     }
-    static PyObject *kw_bare_instance(PyObject *cls, PyObject *no_arguments) {
-        return ((PyTypeObject *)cls)->tp_new((PyTypeObject *)cls, no_arguments, NULL);
+    /* An instance with every slot empty, which the collector does not see yet. Only for classes that a Layout has
+       checked: slots and nothing else, on a base without members. */
+    static PyObject *kw_bare_instance(PyObject *cls) {
+        PyObject *made = PyObject_GC_New(PyObject, (PyTypeObject *)cls);
+        if (made != NULL) memset((char *)made + sizeof(PyObject), 0,
+                                 (size_t)((PyTypeObject *)cls)->tp_basicsize - sizeof(PyObject));
+        return made;
+    }
+    static int kw_is_slots_only(PyObject *cls, PyObject *base, Py_ssize_t slots) {
+        PyTypeObject *type = (PyTypeObject *)cls;
+        return PyType_IS_GC(type) && type->tp_itemsize == 0 && type->tp_dictoffset == 0 && type->tp_weaklistoffset == 0
+            && type->tp_basicsize == ((PyTypeObject *)base)->tp_basicsize + slots * (Py_ssize_t)sizeof(PyObject *)
+            && ((PyTypeObject *)base)->tp_basicsize == (Py_ssize_t)sizeof(PyObject);
     }
     """
     Py_ssize_t kw_slot_offset(PyObject *descriptor, PyObject *owner) noexcept
-    object kw_bare_instance(PyObject *cls, PyObject *no_arguments)
+    object kw_bare_instance(PyObject *cls)
+    bint kw_is_slots_only(PyObject *cls, PyObject *base, Py_ssize_t slots) noexcept
 
 cdef extern from "Python.h":
     void kw_gc_untrack "PyObject_GC_UnTrack"(PyObject *o) noexcept
@@ -229,6 +241,8 @@ cdef class Layout:
         self.unknown = kw_slot_offset(<PyObject *>descriptor, <PyObject *>cls)
         if self.unknown < 0:
             raise TypeError(f"{cls.__qualname__} has no slot _unknown_tags")
+        if not kw_is_slots_only(<PyObject *>cls, <PyObject *>StructBase, self.count + 1):
+            raise TypeError(f"{cls.__qualname__} holds more than its slots")
 
     def __dealloc__(self):
         free(self.offsets)

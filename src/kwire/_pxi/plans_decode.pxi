@@ -38,13 +38,12 @@ cdef int decode_fault(reader_t *r, walk_t *walk, const op_t *op) except -1:
 
 
 cdef PyObject *decode_struct(Plan plan, reader_t *r, walk_t *walk, Buffer source) except NULL:
-    cdef object made = kw_bare_instance(<PyObject *>plan.cls, <PyObject *>_NO_ARGUMENTS)
+    cdef object made = kw_bare_instance(<PyObject *>plan.cls)
     cdef PyObject *instance = <PyObject *>made
     cdef PyObject *value
     cdef bint leaf = True
     cdef Py_ssize_t i
     cdef op_t *op
-    kw_gc_untrack(instance)
     walk.index[walk.depth] = -1
     for i in range(plan.plain):
         op = &plan.ops[i]

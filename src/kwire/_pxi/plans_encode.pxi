@@ -84,7 +84,12 @@ cdef int encode_struct(Plan plan, object instance, writer_t *w, walk_t *walk) ex
         op = &plan.ops[i]
         value = slot_of(<PyObject *>instance, op.slot)[0]
         held = <object>value if value != NULL else missing_value(walk, op, instance)
-        encode_value(op, op.kind, held, w, walk)
+        if op.kind == KIND_I32:
+            write_i32(w, <int32_t>checked_int(op, KIND_I32, held, walk, -2147483648, 2147483647))
+        elif op.kind == KIND_ARRAY:
+            encode_array(op, held, w, walk)
+        else:
+            encode_value(op, op.kind, held, w, walk)
     for i in range(plan.plain + plan.tagged, plan.total):
         op = &plan.ops[i]
         if not op.ignorable and not has_default(op, slot_of(<PyObject *>instance, op.slot)[0]):
@@ -218,18 +223,29 @@ cdef int encode_value(const op_t *op, int kind, object value, writer_t *w, walk_
     return 0
 
 
-cdef int64_t checked_int(const op_t *op, int kind, object value, walk_t *walk, int64_t least,
-                         int64_t most) except? -1:
+cdef inline int64_t checked_int(const op_t *op, int kind, object value, walk_t *walk, int64_t least,
+                                int64_t most) except? -1:
     cdef int overflow = 0
     cdef int64_t number
-    if not kw_is_int(value):  # numpy's integers, for one
-        try:
-            value = PyNumber_Index(value)
-        except TypeError:
-            wrong_type(walk, op, kind, value)
-    number = kw_long(value, &overflow)
+    if kw_is_int(value):
+        number = kw_long(value, &overflow)
+        if not overflow and least <= number <= most:
+            return number
+    return checked_index(op, kind, value, walk, least, most)
+
+
+cdef int64_t checked_index(const op_t *op, int kind, object value, walk_t *walk, int64_t least,
+                           int64_t most) except? -1:
+    """What is no int, numpy's integers for one, and what does not fit."""
+    cdef int overflow = 0
+    cdef int64_t number
+    try:
+        index = PyNumber_Index(value)
+    except TypeError:
+        wrong_type(walk, op, kind, value)
+    number = kw_long(index, &overflow)
     if overflow or number < least or number > most:
-        encode_fault(walk, op, f"{value} does not fit {_KIND_NAMES[kind]}")
+        encode_fault(walk, op, f"{index} does not fit {_KIND_NAMES[kind]}")
     return number
 
 
@@ -332,6 +348,8 @@ cdef int encode_array(const op_t *op, object value, writer_t *w, walk_t *walk) e
     """`value` is a list or tuple; anything else iterable but text and bytes is made one."""
     cdef object items = value
     cdef Py_ssize_t count
+    if type(value) is tuple and PyTuple_GET_SIZE(value) == 0:
+        return write_length(op, 0, 4, w)
     if value is None:
         return write_null(op, KIND_ARRAY, 4, w, walk)
     if not isinstance(value, (list, tuple)):
