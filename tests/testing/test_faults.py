@@ -30,7 +30,8 @@ def end_offset(broker: InProcess) -> int:
 
 
 def test_an_error_is_answered_so_often_and_nothing_takes_effect(broker: InProcess) -> None:
-    broker.faults.error("Produce", codes.CORRUPT_MESSAGE.code, times=2)
+    broker.faults.error("Produce", codes.CORRUPT_MESSAGE)
+    broker.faults.error("Produce", codes.CORRUPT_MESSAGE.code)
     answered = []
     for _ in range(3):
         response = broker.ask(produce(batch(b"a")), 9)

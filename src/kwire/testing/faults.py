@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kwire import protocol
-from kwire.errors import ConfigError
+from kwire.errors import BrokerError, ConfigError
 
 Kind = Literal["error", "delay", "close", "mute", "truncate"]
 
@@ -36,9 +36,12 @@ class Faults:
         self._rules: list[Rule] = []
         self._bytes_per_second: int | None = None
 
-    def error(self, api: str | None, code: int, *, times: int | None = 1) -> None:
-        """Answers with the error code, in every partition or topic asked about; nothing takes effect."""
-        self._add(Rule("error", _key(api), times, code))
+    def error(self, api: str | None, code: int | type[BrokerError], *, times: int | None = 1) -> None:
+        """Answers with an error (a code, or a class of `kwire.errors.broker`), in every partition or topic asked about.
+
+        Nothing takes effect.
+        """
+        self._add(Rule("error", _key(api), times, code if isinstance(code, int) else code.code))
 
     def delay(self, api: str | None, seconds: float, *, times: int | None = 1) -> None:
         """Begins to work on the request only after `seconds`."""
