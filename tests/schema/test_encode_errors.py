@@ -31,6 +31,8 @@ def metadata_with(**partition: Any) -> MetadataResponse:
         ({"leader_id": 2**31}, "topics[1].partitions[1].leader_id", "2147483648 does not fit int32"),
         ({"leader_id": -(2**31) - 1}, "topics[1].partitions[1].leader_id", "does not fit int32"),
         ({"leader_id": 2**200}, "topics[1].partitions[1].leader_id", "does not fit int32"),
+        ({"leader_id": 10**5000}, "topics[1].partitions[1].leader_id", "an integer of 16610 bits does not fit int32"),
+        ({"leader_id": int}, "topics[1].partitions[1].leader_id", "needs int32, not type"),
         ({"error_code": 2**15}, "topics[1].partitions[1].error_code", "does not fit int16"),
         ({"leader_id": "1"}, "topics[1].partitions[1].leader_id", "needs int32, not str"),
         ({"leader_id": 1.5}, "topics[1].partitions[1].leader_id", "needs int32, not float"),

@@ -66,6 +66,14 @@ def test_types_that_the_first_keys_do_not_use() -> None:
     assert Everything.decode(Everything().encode(1), 1).corner is None
 
 
+def test_floats_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(errors.CodecError, match="an integer of 1329 bits does not fit float64") as caught:
+        Everything(ratio=10**400).encode(0)
+    assert caught.value.field == "ratio"
+    with pytest.raises(errors.CodecError, match="needs float64, not str"):
+        Everything(ratio="1").encode(0)  # type: ignore[arg-type]
+
+
 def test_constructor_takes_the_fields_and_only_them() -> None:
     assert MetadataRequest().topics == ()
     with pytest.raises(TypeError, match=r"MetadataRequest has no field topcs; it has topics, allow_auto"):

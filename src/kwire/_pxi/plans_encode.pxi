@@ -217,10 +217,24 @@ cdef int encode_value(const op_t *op, int kind, object value, writer_t *w, walk_
     elif kind == KIND_U32:
         write_u32(w, <uint32_t>checked_int(op, kind, value, walk, 0, 4294967295))
     else:
-        if not isinstance(value, (float, int)):
-            wrong_type(walk, op, kind, value)
-        write_f64(w, float(value))
+        encode_float(op, value, w, walk)
     return 0
+
+
+cdef int encode_float(const op_t *op, object value, writer_t *w, walk_t *walk) except -1:
+    if not isinstance(value, (float, int)):
+        wrong_type(walk, op, KIND_F64, value)
+    try:
+        write_f64(w, float(value))
+    except OverflowError:
+        encode_fault(walk, op, f"{shown_int(value)} does not fit float64")
+    return 0
+
+
+cdef str shown_int(object value):
+    """Python refuses to print integers of more than some thousand digits."""
+    bits = value.bit_length()
+    return str(value) if bits <= 256 else f"an integer of {bits} bits"
 
 
 cdef inline int64_t checked_int(const op_t *op, int kind, object value, walk_t *walk, int64_t least,
@@ -245,7 +259,7 @@ cdef int64_t checked_index(const op_t *op, int kind, object value, walk_t *walk,
         wrong_type(walk, op, kind, value)
     number = kw_long(index, &overflow)
     if overflow or number < least or number > most:
-        encode_fault(walk, op, f"{index} does not fit {_KIND_NAMES[kind]}")
+        encode_fault(walk, op, f"{shown_int(index)} does not fit {_KIND_NAMES[kind]}")
     return number
 
 

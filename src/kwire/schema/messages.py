@@ -138,7 +138,7 @@ class Struct(StructBase, metaclass=StructMeta, abstract=True):
             )
         made = cls(**{name: _from_plain(known[name], value) for name, value in values.items() if name in known})
         if values.get(_UNKNOWN):
-            made.unknown_tagged_fields = {int(tag): bytes(content) for tag, content in values[_UNKNOWN].items()}
+            made.unknown_tagged_fields = values[_UNKNOWN]
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -174,7 +174,9 @@ def _from_plain(field: Field, value: Any) -> Any:
         return value
     if field.kind == "struct":
         return field.struct.from_dict(value) if isinstance(value, Mapping) else value
-    return [field.struct.from_dict(item) if isinstance(item, Mapping) else item for item in value]
+    if isinstance(value, (list, tuple)):
+        return [field.struct.from_dict(item) if isinstance(item, Mapping) else item for item in value]
+    return value
 
 
 class Message(Struct, abstract=True):
