@@ -13,6 +13,7 @@ import pytest
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_JVM_TEST_WITHIN_S = 300
 _SOURCE = Path(__file__).parents[2] / "src"
 
 
@@ -45,7 +46,8 @@ def spark() -> Iterator[SparkSession]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks what needs a JVM."""
+    """Marks what needs a JVM, and leaves the first of them time for its start on a busy machine."""
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.spark)
+            item.add_marker(pytest.mark.timeout(_JVM_TEST_WITHIN_S))
