@@ -253,6 +253,6 @@ def test_columns_are_filled_by_several_threads() -> None:
 
 def test_the_columns_of_an_index_share_no_memory_with_foreign_buffers() -> None:
     wire = bytearray(reference.encode_batch([PlainRecord(0, 1, b"k", b"a value longer than twelve bytes")]))
-    value = records.decode(wire).to_arrow(binary_view=True)["value"]
+    value = records.decode(memoryview(wire).toreadonly()).to_arrow(binary_view=True)["value"]
     wire[:] = bytes(len(wire))
     assert value.to_pylist() == [b"a value longer than twelve bytes"]

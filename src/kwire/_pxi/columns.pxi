@@ -73,6 +73,7 @@ cdef enum FillState:
     FILL_OK = 0
     FILL_MEMORY = 1
     FILL_TIMESTAMP = 2
+    FILL_CHANGED = 3               # lent bytes that were written to since they were indexed
 
 cdef tuple _COLUMN_KINDS = ("offset", "timestamp", "timestamp_type", "key", "value", "headers", "topic", "partition")
 cdef tuple _COLUMN_TYPES = (
@@ -123,6 +124,8 @@ ctypedef struct binary_out_t:      # a binary column under way
     uint8_t *data
     int64_t row
     int32_t used
+    int64_t rows                   # how much room there is
+    int64_t size
 
 
 @cython.final
@@ -219,13 +222,16 @@ cdef void _drop_stream_capsule(object capsule) noexcept:
 
 cdef int _measure_headers(const part_t *part, const record_t *record, sizes_t *sizes) noexcept nogil:
     cdef reader_t r
+    cdef const uint8_t *key
     cdef int32_t i
     cdef int64_t size
     reader_init(&r, part.data, part.size)
     r.at = part.data + record.headers_at
     for i in range(record.header_count):
-        size = _read_length(&r)
-        sizes.header_key_bytes += <int64_t>kw_utf8_repaired_size(read_span(&r, <size_t>size), <size_t>size)
+        size = max(_read_length(&r), 0)
+        key = read_span(&r, <size_t>size)
+        if key != NULL:
+            sizes.header_key_bytes += <int64_t>kw_utf8_repaired_size(key, <size_t>size)
         size = _read_length(&r)
         if size < 0:
             sizes.header_value_nulls += 1
@@ -323,6 +329,8 @@ cdef int _binary_buffers(ArrowArray *array, int64_t rows, int64_t nulls, int64_t
     out.data = kw_block_data(block) + offsets_size + bits_size
     out.row = 0
     out.used = 0
+    out.rows = rows
+    out.size = data_bytes
     if nulls:
         memset(out.validity, 0xFF, bits_size)
     array.null_count = nulls
@@ -500,7 +508,8 @@ cdef int _fill_headers(ArrowArray *array, const span_t *span, const sizes_t *siz
         record = _run_records(span, i)
         for n in range(rows):
             if record[n].header_count:
-                _put_headers(span.runs[i].part, &record[n], &keys, &values)
+                if not _put_headers(span.runs[i].part, &record[n], &keys, &values):
+                    return FILL_CHANGED
             elif null_when_none:
                 _clear_bit(bits, done + n)
                 array.null_count += 1
@@ -509,24 +518,35 @@ cdef int _fill_headers(ArrowArray *array, const span_t *span, const sizes_t *siz
     return FILL_OK
 
 
-cdef void _put_headers(const part_t *part, const record_t *record, binary_out_t *keys,
+cdef bint _has_room(const binary_out_t *out, int64_t size) noexcept nogil:
+    return out.row < out.rows and size <= out.size - out.used and (size >= 0 or out.validity != NULL)
+
+
+cdef bint _put_headers(const part_t *part, const record_t *record, binary_out_t *keys,
                        binary_out_t *values) noexcept nogil:
+    """False when the headers are not those that were measured."""
     cdef reader_t r
     cdef const uint8_t *p
     cdef int32_t i
-    cdef int64_t size
+    cdef int64_t size, repaired
     reader_init(&r, part.data, part.size)
     r.at = part.data + record.headers_at
     for i in range(record.header_count):
-        size = _read_length(&r)
+        size = max(_read_length(&r), 0)
         p = read_span(&r, <size_t>size)
+        repaired = <int64_t>kw_utf8_repaired_size(p, <size_t>size) if p != NULL else -1
+        if repaired < 0 or not _has_room(keys, repaired):
+            return False
         kw_utf8_repair(keys.data + keys.used, p, <size_t>size)
-        keys.used += <int32_t>kw_utf8_repaired_size(p, <size_t>size)
+        keys.used += <int32_t>repaired
         keys.row += 1
         keys.offsets[keys.row] = keys.used
         size = _read_length(&r)
         p = read_span(&r, <size_t>max(size, 0))
+        if p == NULL or not _has_room(values, size):
+            return False
         _put_binary(values, p, size)
+    return True
 
 
 cdef int _hold_bytes(ArrowArray *array, const part_t *part, int64_t place, int64_t *sizes) noexcept nogil:

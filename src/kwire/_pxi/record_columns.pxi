@@ -141,6 +141,8 @@ cdef class RecordColumns:
             state = _fill_columns(array, self.plan.columns, self.plan.count, &span, &sizes)
         if state == FILL_MEMORY:
             raise _errors.LimitError(f"out of memory for the columns of {span.rows} records")
+        if state == FILL_CHANGED:
+            raise_changed_bytes()
         if state == FILL_TIMESTAMP:
             raise _errors.LimitError("a timestamp does not fit into an int64 of the unit asked for: ask for ms",
                                      "timestamp")

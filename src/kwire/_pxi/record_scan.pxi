@@ -224,6 +224,21 @@ cdef int _take_aborted(scan_t *s, object aborted) except -1:
     return 0
 
 
+cdef Buffer _steady(object data):
+    """`data` without a copy where its bytes cannot change behind the index; else a copy of it."""
+    cdef Buffer pinned = pin(data)
+    cdef kw_block *block
+    if not pinned.pinned or pinned.foreign.readonly:
+        return pinned
+    block = kw_block_new(<size_t>pinned.size)
+    if block == NULL:
+        raise _errors.LimitError(f"out of memory for a copy of {pinned.size} bytes")
+    memcpy(kw_block_data(block), pinned.data, <size_t>pinned.size)
+    copied = buffer_of_block(block, kw_block_data(block), pinned.size)
+    kw_block_release(block)
+    return copied
+
+
 cdef int64_t LEAST_OFFSET = -GREATEST_OFFSET - 1
 cdef int64_t DEFAULT_MOST_PER_BATCH = 256 << 20
 cdef int64_t DEFAULT_MOST_IN_ALL = 1 << 30
@@ -244,7 +259,7 @@ def scan_records(data, *, bint check_crc=True, int64_t max_decompressed_bytes=DE
     cdef int64_t most_in_all = max(DEFAULT_MOST_IN_ALL, max_decompressed_bytes)
     if max_total_bytes is not None:
         most_in_all = max_total_bytes
-    index.source = pin(data)
+    index.source = _steady(data)
     s.data = index.source.data
     s.size = <size_t>index.source.size
     s.source = index.source.block

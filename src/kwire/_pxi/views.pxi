@@ -19,6 +19,11 @@ cdef inline object bytes_at(const part_t *part, uint32_t at, int32_t size):
     return PyBytes_FromStringAndSize(<const char *>part.data + at, size)
 
 
+cdef int raise_changed_bytes() except -1:
+    """Headers were checked when they were indexed: whoever lent the bytes has written to them since."""
+    raise _errors.CorruptError("the bytes have changed since they were decoded", "headers")
+
+
 cdef tuple headers_of(const part_t *part, const record_t *record, bint raw):
     """((key, value or None), ...); the key is text with U+FFFD where it is no UTF-8, or the bytes when `raw`."""
     cdef reader_t r
@@ -34,9 +39,13 @@ cdef tuple headers_of(const part_t *part, const record_t *record, bint raw):
     for i in range(record.header_count):
         size = _read_length(&r)
         p = <const char *>read_span(&r, <size_t>max(size, 0))
+        if p == NULL or size < 0:
+            raise_changed_bytes()
         key = PyBytes_FromStringAndSize(p, size) if raw else PyUnicode_DecodeUTF8(p, size, "replace")
         size = _read_length(&r)
         p = <const char *>read_span(&r, <size_t>max(size, 0))
+        if p == NULL:
+            raise_changed_bytes()
         made.append((key, None if size < 0 else PyBytes_FromStringAndSize(p, size)))
     return tuple(made)
 
