@@ -19,19 +19,20 @@ from kwire.engine.calls import Call
 from kwire.engine.cluster import PartitionInfo, TopicInfo
 from kwire.engine.core import Core
 from kwire.engine.offsets import NO_OFFSET, OffsetAndTimestamp, OffsetLookup, time_of
-from kwire.engine.settings import AdminSettings, from_config
+from kwire.engine.settings import AdminSettings, documented, from_config
 from kwire.errors import ConfigError, KafkaError
 
 __all__ = ["Admin", "CreatedTopic", "NewTopic", "PartitionInfo", "TopicInfo"]
 
 
+@documented(AdminSettings)
 class Admin:
     """Administration of topics, from any thread.
 
         with Admin("host:9092") as admin:
             admin.create_topics({"topic": 12})
 
-    Keywords are the settings of `kwire.engine.settings.AdminSettings`. Each call takes `timeout=` in seconds (default
+    Keywords are the settings below. Each call takes `timeout=` in seconds (default
     `default_api_timeout_ms`) and is retried within it where that can help. Errors: ConfigError for arguments;
     ConnectError with a cause for each address; UnknownTopicError; BrokerError, also code 35 where the broker is too old
     for the call; KafkaTimeoutError.

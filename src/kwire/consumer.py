@@ -22,7 +22,7 @@ from kwire.engine.consumed import ConsumerRecords
 from kwire.engine.core import Core
 from kwire.engine.fetcher import Fetched, Fetcher
 from kwire.engine.offsets import EARLIEST, LATEST, NO_OFFSET, OffsetAndTimestamp, OffsetLookup, time_of
-from kwire.engine.settings import ConsumerSettings, from_config
+from kwire.engine.settings import ConsumerSettings, documented, from_config
 from kwire.errors import ConcurrentUseError, ConfigError, ConnectError, KafkaError, KafkaTimeoutError
 
 __all__ = ["Consumer", "ConsumerRecord", "ConsumerRecords", "TopicPartition"]
@@ -34,6 +34,7 @@ _LOOK_EVERY = 1.0
 """Seconds between two looks at what a poll waits for."""
 
 
+@documented(ConsumerSettings)
 class Consumer:
     """Reads records from partitions; use it from one thread at a time (`wakeup` and `close` from any).
 
@@ -41,7 +42,7 @@ class Consumer:
             consumer.subscribe(["topic"])
             records = consumer.poll(timeout=1.0)
 
-    Keywords are the settings of `kwire.engine.settings.ConsumerSettings`. Nothing is sent before the first call that
+    Keywords are the settings below. Nothing is sent before the first call that
     needs an answer. Errors: ConfigError for settings and arguments; ConnectError with a cause for each address when no
     broker can be reached in the time asked; UnknownTopicError; BrokerError; and for bad data in the log one of the
     CodecErrors, after the records that precede it were given, with `.topic .partition .record_offset .seek_to`.

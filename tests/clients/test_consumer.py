@@ -384,6 +384,12 @@ def test_arguments_that_cannot_be_meant(broker: Broker, call: Callable[[Consumer
     assert words in str(caught.value)
 
 
+def test_help_lists_the_settings() -> None:
+    text = Consumer.__doc__ or ""
+    for keyword in ConsumerSettings.table:
+        assert f"\n    {keyword} (default " in text
+
+
 def test_a_group_is_refused_with_a_way_out() -> None:
     with pytest.raises(errors.ConfigError, match=r"group_id='g'.*assign\(\) partitions or subscribe\(\)"):
         Consumer("127.0.0.1:1", group_id="g")

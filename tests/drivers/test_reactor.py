@@ -242,6 +242,29 @@ def test_a_blocking_call_inside_a_callback_is_refused(broker: Broker, make: Call
     assert reactor.wait(lambda: True, 1)
 
 
+def test_callbacks_of_two_threads_do_not_get_into_each_others_way(
+    broker: Broker, make: Callable[..., Reactor]
+) -> None:
+    reactor = make(broker.bootstrap_servers)
+    first_is_in, second_is_in = threading.Event(), threading.Event()
+
+    def first() -> None:
+        first_is_in.set()
+        second_is_in.wait(5)
+
+    def second() -> None:
+        second_is_in.set()
+        time.sleep(0.05)
+
+    one = threading.Thread(target=lambda: reactor.call(lambda now: reactor.core.after_step.append(first)))
+    one.start()
+    assert first_is_in.wait(5)
+    reactor.call(lambda now: reactor.core.after_step.append(second))
+    one.join(5)
+    assert reactor.wait(Answer(reactor).here, 5)
+    assert reactor._in_callbacks == set()
+
+
 def test_a_callback_that_raises_is_logged_and_harms_nobody(
     broker: Broker, make: Callable[..., Reactor], caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -82,7 +82,7 @@ class Reactor:
         self._parked_until: float | None = None
         self._waiting = 0
         self._last_active = 0.0
-        self._callback_thread: int | None = None
+        self._in_callbacks: set[int] = set()
         self._links: dict[Connection, _Link] = {}
         self._resolved: deque[tuple[Connection, list[SocketAddress], str]] = deque()
         self._selector: selectors.BaseSelector | None = None
@@ -120,7 +120,7 @@ class Reactor:
         """
         self._check_process()
         me = threading.get_ident()
-        if self._callback_thread == me:
+        if me in self._in_callbacks:
             raise ConcurrentUseError("a blocking call inside a callback would wait for itself")
         deadline = None if timeout is None else time.monotonic() + timeout
         try:
@@ -323,7 +323,9 @@ class Reactor:
         callbacks = self.core.after_step
         if not callbacks:
             return
-        before, self._callback_thread = self._callback_thread, threading.get_ident()
+        me = threading.get_ident()
+        outermost = me not in self._in_callbacks
+        self._in_callbacks.add(me)
         try:
             while callbacks:
                 try:
@@ -335,7 +337,8 @@ class Reactor:
                 except Exception:
                     _log.exception("a callback raised")
         finally:
-            self._callback_thread = before
+            if outermost:
+                self._in_callbacks.discard(me)
 
     def _wake_if_parked(self) -> None:
         """A change from outside may have brought the next timer forward."""

@@ -44,7 +44,6 @@ For components (the producer's sender, the fetcher, admin calls)
     call_at(moment, callback) -> Timer  callback(now) at that moment; Timer.cancel()
     cluster                             topics, leaders, refresh: see `cluster.py`
     versions(node_id)                   what that broker offers (`newest_common(key, low, high)`); None if not connected
-    in_flight(node_id)                  requests written and unanswered there
     retry_backoff, settings, dice
     recovered                           a list of callables (now) that `recover` calls at its end; of a request whose
                                         callback was cut nothing more is heard, so they ask again for what they miss
@@ -265,16 +264,6 @@ class Core:
         """What the broker offers on its present connection; None without one."""
         node = self._nodes.get(node_id)
         return node.versions if node is not None and node.connection is not None else None
-
-    def in_flight(self, node_id: int) -> int:
-        """Requests written to the broker and not answered yet."""
-        node = self._nodes.get(node_id)
-        return len(node.connection.in_flight) if node is not None and node.connection is not None else 0
-
-    def connect_to(self, node_id: int, now: float) -> None:
-        """Begins to connect to a known broker, so that a later request finds it ready."""
-        if node_id in self._nodes:
-            self._nodes[node_id].connect(now)
 
     def who_was_asked(self) -> dict[str, str]:
         """Each address with the last error there, for messages; an address that works says so."""

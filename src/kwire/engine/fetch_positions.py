@@ -56,15 +56,12 @@ class PartitionState:
         "end_offset",
         "epoch",
         "fault",
-        "high_watermark",
         "in_flight",
-        "log_start_offset",
         "max_bytes",
         "paused",
         "read_from",
         "reset_to",
         "rest_until",
-        "stable_offset",
         "tp",
         "turn",
     )
@@ -81,9 +78,6 @@ class PartitionState:
         self.max_bytes = max_bytes
         self.rest_until = 0.0
         self.turn = 0
-        self.high_watermark = -1
-        self.stable_offset = -1
-        self.log_start_offset = -1
         self.read_from: tuple[int, float] | None = None
         self.end_offset = END_OF_OFFSETS
 

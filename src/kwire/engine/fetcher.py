@@ -315,9 +315,6 @@ class Fetcher:
         if row.error_code:
             self._take_in_error(state, row, now)
             return
-        state.high_watermark = row.high_watermark
-        state.stable_offset = row.last_stable_offset
-        state.log_start_offset = row.log_start_offset
         if row.preferred_read_replica >= 0:
             state.read_from = (row.preferred_read_replica, now + _REPLICA_FOR)
             return
@@ -336,8 +333,6 @@ class Fetcher:
             state.fault = _in_data(fault.error, state.tp, fault.base_offset, fault.next_offset)
         elif not records.consumed:
             self._ask_for_more(state, records.needed, version)
-        if not len(records):
-            state.turn = self._next_turn()
 
     def _ask_for_more(self, state: PartitionState, needed: int, version: int) -> None:
         """Not one whole batch came: it is larger than what was asked for."""

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 LATEST = -1
 EARLIEST = -2
 NO_OFFSET = -1
-MAX_TIMESTAMP = -3
 
 _UNSUPPORTED_VERSION = 35
 _NAMES = {"earliest": EARLIEST, "latest": LATEST}
@@ -118,12 +117,9 @@ class OffsetLookup(Call):
         for leader, partitions in by_leader.items():
             request = self.core.request(
                 leader, LIST_OFFSETS, partial(self._message, partitions), partial(self._on_response, partitions),
-                partial(self._on_error, partitions), now, versions=self._versions())
+                partial(self._on_error, partitions), now)
             if not request.done:
                 self._asked.update(dict.fromkeys(partitions, request))
-
-    def _versions(self) -> range | None:
-        return range(7, 12) if MAX_TIMESTAMP in self._times.values() else None
 
     def _message(self, partitions: Iterable[TopicPartition], version: int) -> Any:
         made = protocol.ListOffsetsRequest

@@ -6,7 +6,7 @@ otherwise. `from_config` reads the dotted names, librdkafka's aliases and Spark'
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from kwire.engine.addresses import Address, parse_bootstrap
@@ -183,6 +183,7 @@ _NOT_YET = {
 }
 
 SettingsType = TypeVar("SettingsType", bound=ClientSettings)
+Client = TypeVar("Client")
 
 
 def from_config(table: type[SettingsType], config: Mapping[str, Any], **more: Any) -> SettingsType:
@@ -216,7 +217,15 @@ def _names_of(table: type[ClientSettings]) -> dict[str, Setting]:
 
 def documentation(table: type[ClientSettings]) -> str:
     """The table as text: one line for each setting, in the order of the table."""
-    lines = []
-    for keyword, row in table.table.items():
-        lines.append(f"{keyword} (default {row.default!r}): {row.doc}")
-    return "\n".join(lines)
+    return "\n".join(f"{keyword} (default {row.default!r}): {row.doc}" for keyword, row in table.table.items())
+
+
+def documented(table: type[ClientSettings]) -> Callable[[type[Client]], type[Client]]:
+    """Puts the table below the docstring of the client that it belongs to, for `help()`."""
+
+    def add(client: type[Client]) -> type[Client]:
+        text = documentation(table).replace("\n", "\n    ")
+        client.__doc__ = f"{client.__doc__}\n    Settings:\n\n    {text}\n    "
+        return client
+
+    return add
