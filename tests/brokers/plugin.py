@@ -7,7 +7,7 @@
 Every test that uses one of the first two is marked `kafka`; those of releases outside EVERY_RUN are marked `kafka_all`
 too and are left out unless the `-m` expression names that mark. So plain `pytest` and `pytest -m kafka` run the five
 releases, `-m "not kafka"` needs no Java, and `-m "kafka or kafka_all"` runs the matrix. A test that takes `kafka` and a
-`codec` runs with the codecs that the release has.
+`codec` runs with the codecs that the release has, one marked `needs("transactions")` only on releases that have them.
 """
 
 import itertools
@@ -67,7 +67,7 @@ def new_topic(request: pytest.FixtureRequest) -> Callable[[], str]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Marks what needs Java; leaves out the long matrix unless asked for, and codecs that a release has not."""
+    """Marks what needs Java; leaves out the long matrix unless asked for, and what a release cannot do."""
     whole_matrix = "kafka_all" in config.getoption("markexpr")
     kept: list[pytest.Item] = []
     left_out: list[pytest.Item] = []
@@ -75,15 +75,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if _FIXTURES.intersection(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.kafka)
         wanted = whole_matrix or not item.get_closest_marker("kafka_all")
-        (kept if wanted and _release_has_codec(item) else left_out).append(item)
+        (kept if wanted and _release_can(item) else left_out).append(item)
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = kept
 
 
-def _release_has_codec(item: pytest.Item) -> bool:
-    """False for a test on a release (`kafka`) with a `codec` that came after it."""
+def _release_can(item: pytest.Item) -> bool:
+    """False for a test whose `kafka` is a release without its `codec`, or without what it `needs`."""
     parameters = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
-    if not {"kafka", "codec"} <= parameters.keys():
+    if "kafka" not in parameters:
         return True
-    return parameters["codec"] in find_release(str(parameters["kafka"])).codecs
+    release = find_release(str(parameters["kafka"]))
+    needed = {ability for mark in item.iter_markers("needs") for ability in mark.args}
+    return needed <= release.abilities and parameters.get("codec", "none") in release.codecs

@@ -49,6 +49,15 @@ class Release:
         return 2 if self.number >= (0, 11) else 1 if self.number >= (0, 10) else 0
 
     @property
+    def abilities(self) -> frozenset[str]:
+        """What a test may ask for by `pytest.mark.needs`: "api-versions" (0.10) and "transactions" (0.11)."""
+        found = {"api-versions"} if self.number >= (0, 10) else set()
+        # The preview of KRaft could not give out producer ids yet.
+        if self.number >= (0, 11) and self.name != "2.8.2-kraft":
+            found.add("transactions")
+        return frozenset(found)
+
+    @property
     def codecs(self) -> tuple[str, ...]:
         """The compressions that the release reads and writes: lz4 came with 0.8.2, zstd with 2.1."""
         names = ["none", "gzip", "snappy"]

@@ -124,9 +124,8 @@ def test_an_older_format_than_the_broker_speaks(release: str, version: str, magi
             assert KafkaPython(cluster).consume(topic, _COUNT) == records
 
 
+@pytest.mark.needs("transactions")
 def test_records_of_transactions_without_their_markers(kafka: Cluster, new_topic: NewTopic) -> None:
-    if kafka.release.number < (0, 11) or kafka.release.name == "2.8.2-kraft":
-        pytest.skip(f"Kafka {kafka.release.name} has no transactions")
     topic = new_topic()
     Confluent(kafka).produce_transactions(topic, [([b"kept"], True), ([b"dropped", b"too"], False), ([b"last"], True)])
     assert [r.value for r in _consume(kafka, topic, 4)] == [b"kept", b"dropped", b"too", b"last"]

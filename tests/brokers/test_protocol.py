@@ -133,9 +133,8 @@ def _fetch(wire: Wire, topic: str, topic_id: uuid.UUID, version: int) -> Any:
     return answered
 
 
+@pytest.mark.needs("api-versions")
 def test_brokers_list_what_the_table_says(kafka: Cluster) -> None:
-    if kafka.release.number < (0, 10):
-        pytest.skip(f"Kafka {kafka.release.version} does not say what it speaks")
     with _wire(kafka) as wire:
         for version in _versions(kafka, _API_VERSIONS):
             answer = wire.call(

@@ -24,9 +24,8 @@ def test_a_segment_reads_as_it_was_produced(kafka: Cluster, codec: str, new_topi
     assert {batch.compression for batch in read.batches} == {codec}
 
 
+@pytest.mark.needs("transactions")
 def test_transactions_leave_control_batches(kafka: Cluster, new_topic: Callable[[], str]) -> None:
-    if kafka.release.number < (0, 11) or kafka.release.name == "2.8.2-kraft":
-        pytest.skip(f"Kafka {kafka.release.name} has no transactions")
     topic = new_topic()
     Confluent(kafka).produce_transactions(topic, [([b"kept"], True), ([b"dropped", b"too"], False)])
     read = _wait_for_batches(kafka, topic, 4)

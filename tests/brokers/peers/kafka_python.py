@@ -20,8 +20,8 @@ class KafkaPython:
         self._settings: dict[str, Any] = {"bootstrap_servers": cluster.bootstrap_servers}
         if number < (0, 10):
             self._settings["api_version"] = number[:2] if number >= (0, 9) else number[:3]
-        # It is idempotent by default, and the preview of KRaft cannot give out producer ids.
-        self._idempotent = number >= (0, 11) and cluster.release.name != "2.8.2-kraft"
+        # It is idempotent by default, also where a broker cannot give out producer ids.
+        self._idempotent = "transactions" in cluster.release.abilities
         self._magic = cluster.release.newest_magic
 
     def produce(self, topic: str, records: Sequence[PeerRecord], *, compression: str = "none") -> None:
