@@ -32,6 +32,10 @@ $(VENV)/.ready: pyproject.toml | python
 	@$(PY) -m pip install -q --group test --group spark --group check
 	@touch $@
 
+$(VENV)/.bench-ready: $(VENV)/.ready
+	@$(PY) -m pip install -q --group bench
+	@touch $@
+
 $(VENV)/.built: $(VENV)/.ready $(EXTENSION_SOURCES)
 	@echo "== build of the extension"
 	@$(PY) -m pip install -q --no-build-isolation -e .
@@ -65,8 +69,12 @@ check: build  ## lint, types, layer contracts, stubs
 	@$(PY) -m mypy.stubtest kwire._codec --ignore-disjoint-bases --allowlist tests/typing/stubtest-allowlist.txt
 
 .PHONY: bench
-bench: build  ## the codec's benchmarks beside its peers
-	@$(PY) -m pytest benchmarks -q --benchmark-only --benchmark-columns=median,iqr,rounds $(PYTEST_ARGS)
+bench: build $(VENV)/.bench-ready  ## the same work through kwire and its peers: tables, data file, plots (BENCH_ARGS=--quick)
+	@$(PY) -m benchmarks.compare --plots docs/plots $(BENCH_ARGS)
+
+.PHONY: bench-codec
+bench-codec: build $(VENV)/.bench-ready  ## the codec's benchmarks by pytest-benchmark
+	@$(PY) -m pytest benchmarks/bench_*.py -q --benchmark-only --benchmark-columns=median,iqr,rounds $(PYTEST_ARGS)
 
 .PHONY: wheel
 wheel: $(VENV)/.ready  ## sdist, the wheel from the sdist, and its install in a clean environment

@@ -1,0 +1,99 @@
+"""The command line of the comparison: `python -m benchmarks.compare --help`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+from benchmarks.compare import report, results
+from benchmarks.compare.runner import Outcome, Plan, run
+from benchmarks.compare.sinks import KINDS
+from benchmarks.compare.works import CONTENDERS, GROUPS, KWIRE, WORKS, chosen
+
+_EPILOG = f"""\
+Every contender runs in a process of its own, in an order that rotates from round to round. CPU is user plus system time
+of the whole process. A ratio is a peer's cost by kwire's in the same round; shown is the median of the rounds and, in
+parentheses, the least and the greatest. Only ratios travel from machine to machine.
+
+groups: {', '.join(GROUPS)}
+
+examples:
+  python -m benchmarks.compare                      everything, five rounds: about four minutes
+  python -m benchmarks.compare --quick              the same in under a minute: two rounds, a sixth of the records
+  python -m benchmarks.compare produce consume-1k   one group and one work
+  python -m benchmarks.compare produce --sink kafka     against Apache Kafka (needs Java and Maven)
+  python -m benchmarks.compare codec --rounds 11 --only kwire aiokafka
+  python -m benchmarks.compare --show benchmarks/results/FILE.jsonl     tables and plots of an old run
+"""
+
+
+def main(arguments: list[str]) -> int:
+    """Runs what is asked; 1 when a contender failed."""
+    options = _parser().parse_args(arguments)
+    if options.list:
+        print("\n".join(f"{work.group:8} {work.name:18} {work.title} ({', '.join(work.counts)})" for work in WORKS))
+        return 0
+    if options.show:
+        about, outcomes = results.load(options.show)
+    else:
+        about, outcomes = _measure(options)
+        path = options.output or results.default_path(about)
+        results.save(about, outcomes, path)
+        print(f"written: {path}", file=sys.stderr)
+    print(report.heading(about) + "\n\n" + report.tables(outcomes))
+    if options.plots:
+        _draw(about, outcomes, options.plots)
+    return 1 if any(outcome.error for outcome in outcomes) else 0
+
+
+def _measure(options: argparse.Namespace) -> tuple[dict[str, object], list[Outcome]]:
+    rounds = options.rounds or (2 if options.quick else 5)
+    started = time.monotonic()
+    plan = Plan(
+        rounds=rounds, quick=options.quick, sink=options.sink, contenders=[KWIRE, *options.only],
+        tell=lambda text: print(f"[{time.monotonic() - started:5.0f} s] {text}", file=sys.stderr, flush=True))
+    about = results.about(rounds, options.quick)
+    return about, list(run(chosen(options.works), plan))
+
+
+def _draw(about: dict[str, object], outcomes: list[Outcome], folder: Path) -> None:
+    try:
+        from benchmarks.compare import plots
+    except ImportError as missing:
+        print(f"no plots: {missing} (pip install --group bench)", file=sys.stderr)
+        return
+    for path in plots.draw(about, outcomes, folder):
+        print(f"written: {path}", file=sys.stderr)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.compare", description="The same work through kwire and its peers, side by side.",
+        epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("works", nargs="*", metavar="WORK", help="works or groups (default: all)")
+    parser.add_argument("--quick", action="store_true", help="two rounds, a sixth of the records")
+    parser.add_argument("--rounds", type=_positive, help="how many rounds (default: 5; 2 with --quick)")
+    parser.add_argument("--sink", choices=KINDS, default="mock", help="whom clients talk to (default: %(default)s)")
+    parser.add_argument("--only", nargs="+", choices=CONTENDERS, default=list(CONTENDERS), metavar="CONTENDER",
+                        help=f"compare kwire with these only ({', '.join(CONTENDERS[1:-1])})")
+    parser.add_argument("--output", type=Path, help="the data file (default: benchmarks/results/DATE.jsonl)")
+    parser.add_argument("--plots", type=Path, metavar="FOLDER", help="draw PNG and SVG into this folder")
+    parser.add_argument("--show", type=Path, metavar="FILE", help="measure nothing: show an earlier run")
+    parser.add_argument("--list", action="store_true", help="name the works")
+    return parser
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("from 1")
+    return number
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except ValueError as error:
+        sys.exit(str(error))

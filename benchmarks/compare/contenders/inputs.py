@@ -1,0 +1,76 @@
+"""The bytes and records that every codec reads and writes: 10,000 records of a 10-byte key and a 90-byte value."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from benchmarks.compare.task import values_of
+from kwire import records
+from kwire.protocol import FetchResponse, MetadataResponse, ProduceRequest
+from kwire.schema.messages import Message
+
+COUNT = 10_000
+SMALL_BATCH = 10
+LARGE_COUNT = 2_000
+CODECS = ("gzip", "snappy", "lz4", "zstd")
+NOON_MS = 1_700_000_000_000
+HEADERS = (("trace", b"0123456789abcdef"), ("source", b"billing"), ("retry", b"0"))
+
+_TOPIC = MetadataResponse.MetadataResponseTopic
+_FETCHED = FetchResponse.FetchableTopicResponse
+_PRODUCED = ProduceRequest.TopicProduceData
+
+
+@cache
+def items(size: int = 90, count: int = COUNT) -> list[tuple[bytes, bytes, int]]:
+    """(value, key, timestamp) of every record."""
+    values = values_of(size)
+    return [(values[i % len(values)], b"%010d" % i, NOON_MS + i) for i in range(count)]
+
+
+@cache
+def batch(*, magic: int = 2, compression: str = "none", headers: bool = False, size: int = 90,
+          count: int = COUNT) -> bytes:
+    """One batch, or message set, of them."""
+    extra = HEADERS if headers else ()
+    made = [(value, key, when, extra) for value, key, when in items(size, count)]
+    return records.encode(made, magic=magic, compression=compression)
+
+
+@cache
+def small_batches() -> bytes:
+    """The same records, ten to a batch."""
+    every = items()
+    return b"".join(
+        records.encode([(v, k, t, ()) for v, k, t in every[at:at + SMALL_BATCH]], base_offset=at)
+        for at in range(0, COUNT, SMALL_BATCH))
+
+
+@cache
+def metadata_response() -> tuple[Message, int]:
+    """Metadata of one topic with 1,000 partitions, and the version in which all codecs can speak."""
+    partitions = [
+        _TOPIC.MetadataResponsePartition(
+            partition_index=i, leader_id=i % 3, replica_nodes=[i % 3, (i + 1) % 3, (i + 2) % 3],
+            isr_nodes=[i % 3, (i + 1) % 3, (i + 2) % 3])
+        for i in range(1000)]
+    brokers = [MetadataResponse.MetadataResponseBroker(node_id=i, host=f"broker-{i}", port=9092) for i in range(3)]
+    return MetadataResponse(
+        brokers=brokers, cluster_id="cluster", controller_id=1, topics=[_TOPIC(name="topic", partitions=partitions)]), 5
+
+
+@cache
+def fetch_response() -> tuple[Message, int]:
+    """A Fetch of 100 partitions with 1.1 KB each, and its version."""
+    partitions = [
+        _FETCHED.PartitionData(
+            partition_index=i, high_watermark=1_000_000 + i, last_stable_offset=1_000_000, records=b"x" * 1100)
+        for i in range(100)]
+    return FetchResponse(responses=[_FETCHED(topic="topic", partitions=partitions)]), 10
+
+
+@cache
+def produce_request() -> tuple[Message, int]:
+    """A Produce of one record, and its version."""
+    entry = _PRODUCED.PartitionProduceData(index=3, records=records.encode([b"r" * 30]))
+    return ProduceRequest(acks=-1, timeout_ms=30_000, topic_data=[_PRODUCED(name="topic", partition_data=[entry])]), 7

@@ -1,0 +1,83 @@
+"""Records through a codec of kafka-python's interface, which aiokafka kept: MemoryRecords and a batch builder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+
+from benchmarks.compare.contenders import inputs
+from benchmarks.compare.contenders.codec_loop import Works
+
+_GZIP = 1
+
+
+def read_all(memory_records: Any, data: bytes) -> list[Any]:
+    """The records of all batches, the checksums verified, as the client's consumer goes through them."""
+    found: list[Any] = []
+    log = memory_records(data)
+    batch = log.next_batch()
+    while batch is not None:
+        if not batch.validate_crc():
+            raise SystemExit("the checksum is wrong")
+        found += batch
+        batch = log.next_batch()
+    return found
+
+
+def four_columns(found: list[Any]) -> pa.RecordBatch:
+    """Offset, timestamp, key and value as a pyarrow batch."""
+    return pa.record_batch({
+        "offset": pa.array([record.offset for record in found], pa.int64()),
+        "timestamp": pa.array([record.timestamp for record in found], pa.int64()),
+        "key": pa.array([record.key for record in found], pa.binary()),
+        "value": pa.array([record.value for record in found], pa.binary())})
+
+
+def reading(memory_records: Any) -> Works:
+    """What the codec reads."""
+    plain, old, large = inputs.batch(), inputs.batch(magic=1), inputs.batch(size=1000, count=inputs.LARGE_COUNT)
+    headed, small = inputs.batch(headers=True), inputs.small_batches()
+    packed = {codec: inputs.batch(compression=codec) for codec in inputs.CODECS}
+    n, many = inputs.COUNT, inputs.LARGE_COUNT
+
+    def read(data: bytes) -> list[Any]:
+        return read_all(memory_records, data)
+
+    def fields(data: bytes) -> list[Any]:
+        return [(r.offset, r.timestamp, r.key, r.value) for r in read(data)]
+
+    return {
+        "columns": (lambda: four_columns(read(plain)), n),
+        "columns-all": (lambda: four_columns(read(plain)), n),
+        "columns-view": (lambda: four_columns(read(plain)), n),
+        "records": (lambda: read(plain), n),
+        "fields": (lambda: fields(plain), n),
+        "values": (lambda: [r.value for r in read(plain)], n),
+        "headers-unread": (lambda: read(headed), n),
+        "magic-1": (lambda: read(old), n),
+        **{f"values-{codec}": (lambda data=data: [r.value for r in read(data)], n) for codec, data in packed.items()},
+        "records-1k": (lambda: read(large), many),
+        "columns-1k": (lambda: four_columns(read(large)), many),
+        "small-batches": (lambda: fields(small), n),
+    }
+
+
+def writing(builder: Callable[[int], Any]) -> Works:
+    """What it writes; one append for each record is its only way, so it stands in all three rows."""
+    items = inputs.items()
+
+    def encode(compression_type: int) -> bytes:
+        made = builder(compression_type)
+        add = made.append
+        for number, (value, key, when) in enumerate(items):
+            add(number, timestamp=when, key=key, value=value, headers=[])
+        return bytes(made.build())
+
+    return {
+        "append": (lambda: encode(0), inputs.COUNT),
+        "encode-values": (lambda: encode(0), inputs.COUNT),
+        "encode-arrow": (lambda: encode(0), inputs.COUNT),
+        "encode-gzip": (lambda: encode(_GZIP), inputs.COUNT),
+    }

@@ -1,0 +1,45 @@
+"""A socket and nothing else: sends a prepared Produce request and reads the answer. What the sink itself costs."""
+
+from __future__ import annotations
+
+import socket
+import struct
+
+from benchmarks.compare.contenders import in_flight
+from benchmarks.compare.task import Task, values_of
+from kwire import protocol, records
+
+_VERSION = 7
+
+
+def exchange_one(task: Task) -> dict[str, float]:
+    """The same request again and again."""
+    data = protocol.ProduceRequest.TopicProduceData
+    entry = data.PartitionProduceData(index=0, records=records.encode([values_of(task.size)[0]]))
+    request = protocol.ProduceRequest(
+        acks=1, timeout_ms=30_000, topic_data=[data(name=task.topic, partition_data=[entry])])
+    frame = protocol.encode_request(request, _VERSION, correlation_id=1, client_id="raw")
+    host, _, port = task.bootstrap.rpartition(":")
+    with socket.create_connection((host, int(port))) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        _check(connection, frame, task.topic)
+        return in_flight.round_trips(lambda: _exchange(connection, frame), task.count)
+
+
+def _exchange(connection: socket.socket, frame: bytes) -> bytes:
+    connection.sendall(frame)
+    answer = connection.recv(65_536)
+    (size,) = struct.unpack_from(">i", answer)
+    while len(answer) < size + 4:
+        answer += connection.recv(65_536)
+    return answer
+
+
+def _check(connection: socket.socket, frame: bytes, topic: str) -> None:
+    _, answer = protocol.decode_response(_exchange(connection, frame), 0, _VERSION)
+    code = answer.responses[0].partition_responses[0].error_code
+    if code:
+        raise SystemExit(f"the sink refused a record for {topic}: error {code}")
+
+
+VERBS = {"exchange_one": exchange_one}

@@ -1,0 +1,91 @@
+"""The tables: one row for each work, kwire's median first, then each peer's with its ratio. Text in, text out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from statistics import median
+from typing import Any
+
+from benchmarks.compare.rounds import Ratio, ratio_of
+from benchmarks.compare.runner import Outcome
+from benchmarks.compare.works import CONTENDERS, GROUPS, KWIRE, WORKS, Work
+
+Costs = dict[str, dict[int, float]]
+"""contender -> round -> cost"""
+
+_HEADINGS = {
+    "codec": "Codec, in process: CPU per record, or per message where µs",
+    "produce": "Produce", "consume": "Consume", "latency": "Latency", "memory": "Memory", "import": "Import",
+}
+
+
+def costs_of(work: Work, outcomes: Iterable[Outcome]) -> Costs:
+    """The figure that the work compares, of every contender's every round that did not fail."""
+    costs: Costs = {}
+    for outcome in outcomes:
+        if outcome.work == work.name and work.metric in outcome.measured:
+            costs.setdefault(outcome.contender, {})[outcome.round] = outcome.measured[work.metric] * work.scale
+    return costs
+
+
+def tables(outcomes: Sequence[Outcome]) -> str:
+    """All groups that have outcomes."""
+    parts = []
+    for group in GROUPS:
+        rows = [(work, costs_of(work, outcomes)) for work in WORKS if work.group == group]
+        rows = [(work, costs) for work, costs in rows if costs]
+        if rows:
+            parts.append(_table(group, rows))
+    failures = [f"- {o.work}, {o.contender}, round {o.round + 1}: {o.error}" for o in outcomes if o.error]
+    if failures:
+        parts.append("Failed:\n" + "\n".join(dict.fromkeys(failures)))
+    return "\n\n".join(parts)
+
+
+def _table(group: str, rows: list[tuple[Work, Costs]]) -> str:
+    peers = [name for name in CONTENDERS if name != KWIRE and any(name in costs for _, costs in rows)]
+    lines = [["work", "unit", KWIRE, *peers, "goal"]]
+    for work, costs in rows:
+        mine = costs.get(KWIRE, {})
+        cells = [_cell(costs.get(peer), ratio_of(mine, costs.get(peer, {})), work.goals.get(peer)) for peer in peers]
+        lines.append([work.title, work.unit, number(median(mine.values())) if mine else "", *cells, _goal(work, mine)])
+    return f"### {_HEADINGS[group]}\n\n" + markdown(lines)
+
+
+def _cell(cost: dict[int, float] | None, ratio: Ratio | None, goal: float | None) -> str:
+    """A peer's median cost and how many times kwire's it is, with the range of the rounds."""
+    if not cost:
+        return ""
+    text = number(median(cost.values()))
+    if ratio is None:
+        return text
+    text += f" = {ratio.median:.2f}x ({ratio.least:.2f}-{ratio.greatest:.2f})"
+    return text if goal is None else f"{text}, {'reaches' if ratio.median >= goal else 'below'} {goal:.3g}x"
+
+
+def _goal(work: Work, mine: dict[int, float]) -> str:
+    if work.most is None or not mine:
+        return ""
+    return f"≤ {number(work.most)}: {'yes' if median(mine.values()) <= work.most else 'no'}"
+
+
+def number(value: float) -> str:
+    """Three significant digits, without an exponent."""
+    if value >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.3g}"
+
+
+def markdown(lines: list[list[str]]) -> str:
+    """A table that reads well as text too."""
+    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
+    padded = [[cell.ljust(width) for cell, width in zip(line, widths, strict=True)] for line in lines]
+    rows = ["| " + " | ".join(cells) + " |" for cells in padded]
+    return "\n".join([rows[0], "|" + "|".join("-" * (width + 2) for width in widths) + "|", *rows[1:]])
+
+
+def heading(about: dict[str, Any]) -> str:
+    """Where and when."""
+    versions = ", ".join(f"{name} {text}" for name, text in about["versions"].items() if text)
+    return (f"{about['date']}, {about['cores']} cores of {about['processor']}, Python {about['python']}, load before "
+            f"{about['load_before'][0]}; medians of {about['rounds']} rounds; {versions}")

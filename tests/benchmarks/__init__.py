@@ -1,0 +1,1 @@
+"""Tests of the comparison's own arithmetic. None of them measures time."""
