@@ -58,7 +58,7 @@ test-quick: build  ## the tests that need no Java
 
 .PHONY: test-brokers
 test-brokers: build java  ## exchange with every Kafka release of the matrix, 0.8.0 to 4.4.0
-	@$(PY) -m pytest -m "kafka or kafka_all" tests/brokers $(PYTEST_ARGS)
+	@$(PY) -m pytest -m "kafka or kafka_all" tests/brokers tests/testing/test_like_kafka.py $(PYTEST_ARGS)
 
 .PHONY: check
 check: build  ## lint, types, layer contracts, stubs

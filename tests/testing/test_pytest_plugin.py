@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import tomllib
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
@@ -15,6 +19,19 @@ PLUGIN = "kwire.testing.pytest_plugin"
 def test_the_entry_point_is_declared() -> None:
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
     assert project["entry-points"]["pytest11"] == {"kwire": PLUGIN}
+
+
+def loading() -> list[str]:
+    """Nothing where kwire is installed, for pytest finds the plugin then; else its name."""
+    installed = any(entry.value == PLUGIN for entry in entry_points(group="pytest11"))
+    return [] if installed else ["-p", PLUGIN]
+
+
+def test_the_plugin_costs_a_pytest_run_nothing() -> None:
+    heavy = "kwire.protocol", "kwire._codec", "kwire.testing.broker"
+    script = f"import sys, {PLUGIN}; sys.exit([name for name in {heavy} if name in sys.modules] != [])"
+    source = str(Path(__file__).parents[2] / "src")
+    subprocess.run([sys.executable, "-c", script], check=True, env={**os.environ, "PYTHONPATH": source})
 
 
 def test_the_fixtures_work_in_a_foreign_project(pytester: pytest.Pytester) -> None:
@@ -36,4 +53,4 @@ def test_the_fixtures_work_in_a_foreign_project(pytester: pytest.Pytester) -> No
             assert len(started) == 2
             assert all("stopped" in repr(broker) for broker in started)
     """)
-    pytester.runpytest_inprocess("-p", PLUGIN, "-p", "no:cacheprovider").assert_outcomes(passed=3)
+    pytester.runpytest_inprocess(*loading(), "-p", "no:cacheprovider").assert_outcomes(passed=3)
