@@ -131,6 +131,7 @@ class World:
         self.agenda: list[tuple[float, int, Callable[[], None]]] = []
         self.inbox: dict[Connection, bytes] = {}
         self.open: set[Connection] = set()
+        self.busy_until: dict[Connection, float] = {}
         self.events: list[tuple[float, str, str]] = []
 
     def at(self, when: float, action: Callable[[], None]) -> None:
@@ -203,14 +204,16 @@ class World:
         def handle() -> None:
             if connection not in self.open:
                 return
-            if peer.paused_until > self.now:
-                self.at(peer.paused_until, handle)
+            busy_until = max(peer.paused_until, self.busy_until.get(connection, 0.0))
+            if busy_until > self.now:
+                self.at(busy_until, handle)
                 return
             answer = peer.answer(frame, self.now)
             if answer is CLOSE:
                 self.lose(connection, "the broker closed the connection")
             else:
                 held, peer.holds = peer.holds, 0.0
+                self.busy_until[connection] = self.now + held
                 for part in answer:
                     if held:
                         self.at(self.now + held, partial(self.receive, connection, part))

@@ -37,7 +37,7 @@ def look_up(address: Address, done: Callable[[list[SocketAddress], str], None]) 
     def work() -> None:
         try:
             rows = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
-        except (OSError, UnicodeError) as error:
+        except (OSError, ValueError, OverflowError) as error:
             done([], f"the name {address.host!r} cannot be resolved: {error.args[-1] if error.args else error}")
         else:
             done(list(dict.fromkeys((row[0], row[4]) for row in rows)), "")
@@ -58,7 +58,7 @@ def open_socket(where: SocketAddress, send_buffer: int, receive_buffer: int) -> 
         made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
     try:
         code = made.connect_ex(target)
-    except OSError as error:
+    except (OSError, OverflowError) as error:
         return made, str(error)
     return made, "" if code in _UNDER_WAY or code == 0 else os.strerror(code)
 
