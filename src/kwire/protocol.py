@@ -77,7 +77,8 @@ _SIZE_FIELD = 4
 _API_VERSIONS = 18
 _UNSUPPORTED_VERSION = 35
 # The plans of header and message, by message class and version.
-_PLANS: dict[tuple[type[Message], int], tuple[Plan, Plan]] = {}
+_REQUEST_PLANS: dict[tuple[type[Request], int], tuple[Plan, Plan]] = {}
+_RESPONSE_PLANS: dict[tuple[type[Response], int], tuple[Plan, Plan]] = {}
 
 
 def encode_request(m: Request, version: int, *, correlation_id: int = 0, client_id: str | None = None) -> bytes:
@@ -151,24 +152,24 @@ def decode_response_body(
 
 
 def _request_plans(m: Request, version: int) -> tuple[Plan, Plan]:
-    known = _PLANS.get((type(m), version))
+    known = _REQUEST_PLANS.get((type(m), version))
     if known is not None:
         return known
     if not isinstance(m, Request):
         raise errors.CodecError(f"{type(m).__qualname__} is no request")
     header_version = request_header_version(m.__api_key__, version, m.__flexible__)
-    plans = _PLANS[(type(m), version)] = RequestHeader.plan(header_version), m.plan(version)
+    plans = _REQUEST_PLANS[(type(m), version)] = RequestHeader.plan(header_version), m.plan(version)
     return plans
 
 
 def _response_plans(m: Response, version: int) -> tuple[Plan, Plan]:
-    known = _PLANS.get((type(m), version))
+    known = _RESPONSE_PLANS.get((type(m), version))
     if known is not None:
         return known
     if not isinstance(m, Response):
         raise errors.CodecError(f"{type(m).__qualname__} is no response")
     header_version = response_header_version(m.__api_key__, version, m.__flexible__)
-    plans = _PLANS[(type(m), version)] = ResponseHeader.plan(header_version), m.plan(version)
+    plans = _RESPONSE_PLANS[(type(m), version)] = ResponseHeader.plan(header_version), m.plan(version)
     return plans
 
 
