@@ -75,6 +75,8 @@ def test_what_cannot_be_meant_is_refused() -> None:
         Broker(generation="0.7")
     with pytest.raises(ConfigError, match=r"0\.7\.2"):
         Broker(release="0.7.2")
+    with pytest.raises(ConfigError, match=r"host '0\.0\.0\.0'.*reach"):
+        Broker(host="0.0.0.0")
     with pytest.raises(ConfigError, match="port 65536"):
         Broker(port=65536)
     with pytest.raises(ConfigError, match="num_partitions 0"):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kwire import protocol
 from kwire.testing.call import CloseConnectionError
-from tests.testing.frames import corpus
+from tests.testing.frames import corpus, damage
 from tests.testing.in_process import InProcess
 
 RELEASES = ["0.8.2.2", "0.9.0.1", "0.10.2.2", "1.1.1", "2.4.1", "2.8.2", "3.9.2", "4.4.0"]
@@ -46,7 +46,7 @@ def test_damaged_frames_are_answered_or_refused_and_nothing_else(release: str) -
     for _ in range(2000):
         damaged = bytearray(dice.choice(frames))
         for _ in range(dice.choice((1, 1, 1, 2, 5))):
-            _damage(damaged, dice)
+            damage(damaged, dice)
         try:
             answer = broker.raw(bytes(damaged))
         except CloseConnectionError:
@@ -57,25 +57,6 @@ def test_damaged_frames_are_answered_or_refused_and_nothing_else(release: str) -
             assert struct.unpack_from(">i", frame)[0] == len(frame) - 4
     assert refused or release.startswith("0.9"), "0.9 alone says nothing to what it cannot read"
     assert broker.raw(frames[0]).parts, "the broker still serves"
-
-
-def _damage(frame: bytearray, dice: random.Random) -> None:
-    if not frame:
-        return
-    at = dice.randrange(len(frame))
-    match dice.randrange(6):
-        case 0:
-            frame[at] ^= 1 << dice.randrange(8)
-        case 1:
-            frame[at] = dice.choice((0, 1, 0x7F, 0x80, 0xFF))
-        case 2:
-            del frame[at:]
-        case 3:
-            frame[at:at] = dice.randbytes(dice.randrange(1, 9))
-        case 4:
-            frame[at : at + 4] = dice.choice((b"\x7f\xff\xff\xff", b"\xff\xff\xff\xff", b"\x80\0\0\0", b"\0\0\0\0"))
-        case _:
-            del frame[at : at + dice.randrange(1, 9)]
 
 
 @given(st.binary(max_size=200))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import socket
 import struct
 import threading
@@ -16,7 +17,7 @@ from kwire.errors import ConfigError
 from kwire.protocol import ApiVersionsRequest, MetadataRequest
 from kwire.testing import Broker
 from tests.testing.client import Client
-from tests.testing.frames import corpus
+from tests.testing.frames import corpus, damage
 from tests.testing.wire import batch, fetch, produce, values
 
 ALL_TOPICS = MetadataRequest(topics=None)
@@ -89,6 +90,21 @@ def test_bad_frames_close_only_their_connection(broker: Broker, caplog: pytest.L
         assert good.ask(ALL_TOPICS, 9).topics
     assert "Metadata version 99" in caplog.text
     assert caplog.text.count("connection closed") == 3
+
+
+def test_damaged_frames_harm_nobody_else(broker: Broker) -> None:
+    dice = random.Random(1)
+    frames = [frame for frame in corpus("3.9.2") if frame[1] not in (1, 19)]  # neither waits nor many topics
+    with Client(broker) as good:
+        for _ in range(300):
+            damaged = bytearray(dice.choice(frames))
+            damage(damaged, dice)
+            with Client(broker) as client:
+                client.socket.sendall(struct.pack(">i", len(damaged)) + damaged)
+                client.socket.shutdown(socket.SHUT_WR)
+                while client.socket.recv(65536):
+                    pass
+            assert good.ask(ALL_TOPICS, 9).topics
 
 
 def test_a_client_that_goes_away_while_it_is_answered_harms_nobody(broker: Broker) -> None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 _T = TypeVar("_T")
+_EVERY_ADDRESS = ("", "0.0.0.0", "::")
 _LARGEST_REQUEST = 104_857_600
 
 
@@ -58,6 +59,8 @@ class Broker:
                 f"generation {generation!r}: this version of the broker speaks the protocol of 0.8 and newer only; "
                 "leave `generation` out and choose a `release`"
             )
+        if host in _EVERY_ADDRESS:
+            raise ConfigError(f"host {host!r}: clients are told this address, so it has to be one that they can reach")
         _check_range("port", port, 0, 65535)
         _check_range("num_partitions", num_partitions, 1, 10_000)
         _check_range("max_request_bytes", max_request_bytes, 64, 2**31 - 1)
