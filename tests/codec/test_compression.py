@@ -16,7 +16,7 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kwire import compression, records
+from kwire import _codec, compression, records
 from kwire.errors import ConfigError, CorruptError, LimitError, UnknownCodecError
 from tests.reference import compression as reference
 from tests.reference.records import BatchFields, batch_of_content, message
@@ -308,6 +308,16 @@ def test_bombs_do_not_cost_memory() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("LimitError") == 5, done.stdout
+
+
+def test_all_batches_together_have_a_budget() -> None:
+    wire = records.encode([bytes(1000)] * 10, compression="gzip") * 5
+    read, fault = _codec.scan_records(wire, max_total_bytes=25_000)
+    assert len(read) == 20
+    assert fault is not None
+    assert isinstance(fault.error, LimitError)
+    assert fault.error.field == "batches[2].records"
+    assert _codec.scan_records(wire, max_total_bytes=60_000)[1] is None
 
 
 @pytest.mark.parametrize("codec", CODECS[1:])

@@ -25,6 +25,7 @@ cdef extern from "arrow.h" nogil:
     struct ArrowArray:
         int64_t length
         int64_t null_count
+        int64_t n_buffers
         const void **buffers
         ArrowArray **children
         void (*release)(ArrowArray *) noexcept nogil
@@ -572,38 +573,45 @@ cdef int _fill_binary_view(ArrowArray *array, const span_t *span, bint values, i
     cdef size_t views_size = _padded(<size_t>span.rows * 16)
     cdef size_t bits_size = _padded(<size_t>(span.rows + 7) // 8) if nulls else 0
     cdef kw_block *block = kw_block_new(views_size + bits_size + <size_t>span.run_count * 8 + 8)
-    cdef uint8_t *views
+    cdef uint8_t *view
     cdef uint8_t *bits
     cdef int64_t *sizes
     cdef const record_t *record
     cdef const part_t *part
-    cdef int64_t i, n, rows, done = 0
+    cdef int64_t i, n, rows, done = 0, lent = 0
+    cdef int32_t size, greatest
     if block == NULL:
         return FILL_MEMORY
     if kw_array_init(array, span.rows, 3 + span.run_count, 0, 1 + span.run_count) < 0:
         kw_block_release(block)
         return FILL_MEMORY
     kw_array_hold(array, block)
-    views = kw_block_data(block)
-    bits = views + views_size
-    sizes = <int64_t *>(views + views_size + bits_size)
+    view = kw_block_data(block)
+    bits = view + views_size
+    sizes = <int64_t *>(bits + bits_size)
     memset(bits, 0xFF, bits_size)
     array.null_count = nulls
     array.buffers[0] = bits if nulls else NULL
-    array.buffers[1] = views
-    array.buffers[2 + span.run_count] = sizes
+    array.buffers[1] = view
     for i in range(span.run_count):
         part = span.runs[i].part
         rows = _run_rows(span, i, done)
         record = _run_records(span, i)
-        if _hold_bytes(array, part, i, sizes) != FILL_OK:
-            return FILL_MEMORY
+        greatest = 0
         for n in range(rows):
-            if (record[n].value_size if values else record[n].key_size) < 0:
+            size = record[n].value_size if values else record[n].key_size
+            if size < 0:
                 _clear_bit(bits, done + n)
-            _put_view(views + 16 * (done + n), part.data, record[n].value_at if values else record[n].key_at,
-                      record[n].value_size if values else record[n].key_size, <int32_t>i)
+            _put_view(view, part.data, record[n].value_at if values else record[n].key_at, size, <int32_t>lent)
+            view += 16
+            greatest = max(greatest, size)
         done += rows
+        if greatest > VIEW_INLINE:
+            if _hold_bytes(array, part, lent, sizes) != FILL_OK:
+                return FILL_MEMORY
+            lent += 1
+    array.buffers[2 + lent] = sizes
+    array.n_buffers = 3 + lent
     return FILL_OK
 
 

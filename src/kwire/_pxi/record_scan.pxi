@@ -4,7 +4,7 @@
 #    0 offset int64, 8 length int32 (of what follows it), 12 four bytes, 16 magic int8
 # Source: the protocol guide; the magic has been in the same place since 0.8.
 #
-# Needs: record_batches.pxi, message_sets.pxi, kwire.compression (on first use). Gives: scan_records, RecordFault.
+# Needs: record_batches.pxi, message_sets.pxi, kwire.compression (on first use). Gives: scan_records, decode_records, RecordFault.
 # Batches are checked, decompressed and indexed one by one, in order: what precedes a fault is whole and can be used.
 
 cdef enum:
@@ -244,30 +244,40 @@ cdef int64_t DEFAULT_MOST_PER_BATCH = 256 << 20
 cdef int64_t DEFAULT_MOST_IN_ALL = 1 << 30
 
 
+cdef RecordIndex _index_for(object data, bint check_crc):
+    """An index that nothing has been scanned into yet."""
+    cdef RecordIndex index = RecordIndex.__new__(RecordIndex)
+    cdef scan_t *s = &index.scan
+    index.source = _steady(data)
+    s.data = index.source.data
+    s.size = <size_t>index.source.size
+    s.source = index.source.block
+    s.check_crc = check_crc
+    s.least_offset = LEAST_OFFSET
+    s.most_offset = GREATEST_OFFSET
+    s.fault_record = -1
+    return index
+
+
 def scan_records(data, *, bint check_crc=True, int64_t max_decompressed_bytes=DEFAULT_MOST_PER_BATCH,
                  max_total_bytes=None, int64_t min_offset=LEAST_OFFSET, end_offset=None, bint skip_control=False,
                  aborted=()):
     """(Records, RecordFault or None): what stands in `data` up to its end or its first bad batch.
 
     Only records with min_offset <= offset < end_offset (None: no end) are kept; `skip_control` drops control records;
-    `aborted` is a sequence of (producer id, first offset) whose transactions are dropped. Headers of all whole batches are in
-    `Records.batches` nevertheless. `max_decompressed_bytes` bounds the content of each batch, `max_total_bytes` that of
-    all (default: 1 GiB, or max_decompressed_bytes if that is more).
+    `aborted` is a sequence of (producer id, first offset) whose transactions are dropped. Headers of all whole batches
+    are in `Records.batches` nevertheless. `max_decompressed_bytes` bounds the content of each batch, `max_total_bytes`
+    that of all (default: 1 GiB, or max_decompressed_bytes if that is more).
     """
-    cdef RecordIndex index = RecordIndex.__new__(RecordIndex)
+    cdef RecordIndex index = _index_for(data, check_crc)
     cdef scan_t *s = &index.scan
     cdef int64_t most_in_all = max(DEFAULT_MOST_IN_ALL, max_decompressed_bytes)
     if max_total_bytes is not None:
         most_in_all = max_total_bytes
-    index.source = _steady(data)
-    s.data = index.source.data
-    s.size = <size_t>index.source.size
-    s.source = index.source.block
-    s.check_crc = check_crc
     s.skip_control = skip_control
     s.least_offset = min_offset
-    s.most_offset = GREATEST_OFFSET if end_offset is None else <int64_t>end_offset - 1
-    s.fault_record = -1
+    if end_offset is not None:
+        s.most_offset = <int64_t>end_offset - 1
     if aborted:
         _take_aborted(s, aborted)
     error = _scan_all(index, max_decompressed_bytes, most_in_all)
@@ -275,8 +285,9 @@ def scan_records(data, *, bint check_crc=True, int64_t max_decompressed_bytes=DE
 
 
 def decode_records(data, bint check_crc, int64_t max_decompressed_bytes):
-    """`scan_records` for those who want all of it or the error."""
-    records, fault = scan_records(data, check_crc=check_crc, max_decompressed_bytes=max_decompressed_bytes)
-    if fault is not None:
-        raise fault.error
-    return records
+    """All records of `data`, or the error that its first bad batch gives."""
+    cdef RecordIndex index = _index_for(data, check_crc)
+    error = _scan_all(index, max_decompressed_bytes, max(DEFAULT_MOST_IN_ALL, max_decompressed_bytes))
+    if error is not None:
+        raise error
+    return records_of_index(index)
