@@ -13,7 +13,7 @@ from _pytest.mark import ParameterSet
 
 import kwire
 from kwire.records import decode
-from tests.brokers import Cluster, find_release
+from tests.brokers import Cluster
 from tests.brokers.peers import Confluent, Console, KafkaPython, Peer, PeerRecord
 from tests.brokers.peers.peer import WITHIN_S
 
@@ -41,10 +41,8 @@ def _records(magic: int, seed: int, *, null_headers: bool = True) -> list[PeerRe
     ]
 
 
-def _produce(
-    cluster: Cluster, topic: str, records: Sequence[PeerRecord], codec: str = "none", **settings: object
-) -> None:
-    with kwire.Producer(cluster.bootstrap_servers, compression=codec, **settings) as producer:
+def _produce(cluster: Cluster, topic: str, records: Sequence[PeerRecord], codec: str = "none") -> None:
+    with kwire.Producer(cluster.bootstrap_servers, compression=codec) as producer:
         sent = [
             producer.send(topic, r.value, key=r.key, partition=0, timestamp=r.timestamp, headers=r.headers)
             for r in records
@@ -112,12 +110,10 @@ def _format(release: str, version: str, magic: int, *marks: pytest.MarkDecorator
 )
 def test_an_older_format_than_the_broker_speaks(release: str, version: str, magic: int, new_topic: NewTopic) -> None:
     records = _records(magic, seed=3)
-    # Sequence numbers need magic 2: a broker that offers them refuses them (code 43) where an older format is kept.
-    settings = {"enable_idempotence": False} if find_release(release).number >= (0, 11) else {}
     with Cluster(release, overrides={"log.message.format.version": version}) as cluster:
         for codec in ("none", "gzip", "snappy", "lz4"):
             topic = new_topic()
-            _produce(cluster, topic, records, codec, **settings)
+            _produce(cluster, topic, records, codec)
             (segment,) = cluster.segments(topic)
             assert {batch.magic for batch in decode(segment.read_bytes()).batches} == {magic}
             assert _consume(cluster, topic, _COUNT) == records

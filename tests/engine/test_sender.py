@@ -368,6 +368,30 @@ def test_after_a_failed_batch_the_next_ones_still_arrive() -> None:
     assert world.leader.values() == [b"a", *[b"%d" % i for i in range(1, 7)]]
 
 
+def test_a_partition_kept_in_an_old_format_gets_plain_batches_and_the_user_one_warning() -> None:
+    world = ProducerWorld(topics={"t": [0, 0]}, linger_ms=0, batch_size=0, max_request_size=600)
+
+    def keep_an_old_format(leader: Leader, read: Any) -> int:
+        return 43 if read.batches[0].producer_id >= 0 else 0
+
+    world.leader.script = [keep_an_old_format] * 100
+    sent = [b"%d" % i for i in range(6)]
+    deliveries = [world.send(value, partition=partition) for value in sent for partition in (0, 1)]
+    world.settle(*deliveries)
+    assert world.leader.values(partition=0) == world.leader.values(partition=1) == sent
+    assert len(world.warnings) == 1
+    assert "UNSUPPORTED_FOR_MESSAGE_FORMAT" in world.warnings[0]
+
+
+def test_where_idempotence_is_demanded_an_old_format_is_an_error() -> None:
+    world = ProducerWorld(linger_ms=0, enable_idempotence=True)
+    world.leader.script = [43]
+    delivery = world.send(b"v")
+    with pytest.raises(errors.broker.UnsupportedForMessageFormatError):
+        world.settle(delivery)
+    assert world.warnings == []
+
+
 def test_a_broker_without_producer_ids_gets_plain_batches_and_the_user_one_warning() -> None:
     world = ProducerWorld(Leader("0.10.2.2"))
     world.settle(*[world.send(b"v") for _ in range(3)])

@@ -44,7 +44,7 @@ class Identity:
         on_warning: Callable[[str], None],
     ) -> None:
         self._core = core
-        self._required = enabled is True
+        self.required = enabled is True
         self._on_change = on_change
         self._on_warning = on_warning
         self._failures = 0
@@ -96,7 +96,7 @@ class Identity:
             self._failures += 1
             self._core.call_at(now + self._core.retry_backoff.wait(self._failures), self.ask)
             return
-        if self._required or not isinstance(error, BrokerError):
+        if self.required or not isinstance(error, BrokerError):
             self.state = REFUSED
             self.error = error
         else:

@@ -41,6 +41,7 @@ OUT_OF_ORDER_SEQUENCE_NUMBER = 45
 DUPLICATE_SEQUENCE_NUMBER = 46
 INVALID_PRODUCER_EPOCH = 47
 UNKNOWN_PRODUCER_ID = 59
+UNSUPPORTED_FOR_MESSAGE_FORMAT = 43
 
 _BROKEN_SEQUENCE = frozenset({OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_PRODUCER_EPOCH, UNKNOWN_PRODUCER_ID})
 _ROOM_FOR_THE_REST = 512
@@ -76,6 +77,8 @@ class Sender:
         self._unanswered: set[int] = set()
         self.farewells = 0
         self._timers: dict[str, Timer] = {}
+        self._without_sequences: set[PartitionQueue] = set()
+        self._on_warning = on_warning
         self._unplaced = Unplaced(core, accumulator, settings.max_block_ms / 1000)
         self.identity = Identity(
             core, settings.enable_idempotence,
@@ -282,7 +285,10 @@ class Sender:
 
     def _give_sequence(self, queue: PartitionQueue, batch: Batch, now: float) -> None:
         identity = self.identity
-        if queue.needs_new_epoch:
+        if queue in self._without_sequences:
+            queue.needs_new_epoch = False
+            batch.restamp(-1, -1, -1)
+        elif queue.needs_new_epoch:
             queue.needs_new_epoch = False
             identity.next_epoch(now)
             queue.give_sequence(batch, identity.producer_id, identity.epoch)
@@ -327,12 +333,22 @@ class Sender:
             if result.error_code != OUT_OF_ORDER_SEQUENCE_NUMBER or batch.queue.is_first(batch):
                 batch.queue.needs_new_epoch = True
             self._again(batch, error, now)
+        elif (result.error_code == UNSUPPORTED_FOR_MESSAGE_FORMAT and batch.base_sequence >= 0
+              and not self.identity.required):
+            self._go_without_sequences(batch, error, now)
         elif error.retriable:
             if not self._cluster.leader_is(batch.topic, batch.partition, result.leader, result.leader_epoch):
                 self._cluster.refresh(now)
             self._again(batch, error, now)
         else:
             self._fail(batch, error)
+
+    def _go_without_sequences(self, batch: Batch, error: KafkaError, now: float) -> None:
+        """The broker has idempotence, but keeps this partition in a format from before it."""
+        if not self._without_sequences:
+            self._on_warning(f"idempotence is off for such partitions, a retry may write a record twice: {error}")
+        self._without_sequences.add(batch.queue)
+        self._again(batch, error, now)
 
     def _on_error(self, call: ProduceCall, error: KafkaError, now: float) -> None:
         self._under_way[call.node] = max(self._under_way[call.node] - 1, 0)
