@@ -1,7 +1,8 @@
 """Who an idempotent producer is: the producer id and epoch that its batches carry, and whether there is one at all.
 
 Layer 3, no I/O. With `enable_idempotence=None` the id is asked for where acks and pipelining allow it; a cluster that
-does not offer InitProducerId, or does not allow it, gets plain batches and one warning. With True that is an error.
+does not offer InitProducerId, or does not allow it, gets plain batches and one warning, and so does a partition that is
+kept in a format from before idempotence (sender.py). With True that is an error.
 
 A sequence that can no longer be continued (a batch failed for good, the broker forgot the producer) is answered as
 Java's client does since 2.5 (KIP-360): the epoch is raised by the producer itself and the partition begins again at
@@ -32,7 +33,10 @@ _GREATEST_EPOCH = 2**15 - 1
 
 
 class Identity:
-    """The producer id of one producer. `on_change(now)` is called when it becomes known, refused or not to be had."""
+    """The producer id of one producer. `on_change(now)` is called when it becomes known, refused or not to be had.
+
+    `required`: the user demands idempotence, so nothing goes out without it.
+    """
 
     def __init__(
         self,
