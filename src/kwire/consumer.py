@@ -237,6 +237,8 @@ class Consumer:
         tp = _partition(partition)
         with self._alone():
             state = self._fetcher.state(tp)
+            if state.position >= 0:
+                return state.position
             self._call_inside(self._fetcher.pump)
             self._wait(lambda: state.position >= 0 or state.fault is not None, timeout, f"the position of {_name(tp)}")
             if state.position < 0 and state.fault is not None:

@@ -15,11 +15,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kwire.spark.data_source import KwireDataSource as KwireDataSource
     from kwire.spark.decode import decode_record_sets as decode_record_sets
+    from kwire.spark.offsets import DataLossError as DataLossError
 
-__all__ = ["KwireDataSource", "decode_record_sets"]
+__all__ = ["DataLossError", "KwireDataSource", "decode_record_sets"]
 
 if not TYPE_CHECKING:
-    _HOMES = {"KwireDataSource": "kwire.spark.data_source", "decode_record_sets": "kwire.spark.decode"}
+    _HOMES = {
+        "DataLossError": "kwire.spark.offsets",
+        "KwireDataSource": "kwire.spark.data_source",
+        "decode_record_sets": "kwire.spark.decode",
+    }
 
     def __getattr__(name: str) -> Any:
         if name not in _HOMES:

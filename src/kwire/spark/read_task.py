@@ -30,7 +30,7 @@ from kwire.spark.planning import OffsetRange, Task
 
 _log = logging.getLogger("kwire.spark")
 
-_POLL_S: Final = 0.2
+_POLL_S: Final = 0.5
 _OFFSET_OUT_OF_RANGE: Final = 1
 
 _idle_consumers: dict[tuple[tuple[str, str], ...], Consumer] = {}
