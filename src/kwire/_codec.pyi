@@ -430,16 +430,6 @@ class Fate:
     def errors(self, unseen: bool = False) -> list[Exception]: ...
 
 @final
-class DueCallback:
-    def __init__(
-        self,
-        run: Callable[[Callable[[Delivery], object], Delivery], None],
-        function: Callable[[Delivery], object],
-        delivery: Delivery,
-    ) -> None: ...
-    def __call__(self) -> None: ...
-
-@final
 class Delivery:
     def done(self) -> bool: ...
     def result(self, timeout: float | None = None) -> RecordMetadata: ...
@@ -537,8 +527,8 @@ class Accumulator:
     after_step: deque[Callable[[], None]]
     closed: str | None
     records_sent: int
-    def __init__(
-        self,
+    def __new__(
+        cls,
         *,
         batch_size: int = 16384,
         linger: float = 0.005,
@@ -546,7 +536,7 @@ class Accumulator:
         max_request_size: int = 1048576,
         seed: int = 1,
         after_step: deque[Callable[[], None]] | None = None,
-    ) -> None: ...
+    ) -> Self: ...
     @property
     def batch_size(self) -> int: ...
     @property

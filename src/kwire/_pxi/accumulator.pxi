@@ -56,6 +56,8 @@ cdef inline bint comes_before(Batch one, Batch other):
 
 
 @cython.final
+@cython.auto_pickle(False)
+@cython.nonecheck(True)
 cdef class PartitionQueue:
     """The batches of one partition; partition -1 is the staging of a topic."""
 
@@ -155,6 +157,8 @@ cdef class PartitionQueue:
 
 
 @cython.final
+@cython.auto_pickle(False)
+@cython.nonecheck(True)
 cdef class TopicQueue:
     """A topic that records were sent to."""
 
@@ -189,6 +193,7 @@ cdef class TopicQueue:
 
 
 @cython.final
+@cython.auto_pickle(False)
 cdef class Accumulator:
     """Gathers records into batches, within `buffer_memory` bytes.
 
@@ -222,8 +227,8 @@ cdef class Accumulator:
     cdef int64_t frozen_wall
     cdef uint64_t dice
 
-    def __init__(self, *, int64_t batch_size=16384, double linger=0.005, int64_t buffer_memory=33554432,
-                 int64_t max_request_size=1048576, uint64_t seed=1, object after_step=None):
+    def __cinit__(self, *, int64_t batch_size=16384, double linger=0.005, int64_t buffer_memory=33554432,
+                  int64_t max_request_size=1048576, uint64_t seed=1, object after_step=None):
         self.batch_size = batch_size
         self.linger = linger
         self.buffer_memory = buffer_memory

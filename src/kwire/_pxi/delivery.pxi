@@ -9,10 +9,14 @@
 # objects only through callbacks, and a Fate drops those when it is done. All changes happen with the GIL held and
 # without a Python call between look and leap, so a Delivery may be asked from any thread.
 
-from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE
+from cpython.list cimport PyList_GET_SIZE
+
+from functools import partial as _partial
 
 
 @cython.final
+@cython.auto_pickle(False)
+@cython.nonecheck(True)
 cdef class Fate:
     """What became of a batch."""
 
@@ -45,7 +49,7 @@ cdef class Fate:
         self.callbacks = None
         if callbacks is not None:
             for delivery, function in callbacks:
-                self.keeper.after_step.append(DueCallback(self.keeper.run_callback, function, delivery))
+                self.keeper.after_step.append(_partial(self.keeper.run_callback, function, delivery))
         return 0
 
     cdef int redirect(self, list redirects) except -1:
@@ -73,23 +77,6 @@ cdef class Fate:
             return []
         self.seen = True
         return [self.error]
-
-
-@cython.final
-cdef class DueCallback:
-    """A user's callback on its way to whoever drives: called without arguments, outside any lock."""
-
-    cdef object run
-    cdef object function
-    cdef object delivery
-
-    def __init__(self, run, function, delivery):
-        self.run = run
-        self.function = function
-        self.delivery = delivery
-
-    def __call__(self):
-        self.run(self.function, self.delivery)
 
 
 @cython.final
@@ -129,6 +116,8 @@ cdef class RecordMetadata:
 @cython.final
 @cython.no_gc
 @cython.freelist(256)
+@cython.auto_pickle(False)
+@cython.nonecheck(True)
 cdef class Delivery:
     """What `send()` gives back: the verbs of a Future for one record."""
 

@@ -62,6 +62,8 @@ cdef bint walk_next(record_walk_t *walk, record_datum_t *out) noexcept nogil:
 
 
 @cython.final
+@cython.auto_pickle(False)
+@cython.nonecheck(True)
 cdef class Batch:
     """Records for one partition that live and die together. Made by the accumulator, moved by the sender."""
 

@@ -1,0 +1,246 @@
+"""The accumulator under any order of events: every record is in one place, in order, and its Delivery knows where."""
+
+from __future__ import annotations
+
+import gc
+import pickle
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kwire import errors, records
+from kwire._codec import Accumulator, Batch, Delivery, PartitionQueue, SendPath, murmur2, pool_statistics
+
+TOPIC = "t"
+PARTITIONS = 3
+
+
+class Path(SendPath):
+    """The compiled front alone."""
+
+    def __init__(self, **options: Any) -> None:
+        self.accumulator = Accumulator(**options)
+        self.accumulator.run_callback = lambda function, delivery: function(delivery)
+        self.accumulator.set_clock(100.0, 1_700_000_000_000)
+
+    def know(self, count: int = PARTITIONS) -> None:
+        self.accumulator.partitions_are(self.accumulator.topics[TOPIC], count, range(count))
+
+    def drain(self) -> list[Batch]:
+        """Takes everything that can be taken now."""
+        self.accumulator.urge_all()
+        taken: list[Batch] = []
+        while (queue := self.accumulator.next_ready()) is not None:
+            while queue.head is not None:
+                queue.take(taken)
+        return taken
+
+
+def read(batch: Batch, magic: int = 2, codec: int = 0) -> records.Records:
+    return records.decode(batch.seal(magic, codec, None))
+
+
+events = st.lists(
+    st.one_of(
+        st.tuples(st.just("send"), st.none() | st.binary(max_size=3), st.none() | st.integers(0, PARTITIONS - 1)),
+        st.tuples(st.just("take"), st.integers(0, 5), st.booleans()),
+        st.tuples(st.sampled_from(["deliver", "fail", "back", "split", "seal"]), st.integers(0, 30), st.integers(0, 4)),
+        st.tuples(st.sampled_from(["know", "linger"]), st.none(), st.none()),
+    ),
+    max_size=120,
+)
+
+
+class Model:
+    """Plays events, appends what is delivered to logs, and remembers which value went into which Delivery."""
+
+    def __init__(self) -> None:
+        self.path = Path(batch_size=200, linger=0.005)
+        self.flying: list[Batch] = []
+        self.logs: dict[int, list[bytes | None]] = {}
+        self.sent: list[tuple[bytes, bytes | None, int | None, Delivery]] = []
+        self.failed: set[bytes] = set()
+
+    def send(self, key: Any, partition: Any) -> None:
+        value = b"%d" % len(self.sent)
+        headers = [("n", value)] if len(self.sent) % 3 == 0 else ()
+        delivery = self.path.send(TOPIC, value, key=key, partition=partition, headers=headers)
+        self.sent.append((value, key, partition, delivery))
+
+    def take(self, how_many: int, urge: bool) -> None:
+        if urge:
+            self.path.accumulator.urge_all()
+        for _ in range(how_many):
+            queue = self.path.accumulator.next_ready()
+            if queue is not None and queue.head is not None:
+                queue.take(self.flying)
+                if queue.head is not None:
+                    queue.put_back(self.flying.pop())
+
+    def on_flying(self, name: str, which: int, codec: int) -> None:
+        if not self.flying:
+            return
+        batch = self.flying[which % len(self.flying)]
+        accumulator = self.path.accumulator
+        if name == "seal":
+            assert len(read(batch, 2, codec)) == len(batch)
+            return
+        self.flying.remove(batch)
+        if name == "deliver":
+            self.deliver(batch, codec)
+        elif name == "fail":
+            self.failed.update(value or b"" for value in read(batch).values())
+            accumulator.settle(batch, -1, -1, errors.KafkaError("as asked"))
+        elif name == "back" or not accumulator.split(batch):
+            batch.queue.put_back(batch)
+
+    def deliver(self, batch: Batch, codec: int) -> None:
+        log = self.logs.setdefault(batch.partition, [])
+        content = read(batch, 2, codec)
+        self.path.accumulator.settle(batch, len(log), -1, None)
+        log += content.values()
+
+    def play(self, event: Any) -> None:
+        name, first, second = event
+        if name == "send":
+            self.send(first, second)
+        elif name == "take":
+            self.take(first, second)
+        elif name == "know" and TOPIC in self.path.accumulator.topics:
+            self.path.know()
+        elif name == "linger":
+            self.path.accumulator.expire_linger(200.0)
+        elif name not in ("know", "linger"):
+            self.on_flying(name, first, second)
+
+    def finish(self) -> None:
+        if self.sent:
+            self.path.know()
+        for batch in self.flying:
+            batch.queue.put_back(batch)
+        for batch in self.path.drain():
+            self.deliver(batch, 0)
+
+
+@settings(max_examples=200, deadline=None)
+@given(events)
+def test_any_order_of_events_leaves_each_record_in_one_place(played: Any) -> None:
+    model = Model()
+    for event in played:
+        model.play(event)
+    model.finish()
+    accumulator = model.path.accumulator
+    assert accumulator.used == 0
+    assert not accumulator.pending
+    everywhere = [value for log in model.logs.values() for value in log]
+    assert len(everywhere) == len(set(everywhere))
+    assert set(everywhere) | model.failed == {value for value, *_ in model.sent}
+    for value, key, partition, delivery in model.sent:
+        assert delivery.done()
+        if value in model.failed:
+            assert delivery.exception() is not None
+            continue
+        metadata = delivery.result()
+        assert model.logs[metadata.partition][metadata.offset] == value
+        if partition is not None:
+            assert metadata.partition == partition
+        elif key is not None:
+            assert metadata.partition == (murmur2(key) & 0x7FFFFFFF) % PARTITIONS
+
+
+def test_memory_is_counted_and_given_back() -> None:
+    before = pool_statistics()["live_blocks"]
+    path = Path(buffer_memory=5000, batch_size=1000)
+    path.send(TOPIC, b"x")
+    path.know()
+    with pytest.raises(errors.BufferFull, match="buffer_memory=5000"):
+        path.send_many(TOPIC, [b"x" * 400] * 100, nowait=True)
+    assert 4000 < path.accumulator.used <= 5000
+    for batch in path.drain():
+        path.accumulator.settle(batch, 0, -1, None)
+    assert path.accumulator.used == 0
+    del path, batch
+    gc.collect()
+    assert pool_statistics()["live_blocks"] == before
+
+
+def test_sequences_go_on_and_begin_anew_under_another_epoch() -> None:
+    path = Path(batch_size=0)
+    path.send(TOPIC, b"0", partition=0)
+    path.know()
+    path.send_many(TOPIC, [b"1", b"2"], partition=0)
+    taken = path.drain()
+    queue = taken[0].queue
+    for batch in taken:
+        queue.give_sequence(batch, 7, 0)
+    assert [batch.base_sequence for batch in taken] == [0, 1, 2]
+    data = bytes(taken[2].seal(2, 0, None))
+    queue.give_sequence(taken[2], 7, 0)
+    assert bytes(taken[2].seal(2, 0, None)) == data, "sent again, it is the same bytes"
+    queue.give_sequence(taken[2], 7, 1)
+    header = records.decode(taken[2].seal(2, 0, None)).batches[0]
+    assert (header.producer_id, header.producer_epoch, header.base_sequence) == (7, 1, 0)
+
+
+@pytest.mark.parametrize("codec", [0, 1, 2, 3])
+@pytest.mark.parametrize("magic", [0, 1])
+def test_a_batch_is_written_as_a_message_set_for_an_older_leader(magic: int, codec: int) -> None:
+    path = Path()
+    path.send_many(TOPIC, [(b"%d" % n, b"k", 1000 + n, ()) for n in range(20)], partition=0)
+    path.know()
+    [batch] = path.drain()
+    batch.seal(2, 4, None)
+    content = read(batch, magic, codec)
+    assert content.values() == [b"%d" % n for n in range(20)]
+    assert [r.timestamp for r in content] == [1000 + n if magic else -1 for n in range(20)]
+    assert {header.magic for header in content.batches} == {magic}
+    assert read(batch, 2, 3).values() == content.values()
+
+
+def test_what_is_internal_cannot_be_made_or_pickled() -> None:
+    path = Path()
+    delivery = path.send(TOPIC, b"v")
+    with pytest.raises(TypeError):
+        Delivery()
+    for thing in (delivery, path.accumulator):
+        with pytest.raises(TypeError):
+            pickle.dumps(thing)
+    bare: Any = PartitionQueue.__new__(PartitionQueue)
+    with pytest.raises(AttributeError):
+        bare.name  # noqa: B018
+
+
+def test_a_garbage_collection_in_the_middle_of_send_may_send_too() -> None:
+    """A finalizer that sends runs wherever send() makes an object that the collector tracks."""
+    path = Path(batch_size=150)
+    path.send(TOPIC, b"first", partition=0)
+
+    class Sly:
+        def __init__(self) -> None:
+            self.me = self
+
+        def __del__(self) -> None:
+            sent.append(path.send(TOPIC, b"from the finalizer", partition=0))
+
+    sent: list[Delivery] = []
+    thresholds = gc.get_threshold()
+    try:
+        gc.set_threshold(1, 1, 1)
+        for number in range(300):
+            Sly()
+            sent.append(path.send(TOPIC, b"%d" % number, partition=0 if number % 2 else None, key=b"k"))
+            if number == 150:
+                path.know(1)
+    finally:
+        gc.set_threshold(*thresholds)
+    log: list[Any] = []
+    for batch in path.drain():
+        content = read(batch).values()
+        path.accumulator.settle(batch, len(log), -1, None)
+        log += content
+    assert sorted(delivery.result().offset for delivery in sent) == list(range(1, len(sent) + 1))
+    assert len(log) == len(sent) + 1
+    numbers = [int(value) for value in log if value.isdigit()]
+    assert numbers == list(range(300))
