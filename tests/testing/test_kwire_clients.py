@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Callable
+
 import pytest
 
-from kwire import Admin, Consumer, Producer
+from kwire import Admin, Consumer, Producer, records
 from kwire.errors import BrokerError
+from kwire.errors import broker as codes
 from kwire.schema.releases import RELEASES
-from kwire.testing import Broker
+from kwire.testing import Broker, Faults
 
 WITHIN_S = 20
 
@@ -44,3 +48,28 @@ def test_topics_are_made_and_deleted_on_every_release(release: str) -> None:
         assert refused.value.code == 36
         admin.delete_topics(["orders"])
         assert broker.topics() == {}
+
+
+FAULTS: list[Callable[[Faults], None]] = [
+    lambda faults: faults.close("Produce"),
+    lambda faults: faults.close("Produce", after_effect=True),
+    lambda faults: faults.error("Produce", codes.NOT_LEADER_OR_FOLLOWER),
+    lambda faults: faults.error("Produce", codes.REQUEST_TIMED_OUT),
+    lambda faults: faults.truncate("Produce", 9),
+    lambda faults: faults.delay("Produce", 0.02),
+]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_an_idempotent_producer_loses_doubles_and_disorders_nothing(seed: int) -> None:
+    dice = random.Random(seed)
+    with Broker(topics={"topic": 3}) as broker:
+        for fault in dice.choices(FAULTS, k=10):
+            fault(broker.faults)
+        with Producer(broker.bootstrap_servers, batch_size=1000) as producer:
+            for n in range(3000):
+                producer.send("topic", b"%d" % n, partition=n % 3)
+        assert broker.faults.pending == 0, "every fault has struck"
+        for partition in range(3):
+            written = records.decode(broker.record_set("topic", partition=partition)).values()
+            assert written == [b"%d" % n for n in range(partition, 3000, 3)]
