@@ -1,7 +1,8 @@
 """Real Apache Kafka from the shell.
 
 python -m tests.brokers RELEASE              starts one, prints its address, ends it on Ctrl-C
-python -m tests.brokers --resolve [RELEASE]  only fetches the jars (of the releases of every run if none is named)
+python -m tests.brokers --resolve [RELEASE]  only fetches the jars of broker and tools ("all" for the matrix, the
+                                             releases of every run if none is named)
 python -m tests.brokers --list               the matrix
 """
 
@@ -11,7 +12,7 @@ import sys
 import time
 
 from tests.brokers import EVERY_RUN, RELEASES, BrokerError, Cluster, find_release
-from tests.brokers.maven import resolve_release
+from tests.brokers.maven import resolve_release, resolve_tools
 
 
 def main(arguments: list[str]) -> int:
@@ -29,7 +30,8 @@ def main(arguments: list[str]) -> int:
         return 0
     try:
         if options.resolve:
-            return _resolve(options.releases or list(EVERY_RUN))
+            names = [release.name for release in RELEASES] if options.releases == ["all"] else options.releases
+            return _resolve(names or list(EVERY_RUN))
         if len(options.releases) != 1:
             parser.error("name one RELEASE")
         overrides = dict(pair.split("=", 1) for pair in options.set)
@@ -43,7 +45,8 @@ def _resolve(names: list[str]) -> int:
     for name in names:
         started = time.monotonic()
         folder = resolve_release(find_release(name))
-        print(f"{name}: {folder} ({time.monotonic() - started:.1f} s)", flush=True)
+        resolve_tools(find_release(name))
+        print(f"Kafka {name}: {folder} ({time.monotonic() - started:.1f} s)", flush=True)
     return 0
 
 
