@@ -50,6 +50,8 @@ demo: build java  ## a million records from a producer to a PySpark job (BROKER=
 
 .PHONY: test
 test: build java  ## all tests, with real Kafka and real Spark
+	@echo "== Apache Kafka, once, into $(KWIRE_CACHE)"
+	@$(PY) -m tests.brokers --resolve
 	@$(PY) -m pytest -m "not kafka_all" $(PYTEST_ARGS)
 
 .PHONY: test-quick
@@ -58,6 +60,8 @@ test-quick: build  ## the tests that need no Java
 
 .PHONY: test-brokers
 test-brokers: build java  ## exchange with every Kafka release of the matrix, 0.8.0 to 4.4.0
+	@echo "== Apache Kafka, once, into $(KWIRE_CACHE)"
+	@$(PY) -m tests.brokers --resolve all
 	@$(PY) -m pytest -m "kafka or kafka_all" tests/brokers tests/testing/test_like_kafka.py $(PYTEST_ARGS)
 
 .PHONY: check
