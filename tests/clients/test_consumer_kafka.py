@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from kwire import Consumer, Producer, TopicPartition, errors
+from kwire import Admin, Consumer, Producer, TopicPartition, errors
 from tests.brokers import Cluster
 from tests.brokers.peers import Confluent
 
@@ -142,3 +142,38 @@ def test_a_pause_does_not_make_a_new_broker_old(kafka_cluster: ClusterOf, new_to
                 assert not versions.before_0_10
         finally:
             cluster.broker().resume()
+
+
+@pytest.mark.kafka
+@pytest.mark.kafka_all
+@pytest.mark.timeout(180)
+@pytest.mark.parametrize("release", ["4.4.0", "2.8.2", "0.9.0.1"])
+def test_reading_goes_on_when_a_leader_dies_and_comes_back(release: str, new_topic: TopicNames) -> None:
+    topic, count = new_topic(), 900
+    places = [TopicPartition(topic, partition) for partition in range(3)]
+    settings = {"num.partitions": "3", "default.replication.factor": "3"}
+    with Cluster(release, nodes=3, overrides=settings) as cluster, Producer(cluster.bootstrap_servers) as producer:
+        for tp in places:
+            producer.send(topic, b"first", partition=tp.partition).result(20)
+        with Admin(cluster.bootstrap_servers) as admin:
+            leader = admin.describe_topics([topic])[topic].partitions[0].leader
+        found: dict[int, list[int]] = {tp.partition: [] for tp in places}
+        with Consumer(cluster.bootstrap_servers, auto_offset_reset="earliest") as consumer:
+            consumer.assign(places)
+            for number in range(count):
+                if number == count // 3:
+                    cluster.kill_node(leader)
+                if number == 2 * count // 3:
+                    cluster.start_node(leader)
+                producer.send(topic, b"%d" % number, partition=number % 3)
+                for record in consumer.poll(timeout=0.002):
+                    found[record.partition].append(record.offset)
+            producer.flush(60)
+            ends = consumer.end_offsets(places, timeout=30)
+            give_up = time.monotonic() + 60
+            while any(consumer.position(tp) < ends[tp] for tp in places) and time.monotonic() < give_up:
+                for record in consumer.poll(timeout=1.0):
+                    found[record.partition].append(record.offset)
+    for tp in places:
+        assert found[tp.partition] == list(range(ends[tp]))
+        assert ends[tp] >= count // 3 + 1

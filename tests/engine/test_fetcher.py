@@ -8,6 +8,7 @@ from uuid import UUID
 import pytest
 
 from kwire import errors, protocol, records
+from kwire.engine import fetcher
 from kwire.engine.addresses import Address, TopicPartition
 from kwire.engine.api_keys import FETCH, LIST_OFFSETS, METADATA
 from kwire.engine.fetcher import Fetcher
@@ -322,6 +323,34 @@ def test_a_fault_in_one_partition_does_not_hide_the_others() -> None:
     reading.assign(T0, T1)
     assert reading.take() == {T1: [b"good"]}
     with pytest.raises(errors.CorruptError):
+        reading.take()
+
+
+def test_what_one_answer_decompresses_to_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetcher, "_DECOMPRESSED_AT_ONCE", 25_000)
+    broker = LogBroker()
+    broker.topics = {"t": [0, 0]}
+    reading = Reading(broker, max_decompressed_bytes=15_000)
+    for number in range(4):
+        for partition in (0, 1):
+            broker.append(partition, [b"%d" % number * 10_000], compression="zstd")
+    reading.assign(T0, T1)
+    got: dict[TopicPartition, list[bytes | None]] = {T0: [], T1: []}
+    while any(len(values) < 4 for values in got.values()):
+        taken = reading.take()
+        assert sum(len(value or b"") for values in taken.values() for value in values) <= 25_000
+        for tp, values in taken.items():
+            got[tp] += values
+    assert got[T0] == got[T1] == [b"%d" % number * 10_000 for number in range(4)]
+
+
+def test_a_batch_that_decompresses_to_too_much_is_an_error() -> None:
+    reading = Reading(LogBroker(), max_decompressed_bytes=15_000)
+    reading.broker.append(0, [b"small"], compression="zstd")
+    reading.broker.append(0, [b"x" * 20_000], compression="zstd")
+    reading.assign(T0)
+    assert reading.take() == {T0: [b"small"]}
+    with pytest.raises(errors.LimitError, match=r"t-0 at offset 1: .*max_decompressed_bytes.*seek to 2"):
         reading.take()
 
 

@@ -383,6 +383,16 @@ cdef class Records:
         return self.index.scan.at
 
     @property
+    def decompressed_bytes(self):
+        """How many bytes of memory the decompressed batches take beside the bytes that were decoded."""
+        cdef size_t total = 0
+        cdef size_t i
+        for i in range(self.index.scan.part_count):
+            if self.index.scan.parts[i].block != self.index.scan.source:
+                total += self.index.scan.parts[i].size
+        return total
+
+    @property
     def needed(self):
         """How many bytes the batch that is cut off at the end has in all (12 while even that is unknown); 0 if none is.
 

@@ -9,6 +9,8 @@ fetch until fetch_min_bytes are there or fetch_max_wait_ms are over (long poll).
                 stop at fetch_max_bytes
     too small   below v3 a batch larger than max_partition_fetch_bytes comes cut off: the partition asks for more next
                 time, up to receive_message_max_bytes, then LimitError
+    memory      what one answer decompresses to is bounded (1 GiB, or max_decompressed_bytes if more): partitions
+                for which there is no room left are fetched again
     positions   by auto_offset_reset where there is none, or where the one there is is gone (code 1)
     faults      what precedes a bad batch is handed out, then the fault is raised, with the offset to seek to behind it
     v13+        topics by id; while an id is not known the request stays at v12
@@ -44,6 +46,7 @@ _LAST_VERSION_BY_NAME = 12
 _FIRST_VERSION_THAT_GROWS_BY_ITSELF = 3
 _READ_COMMITTED = 1
 _REPLICA_FOR = 300.0
+_DECOMPRESSED_AT_ONCE = 1 << 30
 
 Fetched = list[tuple[TopicPartition, Records]]
 
@@ -291,6 +294,7 @@ class Fetcher:
         if response.error_code:
             self._on_error(node, sent, broker_error(response.error_code, f"Fetch from broker {node}"), now)
             return
+        room = most = max(_DECOMPRESSED_AT_ONCE, self._settings.max_decompressed_bytes)
         endpoints = {row.node_id: Address(row.host, row.port) for row in response.node_endpoints}
         if endpoints:
             self._core.brokers_are(endpoints, complete=False, now=now)
@@ -300,7 +304,7 @@ class Fetcher:
                 tp = TopicPartition(name, row.partition_index)
                 state = self.states.get(tp)
                 if state is not None and sent.get(tp) == (state.epoch, state.fetch_at):
-                    self._take_in(state, row, version, now)
+                    room -= self._take_in(state, row, version, now, room, room == most)
         self.pump(now)
 
     def _back(self, node: int, sent: Mapping[TopicPartition, tuple[int, int]]) -> None:
@@ -310,29 +314,35 @@ class Fetcher:
             if state is not None and state.epoch == epoch:
                 state.in_flight = False
 
-    def _take_in(self, state: PartitionState, row: Any, version: int, now: float) -> None:
-        """One partition of an answer."""
+    def _take_in(
+        self, state: PartitionState, row: Any, version: int, now: float, room: int, first: bool
+    ) -> int:
+        """One partition of an answer, with `room` bytes for what is decompressed; gives how many that took."""
         if row.error_code:
             self._take_in_error(state, row, now)
-            return
+            return 0
         if row.preferred_read_replica >= 0:
             state.read_from = (row.preferred_read_replica, now + _REPLICA_FOR)
-            return
-        if not row.records:
-            return
+            return 0
+        if not row.records or room <= 0:
+            return 0
         data = row.records
         aborted = [(entry.producer_id, entry.first_offset) for entry in row.aborted_transactions or ()]
         records, fault = scan_records(
             data, check_crc=self._settings.check_crcs,
-            max_decompressed_bytes=self._settings.max_decompressed_bytes, min_offset=state.fetch_at,
-            end_offset=state.end_offset, skip_control=True, aborted=aborted if self._isolation else ())
+            max_decompressed_bytes=self._settings.max_decompressed_bytes, max_total_bytes=room,
+            min_offset=state.fetch_at, end_offset=state.end_offset, skip_control=True,
+            aborted=aborted if self._isolation else ())
         next_offset = records.next_offset
         if next_offset is not None and next_offset > state.fetch_at:
             state.add(records, next_offset)
-        if fault is not None:
+        if fault is not None and isinstance(fault.error, LimitError) and (records.consumed or not first):
+            fault = None  # there may be room enough when it comes again at the head of an answer
+        elif fault is not None:
             state.fault = _in_data(fault.error, state.tp, fault.base_offset, fault.next_offset)
         elif not records.consumed:
             self._ask_for_more(state, records.needed, version)
+        return records.decompressed_bytes
 
     def _ask_for_more(self, state: PartitionState, needed: int, version: int) -> None:
         """Not one whole batch came: it is larger than what was asked for."""
