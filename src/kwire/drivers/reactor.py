@@ -81,6 +81,7 @@ class Reactor:
         self._driver: int | None = None
         self._parked_until: float | None = None
         self._waiting = 0
+        self._steps = 0
         self._last_active = 0.0
         self._in_callbacks: set[int] = set()
         self._links: dict[Connection, _Link] = {}
@@ -245,25 +246,38 @@ class Reactor:
 
     def _run_background(self) -> None:
         me = threading.get_ident()
+        steps_seen = 0
         while not self._closed:
-            with self._lock:
-                patient = time.monotonic() - self._last_active < PATIENCE
-                if self._driver is not None or self._waiting:
-                    self._changed.wait(PATIENCE)
-                    continue
-                if not patient:
-                    self._driver = me
-            if patient:
-                time.sleep(GLANCE)
-                self.poll_once()
-                continue
             try:
-                self._step(None)
+                if time.monotonic() - self._last_active < PATIENCE:
+                    steps_seen = self._glance(steps_seen)
+                else:
+                    self._park(me)
             except Exception:
                 _log.exception("a step failed; the connections are made anew")
                 time.sleep(PATIENCE)
-            finally:
-                self._release(me)
+
+    def _glance(self, steps_seen: int) -> int:
+        """Sleeps, then looks in if nobody else has driven meanwhile; gives the number of steps so far.
+
+        It takes no lock before it is sure, and is not woken by callers: each would cost a caller that drives itself.
+        """
+        time.sleep(GLANCE)
+        if self._steps == steps_seen:
+            self.poll_once()
+        return self._steps
+
+    def _park(self, me: int) -> None:
+        """Selects for as long as it takes; while somebody else drives or wants to, waits for the token."""
+        with self._lock:
+            if self._driver is not None or self._waiting:
+                self._changed.wait(PATIENCE)
+                return
+            self._driver = me
+        try:
+            self._step(None)
+        finally:
+            self._release(me)
 
     # -- one step ---------------------------------------------------------------------------------------------------
 
@@ -293,6 +307,7 @@ class Reactor:
             self._take_resolved(now)
             self.core.handle_timer(now)
             self._end(now)
+            self._steps += 1
             if self._waiting:
                 self._changed.notify_all()
         self._run_callbacks()
