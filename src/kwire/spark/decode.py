@@ -87,10 +87,8 @@ class _RecordSetDecoder:
         rows_before = 0
         for batch in batches:
             kept = _KeptColumns(batch, self._keep)
-            for row, blob in enumerate(batch.column(0)):
-                if not blob.is_valid:
-                    continue
-                for found in self._data_of(blob.as_buffer(), rows_before + row):
+            for row, blob in _blobs(batch.column(0)):
+                for found in self._data_of(blob, rows_before + row):
                     kept.repeat(row, len(found))
                     yield from map(kept.put_before, out.add(found))
             if self._keep:
@@ -121,6 +119,20 @@ class _RecordSetDecoder:
                 f"the record set ends within a batch, {left} bytes are left over", None, found.consumed
             )
         return found
+
+
+def _blobs(column: pa.Array) -> Iterator[tuple[int, pa.Buffer]]:
+    """The row and the bytes of each value that is not null, where they stand in the column (Arrow's scalars copy)."""
+    if len(column) == 0:
+        return
+    if column.type not in (pa.binary(), pa.large_binary()):
+        column = column.cast(pa.large_binary())
+    _, offsets, data = column.buffers()
+    width = pa.int64() if column.type == pa.large_binary() else pa.int32()
+    ends = pa.Array.from_buffers(width, len(column) + 1, [None, offsets], offset=column.offset).to_pylist()
+    for row, present in enumerate(column.is_valid().to_pylist()):
+        if present and ends[row + 1] > ends[row]:
+            yield row, data.slice(ends[row], ends[row + 1] - ends[row])
 
 
 class _KeptColumns:
