@@ -6,7 +6,6 @@ processes.py).
 
 import base64
 import shutil
-import tempfile
 import time
 import uuid
 from collections.abc import Mapping
@@ -15,6 +14,7 @@ from types import TracebackType
 
 from tests.brokers import properties
 from tests.brokers.failures import BrokerError, log_tail
+from tests.brokers.folders import new_folder
 from tests.brokers.java import find_java
 from tests.brokers.maven import resolve_release
 from tests.brokers.ports import LOOPBACK, free_ports
@@ -133,7 +133,7 @@ class Cluster:
 
     def _start_all(self) -> None:
         self._jars = resolve_release(self.release)
-        self._folder = Path(tempfile.mkdtemp(prefix=f"kafka-{self.release.name}-"))
+        self._folder = new_folder(self.release.name)
         (self._folder / "log4j.properties").write_text(properties.LOG4J_1, encoding="utf-8")
         (self._folder / "log4j-silent.properties").write_text(properties.LOG4J_1_SILENT, encoding="utf-8")
         (self._folder / "log4j2.properties").write_text(properties.LOG4J_2, encoding="utf-8")

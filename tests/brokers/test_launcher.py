@@ -1,11 +1,14 @@
 """The launcher itself: each release comes up, lists its nodes, and leaves neither process nor folder behind."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.brokers import BrokerError, Cluster, find_release
+from tests.brokers.folders import new_folder
 from tests.brokers.readiness import listed_nodes
 
 
@@ -52,3 +55,14 @@ def test_three_nodes_survive_the_loss_of_one() -> None:
         cluster.kill_node(2)
         cluster.start_node(2)
         assert listed_nodes(*_address(cluster)) == {1, 2, 3}
+
+
+def test_folders_of_killed_processes_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    orphan, other = tmp_path / f"kwire-kafka-{ended.pid}-4.4.0-x", tmp_path / "kwire-kafka-notes"
+    orphan.mkdir()
+    other.mkdir()
+    first, second = new_folder("4.4.0"), new_folder("0.9.0.1")
+    assert sorted(tmp_path.iterdir()) == sorted([first, second, other])
