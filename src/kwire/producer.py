@@ -177,10 +177,16 @@ def _connect(accumulator: Accumulator, sender: Sender, reactor: Reactor, max_blo
                 f"{accumulator.used} of buffer_memory={accumulator.buffer_memory} bytes were still waiting to be "
                 f"delivered after max_block_ms={round(max_block * 1000)}")
 
+    def on_attention() -> None:
+        if reactor.inside:  # a log handler or a finalizer sends: its record goes with the next step
+            accumulator.after_step.append(on_attention)
+        else:
+            reactor.call(sender.pump)
+
     accumulator.wait_for = wait_for
     accumulator.wait_for_room = wait_for_room
     accumulator.run_callback = _run_callback
-    accumulator.on_attention = partial(reactor.call, sender.pump)
+    accumulator.on_attention = on_attention
 
 
 def _run_callback(function: Callable[[Delivery], object], delivery: Delivery) -> None:

@@ -232,6 +232,29 @@ def test_callbacks_run_outside_locks_and_what_they_raise_is_logged(
     assert "in the callback" in caplog.text
 
 
+def test_a_log_handler_may_send_with_the_producer_that_logs(broker: Broker) -> None:
+    class ToKafka(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            sent.append(producer.send("t", record.getMessage().encode()))
+
+    sent: list[Any] = []
+    log = logging.getLogger("kwire")
+    handler, level = ToKafka(), log.level
+    with Producer(broker.bootstrap_servers, reconnect_backoff_ms=10, retry_backoff_ms=10) as producer:
+        log.addHandler(handler)
+        log.setLevel(logging.DEBUG)
+        try:
+            for n in range(5):
+                producer.send("t", b"%d" % n).result(10)
+                broker.close_connections()
+        finally:
+            log.removeHandler(handler)
+            log.setLevel(level)
+        producer.flush(10)
+        assert sent
+        assert all(delivery.result(0).offset >= 0 for delivery in sent)
+
+
 def test_what_nobody_waits_for_leaves_by_itself(broker: Broker) -> None:
     with Producer(broker.bootstrap_servers, linger_ms=5) as producer:
         producer.send("t", b"warm").result(10)

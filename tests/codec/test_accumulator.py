@@ -151,6 +151,7 @@ def test_any_order_of_events_leaves_each_record_in_one_place(played: Any) -> Non
 
 
 def test_memory_is_counted_and_given_back() -> None:
+    gc.collect()
     before = pool_statistics()["live_blocks"]
     path = Path(buffer_memory=5000, batch_size=1000)
     path.send(TOPIC, b"x")
@@ -163,7 +164,7 @@ def test_memory_is_counted_and_given_back() -> None:
     assert path.accumulator.used == 0
     del path, batch
     gc.collect()
-    assert pool_statistics()["live_blocks"] == before
+    assert pool_statistics()["live_blocks"] <= before
 
 
 def test_sequences_go_on_and_begin_anew_under_another_epoch() -> None:

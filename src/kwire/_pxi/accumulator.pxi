@@ -531,9 +531,13 @@ cdef class Accumulator:
             self.urge(batch)
 
     def next_ready(self):
-        """Takes a partition off the list of those with something to send; None when there is none."""
+        """Takes a partition off the list of those with something to send; None when there is none.
+
+        After None, send() says it again when there is something.
+        """
         cdef PartitionQueue queue
         if not self.ready:
+            self.attention = False
             return None
         queue = self.ready.popleft()
         queue.listed = False

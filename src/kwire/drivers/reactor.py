@@ -11,6 +11,9 @@ waiter asks for it. Without it (a consumer, an admin) nothing happens between ca
 Locking. `_lock` guards the core and everything here; it is never held while selecting and never while a user's
 callback runs (`core.after_step` runs after each step, outside the lock).
 
+Within a step a log handler or a finalizer may run, and may want this very reactor: `inside` tells, and every entry
+raises ConcurrentUseError there, where it would wait for itself.
+
 Interrupts. `core.dirty` is set while the core runs. A KeyboardInterrupt or the like that cuts a step leaves it set,
 and the next step begins with `core.recover`. The token belongs to a thread: one that was cut takes it up again.
 
@@ -84,6 +87,7 @@ class Reactor:
         self._steps = 0
         self._last_active = 0.0
         self._in_callbacks: set[int] = set()
+        self._stepper = 0
         self._links: dict[Connection, _Link] = {}
         self._resolved: deque[tuple[Connection, list[SocketAddress], str]] = deque()
         self._selector: selectors.BaseSelector | None = None
@@ -93,12 +97,18 @@ class Reactor:
 
     # -- for the clients --------------------------------------------------------------------------------------------
 
+    @property
+    def inside(self) -> bool:
+        """Whether the calling thread is in the middle of a step."""
+        return self._stepper == threading.get_ident() and self._lock.locked()
+
     def call(self, function: Callable[[float], T]) -> T:
         """Runs `function(now)` with the core to itself, then writes what it left to write. Never blocks on the network.
 
         An Exception that `function` raises passes through; it must not leave the core half changed.
         """
         self._check_process()
+        self._check_outside()
         with self._lock:
             now = time.monotonic()
             self._last_active = now
@@ -123,6 +133,7 @@ class Reactor:
         me = threading.get_ident()
         if me in self._in_callbacks:
             raise ConcurrentUseError("a blocking call inside a callback would wait for itself")
+        self._check_outside()
         deadline = None if timeout is None else time.monotonic() + timeout
         try:
             while True:
@@ -239,6 +250,10 @@ class Reactor:
         if os.getpid() != self._pid:
             raise KafkaError(f"this client belongs to process {self._pid}: make a new one after a fork")
 
+    def _check_outside(self) -> None:
+        if self.inside:
+            raise ConcurrentUseError("a log handler or a finalizer uses the client that it interrupts")
+
     def _start_background(self) -> None:
         if self._background and self._thread is None and not self._closed:
             self._thread = threading.Thread(target=self._run_background, name=f"kwire-{self._name}", daemon=True)
@@ -313,6 +328,7 @@ class Reactor:
         self._run_callbacks()
 
     def _begin(self, now: float) -> None:
+        self._stepper = threading.get_ident()
         if self.core.dirty:
             for link in list(self._links.values()):
                 self._drop(link)
@@ -333,6 +349,7 @@ class Reactor:
             elif connection in self._links:
                 self._write(self._links[connection], now)
         core.dirty = False
+        self._stepper = 0
 
     def _run_callbacks(self) -> None:
         callbacks = self.core.after_step

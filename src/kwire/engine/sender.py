@@ -49,6 +49,10 @@ _BEFORE_TOPIC_IDS = range(FIRST_WITH_TOPIC_IDS)
 _ALL_VERSIONS = range(14)
 
 
+class _NothingToSendError(KafkaError):
+    """Between the asking for a connection and its being ready, everything expired or moved; never leaves this file."""
+
+
 class Sender:
     """Moves the batches of one accumulator. `on_warning(text)` is for words to the user, once each."""
 
@@ -99,7 +103,7 @@ class Sender:
         if accumulator.pending and not self._is_set("deadline"):
             self._wake_at("deadline", self._next_deadline(), self._expire)
         if not self.identity.settled:
-            if accumulator.ready:
+            if accumulator.pending:
                 self.identity.ask(now)
             return
         while (queue := accumulator.next_ready()) is not None:
@@ -258,7 +262,7 @@ class Sender:
             if queue.head is not None:
                 queues[queue] = None
         if not sealed:
-            raise KafkaError("nothing is left to send")
+            raise _NothingToSendError(f"nothing is left to send to broker {call.node}")
         return call.request(sealed, self._acks, self._timeout_ms)
 
     def _take(self, queue: PartitionQueue, call: ProduceCall, version: int, now: float) -> Buffer | None:
@@ -365,7 +369,7 @@ class Sender:
 
     def _fail_unsendable(self, node: int, error: KafkaError) -> None:
         """No version in common, or the like: nothing can ever be sent to that broker."""
-        if type(error) is KafkaError:
+        if isinstance(error, _NothingToSendError):
             return
         for queue in self._ready.pop(node, {}):
             while (batch := queue.head) is not None:
