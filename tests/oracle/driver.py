@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any
 
 from tests.brokers import BrokerError, find_release
-from tests.brokers.java import find_java
+from tests.brokers.java import OLDEST_JAVA, find_java
 from tests.brokers.maven import cache_folder, resolve_release
 from tests.brokers.processes import JVM_FLAGS, dying_with_parent
 
@@ -110,7 +110,8 @@ def _compiled(release: str, jars: Path) -> Path:
 
 
 def _compile(sources: list[Path], jars: Path, target: Path) -> None:
-    command = [find_java("javac"), "-Xlint:all", "-Werror", "-encoding", "UTF-8", "-d", str(target)]
+    # For the oldest Java that is let in, so that classes in the cache outlive a change of JDK.
+    command = [find_java("javac"), "--release", str(OLDEST_JAVA), "-encoding", "UTF-8", "-d", str(target)]
     command += ["-cp", f"{jars}/*", *map(str, sources)]
     run = subprocess.run(command, capture_output=True, text=True, timeout=_COMPILE_WITHIN_S, check=False)
     if run.returncode != 0:
