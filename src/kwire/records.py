@@ -30,7 +30,8 @@ def decode(
     decoded like any other.
 
     `check_crc=False` skips the checksums. `max_decompressed_bytes` bounds the decompressed size of each batch; all
-    batches of one call together may reach 1 GiB, or this bound if it is larger.
+    batches of one call together may reach 1 GiB, or this bound if it is larger. The index of a compressed batch, 40 bytes
+    per record, has the same bound, but never less than 256 MiB.
 
     Raises CorruptError (checksum, structure, compressed data), InvalidLengthError, TruncatedError, UnknownVersionError
     (another magic), UnknownCodecError and LimitError, with the field and the byte offset in `data`.

@@ -320,6 +320,19 @@ def test_all_batches_together_have_a_budget() -> None:
     assert _codec.scan_records(wire, max_total_bytes=60_000)[1] is None
 
 
+def test_a_batch_of_countless_empty_records_has_a_budget() -> None:
+    """Seven bytes each, so a small batch could ask for an index of many times its content."""
+    count = (1 << 28) // 40 + 1
+    streaming = zstandard.ZstdCompressor().compressobj()
+    empty = bytes([12, 0, 0, 0, 1, 1, 0]) * 65_536
+    whole, rest = divmod(count, 65_536)
+    wire = b"".join([*(streaming.compress(empty) for _ in range(whole)), streaming.compress(empty[: 7 * rest])])
+    wire = batch_of_content(wire + streaming.flush(), count, 1, BatchFields(codec="zstd"))
+    with pytest.raises(LimitError, match="max_decompressed_bytes") as caught:
+        records.decode(wire)
+    assert caught.value.field == "batches[0].count"
+
+
 @pytest.mark.parametrize("codec", CODECS[1:])
 def test_decode_has_the_budget_too(codec: str) -> None:
     wire = batch_of_content(compression.compress(codec, bytes(1 << 20)), 3, 1, BatchFields(codec=codec))

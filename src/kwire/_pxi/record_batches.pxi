@@ -77,6 +77,8 @@ cdef int index_batch_records(scan_t *s, const uint8_t *data, size_t size, kw_blo
     cdef int state
     if <uint64_t>s.batch.count > size // RECORD_LEAST_SIZE:
         return scan_fault(s, FAULT_RECORD_COUNT, b"count", s.at + 57, s.batch.count, size)
+    if s.batch.codec != 0 and <uint64_t>s.batch.count * sizeof(record_t) > s.most_index_bytes:
+        return scan_fault(s, FAULT_INDEX_SIZE, b"count", s.at + 57, s.batch.count, s.most_index_bytes)
     if push_batch(s) != SCAN_GOES_ON:
         return SCAN_FAULT
     part = push_part(s, data, size, block, s.batch.timestamp_type)

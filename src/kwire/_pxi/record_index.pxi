@@ -75,7 +75,7 @@ cdef enum ScanFault:           # beside those of primitives.pxi
     FAULT_WRAPPER_OFFSET = 112
     FAULT_INNER_MAGIC = 113
     FAULT_INNER_CUT = 114
-    FAULT_TOO_LARGE = 115
+    FAULT_INDEX_SIZE = 115
 
 
 ctypedef struct scan_t:
@@ -86,6 +86,7 @@ ctypedef struct scan_t:
     kw_block *source           # holds `data`; NULL when a foreign buffer does
     bint check_crc
     bint skip_control
+    uint64_t most_index_bytes  # of one compressed batch: its content is small, its records may be many
     int64_t least_offset
     int64_t most_offset
     aborted_t *aborted

@@ -138,6 +138,8 @@ cdef str _fault_text(const scan_t *s):
         return f"a message of format {a} inside a compressed message"
     if fault == FAULT_INNER_CUT:
         return f"the compressed message ends within a message ({a} bytes are left)"
+    if fault == FAULT_INDEX_SIZE:
+        return f"the index of {a} compressed records needs more than {b} bytes; max_decompressed_bytes sets it"
     if fault == FAULT_TRAILING:
         return f"{a} bytes are left over"
     return fault_kind_and_text(fault)[1]
@@ -150,6 +152,8 @@ cdef object _fault_kind(int fault):
         return _errors.UnknownCodecError
     if fault in (FAULT_BATCH_LENGTH, FAULT_RECORD_COUNT, FAULT_RECORD_LENGTH):
         return _errors.InvalidLengthError
+    if fault == FAULT_INDEX_SIZE:
+        return _errors.LimitError
     if fault == FAULT_INNER_CUT:
         return _errors.TruncatedError
     if fault > FAULT_CRC or fault == FAULT_CRC:
@@ -196,6 +200,7 @@ cdef object _scan_all(RecordIndex index, int64_t most_per_batch, int64_t most_in
     cdef Buffer content
     cdef int64_t left = most_in_all
     cdef int state
+    s.most_index_bytes = <uint64_t>max(most_per_batch, DEFAULT_MOST_PER_BATCH)
     with nogil:
         state = scan_plain(s)
     while state == SCAN_COMPRESSED:
