@@ -471,9 +471,7 @@ class Batch:
     def seal(self, magic: int, codec: int, level: int | None) -> Buffer: ...
     def restamp(self, producer_id: int, producer_epoch: int, base_sequence: int) -> None: ...
 
-# accumulator.pxi
-MOST_FAILED_FATES: int
-
+# queues.pxi
 def murmur2(key: _BytesLike) -> int: ...
 
 @final
@@ -519,6 +517,9 @@ class TopicQueue:
     def queues(self) -> list[PartitionQueue]: ...
     @property
     def unplaced(self) -> bool: ...
+
+# accumulator.pxi
+MOST_FAILED_FATES: int
 
 @final
 class Accumulator:

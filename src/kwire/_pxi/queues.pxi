@@ -1,0 +1,176 @@
+# The queues of the accumulator: a topic, its partitions, and which batches wait for each.
+#
+# Needs: builder.pxi, delivery.pxi, outgoing.pxi. Gives: PartitionQueue, TopicQueue, murmur2, comes_before.
+# A batch is in one place of one queue (open, waiting, in flight), and each move is one stretch of compiled code: an
+# interrupt finds it before or after, never between.
+
+cdef uint32_t murmur2_of(const uint8_t *data, size_t size) noexcept nogil:
+    """The hash by which the Java client chooses the partition of a key (org.apache.kafka.common.utils.Utils)."""
+    cdef uint32_t m = 0x5BD1E995
+    cdef uint32_t h = <uint32_t>0x9747B28C ^ <uint32_t>size
+    cdef uint32_t k
+    cdef size_t i
+    for i in range(size // 4):
+        k = data[4 * i] | <uint32_t>data[4 * i + 1] << 8 | <uint32_t>data[4 * i + 2] << 16 | <uint32_t>data[4 * i + 3] << 24
+        k *= m
+        k ^= k >> 24
+        k *= m
+        h = (h * m) ^ k
+    i = size & ~<size_t>3
+    if size & 3 == 3:
+        h ^= <uint32_t>data[i + 2] << 16
+    if size & 3 >= 2:
+        h ^= <uint32_t>data[i + 1] << 8
+    if size & 3 >= 1:
+        h = (h ^ data[i]) * m
+    h ^= h >> 13
+    h *= m
+    return h ^ (h >> 15)
+
+
+def murmur2(key):
+    """Java's murmur2 of a key (bytes-like) as an unsigned int; `& 0x7fffffff % partitions` is its partition."""
+    cdef Buffer data = pin(key)
+    return murmur2_of(data.data, <size_t>data.size)
+
+
+cdef inline bint comes_before(Batch one, Batch other):
+    """Opened before it; parts of a split in the order of their records."""
+    return one.rank < other.rank or (one.rank == other.rank and one.first_index < other.first_index)
+
+
+@cython.final
+@cython.auto_pickle(False)
+@cython.nonecheck(True)
+cdef class PartitionQueue:
+    """The batches of one partition; partition -1 is the staging of a topic."""
+
+    cdef readonly TopicQueue topic
+    cdef readonly int32_t partition
+    cdef Batch open
+    cdef readonly object waiting          # deque of Batch
+    cdef readonly list in_flight
+    cdef bint listed                      # in Accumulator.ready
+    cdef size_t expected                  # bytes that the last batch took: room to begin the next with
+    cdef public double retry_at           # nothing is sent before
+    cdef readonly int64_t producer_id
+    cdef readonly int16_t producer_epoch
+    cdef readonly int32_t next_sequence
+    cdef public bint needs_new_epoch      # sequences have a hole: begin anew once nothing is in flight
+
+    def __repr__(self):
+        return f"<queue of {self.topic.name}[{self.partition}]>"
+
+    @property
+    def name(self):
+        return self.topic.name
+
+    @property
+    def everything(self):
+        """Its batches that are not in flight, oldest first, the open one last."""
+        return [*self.waiting, *([] if self.open is None else [self.open])]
+
+    def is_first(self, Batch batch):
+        """Whether nothing that was opened before it is still on its way."""
+        cdef Batch other
+        for other in self.in_flight:
+            if comes_before(other, batch):
+                return False
+        return not self.waiting or not comes_before(<Batch>self.waiting[0], batch)
+
+    @property
+    def head(self):
+        """The batch to send next, or None: the oldest closed one, else the open one if it is due."""
+        if self.waiting:
+            return self.waiting[0]
+        if self.open is not None and self.open.due:
+            return self.open
+        return None
+
+    def take(self, list taken):
+        """Moves the head to `taken` and counts it as in flight; it is closed from now on."""
+        cdef Batch batch
+        if self.waiting:
+            batch = self.waiting.popleft()
+        else:
+            batch = self.topic.keeper._shut(self)
+        self.in_flight.append(batch)
+        taken.append(batch)
+        return batch
+
+    def put_back(self, Batch batch):
+        """To be sent again: before everything that came after it."""
+        self.forget(batch)
+        self._insert(batch)
+        self.topic.keeper._list(self)
+
+    cdef int _insert(self, Batch batch) except -1:
+        """Among those that wait, in the order of opening."""
+        cdef Py_ssize_t place = 0
+        cdef Batch other
+        for other in self.waiting:
+            if comes_before(batch, other):
+                break
+            place += 1
+        self.waiting.insert(place, batch)
+        return 0
+
+    cdef int forget(self, Batch batch) except -1:
+        """No longer in flight."""
+        if batch in self.in_flight:
+            self.in_flight.remove(batch)
+        return 0
+
+    cdef int _remove(self, Batch batch) except -1:
+        self.forget(batch)
+        if batch is self.open:
+            self.topic.keeper._shut(self)
+        elif batch in self.waiting:
+            self.waiting.remove(batch)
+        return 0
+
+    def give_sequence(self, Batch batch, int64_t producer_id, int16_t producer_epoch):
+        """The next sequence number of this partition for the batch, if it has none under that producer id and epoch."""
+        if self.producer_id != producer_id or self.producer_epoch != producer_epoch:
+            self.producer_id = producer_id
+            self.producer_epoch = producer_epoch
+            self.next_sequence = 0
+        if batch.base_sequence < 0 or batch.producer_id != producer_id or batch.producer_epoch != producer_epoch:
+            batch.restamp(producer_id, producer_epoch, self.next_sequence)
+            self.next_sequence = (self.next_sequence + batch.core.count) & 0x7FFFFFFF
+
+
+@cython.final
+@cython.auto_pickle(False)
+@cython.nonecheck(True)
+cdef class TopicQueue:
+    """A topic that records were sent to."""
+
+    cdef readonly str name
+    cdef Accumulator keeper
+    cdef list partitions                  # PartitionQueue by number, as far as the topic's partitions are known
+    cdef dict early                       # partition number -> PartitionQueue, for numbers not known yet
+    cdef readonly PartitionQueue staging
+    cdef list available                   # PartitionQueues to choose from without a key
+    cdef PartitionQueue sticky
+    cdef int64_t sticky_bytes
+    cdef readonly double first_sent_at    # since when its partitions are waited for
+
+    @property
+    def known(self):
+        """How many partitions it is known to have; 0 while that is not known."""
+        return len(self.partitions)
+
+    @property
+    def queues(self):
+        """Every queue that may hold records."""
+        return [*self.partitions, *self.early.values(), self.staging]
+
+    @property
+    def unplaced(self):
+        """Whether records wait for partitions that are not known."""
+        cdef PartitionQueue queue
+        for queue in [*self.early.values(), self.staging]:
+            if queue.open is not None or queue.waiting:
+                return True
+        return False
