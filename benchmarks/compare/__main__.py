@@ -25,7 +25,7 @@ examples:
   python -m benchmarks.compare produce consume-1k   one group and one work
   python -m benchmarks.compare produce --sink kafka     against Apache Kafka (needs Java and Maven)
   python -m benchmarks.compare codec --rounds 11 --only kwire aiokafka
-  python -m benchmarks.compare --show benchmarks/results/FILE.jsonl     tables and plots of an old run
+  python -m benchmarks.compare --show benchmarks/results/FILE.jsonl     tables of an earlier run (--plots draws it)
 """
 
 
@@ -36,12 +36,9 @@ def main(arguments: list[str]) -> int:
         print("\n".join(f"{work.group:8} {work.name:18} {work.title} ({', '.join(work.counts)})" for work in WORKS))
         return 0
     if options.show:
-        about, outcomes = results.load(options.show)
+        about, outcomes = _loaded(options.show)
     else:
         about, outcomes = _measure(options)
-        path = options.output or results.default_path(about)
-        results.save(about, outcomes, path)
-        print(f"written: {path}", file=sys.stderr)
     print(report.heading(about) + "\n\n" + report.tables(outcomes))
     if options.plots:
         _draw(about, outcomes, options.plots)
@@ -55,7 +52,21 @@ def _measure(options: argparse.Namespace) -> tuple[dict[str, object], list[Outco
         rounds=rounds, quick=options.quick, sink=options.sink, contenders=[KWIRE, *options.only],
         tell=lambda text: print(f"[{time.monotonic() - started:5.0f} s] {text}", file=sys.stderr, flush=True))
     about = results.about(rounds, options.quick)
-    return about, list(run(chosen(options.works), plan))
+    path = options.output or results.default_path(about)
+    outcomes: list[Outcome] = []
+    try:
+        for outcome in results.recorded(about, run(chosen(options.works), plan), path):
+            outcomes.append(outcome)
+    except KeyboardInterrupt:
+        print("cut short", file=sys.stderr)
+    print(f"written: {path}", file=sys.stderr)
+    return about, outcomes
+
+
+def _loaded(paths: list[Path]) -> tuple[dict[str, object], list[Outcome]]:
+    """Earlier runs as one; the first says about which machine."""
+    files = [results.load(path) for path in paths]
+    return files[0][0], [outcome for _, outcomes in files for outcome in outcomes]
 
 
 def _draw(about: dict[str, object], outcomes: list[Outcome], folder: Path) -> None:
@@ -80,7 +91,7 @@ def _parser() -> argparse.ArgumentParser:
                         help=f"compare kwire with these only ({', '.join(CONTENDERS[1:-1])})")
     parser.add_argument("--output", type=Path, help="the data file (default: benchmarks/results/DATE.jsonl)")
     parser.add_argument("--plots", type=Path, metavar="FOLDER", help="draw PNG and SVG into this folder")
-    parser.add_argument("--show", type=Path, metavar="FILE", help="measure nothing: show an earlier run")
+    parser.add_argument("--show", nargs="+", type=Path, metavar="FILE", help="measure nothing: show earlier runs")
     parser.add_argument("--list", action="store_true", help="name the works")
     return parser
 

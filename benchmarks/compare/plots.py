@@ -69,10 +69,11 @@ def _bars(title: str, axis: str, works: list[Work], outcomes: Sequence[Outcome],
     axes.margins(x=0.12)
     axes.set_xlabel(axis, fontsize=8)
     axes.tick_params(axis="x", labelsize=7)
-    axes.set_title(f"{title} (shorter is better)", fontsize=10, loc="left")
+    axes.set_title(f"{title} (shorter is better)", fontsize=10, loc="left", pad=22)
     shown = [name for name in CONTENDERS if any(name == other for _, other, _ in rows)]
     handles = [Rectangle((0, 0), 1, 1, color=_COLOURS[name]) for name in shown]
-    axes.legend(handles, [_named(name, about) for name in shown], fontsize=7, loc="lower right")
+    axes.legend(handles, [_named(name, about) for name in shown], fontsize=7, loc="lower left",
+                bbox_to_anchor=(0, 1), ncols=len(shown), frameon=False)
     axes.spines[["top", "right"]].set_visible(False)
     figure.tight_layout()
     return figure

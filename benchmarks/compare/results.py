@@ -6,7 +6,7 @@ import json
 import os
 import platform
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -55,15 +55,19 @@ def _commit() -> str | None:
     return done.stdout.strip() or None
 
 
-def save(header: dict[str, Any], outcomes: Iterable[Outcome], path: Path) -> None:
-    """Writes one file."""
+def recorded(header: dict[str, Any], outcomes: Iterable[Outcome], path: Path) -> Iterator[Outcome]:
+    """Gives the outcomes on, each written to the file as it comes: a run that is cut short has not run for nothing."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    lines = [json.dumps({"about": header}), *(json.dumps(_rounded(asdict(outcome))) for outcome in outcomes)]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    with path.open("w", encoding="utf-8") as file:
+        file.write(json.dumps({"about": header}) + "\n")
+        for outcome in outcomes:
+            file.write(json.dumps(_rounded(asdict(outcome))) + "\n")
+            file.flush()
+            yield outcome
 
 
 def load(path: Path) -> tuple[dict[str, Any], list[Outcome]]:
-    """What `save` wrote."""
+    """What `recorded` wrote."""
     first, *rest = path.read_text(encoding="utf-8").splitlines()
     return json.loads(first)["about"], [Outcome(**json.loads(line)) for line in rest]
 

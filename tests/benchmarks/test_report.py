@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -42,11 +43,21 @@ def test_numbers_have_three_digits() -> None:
 def test_a_data_file_gives_back_what_was_saved(tmp_path: Path) -> None:
     about = {"date": "2030-01-02T03:04:05+00:00", "versions": {"kwire": "1"}}
     outcomes = sent(KWIRE, 0.123456789)
-    results.save(about, outcomes, tmp_path / "run.jsonl")
+    assert list(results.recorded(about, outcomes, tmp_path / "run.jsonl")) == outcomes
     found, loaded = results.load(tmp_path / "run.jsonl")
     assert found == about
     assert loaded == [Outcome(SENT.name, KWIRE, 0, "mock", {SENT.metric: 0.12346})]
     assert results.default_path(about).name == "20300102T030405.jsonl"
+
+
+def test_a_run_that_is_cut_short_keeps_what_it_has(tmp_path: Path) -> None:
+    def cut() -> Iterator[Outcome]:
+        yield from sent(KWIRE, 0.5)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        list(results.recorded({"date": "2030"}, cut(), tmp_path / "run.jsonl"))
+    assert results.load(tmp_path / "run.jsonl") == ({"date": "2030"}, sent(KWIRE, 0.5))
 
 
 def test_works_are_chosen_by_name_or_group() -> None:
