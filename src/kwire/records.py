@@ -25,13 +25,13 @@ def decode(
 ) -> Records:
     """The records in `data`, any bytes-like object: batches and message sets of magic 0, 1 and 2, also mixed.
 
-    The result shares the memory of `data` and keeps it alive; only what can be written to (a bytearray) is copied.
-    A batch that is cut off at the end is left over (`Records.consumed`, `Records.needed`). Control batches are
-    decoded like any other.
+    The result shares the memory of `data` and keeps it alive; only what can be written to (a bytearray) is copied. A
+    batch that is cut off at the end is left over (`Records.consumed`, `Records.needed`). Control batches are decoded
+    like any other.
 
     `check_crc=False` skips the checksums. `max_decompressed_bytes` bounds the decompressed size of each batch; all
-    batches of one call together may reach 1 GiB, or this bound if it is larger. The index of a compressed batch, 40 bytes
-    per record, has the same bound, but never less than 256 MiB.
+    batches of one call together may reach 1 GiB, or this bound if it is larger. The index of a compressed batch, 40
+    bytes per record, has the same bound, but never less than 256 MiB.
 
     Raises CorruptError (checksum, structure, compressed data), InvalidLengthError, TruncatedError, UnknownVersionError
     (another magic), UnknownCodecError and LimitError, with the field and the byte offset in `data`.
