@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import platform
-import subprocess
 import sys
-import tempfile
 import time
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,6 +16,7 @@ import kwire
 from demo import serving
 from demo.orders import PARTITIONS, Totals, make_orders
 from demo.report import Progress, Stage, table
+from demo.spark_process import SparkProcess
 from kwire import Admin, Consumer, Producer
 
 TOPIC = "orders"
@@ -30,6 +27,14 @@ _SPARK_WITHIN_S = 300.0
 
 class MismatchError(Exception):
     """A stage found other records than were written."""
+
+
+class SparkAnswer(NamedTuple):
+    """The version that ran, the rows of the last job, and what each job took."""
+
+    version: str
+    rows: list[dict[str, Any]]
+    stages: list[Stage]
 
 
 def produce(servers: str, count: int, totals: Totals) -> Stage:
@@ -84,37 +89,23 @@ def add_up(columns: pa.RecordBatch, found: Totals) -> list[int]:
     return [edges["min"], edges["max"]]
 
 
-def run_spark(servers: str, written: Totals) -> tuple[list[Stage], dict[str, Any]]:
-    """Has Spark read the topic in a process of its own, and compares its rows with what was written."""
-    print("  Spark starts, reads and adds up by country ...", end="", flush=True)
-    source = Path(kwire.__file__).parent.parent
-    path = os.pathsep.join(filter(None, [str(source), str(Path.cwd()), os.environ.get("PYTHONPATH", "")]))
-    environment = {**os.environ, "PYTHONPATH": path, "PYSPARK_PYTHON": sys.executable}
-    with tempfile.TemporaryFile("w+") as log:
-        command = [sys.executable, "-m", "demo.spark_job", servers, TOPIC]
-        done = subprocess.run(
-            command,
-            check=False,
-            stdout=subprocess.PIPE,
-            stderr=log,
-            text=True,
-            env=environment,
-            timeout=_SPARK_WITHIN_S,
-        )
-        if done.returncode != 0:
-            log.seek(0)
-            raise RuntimeError(f"the Spark job ended with code {done.returncode}:\n{log.read()[-8000:]}")
-    result = json.loads(done.stdout.splitlines()[-1])
-    seconds = [job["seconds"] for job in result["jobs"]]
-    print(f" started in {result['start_s']:.1f} s, jobs took {' s and '.join(f'{each:.1f}' for each in seconds)} s")
-    stages = []
-    for name, job in zip(("first", "again"), result["jobs"], strict=True):
-        rows = job["rows"]
-        expect("orders by country", {row["country"]: row["orders"] for row in rows}, dict(written.orders))
-        expect("cents by country", {row["country"]: row["cents"] for row in rows}, dict(written.cents))
-        expect("orders with headers", sum(row["with_headers"] for row in rows), written.with_headers)
-        stages.append(Stage(f'Spark job format("kwire"), {name}', written.records, written.bytes, job["seconds"]))
-    return stages, result
+def run_spark(servers: str, written: Totals) -> SparkAnswer:
+    """Has Spark read the topic in a process of its own, and compares the rows of each job with what was written."""
+    with SparkProcess([servers, TOPIC], _SPARK_WITHIN_S) as spark:
+        print("  Spark starts ...", end="", flush=True)
+        started = spark.next_message()
+        print(f" {started['seconds']:.1f} s")
+        stages = []
+        for name in ("first job", "again"):
+            print(f"  Spark reads and adds up by country, {name} ...", end="", flush=True)
+            job = spark.next_message()
+            print(f" {job['seconds']:.1f} s")
+            rows = job["rows"]
+            expect("orders by country", {row["country"]: row["orders"] for row in rows}, dict(written.orders))
+            expect("cents by country", {row["country"]: row["cents"] for row in rows}, dict(written.cents))
+            expect("orders with headers", sum(row["with_headers"] for row in rows), written.with_headers)
+            stages.append(Stage(f'format("kwire"), {name}', written.records, written.bytes, job["seconds"]))
+    return SparkAnswer(started["version"], rows, stages)
 
 
 def expect(what: str, found: object, written: object) -> None:
@@ -122,7 +113,7 @@ def expect(what: str, found: object, written: object) -> None:
         raise MismatchError(f"{what}: found {found}, written {written}")
 
 
-def summary(broker: str, stages: list[Stage], spark: dict[str, Any]) -> str:
+def summary(broker: str, stages: list[Stage], spark: SparkAnswer) -> str:
     heads = ["stage", "records", "MB", "seconds", "records/s"]
     python = f"Python {platform.python_version()}, {os.cpu_count()} CPUs"
     rows = [
@@ -133,14 +124,14 @@ def summary(broker: str, stages: list[Stage], spark: dict[str, Any]) -> str:
             f"{row['pieces']:,}",
             f"{row['cents'] / 100:,.2f}",
         ]
-        for row in spark["jobs"][0]["rows"]
+        for row in spark.rows
     ]
     return "\n".join(
         [
             "",
-            f"  {broker}; kwire {kwire.__version__}, PySpark {spark['spark']}, {python}",
+            f"  {broker}; kwire {kwire.__version__}, PySpark {spark.version}, {python}",
             "",
-            table(heads, [stage.cells() for stage in stages]),
+            table(heads, [stage.cells() for stage in (*stages, *spark.stages)]),
             "",
             "  Spark's answer, equal to what was written:",
             "",
@@ -158,8 +149,7 @@ def run(broker: str, count: int) -> None:
         with Admin(servers) as admin:
             admin.create_topics({TOPIC: PARTITIONS})
         stages = [produce(servers, count, written), consume(servers, written)]
-        spark_stages, spark = run_spark(servers, written)
-        print(summary(name, [*stages, *spark_stages], spark))
+        print(summary(name, stages, run_spark(servers, written)))
 
 
 def main() -> int:
@@ -171,7 +161,7 @@ def main() -> int:
         parser.error("--records must be at least 1")
     try:
         run(arguments.broker, arguments.records)
-    except (MismatchError, RuntimeError, kwire.KafkaError, subprocess.TimeoutExpired) as failure:
+    except (MismatchError, RuntimeError, kwire.KafkaError) as failure:
         print(f"\n  The demonstration failed: {failure}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

@@ -1,7 +1,7 @@
 """The Spark half: orders and revenue by country, read by `format("kwire")`. A program of its own, so that the JVM's
 words go to a log instead of the demonstration's page, and so that it can be ended whatever it does.
 
-    python -m demo.spark_job SERVERS TOPIC      prints one JSON object: rows and seconds of each job, the version
+    python -m demo.spark_job SERVERS TOPIC      prints JSON, one line when Spark runs and one for each job
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pyspark.sql import functions as fn
 _ORDER = "country STRING, quantity INT, cents BIGINT"
 
 # The first job of a session pays for compiling and for starting Python workers; the second shows the source.
-_JOBS = 2
+JOBS = 2
 
 
 def session() -> SparkSession:
@@ -61,19 +61,20 @@ def by_country(spark: SparkSession, servers: str, topic: str) -> list[dict[str, 
 
 def main() -> None:
     servers, topic = sys.argv[1:]
-    started = time.perf_counter()
+    began = time.perf_counter()
     spark = session()
     try:
-        jobs = []
-        ready = time.perf_counter()
-        for _ in range(_JOBS):
+        tell(seconds=time.perf_counter() - began, version=spark.version)
+        for _ in range(JOBS):
             began = time.perf_counter()
             rows = by_country(spark, servers, topic)
-            jobs.append({"rows": rows, "seconds": time.perf_counter() - began})
-        result = {"jobs": jobs, "start_s": ready - started, "spark": spark.version}
+            tell(seconds=time.perf_counter() - began, rows=rows)
     finally:
         spark.stop()
-    print(json.dumps(result))
+
+
+def tell(**what: Any) -> None:
+    print(json.dumps(what), flush=True)
 
 
 if __name__ == "__main__":
