@@ -22,7 +22,7 @@ from kwire import Admin, Consumer, Producer
 TOPIC = "orders"
 _DELIVERED_WITHIN_S = 120.0
 _SILENCE_S = 30.0
-_SPARK_WITHIN_S = 300.0
+_SPARK_WITHIN_S = 600.0
 
 
 class MismatchError(Exception):

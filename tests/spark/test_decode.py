@@ -57,7 +57,7 @@ def expected_row(
     }
 
 
-ITEMS = [
+ITEMS: list[tuple[bytes | None, bytes | None, int, list[tuple[str, bytes | None]]]] = [
     (b"first", b"k0", TIME, []),
     (b"", b"", TIME + 1, [("trace", b"1"), ("trace", b"2"), ("", None)]),
     (None, b"tombstone", TIME + 2, []),
@@ -77,7 +77,7 @@ def test_record_batches_of_every_codec(spark: SparkSession, compression: str) ->
 
 @pytest.mark.parametrize("magic", [0, 1])
 def test_message_sets(spark: SparkSession, magic: int) -> None:
-    items = [(value, key, timestamp, []) for value, key, timestamp, _ in ITEMS]
+    items = [(value, key, timestamp, ()) for value, key, timestamp, _ in ITEMS]
     blob = records.encode(items, magic=magic, compression="snappy")
     found = decoded(decode_record_sets(blobs(spark, (blob,)), "record_set"))
     assert found == [
@@ -199,12 +199,13 @@ def test_more_than_the_budget_is_refused(spark: SparkSession) -> None:
 
 def test_columns_that_cannot_be_meant_are_refused_at_once(spark: SparkSession) -> None:
     frame = blobs(spark, ("t", b""), schema="offset STRING, record_set BINARY")
-    for wrong, text in [
+    wrongs: list[tuple[dict[str, Any], str]] = [
         ({"column": "records"}, "the DataFrame has no column 'records'; it has offset, record_set"),
         ({"column": "offset"}, "column 'offset' must be binary, it is string"),
         ({"column": "record_set", "columns": ["topic"]}, "a record has no 'topic'; choose from offset"),
         ({"column": "record_set", "columns": []}, "name at least one"),
         ({"column": "record_set", "keep": ["offset"]}, "would stand in the result twice: offset"),
-    ]:
+    ]
+    for wrong, text in wrongs:
         with pytest.raises(ConfigError, match=text):
             decode_record_sets(frame, **wrong)

@@ -11,7 +11,7 @@ import pytest
 
 from kwire.spark.planning import RECORDS_PER_TASK
 from kwire.testing import Broker
-from tests.spark.foreign import ForeignClient, Sent
+from tests.spark.foreign import ForeignClient, Item, Sent
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -45,7 +45,7 @@ def _filled(servers: str) -> Cluster:
     client = ForeignClient(servers)
     client.create_topic(WIDE, 3)
     client.create_topic(EMPTY, 2)
-    items = [
+    items: list[Item] = [
         (0, b"v%06d" % number, b"k%d" % (number % 7), TIME + number, [("n", b"%d" % number)] if number % 3 == 0 else [])
         for number in range(3000)
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 
 import pyarrow as pa
 import pytest
@@ -124,6 +124,7 @@ def test_a_task_that_is_stopped_leaves_no_consumer(options: Options, servers: st
     chosen = options(subscribe="long", columns="value")
     whole = [piece for task in plan_tasks(chosen) for piece in task]
     rows = read_task(chosen, tuple(whole))
+    assert isinstance(rows, Generator)
     assert next(rows).num_rows == 10_000
     rows.close()
     assert module._idle_consumers == {}
