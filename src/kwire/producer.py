@@ -110,9 +110,7 @@ class Producer(SendPath):
 
     def _end(self) -> None:
         _live.discard(self)
-        error = KafkaError("the producer was closed before the record was delivered")
-        self._reactor.call(lambda now: self._sender.fail_all(error))
-        self._reactor.close()
+        _abandon(self._sender, self._reactor, "the producer was closed before the record was delivered")
 
     def _raise_failures(self) -> None:
         failed = self.accumulator.failed
@@ -154,7 +152,14 @@ class Producer(SendPath):
         _warn_of_undelivered(self, "was dropped")
         if not sys.is_finalizing() and self.accumulator.closed is None:
             self.accumulator.closed = _CLOSED
-            threading.Thread(target=self._reactor.close, name="kwire-close", daemon=True).start()
+            closing = partial(_abandon, self._sender, self._reactor, "the producer was dropped before it was closed")
+            threading.Thread(target=closing, name="kwire-close", daemon=True).start()
+
+
+def _abandon(sender: Sender, reactor: Reactor, why: str) -> None:
+    """Fails what is not delivered, and closes."""
+    reactor.call(lambda now: sender.fail_all(KafkaError(why)))
+    reactor.close()
 
 
 def _connect(accumulator: Accumulator, sender: Sender, reactor: Reactor, max_block: float) -> None:
@@ -217,8 +222,8 @@ def _at_exit() -> None:
     for producer in list(_live):
         _warn_of_undelivered(producer, "was still open at exit")
         producer.accumulator.closed = _CLOSED
-        producer._reactor.close()
         producer._closed = True
+        _abandon(producer._sender, producer._reactor, "the process ended before the record was delivered")
 
 
 def _after_fork_in_child() -> None:

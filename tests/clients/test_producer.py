@@ -348,6 +348,14 @@ def test_a_forked_child_is_told_and_the_parent_goes_on(broker: Broker) -> None:
     assert values(broker) == [b"before", b"pending"]
 
 
+def test_a_dropped_producer_leaves_no_delivery_waiting(broker: Broker) -> None:
+    broker.faults.mute("Produce", times=None)
+    with pytest.warns(ResourceWarning, match="1 records undelivered"):
+        delivery = Producer(broker.bootstrap_servers).send("t", b"v")
+    with pytest.raises(errors.KafkaError, match="dropped"):
+        delivery.result(10)
+
+
 def run_script(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-W", "always", "-c", textwrap.dedent(script), *arguments],
