@@ -149,11 +149,14 @@ class Producer(SendPath):
         if getattr(self, "_closed", True):
             return
         self._closed = True
-        _warn_of_undelivered(self, "was dropped")
-        if not sys.is_finalizing() and self.accumulator.closed is None:
-            self.accumulator.closed = _CLOSED
-            closing = partial(_abandon, self._sender, self._reactor, "the producer was dropped before it was closed")
-            threading.Thread(target=closing, name="kwire-close", daemon=True).start()
+        try:
+            _warn_of_undelivered(self, "was dropped")
+        finally:
+            if not sys.is_finalizing() and self.accumulator.closed is None:
+                self.accumulator.closed = _CLOSED
+                why = "the producer was dropped before it was closed"
+                closing = partial(_abandon, self._sender, self._reactor, why)
+                threading.Thread(target=closing, name="kwire-close", daemon=True).start()
 
 
 def _abandon(sender: Sender, reactor: Reactor, why: str) -> None:

@@ -398,6 +398,7 @@ class Cut(BaseException):
     """What the alarm raises, wherever the main thread is."""
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # an alarm within a finalizer
 def test_random_interrupts_lose_and_double_nothing() -> None:
     def cut(number: int, frame: object) -> None:
         raise Cut
