@@ -232,3 +232,34 @@ def test_produce_has_a_floor_of_three_where_fetch_begins_at_four() -> None:
 def test_waits_are_what_the_text_says() -> None:
     assert 0 < PROBE_AFTER < SILENCE < 1.0
     assert GRACE < SILENCE < LATE
+
+
+class DropsAll(Broker):
+    """A new broker whose connections are all cut whenever ApiVersions is asked, the first `times` times."""
+
+    def __init__(self, worlds: list[World], times: int) -> None:
+        super().__init__("4.4.0")
+        self.worlds = worlds
+        self.times = times
+
+    def answer(self, frame: bytes, now: float) -> Answer:
+        if frame[4:6] == b"\0\x12" and self.times:
+            self.times -= 1
+            self.worlds[0].lose_all(A)
+            return NO_ANSWER
+        return super().answer(frame, now)
+
+
+@pytest.mark.parametrize("times", [1, 2, 3, 4, 5])
+def test_connections_that_are_cut_do_not_make_a_broker_old(times: int) -> None:
+    worlds: list[World] = []
+    world = World({A: DropsAll(worlds, times)})
+    worlds.append(world)
+    versions = []
+    while not versions or versions[-1] < 0:
+        outcome = ask_metadata(world)
+        world.run(lambda: outcome.ended)  # noqa: B023 - run at once
+        versions.append(outcome.version)
+    assert versions[-1] == 13
+    assert len(versions) <= times + 1
+    assert not agreed(world).before_0_10

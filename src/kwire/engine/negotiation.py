@@ -10,8 +10,11 @@ pauses does the same, so:
 
     silent for PROBE_AFTER, or closed   ->  ask Metadata v0 on a second connection; if closed, ask ApiVersions v0 again
     ApiVersions answered, however late  ->  that is the connection; the probe is closed
-    only Metadata answered, and the other closed twice, or silent for SILENCE and for GRACE after that answer
+    Metadata answered, and ApiVersions, asked (again) on another connection, is closed while the probe lives on, or is
+    silent for SILENCE and for GRACE after that answer
                                         ->  the probe is the connection, taken to be from before 0.10
+
+So connections that are cut, however often, do not make a broker old: the probe would be cut with them.
 
 Sources: KIP-35, KIP-511; protocol guide, "Retrieving Supported API versions".
 """
@@ -43,6 +46,9 @@ SILENCE = 0.6
 
 GRACE = 0.25
 """Seconds that ApiVersions gets after Metadata was answered: a broker that wakes from a pause answers both at once."""
+
+SETTLE = 0.02
+"""Seconds that the probe must outlive the closed connection: what cuts one connection may be cutting all of them."""
 
 LATE = 10.0
 """Seconds for which an answer to ApiVersions still overrules the verdict."""
@@ -173,13 +179,13 @@ class Negotiation:
             self._fail(error, now)
             return
         self._closed_when_asked += 1
-        if self._closed_when_asked == 1:
+        if self._probe_answered:
+            self._call_at(now + SETTLE, self._closing_is_an_answer)
+        elif self._closed_when_asked == 1:
             self._open_asker(now)
             self._open_probe(now)
         elif self._probe is None:
             self._fail(self._probe_closed or error, now)
-        else:
-            self._decide(now)
 
     # -- the connection that asks Metadata --------------------------------------------------------------------------
 
@@ -192,7 +198,9 @@ class Negotiation:
 
     def _on_probe_answer(self, versions: Versions, now: float) -> None:
         self._probe_answered = True
-        self._decide(now)
+        if self._asker is None:
+            self._open_asker(now)
+        self._call_at(max(self._asked_at + SILENCE, now + GRACE), self._silence_is_an_answer)
 
     def _probe_lost(self, connection: Connection, error: KafkaError, now: float) -> None:
         self._probe = None
@@ -203,16 +211,12 @@ class Negotiation:
 
     # -- the verdict ------------------------------------------------------------------------------------------------
 
-    def _decide(self, now: float) -> None:
-        if self._decided or not self._probe_answered or self._probe is None:
-            return
-        if self._asker is not None:
-            self._call_at(max(self._asked_at + SILENCE, now + GRACE), self._silence_is_an_answer)
-            return
-        self._take_probe(now)
+    def _closing_is_an_answer(self, now: float) -> None:
+        if not self._decided and self._probe is not None:
+            self._take_probe(now)
 
     def _silence_is_an_answer(self, now: float) -> None:
-        if not self._decided and self._probe is not None:
+        if not self._decided and self._probe is not None and self._asker is not None:
             self._take_probe(now)
             self._call_at(now + LATE, self._too_late)
 
