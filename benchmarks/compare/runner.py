@@ -101,6 +101,7 @@ def _import_cpu_ms(statement: str) -> float:
 def _run_clients(works: list[Work], kind: str, release: str, plan: Plan) -> Iterator[Outcome]:
     with ExitStack() as stack:
         sink = stack.enter_context(sinks.running(kind, _topics(works, plan), release))
+        _break_in(sink.bootstrap, plan)
         _load(works, sink.bootstrap, plan)
         for measured_together in _same_runs(works):
             first = measured_together[0]
@@ -151,6 +152,16 @@ def _loads(works: list[Work], plan: Plan) -> list[tuple[str, int, int]]:
                 size, count = int(work.options.get("size", 100)), plan.count(work, contender)
                 found[_loaded_topic(size, count)] = (_loaded_topic(size, count), size, count)
     return list(found.values())
+
+
+def _break_in(bootstrap: str, plan: Plan) -> None:
+    """A few records to every partition that is produced to: Apache Kafka makes a partition's files when it first needs
+    them, which takes tens of seconds for some hundred partitions and would be the first contender's loss."""
+    for partitions in _SPREAD_PARTITIONS:
+        plan.tell(f"first records to {partitions} partitions")
+        task = Task("produce", KWIRE, bootstrap=bootstrap, topic=_open_topic(partitions), partitions=partitions,
+                    spread=True, count=4 * partitions)
+        run_worker(task.to_dict(), _LIMIT_S)
 
 
 def _load(works: list[Work], bootstrap: str, plan: Plan) -> None:
