@@ -71,7 +71,8 @@ def _shaped(messages: list[Message], shape: str) -> None:
     if shape == "values":
         [message.value() for message in messages]
     elif shape == "fields":
-        [(message.offset(), message.timestamp(), message.key(), message.value()) for message in messages]
+        for message in messages:
+            _offset, _timestamp, _key, _value = message.offset(), message.timestamp(), message.key(), message.value()
 
 
 def exchange_one(task: Task) -> dict[str, float]:

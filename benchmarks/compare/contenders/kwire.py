@@ -6,7 +6,7 @@ from itertools import cycle, islice
 from typing import Any
 
 from benchmarks.compare.contenders import in_flight, inputs
-from benchmarks.compare.contenders.codec_loop import Works, run_codec
+from benchmarks.compare.contenders.codec_loop import Works, read_fields, run_codec
 from benchmarks.compare.measure import Meter
 from benchmarks.compare.tap import mark_now
 from benchmarks.compare.task import Task, values_of
@@ -52,7 +52,7 @@ def load(task: Task) -> dict[str, float]:
 def consume(task: Task) -> dict[str, float]:
     """Reads `count` records from the beginning; `shape` says what is made of each poll's."""
     take = {"records": list, "values": lambda polled: polled.values(), "columns": lambda polled: polled.to_arrow(FOUR),
-            "fields": lambda polled: [(r.offset, r.timestamp, r.key, r.value) for r in polled]}[task.shape]
+            "fields": read_fields}[task.shape]
     take(records.decode(records.encode([b"the first call of to_arrow imports pyarrow"])))
     with Consumer(task.bootstrap, auto_offset_reset="earliest") as consumer:
         consumer.assign([(task.topic, partition) for partition in range(task.partitions)])
@@ -108,14 +108,14 @@ def _reading() -> Works:
         "columns-all": (lambda: decode(plain).to_arrow(), n),
         "columns-view": (lambda: decode(plain).to_arrow(FOUR, binary_view=True), n),
         "records": (lambda: list(decode(plain)), n),
-        "fields": (lambda: [(r.offset, r.timestamp, r.key, r.value) for r in decode(plain)], n),
+        "fields": (lambda: read_fields(decode(plain)), n),
         "values": (lambda: decode(plain).values(), n),
         "headers-unread": (lambda: list(decode(headed)), n),
         "magic-1": (lambda: list(decode(old)), n),
         **{f"values-{codec}": (lambda data=data: decode(data).values(), n) for codec, data in packed.items()},
         "records-1k": (lambda: list(decode(large)), many),
         "columns-1k": (lambda: decode(large).to_arrow(FOUR), many),
-        "small-batches": (lambda: [(r.offset, r.timestamp, r.key, r.value) for r in decode(small)], n),
+        "small-batches": (lambda: read_fields(decode(small)), n),
         "crc32c": (lambda data=bytes(2**20): crc32c(data), 1),
     }
 

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from benchmarks.compare.contenders import inputs
-from benchmarks.compare.contenders.codec_loop import Works
+from benchmarks.compare.contenders.codec_loop import Works, read_fields
 
 _GZIP = 1
 
@@ -45,22 +45,19 @@ def reading(memory_records: Any) -> Works:
     def read(data: bytes) -> list[Any]:
         return read_all(memory_records, data)
 
-    def fields(data: bytes) -> list[Any]:
-        return [(r.offset, r.timestamp, r.key, r.value) for r in read(data)]
-
     return {
         "columns": (lambda: four_columns(read(plain)), n),
         "columns-all": (lambda: four_columns(read(plain)), n),
         "columns-view": (lambda: four_columns(read(plain)), n),
         "records": (lambda: read(plain), n),
-        "fields": (lambda: fields(plain), n),
+        "fields": (lambda: read_fields(read(plain)), n),
         "values": (lambda: [r.value for r in read(plain)], n),
         "headers-unread": (lambda: read(headed), n),
         "magic-1": (lambda: read(old), n),
         **{f"values-{codec}": (lambda data=data: [r.value for r in read(data)], n) for codec, data in packed.items()},
         "records-1k": (lambda: read(large), many),
         "columns-1k": (lambda: four_columns(read(large)), many),
-        "small-batches": (lambda: fields(small), n),
+        "small-batches": (lambda: read_fields(read(small)), n),
     }
 
 
