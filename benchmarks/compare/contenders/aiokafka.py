@@ -14,9 +14,9 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.protocol.fetch import FetchResponse_v10
 from aiokafka.protocol.metadata import MetadataResponse_v5
 from aiokafka.protocol.produce import ProduceRequest_v7
-from aiokafka.record._crc32c import crc as crc32c
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
 from aiokafka.record.memory_records import MemoryRecords
+from aiokafka.record.util import calc_crc32c
 
 from benchmarks.compare.contenders import in_flight, inputs
 from benchmarks.compare.contenders.codec_loop import Works, run_codec
@@ -101,7 +101,7 @@ async def _exchange_one(task: Task) -> dict[str, float]:
 def codec(task: Task) -> dict[str, Any]:
     """Records and messages, in process."""
     return run_codec(task, {
-        **reading(MemoryRecords), **writing(_builder), **_messages(), "crc32c": (lambda d=bytes(2**20): crc32c(d), 1)})
+        **reading(MemoryRecords), **writing(_builder), **_messages(), "crc32c": (lambda d=bytes(2**20): calc_crc32c(d), 1)})
 
 
 def _builder(compression_type: int) -> DefaultRecordBatchBuilder:
