@@ -199,7 +199,8 @@ def test_columns_outlive_everything_and_are_freed() -> None:
             assert stream.read_all()["value"].to_pylist() == [r.value for r in drawn]
             del value, stream
         wire.clear()
-    assert _codec.pool_statistics()["live_blocks"] == before
+    # Blocks that an earlier test left behind may have been freed meanwhile.
+    assert _codec.pool_statistics()["live_blocks"] <= before
 
 
 def test_an_unused_capsule_is_freed() -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gzip
+import os
 import random
 import struct
 import subprocess
 import sys
 import zlib
+from pathlib import Path
 
 import lz4.frame
 import pytest
@@ -16,6 +18,7 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import kwire
 from kwire import _codec, compression, records
 from kwire.errors import ConfigError, CorruptError, LimitError, UnknownCodecError
 from tests.reference import compression as reference
@@ -305,7 +308,9 @@ for codec, wires in bombs.items():
 def test_bombs_do_not_cost_memory() -> None:
     """In a process whose address space ends 128 MiB above what it has after the bombs were built."""
     code = BOMBS.replace("MOST", "int(open('/proc/self/statm').read().split()[0]) * 4096 + (128 << 20)")
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100, check=False)
+    source = Path(kwire.__file__).parent.parent
+    env = {**os.environ, "PYTHONPATH": str(source)}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=100, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("LimitError") == 5, done.stdout
 
