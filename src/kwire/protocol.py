@@ -17,7 +17,7 @@ from kwire._codec import Plan, encode_frame, encode_frame_parts
 from kwire.schema.headers import RequestHeader, ResponseHeader, request_header_version, response_header_version
 from kwire.schema.messages import Message, Request, Response
 from kwire.schema.registry import APIS, Api
-from kwire.schema.releases import versions_of
+from kwire.schema.releases import infer_release, versions_of
 
 if TYPE_CHECKING:
     from kwire.schema.k00_produce import ProduceRequest as ProduceRequest
@@ -28,39 +28,447 @@ if TYPE_CHECKING:
     from kwire.schema.k02_list_offsets import ListOffsetsResponse as ListOffsetsResponse
     from kwire.schema.k03_metadata import MetadataRequest as MetadataRequest
     from kwire.schema.k03_metadata import MetadataResponse as MetadataResponse
+    from kwire.schema.k04_leader_and_isr import LeaderAndIsrRequest as LeaderAndIsrRequest
+    from kwire.schema.k04_leader_and_isr import LeaderAndIsrResponse as LeaderAndIsrResponse
+    from kwire.schema.k05_stop_replica import StopReplicaRequest as StopReplicaRequest
+    from kwire.schema.k05_stop_replica import StopReplicaResponse as StopReplicaResponse
+    from kwire.schema.k06_update_metadata import UpdateMetadataRequest as UpdateMetadataRequest
+    from kwire.schema.k06_update_metadata import UpdateMetadataResponse as UpdateMetadataResponse
+    from kwire.schema.k07_controlled_shutdown import ControlledShutdownRequest as ControlledShutdownRequest
+    from kwire.schema.k07_controlled_shutdown import ControlledShutdownResponse as ControlledShutdownResponse
+    from kwire.schema.k08_offset_commit import OffsetCommitRequest as OffsetCommitRequest
+    from kwire.schema.k08_offset_commit import OffsetCommitResponse as OffsetCommitResponse
+    from kwire.schema.k09_offset_fetch import OffsetFetchRequest as OffsetFetchRequest
+    from kwire.schema.k09_offset_fetch import OffsetFetchResponse as OffsetFetchResponse
+    from kwire.schema.k10_find_coordinator import FindCoordinatorRequest as FindCoordinatorRequest
+    from kwire.schema.k10_find_coordinator import FindCoordinatorResponse as FindCoordinatorResponse
+    from kwire.schema.k11_join_group import JoinGroupRequest as JoinGroupRequest
+    from kwire.schema.k11_join_group import JoinGroupResponse as JoinGroupResponse
+    from kwire.schema.k12_heartbeat import HeartbeatRequest as HeartbeatRequest
+    from kwire.schema.k12_heartbeat import HeartbeatResponse as HeartbeatResponse
+    from kwire.schema.k13_leave_group import LeaveGroupRequest as LeaveGroupRequest
+    from kwire.schema.k13_leave_group import LeaveGroupResponse as LeaveGroupResponse
+    from kwire.schema.k14_sync_group import SyncGroupRequest as SyncGroupRequest
+    from kwire.schema.k14_sync_group import SyncGroupResponse as SyncGroupResponse
+    from kwire.schema.k15_describe_groups import DescribeGroupsRequest as DescribeGroupsRequest
+    from kwire.schema.k15_describe_groups import DescribeGroupsResponse as DescribeGroupsResponse
+    from kwire.schema.k16_list_groups import ListGroupsRequest as ListGroupsRequest
+    from kwire.schema.k16_list_groups import ListGroupsResponse as ListGroupsResponse
+    from kwire.schema.k17_sasl_handshake import SaslHandshakeRequest as SaslHandshakeRequest
+    from kwire.schema.k17_sasl_handshake import SaslHandshakeResponse as SaslHandshakeResponse
     from kwire.schema.k18_api_versions import ApiVersionsRequest as ApiVersionsRequest
     from kwire.schema.k18_api_versions import ApiVersionsResponse as ApiVersionsResponse
     from kwire.schema.k19_create_topics import CreateTopicsRequest as CreateTopicsRequest
     from kwire.schema.k19_create_topics import CreateTopicsResponse as CreateTopicsResponse
     from kwire.schema.k20_delete_topics import DeleteTopicsRequest as DeleteTopicsRequest
     from kwire.schema.k20_delete_topics import DeleteTopicsResponse as DeleteTopicsResponse
+    from kwire.schema.k21_delete_records import DeleteRecordsRequest as DeleteRecordsRequest
+    from kwire.schema.k21_delete_records import DeleteRecordsResponse as DeleteRecordsResponse
     from kwire.schema.k22_init_producer_id import InitProducerIdRequest as InitProducerIdRequest
     from kwire.schema.k22_init_producer_id import InitProducerIdResponse as InitProducerIdResponse
+    from kwire.schema.k23_offset_for_leader_epoch import OffsetForLeaderEpochRequest as OffsetForLeaderEpochRequest
+    from kwire.schema.k23_offset_for_leader_epoch import OffsetForLeaderEpochResponse as OffsetForLeaderEpochResponse
+    from kwire.schema.k24_add_partitions_to_txn import AddPartitionsToTxnRequest as AddPartitionsToTxnRequest
+    from kwire.schema.k24_add_partitions_to_txn import AddPartitionsToTxnResponse as AddPartitionsToTxnResponse
+    from kwire.schema.k25_add_offsets_to_txn import AddOffsetsToTxnRequest as AddOffsetsToTxnRequest
+    from kwire.schema.k25_add_offsets_to_txn import AddOffsetsToTxnResponse as AddOffsetsToTxnResponse
+    from kwire.schema.k26_end_txn import EndTxnRequest as EndTxnRequest
+    from kwire.schema.k26_end_txn import EndTxnResponse as EndTxnResponse
+    from kwire.schema.k27_write_txn_markers import WriteTxnMarkersRequest as WriteTxnMarkersRequest
+    from kwire.schema.k27_write_txn_markers import WriteTxnMarkersResponse as WriteTxnMarkersResponse
+    from kwire.schema.k28_txn_offset_commit import TxnOffsetCommitRequest as TxnOffsetCommitRequest
+    from kwire.schema.k28_txn_offset_commit import TxnOffsetCommitResponse as TxnOffsetCommitResponse
+    from kwire.schema.k29_describe_acls import DescribeAclsRequest as DescribeAclsRequest
+    from kwire.schema.k29_describe_acls import DescribeAclsResponse as DescribeAclsResponse
+    from kwire.schema.k30_create_acls import CreateAclsRequest as CreateAclsRequest
+    from kwire.schema.k30_create_acls import CreateAclsResponse as CreateAclsResponse
+    from kwire.schema.k31_delete_acls import DeleteAclsRequest as DeleteAclsRequest
+    from kwire.schema.k31_delete_acls import DeleteAclsResponse as DeleteAclsResponse
+    from kwire.schema.k32_describe_configs import DescribeConfigsRequest as DescribeConfigsRequest
+    from kwire.schema.k32_describe_configs import DescribeConfigsResponse as DescribeConfigsResponse
+    from kwire.schema.k33_alter_configs import AlterConfigsRequest as AlterConfigsRequest
+    from kwire.schema.k33_alter_configs import AlterConfigsResponse as AlterConfigsResponse
+    from kwire.schema.k34_alter_replica_log_dirs import AlterReplicaLogDirsRequest as AlterReplicaLogDirsRequest
+    from kwire.schema.k34_alter_replica_log_dirs import AlterReplicaLogDirsResponse as AlterReplicaLogDirsResponse
+    from kwire.schema.k35_describe_log_dirs import DescribeLogDirsRequest as DescribeLogDirsRequest
+    from kwire.schema.k35_describe_log_dirs import DescribeLogDirsResponse as DescribeLogDirsResponse
+    from kwire.schema.k36_sasl_authenticate import SaslAuthenticateRequest as SaslAuthenticateRequest
+    from kwire.schema.k36_sasl_authenticate import SaslAuthenticateResponse as SaslAuthenticateResponse
+    from kwire.schema.k37_create_partitions import CreatePartitionsRequest as CreatePartitionsRequest
+    from kwire.schema.k37_create_partitions import CreatePartitionsResponse as CreatePartitionsResponse
+    from kwire.schema.k38_create_delegation_token import CreateDelegationTokenRequest as CreateDelegationTokenRequest
+    from kwire.schema.k38_create_delegation_token import CreateDelegationTokenResponse as CreateDelegationTokenResponse
+    from kwire.schema.k39_renew_delegation_token import RenewDelegationTokenRequest as RenewDelegationTokenRequest
+    from kwire.schema.k39_renew_delegation_token import RenewDelegationTokenResponse as RenewDelegationTokenResponse
+    from kwire.schema.k40_expire_delegation_token import ExpireDelegationTokenRequest as ExpireDelegationTokenRequest
+    from kwire.schema.k40_expire_delegation_token import ExpireDelegationTokenResponse as ExpireDelegationTokenResponse
+    from kwire.schema.k41_describe_delegation_token import (
+        DescribeDelegationTokenRequest as DescribeDelegationTokenRequest,
+    )
+    from kwire.schema.k41_describe_delegation_token import (
+        DescribeDelegationTokenResponse as DescribeDelegationTokenResponse,
+    )
+    from kwire.schema.k42_delete_groups import DeleteGroupsRequest as DeleteGroupsRequest
+    from kwire.schema.k42_delete_groups import DeleteGroupsResponse as DeleteGroupsResponse
+    from kwire.schema.k43_elect_leaders import ElectLeadersRequest as ElectLeadersRequest
+    from kwire.schema.k43_elect_leaders import ElectLeadersResponse as ElectLeadersResponse
+    from kwire.schema.k44_incremental_alter_configs import (
+        IncrementalAlterConfigsRequest as IncrementalAlterConfigsRequest,
+    )
+    from kwire.schema.k44_incremental_alter_configs import (
+        IncrementalAlterConfigsResponse as IncrementalAlterConfigsResponse,
+    )
+    from kwire.schema.k45_alter_partition_reassignments import (
+        AlterPartitionReassignmentsRequest as AlterPartitionReassignmentsRequest,
+    )
+    from kwire.schema.k45_alter_partition_reassignments import (
+        AlterPartitionReassignmentsResponse as AlterPartitionReassignmentsResponse,
+    )
+    from kwire.schema.k46_list_partition_reassignments import (
+        ListPartitionReassignmentsRequest as ListPartitionReassignmentsRequest,
+    )
+    from kwire.schema.k46_list_partition_reassignments import (
+        ListPartitionReassignmentsResponse as ListPartitionReassignmentsResponse,
+    )
+    from kwire.schema.k47_offset_delete import OffsetDeleteRequest as OffsetDeleteRequest
+    from kwire.schema.k47_offset_delete import OffsetDeleteResponse as OffsetDeleteResponse
+    from kwire.schema.k48_describe_client_quotas import DescribeClientQuotasRequest as DescribeClientQuotasRequest
+    from kwire.schema.k48_describe_client_quotas import DescribeClientQuotasResponse as DescribeClientQuotasResponse
+    from kwire.schema.k49_alter_client_quotas import AlterClientQuotasRequest as AlterClientQuotasRequest
+    from kwire.schema.k49_alter_client_quotas import AlterClientQuotasResponse as AlterClientQuotasResponse
+    from kwire.schema.k50_describe_user_scram_credentials import (
+        DescribeUserScramCredentialsRequest as DescribeUserScramCredentialsRequest,
+    )
+    from kwire.schema.k50_describe_user_scram_credentials import (
+        DescribeUserScramCredentialsResponse as DescribeUserScramCredentialsResponse,
+    )
+    from kwire.schema.k51_alter_user_scram_credentials import (
+        AlterUserScramCredentialsRequest as AlterUserScramCredentialsRequest,
+    )
+    from kwire.schema.k51_alter_user_scram_credentials import (
+        AlterUserScramCredentialsResponse as AlterUserScramCredentialsResponse,
+    )
+    from kwire.schema.k52_vote import VoteRequest as VoteRequest
+    from kwire.schema.k52_vote import VoteResponse as VoteResponse
+    from kwire.schema.k53_begin_quorum_epoch import BeginQuorumEpochRequest as BeginQuorumEpochRequest
+    from kwire.schema.k53_begin_quorum_epoch import BeginQuorumEpochResponse as BeginQuorumEpochResponse
+    from kwire.schema.k54_end_quorum_epoch import EndQuorumEpochRequest as EndQuorumEpochRequest
+    from kwire.schema.k54_end_quorum_epoch import EndQuorumEpochResponse as EndQuorumEpochResponse
+    from kwire.schema.k55_describe_quorum import DescribeQuorumRequest as DescribeQuorumRequest
+    from kwire.schema.k55_describe_quorum import DescribeQuorumResponse as DescribeQuorumResponse
+    from kwire.schema.k56_alter_partition import AlterPartitionRequest as AlterPartitionRequest
+    from kwire.schema.k56_alter_partition import AlterPartitionResponse as AlterPartitionResponse
+    from kwire.schema.k57_update_features import UpdateFeaturesRequest as UpdateFeaturesRequest
+    from kwire.schema.k57_update_features import UpdateFeaturesResponse as UpdateFeaturesResponse
+    from kwire.schema.k58_envelope import EnvelopeRequest as EnvelopeRequest
+    from kwire.schema.k58_envelope import EnvelopeResponse as EnvelopeResponse
+    from kwire.schema.k59_fetch_snapshot import FetchSnapshotRequest as FetchSnapshotRequest
+    from kwire.schema.k59_fetch_snapshot import FetchSnapshotResponse as FetchSnapshotResponse
+    from kwire.schema.k60_describe_cluster import DescribeClusterRequest as DescribeClusterRequest
+    from kwire.schema.k60_describe_cluster import DescribeClusterResponse as DescribeClusterResponse
+    from kwire.schema.k61_describe_producers import DescribeProducersRequest as DescribeProducersRequest
+    from kwire.schema.k61_describe_producers import DescribeProducersResponse as DescribeProducersResponse
+    from kwire.schema.k62_broker_registration import BrokerRegistrationRequest as BrokerRegistrationRequest
+    from kwire.schema.k62_broker_registration import BrokerRegistrationResponse as BrokerRegistrationResponse
+    from kwire.schema.k63_broker_heartbeat import BrokerHeartbeatRequest as BrokerHeartbeatRequest
+    from kwire.schema.k63_broker_heartbeat import BrokerHeartbeatResponse as BrokerHeartbeatResponse
+    from kwire.schema.k64_unregister_broker import UnregisterBrokerRequest as UnregisterBrokerRequest
+    from kwire.schema.k64_unregister_broker import UnregisterBrokerResponse as UnregisterBrokerResponse
+    from kwire.schema.k65_describe_transactions import DescribeTransactionsRequest as DescribeTransactionsRequest
+    from kwire.schema.k65_describe_transactions import DescribeTransactionsResponse as DescribeTransactionsResponse
+    from kwire.schema.k66_list_transactions import ListTransactionsRequest as ListTransactionsRequest
+    from kwire.schema.k66_list_transactions import ListTransactionsResponse as ListTransactionsResponse
+    from kwire.schema.k67_allocate_producer_ids import AllocateProducerIdsRequest as AllocateProducerIdsRequest
+    from kwire.schema.k67_allocate_producer_ids import AllocateProducerIdsResponse as AllocateProducerIdsResponse
+    from kwire.schema.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatRequest as ConsumerGroupHeartbeatRequest
+    from kwire.schema.k68_consumer_group_heartbeat import (
+        ConsumerGroupHeartbeatResponse as ConsumerGroupHeartbeatResponse,
+    )
+    from kwire.schema.k69_consumer_group_describe import ConsumerGroupDescribeRequest as ConsumerGroupDescribeRequest
+    from kwire.schema.k69_consumer_group_describe import ConsumerGroupDescribeResponse as ConsumerGroupDescribeResponse
+    from kwire.schema.k70_controller_registration import ControllerRegistrationRequest as ControllerRegistrationRequest
+    from kwire.schema.k70_controller_registration import (
+        ControllerRegistrationResponse as ControllerRegistrationResponse,
+    )
+    from kwire.schema.k71_get_telemetry_subscriptions import (
+        GetTelemetrySubscriptionsRequest as GetTelemetrySubscriptionsRequest,
+    )
+    from kwire.schema.k71_get_telemetry_subscriptions import (
+        GetTelemetrySubscriptionsResponse as GetTelemetrySubscriptionsResponse,
+    )
+    from kwire.schema.k72_push_telemetry import PushTelemetryRequest as PushTelemetryRequest
+    from kwire.schema.k72_push_telemetry import PushTelemetryResponse as PushTelemetryResponse
+    from kwire.schema.k73_assign_replicas_to_dirs import AssignReplicasToDirsRequest as AssignReplicasToDirsRequest
+    from kwire.schema.k73_assign_replicas_to_dirs import AssignReplicasToDirsResponse as AssignReplicasToDirsResponse
+    from kwire.schema.k74_list_config_resources import ListConfigResourcesRequest as ListConfigResourcesRequest
+    from kwire.schema.k74_list_config_resources import ListConfigResourcesResponse as ListConfigResourcesResponse
+    from kwire.schema.k75_describe_topic_partitions import (
+        DescribeTopicPartitionsRequest as DescribeTopicPartitionsRequest,
+    )
+    from kwire.schema.k75_describe_topic_partitions import (
+        DescribeTopicPartitionsResponse as DescribeTopicPartitionsResponse,
+    )
+    from kwire.schema.k76_share_group_heartbeat import ShareGroupHeartbeatRequest as ShareGroupHeartbeatRequest
+    from kwire.schema.k76_share_group_heartbeat import ShareGroupHeartbeatResponse as ShareGroupHeartbeatResponse
+    from kwire.schema.k77_share_group_describe import ShareGroupDescribeRequest as ShareGroupDescribeRequest
+    from kwire.schema.k77_share_group_describe import ShareGroupDescribeResponse as ShareGroupDescribeResponse
+    from kwire.schema.k78_share_fetch import ShareFetchRequest as ShareFetchRequest
+    from kwire.schema.k78_share_fetch import ShareFetchResponse as ShareFetchResponse
+    from kwire.schema.k79_share_acknowledge import ShareAcknowledgeRequest as ShareAcknowledgeRequest
+    from kwire.schema.k79_share_acknowledge import ShareAcknowledgeResponse as ShareAcknowledgeResponse
+    from kwire.schema.k80_add_raft_voter import AddRaftVoterRequest as AddRaftVoterRequest
+    from kwire.schema.k80_add_raft_voter import AddRaftVoterResponse as AddRaftVoterResponse
+    from kwire.schema.k81_remove_raft_voter import RemoveRaftVoterRequest as RemoveRaftVoterRequest
+    from kwire.schema.k81_remove_raft_voter import RemoveRaftVoterResponse as RemoveRaftVoterResponse
+    from kwire.schema.k82_update_raft_voter import UpdateRaftVoterRequest as UpdateRaftVoterRequest
+    from kwire.schema.k82_update_raft_voter import UpdateRaftVoterResponse as UpdateRaftVoterResponse
+    from kwire.schema.k83_initialize_share_group_state import (
+        InitializeShareGroupStateRequest as InitializeShareGroupStateRequest,
+    )
+    from kwire.schema.k83_initialize_share_group_state import (
+        InitializeShareGroupStateResponse as InitializeShareGroupStateResponse,
+    )
+    from kwire.schema.k84_read_share_group_state import ReadShareGroupStateRequest as ReadShareGroupStateRequest
+    from kwire.schema.k84_read_share_group_state import ReadShareGroupStateResponse as ReadShareGroupStateResponse
+    from kwire.schema.k85_write_share_group_state import WriteShareGroupStateRequest as WriteShareGroupStateRequest
+    from kwire.schema.k85_write_share_group_state import WriteShareGroupStateResponse as WriteShareGroupStateResponse
+    from kwire.schema.k86_delete_share_group_state import DeleteShareGroupStateRequest as DeleteShareGroupStateRequest
+    from kwire.schema.k86_delete_share_group_state import DeleteShareGroupStateResponse as DeleteShareGroupStateResponse
+    from kwire.schema.k87_read_share_group_state_summary import (
+        ReadShareGroupStateSummaryRequest as ReadShareGroupStateSummaryRequest,
+    )
+    from kwire.schema.k87_read_share_group_state_summary import (
+        ReadShareGroupStateSummaryResponse as ReadShareGroupStateSummaryResponse,
+    )
+    from kwire.schema.k88_streams_group_heartbeat import StreamsGroupHeartbeatRequest as StreamsGroupHeartbeatRequest
+    from kwire.schema.k88_streams_group_heartbeat import StreamsGroupHeartbeatResponse as StreamsGroupHeartbeatResponse
+    from kwire.schema.k89_streams_group_describe import StreamsGroupDescribeRequest as StreamsGroupDescribeRequest
+    from kwire.schema.k89_streams_group_describe import StreamsGroupDescribeResponse as StreamsGroupDescribeResponse
+    from kwire.schema.k90_describe_share_group_offsets import (
+        DescribeShareGroupOffsetsRequest as DescribeShareGroupOffsetsRequest,
+    )
+    from kwire.schema.k90_describe_share_group_offsets import (
+        DescribeShareGroupOffsetsResponse as DescribeShareGroupOffsetsResponse,
+    )
+    from kwire.schema.k91_alter_share_group_offsets import (
+        AlterShareGroupOffsetsRequest as AlterShareGroupOffsetsRequest,
+    )
+    from kwire.schema.k91_alter_share_group_offsets import (
+        AlterShareGroupOffsetsResponse as AlterShareGroupOffsetsResponse,
+    )
+    from kwire.schema.k92_delete_share_group_offsets import (
+        DeleteShareGroupOffsetsRequest as DeleteShareGroupOffsetsRequest,
+    )
+    from kwire.schema.k92_delete_share_group_offsets import (
+        DeleteShareGroupOffsetsResponse as DeleteShareGroupOffsetsResponse,
+    )
+    from kwire.schema.k93_streams_group_topology_description_update import (
+        StreamsGroupTopologyDescriptionUpdateRequest as StreamsGroupTopologyDescriptionUpdateRequest,
+    )
+    from kwire.schema.k93_streams_group_topology_description_update import (
+        StreamsGroupTopologyDescriptionUpdateResponse as StreamsGroupTopologyDescriptionUpdateResponse,
+    )
+    from kwire.schema.k94_unregister_controller import UnregisterControllerRequest as UnregisterControllerRequest
+    from kwire.schema.k94_unregister_controller import UnregisterControllerResponse as UnregisterControllerResponse
 
 __all__ = [
     "APIS",
+    "AddOffsetsToTxnRequest",
+    "AddOffsetsToTxnResponse",
+    "AddPartitionsToTxnRequest",
+    "AddPartitionsToTxnResponse",
+    "AddRaftVoterRequest",
+    "AddRaftVoterResponse",
+    "AllocateProducerIdsRequest",
+    "AllocateProducerIdsResponse",
+    "AlterClientQuotasRequest",
+    "AlterClientQuotasResponse",
+    "AlterConfigsRequest",
+    "AlterConfigsResponse",
+    "AlterPartitionReassignmentsRequest",
+    "AlterPartitionReassignmentsResponse",
+    "AlterPartitionRequest",
+    "AlterPartitionResponse",
+    "AlterReplicaLogDirsRequest",
+    "AlterReplicaLogDirsResponse",
+    "AlterShareGroupOffsetsRequest",
+    "AlterShareGroupOffsetsResponse",
+    "AlterUserScramCredentialsRequest",
+    "AlterUserScramCredentialsResponse",
     "Api",
     "ApiVersionsRequest",
     "ApiVersionsResponse",
+    "AssignReplicasToDirsRequest",
+    "AssignReplicasToDirsResponse",
+    "BeginQuorumEpochRequest",
+    "BeginQuorumEpochResponse",
+    "BrokerHeartbeatRequest",
+    "BrokerHeartbeatResponse",
+    "BrokerRegistrationRequest",
+    "BrokerRegistrationResponse",
+    "ConsumerGroupDescribeRequest",
+    "ConsumerGroupDescribeResponse",
+    "ConsumerGroupHeartbeatRequest",
+    "ConsumerGroupHeartbeatResponse",
+    "ControlledShutdownRequest",
+    "ControlledShutdownResponse",
+    "ControllerRegistrationRequest",
+    "ControllerRegistrationResponse",
+    "CreateAclsRequest",
+    "CreateAclsResponse",
+    "CreateDelegationTokenRequest",
+    "CreateDelegationTokenResponse",
+    "CreatePartitionsRequest",
+    "CreatePartitionsResponse",
     "CreateTopicsRequest",
     "CreateTopicsResponse",
+    "DeleteAclsRequest",
+    "DeleteAclsResponse",
+    "DeleteGroupsRequest",
+    "DeleteGroupsResponse",
+    "DeleteRecordsRequest",
+    "DeleteRecordsResponse",
+    "DeleteShareGroupOffsetsRequest",
+    "DeleteShareGroupOffsetsResponse",
+    "DeleteShareGroupStateRequest",
+    "DeleteShareGroupStateResponse",
     "DeleteTopicsRequest",
     "DeleteTopicsResponse",
+    "DescribeAclsRequest",
+    "DescribeAclsResponse",
+    "DescribeClientQuotasRequest",
+    "DescribeClientQuotasResponse",
+    "DescribeClusterRequest",
+    "DescribeClusterResponse",
+    "DescribeConfigsRequest",
+    "DescribeConfigsResponse",
+    "DescribeDelegationTokenRequest",
+    "DescribeDelegationTokenResponse",
+    "DescribeGroupsRequest",
+    "DescribeGroupsResponse",
+    "DescribeLogDirsRequest",
+    "DescribeLogDirsResponse",
+    "DescribeProducersRequest",
+    "DescribeProducersResponse",
+    "DescribeQuorumRequest",
+    "DescribeQuorumResponse",
+    "DescribeShareGroupOffsetsRequest",
+    "DescribeShareGroupOffsetsResponse",
+    "DescribeTopicPartitionsRequest",
+    "DescribeTopicPartitionsResponse",
+    "DescribeTransactionsRequest",
+    "DescribeTransactionsResponse",
+    "DescribeUserScramCredentialsRequest",
+    "DescribeUserScramCredentialsResponse",
+    "ElectLeadersRequest",
+    "ElectLeadersResponse",
+    "EndQuorumEpochRequest",
+    "EndQuorumEpochResponse",
+    "EndTxnRequest",
+    "EndTxnResponse",
+    "EnvelopeRequest",
+    "EnvelopeResponse",
+    "ExpireDelegationTokenRequest",
+    "ExpireDelegationTokenResponse",
     "FetchRequest",
     "FetchResponse",
+    "FetchSnapshotRequest",
+    "FetchSnapshotResponse",
+    "FindCoordinatorRequest",
+    "FindCoordinatorResponse",
+    "GetTelemetrySubscriptionsRequest",
+    "GetTelemetrySubscriptionsResponse",
+    "HeartbeatRequest",
+    "HeartbeatResponse",
+    "IncrementalAlterConfigsRequest",
+    "IncrementalAlterConfigsResponse",
     "InitProducerIdRequest",
     "InitProducerIdResponse",
+    "InitializeShareGroupStateRequest",
+    "InitializeShareGroupStateResponse",
+    "JoinGroupRequest",
+    "JoinGroupResponse",
+    "LeaderAndIsrRequest",
+    "LeaderAndIsrResponse",
+    "LeaveGroupRequest",
+    "LeaveGroupResponse",
+    "ListConfigResourcesRequest",
+    "ListConfigResourcesResponse",
+    "ListGroupsRequest",
+    "ListGroupsResponse",
     "ListOffsetsRequest",
     "ListOffsetsResponse",
+    "ListPartitionReassignmentsRequest",
+    "ListPartitionReassignmentsResponse",
+    "ListTransactionsRequest",
+    "ListTransactionsResponse",
     "Message",
     "MetadataRequest",
     "MetadataResponse",
+    "OffsetCommitRequest",
+    "OffsetCommitResponse",
+    "OffsetDeleteRequest",
+    "OffsetDeleteResponse",
+    "OffsetFetchRequest",
+    "OffsetFetchResponse",
+    "OffsetForLeaderEpochRequest",
+    "OffsetForLeaderEpochResponse",
     "ProduceRequest",
     "ProduceResponse",
+    "PushTelemetryRequest",
+    "PushTelemetryResponse",
+    "ReadShareGroupStateRequest",
+    "ReadShareGroupStateResponse",
+    "ReadShareGroupStateSummaryRequest",
+    "ReadShareGroupStateSummaryResponse",
+    "RemoveRaftVoterRequest",
+    "RemoveRaftVoterResponse",
+    "RenewDelegationTokenRequest",
+    "RenewDelegationTokenResponse",
     "Request",
     "RequestHeader",
     "Response",
     "ResponseHeader",
+    "SaslAuthenticateRequest",
+    "SaslAuthenticateResponse",
+    "SaslHandshakeRequest",
+    "SaslHandshakeResponse",
+    "ShareAcknowledgeRequest",
+    "ShareAcknowledgeResponse",
+    "ShareFetchRequest",
+    "ShareFetchResponse",
+    "ShareGroupDescribeRequest",
+    "ShareGroupDescribeResponse",
+    "ShareGroupHeartbeatRequest",
+    "ShareGroupHeartbeatResponse",
+    "StopReplicaRequest",
+    "StopReplicaResponse",
+    "StreamsGroupDescribeRequest",
+    "StreamsGroupDescribeResponse",
+    "StreamsGroupHeartbeatRequest",
+    "StreamsGroupHeartbeatResponse",
+    "StreamsGroupTopologyDescriptionUpdateRequest",
+    "StreamsGroupTopologyDescriptionUpdateResponse",
+    "SyncGroupRequest",
+    "SyncGroupResponse",
+    "TxnOffsetCommitRequest",
+    "TxnOffsetCommitResponse",
+    "UnregisterBrokerRequest",
+    "UnregisterBrokerResponse",
+    "UnregisterControllerRequest",
+    "UnregisterControllerResponse",
+    "UpdateFeaturesRequest",
+    "UpdateFeaturesResponse",
+    "UpdateMetadataRequest",
+    "UpdateMetadataResponse",
+    "UpdateRaftVoterRequest",
+    "UpdateRaftVoterResponse",
+    "VoteRequest",
+    "VoteResponse",
+    "WriteShareGroupStateRequest",
+    "WriteShareGroupStateResponse",
+    "WriteTxnMarkersRequest",
+    "WriteTxnMarkersResponse",
     "decode_request",
     "decode_request_body",
     "decode_request_header",
@@ -70,6 +478,7 @@ __all__ = [
     "encode_request_parts",
     "encode_response",
     "encode_response_parts",
+    "infer_release",
     "versions_of",
 ]
 

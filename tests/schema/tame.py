@@ -34,8 +34,10 @@ def _scalar(kind: str, name: str, numbers: Any) -> Any:
         return 1
     if kind == "int16":
         return number % 90 if name.endswith("error_code") else number
-    if kind in ("int32", "int64"):
+    if kind in ("int32", "int64", "uint16", "uint32"):
         return number
+    if kind == "float64":
+        return number + 0.5
     if kind == "bool":
         return True
     if kind == "uuid":

@@ -6,22 +6,61 @@ import pytest
 
 from kwire import errors, protocol
 from kwire.schema.releases import RELEASES
+from tests.schema.coverage import ROWS
+
+NEWEST = {0: (3, 13), 1: (4, 18), 2: (1, 11), 3: (0, 13), 18: (0, 5), 19: (2, 7), 20: (1, 6), 22: (0, 5)}
 
 
 @pytest.mark.parametrize(
     ("release", "expected"),
     [
-        ("0.8.0", {0: (0, 0), 1: (0, 0), 2: (0, 0), 3: (0, 0)}),
-        ("0.9.0.1", {0: (0, 1), 1: (0, 1), 2: (0, 0), 3: (0, 0)}),
-        ("0.10.2.2", {0: (0, 2), 1: (0, 3), 2: (0, 1), 3: (0, 2), 18: (0, 0), 19: (0, 1), 20: (0, 0)}),
-        ("3.9.2", {0: (0, 11), 1: (0, 17), 2: (0, 9), 3: (0, 12), 18: (0, 4), 19: (0, 7), 20: (0, 6), 22: (0, 5)}),
-        ("4.4.0", {0: (3, 13), 1: (4, 18), 2: (1, 11), 3: (0, 13), 18: (0, 5), 19: (2, 7), 20: (1, 6), 22: (0, 5)}),
+        ("0.8.0", dict.fromkeys(range(8), (0, 0))),
+        ("0.8.2.2", {**dict.fromkeys([*range(8), 10], (0, 0)), 8: (0, 1), 9: (0, 1)}),
+        ("0.9.0.1", {0: (0, 1), 1: (0, 1), 2: (0, 0), 3: (0, 0), 6: (0, 1), 8: (0, 2), 16: (0, 0)}),
+        ("0.10.2.2", {0: (0, 2), 1: (0, 3), 2: (0, 1), 3: (0, 2), 7: (1, 1), 18: (0, 0), 19: (0, 1), 20: (0, 0)}),
+        ("3.9.2", {0: (0, 11), 1: (0, 17), 2: (0, 9), 3: (0, 12), 4: (0, 7), 18: (0, 4), 22: (0, 5), 82: (0, 0)}),
+        ("4.4.0", {**NEWEST, 28: (0, 6), 76: (1, 1), 87: (0, 1), 94: (0, 0)}),
     ],
 )
 def test_rows(release: str, expected: dict[int, tuple[int, int]]) -> None:
-    assert protocol.versions_of(release) == expected
-    line = release if release.startswith("0.8") else release.rpartition(".")[0]
-    assert protocol.versions_of(line) == expected
+    known = protocol.versions_of(release)
+    assert {key: known[key] for key in expected} == expected
+    if release.startswith("0.8"):
+        assert known == expected
+    line = release if release == "0.8.0" else release.rpartition(".")[0]
+    assert protocol.versions_of(line) == known
+
+
+@pytest.mark.parametrize("key", list(ROWS), ids=str)
+def test_the_ends_are_those_of_the_definitions(key: int) -> None:
+    row = ROWS[key]
+    for release, versions in (("3.9.2", row.old), ("4.4.0", row.newest)):
+        stable = [v for v in range(versions.least, versions.most + 1) if not _unstable(release, key, v)]
+        expected = (stable[0], stable[-1]) if stable else None
+        assert protocol.versions_of(release).get(key) == expected
+
+
+def _unstable(release: str, key: int, version: int) -> bool:
+    if release == "3.9.2":
+        return key in (76, 77, 78, 79, 83, 84, 85, 86, 87)
+    return (key, version) == (22, 6)
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_release_is_inferred_from_what_it_lists(release: str) -> None:
+    table = protocol.versions_of(release)
+    assert protocol.infer_release(table) == release
+    if release.startswith("4."):
+        assert protocol.infer_release({**table, 0: (0, table[0][1])}) == release
+    assert protocol.infer_release({**table, 1000: (0, 0)}) == release
+
+
+def test_a_broker_like_no_release_is_like_its_nearest() -> None:
+    listed = {**protocol.versions_of("2.8"), 1: (0, 11), 22: (0, 3)}
+    assert protocol.infer_release(listed) == "2.8"
+    assert protocol.infer_release({18: (0, 0), 3: (0, 1)}) == "0.10.0"
+    with pytest.raises(errors.ConfigError, match=r"before 0\.10\.0"):
+        protocol.infer_release({})
 
 
 def test_releases_only_grow_and_stay_within_what_kwire_knows() -> None:
@@ -32,7 +71,7 @@ def test_releases_only_grow_and_stay_within_what_kwire_knows() -> None:
             assert least in protocol.APIS[key].versions
             assert most in protocol.APIS[key].versions
             assert most >= before.get(key, (0, 0))[1]
-        assert set(before) <= set(now)
+        assert set(before) <= set(now) | (set() if release != "4.0" else {4, 5, 6, 7})
         before = now
 
 

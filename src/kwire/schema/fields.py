@@ -7,7 +7,8 @@ a version that lacks it. `tag` makes it a tagged field (flexible versions only).
 that the version cannot carry, where it would otherwise raise. `secret` keeps the value out of every repr.
 
 A specifier returns a `Field`, but is declared to return the type of the value, so that type checkers see what a reader
-sees: `field: type = specifier(...)`. No wire bytes here: `_pxi/plans.pxi` has them.
+sees: `field: type = specifier(...)`. `older: type = renamed("field")` keeps a field's older name usable. No wire bytes
+here: `_pxi/plans.pxi` has them.
 """
 
 from __future__ import annotations
@@ -20,12 +21,14 @@ __all__ = [
     "NEWEST",
     "NO_UUID",
     "Field",
+    "Renamed",
     "Versions",
     "array",
     "bool_",
     "bytes_",
     "f64",
     "i8",
+    "i8s",
     "i16",
     "i16s",
     "i32",
@@ -34,6 +37,7 @@ __all__ = [
     "i64s",
     "nullable_struct",
     "record_data",
+    "renamed",
     "string",
     "strings",
     "struct",
@@ -91,6 +95,12 @@ class Field(NamedTuple):
     def lazy_default(self) -> type[Any] | None:
         """The struct class of which the default is a fresh instance."""
         return self.struct if self.kind == "struct" and self.default is not None else None
+
+
+class Renamed(NamedTuple):
+    """A name that a field had before."""
+
+    now: str
 
 
 def _field(kind: str, versions: str, default: Any, nullable: str, *rest: Any, **more: Any) -> Any:
@@ -279,16 +289,42 @@ def record_data(
     return _field("records", versions, default, nullable, tag, ignorable, secret)
 
 
+def i8s(
+    versions: str, *, default: Sequence[int], tag: int | None = None, ignorable: bool = False, secret: bool = False
+) -> Sequence[int]:
+    return cast("Sequence[int]", _field("array", versions, default, "", tag, ignorable, secret, "int8"))
+
+
 def i16s(
     versions: str, *, default: Sequence[int], tag: int | None = None, ignorable: bool = False, secret: bool = False
 ) -> Sequence[int]:
     return cast("Sequence[int]", _field("array", versions, default, "", tag, ignorable, secret, "int16"))
 
 
+@overload
 def i32s(
     versions: str, *, default: Sequence[int], tag: int | None = None, ignorable: bool = False, secret: bool = False
-) -> Sequence[int]:
-    return cast("Sequence[int]", _field("array", versions, default, "", tag, ignorable, secret, "int32"))
+) -> Sequence[int]: ...
+@overload
+def i32s(
+    versions: str,
+    *,
+    default: Sequence[int] | None,
+    nullable: str,
+    tag: int | None = None,
+    ignorable: bool = False,
+    secret: bool = False,
+) -> Sequence[int] | None: ...
+def i32s(
+    versions: str,
+    *,
+    default: Sequence[int] | None,
+    nullable: str = "",
+    tag: int | None = None,
+    ignorable: bool = False,
+    secret: bool = False,
+) -> Sequence[int] | None:
+    return cast("Sequence[int]", _field("array", versions, default, nullable, tag, ignorable, secret, "int32"))
 
 
 def i64s(
@@ -297,16 +333,56 @@ def i64s(
     return cast("Sequence[int]", _field("array", versions, default, "", tag, ignorable, secret, "int64"))
 
 
+@overload
 def strings(
     versions: str, *, default: Sequence[str], tag: int | None = None, ignorable: bool = False, secret: bool = False
-) -> Sequence[str]:
-    return cast("Sequence[str]", _field("array", versions, default, "", tag, ignorable, secret, "string"))
+) -> Sequence[str]: ...
+@overload
+def strings(
+    versions: str,
+    *,
+    default: Sequence[str] | None,
+    nullable: str,
+    tag: int | None = None,
+    ignorable: bool = False,
+    secret: bool = False,
+) -> Sequence[str] | None: ...
+def strings(
+    versions: str,
+    *,
+    default: Sequence[str] | None,
+    nullable: str = "",
+    tag: int | None = None,
+    ignorable: bool = False,
+    secret: bool = False,
+) -> Sequence[str] | None:
+    return cast("Sequence[str]", _field("array", versions, default, nullable, tag, ignorable, secret, "string"))
 
 
+@overload
 def uuids(
     versions: str, *, default: Sequence[UUID], tag: int | None = None, ignorable: bool = False, secret: bool = False
-) -> Sequence[UUID]:
-    return cast("Sequence[UUID]", _field("array", versions, default, "", tag, ignorable, secret, "uuid"))
+) -> Sequence[UUID]: ...
+@overload
+def uuids(
+    versions: str,
+    *,
+    default: Sequence[UUID] | None,
+    nullable: str,
+    tag: int | None = None,
+    ignorable: bool = False,
+    secret: bool = False,
+) -> Sequence[UUID] | None: ...
+def uuids(
+    versions: str,
+    *,
+    default: Sequence[UUID] | None,
+    nullable: str = "",
+    tag: int | None = None,
+    ignorable: bool = False,
+    secret: bool = False,
+) -> Sequence[UUID] | None:
+    return cast("Sequence[UUID]", _field("array", versions, default, nullable, tag, ignorable, secret, "uuid"))
 
 
 @overload
@@ -365,3 +441,8 @@ def nullable_struct(
 ) -> T | None:
     """A nested struct that may be absent."""
     return cast(T, _field("struct", versions, default, nullable, tag, ignorable, secret, struct=of))
+
+
+def renamed(now: str) -> Any:
+    """An older name of the field `now` of the same class, as keyword of the constructor and as attribute only."""
+    return Renamed(now)

@@ -6,14 +6,15 @@ compiled when a version is first used. No message is defined here, and nothing h
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from operator import attrgetter
 from typing import Any, ClassVar, Self, cast, dataclass_transform
 from uuid import UUID
 
 from kwire import errors
 from kwire._codec import Layout, Plan, StructBase
 from kwire.schema import fields as f
-from kwire.schema.fields import Field, Versions
+from kwire.schema.fields import Field, Renamed, Versions
 
 __all__ = ["Header", "Message", "Request", "Response", "Struct", "StructMeta"]
 
@@ -35,6 +36,7 @@ _UNKNOWN = "unknown_tagged_fields"
         f.string,
         f.bytes_,
         f.record_data,
+        f.i8s,
         f.i16s,
         f.i32s,
         f.i64s,
@@ -71,9 +73,12 @@ class StructMeta(type):
             if any(hasattr(base, field.name) for base in bases):
                 raise TypeError(f"{name}.{field.name} would hide what every message has under that name")
             del namespace[field.name]
+        older = {attribute: value.now for attribute, value in namespace.items() if isinstance(value, Renamed)}
+        _keep_older_names(namespace, older, {field.name for field in found})
         slots = [f"_{field.name}" if field.lazy_default else field.name for field in found]
         namespace["__slots__"] = (*slots, "_unknown_tags")
         namespace["__fields__"] = found
+        namespace["__renamed__"] = older
         if versions != "none":
             valid = Versions.parse(versions)
             namespace["__versions__"] = range(valid.least, valid.most + 1)
@@ -85,9 +90,39 @@ class StructMeta(type):
         cls.__plans__ = {}
         return cls
 
+    def __set_name__(cls, owner: type, name: str) -> None:
+        """Names a struct that several structs of a message nest as if it stood in the message (`Inner = _Inner`)."""
+        if isinstance(owner, StructMeta) and cls.__qualname__ == f"_{name}" and cls.__module__ == owner.__module__:
+            cls.__name__, cls.__qualname__ = name, f"{owner.__qualname__}.{name}"
+
     __layout__: Layout
     __plans__: dict[tuple[int, bool] | int, Plan]
     __fields__: tuple[Field, ...]
+    __renamed__: dict[str, str]
+
+
+def _keep_older_names(namespace: dict[str, Any], older: dict[str, str], names: set[str]) -> None:
+    """Puts a property for each older name into a class body, and a constructor that takes them, too."""
+    for name, now in older.items():
+        if now not in names or name in names:
+            raise TypeError(f"{name} cannot be an older name of {now}")
+        namespace[name] = property(attrgetter(now), _setter(now), doc=f"The older name of `{now}`.")
+    if older:
+        namespace["__init__"] = _constructor(older)
+
+
+def _setter(name: str) -> Callable[[Any, Any], None]:
+    return lambda instance, value: setattr(instance, name, value)
+
+
+def _constructor(older: dict[str, str]) -> Callable[..., None]:
+    def __init__(self: StructBase, **fields: Any) -> None:  # noqa: N807
+        twice = [name for name in older if name in fields and older[name] in fields]
+        if twice:
+            raise TypeError(f"{type(self).__qualname__}: {twice[0]} is the older name of {older[twice[0]]}; give one")
+        StructBase.__init__(self, **{older.get(name, name): value for name, value in fields.items()})
+
+    return __init__
 
 
 def _plan(cls: StructMeta, name: str, version: int, flexible: bool) -> Plan:
@@ -131,6 +166,7 @@ class Struct(StructBase, metaclass=StructMeta, abstract=True):
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """What `to_dict` was made of. Fields left out get their defaults; an unknown name raises CodecError."""
         known = {field.name: field for field in cls.__fields__}
+        known.update({name: known[now] for name, now in cls.__renamed__.items()})
         odd = [name for name in values if name not in known and name != _UNKNOWN]
         if odd:
             raise errors.CodecError(
