@@ -308,9 +308,9 @@ for codec, wires in bombs.items():
 def test_bombs_do_not_cost_memory() -> None:
     """In a process whose address space ends 128 MiB above what it has after the bombs were built."""
     code = BOMBS.replace("MOST", "int(open('/proc/self/statm').read().split()[0]) * 4096 + (128 << 20)")
-    source = Path(kwire.__file__).parent.parent
-    env = {**os.environ, "PYTHONPATH": str(source)}
-    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=100, check=False)
+    env = {**os.environ, "PYTHONPATH": str(Path(kwire.__file__).parent.parent)}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=100, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("LimitError") == 5, done.stdout
 
