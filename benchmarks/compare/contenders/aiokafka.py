@@ -38,8 +38,10 @@ async def _produce(task: Task) -> dict[str, float]:
         await producer.flush()
         partitions = cycle(range(task.partitions)) if task.spread else cycle([None])
         with Meter() as meter:
-            futures = [await producer.send(task.topic, value, partition=partition)
-                       for value, partition in zip(values, partitions, strict=False)]
+            futures = [
+                await producer.send(task.topic, value, partition=partition)
+                for value, partition in zip(values, partitions, strict=False)
+            ]
             await producer.flush()
             for future in futures:
                 future.result()
@@ -53,7 +55,8 @@ def consume(task: Task) -> dict[str, float]:
 
 async def _consume(task: Task) -> dict[str, float]:
     consumer = AIOKafkaConsumer(
-        bootstrap_servers=task.bootstrap, auto_offset_reset="earliest", enable_auto_commit=False)
+        bootstrap_servers=task.bootstrap, auto_offset_reset="earliest", enable_auto_commit=False
+    )
     await consumer.start()
     partitions = [TopicPartition(task.topic, partition) for partition in range(task.partitions)]
     got = 0
@@ -74,9 +77,14 @@ def to_columns(found: Any) -> pa.RecordBatch:
     """Four columns of a sequence of records."""
     four = [(record.offset, record.timestamp, record.key, record.value) for record in found]
     offsets, times, keys, values = zip(*four, strict=True)
-    return pa.record_batch({
-        "offset": pa.array(offsets, pa.int64()), "timestamp": pa.array(times, pa.int64()),
-        "key": pa.array(keys, pa.binary()), "value": pa.array(values, pa.binary())})
+    return pa.record_batch(
+        {
+            "offset": pa.array(offsets, pa.int64()),
+            "timestamp": pa.array(times, pa.int64()),
+            "key": pa.array(keys, pa.binary()),
+            "value": pa.array(values, pa.binary()),
+        }
+    )
 
 
 def exchange_one(task: Task) -> dict[str, float]:
@@ -100,14 +108,27 @@ async def _exchange_one(task: Task) -> dict[str, float]:
 
 def codec(task: Task) -> dict[str, Any]:
     """Records and messages, in process."""
-    return run_codec(task, {
-        **reading(MemoryRecords), **writing(_builder), **_messages(), "crc32c": (lambda d=bytes(2**20): calc_crc32c(d), 1)})
+    return run_codec(
+        task,
+        {
+            **reading(MemoryRecords),
+            **writing(_builder),
+            **_messages(),
+            "crc32c": (lambda d=bytes(2**20): calc_crc32c(d), 1),
+        },
+    )
 
 
 def _builder(compression_type: int) -> DefaultRecordBatchBuilder:
     return DefaultRecordBatchBuilder(
-        magic=2, compression_type=compression_type, is_transactional=0, producer_id=-1, producer_epoch=-1,
-        base_sequence=-1, batch_size=2**22)
+        magic=2,
+        compression_type=compression_type,
+        is_transactional=0,
+        producer_id=-1,
+        producer_epoch=-1,
+        base_sequence=-1,
+        batch_size=2**22,
+    )
 
 
 def _messages() -> Works:
@@ -126,8 +147,12 @@ def _messages() -> Works:
 
 def _producer(task: Task) -> AIOKafkaProducer:
     return AIOKafkaProducer(
-        bootstrap_servers=task.bootstrap, acks=1, linger_ms=task.linger_ms, max_batch_size=task.batch_size,
-        compression_type=None if task.compression == "none" else task.compression)
+        bootstrap_servers=task.bootstrap,
+        acks=1,
+        linger_ms=task.linger_ms,
+        max_batch_size=task.batch_size,
+        compression_type=None if task.compression == "none" else task.compression,
+    )
 
 
 VERBS = {"produce": produce, "consume": consume, "exchange_one": exchange_one, "codec": codec}
