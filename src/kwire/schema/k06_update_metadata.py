@@ -10,7 +10,7 @@ A message of the ZooKeeper era; brokers from 4.0 on do not have it.
     v5   broker_epoch; partitions are listed by topic (KIP-380)
     v6   flexible (KIP-482)
     v7   topic ids (KIP-516)
-    v8   is_k_raft_controller (KIP-866)
+    v8   is_k_raft_controller; type, full or incremental (KIP-866)
 
 Sources: the protocol guides of 0.9 (v0-v1) and 0.10.1 (v2), Apache's definitions of 3.9.2 (v0-v8).
 """

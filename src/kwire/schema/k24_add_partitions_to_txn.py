@@ -3,7 +3,7 @@
     v1   brokers answer before they throttle (KIP-219)
     v2   PRODUCER_FENCED may be answered (KIP-588)
     v3   flexible (KIP-482)
-    v4   several transactions; verify_only; sent by brokers (KIP-890)
+    v4   several transactions; verify_only; sent by brokers; response: error_code (KIP-890)
     v5   TRANSACTION_ABORTABLE may be answered (KIP-890)
 
 Sources: Apache's definitions of 3.9.2 and 4.4.0 (v0-v5).

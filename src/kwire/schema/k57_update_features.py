@@ -17,7 +17,7 @@ __all__ = ["UpdateFeaturesRequest", "UpdateFeaturesResponse"]
 
 
 class UpdateFeaturesRequest(Request, key=57, versions="0-2", flexible="0+"):
-    """`upgrade_type`: 1 upgrade, 2 safe downgrade, 3 unsafe downgrade. Version level 0 deletes."""
+    """`upgrade_type`: 1 upgrade, 2 safe downgrade, 3 unsafe downgrade. A level below 1 deletes."""
 
     class FeatureUpdateKey(Struct):
         feature: str = string("0+", default="")

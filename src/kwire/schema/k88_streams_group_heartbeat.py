@@ -38,7 +38,7 @@ class _KeyValue(Struct):
 
 
 class StreamsGroupHeartbeatRequest(Request, key=88, versions="0-1", flexible="0+"):
-    """`member_epoch`: 0 joins, -1 leaves. None: nothing changed."""
+    """`member_epoch`: 0 joins, -1 leaves, -2 for a while. None: nothing changed."""
 
     KeyValue = _KeyValue
 
