@@ -1,9 +1,10 @@
-"""Keys 0-3 and 18-20 as the protocol guides of 0.9 and 0.10.1 print their grammars, one value at a time.
+"""Keys 0-20 as the protocol guides of 0.9 and 0.10.1 print their grammars, one value at a time.
 
 Each layout repeats a grammar of the 0.10.1 guide by its heading line, with the wire type behind each name. Values are
 plain: an int, text, bytes, None, a list for an array, a tuple for a structure (the values in wire order). Nothing of
 kwire is imported. Where the guide is silent or wrong, what the code of the release did stands here: null arrays of
-Metadata 1 and 2, null record sets, null configuration values, null error messages.
+Metadata 1 and 2, null record sets, null configuration values, null error messages. A structure of one field, and one
+that is no array, is written as its fields.
 """
 
 from __future__ import annotations
@@ -77,6 +78,97 @@ LAYOUTS = {
         "brokers [node_id int32, host string, port int32, rack string?], cluster_id string?, controller_id int32, "
         f"topic_metadata [topic_error_code int16, topic string, is_internal bool, {_PARTITIONS}]"
     ),
+    (4, "request", 0): (  # 659-674
+        "controller_id int32, controller_epoch int32, partition_states [topic string, partition int32, "
+        "controller_epoch int32, leader int32, leader_epoch int32, isr [int32], zk_version int32, replicas [int32]], "
+        "live_leaders [id int32, host string, port int32]"
+    ),
+    (4, "response", 0): "error_code int16, partitions [topic string, partition int32, error_code int16]",  # 694-699
+    (5, "request", 0): (  # 710-716
+        "controller_id int32, controller_epoch int32, delete_partitions bool, partitions [topic string, partition "
+        "int32]"
+    ),
+    (5, "response", 0): "error_code int16, partitions [topic string, partition int32, error_code int16]",  # 727-732
+    (6, "request", 0): (  # 743-758
+        "controller_id int32, controller_epoch int32, partition_states [topic string, partition int32, "
+        "controller_epoch int32, leader int32, leader_epoch int32, isr [int32], zk_version int32, replicas [int32]], "
+        "live_brokers [id int32, host string, port int32]"
+    ),
+    (6, "request", 1): (  # 777-794
+        "controller_id int32, controller_epoch int32, partition_states [topic string, partition int32, "
+        "controller_epoch int32, leader int32, leader_epoch int32, isr [int32], zk_version int32, replicas [int32]], "
+        "live_brokers [id int32, end_points [port int32, host string, security_protocol_type int16]]"
+    ),
+    (6, "request", 2): (  # 815-833
+        "controller_id int32, controller_epoch int32, partition_states [topic string, partition int32, "
+        "controller_epoch int32, leader int32, leader_epoch int32, isr [int32], zk_version int32, replicas [int32]], "
+        "live_brokers [id int32, end_points [port int32, host string, security_protocol_type int16], rack string?]"
+    ),
+    (6, "response", 0): "error_code int16",  # 856-857
+    (6, "response", 1): "error_code int16",  # 862-863
+    (6, "response", 2): "error_code int16",  # 868-869
+    (7, "request", 1): "broker_id int32",  # 876-877
+    (7, "response", 1): "error_code int16, partitions_remaining [topic string, partition int32]",  # 883-887
+    (8, "request", 0): (  # 897-904
+        "group_id string, topics [topic string, partitions [partition int32, offset int64, metadata string?]]"
+    ),
+    (8, "request", 1): (  # 915-925
+        "group_id string, group_generation_id int32, member_id string, topics [topic string, partitions [partition "
+        "int32, offset int64, timestamp int64, metadata string?]]"
+    ),
+    (8, "request", 2): (  # 939-949
+        "group_id string, group_generation_id int32, member_id string, retention_time int64, topics [topic string, "
+        "partitions [partition int32, offset int64, metadata string?]]"
+    ),
+    (8, "response", 0): "responses [topic string, partition_responses [partition int32, error_code int16]]",  # 964-969
+    (8, "response", 1): "responses [topic string, partition_responses [partition int32, error_code int16]]",  # 978-983
+    (8, "response", 2): "responses [topic string, partition_responses [partition int32, error_code int16]]",  # 992-997
+    (9, "request", 0): "group_id string, topics [topic string, partitions [int32]]",  # 1008-1013
+    (9, "request", 1): "group_id string, topics [topic string, partitions [int32]]",  # 1022-1027
+    (9, "response", 0): (  # 1037-1044
+        "responses [topic string, partition_responses [partition int32, offset int64, metadata string?, error_code "
+        "int16]]"
+    ),
+    (9, "response", 1): (  # 1055-1062
+        "responses [topic string, partition_responses [partition int32, offset int64, metadata string?, error_code "
+        "int16]]"
+    ),
+    (10, "request", 0): "group_id string",  # 1075-1076
+    (10, "response", 0): "error_code int16, node_id int32, host string, port int32",  # 1082-1087
+    (11, "request", 0): (  # 1098-1105
+        "group_id string, session_timeout int32, member_id string, protocol_type string, group_protocols "
+        "[protocol_name string, protocol_metadata bytes]"
+    ),
+    (11, "request", 1): (  # 1116-1124
+        "group_id string, session_timeout int32, rebalance_timeout int32, member_id string, protocol_type string, "
+        "group_protocols [protocol_name string, protocol_metadata bytes]"
+    ),
+    (11, "response", 0): (  # 1137-1145
+        "error_code int16, generation_id int32, group_protocol string, leader_id string, member_id string, members "
+        "[member_id string, member_metadata bytes]"
+    ),
+    (11, "response", 1): (  # 1157-1165
+        "error_code int16, generation_id int32, group_protocol string, leader_id string, member_id string, members "
+        "[member_id string, member_metadata bytes]"
+    ),
+    (12, "request", 0): "group_id string, group_generation_id int32, member_id string",  # 1179-1182
+    (12, "response", 0): "error_code int16",  # 1190-1191
+    (13, "request", 0): "group_id string, member_id string",  # 1198-1200
+    (13, "response", 0): "error_code int16",  # 1207-1208
+    (14, "request", 0): (  # 1215-1221
+        "group_id string, generation_id int32, member_id string, group_assignment [member_id string, "
+        "member_assignment bytes]"
+    ),
+    (14, "response", 0): "error_code int16, member_assignment bytes",  # 1232-1234
+    (15, "request", 0): "group_ids [string]",  # 1242-1243
+    (15, "response", 0): (  # 1249-1261
+        "groups [error_code int16, group_id string, state string, protocol_type string, protocol string, members "
+        "[member_id string, client_id string, client_host string, member_metadata bytes, member_assignment bytes]]"
+    ),
+    (16, "request", 0): "",  # 1279
+    (16, "response", 0): "error_code int16, groups [group_id string, protocol_type string]",  # 1281-1285
+    (17, "request", 0): "mechanism string",  # 1295-1296
+    (17, "response", 0): "error_code int16, enabled_mechanisms [string]",  # 1302-1304
     (18, "request", 0): "",  # 1312
     (18, "response", 0): (  # 1314-1319
         "error_code int16, api_versions [api_key int16, min_version int16, max_version int16]"
