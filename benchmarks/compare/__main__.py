@@ -20,8 +20,8 @@ parentheses, the least and the greatest. Only ratios travel from machine to mach
 groups: {', '.join(GROUPS)}
 
 examples:
-  python -m benchmarks.compare                      everything, five rounds: about four minutes
-  python -m benchmarks.compare --quick              the same in under a minute: two rounds, a sixth of the records
+  python -m benchmarks.compare                      everything, five rounds: five to eight minutes
+  python -m benchmarks.compare --quick              two rounds, a sixth of the records: about a minute
   python -m benchmarks.compare produce consume-1k   one group and one work
   python -m benchmarks.compare produce --sink kafka     against Apache Kafka (needs Java and Maven)
   python -m benchmarks.compare codec --rounds 11 --only kwire aiokafka

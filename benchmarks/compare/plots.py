@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from benchmarks.compare.measure import ROOT
-from benchmarks.compare.report import costs_of
+from benchmarks.compare.report import costs_of, number
 from benchmarks.compare.runner import Outcome
 from benchmarks.compare.works import CONTENDERS, KWIRE, WORKS, Work
 
@@ -60,7 +60,7 @@ def _bars(title: str, axis: str, works: list[Work], outcomes: Sequence[Outcome],
         ticks.append((place + (len(mine) - 1) / 2, work.title))
         for name, cost in mine:
             axes.barh(place, cost, color=_COLOURS[name], height=0.85)
-            axes.text(cost, place, f" {cost:.3g}", va="center", fontsize=7)
+            axes.text(cost, place, f" {number(cost)}", va="center", fontsize=7)
             place += 1
         place += 1
     axes.set_yticks([tick for tick, _ in ticks], [text for _, text in ticks], fontsize=8)
