@@ -21,7 +21,7 @@ groups: {', '.join(GROUPS)}
 
 examples:
   python -m benchmarks.compare                      everything, five rounds: five to eight minutes
-  python -m benchmarks.compare --quick              two rounds, a sixth of the records: about a minute
+  python -m benchmarks.compare --quick              two rounds, a sixth of the records: about two minutes
   python -m benchmarks.compare produce consume-1k   one group and one work
   python -m benchmarks.compare produce --sink kafka     against Apache Kafka (needs Java and Maven)
   python -m benchmarks.compare codec --rounds 11 --only kwire aiokafka
