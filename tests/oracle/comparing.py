@@ -8,6 +8,15 @@ from typing import Any
 from kwire import protocol, records
 from tests.oracle.records import JavaRecord
 
+# What fields were called in 3.9.2, and are now.
+_OLDER_NAMES = {
+    "candidate_directory_id": "replica_directory_id",
+    "candidate_epoch": "replica_epoch",
+    "candidate_id": "replica_id",
+    "client_metrics_resources": "config_resources",
+    "generation_id": "generation_id_or_member_epoch",
+    "name": "resource_name",
+}
 _RECORDS = ("records", "unaligned_records")
 
 
@@ -37,7 +46,8 @@ def assert_message_agrees(message: Any, version: int, data: bytes, json: dict[st
 def as_kwire_shows_it(json: Any, ours: Any) -> Any:
     """Kafka's JSON with kwire's names and types; which type, says the value at the same place of kwire's own dict."""
     if isinstance(json, dict):
-        return {_snake(name): _field(_snake(name), value, ours) for name, value in json.items()}
+        fields = {_name_now(_snake(name), ours): value for name, value in json.items()}
+        return {name: _field(name, value, ours) for name, value in fields.items()}
     if isinstance(json, list):
         return [as_kwire_shows_it(item, ours[index] if index < len(ours) else None) for index, item in enumerate(json)]
     if isinstance(ours, bytes):
@@ -53,6 +63,10 @@ def _field(name: str, value: Any, ours: Any) -> Any:
         # Kafka's converters leave records out; that the bytes come out the same stands for them.
         return mine
     return as_kwire_shows_it(value, mine)
+
+
+def _name_now(name: str, ours: dict[str, Any]) -> str:
+    return name if name in ours else _OLDER_NAMES[name]
 
 
 def _snake(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Tens of thousands of damaged messages: whatever the bytes, only errors of kwire leave the decoder, and soon."""
+"""A million damaged messages: whatever the bytes, only errors of kwire leave the decoder, and soon."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kwire.schema.messages import Message
 from tests.schema.strategies import IDS, MESSAGES, structs
 
 NASTY = [b"\x00", b"\x01", b"\x7f", b"\x80", b"\xff", b"\xff\xff\xff\xff", b"\x7f\xff\xff\xff", b"\x80\x00\x00\x00"]
-DAMAGED_PER_MESSAGE = 120
+DAMAGED_PER_MESSAGE = 480
 
 
 def damaged(data: bytes, dice: random.Random) -> bytes:

@@ -28,6 +28,7 @@ class ListConfigResourcesResponse(Response, key=74, versions="0-1", flexible="0+
 
     class ConfigResource(Struct):
         resource_name: str = string("0+", default="")
+        name: str = renamed("resource_name")
         resource_type: int = i8("1+", default=16, ignorable=True)
 
     throttle_time_ms: int = i32("0+", default=0)
