@@ -12,8 +12,27 @@ from uuid import UUID
 import pytest
 
 from kwire import errors
-from kwire.protocol import FetchResponse, MetadataRequest, MetadataResponse, ProduceRequest
-from kwire.schema.fields import Versions, array, bytes_, f64, i32, nullable_struct, string, strings, struct, u16, u32
+from kwire.protocol import (
+    FetchResponse,
+    MetadataRequest,
+    MetadataResponse,
+    ProduceRequest,
+    StreamsGroupHeartbeatRequest,
+)
+from kwire.schema.fields import (
+    Versions,
+    array,
+    bytes_,
+    f64,
+    i32,
+    nullable_struct,
+    renamed,
+    string,
+    strings,
+    struct,
+    u16,
+    u32,
+)
 from kwire.schema.messages import Request, Struct
 
 TOPIC = MetadataResponse.MetadataResponseTopic
@@ -200,6 +219,35 @@ def test_a_field_may_not_hide_a_method() -> None:
 
         class Wrong(Struct):
             to_dict: int = i32("0+", default=0)  # type: ignore[assignment]
+
+
+def test_an_older_name_must_belong_to_a_field_and_be_none() -> None:
+    with pytest.raises(TypeError, match="old cannot be an older name of gone"):
+
+        class Lost(Struct):
+            old: int = renamed("gone")
+
+    class Outer(Request, key=998, versions="0"):
+        class Inner(Struct):
+            now: int = i32("0+", default=4)
+            old: int = renamed("now")
+
+        inner: Inner = struct("0+", default_factory=Inner)
+
+    made = Outer(inner=Outer.Inner(old=5))
+    assert Outer.decode(made.encode(0), 0).inner.old == 5
+    assert repr(made.inner) == "test_an_older_name_must_belong_to_a_field_and_be_none.<locals>.Outer.Inner(now=5)"
+
+
+def test_a_struct_that_several_nest_is_named_as_an_inner_class() -> None:
+    pair = StreamsGroupHeartbeatRequest.KeyValue(key="k", value="v")
+    assert repr(pair) == "StreamsGroupHeartbeatRequest.KeyValue(key='k', value='v')"
+    assert pickle.loads(pickle.dumps(pair)) == pair
+
+    class Elsewhere:
+        topic = TOPIC
+
+    assert Elsewhere.topic.__qualname__ == "MetadataResponse.MetadataResponseTopic"
 
 
 def test_a_foreign_instance_is_refused_by_the_slot_descriptors() -> None:

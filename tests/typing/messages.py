@@ -33,12 +33,22 @@ assert_type(FetchResponse().responses[0].partitions[0].current_leader.leader_id,
 assert_type(answer.unknown_tagged_fields, dict[int, bytes])
 ProduceRequest(acks=-1, topic_data=[ProduceRequest.TopicProduceData(partition_data=())])
 
+# An older name of a field, and a struct that several others of its message nest.
+commit = protocol.TxnOffsetCommitRequest(generation_id=7)
+assert_type(commit.generation_id_or_member_epoch, int)
+assert_type(commit.generation_id, int)
+protocol.TxnOffsetCommitRequest(generation_id="7")  # type: ignore[arg-type]
+tag = protocol.StreamsGroupHeartbeatRequest.KeyValue(key="zone", value="a")
+protocol.StreamsGroupHeartbeatRequest(client_tags=[tag])
+assert_type(protocol.DescribeConfigsRequest.DescribeConfigsResource().configuration_keys, Sequence[str] | None)
+
 assert_type(protocol.encode_request(request, 1), bytes)
 protocol.encode_request(answer, 1)  # type: ignore[arg-type]
 protocol.encode_response(request, 1)  # type: ignore[arg-type]
 assert_type(protocol.decode_request(b""), tuple[protocol.RequestHeader, protocol.Request])
 assert_type(protocol.APIS[3].versions, range)
 assert_type(protocol.versions_of("4.4.0"), dict[int, tuple[int, int]])
+assert_type(protocol.infer_release({18: (0, 4)}), str)
 
 assert_type(errors.broker.by_code(6), type[errors.BrokerError])
 assert_type(errors.broker.NotLeaderOrFollowerError().retriable, bool)
