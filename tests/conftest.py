@@ -1,3 +1,19 @@
 """Fixtures that every test folder may use."""
 
+import signal
+from collections.abc import Iterator
+
+import pytest
+
 pytest_plugins = ("tests.brokers.plugin", "tests.oracle.plugin")
+
+
+@pytest.fixture
+def ctrl_c() -> Iterator[int]:
+    """The number of the signal that Ctrl-C sends, which raises KeyboardInterrupt here.
+
+    It does not by itself: a shell starts what runs in its background with that signal ignored.
+    """
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield signal.SIGINT
+    signal.signal(signal.SIGINT, before)

@@ -380,12 +380,12 @@ def test_undelivered_records_give_a_warning_at_the_end(broker: Broker, ending: s
     assert warned == (ending != "producer.close()")
 
 
-def test_control_c_answers_at_once_and_loses_nothing_that_was_acknowledged(broker: Broker) -> None:
+def test_control_c_answers_at_once_and_loses_nothing_that_was_acknowledged(broker: Broker, ctrl_c: int) -> None:
     broker.faults.mute("Produce", times=None)
     with Producer(broker.bootstrap_servers, delivery_timeout_ms=1000) as producer:
         delivery = producer.send("t", b"v")
         begin = time.monotonic()
-        timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), 2))
+        timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), ctrl_c))
         timer.start()
         with pytest.raises(KeyboardInterrupt):
             delivery.result(30)
