@@ -133,6 +133,8 @@ def summary(broker: str, stages: list[Stage], spark: SparkAnswer) -> str:
             "",
             table(heads, [stage.cells() for stage in (*stages, *spark.stages)]),
             "",
+            "  The producer's seconds leave out making up the orders; the first Spark job's hold its workers' start.",
+            "",
             "  Spark's answer, equal to what was written:",
             "",
             table(["country", "orders", "with headers", "pieces", "EUR"], rows),
