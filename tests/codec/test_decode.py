@@ -151,6 +151,16 @@ def test_the_greatest_offset_is_an_offset() -> None:
     assert records.decode(wire)[0].offset == MOST_INT64
 
 
+@pytest.mark.parametrize("append_time", [None, 99])
+def test_the_timestamp_type_of_a_wrapper_rules_the_messages_inside(append_time: int | None) -> None:
+    inner = reference.message(0, None, b"v", magic=1, attributes=8 if append_time is None else 0, timestamp=5)
+    outer = reference.message(
+        3, None, compress("gzip", inner, 1), magic=1, attributes=1 if append_time is None else 9, timestamp=99
+    )
+    (record,) = records.decode(outer)
+    assert (record.timestamp, record.timestamp_type) == ((5, 0) if append_time is None else (99, 1))
+
+
 # --- what the consumer asks of a scan ---
 
 
@@ -194,6 +204,12 @@ def test_aborted_transactions_are_left_out_up_to_their_marker() -> None:
     ])  # fmt: skip
     read, _ = _codec.scan_records(wire, skip_control=True, aborted=[(7, 1)])
     assert read.values() == [b"before", b"other", b"after", b"plain"]
+
+
+def test_an_abort_marker_outside_the_offsets_asked_for_ends_its_transaction() -> None:
+    wire = transactional(1, 7, b"aborted") + control_batch(2, 7, 0) + transactional(3, 7, b"committed")
+    read, _ = _codec.scan_records(wire, skip_control=True, aborted=[(7, 1)], min_offset=3)
+    assert read.values() == [b"committed"]
 
 
 def test_what_precedes_a_fault_is_handed_out_with_where_to_go_on() -> None:

@@ -10,8 +10,8 @@
 #       value        int32 length (-1 null), bytes
 # A set is such messages one after the other, without a count. A message whose attributes name a codec is a wrapper: its
 # value is a compressed set of plain messages. Offsets of inner messages are absolute in a wrapper of magic 0; in one of
-# magic 1 they count from the first, and the wrapper's offset is that of the last. Log append time of a wrapper
-# overrides the timestamps inside. Inner messages may have another magic than the wrapper (KAFKA-4298): the wrapper rules offsets,
+# magic 1 they count from the first, and the wrapper's offset is that of the last. The timestamp type of a wrapper of
+# magic 1 rules those inside, and its log append time their timestamps. Inner messages may have another magic than the wrapper (KAFKA-4298): the wrapper rules offsets,
 # each inner message its own layout.
 # Sources: the protocol guide ("Messagesets"), KIP-31 (relative offsets), KIP-32 (timestamps), KIP-57 (lz4).
 #
@@ -219,7 +219,8 @@ cdef int _index_inner_set(scan_t *s, const uint8_t *data, size_t size, kw_block 
         m.record.offset += shift
         if append_time and m.magic:
             m.record.timestamp = s.batch.max_timestamp
-            m.timestamp_type = 1
+        if m.magic and s.batch.magic:
+            m.timestamp_type = s.batch.timestamp_type
         if part == NULL or part.timestamp_type != m.timestamp_type:
             part = push_part(s, data, size, block, m.timestamp_type)
         if part == NULL or keep_record(s, part, &m.record) != SCAN_GOES_ON:

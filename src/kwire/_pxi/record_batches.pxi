@@ -257,14 +257,23 @@ cdef bint _is_dropped(scan_t *s, part_t *part) noexcept nogil:
             continue
         if not marker:
             dropped = True
-        elif _is_abort_marker(s, part):
+        elif _is_abort_marker(part):
             entry.ended = True
     return dropped or (marker and s.skip_control)
 
 
-cdef bint _is_abort_marker(scan_t *s, part_t *part) noexcept nogil:
-    """A control record's key is version int16, type int16 (0 abort, 1 commit) and what later versions add."""
-    cdef record_t *record = s.records + part.first
-    if s.record_count == part.first or record.key_size < 4:
+cdef bint _is_abort_marker(const part_t *part) noexcept nogil:
+    """A control record's key is version int16, type int16 (0 abort, 1 commit) and what later versions add.
+
+    Read from the bytes, not from the index: a marker below the first offset asked for ends its transaction, too.
+    """
+    cdef reader_t r
+    reader_init(&r, part.data, part.size)
+    read_varint(&r)
+    read_span(&r, 1)
+    read_varlong(&r)
+    read_varint(&r)
+    if _read_length(&r) < 4:
         return False
-    return load_u16(part.data + record.key_at + 2) == 0
+    read_i16(&r)
+    return read_i16(&r) == 0 and r.error == FAULT_NONE
