@@ -169,24 +169,30 @@ def _gunzip(view: memoryview, budget: int) -> Buffer:
     if len(view) < _GZIP_LEAST_MEMBER:
         raise _corrupt("gzip", f"{len(view)} bytes are less than a header and a trailer")
     isal = _isal()
-    if isal is None:
-        ceiling = _DEFLATE_MOST_RATIO * len(view)
-        guess = max(struct.unpack_from("<I", view, len(view) - 4)[0], len(view))
-        return _decompress_growing("gzip", _library("cramjam").gzip.decompress_into, view, guess, ceiling, budget)
-    output = OutputBlock(0)
-    rest: memoryview | bytes = view
-    while len(rest) > 0:
-        member = isal.decompressobj(wbits=31)
-        try:
-            content = member.decompress(rest, budget - output.size + 1)
-        except isal.error as error:
-            raise _corrupt("gzip", error) from None
-        if output.size + len(content) > budget:
-            raise _over_budget("gzip", budget)
-        if not member.eof:
-            raise _corrupt("gzip", "the stream ends early")
-        output.write(content)
-        rest = member.unused_data
+    if isal is not None:
+        content = _gunzip_one_member(isal, view, budget)
+        if content is not None:
+            return content
+    ceiling = _DEFLATE_MOST_RATIO * len(view)
+    guess = max(struct.unpack_from("<I", view, len(view) - 4)[0], len(view))
+    return _decompress_growing("gzip", _library("cramjam").gzip.decompress_into, view, guess, ceiling, budget)
+
+
+def _gunzip_one_member(isal: Any, view: memoryview, budget: int) -> Buffer | None:
+    """The content of a single member; None when more follow, since isal copies all that is left after each of them."""
+    member = isal.decompressobj(wbits=31)
+    try:
+        content = member.decompress(view, max(budget, 0) + 1)
+    except isal.error as error:
+        raise _corrupt("gzip", error) from None
+    if len(content) > budget:
+        raise _over_budget("gzip", budget)
+    if not member.eof:
+        raise _corrupt("gzip", "the stream ends early")
+    if member.unused_data:
+        return None
+    output = OutputBlock(len(content))
+    output.write(content)
     return output.finish()
 
 

@@ -8,6 +8,7 @@ import random
 import struct
 import subprocess
 import sys
+import time
 import zlib
 from pathlib import Path
 
@@ -88,6 +89,23 @@ def test_gzip_members_are_read_as_one() -> None:
     assert read("gzip", gzip.compress(b"one ") + gzip.compress(b"two")) == b"one two"
     with pytest.raises(LimitError):
         read("gzip", gzip.compress(bytes(600)) * 2, 1000)
+
+
+def test_many_gzip_members_take_no_more_than_linear_time() -> None:
+    def seconds(members: int) -> float:
+        data = gzip.compress(b"") * members
+        begun = time.process_time()
+        assert read("gzip", data) == b""
+        return time.process_time() - begun
+
+    seconds(100)
+    assert seconds(60_000) < 0.5  # copying the rest after each member takes seconds
+
+
+def test_a_budget_below_zero_is_a_limit_like_any_other() -> None:
+    for codec in CODECS:
+        with pytest.raises(LimitError):
+            read(codec, compression.compress(codec, TEXT), -5)
 
 
 @pytest.mark.parametrize("bad", [
