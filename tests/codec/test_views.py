@@ -195,3 +195,8 @@ def test_records_are_shared_between_threads() -> None:
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def test_an_empty_consumer_record_reads_as_an_empty_record() -> None:
+    made = _codec.ConsumerRecord.__new__(_codec.ConsumerRecord)
+    assert (made.offset, made.timestamp, made.key, made.value, made.headers) == (0, 0, b"", b"", ())

@@ -2,6 +2,8 @@
 #
 # Needs: views.pxi. Gives: ConsumerRecord, ConsumedIterator.
 
+cdef Record _NO_RECORD = Record.__new__(Record)
+
 @cython.final
 @cython.no_gc
 cdef class ConsumerRecord:
@@ -13,6 +15,9 @@ cdef class ConsumerRecord:
     cdef Record record
     cdef readonly str topic
     cdef readonly int32_t partition
+
+    def __cinit__(self):
+        self.record = _NO_RECORD
 
     def __init__(self, Record record not None, str topic not None, int32_t partition):
         self.record = record
