@@ -243,3 +243,11 @@ def test_headers_that_change_while_they_are_read_do_no_harm() -> None:
     headers += [("a", bytes(1000)), Sly()]
     row = read_by_aiokafka(encode([(b"v", None, 0, headers)]))[0]
     assert row[4] == [("a", bytes(1000)), ("b", b"2")]
+
+
+@pytest.mark.parametrize("magic", [0, 1, 2])
+def test_offsets_end_where_an_int64_does(magic: int) -> None:
+    greatest = 2**63 - 1
+    assert records.decode(encode([b"a"], magic=magic, base_offset=greatest))[0].offset == greatest
+    with pytest.raises(errors.CodecError, match="base_offset"):
+        encode([b"a", b"b"], magic=magic, base_offset=greatest)

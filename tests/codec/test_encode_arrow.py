@@ -143,3 +143,27 @@ def test_headers_and_an_old_magic_do_not_go_together() -> None:
 def test_max_bytes_is_no_option_here() -> None:
     with pytest.raises(TypeError, match="max_bytes"):
         encode_arrow(pa.array([b"v"]), max_bytes=10)  # type: ignore[call-arg]
+
+
+def test_headers_are_told_apart_by_name() -> None:
+    swapped = pa.list_(pa.struct([("value", pa.binary()), ("key", pa.string())]))
+    batch = pa.RecordBatch.from_arrays(
+        [pa.array(VALUES, pa.binary()), header_column(HEADERS, swapped)], ["value", "headers"]
+    )
+    assert encode_arrow(batch) == encode([(v, None, None, h or ()) for v, h in zip(VALUES, HEADERS, strict=True)])
+
+
+@pytest.mark.parametrize("cut", [0, 1])
+def test_a_null_header_is_refused(cut: int) -> None:
+    pairs = pa.StructArray.from_arrays(
+        [pa.array(["j", "k", "l"]), pa.array([b"0", b"1", b"2"])], ["key", "value"], mask=pa.array([False, False, True])
+    ).slice(cut)
+    headers = pa.ListArray.from_arrays(pa.array([0, len(pairs)], pa.int32()), pairs)
+    batch = pa.RecordBatch.from_arrays([pa.array([b"v"]), headers], ["value", "headers"])
+    with pytest.raises(errors.CodecError, match="row 0: a null header"):
+        encode_arrow(batch)
+
+
+def test_what_is_no_record_batch_is_named() -> None:
+    with pytest.raises(TypeError, match="not Table; give a table batch by batch"):
+        encode_arrow(pa.table({"value": [b"v"]}))

@@ -24,6 +24,7 @@ cdef enum:
     LEGACY_CRC_FROM = 16         # the CRC-32 covers from `magic` on
 
 cdef int64_t MOST_BATCH_BYTES = 0x7FFFFFFF
+cdef int64_t MOST_OFFSET = 0x7FFFFFFFFFFFFFFF
 cdef size_t FIRST_BLOCK = 4096 - 64
 
 cdef enum BuildFault:
@@ -31,6 +32,7 @@ cdef enum BuildFault:
     BUILD_MEMORY = 1
     BUILD_TOO_LARGE = 2          # a length that an int32 cannot say
     BUILD_HEADERS = 3            # headers, and a magic that has none
+    BUILD_OFFSET = 4             # an offset that an int64 cannot say
 
 
 ctypedef struct datum_t:
@@ -202,6 +204,8 @@ cdef int builder_append(builder_t *b, const record_datum_t *r) noexcept nogil:
         size = _message_size(b, r)
     if <int64_t>b.used + size > MOST_BATCH_BYTES or b.next_delta > MOST_BATCH_BYTES:
         return BUILD_TOO_LARGE
+    if b.base_offset > MOST_OFFSET - b.next_delta:
+        return BUILD_OFFSET
     fault = builder_room(b, <size_t>size)
     if fault != BUILD_OK:
         return fault
@@ -367,4 +371,7 @@ cdef int raise_build_fault(int fault, int magic) except -1:
         raise _errors.LimitError("out of memory for a batch")
     if fault == BUILD_HEADERS:
         raise _errors.CodecError(f"records of magic {magic} cannot carry headers; magic 2 (Kafka 0.11) can", "headers")
+    if fault == BUILD_OFFSET:
+        raise _errors.CodecError("offsets end at 2**63 - 1: the base offset leaves no room for this record",
+                                 "base_offset")
     raise _errors.LimitError("a batch of more than 2147483647 bytes or offsets cannot be written")

@@ -54,7 +54,7 @@ cdef enum ArrowKind:
 cdef enum ArrowFault:
     ARROW_OK = 0
     ARROW_FAULT_LENGTH = 100       # offsets that go back
-    ARROW_FAULT_HEADER_KEY = 101   # a header without a key
+    ARROW_FAULT_HEADER_KEY = 101   # a header that is null, or whose key is
     ARROW_FAULT_TIMESTAMP = 102    # below -1
     ARROW_FAULT_MEMORY = 103
 
@@ -76,6 +76,8 @@ ctypedef struct list_column_t:
     const uint8_t *index
     int64_t offset
     int64_t most                   # rows of the child
+    const uint8_t *pair_validity   # of the structs, which count from `pair_offset`
+    int64_t pair_offset
     binary_column_t key
     binary_column_t value
 
@@ -161,6 +163,9 @@ cdef class ArrowRecords:
         self.spans = NULL
         self.span_room = 0
         self.when_null = when_null
+        if not hasattr(source, "__arrow_c_array__"):
+            raise TypeError(f"a record batch or array with __arrow_c_array__ is needed, not {type(source).__name__}; "
+                            "give a table batch by batch")
         self.capsules = source.__arrow_c_array__()
         schema = <arrow_in_schema *>PyCapsule_GetPointer(self.capsules[0], "arrow_schema")
         array = <arrow_in_array *>PyCapsule_GetPointer(self.capsules[1], "arrow_array")
@@ -223,6 +228,8 @@ cdef class ArrowRecords:
         if self._span_room(end - begin) != ARROW_OK:
             return ARROW_FAULT_MEMORY
         for i in range(begin, end):
+            if arrow_is_null(self.headers.pair_validity, i + self.headers.pair_offset):
+                return ARROW_FAULT_HEADER_KEY
             fault = arrow_datum(&self.headers.key, i, &self.spans[i - begin].key)
             if fault == ARROW_OK:
                 fault = arrow_datum(&self.headers.value, i, &self.spans[i - begin].value)
@@ -253,7 +260,7 @@ cdef int raise_arrow_fault(int fault, int64_t row, int magic) except -1:
     if fault == ARROW_FAULT_LENGTH:
         raise _errors.CodecError(f"row {row}: Arrow offsets that go back or beyond their buffer")
     if fault == ARROW_FAULT_HEADER_KEY:
-        raise _errors.CodecError(f"row {row}: a header without a key", "headers")
+        raise _errors.CodecError(f"row {row}: a null header, or one without a key", "headers")
     if fault == ARROW_FAULT_TIMESTAMP:
         raise _errors.CodecError(f"row {row}: a timestamp below -1 ms, or too great", "timestamp")
     if fault == ARROW_FAULT_MEMORY:
@@ -331,6 +338,7 @@ cdef list_column_t headers_column(arrow_in_schema *schema, arrow_in_array *array
     cdef bytes kind = schema.format
     cdef arrow_in_schema *pair
     cdef arrow_in_array *pairs
+    cdef int key = 0, value = 1
     column.kind = ARROW_NULL
     if kind == b"n":
         return column
@@ -343,8 +351,12 @@ cdef list_column_t headers_column(arrow_in_schema *schema, arrow_in_array *array
     pair = schema.children[0]
     pairs = array.children[0]
     column.most = pairs.length
-    column.key = binary_column(pair.children[0], pairs.children[0], pairs.offset, "header key")
-    column.value = binary_column(pair.children[1], pairs.children[1], pairs.offset, "header value")
+    column.pair_validity = <const uint8_t *>pairs.buffers[0]
+    column.pair_offset = pairs.offset
+    if pair.children[0].name == b"value" and pair.children[1].name == b"key":
+        key, value = 1, 0
+    column.key = binary_column(pair.children[key], pairs.children[key], pairs.offset, "header key")
+    column.value = binary_column(pair.children[value], pairs.children[value], pairs.offset, "header value")
     return column
 
 
