@@ -20,7 +20,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from kwire import errors
@@ -223,8 +223,11 @@ def _snappy_claim(block: memoryview) -> int:
     raise _corrupt("snappy", "a block whose size field does not end")
 
 
-def _xerial_blocks(view: memoryview) -> list[memoryview]:
-    blocks = []
+def _snappy_blocks(view: memoryview) -> Iterator[memoryview]:
+    """The raw blocks, one at a time: a list of them could take forty times the size of the data."""
+    if view[: len(_XERIAL_MAGIC)] != _XERIAL_MAGIC:
+        yield view
+        return
     at = 0
     while at < len(view):
         if view[at : at + len(_XERIAL_MAGIC)] == _XERIAL_MAGIC:
@@ -238,17 +241,16 @@ def _xerial_blocks(view: memoryview) -> list[memoryview]:
         at += 4
         if size <= 0 or size > len(view) - at:
             raise _corrupt("snappy", f"a block length of {size} with {len(view) - at} bytes left")
-        blocks.append(view[at : at + size])
+        yield view[at : at + size]
         at += size
-    return blocks
 
 
 def _unsnappy(view: memoryview, budget: int) -> Buffer:
-    blocks = _xerial_blocks(view) if view[: len(_XERIAL_MAGIC)] == _XERIAL_MAGIC else [view]
-    claims = [_snappy_claim(block) for block in blocks]
-    output = OutputBlock(_within(sum(claims), budget, "snappy"))
+    claimed = sum(_snappy_claim(block) for block in _snappy_blocks(view))
+    output = OutputBlock(_within(claimed, budget, "snappy"))
     decompress_raw_into = _library("cramjam").snappy.decompress_raw_into
-    for block, claim in zip(blocks, claims, strict=True):
+    for block in _snappy_blocks(view):
+        claim = _snappy_claim(block)
         if claim == 0 and len(block) == 1:
             continue
         try:
@@ -311,9 +313,8 @@ def _lz4_header(view: memoryview, magic: int) -> tuple[int, int, int | None, int
     return flags, 1 << (8 + 2 * (sizes >> 4)), content_size, end + 1
 
 
-def _lz4_blocks(view: memoryview, at: int, flags: int, greatest: int) -> tuple[list[tuple[memoryview, bool]], int]:
-    """([(block, whether it is compressed)], where the end mark ended), block checksums verified."""
-    blocks: list[tuple[memoryview, bool]] = []
+def _lz4_blocks(view: memoryview, at: int, flags: int, greatest: int) -> Iterator[tuple[int, int, bool]]:
+    """(where the block's bytes begin, how many they are, whether they are compressed) up to the end mark."""
     checksum_size = 4 if flags & _LZ4_BLOCK_CHECKSUM else 0
     while True:
         if at + 4 > len(view):
@@ -321,46 +322,55 @@ def _lz4_blocks(view: memoryview, at: int, flags: int, greatest: int) -> tuple[l
         (word,) = struct.unpack_from("<I", view, at)
         at += 4
         if word == 0:
-            return blocks, at
+            return
         size = word & ~_LZ4_UNCOMPRESSED
         if size == 0 or size > greatest or size + checksum_size > len(view) - at:
             raise _corrupt("lz4", f"a block of {size} bytes with {len(view) - at} bytes left and a limit of {greatest}")
-        block = view[at : at + size]
-        at += size
-        if checksum_size:
-            if struct.unpack_from("<I", view, at)[0] != xxh32(block):
-                raise _corrupt("lz4", "a block's checksum does not match")
-            at += 4
-        blocks.append((block, word == size))
+        yield at, size, word == size
+        at += size + checksum_size
+
+
+def _lz4_sizes(view: memoryview, at: int, flags: int, greatest: int) -> tuple[int, int, int]:
+    """(bytes that are stored as they are, the most that all blocks can hold, where the end mark ended)."""
+    stored = possible = 0
+    checksum_size = 4 if flags & _LZ4_BLOCK_CHECKSUM else 0
+    for begin, size, compressed in _lz4_blocks(view, at, flags, greatest):
+        stored += 0 if compressed else size
+        possible += min(greatest, _LZ4_MOST_RATIO * size) if compressed else size
+        at = begin + size + checksum_size
+    return stored, possible, at + 4
 
 
 def _unlz4(view: memoryview, budget: int, magic: int) -> Buffer:
-    flags, greatest, content_size, at = _lz4_header(view, magic)
+    flags, greatest, content_size, first = _lz4_header(view, magic)
     if content_size is not None:
         _within(content_size, budget, "lz4")
-    blocks, at = _lz4_blocks(view, at, flags, greatest)
-    stored = sum(len(block) for block, compressed in blocks if not compressed)
-    possible = stored + sum(min(greatest, _LZ4_MOST_RATIO * len(block)) for block, compressed in blocks if compressed)
+    stored, possible, end = _lz4_sizes(view, first, flags, greatest)
     output = OutputBlock(min(_within(stored, budget, "lz4") + _FIRST_TRY, possible))
-    decompress_block_into = _library("cramjam").lz4.decompress_block_into
-    for block, compressed in blocks:
-        left = budget - output.size
-        most = min(greatest, _LZ4_MOST_RATIO * len(block)) if compressed else len(block)
-        room = output.room(min(most, left))
-        try:
-            if compressed:
-                output.advance(decompress_block_into(block, room, output_len=len(room)))
-            elif len(room) < len(block):
-                raise _over_budget("lz4", budget)
-            else:
-                room[:] = block
-                output.advance(len(block))
-        except errors.LimitError:
-            raise
-        except Exception as error:
-            raise (_over_budget("lz4", budget) if left < most else _corrupt("lz4", error)) from None
-    _check_lz4_end(view, at, flags, content_size, output)
+    for at, size, compressed in _lz4_blocks(view, first, flags, greatest):
+        block = view[at : at + size]
+        if flags & _LZ4_BLOCK_CHECKSUM and struct.unpack_from("<I", view, at + size)[0] != xxh32(block):
+            raise _corrupt("lz4", "a block's checksum does not match")
+        _unlz4_block(block, compressed, greatest, budget, output)
+    _check_lz4_end(view, end, flags, content_size, output)
     return output.finish()
+
+
+def _unlz4_block(block: memoryview, compressed: bool, greatest: int, budget: int, output: OutputBlock) -> None:
+    left = budget - output.size
+    most = min(greatest, _LZ4_MOST_RATIO * len(block)) if compressed else len(block)
+    room = output.room(min(most, left))
+    if not compressed:
+        if left < most:
+            raise _over_budget("lz4", budget)
+        room[:] = block
+        output.advance(len(block))
+        return
+    decompress_block_into = _library("cramjam").lz4.decompress_block_into
+    try:
+        output.advance(decompress_block_into(block, room, output_len=len(room)))
+    except Exception as error:
+        raise (_over_budget("lz4", budget) if left < most else _corrupt("lz4", error)) from None
 
 
 def _check_lz4_end(view: memoryview, at: int, flags: int, content_size: int | None, output: OutputBlock) -> None:

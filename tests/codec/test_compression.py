@@ -9,6 +9,7 @@ import struct
 import subprocess
 import sys
 import time
+import tracemalloc
 import zlib
 from pathlib import Path
 
@@ -100,6 +101,22 @@ def test_many_gzip_members_take_no_more_than_linear_time() -> None:
 
     seconds(100)
     assert seconds(60_000) < 0.5  # copying the rest after each member takes seconds
+
+
+@pytest.mark.parametrize("codec", ["snappy", "lz4"])
+def test_many_tiny_blocks_take_no_memory_each(codec: str) -> None:
+    blocks = 50_000
+    if codec == "snappy":
+        data = b"\x82SNAPPY\x00" + struct.pack(">ii", 1, 1) + (struct.pack(">i", 1) + b"\x00") * blocks
+    else:
+        data = lz4.frame.compress(b"", store_size=False)[:-4] + (struct.pack("<I", 1) + b"\x00") * blocks + bytes(4)
+        data = data.replace(data[4:7], b"\x60\x40\x82", 1)  # independent blocks, no content checksum
+    tracemalloc.start()
+    try:
+        assert read(codec, data) == b""
+        assert tracemalloc.get_traced_memory()[1] < len(data)
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_budget_below_zero_is_a_limit_like_any_other() -> None:
