@@ -496,3 +496,19 @@ def test_interrupts_lose_and_double_nothing(broker: Broker, write: Callable[[Bro
         signal.signal(signal.SIGALRM, before)
     assert interrupted > 20
     assert got == [b"%d" % number for number in range(1000)]
+
+
+def test_without_a_position_and_without_a_rule_for_one_it_says_so(
+    broker: Broker, write: Callable[[Broker], Writer]
+) -> None:
+    write(broker).append("t", 0, [b"a", b"b"])
+    with consumer_of(broker, auto_offset_reset="none") as consumer:
+        consumer.assign([T0])
+        for ask in (lambda: consumer.poll(timeout=5.0), lambda: consumer.position(T0, timeout=5.0)):
+            with pytest.raises(errors.ConfigError, match=r"t-0 has no position.*auto_offset_reset='none'.*seek\(\)"):
+                ask()
+        consumer.seek(T0, 1)
+        assert [record.value for record in read(consumer, 1)] == [b"b"]
+        consumer.assign([])
+        consumer.assign([T0], at={T0: 0})
+        assert [record.value for record in read(consumer, 2)] == [b"a", b"b"]

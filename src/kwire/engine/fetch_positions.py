@@ -133,6 +133,11 @@ class PartitionState:
             chunk.marked = chunk.taken
 
     @property
+    def is_nowhere(self) -> bool:
+        """Whether there is no position, and no rule by which one could be looked up."""
+        return self.position == NO_POSITION and self.reset_to is None
+
+    @property
     def has_something(self) -> bool:
         """Whether there are records, or an error, to hand out."""
         return not self.paused and (bool(self.chunks) or self.fault is not None)

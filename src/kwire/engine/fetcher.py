@@ -393,6 +393,10 @@ class Fetcher:
                 wanted[state.tp] = state.reset_to if state.reset_to is not None else LATEST
             elif state.wants_lookup:
                 self._node_of(state, now)
+            elif state.is_nowhere and state.fault is None:
+                state.fault = ConfigError(f"{state.tp.topic}-{state.tp.partition} has no position, and "
+                                          f"auto_offset_reset='none' gives it none: seek() first, or set 'earliest' "
+                                          f"or 'latest'")
         if wanted:
             self._lookup_of = {tp: self.states[tp].epoch for tp in wanted}
             deadline = now + self._core.settings.default_api_timeout_ms / 1000
