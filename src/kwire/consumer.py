@@ -120,6 +120,7 @@ class Consumer:
     def poll(self, timeout: float | None = 0.0, max_records: int | None = None) -> ConsumerRecords:
         """Records that came since the last poll, as soon as there are any; empty when `timeout` seconds passed (None:
         no limit), after `wakeup()`, and when every partition is at its `until`.
+        Raises ConfigError while nothing is assigned or subscribed to.
 
         `max_records` is the most to give (default: `max_poll_records`, else all that was fetched). The next fetch is on
         its way when this returns.
@@ -129,6 +130,8 @@ class Consumer:
             raise ConfigError(f"max_records={max_records!r}: a number from 1, or None")
         with self._alone():
             self._call_inside(self._fetcher.pump)
+            if not self._fetcher.topics:
+                raise ConfigError("there is nothing to poll: call assign() or subscribe() first")
             self._reactor.poll_once()
             self._await_records(timeout)
             woken, self._woken = self._woken, False

@@ -512,3 +512,14 @@ def test_without_a_position_and_without_a_rule_for_one_it_says_so(
         consumer.assign([])
         consumer.assign([T0], at={T0: 0})
         assert [record.value for record in read(consumer, 2)] == [b"a", b"b"]
+
+
+def test_reading_nothing_is_told_instead_of_waited_for(broker: Broker) -> None:
+    with consumer_of(broker) as consumer:
+        with pytest.raises(errors.ConfigError, match=r"assign\(\) or subscribe\(\) first"):
+            next(iter(consumer))
+        consumer.subscribe(["t"])
+        assert not consumer.poll(timeout=0.1)
+        consumer.unsubscribe()
+        with pytest.raises(errors.ConfigError, match="nothing to poll"):
+            consumer.poll(timeout=5.0)
