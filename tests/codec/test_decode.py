@@ -161,6 +161,20 @@ def test_the_timestamp_type_of_a_wrapper_rules_the_messages_inside(append_time: 
     assert (record.timestamp, record.timestamp_type) == ((5, 0) if append_time is None else (99, 1))
 
 
+def test_the_next_offset_lies_behind_the_wrapper_even_when_what_it_wraps_ends_before() -> None:
+    inner = reference.message(5, None, b"a", magic=0) + reference.message(6, None, b"b", magic=0)
+    read = records.decode(reference.message(9, None, compress("gzip", inner, 0), magic=0, attributes=1))
+    assert [r.offset for r in read] == [5, 6]
+    assert read.next_offset == 10
+
+
+def test_decompressed_bytes_count_once_however_the_messages_inside_are_mixed() -> None:
+    inner = b"".join(reference.message(i, None, b"v", magic=i % 2) for i in range(10))
+    read = records.decode(reference.message(9, None, compress("gzip", inner, 1), magic=1, attributes=1))
+    assert len(read) == 10
+    assert read.decompressed_bytes == len(inner)
+
+
 # --- what the consumer asks of a scan ---
 
 

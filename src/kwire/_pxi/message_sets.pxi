@@ -156,7 +156,7 @@ cdef int index_wrapped_messages(scan_t *s, const uint8_t *data, size_t size, kw_
             return scan_fault(s, FAULT_WRAPPER_OFFSET, b"offset", s.at, wrapper_offset, last_offset)
         shift = wrapper_offset - last_offset
     s.batch.base_offset = <int64_t>(<uint64_t>first_offset + <uint64_t>shift)
-    s.batch.last_offset = last_offset + shift
+    s.batch.last_offset = max(last_offset + shift, wrapper_offset)
     s.batch.count = count
     if push_batch(s) != SCAN_GOES_ON:
         return SCAN_FAULT

@@ -387,9 +387,13 @@ cdef class Records:
         """How many bytes of memory the decompressed batches take beside the bytes that were decoded."""
         cdef size_t total = 0
         cdef size_t i
+        cdef const part_t *part
+        cdef const uint8_t *before = NULL
         for i in range(self.index.scan.part_count):
-            if self.index.scan.parts[i].block != self.index.scan.source:
-                total += self.index.scan.parts[i].size
+            part = &self.index.scan.parts[i]
+            if part.block != self.index.scan.source and part.data != before:
+                total += part.size
+            before = part.data
         return total
 
     @property
