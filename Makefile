@@ -52,7 +52,7 @@ demo: build java  ## a million records from a producer to a PySpark job (BROKER=
 test: build java  ## all tests, with real Kafka and real Spark
 	@echo "== Apache Kafka, once, into $(KWIRE_CACHE)"
 	@$(PY) -m tests.brokers --resolve
-	@KWIRE_DAMAGED_PER_MESSAGE=480 $(PY) -m pytest -m "not kafka_all" $(PYTEST_ARGS)
+	@KWIRE_THOROUGH=1 $(PY) -m pytest -m "not kafka_all" $(PYTEST_ARGS)
 
 .PHONY: test-quick
 test-quick: build  ## the tests that need no Java

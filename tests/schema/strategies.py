@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 from uuid import UUID
 
@@ -11,11 +12,23 @@ from kwire import protocol
 from kwire.schema.fields import Field
 from kwire.schema.messages import Message, Struct
 
+THOROUGH = os.environ.get("KWIRE_THOROUGH") == "1"
+"""As in `make test`: every version of every message, and more draws of each. Else the oldest and the newest."""
+
+EXAMPLES = 6 if THOROUGH else 3
+DAMAGED_PER_EXAMPLE = 240 if THOROUGH else 60
+
+
+def _tested_versions(message: type[Message]) -> list[int]:
+    every = list(message.__versions__)
+    return every if THOROUGH else sorted({*every[:1], *every[-1:]})
+
+
 MESSAGES: list[tuple[type[Message], int]] = [
     (message, version)
     for key in protocol.APIS
     for message in (protocol.APIS[key].request, protocol.APIS[key].response)
-    for version in message.__versions__
+    for version in _tested_versions(message)
 ]
 IDS = [f"{message.__name__}-{version}" for message, version in MESSAGES]
 

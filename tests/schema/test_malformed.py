@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kwire import errors, protocol
 from kwire.protocol import ApiVersionsResponse, FetchRequest, FetchResponse, MetadataRequest, MetadataResponse
 from kwire.schema.messages import Message
-from tests.schema.strategies import IDS, MESSAGES, structs
+from tests.schema.strategies import EXAMPLES, IDS, MESSAGES, structs
 
 TRUNCATED, LENGTH, CORRUPT = errors.TruncatedError, errors.InvalidLengthError, errors.CorruptError
 
@@ -125,7 +125,7 @@ def test_a_count_that_lies_allocates_nothing() -> None:
 
 
 @pytest.mark.parametrize(("cls", "version"), MESSAGES, ids=IDS)
-@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_cut_anywhere_it_is_refused(cls: type[Message], version: int, data: st.DataObject) -> None:
     """Every message ends with a field that takes bytes, so no proper prefix of it is a message."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import random
 import time
 from collections import Counter
@@ -14,10 +13,9 @@ from hypothesis import strategies as st
 
 from kwire import errors, protocol
 from kwire.schema.messages import Message
-from tests.schema.strategies import IDS, MESSAGES, structs
+from tests.schema.strategies import DAMAGED_PER_EXAMPLE, EXAMPLES, IDS, MESSAGES, structs
 
 NASTY = [b"\x00", b"\x01", b"\x7f", b"\x80", b"\xff", b"\xff\xff\xff\xff", b"\x7f\xff\xff\xff", b"\x80\x00\x00\x00"]
-DAMAGED_PER_MESSAGE = int(os.environ.get("KWIRE_DAMAGED_PER_MESSAGE", "30"))
 
 
 def damaged(data: bytes, dice: random.Random) -> bytes:
@@ -44,7 +42,11 @@ def damaged(data: bytes, dice: random.Random) -> bytes:
 
 @pytest.mark.parametrize(("cls", "version"), MESSAGES, ids=IDS)
 @settings(
-    max_examples=3, deadline=None, phases=[Phase.generate], derandomize=True, suppress_health_check=list(HealthCheck)
+    max_examples=EXAMPLES,
+    deadline=None,
+    phases=[Phase.generate],
+    derandomize=True,
+    suppress_health_check=list(HealthCheck),
 )
 @given(data=st.data())
 def test_only_kwires_errors_escape(cls: type[Message], version: int, data: st.DataObject) -> None:
@@ -52,7 +54,7 @@ def test_only_kwires_errors_escape(cls: type[Message], version: int, data: st.Da
     encoded = message.encode(version)
     dice = random.Random(len(encoded) * 1000 + version)
     outcomes: Counter[str] = Counter()
-    for _ in range(DAMAGED_PER_MESSAGE):
+    for _ in range(DAMAGED_PER_EXAMPLE):
         bad = damaged(encoded, dice)
         try:
             decoded = cls.decode(bad, version)
@@ -61,7 +63,7 @@ def test_only_kwires_errors_escape(cls: type[Message], version: int, data: st.Da
         else:
             assert cls.decode(decoded.encode(version), version) == decoded
             outcomes["read"] += 1
-    assert outcomes["refused"] + outcomes["read"] == DAMAGED_PER_MESSAGE
+    assert outcomes["refused"] + outcomes["read"] == DAMAGED_PER_EXAMPLE
 
 
 def test_random_frames_as_requests_and_responses() -> None:

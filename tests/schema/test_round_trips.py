@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from kwire import protocol
 from kwire.schema.messages import Message
 from tests.reference import protocol as reference
-from tests.schema.strategies import IDS, MESSAGES, TEXT, plain_values, structs
+from tests.schema.strategies import EXAMPLES, IDS, MESSAGES, TEXT, plain_values, structs
 
-QUICK = settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+QUICK = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @pytest.mark.parametrize(("cls", "version"), MESSAGES, ids=IDS)
@@ -62,7 +62,7 @@ def test_old_frames_are_those_of_the_guides(correlation: int, client: str | None
 
 
 @pytest.mark.parametrize(("cls", "version"), MESSAGES, ids=IDS)
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=EXAMPLES, deadline=None)
 @given(data=st.data(), client=st.one_of(st.none(), TEXT))
 def test_frames_of_every_version(cls: type[Message], version: int, data: Any, client: str | None) -> None:
     message = data.draw(structs(cls, version))

@@ -83,6 +83,8 @@ class Setting:
     def _wanted(self) -> str:
         if self.choices:
             return "one of " + ", ".join(repr(choice) for choice in self.choices)
+        if self.kind is object:
+            return f"a value ({self.doc.rstrip('.')})"
         words = {bool: "True or False", int: "a whole number", str: "a string"}.get(self.kind, self.kind.__name__)
         if self.least is not None and self.most is not None:
             words += f" from {self.least} to {self.most}"
