@@ -34,7 +34,7 @@ def test_defaults_survive(cls: type[Message], version: int) -> None:
 
 
 @pytest.mark.parametrize(("key", "direction", "version"), reference.LAYOUTS, ids=str)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=5 * EXAMPLES, deadline=None)
 @given(data=st.data())
 def test_the_bytes_are_those_of_the_guides(key: int, direction: str, version: int, data: Any) -> None:
     cls: type[Message] = getattr(protocol.APIS[key], direction)
