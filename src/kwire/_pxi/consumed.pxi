@@ -4,6 +4,7 @@
 
 cdef Record _NO_RECORD = Record.__new__(Record)
 
+
 @cython.final
 @cython.no_gc
 cdef class ConsumerRecord:
