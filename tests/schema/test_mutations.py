@@ -61,7 +61,8 @@ def test_only_kwires_errors_escape(cls: type[Message], version: int, data: st.Da
         except errors.CodecError as error:
             outcomes["refused" if error.offset in range(len(bad) + 1) else "refused nowhere"] += 1
         else:
-            assert cls.decode(decoded.encode(version), version) == decoded
+            again = decoded.encode(version)
+            assert cls.decode(again, version).encode(version) == again  # bytes: a float may have become a NaN
             outcomes["read"] += 1
     assert outcomes["refused"] + outcomes["read"] == DAMAGED_PER_EXAMPLE
 
