@@ -8,6 +8,8 @@
 #   tagged fields   uvarint count, then per field, ascending by tag: uvarint tag, uvarint size, `size` bytes
 #   nullable struct int8 -1 (null) or 1, then the struct
 #   records         as bytes: a nullable span that is handed out and taken as it is
+#   rest            the same without a length: all that is left of the message, so only its last field
+#   short array     an array with an int16 count (the formats before Kafka 0.8)
 #   uuid            16 bytes, big-endian
 # Sources: the protocol guide ("Protocol Primitive Types"), KIP-482 (flexible versions), KIP-893 (nullable structs).
 #
@@ -96,11 +98,12 @@ cdef enum Kind:
     KIND_RECORDS = 11
     KIND_STRUCT = 12
     KIND_ARRAY = 13
+    KIND_REST = 14
 
 cdef dict _KINDS = {
     "bool": KIND_BOOL, "int8": KIND_I8, "int16": KIND_I16, "int32": KIND_I32, "int64": KIND_I64, "uint16": KIND_U16,
     "uint32": KIND_U32, "float64": KIND_F64, "uuid": KIND_UUID, "string": KIND_STRING, "bytes": KIND_BYTES,
-    "records": KIND_RECORDS, "struct": KIND_STRUCT, "array": KIND_ARRAY,
+    "records": KIND_RECORDS, "struct": KIND_STRUCT, "array": KIND_ARRAY, "rest": KIND_REST,
 }
 cdef tuple _KIND_NAMES = tuple(_KINDS)
 cdef tuple _NO_ARGUMENTS = ()
@@ -112,6 +115,7 @@ ctypedef struct op_t:
     int element              # kind of an array's elements
     bint nullable
     bint compact
+    bint short_count
     bint ignorable
     bint lazy                # the default is a struct that is made when it is first read: the slot stays empty
     uint32_t tag
@@ -279,7 +283,7 @@ cdef class Layout:
             if self.structs[i] is None and (a == NULL or b == NULL):
                 return False
             one, other = getattr(left, self.names[i]), getattr(right, self.names[i])
-            if <int>self.kinds[i] == KIND_RECORDS:
+            if <int>self.kinds[i] in (KIND_RECORDS, KIND_REST):
                 one, other = joined_records(one), joined_records(other)
             if not values_equal(one, other):
                 return False
@@ -392,7 +396,7 @@ cdef class Plan:
     """The wire layout of one struct class at one version.
 
     `fields` holds one tuple per field of the class: (name, kind, element kind or None, present, nullable, compact,
-    ignorable, tag or None, default, child Plan or None, the versions as text), in wire order. `name` is what errors
+    ignorable, tag or None, default, child Plan or None, the versions as text, short count), in wire order. `name` is what errors
     call the message.
     """
 
@@ -445,7 +449,7 @@ cdef class Plan:
         op.name = PyTuple_GET_ITEM(field, 0)
         op.kind = _KINDS[field[1]]
         op.element = _KINDS[field[2]] if field[2] is not None else -1
-        op.nullable, op.compact, op.ignorable = field[4], field[5], field[6]
+        op.nullable, op.compact, op.ignorable, op.short_count = field[4], field[5], field[6], field[11]
         op.tag = field[7] if field[7] is not None else 0
         op.fallback = PyTuple_GET_ITEM(field, 8)
         op.child = PyTuple_GET_ITEM(field, 9)
@@ -488,6 +492,8 @@ cdef size_t least_size(const op_t *op, int kind) noexcept:
         return 8
     if kind == KIND_UUID:
         return 16
+    if kind == KIND_REST:
+        return 0
     if op.compact:
         return 1
-    return 2 if kind == KIND_STRING else 4
+    return 2 if kind == KIND_STRING or op.short_count else 4

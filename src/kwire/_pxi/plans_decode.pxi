@@ -158,6 +158,8 @@ cdef PyObject *decode_seldom(const op_t *op, int kind, reader_t *r, walk_t *walk
         return kw_int(read_u16(r))
     if kind == KIND_U32:
         return kw_int64(read_u32(r))
+    if kind == KIND_REST:
+        return decode_rest(r, source)
     return kw_float(read_f64(r))
 
 
@@ -200,6 +202,12 @@ cdef PyObject *decode_bytes(const op_t *op, int kind, reader_t *r, Buffer source
     return kw_bytes(<const char *>span, length)
 
 
+cdef PyObject *decode_rest(reader_t *r, Buffer source) except NULL:
+    cdef size_t size = bytes_left(r)
+    cdef const uint8_t *span = read_span(r, size)
+    return new_reference(buffer_slice(source, span - r.start, size))
+
+
 cdef PyObject *decode_uuid(reader_t *r) except NULL:
     cdef uint64_t high = <uint64_t>read_i64(r)
     cdef uint64_t low = <uint64_t>read_i64(r)
@@ -222,7 +230,13 @@ cdef PyObject *decode_nested(const op_t *op, reader_t *r, walk_t *walk, Buffer s
 
 cdef PyObject *decode_array(const op_t *op, reader_t *r, walk_t *walk, Buffer source) except NULL:
     cdef const uint8_t *begin = r.at
-    cdef int64_t count = read_compact_count(r, op.least) if op.compact else read_array_count(r, op.least)
+    cdef int64_t count
+    if op.compact:
+        count = read_compact_count(r, op.least)
+    elif op.short_count:
+        count = read_short_count(r, op.least)
+    else:
+        count = read_array_count(r, op.least)
     if count < 0:
         return null_value(op, KIND_ARRAY, r, begin)
     if count == 0:

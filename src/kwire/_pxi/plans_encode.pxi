@@ -214,6 +214,8 @@ cdef int encode_value(const op_t *op, int kind, object value, writer_t *w, walk_
         encode_nested(op, value, w, walk)
     elif kind == KIND_U16:
         write_u16(w, <uint16_t>checked_int(op, kind, value, walk, 0, 65535))
+    elif kind == KIND_REST:
+        encode_rest(op, value, w, walk)
     elif kind == KIND_U32:
         write_u32(w, <uint32_t>checked_int(op, kind, value, walk, 0, 4294967295))
     else:
@@ -323,20 +325,34 @@ cdef int encode_bytes(const op_t *op, object value, writer_t *w, walk_t *walk) e
 
 
 cdef int encode_records(const op_t *op, object value, writer_t *w, walk_t *walk) except -1:
-    """Bytes-like, or a list or tuple of bytes-like objects that are written one after the other."""
     cdef list spans
     cdef Buffer span
     cdef int64_t size = 0
     if value is None:
         return write_null(op, KIND_RECORDS, 4, w, walk)
-    if isinstance(value, (list, tuple)):
-        spans = [pinned_field(op, KIND_RECORDS, part, walk) for part in value]
-    else:
-        spans = [pinned_field(op, KIND_RECORDS, value, walk)]
+    spans = pinned_spans(op, value, walk)
     for span in spans:
         size += span.size
     check_span(op, size, walk)
     write_length(op, size, 4, w)
+    return write_spans(spans, w, walk)
+
+
+cdef int encode_rest(const op_t *op, object value, writer_t *w, walk_t *walk) except -1:
+    if value is None:
+        wrong_type(walk, op, KIND_REST, value)
+    return write_spans(pinned_spans(op, value, walk), w, walk)
+
+
+cdef list pinned_spans(const op_t *op, object value, walk_t *walk):
+    """Of a bytes-like object, or of a list or tuple of them that are written one after the other."""
+    if isinstance(value, (list, tuple)):
+        return [pinned_field(op, op.kind, part, walk) for part in value]
+    return [pinned_field(op, op.kind, value, walk)]
+
+
+cdef int write_spans(list spans, writer_t *w, walk_t *walk) except -1:
+    cdef Buffer span
     for span in spans:
         if walk.cuts == NULL or walk.in_tag or span.size < GATHER_LEAST:
             write_raw(w, span.data, span.size)
@@ -362,17 +378,20 @@ cdef int encode_array(const op_t *op, object value, writer_t *w, walk_t *walk) e
     """`value` is a list or tuple; anything else iterable but text and bytes is made one."""
     cdef object items = value
     cdef Py_ssize_t count
+    cdef int width = 2 if op.short_count else 4
     if type(value) is tuple and PyTuple_GET_SIZE(value) == 0:
-        return write_length(op, 0, 4, w)
+        return write_length(op, 0, width, w)
     if value is None:
-        return write_null(op, KIND_ARRAY, 4, w, walk)
+        return write_null(op, KIND_ARRAY, width, w, walk)
     if not isinstance(value, (list, tuple)):
         if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
             wrong_type(walk, op, KIND_ARRAY, value)
         items = tuple(value)
     count = len(items)
+    if op.short_count and count > 0x7FFF:
+        encode_fault(walk, op, f"{count} elements; {0x7FFF} is the most")
     check_span(op, count, walk)
-    write_length(op, count, 4, w)
+    write_length(op, count, width, w)
     walk.op[walk.depth] = op
     if op.element == KIND_STRUCT:
         encode_structs(op, items, count, w, walk)

@@ -227,6 +227,11 @@ cdef inline int64_t read_array_count(reader_t *r, size_t least_size) noexcept no
     return check_count(r, read_i32(r), least_size, begin)
 
 
+cdef inline int64_t read_short_count(reader_t *r, size_t least_size) noexcept nogil:
+    cdef const uint8_t *begin = r.at
+    return check_count(r, read_i16(r), least_size, begin)
+
+
 cdef inline int64_t read_compact_count(reader_t *r, size_t least_size) noexcept nogil:
     cdef const uint8_t *begin = r.at
     return check_count(r, <int64_t>read_uvarint(r) - 1, least_size, begin)

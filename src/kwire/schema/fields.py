@@ -38,6 +38,8 @@ __all__ = [
     "nullable_struct",
     "record_data",
     "renamed",
+    "rest",
+    "short",
     "string",
     "strings",
     "struct",
@@ -89,6 +91,7 @@ class Field(NamedTuple):
     element: str | None = None
     struct: type[Any] | None = None
     compact: bool = True
+    short: bool = False
     name: str = ""
 
     @property
@@ -289,6 +292,11 @@ def record_data(
     return _field("records", versions, default, nullable, tag, ignorable, secret)
 
 
+def rest(versions: str, *, default: BytesLike) -> BytesLike:
+    """As `record_data`, but without a length: all bytes up to the end of the message. Its last field, if any."""
+    return _field("rest", versions, default, "")
+
+
 def i8s(
     versions: str, *, default: Sequence[int], tag: int | None = None, ignorable: bool = False, secret: bool = False
 ) -> Sequence[int]:
@@ -441,6 +449,11 @@ def nullable_struct(
 ) -> T | None:
     """A nested struct that may be absent."""
     return cast(T, _field("struct", versions, default, nullable, tag, ignorable, secret, struct=of))
+
+
+def short(sequence: T) -> T:
+    """The same array with an int16 count, as the formats before Kafka 0.8 have it: `short(array(Fetch, "0", default=()))`."""
+    return cast(T, cast(Field, sequence)._replace(short=True))
 
 
 def renamed(now: str) -> Any:

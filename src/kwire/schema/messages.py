@@ -138,7 +138,7 @@ def _plan(cls: StructMeta, name: str, version: int, flexible: bool) -> Plan:
             raise TypeError(f"{name}.{field.name} is tagged in version {version}, which is not flexible")
         rows.append((
             field.name, field.kind, field.element, present, field.nullable.has(version), flexible and field.compact,
-            field.ignorable, field.tag, field.default, child, field.versions.text,
+            field.ignorable, field.tag, field.default, child, field.versions.text, field.short,
         ))  # fmt: skip
     plan = cls.__plans__[(version, flexible)] = Plan(cls, name, version, flexible, rows)
     return plan
