@@ -452,7 +452,7 @@ def nullable_struct(
 
 
 def short(sequence: T) -> T:
-    """The same array with an int16 count, as the formats before Kafka 0.8 have it: `short(array(Fetch, "0", default=()))`."""
+    """The same array with an int16 count, as the formats before Kafka 0.8 have it."""
     return cast(T, cast(Field, sequence)._replace(short=True))
 
 
