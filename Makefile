@@ -80,6 +80,11 @@ bench: build $(VENV)/.bench-ready  ## the same work through kwire and its peers:
 bench-codec: build $(VENV)/.bench-ready  ## the codec's benchmarks by pytest-benchmark
 	@$(PY) -m pytest benchmarks/bench_*.py -q --benchmark-only --benchmark-columns=median,iqr,rounds $(PYTEST_ARGS)
 
+.PHONY: bench-instructions
+bench-instructions: build  ## instructions of the hot loops against the committed counts (BENCH_ARGS=--update commits new ones)
+	@scripts/ensure valgrind
+	@$(PY) -m benchmarks.instructions --optional $(BENCH_ARGS)
+
 .PHONY: wheel
 wheel: $(VENV)/.ready  ## sdist, the wheel from the sdist, and its install in a clean environment
 	@scripts/build-wheel "$(PY)"

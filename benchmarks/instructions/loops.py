@@ -1,0 +1,141 @@
+"""The hot loops whose instructions are counted: each a call without arguments, and how many records it handles.
+
+No sockets, no threads, no compressors (their instructions are not kwire's): the same call takes the same instructions
+every time. Records have a 10-byte key and a 90-byte value, messages are those of `benchmarks.compare`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
+from typing import NamedTuple
+
+from benchmarks.compare.contenders import inputs
+from benchmarks.compare.contenders.codec_loop import read_fields
+from kwire import records
+from kwire._codec import Accumulator, FrameReceiver, SendPath
+
+COUNT = 2_000
+_FOUR = ["offset", "timestamp", "key", "value"]
+_FRAMES = 50
+_MESSAGES = 10
+_READ_AT_ONCE = 16_384
+
+
+class Loop(NamedTuple):
+    """`call` handles `units` records (or messages, or frames: `unit`) at once."""
+
+    call: Callable[[], object]
+    units: int
+    unit: str = "record"
+
+
+def every_loop() -> dict[str, Loop]:
+    """All of them, by name. Making them encodes their inputs and imports pyarrow."""
+    return {**_reading(), **_writing(), **_sending(), **_messages()}
+
+
+def _reading() -> dict[str, Loop]:
+    decode = records.decode
+    plain, old = inputs.batch(count=COUNT), inputs.batch(count=COUNT, magic=1)
+    headed, large = inputs.batch(count=COUNT, headers=True), inputs.batch(size=1000, count=200)
+    small = b"".join(
+        records.encode([(v, k, t, ()) for v, k, t in inputs.items(count=COUNT)[first:end]], base_offset=first)
+        for first, end in pairwise(range(0, COUNT + 1, 10)))
+    return {
+        "index": Loop(lambda: decode(plain), COUNT),
+        "index, 10 per batch": Loop(lambda: decode(small), COUNT),
+        "index, magic 1": Loop(lambda: decode(old), COUNT),
+        "index, 3 headers": Loop(lambda: decode(headed), COUNT),
+        "records": Loop(lambda: list(decode(plain)), COUNT),
+        "records, 4 fields": Loop(lambda: read_fields(decode(plain)), COUNT),
+        "records, 1 KiB": Loop(lambda: list(decode(large)), 200),
+        "values": Loop(lambda: decode(plain).values(), COUNT),
+        "columns, 4": Loop(lambda: decode(plain).to_arrow(_FOUR), COUNT),
+        "columns, 4, views": Loop(lambda: decode(plain).to_arrow(_FOUR, binary_view=True), COUNT),
+        "columns, all": Loop(lambda: decode(headed).to_arrow(), COUNT),
+    }
+
+
+def _writing() -> dict[str, Loop]:
+    items = inputs.items(count=COUNT)
+    values = [value for value, _, _ in items]
+    full = [(value, key, when, ()) for value, key, when in items]
+    table = records.decode(inputs.batch(count=COUNT)).to_arrow()
+
+    def append() -> bytes:
+        builder = records.BatchBuilder(max_bytes=2**22)
+        add = builder.append
+        for value, key, when in items:
+            add(value, key, when)
+        return builder.build()
+
+    return {
+        "append": Loop(append, COUNT),
+        "encode values": Loop(lambda: records.encode(values), COUNT),
+        "encode tuples": Loop(lambda: records.encode(full), COUNT),
+        "encode tuples, magic 1": Loop(lambda: records.encode(full, magic=1), COUNT),
+        "encode Arrow": Loop(lambda: records.encode_arrow(table), COUNT),
+    }
+
+
+def _sending() -> dict[str, Loop]:
+    values = [value for value, _, _ in inputs.items(count=COUNT)]
+    frames = b"".join((1100).to_bytes(4, "big") + bytes(1100) for _ in range(_FRAMES))
+
+    def receive() -> int:
+        receiver = FrameReceiver(1 << 20)
+        found = 0
+        for start in range(0, len(frames), _READ_AT_ONCE):
+            piece = frames[start:start + _READ_AT_ONCE]
+            receiver.buffer(len(piece))[:len(piece)] = piece
+            found += len(receiver.received(len(piece)))
+        return found
+
+    return {
+        "send()": Loop(_send_to(32, values), COUNT),
+        "send(), named partition of 512": Loop(_send_to(512, values, named=True), COUNT),
+        "receive frames": Loop(receive, _FRAMES, "frame"),
+    }
+
+
+def _send_to(partitions: int, values: list[bytes], *, named: bool = False) -> Callable[[], None]:
+    """send() to known partitions, up to the batch: nothing leaves, the batches stay."""
+    path = SendPath()
+    path.accumulator = accumulator = Accumulator(batch_size=131_072, linger=1e6, buffer_memory=1 << 30)
+    path.send("topic", b"")
+    accumulator.partitions_are(accumulator.topics["topic"], partitions, range(partitions))
+
+    def in_turn() -> None:
+        send = path.send
+        for number, value in enumerate(values):
+            send("topic", value, partition=number % partitions)
+
+    def anywhere() -> None:
+        send = path.send
+        for value in values:
+            send("topic", value)
+
+    return in_turn if named else anywhere
+
+
+def _messages() -> dict[str, Loop]:
+    loops = {}
+    for name, (message, version) in (
+        ("Metadata response", inputs.metadata_response()),
+        ("Fetch response", inputs.fetch_response()),
+        ("Produce request", inputs.produce_request()),
+    ):
+        loops[f"{name}, decode"] = _often(partial(type(message).decode, message.encode(version), version))
+        loops[f"{name}, encode"] = _often(partial(message.encode, version))
+    return loops
+
+
+def _often(call: Callable[[], object]) -> Loop:
+    """One message is too few: where its memory comes from differs from call to call."""
+    def run() -> None:
+        for _ in range(_MESSAGES):
+            call()
+
+    return Loop(run, _MESSAGES, "message")
