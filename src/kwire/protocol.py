@@ -3,23 +3,28 @@
 A frame is size int32 (not counting itself), header, body. The functions named `*_request` and `*_response` work on
 whole frames, those named `*_body` on frames whose size field was already taken off (as `kwire._codec.FrameReceiver`
 does); the latter leave left-over bytes alone. The message classes (`MetadataRequest`, `FetchResponse`, ...) are
-imported when they are first used.
+imported when they are first used, and so are the generations before them: `kafka_0_7`, `proposal` and `draft_0_8`.
 
 Layer 2, as the schema behind it: no I/O.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from kwire import errors
 from kwire._codec import Plan, encode_frame, encode_frame_parts
+from kwire.schema.framing import checked_size
 from kwire.schema.headers import RequestHeader, ResponseHeader, request_header_version, response_header_version
 from kwire.schema.messages import Message, Request, Response
 from kwire.schema.registry import APIS, Api
 from kwire.schema.releases import infer_release, versions_of
 
 if TYPE_CHECKING:
+    from kwire.schema.generations import draft_0_8 as draft_0_8
+    from kwire.schema.generations import proposal as proposal
+    from kwire.schema.generations import wire_0_7 as kafka_0_7
     from kwire.schema.k00_produce import ProduceRequest as ProduceRequest
     from kwire.schema.k00_produce import ProduceResponse as ProduceResponse
     from kwire.schema.k01_fetch import FetchRequest as FetchRequest
@@ -474,17 +479,20 @@ __all__ = [
     "decode_request_header",
     "decode_response",
     "decode_response_body",
+    "draft_0_8",
     "encode_request",
     "encode_request_parts",
     "encode_response",
     "encode_response_parts",
     "infer_release",
+    "kafka_0_7",
+    "proposal",
     "versions_of",
 ]
 
-_SIZE_FIELD = 4
 _API_VERSIONS = 18
 _UNSUPPORTED_VERSION = 35
+_GENERATIONS = {"kafka_0_7": "wire_0_7", "proposal": "proposal", "draft_0_8": "draft_0_8"}
 # The plans of header and message, by message class and version.
 _REQUEST_PLANS: dict[tuple[type[Request], int], tuple[Plan, Plan]] = {}
 _RESPONSE_PLANS: dict[tuple[type[Response], int], tuple[Plan, Plan]] = {}
@@ -528,7 +536,7 @@ def decode_request(frame: Any, *, strict: bool = True) -> tuple[RequestHeader, R
     UnknownVersionError for an API key or version that kwire does not know, other CodecErrors for bytes that are not
     what they should be; FrameError when the size field is not the size of the frame.
     """
-    return _decode_request_at(frame, _checked_size(frame), strict)
+    return _decode_request_at(frame, checked_size(frame), strict)
 
 
 def decode_request_body(frame: Any, *, strict: bool = False) -> tuple[RequestHeader, Request]:
@@ -550,7 +558,7 @@ def decode_response(frame: Any, api_key: int, version: int, *, strict: bool = Tr
     An ApiVersions answer with error 35 is read as version 0, whatever was asked, and when its body is of no version at
     all the message has only the error code. Errors as for `decode_request`.
     """
-    return _decode_response_at(frame, _checked_size(frame), api_key, version, strict)
+    return _decode_response_at(frame, checked_size(frame), api_key, version, strict)
 
 
 def decode_response_body(
@@ -580,17 +588,6 @@ def _response_plans(m: Response, version: int) -> tuple[Plan, Plan]:
     header_version = response_header_version(m.__api_key__, version, m.__flexible__)
     plans = _RESPONSE_PLANS[(type(m), version)] = ResponseHeader.plan(header_version), m.plan(version)
     return plans
-
-
-def _checked_size(frame: Any) -> int:
-    view = memoryview(frame).cast("B")
-    stated = int.from_bytes(view[:_SIZE_FIELD], "big", signed=True)
-    if len(view) < _SIZE_FIELD or stated != len(view) - _SIZE_FIELD:
-        raise errors.FrameError(
-            f"a frame of {len(view)} bytes states a size of {stated}, not counting itself: it is cut off, has no size "
-            "field, or is more than one frame"
-        )
-    return _SIZE_FIELD
 
 
 def _decode_request_header_at(frame: Any, start: int) -> tuple[RequestHeader, int]:
@@ -634,6 +631,9 @@ def _unsupported_version_answer(api: Api, frame: Any, start: int) -> Response:
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
+        if name in _GENERATIONS:
+            found = globals()[name] = import_module(f"kwire.schema.generations.{_GENERATIONS[name]}")
+            return found
         for ending in ("Request", "Response"):
             api_name = name.removesuffix(ending)
             if api_name != name and api_name in APIS:

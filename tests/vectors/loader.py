@@ -34,6 +34,31 @@ def load(name: str) -> list[Vector]:
     return vectors
 
 
+class FrameVector(NamedTuple):
+    module: str
+    message: str
+    frame: bytes
+    values: dict[str, Any]
+    header: dict[str, Any]
+
+
+def load_frames(name: str) -> list[FrameVector]:
+    """The vectors of a file of whole frames."""
+    vectors = []
+    for section in re.split(r"^# ", (Path(__file__).parent / name).read_text(), flags=re.M)[1:]:
+        title, *lines = section.strip().splitlines()
+        found = re.match(r"(\w+) (\w+):", title)
+        assert found is not None, title
+        *explained, message, header = lines
+        assert message.startswith("= "), title
+        assert header.startswith("& "), title
+        data = bytes.fromhex("".join(_hex(line) for line in explained))
+        vectors.append(
+            FrameVector(found[1], found[2], data, ast.literal_eval(message[2:]), ast.literal_eval(header[2:]))
+        )
+    return vectors
+
+
 def _hex(line: str) -> str:
     found = _HEX_LINE.match(line)
     assert found is not None, line

@@ -1,0 +1,36 @@
+"""Damaged frames of the old generations: only errors of kwire leave the decoders."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from kwire import errors, protocol
+from tests.schema.strategies import THOROUGH
+from tests.schema.test_mutations import damaged
+from tests.vectors.loader import FrameVector, load_frames
+
+VECTORS = load_frames("generations.txt")
+DAMAGED = 20_000 if THOROUGH else 1_000
+
+
+@pytest.mark.parametrize("vector", VECTORS, ids=[f"{vector.module}-{vector.message}" for vector in VECTORS])
+def test_only_kwires_errors_escape(vector: FrameVector) -> None:
+    module: Any = getattr(protocol, vector.module)
+    answers = vector.header.get("answers")
+    dice = random.Random(len(vector.frame))
+    refused = 0
+    for _ in range(DAMAGED):
+        body = damaged(vector.frame[4:], dice)
+        frame = len(body).to_bytes(4, "big") + body
+        try:
+            if answers is None:
+                module.decode_request(frame)
+            else:
+                module.decode_response(frame, answers)
+        except errors.CodecError as error:
+            assert error.offset is None or 0 <= error.offset <= len(frame)
+            refused += 1
+    assert refused > 0
