@@ -7,6 +7,7 @@ failures and topics that are still missing or without a leader are asked for aga
 Metadata v0 cannot ask for no topic at all: an empty list means all of them there, null does from v1 on. Before v4 every
 topic asked for by name may be created by the asking, so a client that forbids that asks for all topics instead.
 Releases 0.8.0 and 0.8.1 list only brokers that a partition names, at first none: the bootstrap addresses stay in use.
+A broker that says that it is of another cluster by now (KIP-1102) makes the client begin at those again.
 """
 
 from __future__ import annotations
@@ -29,9 +30,10 @@ NO_ID = UUID(int=0)
 UNKNOWN_TOPIC_OR_PARTITION = 3
 LEADER_NOT_AVAILABLE = 5
 REPLICA_NOT_AVAILABLE = 9
+REBOOTSTRAP_REQUIRED = 129
 
 # -1, UNKNOWN_SERVER_ERROR, is what 0.8 answers while it cannot create the topic yet.
-_MAY_PASS = frozenset({-1, UNKNOWN_TOPIC_OR_PARTITION, LEADER_NOT_AVAILABLE})
+_MAY_PASS_IN_METADATA = frozenset({-1, 0, UNKNOWN_TOPIC_OR_PARTITION, LEADER_NOT_AVAILABLE})
 _FIRST_VERSION_WITH_NULL = 1
 _FIRST_VERSION_WITH_AUTO_CREATE_FLAG = 4
 _FIRST_VERSION_WITH_ALL_BROKERS_SURELY = 1
@@ -122,7 +124,7 @@ class Cluster:
         A partition is only called missing by metadata that came after generation `newer_than`.
         """
         info = self.topics.get(name)
-        if info is None or info.error in _MAY_PASS:
+        if info is None or (info.error and may_pass(info.error)):
             return None
         if info.error:
             error: KafkaError = errors.broker.by_code(info.error)(f"topic {name!r}")
@@ -131,6 +133,22 @@ class Cluster:
             most = max(info.partitions)
             return UnknownTopicError(f"topic {name!r} has no partition {partition}: its partitions are 0 to {most}")
         return None
+
+    def why_no_leader(self, topic: str, partition: int) -> str:
+        """In words, why it is not known where records of that partition would have to go; "" where it is known."""
+        info = self.topics.get(topic)
+        found = info.partitions.get(partition) if info is not None else None
+        if found is not None and found.leader >= 0:
+            return ""
+        if info is None or self.failure is not None:
+            return f"no metadata of the topic: {self.failure or 'none was asked for or answered yet'}"
+        if info.error:
+            return str(errors.broker.by_code(info.error)("the topic"))
+        if found is not None and found.error:
+            return f"the partition has no leader: {errors.broker.by_code(found.error)()}"
+        if found is not None:
+            return "the partition has no leader"
+        return f"the topic has {len(info.partitions)} partitions"
 
     # -- wishes -----------------------------------------------------------------------------------------------------
 
@@ -215,6 +233,11 @@ class Cluster:
         return metadata_request(version, sorted(self._asked_for), allow_auto_create=self.allow_auto_create)
 
     def _on_answer(self, response: Any, version: int, now: float) -> None:
+        if response.error_code:
+            if response.error_code == REBOOTSTRAP_REQUIRED:
+                self._core.forget_brokers(now)
+            self._on_error(errors.broker.by_code(response.error_code)("Metadata"), now)
+            return
         self._under_way = None
         self.failure = None
         self._take_in(response, version, now)
@@ -242,7 +265,7 @@ class Cluster:
 
     def _is_unsettled(self, name: str) -> bool:
         info = self.topics.get(name)
-        if info is None or (info.error and info.error in _MAY_PASS):
+        if info is None or (info.error and may_pass(info.error)):
             return True
         return any(partition.leader < 0 for partition in info.partitions.values())
 
@@ -280,6 +303,11 @@ class Cluster:
         known = self.topics.pop(name, None)
         if known is not None:
             self.names.pop(known.topic_id, None)
+
+
+def may_pass(error: int) -> bool:
+    """Whether a topic with that error may still become usable; also for 0."""
+    return error in _MAY_PASS_IN_METADATA or errors.broker.by_code(error).retriable
 
 
 def metadata_request(version: int, topics: Sequence[str] | None, *, allow_auto_create: bool) -> Any:

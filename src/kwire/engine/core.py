@@ -272,6 +272,13 @@ class Core:
             for node in [*self._nodes.values()]
         }
 
+    def about(self, node_id: int) -> str:
+        """A broker and the state of its connection in words, with the last error there: for messages."""
+        node = self._nodes.get(node_id)
+        if node is None:
+            return f"broker {node_id}: not in the metadata"
+        return f"{node.who}: {node.last_error or node.state}"
+
     def _dispatch(self, request: Request, now: float) -> None:
         target = request.target
         if target == CONTROLLER:
@@ -373,6 +380,11 @@ class Core:
         if complete and brokers:
             for node_id in [known for known in self._nodes if known not in brokers and known >= 0]:
                 self._forget(node_id, now)
+
+    def forget_brokers(self, now: float) -> None:
+        """What the metadata said about brokers is void: only the bootstrap addresses are left."""
+        for node_id in [known for known in self._nodes if known >= 0]:
+            self._forget(node_id, now)
 
     def _adopted(self, address: Address, node_id: int) -> Node | None:
         """The bootstrap node at this very address, which from now on has the broker's id."""

@@ -2,7 +2,9 @@
 
 Layer 3, no I/O. With `enable_idempotence=None` the id is asked for where acks and pipelining allow it; a cluster that
 does not offer InitProducerId, or does not allow it, gets plain batches and one warning, and so does a partition that is
-kept in a format from before idempotence (sender.py). With True that is an error.
+kept in a format from before idempotence (sender.py). With True that is an error. What a broker offers is known of one
+connection only, and a broker that was silent for long may have been taken for an old one: as soon as a connection to a
+leader offers InitProducerId, it is asked there. Other errors in an answer may pass, so the question is repeated.
 
 A sequence that can no longer be continued (a batch failed for good, the broker forgot the producer) is answered as
 Java's client does since 2.5 (KIP-360): the epoch is raised by the producer itself and the partition begins again at
@@ -29,6 +31,8 @@ KNOWN = "known"
 REFUSED = "refused"
 
 _STABLE_VERSIONS = range(6)
+_UNSUPPORTED_VERSION = 35
+_FOR_GOOD = frozenset({31, 35, 53})  # neither the cluster's nor the transactional id's authorization; no such version
 _GREATEST_EPOCH = 2**15 - 1
 
 
@@ -54,6 +58,9 @@ class Identity:
         self._failures = 0
         self.state = WANTED if enabled or (enabled is None and possible) else OFF
         self.error: KafkaError | None = None
+        self.last_error: KafkaError | None = None
+        self._not_offered = False
+        self._warned = False
         self.producer_id = -1
         self.epoch = -1
 
@@ -64,11 +71,26 @@ class Identity:
 
     def ask(self, now: float) -> None:
         """Asks for an id unless that is under way or needless."""
-        if self.state != WANTED:
-            return
+        if self.state == WANTED:
+            self._ask(ANY, now)
+
+    def may_ask_again(self, node: int) -> bool:
+        """Whether that broker offers what others, or it on an earlier connection, did not."""
+        if not self._not_offered or self.state not in (OFF, REFUSED):
+            return False
+        versions = self._core.versions(node)
+        return versions is not None and versions.newest_common(
+            INIT_PRODUCER_ID, _STABLE_VERSIONS[0], _STABLE_VERSIONS[-1]) is not None
+
+    def ask_again(self, node: int, now: float) -> None:
+        """Asks that very broker."""
+        self._ask(node, now)
+
+    def _ask(self, target: int, now: float) -> None:
         self.state = ASKING
+        self._not_offered = False
         self._core.request(
-            ANY, INIT_PRODUCER_ID, InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=2**31 - 1),
+            target, INIT_PRODUCER_ID, InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=2**31 - 1),
             self._on_answer, self._on_error, now, versions=_STABLE_VERSIONS)
 
     def next_epoch(self, now: float) -> None:
@@ -86,24 +108,43 @@ class Identity:
 
     def _on_answer(self, response: Any, version: int, now: float) -> None:
         if response.error_code:
-            self._on_error(by_code(response.error_code)("InitProducerId"), now)
+            self._on_refusal(by_code(response.error_code)("InitProducerId"), now)
             return
         self.producer_id = response.producer_id
         self.epoch = response.producer_epoch
         self.state = KNOWN
+        self.error = self.last_error = None
         self._failures = 0
         self._on_change(now)
 
     def _on_error(self, error: KafkaError, now: float) -> None:
+        """There is no answer: no connection, or none to a broker that has the API."""
         if is_retriable(error):
-            self.state = WANTED
-            self._failures += 1
-            self._core.call_at(now + self._core.retry_backoff.wait(self._failures), self.ask)
-            return
+            self._ask_later(error, now)
+        else:
+            self._not_offered = isinstance(error, BrokerError) and error.code == _UNSUPPORTED_VERSION
+            self._go_without(error, now)
+
+    def _on_refusal(self, error: BrokerError, now: float) -> None:
+        """A broker answered with an error."""
+        if error.code in _FOR_GOOD:
+            self._go_without(error, now)
+        else:
+            self._ask_later(error, now)
+
+    def _ask_later(self, error: KafkaError, now: float) -> None:
+        self.last_error = error
+        self.state = WANTED
+        self._failures += 1
+        self._core.call_at(now + self._core.retry_backoff.wait(self._failures), self.ask)
+
+    def _go_without(self, error: KafkaError, now: float) -> None:
         if self.required or not isinstance(error, BrokerError):
             self.state = REFUSED
             self.error = error
         else:
             self.state = OFF
-            self._on_warning(f"idempotence is off, a retry may write a record twice: {error}")
+            if not self._warned:
+                self._warned = True
+                self._on_warning(f"idempotence is off, a retry may write a record twice: {error}")
         self._on_change(now)

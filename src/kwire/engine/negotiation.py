@@ -10,6 +10,7 @@ pauses does the same, so:
 
     silent for PROBE_AFTER, or closed   ->  ask Metadata v0 on a second connection; if closed, ask ApiVersions v0 again
     ApiVersions answered, however late  ->  that is the connection; the probe is closed
+    ApiVersions answered with an error  ->  it is not old, and there is no connection
     Metadata answered, and ApiVersions, asked (again) on another connection, is closed while the probe lives on, or is
     silent for SILENCE and for GRACE after that answer
                                         ->  the probe is the connection, taken to be from before 0.10
@@ -33,7 +34,7 @@ from kwire.engine.connection import Connection
 from kwire.engine.request import Request
 from kwire.engine.timers import Timer
 from kwire.engine.versions import BEFORE_0_10, UNSUPPORTED_VERSION, Versions
-from kwire.errors import CodecError, ConnectError, KafkaError, TruncatedError
+from kwire.errors import BrokerError, CodecError, ConnectError, KafkaError, TruncatedError
 
 if TYPE_CHECKING:
     from kwire.engine.core import Core
@@ -175,7 +176,7 @@ class Negotiation:
         if self._decided:
             return
         was_connected = connection.correlation_id > 0
-        if not was_connected:
+        if not was_connected or isinstance(error, BrokerError | CodecError):
             self._fail(error, now)
             return
         self._closed_when_asked += 1

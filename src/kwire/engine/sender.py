@@ -50,7 +50,10 @@ _ALL_VERSIONS = range(14)
 
 
 class _NothingToSendError(KafkaError):
-    """Between the asking for a connection and its being ready, everything expired or moved; never leaves this file."""
+    """Between the asking for a connection and its being ready, all expired or moved, or another question comes first.
+
+    Never leaves this file.
+    """
 
 
 class Sender:
@@ -188,6 +191,9 @@ class Sender:
     def _send_to(self, leader: int, now: float) -> None:
         if leader < 0:
             return
+        if self.identity.may_ask_again(leader):
+            self.identity.ask_again(leader, now)
+            return
         if self.identity.state == REFUSED:
             self._refuse(leader)
             return
@@ -240,6 +246,8 @@ class Sender:
 
     def _build(self, call: ProduceCall, then: float, version: int) -> ProduceRequest:
         """Takes the batches as the request is written: at most one per partition."""
+        if self.identity.may_ask_again(call.node):
+            raise _NothingToSendError(f"broker {call.node} may give a producer id: that is asked first")
         sealed: list[Buffer] = []
         room = self._most_bytes - _ROOM_FOR_THE_REST
         queues = self._ready.get(call.node, {})
@@ -365,7 +373,8 @@ class Sender:
         if not call.batches and not is_retriable(error):
             self._fail_unsendable(call.node, error)
         self._reset_stalled(call)
-        self._wake_at("error", now + (0.0 if call.batches else self._core.retry_backoff.wait(1)))
+        soon = call.batches or self.identity.may_ask_again(call.node)
+        self._wake_at(f"error {call.node}", now + (0.0 if soon else self._core.retry_backoff.wait(1)))
 
     def _fail_unsendable(self, node: int, error: KafkaError) -> None:
         """No version in common, or the like: nothing can ever be sent to that broker."""
@@ -424,13 +433,27 @@ class Sender:
         self.pump(now)
 
     def _too_late(self, batch: Batch) -> KafkaError:
-        why = f"; the last try, of {batch.attempts}: {batch.last_error}" if batch.last_error is not None else ""
-        if not why and self._cluster.failure is not None:
-            why = f": {self._cluster.failure}"
+        cause = batch.last_error or self.identity.last_error or self._cluster.failure
         error = KafkaTimeoutError(f"{batch.topic}[{batch.partition}]: not delivered within delivery_timeout_ms="
-                                  f"{round(self._delivery_timeout * 1000)}{why}")
-        error.__cause__ = batch.last_error or self._cluster.failure
+                                  f"{round(self._delivery_timeout * 1000)}; {self.why_waiting(batch)}")
+        error.__cause__ = cause
         return error
+
+    def why_waiting(self, batch: Batch) -> str:
+        """What keeps the batch from being delivered, in words, with the broker and the last error."""
+        words = []
+        if batch.last_error is not None:
+            words.append(f"the last try, of {batch.attempts}: {batch.last_error}")
+        leader = self._cluster.leader(batch.topic, batch.partition)
+        if no_leader := self._cluster.why_no_leader(batch.topic, batch.partition):
+            words.append(no_leader)
+        elif not self.identity.settled:
+            words.append(f"no producer id: {self.identity.last_error or 'InitProducerId is not answered'}")
+        elif batch in batch.queue.in_flight:
+            words.append(f"sent, and not answered by {self._core.about(leader)}")
+        elif batch.last_error is None:
+            words.append(f"it waits for {self._core.about(leader)}")
+        return "; ".join(words)
 
     def _hasten(self, delivery: Delivery) -> None:
         batch = delivery._fate.batch

@@ -7,18 +7,12 @@ UnknownTopicError where brokers answered, a ConnectError where none did.
 from __future__ import annotations
 
 from kwire._codec import Accumulator, Batch, PartitionQueue, TopicQueue
-from kwire.engine.cluster import LEADER_NOT_AVAILABLE, UNKNOWN_TOPIC_OR_PARTITION, TopicInfo
+from kwire.engine.cluster import LEADER_NOT_AVAILABLE, UNKNOWN_TOPIC_OR_PARTITION, TopicInfo, may_pass
 from kwire.engine.core import Core
 from kwire.errors import ConnectError, KafkaError, UnknownTopicError
 from kwire.errors.broker import by_code
 
-_UNKNOWN_SERVER_ERROR = -1
 _NOT_THERE = frozenset({0, UNKNOWN_TOPIC_OR_PARTITION, LEADER_NOT_AVAILABLE})
-
-
-def may_pass(error: int) -> bool:
-    """Whether a topic with that error may still appear. 0.8 answers -1 while it cannot create the topic yet."""
-    return error in _NOT_THERE or error == _UNKNOWN_SERVER_ERROR or by_code(error).retriable
 
 
 class Unplaced:
@@ -89,7 +83,7 @@ class Unplaced:
         failure = self._cluster.failure
         if info is None and failure is not None:
             if isinstance(failure, ConnectError):
-                return ConnectError(f"topic {batch.topic}: no metadata {waited}", failure.causes)
+                return ConnectError(f"topic {batch.topic}: no metadata {waited}: {failure.message}", failure.causes)
             return UnknownTopicError(f"topic {batch.topic}: no metadata {waited}: {failure}")
         asked = ", ".join(self._core.who_was_asked()) or "none"
         if info is not None and info.error not in _NOT_THERE:

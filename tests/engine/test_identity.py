@@ -1,0 +1,105 @@
+"""Idempotence and what brokers offer: a verdict holds for its connection, not for the producer's life."""
+
+from __future__ import annotations
+
+import pytest
+
+from kwire import errors, protocol
+from kwire.engine.addresses import Address
+from kwire.engine.api_keys import API_VERSIONS, INIT_PRODUCER_ID
+from tests.engine.produce_world import Leader, ProducerWorld
+from tests.engine.world import SILENCE, Answer
+
+A = Address("a", 1)
+
+
+class TakenForOld(Leader):
+    """A new broker that does not answer ApiVersions until `awake` is set, as one that is paused at a bad moment."""
+
+    awake = False
+
+    def answer(self, frame: bytes, now: float) -> Answer:
+        if not self.awake and int.from_bytes(frame[4:6], "big") == API_VERSIONS:
+            self.holds = 1e6
+            return SILENCE
+        return super().answer(frame, now)
+
+
+def sequences(world: ProducerWorld) -> list[int]:
+    return [header.base_sequence for _, _, header in world.leader.appended_batches]
+
+
+def questions(world: ProducerWorld) -> int:
+    return sum(key == INIT_PRODUCER_ID for key, _, _ in world.leader.requests)
+
+
+def test_after_a_false_verdict_the_next_connection_brings_idempotence_back() -> None:
+    leader = TakenForOld()
+    world = ProducerWorld(leader, linger_ms=0)
+    world.settle(world.send(b"0"))
+    assert sequences(world) == [-1]
+    assert len(world.warnings) == 1
+    leader.awake = True
+    world.lose_all(A)
+    for number in range(1, 4):
+        assert world.settle(world.send(b"%d" % number)) == [number]
+    assert sequences(world) == [-1, 0, 1, 2]
+    assert questions(world) == 1
+    assert len(world.warnings) == 1
+
+
+def test_a_producer_that_demands_idempotence_recovers_from_a_false_verdict() -> None:
+    leader = TakenForOld()
+    world = ProducerWorld(leader, linger_ms=0, enable_idempotence=True)
+    refused = world.send(b"v")
+    world.run(refused.done)
+    assert isinstance(refused.exception(), errors.broker.UnsupportedVersionError)
+    leader.awake = True
+    world.lose_all(A)
+    world.run(world.now + 1)
+    assert world.settle(world.send(b"v")) == [0]
+    assert sequences(world) == [0]
+
+
+def test_a_broker_that_is_upgraded_gets_sequences_from_then_on() -> None:
+    world = ProducerWorld(Leader("0.10.2.2"), linger_ms=0)
+    world.settle(*[world.send(b"v") for _ in range(3)])
+    world.leader.versions = protocol.versions_of("4.4.0")
+    world.lose_all(A)
+    world.settle(world.send(b"v"))
+    world.settle(world.send(b"v"))
+    assert sequences(world)[-2:] == [0, 1]
+    assert len(world.warnings) == 1
+
+
+def test_a_broker_that_is_old_is_not_asked_again() -> None:
+    world = ProducerWorld(Leader("0.10.2.2"), linger_ms=0)
+    for _ in range(5):
+        world.settle(world.send(b"v"))
+        world.lose_all(A)
+    assert questions(world) == 0
+    assert len(world.warnings) == 1
+
+
+@pytest.mark.parametrize("code", [31, 35, 53])
+def test_a_broker_that_refuses_is_not_asked_again(code: int) -> None:
+    world = ProducerWorld(linger_ms=0)
+    world.leader.init_errors = [code] * 100
+    for _ in range(5):
+        world.settle(world.send(b"v"))
+        world.lose_all(A)
+    assert questions(world) == 1
+    assert len(world.warnings) == 1
+    assert sequences(world) == [-1] * 5
+
+
+def test_in_a_cluster_of_old_and_new_brokers_the_new_ones_get_sequences() -> None:
+    old, new = Leader("0.10.2.2", 0, Address("a", 1)), Leader("4.4.0", 1, Address("b", 1))
+    world = ProducerWorld(old, new, topics={"t": [0, 1]}, linger_ms=0)
+    new.refuses = "starting"
+    world.settle(world.send(b"v", partition=0))
+    new.refuses = ""
+    world.settle(*[world.send(b"v", partition=partition) for partition in (0, 1, 0, 1)])
+    assert {header.base_sequence for _, _, header in old.appended_batches} == {-1}
+    assert new.appended_batches
+    assert all(header.base_sequence >= 0 for _, _, header in new.appended_batches)
