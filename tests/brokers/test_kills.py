@@ -18,7 +18,7 @@ from tests.brokers import Cluster
 
 _PARTITIONS = 4
 _PER_SECOND = 12_000
-_READ_WITHIN_S = 60.0
+_READ_WITHIN_S = 120.0
 
 
 class Writer(threading.Thread):
@@ -146,9 +146,9 @@ def _read_by_confluent(cluster: Cluster, topic: str, count: int) -> list[list[in
     return found
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize(("release", "kills", "count"), [
-    pytest.param("4.4.0", 2, 100_000, id="4.4.0", marks=pytest.mark.kafka),
+    pytest.param("4.4.0", 2, 60_000, id="4.4.0", marks=pytest.mark.kafka),
     pytest.param("4.4.0", 8, 200_000, id="4.4.0-long", marks=[pytest.mark.kafka, pytest.mark.kafka_all]),
     pytest.param("3.9.2", 8, 200_000, id="3.9.2-long", marks=[pytest.mark.kafka, pytest.mark.kafka_all]),
 ])
@@ -172,7 +172,7 @@ def test_leaders_die_and_every_record_arrives_once_in_order(
             _wait_for_another_leader(cluster, topic, partition, leader)
             cluster.start_node(leader)
         writer.stop()
-        writer.join(150)
+        writer.join(_READ_WITHIN_S + 30)
         assert not writer.is_alive()
         assert writer.failure is None
         ends = [1 + sent for sent in writer.sent]
