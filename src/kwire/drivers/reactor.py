@@ -9,13 +9,16 @@ in the last PATIENCE it only looks in every GLANCE; after that it parks in selec
 waiter asks for it. Without it (a consumer, an admin) nothing happens between calls.
 
 Locking. `_lock` guards the core and everything here; it is never held while selecting and never while a user's
-callback runs (`core.after_step` runs after each step, outside the lock).
+callback runs (`core.after_step` runs after each step, outside the lock and without the token: a callback that blocks
+keeps nobody else from driving).
 
-Within a step a log handler or a finalizer may run, and may want this very reactor: `inside` tells, and every entry
-raises ConcurrentUseError there, where it would wait for itself.
+While the lock is held a log handler or a finalizer may run, and may want this very reactor: `inside` tells, and every
+entry raises ConcurrentUseError there, where it would wait for itself.
 
 Interrupts. `core.dirty` is set while the core runs. A KeyboardInterrupt or the like that cuts a step leaves it set,
-and the next step begins with `core.recover`. The token belongs to a thread: one that was cut takes it up again.
+and the next step begins with `core.recover`. CPython runs signal handlers when a function begins, behind a call and
+where a loop jumps back, and nowhere else; so what must not be cut (taking and giving up the token, saying who is
+inside) is written without a call. Who sleeps looks again every NAP, in case whoever was to ring was cut.
 
 Fork. A child process may not use what its parent opened: every entry raises there, before any lock is touched.
 """
@@ -44,6 +47,9 @@ PATIENCE = 0.1
 
 GLANCE = 0.002
 """Seconds between two looks of the background thread while callers are active."""
+
+NAP = 0.1
+"""Seconds after which one who waits for another's step looks for himself."""
 
 NEXT_ADDRESS_AFTER = 2.0
 """Seconds that one of several addresses of a name is given before the next is tried."""
@@ -80,7 +86,7 @@ class Reactor:
         self._background = background
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
-        self._changed = threading.Condition(self._lock)
+        self._bells: deque[threading.Lock] = deque()
         self._driver: int | None = None
         self._parked_until: float | None = None
         self._waiting = 0
@@ -99,7 +105,7 @@ class Reactor:
 
     @property
     def inside(self) -> bool:
-        """Whether the calling thread is in the middle of a step."""
+        """Whether the calling thread holds the lock: what it runs interrupts a step."""
         return self._stepper == threading.get_ident() and self._lock.locked()
 
     def call(self, function: Callable[[float], T]) -> T:
@@ -109,18 +115,23 @@ class Reactor:
         """
         self._check_process()
         self._check_outside()
+        me = threading.get_ident()
         with self._lock:
-            now = time.monotonic()
-            self._last_active = now
-            self._begin(now)
             try:
-                result = function(now)
-            except Exception:
+                self._stepper = me
+                now = time.monotonic()
+                self._last_active = now
+                self._begin(now)
+                try:
+                    result = function(now)
+                except Exception:
+                    self._end(now)
+                    raise
                 self._end(now)
-                raise
-            self._end(now)
-            self._start_background()
-            self._wake_if_parked()
+                self._start_background()
+                self._wake_if_parked()
+            finally:
+                self._stepper = 0
         self._run_callbacks()
         return result
 
@@ -138,19 +149,29 @@ class Reactor:
         try:
             while True:
                 with self._lock:
-                    now = time.monotonic()
-                    self._last_active = now
-                    if done():
-                        return True
-                    if self._closed or (deadline is not None and now >= deadline):
-                        return False
-                    if self._driver is not None and self._driver != me:
-                        self._sleep_while_driven(deadline, now)
-                        continue
-                    self._driver = me
-                self._step(deadline)
+                    try:
+                        self._stepper = me
+                        now = time.monotonic()
+                        self._last_active = now
+                        if done():
+                            return True
+                        if self._closed or (deadline is not None and now >= deadline):
+                            return False
+                        driven = self._driver is not None and self._driver != me
+                        if driven:
+                            bell = self._hang_up_a_bell()
+                        else:
+                            self._driver = me
+                    finally:
+                        self._stepper = 0
+                if driven:
+                    self._sleep(bell, NAP if deadline is None else min(deadline - now, NAP))
+                else:
+                    self._step(me, deadline)
         finally:
-            self._release(me)
+            if self._driver == me:
+                self._driver = None
+                self._ring()
 
     def wake(self) -> None:
         """Makes whoever selects look again; from any thread, also from a signal handler."""
@@ -165,40 +186,48 @@ class Reactor:
         me = threading.get_ident()
         try:
             with self._lock:
-                if self._closed or self._driver not in (None, me):
+                if self._closed or (self._driver is not None and self._driver != me):
                     return
                 self._driver = me
-            self._step(0.0)
+            self._step(me, 0.0)
         finally:
-            self._release(me)
+            if self._driver == me:
+                self._driver = None
+                self._ring()
 
     def close(self) -> None:
-        """Closes all connections and ends the thread. Idempotent; in a forked child it only frees."""
+        """Closes all connections and ends the thread. Idempotent; one that was cut is finished by the next. In a
+        forked child it only frees. It waits for whoever drives, not for a callback that blocks."""
         if os.getpid() != self._pid:
             self._closed = True
             return
+        self._check_outside()
+        me = threading.get_ident()
         with self._lock:
-            if self._closed:
-                return
-            now = time.monotonic()
-            self._begin(now)
-            self.core.close(now)
-            self._end(now)
-            self._closed = True
-            self._changed.notify_all()
+            try:
+                self._stepper = me
+                if not self._closed:
+                    now = time.monotonic()
+                    self._begin(now)
+                    self.core.close(now)
+                    self._end(now)
+                    self._closed = True
+            finally:
+                self._stepper = 0
+        self._ring()
         self.wake()
         self._run_callbacks()
-        thread = self._thread
-        if thread is not None and thread is not threading.current_thread():
-            thread.join()
-        self._wait_until_undriven()
-        for link in list(self._links.values()):
-            self._drop(link)
-        wakers, self._wakers = self._wakers, None
-        if self._selector is not None and wakers is not None:
-            self._selector.close()
-            wakers[0].close()
-            wakers[1].close()
+        self._wait_for_the_thread(me)
+        self._wait_until_undriven(me)
+        with self._lock:
+            for link in list(self._links.values()):
+                self._drop(link)
+            if self._selector is not None:
+                self._selector.close()
+                self._selector = None
+            for waker in self._wakers or ():
+                waker.close()
+            self._wakers = None
 
     @property
     def closed(self) -> bool:
@@ -223,28 +252,47 @@ class Reactor:
 
     # -- the token --------------------------------------------------------------------------------------------------
 
-    def _sleep_while_driven(self, deadline: float | None, now: float) -> None:
-        """Another thread drives: sleeps until its step is done. The background thread is asked to let go."""
+    def _hang_up_a_bell(self) -> threading.Lock:
+        """With the lock: the next `_ring` will let go of what this gives. The background thread is asked to let go."""
+        bell = threading.Lock()
+        bell.acquire()
+        self._bells.append(bell)
+        if self._thread is not None and self._driver == self._thread.ident:
+            self.wake()
+        return bell
+
+    def _sleep(self, bell: threading.Lock, seconds: float) -> None:
+        """Until the bell rings; the background thread does not take the token meanwhile."""
         self._waiting += 1
         try:
-            if self._thread is not None and self._driver == self._thread.ident:
-                self.wake()
-            self._changed.wait(None if deadline is None else deadline - now)
+            bell.acquire(timeout=max(seconds, 0.0))
         finally:
             self._waiting -= 1
 
-    def _release(self, me: int) -> None:
-        if self._driver == me:
-            with self._lock:
-                self._driver = None
-                self._changed.notify_all()
-
-    def _wait_until_undriven(self) -> None:
-        me = threading.get_ident()
+    def _ring(self) -> None:
+        """Whoever sleeps looks again. The lock is taken first: who saw the token taken has a bell here by then."""
         with self._lock:
-            while self._driver not in (None, me):
-                self.wake()
-                self._changed.wait(0.05)
+            bells = self._bells
+            while bells:
+                bells.popleft().release()
+
+    def _wait_for_the_thread(self, me: int) -> None:
+        """Until the background thread has ended, or is in a callback, behind which it will end by itself."""
+        thread = self._thread
+        while thread is not None and thread.ident != me and thread.is_alive():
+            if thread.ident in self._in_callbacks:
+                return
+            self.wake()
+            thread.join(NAP)
+
+    def _wait_until_undriven(self, me: int) -> None:
+        while True:
+            with self._lock:
+                if self._driver is None or self._driver == me:
+                    return
+                bell = self._hang_up_a_bell()
+            self.wake()
+            self._sleep(bell, NAP)
 
     def _check_process(self) -> None:
         if os.getpid() != self._pid:
@@ -256,21 +304,29 @@ class Reactor:
 
     def _start_background(self) -> None:
         if self._background and self._thread is None and not self._closed:
-            self._thread = threading.Thread(target=self._run_background, name=f"kwire-{self._name}", daemon=True)
-            self._thread.start()
+            thread = threading.Thread(target=self._run_background, name=f"kwire-{self._name}", daemon=True)
+            thread.start()
+            self._thread = thread
 
     def _run_background(self) -> None:
-        me = threading.get_ident()
+        """Nothing that a callback raises ends the thread; were it ended otherwise, the next `call` begins another."""
+        me = threading.current_thread()
+        if self._thread is not None and self._thread is not me:
+            return  # a start that was cut had gone through
+        self._thread = me
         steps_seen = 0
-        while not self._closed:
-            try:
-                if time.monotonic() - self._last_active < PATIENCE:
-                    steps_seen = self._glance(steps_seen)
-                else:
-                    self._park(me)
-            except Exception:
-                _log.exception("a step failed; the connections are made anew")
-                time.sleep(PATIENCE)
+        try:
+            while not self._closed:
+                try:
+                    if time.monotonic() - self._last_active < PATIENCE:
+                        steps_seen = self._glance(steps_seen)
+                    else:
+                        self._park(threading.get_ident())
+                except BaseException:
+                    _log.exception("a step failed; the connections are made anew")
+                    time.sleep(PATIENCE)
+        finally:
+            self._thread = None
 
     def _glance(self, steps_seen: int) -> int:
         """Sleeps, then looks in if nobody else has driven meanwhile; gives the number of steps so far.
@@ -285,50 +341,67 @@ class Reactor:
     def _park(self, me: int) -> None:
         """Selects for as long as it takes; while somebody else drives or wants to, waits for the token."""
         with self._lock:
-            if self._driver is not None or self._waiting:
-                self._changed.wait(PATIENCE)
-                return
-            self._driver = me
+            driven = self._driver is not None or self._waiting > 0
+            if driven:
+                bell = self._hang_up_a_bell()
+            else:
+                self._driver = me
+        if driven:
+            bell.acquire(timeout=PATIENCE)
+            return
         try:
-            self._step(None)
+            self._step(me, None)
         finally:
-            self._release(me)
+            if self._driver == me:
+                self._driver = None
+                self._ring()
 
     # -- one step ---------------------------------------------------------------------------------------------------
 
-    def _step(self, deadline: float | None) -> None:
-        """With the token: selects until something is ready, a timer is due or `deadline`; then handles it."""
+    def _step(self, me: int, deadline: float | None) -> None:
+        """With the token: selects until something is ready, a timer is due or `deadline`; then handles it. The token is
+        given up where callbacks are to be run."""
         with self._lock:
-            now = time.monotonic()
             if self._closed:
                 return
-            self._begin(now)
-            self._end(now)
-            timer = self.core.get_timer()
-            until = deadline if timer is None else timer if deadline is None else min(timer, deadline)
+            try:
+                self._stepper = me
+                now = time.monotonic()
+                self._begin(now)
+                self._end(now)
+                timer = self.core.get_timer()
+                until = deadline if timer is None else timer if deadline is None else min(timer, deadline)
+                selector = self._opened()
+            finally:
+                self._stepper = 0
             self._parked_until = float("inf") if until is None else until
-            selector = self._opened()
         try:
             ready = selector.select(None if until is None else max(until - now, 0.0))
         finally:
             self._parked_until = None
         with self._lock:
-            now = time.monotonic()
             if self.closed:
                 return
-            self._begin(now)
-            for key, mask in ready:
-                self._handle(key.data, mask, now)
-            self._take_resolved(now)
-            self.core.handle_timer(now)
-            self._end(now)
+            try:
+                self._stepper = me
+                now = time.monotonic()
+                self._begin(now)
+                for key, mask in ready:
+                    self._handle(key.data, mask, now)
+                self._take_resolved(now)
+                self.core.handle_timer(now)
+                self._end(now)
+            finally:
+                self._stepper = 0
             self._steps += 1
-            if self._waiting:
-                self._changed.notify_all()
-        self._run_callbacks()
+        if self.core.after_step:
+            self._driver = None
+            self._ring()
+            self._run_callbacks()
+        elif self._waiting:
+            self._ring()
 
     def _begin(self, now: float) -> None:
-        self._stepper = threading.get_ident()
         if self.core.dirty:
             for link in list(self._links.values()):
                 self._drop(link)
@@ -349,7 +422,6 @@ class Reactor:
             elif connection in self._links:
                 self._write(self._links[connection], now)
         core.dirty = False
-        self._stepper = 0
 
     def _run_callbacks(self) -> None:
         callbacks = self.core.after_step
@@ -357,8 +429,8 @@ class Reactor:
             return
         me = threading.get_ident()
         outermost = me not in self._in_callbacks
-        self._in_callbacks.add(me)
         try:
+            self._in_callbacks.add(me)
             while callbacks:
                 try:
                     callback = callbacks.popleft()
@@ -515,8 +587,9 @@ class Reactor:
 
     def _close_socket(self, link: _Link) -> None:
         if link.socket is not None:
-            with contextlib.suppress(KeyError, ValueError):
-                self._opened().unregister(link.socket)
+            if self._selector is not None:
+                with contextlib.suppress(KeyError, ValueError):
+                    self._selector.unregister(link.socket)
             link.mask = _NONE
             link.socket.close()
             link.socket = None

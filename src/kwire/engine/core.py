@@ -206,7 +206,8 @@ class Core:
         for request in list(self._requests):
             request.fail(error, now)
         self._requests.clear()
-        for listener in self.recovered:
+        self._timers.recover(now)
+        for listener in list(self.recovered):
             listener(now)
         self.dirty = False
 

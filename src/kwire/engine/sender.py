@@ -152,13 +152,19 @@ class Sender:
         self.farewells -= 1
 
     def recover(self, now: float) -> None:
-        """After a step that was cut: what is in flight by the queues is put back; nothing else was lost."""
+        """After a step that was cut: what is in flight by the queues is put back, and whatever was taken off a list to
+        be put onto another is listed anew."""
         self._under_way.clear()
+        self._timers.clear()
+        self.farewells = 0
         self.identity.recover(now)
+        self._unplaced.recover()
         for topic in self._accumulator.topics.values():
             for queue in topic.queues:
                 for batch in list(queue.in_flight):
                     queue.put_back(batch)
+                if 0 <= queue.partition < topic.known and queue.head is not None:
+                    self._enlist(queue, now)
         self._core.call_at(now, self.pump)
 
     # -- partitions by leader ---------------------------------------------------------------------------------------

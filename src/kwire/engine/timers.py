@@ -34,20 +34,17 @@ class Timer:
         """Whether the callback is still to run."""
         return self._callback is not None
 
-    def _take(self) -> Callback | None:
-        callback, self._callback = self._callback, None
-        return callback
-
 
 class Timers:
     """A heap of timers; those of one moment run in the order in which they were set."""
 
-    __slots__ = ("_count", "_heap", "_void")
+    __slots__ = ("_count", "_heap", "_running", "_void")
 
     def __init__(self) -> None:
         self._heap: list[tuple[float, int, Timer]] = []
         self._count = 0
         self._void = 0
+        self._running: Callback | None = None
 
     def call_at(self, when: float, callback: Callback) -> Timer:
         """Runs `callback(now)` in the first `run` whose now is not before `when`."""
@@ -67,9 +64,19 @@ class Timers:
     def run(self, now: float) -> None:
         """Runs all callbacks whose moment has come; those set meanwhile for now or earlier run too."""
         while (moment := self.next_moment()) is not None and moment <= now:
-            callback = heappop(self._heap)[2]._take()
+            timer = self._heap[0][2]
+            self._running = callback = timer._callback
+            timer._callback = None
+            heappop(self._heap)
             if callback is not None:
                 callback(now)
+            self._running = None
+
+    def recover(self, now: float) -> None:
+        """After a `run` that an exception cut: what it was running runs again, with the next `run`."""
+        if self._running is not None:
+            self.call_at(now, self._running)
+            self._running = None
 
     def clear(self) -> None:
         """Forgets all timers."""

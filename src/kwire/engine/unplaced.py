@@ -46,6 +46,12 @@ class Unplaced:
                 del self._topics[topic.name]
         return soonest
 
+    def recover(self) -> None:
+        """After a step that was cut: topics that were taken off the accumulator's list are looked at again."""
+        for topic in self._accumulator.topics.values():
+            if topic.unplaced or not topic.known:
+                self._accumulator.unplaced.append(topic)
+
     def on_metadata(self, now: float) -> None:
         """News of the cluster: new partitions of any topic, and places for what waits."""
         for topic in self._accumulator.topics.values():
