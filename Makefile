@@ -74,7 +74,7 @@ check: build  ## lint, types, layer contracts, stubs
 
 .PHONY: bench
 bench: build $(VENV)/.bench-ready  ## the same work through kwire and its peers: tables, data file, plots (BENCH_ARGS=--quick)
-	@$(PY) -m benchmarks.compare --plots docs/plots $(BENCH_ARGS)
+	@$(PY) -m benchmarks.compare --publish $(BENCH_ARGS)
 
 .PHONY: bench-codec
 bench-codec: build $(VENV)/.bench-ready  ## the codec's benchmarks by pytest-benchmark

@@ -12,12 +12,11 @@ from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from benchmarks.compare.measure import ROOT
 from benchmarks.compare.report import costs_of, number
 from benchmarks.compare.runner import Outcome
-from benchmarks.compare.works import CONTENDERS, KWIRE, WORKS, Work
+from benchmarks.compare.work import CONTENDERS, KWIRE, Work
+from benchmarks.compare.works import WORKS
 
-FOLDER = ROOT / "docs" / "plots"
 _COLOURS = {
     KWIRE: "#d1495b", "confluent-kafka": "#30638e", "aiokafka": "#edae49", "kafka-python": "#66a182", "kio": "#8d6a9f",
     "raw-socket": "#777777",
@@ -37,7 +36,7 @@ mpl.use("Agg")
 mpl.rcParams["svg.hashsalt"] = "kwire"
 
 
-def draw(about: dict[str, Any], outcomes: Sequence[Outcome], folder: Path = FOLDER) -> list[Path]:
+def draw(about: dict[str, Any], outcomes: Sequence[Outcome], folder: Path) -> list[Path]:
     """One plot for each group that has outcomes; the files written."""
     folder.mkdir(parents=True, exist_ok=True)
     written = []

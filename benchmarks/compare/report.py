@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from statistics import median
 from typing import Any
 
 from benchmarks.compare.rounds import Ratio, ratio_of
 from benchmarks.compare.runner import Outcome
-from benchmarks.compare.works import CONTENDERS, GROUPS, KWIRE, WORKS, Work
+from benchmarks.compare.work import CONTENDERS, KWIRE, Work
+from benchmarks.compare.works import GROUPS, WORKS
 
 Costs = dict[str, dict[int, float]]
 """contender -> round -> cost"""
 
 _HEADINGS = {
     "codec": "Codec, in process: CPU per record, or per message where µs",
-    "produce": "Produce", "consume": "Consume", "latency": "Latency", "memory": "Memory", "import": "Import",
+    "sweep": "Codec, sizes of records and batches: CPU per record",
+    "produce": "Produce", "consume": "Consume", "latency": "Latency", "memory": "Memory", "package": "Package",
 }
+
+
+_NOTE = ("kwire checks every checksum, librdkafka by default none. Rows of kwire under asyncio are left out: there is "
+         "no asyncio client yet.")
+_BESIDE = (
+    ("thousand records per second (wall)", "records_per_s", 1e-3),
+    ("resident memory added, MiB", "added_mib", 1.0),
+)
 
 
 def costs_of(work: Work, outcomes: Iterable[Outcome]) -> Costs:
@@ -36,6 +47,7 @@ def tables(outcomes: Sequence[Outcome]) -> str:
         rows = [(work, costs) for work, costs in rows if costs]
         if rows:
             parts.append(_table(group, rows))
+            parts += _side_tables([work for work, _ in rows], outcomes)
     failures = [f"- {o.work}, {o.contender}, round {o.round + 1}: {o.error}" for o in outcomes if o.error]
     if failures:
         parts.append("Failed:\n" + "\n".join(dict.fromkeys(failures)))
@@ -50,6 +62,21 @@ def _table(group: str, rows: list[tuple[Work, Costs]]) -> str:
         cells = [_cell(costs.get(peer), ratio_of(mine, costs.get(peer, {})), work.goals.get(peer)) for peer in peers]
         lines.append([work.title, work.unit, number(median(mine.values())) if mine else "", *cells, _goal(work, mine)])
     return f"### {_HEADINGS[group]}\n\n" + markdown(lines)
+
+
+def _side_tables(works: Sequence[Work], outcomes: Iterable[Outcome]) -> list[str]:
+    """What else was measured of works that are compared by their CPU: wall time and memory."""
+    works = [work for work in works if work.verb in ("produce", "consume") and work.metric == "cpu_s_per_million"]
+    outcomes = list(outcomes)
+    parts = []
+    for title, metric, scale in _BESIDE:
+        rows = [(work.title, costs_of(replace(work, metric=metric, scale=scale), outcomes)) for work in works]
+        names = [name for name in CONTENDERS if any(name in costs for _, costs in rows)]
+        if names:
+            parts.append(markdown([[title, *names], *(
+                [row, *(number(median(costs[name].values())) if name in costs else "" for name in names)]
+                for row, costs in rows)]))
+    return parts
 
 
 def _cell(cost: dict[int, float] | None, ratio: Ratio | None, goal: float | None) -> str:
@@ -88,4 +115,4 @@ def heading(about: dict[str, Any]) -> str:
     """Where and when."""
     versions = ", ".join(f"{name} {text}" for name, text in about["versions"].items() if text)
     return (f"{about['date']}, {about['cores']} cores of {about['processor']}, Python {about['python']}, load before "
-            f"{about['load_before'][0]}; medians of {about['rounds']} rounds; {versions}")
+            f"{about['load_before'][0]}; medians of {about['rounds']} rounds; {versions}\n\n{_NOTE}")

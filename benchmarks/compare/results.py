@@ -16,7 +16,9 @@ from typing import Any
 from benchmarks.compare.measure import ROOT
 from benchmarks.compare.runner import Outcome
 
-FOLDER = ROOT / "benchmarks" / "results"
+PUBLISHED = ROOT / "benchmarks" / "results"
+PLOTS = ROOT / "docs" / "plots"
+_PRIVATE = ROOT / ".cache" / "compare"
 _PACKAGES = ("confluent-kafka", "aiokafka", "kafka-python", "kio", "pyarrow", "cramjam", "isal")
 
 
@@ -72,10 +74,10 @@ def load(path: Path) -> tuple[dict[str, Any], list[Outcome]]:
     return json.loads(first)["about"], [Outcome(**json.loads(line)) for line in rest]
 
 
-def default_path(header: dict[str, Any]) -> Path:
-    """A name by the date."""
+def default_path(header: dict[str, Any], *, published: bool) -> Path:
+    """A name by the date, in the tree or beside it."""
     stamp = str(header["date"]).replace(":", "").replace("-", "").partition("+")[0]
-    return FOLDER / f"{stamp}.jsonl"
+    return (PUBLISHED if published else _PRIVATE) / f"{stamp}.jsonl"
 
 
 def _rounded(value: Any) -> Any:

@@ -11,12 +11,13 @@ from typing import Any
 from benchmarks.compare import sinks
 from benchmarks.compare.measure import WorkFailedError, run_process, run_worker
 from benchmarks.compare.rounds import percentile, rotated
+from benchmarks.compare.sizes import sizes
 from benchmarks.compare.task import Task
-from benchmarks.compare.works import BARE, KWIRE, Work
+from benchmarks.compare.work import BARE, KWIRE, Work
 
 _LIMIT_S = 120.0
 _SPREAD_PARTITIONS = (1, 32, 512)
-_QUICK_SHARE = 6
+_QUICK_SHARE = 4
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,10 @@ class Plan:
         """How much that contender does."""
         full = work.counts[contender]
         return max(full // _QUICK_SHARE, min(full, 50)) if self.quick else full
+
+    def rounds_of(self, work: Work) -> range:
+        """The numbers of its rounds."""
+        return range(min(self.rounds, work.rounds or self.rounds))
 
     def who(self, work: Work, number: int) -> list[str]:
         """The contenders of a work, in the order of that round."""
@@ -52,14 +57,12 @@ class Outcome:
 
 
 def run(works: Sequence[Work], plan: Plan) -> Iterator[Outcome]:
-    """All works; those of one group and sink share a sink process."""
-    codecs = [work for work in works if work.verb == "codec"]
-    if codecs:
-        yield from _run_codecs(codecs, plan)
-    imports = [work for work in works if work.verb == "import"]
-    if imports:
-        yield from _run_imports(imports, plan)
-    clients = [work for work in works if work.verb not in ("codec", "import")]
+    """All works; those of one sink share a sink process."""
+    for verb, run_them in _WITHOUT_SINK.items():
+        mine = [work for work in works if work.verb == verb]
+        if mine:
+            yield from run_them(mine, plan)
+    clients = [work for work in works if work.verb not in _WITHOUT_SINK]
     for place in dict.fromkeys((work.sink or plan.sink, work.release) for work in clients):
         yield from _run_clients([work for work in clients if (work.sink or plan.sink, work.release) == place],
                                 *place, plan)
@@ -67,7 +70,7 @@ def run(works: Sequence[Work], plan: Plan) -> Iterator[Outcome]:
 
 def _run_codecs(works: list[Work], plan: Plan) -> Iterator[Outcome]:
     """One process per contender and round does all of them."""
-    budget = 0.02 if plan.quick else 0.1
+    budget = _budget_s(plan)
     for number in range(plan.rounds):
         names = [name for name in dict.fromkeys(name for work in works for name in work.counts)
                  if name in plan.contenders]
@@ -81,6 +84,30 @@ def _run_codecs(works: list[Work], plan: Plan) -> Iterator[Outcome]:
                     yield Outcome(name, contender, number, "", error=error)
                 elif name in measured:
                     yield Outcome(name, contender, number, "", measured[name])
+
+
+def _budget_s(plan: Plan) -> float:
+    """How long each work is measured in process."""
+    return 0.02 if plan.quick else 0.06
+
+
+def _run_threads(works: list[Work], plan: Plan) -> Iterator[Outcome]:
+    """A process each, which nothing else has warmed or split."""
+    for work in works:
+        for number in plan.rounds_of(work):
+            for contender in plan.who(work, number):
+                plan.tell(f"{work.title}, round {number + 1} of {plan.rounds}: {contender}")
+                measured, error = _attempt(Task(work.verb, contender, budget_s=_budget_s(plan)))
+                yield Outcome(work.name, contender, number, "", measured, error)
+
+
+def _run_sizes(works: list[Work], plan: Plan) -> Iterator[Outcome]:
+    for work in works:
+        for contender in plan.who(work, 0):
+            try:
+                yield Outcome(work.name, contender, 0, "", sizes(contender))
+            except WorkFailedError as failure:
+                yield Outcome(work.name, contender, 0, "", error=str(failure))
 
 
 def _run_imports(works: list[Work], plan: Plan) -> Iterator[Outcome]:
@@ -105,7 +132,7 @@ def _run_clients(works: list[Work], kind: str, release: str, plan: Plan) -> Iter
         _load(works, sink.bootstrap, plan)
         for measured_together in _same_runs(works):
             first = measured_together[0]
-            for number in range(plan.rounds):
+            for number in plan.rounds_of(first):
                 for contender in plan.who(first, number):
                     plan.tell(f"{first.title}, on {kind}, round {number + 1} of {plan.rounds}: {contender}")
                     task = _client_task(first, contender, sink.bootstrap, release, plan)
@@ -169,6 +196,10 @@ def _load(works: list[Work], bootstrap: str, plan: Plan) -> None:
         plan.tell(f"loading {count} records of {size} bytes")
         task = Task("load", KWIRE, bootstrap=bootstrap, topic=topic, count=count, size=size)
         run_worker(task.to_dict(), _LIMIT_S)
+
+
+_WITHOUT_SINK: dict[str, Callable[[list[Work], Plan], Iterator[Outcome]]] = {
+    "codec": _run_codecs, "threads": _run_threads, "import": _run_imports, "sizes": _run_sizes}
 
 
 def _attempt(task: Task) -> tuple[dict[str, Any], str]:

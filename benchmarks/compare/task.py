@@ -9,6 +9,7 @@ from typing import Any
 
 SEED = 20_111
 DISTINCT = 1024
+_DISTINCT_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -42,9 +43,9 @@ def values_of(size: int) -> list[bytes]:
     rng = random.Random(SEED)
     words = [b"customer", b"order", b"status=paid", b"warehouse", b"shipping", b"currency=EUR", b"retry=0"]
     made = []
-    for _ in range(DISTINCT):
-        text = b""
+    for _ in range(max(min(DISTINCT, _DISTINCT_BYTES // size), 2)):
+        text = bytearray()
         while len(text) < size:
             text += rng.choice(words) + b" %08x " % rng.getrandbits(32)
-        made.append(text[:size])
+        made.append(bytes(text[:size]))
     return made

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from benchmarks.compare import report, results
 from benchmarks.compare.runner import Outcome, Plan
-from benchmarks.compare.works import AIOKAFKA, CONFLUENT, KWIRE, RAW, WORKS, chosen
+from benchmarks.compare.work import AIOKAFKA, CONFLUENT, KWIRE, RAW
+from benchmarks.compare.works import WORKS, chosen
 
 SENT = next(work for work in WORKS if work.name == "produce-fates")
 
@@ -47,7 +48,8 @@ def test_a_data_file_gives_back_what_was_saved(tmp_path: Path) -> None:
     found, loaded = results.load(tmp_path / "run.jsonl")
     assert found == about
     assert loaded == [Outcome(SENT.name, KWIRE, 0, "mock", {SENT.metric: 0.12346})]
-    assert results.default_path(about).name == "20300102T030405.jsonl"
+    assert results.default_path(about, published=True) == results.PUBLISHED / "20300102T030405.jsonl"
+    assert results.PUBLISHED not in results.default_path(about, published=False).parents
 
 
 def test_a_run_that_is_cut_short_keeps_what_it_has(tmp_path: Path) -> None:
@@ -79,7 +81,7 @@ def test_names_and_goals_of_works_are_sound() -> None:
 
 def test_a_quick_run_does_a_share_but_never_nothing() -> None:
     quick = Plan(2, True, "mock", (KWIRE, RAW), lambda text: None)
-    assert quick.count(SENT, KWIRE) == SENT.counts[KWIRE] // 6
+    assert quick.count(SENT, KWIRE) == SENT.counts[KWIRE] // 4
     assert quick.count(next(work for work in WORKS if work.name == "memory-produce"), KWIRE) > 100_000
     one = next(work for work in WORKS if work.name == "one-p50")
     assert quick.who(one, 1) == [RAW, KWIRE]

@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka.consumer.fetcher import READ_UNCOMMITTED, PartitionRecords
 from aiokafka.protocol.fetch import FetchResponse_v10
 from aiokafka.protocol.metadata import MetadataResponse_v5
 from aiokafka.protocol.produce import ProduceRequest_v7
@@ -19,10 +20,14 @@ from aiokafka.record.memory_records import MemoryRecords
 from aiokafka.record.util import calc_crc32c
 
 from benchmarks.compare.contenders import in_flight, inputs
-from benchmarks.compare.contenders.codec_loop import Works, run_codec
-from benchmarks.compare.contenders.peer_records import reading, writing
+from benchmarks.compare.contenders.codec_loop import Works, read_fields, run_codec
+from benchmarks.compare.contenders.peer_records import reading, shapes, writing
+from benchmarks.compare.contenders.sweep import sweep
+from benchmarks.compare.contenders.two_threads import share_of_one
 from benchmarks.compare.measure import Meter
 from benchmarks.compare.task import Task, values_of
+
+_PLACE = TopicPartition("topic", 0)
 
 
 def produce(task: Task) -> dict[str, float]:
@@ -62,6 +67,9 @@ async def _consume(task: Task) -> dict[str, float]:
     got = 0
     with Meter() as meter:
         consumer.assign(partitions)
+        if task.shape == "one":
+            await _read_one_by_one(consumer, task.count)
+            got = task.count
         while got < task.count:
             for found in (await consumer.getmany(timeout_ms=1000)).values():
                 got += len(found)
@@ -71,6 +79,15 @@ async def _consume(task: Task) -> dict[str, float]:
                     to_columns(found)
     await consumer.stop()
     return meter.of(got)
+
+
+async def _read_one_by_one(consumer: AIOKafkaConsumer, count: int) -> None:
+    left = count
+    async for record in consumer:
+        _offset, _timestamp, _key, _value = record.offset, record.timestamp, record.key, record.value
+        left -= 1
+        if not left:
+            return
 
 
 def to_columns(found: Any) -> pa.RecordBatch:
@@ -114,9 +131,23 @@ def codec(task: Task) -> dict[str, Any]:
             **reading(MemoryRecords),
             **writing(_builder),
             **_messages(),
+            **sweep(shapes(MemoryRecords), task.works),
+            "handed-out": (_hand_out, inputs.COUNT),
             "crc32c": (lambda d=bytes(2**20): calc_crc32c(d), 1),
         },
     )
+
+
+def _hand_out() -> None:
+    """The consumer's own records of a fetched batch."""
+    records = MemoryRecords(inputs.batch())
+    read_fields(PartitionRecords(_PLACE, records, [], 0, None, None, True, READ_UNCOMMITTED))
+
+
+def threads(task: Task) -> dict[str, float]:
+    """Two threads decode to columns."""
+    make, data = shapes(MemoryRecords)["columns"], inputs.batch()
+    return share_of_one(lambda: make(data), task.budget_s)
 
 
 def _builder(compression_type: int) -> DefaultRecordBatchBuilder:
@@ -155,4 +186,4 @@ def _producer(task: Task) -> AIOKafkaProducer:
     )
 
 
-VERBS = {"produce": produce, "consume": consume, "exchange_one": exchange_one, "codec": codec}
+VERBS = {"produce": produce, "consume": consume, "exchange_one": exchange_one, "codec": codec, "threads": threads}

@@ -48,7 +48,7 @@ def produce(task: Task) -> dict[str, float]:
 
 
 def consume(task: Task) -> dict[str, float]:
-    """consume(1000) into lists of messages; `shape` "poll" takes them one by one."""
+    """consume(1000) into lists of messages; `shape` "one" takes them one by one by poll()."""
     consumer = Consumer({
         "bootstrap.servers": task.bootstrap, "group.id": "compare", "enable.auto.commit": False, "log_level": 0,
         "auto.offset.reset": "earliest", "fetch.queue.backoff.ms": 1, "fetch.wait.max.ms": 100})
@@ -57,8 +57,12 @@ def consume(task: Task) -> dict[str, float]:
     with Meter() as meter:
         consumer.assign([TopicPartition(task.topic, partition, 0) for partition in range(task.partitions)])
         while got < task.count:
-            if task.shape == "poll":
-                got += consumer.poll(_PATIENCE_S) is not None
+            if task.shape == "one":
+                message = consumer.poll(_PATIENCE_S)
+                if message is None:
+                    raise SystemExit(f"nothing came for {_PATIENCE_S} s after {got} records")
+                _shaped([message], "fields")
+                got += 1
                 continue
             messages = consumer.consume(1000, 1.0)
             _shaped(messages, task.shape)
@@ -99,7 +103,7 @@ def send_and_compute(task: Task) -> dict[str, float]:
     producer.flush(_PATIENCE_S)
     for _ in range(task.count):
         producer.produce(task.topic, mark_now(), partition=0)
-        in_flight.compute_for(0.02)
+        in_flight.compute_for(in_flight.COMPUTING_S)
     producer.flush(_PATIENCE_S)
     return {"count": task.count}
 

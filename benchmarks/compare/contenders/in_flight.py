@@ -9,6 +9,8 @@ from collections.abc import Callable
 from benchmarks.compare.rounds import percentile
 
 _WARM_UP = 50
+COMPUTING_S = 0.012
+"""How long a caller computes after each send: longer than linger_ms=5, so that each record leaves meanwhile."""
 
 
 def round_trips(exchange: Callable[[], object], count: int) -> dict[str, float]:

@@ -12,6 +12,7 @@ from kwire.schema.messages import Message
 COUNT = 10_000
 SMALL_BATCH = 10
 LARGE_COUNT = 2_000
+KEPT = 20
 CODECS = ("gzip", "snappy", "lz4", "zstd")
 NOON_MS = 1_700_000_000_000
 HEADERS = (("trace", b"0123456789abcdef"), ("source", b"billing"), ("retry", b"0"))

@@ -6,6 +6,7 @@ from itertools import cycle, islice
 from typing import Any
 
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+from kafka.consumer.fetcher import Fetcher
 from kafka.protocol import consumer as consumer_messages
 from kafka.protocol import metadata as metadata_messages
 from kafka.protocol import producer as producer_messages
@@ -13,13 +14,14 @@ from kafka.record.default_records import DefaultRecordBatchBuilder
 from kafka.record.memory_records import MemoryRecords
 
 from benchmarks.compare.contenders import in_flight, inputs
-from benchmarks.compare.contenders.codec_loop import Works, run_codec
+from benchmarks.compare.contenders.codec_loop import Works, read_fields, run_codec
 from benchmarks.compare.contenders.peer_records import four_columns, reading, writing
 from benchmarks.compare.measure import Meter
 from benchmarks.compare.tap import mark_now
 from benchmarks.compare.task import Task, values_of
 
 _PATIENCE_S = 60
+_PLACE = TopicPartition("topic", 0)
 
 
 def produce(task: Task) -> dict[str, float]:
@@ -48,6 +50,9 @@ def consume(task: Task) -> dict[str, float]:
     got = 0
     with Meter() as meter:
         consumer.assign([TopicPartition(task.topic, partition) for partition in range(task.partitions)])
+        if task.shape == "one":
+            read_fields(islice(consumer, task.count))
+            got = task.count
         while got < task.count:
             for found in consumer.poll(timeout_ms=1000).values():
                 got += len(found)
@@ -75,7 +80,7 @@ def send_and_compute(task: Task) -> dict[str, float]:
     producer.send(task.topic, b"first", partition=0).get(timeout=_PATIENCE_S)
     for _ in range(task.count):
         producer.send(task.topic, mark_now(), partition=0)
-        in_flight.compute_for(0.02)
+        in_flight.compute_for(in_flight.COMPUTING_S)
     producer.flush(_PATIENCE_S)
     producer.close()
     return {"count": task.count}
@@ -83,7 +88,13 @@ def send_and_compute(task: Task) -> dict[str, float]:
 
 def codec(task: Task) -> dict[str, Any]:
     """Records and messages, in process."""
-    return run_codec(task, {**reading(MemoryRecords), **writing(_builder), **_messages()})
+    return run_codec(task, {
+        **reading(MemoryRecords), **writing(_builder), **_messages(), "handed-out": (_hand_out, inputs.COUNT)})
+
+
+def _hand_out() -> None:
+    """The consumer's own records of a fetched batch."""
+    read_fields(Fetcher.PartitionRecords(0, _PLACE, MemoryRecords(inputs.batch())).take())
 
 
 def _builder(compression_type: int) -> DefaultRecordBatchBuilder:

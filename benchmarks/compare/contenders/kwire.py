@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import cycle, islice
 from typing import Any
 
 from benchmarks.compare.contenders import in_flight, inputs
 from benchmarks.compare.contenders.codec_loop import Works, read_fields, run_codec
+from benchmarks.compare.contenders.sweep import sweep
+from benchmarks.compare.contenders.two_threads import share_of_one
 from benchmarks.compare.measure import Meter
 from benchmarks.compare.tap import mark_now
 from benchmarks.compare.task import Task, values_of
 from kwire import Consumer, Producer, records
 from kwire._codec import crc32c
+from kwire.engine.addresses import TopicPartition
+from kwire.engine.consumed import ConsumerRecords
 
 _PATIENCE_S = 60
 FOUR = ["offset", "timestamp", "key", "value"]
+_SHAPES: dict[str, Callable[[bytes], Any]] = {
+    "values": lambda data: records.decode(data).values(),
+    "columns": lambda data: records.decode(data).to_arrow(FOUR),
+}
 
 
 def produce(task: Task) -> dict[str, float]:
@@ -51,12 +61,12 @@ def load(task: Task) -> dict[str, float]:
 
 def consume(task: Task) -> dict[str, float]:
     """Reads `count` records from the beginning; `shape` says what is made of each poll's."""
+    if task.shape == "one":
+        return _consume_one_by_one(task)
     take = {"records": list, "values": lambda polled: polled.values(), "columns": lambda polled: polled.to_arrow(FOUR),
             "fields": read_fields}[task.shape]
     take(records.decode(records.encode([b"the first call of to_arrow imports pyarrow"])))
-    with Consumer(task.bootstrap, auto_offset_reset="earliest") as consumer:
-        consumer.assign([(task.topic, partition) for partition in range(task.partitions)])
-        consumer.beginning_offsets([(task.topic, 0)])
+    with _consumer(task) as consumer:
         got = 0
         with Meter() as meter:
             while got < task.count:
@@ -66,6 +76,12 @@ def consume(task: Task) -> dict[str, float]:
                 take(polled)
                 got += len(polled)
     return meter.of(got)
+
+
+def _consume_one_by_one(task: Task) -> dict[str, float]:
+    with _consumer(task) as consumer, Meter() as meter:
+        read_fields(islice(consumer, task.count))
+    return meter.of(task.count)
 
 
 def exchange_one(task: Task) -> dict[str, float]:
@@ -82,19 +98,34 @@ def send_and_compute(task: Task) -> dict[str, float]:
         producer.send(task.topic, b"first").result(timeout=_PATIENCE_S)
         for _ in range(task.count):
             producer.send(task.topic, mark_now(), partition=0)
-            in_flight.compute_for(0.02)
+            in_flight.compute_for(in_flight.COMPUTING_S)
         producer.flush(timeout=_PATIENCE_S)
     return {"count": task.count}
 
 
 def codec(task: Task) -> dict[str, Any]:
     """Records, messages and checksums, in process."""
-    return run_codec(task, {**_reading(), **_writing(), **_messages()})
+    return run_codec(task, {**_reading(), **_writing(), **_messages(), **sweep(_SHAPES, task.works)})
+
+
+def threads(task: Task) -> dict[str, float]:
+    """Two threads decode to columns."""
+    data = inputs.batch()
+    return share_of_one(lambda: _SHAPES["columns"](data), task.budget_s)
 
 
 def _producer(task: Task) -> Producer:
     return Producer(task.bootstrap, acks=1, linger_ms=task.linger_ms, batch_size=task.batch_size,
                     compression=task.compression)
+
+
+@contextmanager
+def _consumer(task: Task) -> Iterator[Consumer]:
+    """Connected and assigned, at the beginning."""
+    with Consumer(task.bootstrap, auto_offset_reset="earliest") as consumer:
+        consumer.assign([(task.topic, partition) for partition in range(task.partitions)])
+        consumer.beginning_offsets([(task.topic, 0)])
+        yield consumer
 
 
 def _reading() -> Works:
@@ -105,16 +136,18 @@ def _reading() -> Works:
     return {
         "index": (lambda: decode(plain), n),
         "columns": (lambda: decode(plain).to_arrow(FOUR), n),
-        "columns-all": (lambda: decode(plain).to_arrow(), n),
+        "columns-kept": (lambda: [decode(plain).to_arrow() for _ in range(inputs.KEPT)], inputs.KEPT * n),
         "columns-view": (lambda: decode(plain).to_arrow(FOUR, binary_view=True), n),
         "records": (lambda: list(decode(plain)), n),
         "fields": (lambda: read_fields(decode(plain)), n),
+        "handed-out": (lambda: read_fields(ConsumerRecords([(TopicPartition("topic", 0), decode(plain))])), n),
         "values": (lambda: decode(plain).values(), n),
         "headers-unread": (lambda: list(decode(headed)), n),
         "magic-1": (lambda: list(decode(old)), n),
         **{f"values-{codec}": (lambda data=data: decode(data).values(), n) for codec, data in packed.items()},
         "records-1k": (lambda: list(decode(large)), many),
         "columns-1k": (lambda: decode(large).to_arrow(FOUR), many),
+        "columns-view-1k": (lambda: decode(large).to_arrow(FOUR, binary_view=True), many),
         "small-batches": (lambda: read_fields(decode(small)), n),
         "crc32c": (lambda data=bytes(2**20): crc32c(data), 1),
     }
@@ -152,4 +185,4 @@ def _messages() -> Works:
 
 
 VERBS = {"produce": produce, "load": load, "consume": consume, "exchange_one": exchange_one,
-         "send_and_compute": send_and_compute, "codec": codec}
+         "send_and_compute": send_and_compute, "codec": codec, "threads": threads}
