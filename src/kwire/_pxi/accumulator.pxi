@@ -154,9 +154,13 @@ cdef class Accumulator:
         if <int64_t>batch.core.used >= self.batch_size:
             self._close(queue)
         elif self.lingering and not self.linger_told:
-            if self._now() >= (<Batch>self.lingering[0]).created_at + self.linger:
-                self.linger_told = self.attention = True
+            self._look_at_oldest(<Batch>self.lingering[0])
         return delivery
+
+    cdef inline int _look_at_oldest(self, Batch batch) except -1:
+        if self._now() >= batch.created_at + self.linger and not batch.queue._is_held_up():
+            self.linger_told = self.attention = True
+        return 0
 
     cdef inline PartitionQueue _choose(self, TopicQueue topic, const record_datum_t *record, int32_t wanted):
         cdef Py_ssize_t known = PyList_GET_SIZE(topic.partitions)
@@ -311,7 +315,8 @@ cdef class Accumulator:
         if not queue.listed and 0 <= queue.partition < PyList_GET_SIZE(queue.topic.partitions):
             queue.listed = True
             self.ready.append(queue)
-            self.attention = True
+            if not queue._is_held_up():
+                self.attention = True
         return 0
 
     cdef int _next_sticky(self, TopicQueue topic) except -1:

@@ -48,6 +48,7 @@ cdef class PartitionQueue:
     cdef readonly TopicQueue topic
     cdef readonly int32_t partition
     cdef Batch open
+    cdef Lane lane                        # to its leader, when last something was ready; None before
     cdef readonly object waiting          # deque of Batch
     cdef readonly list in_flight
     cdef bint listed                      # in Accumulator.ready
@@ -81,11 +82,24 @@ cdef class PartitionQueue:
     @property
     def head(self):
         """The batch to send next, or None: the oldest closed one, else the open one if it is due."""
+        return self._head()
+
+    @property
+    def head_size(self):
+        """Bytes of that batch, 0 if there is none."""
+        cdef Batch head = self._head()
+        return 0 if head is None else head.size
+
+    cdef Batch _head(self):
         if self.waiting:
-            return self.waiting[0]
+            return <Batch>self.waiting[0]
         if self.open is not None and self.open.due:
             return self.open
         return None
+
+    cdef inline bint _is_held_up(self) noexcept:
+        """Whether its leader has all the requests that it may have: the next answer will look here anyway."""
+        return self.lane is not None and self.lane.full
 
     def take(self, list taken):
         """Moves the head to `taken` and counts it as in flight; it is closed from now on."""

@@ -29,6 +29,8 @@ WANTED = "wanted"
 ASKING = "asking"
 KNOWN = "known"
 REFUSED = "refused"
+UNSETTLED = frozenset({WANTED, ASKING})
+"""As long as it is one of these, nothing may be sent."""
 
 _STABLE_VERSIONS = range(6)
 _UNSUPPORTED_VERSION = 35
@@ -63,11 +65,6 @@ class Identity:
         self._warned = False
         self.producer_id = -1
         self.epoch = -1
-
-    @property
-    def settled(self) -> bool:
-        """Whether batches may be sent (or failed, if refused): nothing is left to ask."""
-        return self.state in (OFF, KNOWN, REFUSED)
 
     def ask(self, now: float) -> None:
         """Asks for an id unless that is under way or needless."""

@@ -10,13 +10,13 @@ Layer 3, no I/O. Which record format a version carries:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from kwire.protocol import ProduceRequest
 
 if TYPE_CHECKING:
-    from kwire._codec import Batch, Buffer
+    from kwire._codec import Batch, Buffer, Lane
 
 FIRST_WITH_MAGIC_1 = 2
 FIRST_WITH_MAGIC_2 = 3
@@ -32,24 +32,13 @@ def magic_of(version: int) -> int:
     return 2 if version >= FIRST_WITH_MAGIC_2 else 1 if version == FIRST_WITH_MAGIC_1 else 0
 
 
-class Result(NamedTuple):
-    """What an answer says of one batch; `leader` is -1 unless the answer names a new one."""
-
-    error_code: int
-    base_offset: int
-    append_time: int
-    text: str
-    leader: int
-    leader_epoch: int
-
-
 class ProduceCall:
-    """The batches of one request to `node`, from the moment they are taken."""
+    """The batches of one request to the leader of `lane`, from the moment they are taken."""
 
-    __slots__ = ("batches", "node", "topic_ids")
+    __slots__ = ("batches", "lane", "topic_ids")
 
-    def __init__(self, node: int) -> None:
-        self.node = node
+    def __init__(self, lane: Lane) -> None:
+        self.lane = lane
         self.batches: list[Batch] = []
         self.topic_ids: dict[str, UUID] = {}
 
@@ -63,22 +52,21 @@ class ProduceCall:
                 else _TopicData(name=name, partition_data=data) for name, data in topics.items()]
         return ProduceRequest(acks=acks, timeout_ms=timeout_ms, topic_data=rows)
 
-    def results(self, response: Any, version: int) -> Iterator[tuple[Batch, Result | None]]:
-        """Each batch with what the answer says of it; None where it says nothing."""
+    def results(self, response: Any, version: int) -> Iterator[tuple[Batch, Any]]:
+        """Each batch with the answer's row for it; None where it has none."""
         names = {topic_id: name for name, topic_id in self.topic_ids.items()}
-        found = {}
+        left: dict[tuple[Any, int], Batch] = {(batch.topic, batch.partition): batch for batch in self.batches}
         for topic in response.responses:
             name = names.get(topic.topic_id) if version >= FIRST_WITH_TOPIC_IDS else topic.name
             for row in topic.partition_responses:
-                leader = row.current_leader
-                found[name, row.index] = Result(
-                    row.error_code, row.base_offset, row.log_append_time_ms, _text(row),
-                    leader.leader_id, leader.leader_epoch)
-        for batch in list(self.batches):
-            yield batch, found.get((batch.topic, batch.partition))
+                batch = left.pop((name, row.index), None)
+                if batch is not None:
+                    yield batch, row
+        for batch in left.values():
+            yield batch, None
 
 
-def _text(row: Any) -> str:
+def words_of(row: Any) -> str:
     """What the broker says in words: of the batch, or of its first bad record."""
     words = [row.error_message] if row.error_message else []
     for bad in row.record_errors[:3]:

@@ -11,22 +11,21 @@ Which errors are tried again is what Kafka's table of error codes calls retriabl
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from kwire._codec import CODEC_NAMES, Accumulator, Batch, Buffer, Delivery, PartitionQueue
+from kwire._codec import CODEC_NAMES, Accumulator, Batch, Buffer, Delivery, Lane, PartitionQueue
 from kwire.engine.api_keys import METADATA, PRODUCE
 from kwire.engine.cluster import NO_ID, metadata_request
 from kwire.engine.core import Core
-from kwire.engine.identity import KNOWN, REFUSED, Identity
+from kwire.engine.identity import KNOWN, REFUSED, UNSETTLED, Identity
 from kwire.engine.produce_call import (
     FIRST_WITH_TOPIC_IDS,
     FIRST_WITH_ZSTD,
     ProduceCall,
-    Result,
     magic_of,
+    words_of,
 )
 from kwire.engine.retry import is_retriable
 from kwire.engine.settings import ProducerSettings
@@ -44,6 +43,7 @@ UNKNOWN_PRODUCER_ID = 59
 UNSUPPORTED_FOR_MESSAGE_FORMAT = 43
 
 _BROKEN_SEQUENCE = frozenset({OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_PRODUCER_EPOCH, UNKNOWN_PRODUCER_ID})
+_ZSTD = CODEC_NAMES.index("zstd")
 _ROOM_FOR_THE_REST = 512
 _BEFORE_TOPIC_IDS = range(FIRST_WITH_TOPIC_IDS)
 _ALL_VERSIONS = range(14)
@@ -77,13 +77,13 @@ class Sender:
         self._retries = settings.retries
         self._delivery_timeout = settings.delivery_timeout_ms / 1000
         self._timeout_ms = settings.request_timeout_ms
-        self._ready: dict[int, dict[PartitionQueue, None]] = {}
-        self._under_way: Counter[int] = Counter()
-        self._quiet_until: dict[int, float] = {}
+        self._lanes: dict[int, Lane] = {}
+        self._by_topic_id = False
         self._hasty: dict[Delivery, None] = {}
         self._unanswered: set[int] = set()
         self.farewells = 0
         self._timers: dict[str, Timer] = {}
+        self._deadline: Timer | None = None
         self._without_sequences: set[PartitionQueue] = set()
         self._on_warning = on_warning
         self._unplaced = Unplaced(core, accumulator, settings.max_block_ms / 1000)
@@ -99,20 +99,23 @@ class Sender:
     def pump(self, now: float) -> None:
         """Sends what is ready and can be sent."""
         accumulator = self._accumulator
-        self._wake_at("unplaced", self._unplaced.look(now))
-        for delivery in list(self._hasty):
-            self._hasten(delivery)
-        self._wake_at("linger", accumulator.expire_linger(now))
-        if accumulator.pending and not self._is_set("deadline"):
-            self._wake_at("deadline", self._next_deadline(), self._expire)
-        if not self.identity.settled:
+        if accumulator.unplaced or self._unplaced.topics:
+            self._wake_at("unplaced", self._unplaced.look(now))
+        if self._hasty:
+            self._hasten_all()
+        if accumulator.lingering:
+            self._wake_at("linger", accumulator.expire_linger(now))
+        if self._deadline is None and accumulator.pending:
+            self._deadline = self._core.call_at(self._next_deadline(), self._expire)
+        if self.identity.state in UNSETTLED:
             if accumulator.pending:
                 self.identity.ask(now)
             return
         while (queue := accumulator.next_ready()) is not None:
             self._enlist(queue, now)
-        for leader in list(self._ready):
-            self._send_to(leader, now)
+        for lane in self._lanes.values():
+            if lane:
+                self._send_to(lane, now)
 
     def hasten(self, delivery: Delivery, now: float) -> None:
         """Somebody waits for this record: its batch need not linger unless its leader is busy with requests of ours."""
@@ -154,7 +157,9 @@ class Sender:
     def recover(self, now: float) -> None:
         """After a step that was cut: what is in flight by the queues is put back, and whatever was taken off a list to
         be put onto another is listed anew."""
-        self._under_way.clear()
+        for lane in self._lanes.values():
+            self._count(lane, -lane.under_way)
+        self._deadline = None
         self._timers.clear()
         self.farewells = 0
         self.identity.recover(now)
@@ -169,132 +174,112 @@ class Sender:
 
     # -- partitions by leader ---------------------------------------------------------------------------------------
 
+    def _lane(self, leader: int) -> Lane:
+        lane = self._lanes.get(leader)
+        if lane is None:
+            # A new dict, because a pump may be going through the old one.
+            lane = Lane(leader)
+            self._lanes = {**self._lanes, leader: lane}
+        return lane
+
     def _enlist(self, queue: PartitionQueue, now: float) -> None:
         leader = self._cluster.leader(queue.name, queue.partition)
         if leader < 0:
             self._cluster.refresh(now)
-        self._ready.setdefault(leader, {})[queue] = None
+        self._lane(leader).add(queue)
 
     def _on_metadata(self, now: float) -> None:
-        everything = self._ready
-        self._ready = {}
-        for queues in everything.values():
-            for queue in queues:
-                self._ready.setdefault(self._cluster.leader(queue.name, queue.partition), {})[queue] = None
+        self._by_topic_id = all(topic.topic_id != NO_ID for topic in self._cluster.topics.values() if topic.partitions)
+        for queue in [queue for lane in self._lanes.values() for queue in lane.empty()]:
+            self._lane(self._cluster.leader(queue.name, queue.partition)).add(queue)
         self._unplaced.on_metadata(now)
         self.pump(now)
 
-    def _can_send(self, queue: PartitionQueue, now: float) -> bool:
-        """A batch that has a sequence is one sent again: it goes alone, because the broker remembers only five.
-
-        Were others sent past it, it could drop out of what the broker remembers, and be taken for a gap.
-        """
-        head = queue.head
-        if head is None or queue.retry_at > now:
-            return False
-        return not queue.in_flight or (head.base_sequence < 0 and not queue.needs_new_epoch)
-
-    def _send_to(self, leader: int, now: float) -> None:
-        if leader < 0:
+    def _send_to(self, lane: Lane, now: float) -> None:
+        if lane.node < 0:
             return
-        if self.identity.may_ask_again(leader):
-            self.identity.ask_again(leader, now)
+        if self.identity.may_ask_again(lane.node):
+            self.identity.ask_again(lane.node, now)
             return
         if self.identity.state == REFUSED:
-            self._refuse(leader)
+            self._give_up(lane, self.identity.error)
             return
-        if self._quiet_until.get(leader, 0.0) > now:
-            self._wake_at(f"quiet {leader}", self._quiet_until[leader])
+        if lane.quiet_until > now:
+            self._wake_at(f"quiet {lane.node}", lane.quiet_until)
             return
-        most = self._most_in_flight if self._core.versions(leader) is not None else 1
-        while self._under_way[leader] < most and self._prune(leader, now):
-            call = ProduceCall(leader)
-            self._under_way[leader] += 1
-            before = self._under_way[leader]
+        while self._may_send(lane) and lane.sendable(now):
+            call = ProduceCall(lane)
+            before = lane.under_way
+            self._count(lane, 1)
             self._core.request(
-                leader, PRODUCE, partial(self._build, call, now),
+                lane.node, PRODUCE, partial(self._build, call, now),
                 partial(self._on_answer, call), partial(self._on_error, call), now,
-                expect_response=self._acks != 0, versions=self._versions(leader))
-            if not call.batches and self._under_way[leader] != before:
+                expect_response=self._acks != 0,
+                versions=_ALL_VERSIONS if self._by_topic_id else _BEFORE_TOPIC_IDS)
+            if not call.batches and lane.under_way == before:
                 return
+        if lane.retry_at > now:
+            self._wake_at(f"retry {lane.node}", lane.retry_at)
 
-    def _prune(self, leader: int, now: float) -> bool:
-        """Whether anything for that leader can be sent now; forgets empty queues, sets a timer for backoffs."""
-        queues = self._ready.get(leader)
-        if not queues:
-            return False
-        soonest = None
-        for queue in list(queues):
-            if queue.head is None:
-                del queues[queue]
-            elif self._can_send(queue, now):
-                return True
-            elif queue.retry_at > now:
-                soonest = queue.retry_at if soonest is None else min(soonest, queue.retry_at)
-        self._wake_at(f"retry {leader}", soonest)
-        if not queues:
-            del self._ready[leader]
-        return False
+    def _may_send(self, lane: Lane) -> bool:
+        """One request at a time as long as there is no connection: it takes its batches when it is written."""
+        if not lane.under_way:
+            return True
+        return not lane.full and self._core.versions(lane.node) is not None
 
-    def _refuse(self, leader: int) -> None:
-        """Idempotence was demanded and cannot be had: whatever is to be sent fails with the reason."""
-        for queue in self._ready.pop(leader, {}):
+    def _count(self, lane: Lane, more: int) -> None:
+        """So many requests more, or less, are under way."""
+        lane.under_way = max(lane.under_way + more, 0)
+        lane.full = lane.under_way >= self._most_in_flight
+
+    def _give_up(self, lane: Lane, error: KafkaError | None) -> None:
+        """Nothing can be sent to that leader: whatever is to be sent to it fails."""
+        for queue in lane.empty():
             while (batch := queue.head) is not None:
-                self._accumulator.settle(batch, -1, -1, self.identity.error)
-
-    def _versions(self, leader: int) -> range:
-        """By topic id only if all topics have one."""
-        names = {queue.name for queue in self._ready[leader]}
-        known = all(self._cluster.topic_id(name) != NO_ID for name in names)
-        return _ALL_VERSIONS if known else _BEFORE_TOPIC_IDS
+                self._accumulator.settle(batch, -1, -1, error)
 
     # -- one request ------------------------------------------------------------------------------------------------
 
     def _build(self, call: ProduceCall, then: float, version: int) -> ProduceRequest:
         """Takes the batches as the request is written: at most one per partition."""
-        if self.identity.may_ask_again(call.node):
-            raise _NothingToSendError(f"broker {call.node} may give a producer id: that is asked first")
+        if self.identity.may_ask_again(call.lane.node):
+            raise _NothingToSendError(f"broker {call.lane.node} may give a producer id: that is asked first")
         sealed: list[Buffer] = []
         room = self._most_bytes - _ROOM_FOR_THE_REST
-        queues = self._ready.get(call.node, {})
-        for queue in list(queues):
-            head = queue.head
-            if not self._can_send(queue, then) or head is None:
-                continue
-            if call.batches and head.size > room:
+        for queue in call.lane.sendable(then):
+            if sealed and queue.head_size > room:
                 break
-            if version >= FIRST_WITH_TOPIC_IDS:
-                topic_id = self._cluster.topic_id(queue.name)
-                if topic_id == NO_ID:
-                    continue
-                call.topic_ids[queue.name] = topic_id
-            data = self._take(queue, call, version, then)
+            if version >= FIRST_WITH_TOPIC_IDS and not self._knows_id(queue.name, call):
+                continue
+            data = self._seal(call.lane.take(queue, call.batches), call, version, then)
             if data is not None:
                 sealed.append(data)
                 room -= len(data)
-            del queues[queue]
-            if queue.head is not None:
-                queues[queue] = None
         if not sealed:
-            raise _NothingToSendError(f"nothing is left to send to broker {call.node}")
+            raise _NothingToSendError(f"nothing is left to send to broker {call.lane.node}")
         return call.request(sealed, self._acks, self._timeout_ms)
 
-    def _take(self, queue: PartitionQueue, call: ProduceCall, version: int, now: float) -> Buffer | None:
-        """The sealed bytes of the queue's head, which is in flight from now on; None if it turned out unsendable."""
+    def _knows_id(self, topic: str, call: ProduceCall) -> bool:
+        topic_id = self._cluster.topic_id(topic)
+        call.topic_ids[topic] = topic_id
+        return topic_id is not NO_ID and topic_id != NO_ID
+
+    def _seal(self, batch: Batch, call: ProduceCall, version: int, now: float) -> Buffer | None:
+        """The bytes of a batch that was taken; None if it turned out unsendable."""
         magic = magic_of(version)
-        batch = queue.head
-        if batch is not None and magic < 2 and batch.carries_headers:
-            error = CodecError(f"{batch.topic}[{batch.partition}]: its leader, broker {call.node}, takes records of "
-                               f"magic {magic} only, which have no headers (Kafka 0.11 brought them)", "headers")
-            self._accumulator.without_headers(queue.take([]), error)
+        if magic < 2 and batch.carries_headers:
+            call.batches.remove(batch)
+            self._accumulator.without_headers(batch, CodecError(
+                f"{batch.topic}[{batch.partition}]: its leader, broker {call.lane.node}, takes records of magic "
+                f"{magic} only, which have no headers (Kafka 0.11 brought them)", "headers"))
             return None
-        batch = queue.take(call.batches)
         try:
-            if CODEC_NAMES[self._codec] == "zstd" and version < FIRST_WITH_ZSTD:
-                raise UnknownCodecError(f"broker {call.node} speaks Produce {version}, and zstd begins with version "
-                                        f"{FIRST_WITH_ZSTD} (Kafka 2.1): use lz4, snappy or gzip", "compression")
+            if self._codec == _ZSTD and version < FIRST_WITH_ZSTD:
+                raise UnknownCodecError(
+                    f"broker {call.lane.node} speaks Produce {version}, and zstd begins with version {FIRST_WITH_ZSTD} "
+                    "(Kafka 2.1): use lz4, snappy or gzip", "compression")
             if magic == 2 and self.identity.state == KNOWN:
-                self._give_sequence(queue, batch, now)
+                self._give_sequence(batch.queue, batch, now)
             return batch.seal(magic, self._codec, self._level)
         except KafkaError as error:
             call.batches.remove(batch)
@@ -318,44 +303,46 @@ class Sender:
     # -- its end ----------------------------------------------------------------------------------------------------
 
     def _on_answer(self, call: ProduceCall, response: Any, version: int, now: float) -> None:
-        self._under_way[call.node] -= 1
+        self._count(call.lane, -1)
         if response is None:
-            self._unanswered.add(call.node)
+            self._unanswered.add(call.lane.node)
             for batch in call.batches:
                 self._accumulator.settle(batch, -1, -1, None)
         else:
-            for batch, result in call.results(response, version):
+            for batch, row in call.results(response, version):
                 if not batch.fate.done:
-                    self._on_result(batch, result, now)
+                    self._on_result(batch, row, now)
             if response.throttle_time_ms > 0:
-                self._quiet_until[call.node] = now + response.throttle_time_ms / 1000
+                call.lane.quiet_until = now + response.throttle_time_ms / 1000
         self._reset_stalled(call)
         self.pump(now)
 
-    def _on_result(self, batch: Batch, result: Result | None, now: float) -> None:
-        if result is None:
+    def _on_result(self, batch: Batch, row: Any, now: float) -> None:
+        """`row` is what the answer says of the batch, None where it says nothing."""
+        if row is None:
             self._fail(batch, KafkaError(f"the answer to Produce says nothing of {batch.topic}[{batch.partition}]"))
-        elif result.error_code == 0:
-            self._accumulator.settle(batch, result.base_offset, result.append_time, None)
-        elif result.error_code == DUPLICATE_SEQUENCE_NUMBER:
+        elif row.error_code == 0:
+            self._accumulator.settle(batch, row.base_offset, row.log_append_time_ms, None)
+        elif row.error_code == DUPLICATE_SEQUENCE_NUMBER:
             self._accumulator.settle(batch, -1, -1, None)
-        elif result.error_code == MESSAGE_TOO_LARGE and self._accumulator.split(batch):
+        elif row.error_code == MESSAGE_TOO_LARGE and self._accumulator.split(batch):
             return
         else:
-            self._on_error_code(batch, result, now)
+            self._on_error_code(batch, row, now)
 
-    def _on_error_code(self, batch: Batch, result: Result, now: float) -> None:
-        context = f"{batch.topic}[{batch.partition}]" + (f": {result.text}" if result.text else "")
-        error = by_code(result.error_code)(context)
-        if result.error_code in _BROKEN_SEQUENCE and batch.base_sequence >= 0:
-            if result.error_code != OUT_OF_ORDER_SEQUENCE_NUMBER or batch.queue.is_first(batch):
+    def _on_error_code(self, batch: Batch, row: Any, now: float) -> None:
+        text = words_of(row)
+        error = by_code(row.error_code)(f"{batch.topic}[{batch.partition}]" + (f": {text}" if text else ""))
+        if row.error_code in _BROKEN_SEQUENCE and batch.base_sequence >= 0:
+            if row.error_code != OUT_OF_ORDER_SEQUENCE_NUMBER or batch.queue.is_first(batch):
                 batch.queue.needs_new_epoch = True
             self._again(batch, error, now)
-        elif (result.error_code == UNSUPPORTED_FOR_MESSAGE_FORMAT and batch.base_sequence >= 0
+        elif (row.error_code == UNSUPPORTED_FOR_MESSAGE_FORMAT and batch.base_sequence >= 0
               and not self.identity.required):
             self._go_without_sequences(batch, error, now)
         elif error.retriable:
-            if not self._cluster.leader_is(batch.topic, batch.partition, result.leader, result.leader_epoch):
+            leader = row.current_leader
+            if not self._cluster.leader_is(batch.topic, batch.partition, leader.leader_id, leader.leader_epoch):
                 self._cluster.refresh(now)
             self._again(batch, error, now)
         else:
@@ -369,7 +356,7 @@ class Sender:
         self._again(batch, error, now)
 
     def _on_error(self, call: ProduceCall, error: KafkaError, now: float) -> None:
-        self._under_way[call.node] = max(self._under_way[call.node] - 1, 0)
+        self._count(call.lane, -1)
         for batch in list(call.batches):
             if not batch.fate.done:
                 if is_retriable(error):
@@ -377,18 +364,15 @@ class Sender:
                 else:
                     self._fail(batch, error)
         if not call.batches and not is_retriable(error):
-            self._fail_unsendable(call.node, error)
+            self._fail_unsendable(call.lane, error)
         self._reset_stalled(call)
-        soon = call.batches or self.identity.may_ask_again(call.node)
-        self._wake_at(f"error {call.node}", now + (0.0 if soon else self._core.retry_backoff.wait(1)))
+        soon = call.batches or self.identity.may_ask_again(call.lane.node)
+        self._wake_at(f"error {call.lane.node}", now + (0.0 if soon else self._core.retry_backoff.wait(1)))
 
-    def _fail_unsendable(self, node: int, error: KafkaError) -> None:
+    def _fail_unsendable(self, lane: Lane, error: KafkaError) -> None:
         """No version in common, or the like: nothing can ever be sent to that broker."""
-        if isinstance(error, _NothingToSendError):
-            return
-        for queue in self._ready.pop(node, {}):
-            while (batch := queue.head) is not None:
-                self._accumulator.settle(batch, -1, -1, error)
+        if not isinstance(error, _NothingToSendError):
+            self._give_up(lane, error)
 
     def _again(self, batch: Batch, error: KafkaError, now: float) -> None:
         batch.attempts += 1
@@ -409,16 +393,11 @@ class Sender:
         for batch in call.batches:
             queue = batch.queue
             if queue.needs_new_epoch and not queue.in_flight and queue.head is not None:
-                leader = self._cluster.leader(queue.name, queue.partition)
-                self._ready.setdefault(leader, {})[queue] = None
+                self._lane(self._cluster.leader(queue.name, queue.partition)).add(queue)
 
     # -- timers -----------------------------------------------------------------------------------------------------
 
-    def _is_set(self, name: str) -> bool:
-        timer = self._timers.get(name)
-        return timer is not None and timer.active
-
-    def _wake_at(self, name: str, moment: float | None, action: Callable[[float], None] | None = None) -> None:
+    def _wake_at(self, name: str, moment: float | None) -> None:
         """One timer per name: set, moved or taken away."""
         timer = self._timers.get(name)
         if timer is not None and timer.active:
@@ -426,13 +405,13 @@ class Sender:
                 return
             timer.cancel()
         if moment is not None:
-            self._timers[name] = self._core.call_at(moment, action or self.pump)
+            self._timers[name] = self._core.call_at(moment, self.pump)
 
-    def _next_deadline(self) -> float | None:
-        pending = self._accumulator.pending
-        return min(batch.created_at for batch in pending) + self._delivery_timeout if pending else None
+    def _next_deadline(self) -> float:
+        return min(batch.created_at for batch in self._accumulator.pending) + self._delivery_timeout
 
     def _expire(self, now: float) -> None:
+        self._deadline = None
         for batch in list(self._accumulator.pending):
             if batch.created_at + self._delivery_timeout <= now:
                 self._fail(batch, self._too_late(batch))
@@ -453,7 +432,7 @@ class Sender:
         leader = self._cluster.leader(batch.topic, batch.partition)
         if no_leader := self._cluster.why_no_leader(batch.topic, batch.partition):
             words.append(no_leader)
-        elif not self.identity.settled:
+        elif self.identity.state in UNSETTLED:
             words.append(f"no producer id: {self.identity.last_error or 'InitProducerId is not answered'}")
         elif batch in batch.queue.in_flight:
             words.append(f"sent, and not answered by {self._core.about(leader)}")
@@ -461,14 +440,16 @@ class Sender:
             words.append(f"it waits for {self._core.about(leader)}")
         return "; ".join(words)
 
+    def _hasten_all(self) -> None:
+        for delivery in list(self._hasty):
+            self._hasten(delivery)
+
     def _hasten(self, delivery: Delivery) -> None:
         batch = delivery._fate.batch
         if batch is None or batch.closed:
             if delivery.done():
                 del self._hasty[delivery]
             return
-        leader = self._cluster.leader(batch.topic, batch.partition)
-        if not self._under_way[leader]:
+        lane = self._lanes.get(self._cluster.leader(batch.topic, batch.partition))
+        if lane is None or not lane.under_way:
             self._accumulator.urge(batch)
-
-

@@ -16,14 +16,14 @@ _NOT_THERE = frozenset({0, UNKNOWN_TOPIC_OR_PARTITION, LEADER_NOT_AVAILABLE})
 
 
 class Unplaced:
-    """The waiting room of one accumulator; `patience` in seconds."""
+    """The waiting room of one accumulator: `topics` by name. `patience` in seconds."""
 
     def __init__(self, core: Core, accumulator: Accumulator, patience: float) -> None:
         self._core = core
         self._cluster = core.cluster
         self._accumulator = accumulator
         self._patience = patience
-        self._topics: dict[str, TopicQueue] = {}
+        self.topics: dict[str, TopicQueue] = {}
 
     def look(self, now: float) -> float | None:
         """Asks for what is new here, places what can be placed, fails what has waited too long.
@@ -33,17 +33,17 @@ class Unplaced:
         unplaced = self._accumulator.unplaced
         while unplaced:
             topic = unplaced.popleft()
-            self._topics[topic.name] = topic
+            self.topics[topic.name] = topic
             self._cluster.want([topic.name], now)
             if not self._place(topic):
                 self._cluster.refresh(now)
         soonest = None
-        for topic in list(self._topics.values()):
+        for topic in list(self.topics.values()):
             moment = self._give_up(topic, now)
             if moment is not None:
                 soonest = moment if soonest is None else min(soonest, moment)
             elif topic.known:
-                del self._topics[topic.name]
+                del self.topics[topic.name]
         return soonest
 
     def recover(self) -> None:
@@ -56,7 +56,7 @@ class Unplaced:
         """News of the cluster: new partitions of any topic, and places for what waits."""
         for topic in self._accumulator.topics.values():
             self._place(topic)
-        if any(topic.unplaced for topic in self._topics.values()):
+        if any(topic.unplaced for topic in self.topics.values()):
             self._cluster.refresh(now)
 
     def _place(self, topic: TopicQueue) -> bool:

@@ -1,0 +1,77 @@
+# The way to one partition leader: which partitions have something for it, and how many requests are under way.
+#
+# Needs: queues.pxi, outgoing.pxi. Gives: Lane.
+# Whether a batch may go is asked for every partition at every step of the sender, so it is asked here. The sender says
+# when a lane is `full`; while it is, send() need not tell it of more, because the next answer asks anyway.
+
+
+@cython.final
+@cython.auto_pickle(False)
+@cython.nonecheck(True)
+cdef class Lane:
+    """What waits for the leader with id `node` (-1: no leader is known)."""
+
+    cdef readonly int32_t node
+    cdef dict queues                      # PartitionQueue -> None, in the order in which they came
+    cdef public int under_way             # requests to that leader
+    cdef public bint full                 # under_way is as many as may be
+    cdef public double quiet_until        # the leader asked for silence (throttling)
+    cdef readonly double retry_at         # when the first backoff ends, as `sendable` found; 0: none
+
+    def __cinit__(self, int32_t node):
+        self.node = node
+        self.queues = {}
+
+    def __len__(self):
+        return len(self.queues)
+
+    def __repr__(self):
+        return f"<lane to broker {self.node}, {self.under_way} under way, {len(self.queues)} partitions waiting>"
+
+    def add(self, PartitionQueue queue not None):
+        """The partition has something to send, and this is its leader now."""
+        queue.lane = self
+        self.queues[queue] = None
+
+    def empty(self):
+        """Takes all partitions off; the list of them."""
+        cdef list queues = list(self.queues)
+        self.queues.clear()
+        return queues
+
+    def sendable(self, double now):
+        """The partitions whose first batch can be sent now, as a list; forgets those that hold nothing."""
+        cdef PartitionQueue queue
+        cdef Batch head
+        cdef list found = []
+        cdef list hollow = []
+        self.retry_at = 0
+        for queue in self.queues:
+            head = queue._head()
+            if head is None:
+                hollow.append(queue)
+            elif queue.retry_at > now:
+                if self.retry_at == 0 or queue.retry_at < self.retry_at:
+                    self.retry_at = queue.retry_at
+            elif _may_follow(queue, head):
+                found.append(queue)
+        for queue in hollow:
+            del self.queues[queue]
+        return found
+
+    def take(self, PartitionQueue queue not None, list taken):
+        """Moves the partition's first batch to `taken`, in flight from now on; what follows it waits its turn."""
+        cdef Batch batch = queue.take(taken)
+        self.queues.pop(queue, None)
+        if queue._head() is not None:
+            self.queues[queue] = None
+        return batch
+
+
+cdef bint _may_follow(PartitionQueue queue, Batch head) noexcept:
+    """Whether `head` may be sent beside what is in flight.
+
+    A batch that has a sequence is one sent again: it goes alone, because the broker remembers only five. Were others
+    sent past it, it could drop out of what the broker remembers, and be taken for a gap.
+    """
+    return PyList_GET_SIZE(queue.in_flight) == 0 or (head.base_sequence < 0 and not queue.needs_new_epoch)
