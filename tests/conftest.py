@@ -4,6 +4,11 @@ import signal
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
+
+# A test is not about time: on a busy machine any example may take longer than Hypothesis allows by default.
+settings.register_profile("kwire", deadline=None)
+settings.load_profile("kwire")
 
 pytest_plugins = ("tests.brokers.plugin", "tests.oracle.plugin")
 

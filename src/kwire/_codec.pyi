@@ -157,7 +157,7 @@ class BatchBuilder:
 def encode(
     items: Iterable[_Item],
     *,
-    magic: int = 2,
+    magic: int | None = None,
     compression: str | None = "none",
     level: int | None = None,
     base_offset: int | None = None,
@@ -168,6 +168,7 @@ def encode(
     is_control: bool = False,
     partition_leader_epoch: int = -1,
     keep_offsets: bool = False,
+    generation: str | None = None,
 ) -> bytes: ...
 
 # encode_arrow.pxi
@@ -216,6 +217,9 @@ def scan_records(
     skip_control: bool = False,
     aborted: Iterable[tuple[int, int]] = (),
 ) -> tuple[Records, RecordFault | None]: ...
+def scan_generation(
+    generation: str, data: _BytesLike, check_crc: bool, max_decompressed_bytes: int, base_offset: int
+) -> tuple[Records, CodecError | None]: ...
 def decode_records(data: _BytesLike, check_crc: bool, max_decompressed_bytes: int) -> Records: ...
 
 # views.pxi

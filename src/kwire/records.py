@@ -9,7 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from kwire._codec import BatchBuilder, BatchHeader, Record, Records, decode_records, encode, encode_arrow
+from kwire._codec import (
+    BatchBuilder,
+    BatchHeader,
+    Record,
+    Records,
+    decode_records,
+    encode,
+    encode_arrow,
+    scan_generation,
+)
 from kwire.compression import DEFAULT_MAX_DECOMPRESSED_BYTES
 
 if TYPE_CHECKING:
@@ -21,7 +30,12 @@ Sequence.register(Records)
 
 
 def decode(
-    data: BytesLike, *, check_crc: bool = True, max_decompressed_bytes: int = DEFAULT_MAX_DECOMPRESSED_BYTES
+    data: BytesLike,
+    *,
+    check_crc: bool = True,
+    max_decompressed_bytes: int = DEFAULT_MAX_DECOMPRESSED_BYTES,
+    generation: str | None = None,
+    base_offset: int = 0,
 ) -> Records:
     """The records in `data`, any bytes-like object: batches and message sets of magic 0, 1 and 2, also mixed.
 
@@ -33,7 +47,17 @@ def decode(
     batches of one call together may reach 1 GiB, or this bound if it is larger. The index of a compressed batch, 40
     bytes per record, has the same bound, but never less than 256 MiB.
 
+    `generation="0.7"`: `data` are messages of Kafka 0.7, the first of which begins at byte `base_offset` of its
+    partition's log. A record's offset is then the byte at which it begins, or at which the compressed message begins
+    that holds it: reading goes on at the offset of the next record, or behind the last one at `base_offset + consumed`.
+    A generation cannot be told from the bytes.
+
     Raises CorruptError (checksum, structure, compressed data), InvalidLengthError, TruncatedError, UnknownVersionError
-    (another magic), UnknownCodecError and LimitError, with the field and the byte offset in `data`.
+    (another magic or generation), UnknownCodecError and LimitError, with the field and the byte offset in `data`.
     """
-    return decode_records(data, check_crc, max_decompressed_bytes)
+    if generation is None:
+        return decode_records(data, check_crc, max_decompressed_bytes)
+    found, fault = scan_generation(generation, data, check_crc, max_decompressed_bytes, base_offset)
+    if fault is not None:
+        raise fault
+    return found

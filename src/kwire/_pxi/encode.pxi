@@ -264,18 +264,33 @@ cdef class BatchBuilder:
         return 0
 
 
-def encode(items, *, int magic=2, compression="none", level=None, base_offset=None, int64_t producer_id=-1,
+cdef int check_generation(object generation) except -1:
+    if generation != "0.7":
+        raise _errors.UnknownVersionError(
+            f"generation {generation!r}: \"0.7\" is one, None stands for Kafka 0.8 and newer", "generation")
+    return 0
+
+
+def encode(items, *, magic=None, compression="none", level=None, base_offset=None, int64_t producer_id=-1,
            int producer_epoch=-1, int32_t base_sequence=-1, bint is_transactional=False, bint is_control=False,
-           int32_t partition_leader_epoch=-1, bint keep_offsets=False):
+           int32_t partition_leader_epoch=-1, bint keep_offsets=False, generation=None):
     """One record batch (magic 2) or message set (magic 0, 1) of all items, as bytes; b"" for no items.
+
+    With `generation="0.7"` a message set of Kafka 0.7 (its magic 0 or 1, none, gzip or snappy), of which items can have
+    a value only. `magic` None: 2, or in Kafka 0.7 its 1.
 
     An item is bytes (a value), (value, key), (value, key, timestamp, headers) or a Record. A timestamp of None is
     written as -1: the codec reads no clock. Offsets count from `base_offset`; with `keep_offsets` every item is a
     Record whose own `.offset` is kept, gaps included, and `base_offset` defaults to that of the first.
-    Raises UnknownVersionError (magic), UnknownCodecError (compression), CodecError (headers and magic 0 or 1, a
-    timestamp below -1, offsets going back), LimitError (more than 2 GiB).
+    Raises UnknownVersionError (magic, generation), UnknownCodecError (compression), CodecError (headers and magic 0 or
+    1, keys and Kafka 0.7, a timestamp below -1, offsets going back), LimitError (more than 2 GiB).
     """
     cdef BatchBuilder builder
+    if generation is not None:
+        check_generation(generation)
+        return encode_0_7(items, 1 if magic is None else magic, compression or "none", level)
+    if magic is None:
+        magic = 2
     if keep_offsets:
         items = list(items)
         if base_offset is None and items:

@@ -76,6 +76,7 @@ cdef enum ScanFault:           # beside those of primitives.pxi
     FAULT_INNER_MAGIC = 113
     FAULT_INNER_CUT = 114
     FAULT_INDEX_SIZE = 115
+    FAULT_MAGIC_0_7 = 116
 
 
 ctypedef struct scan_t:

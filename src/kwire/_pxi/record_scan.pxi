@@ -114,6 +114,8 @@ cdef str _fault_text(const scan_t *s):
         return f"the checksum does not match: 0x{a:08x} is stored, 0x{b:08x} computed"
     if fault == FAULT_MAGIC:
         return f"message format (magic) {a} is not known; 0, 1 and 2 are"
+    if fault == FAULT_MAGIC_0_7:
+        return f"magic {a} is not known; Kafka 0.7 has 0 and 1"
     if fault == FAULT_CODEC:
         return f"compression codec {a} is not known in message format {s.batch.magic}"
     if fault == FAULT_BATCH_LENGTH:
@@ -146,7 +148,7 @@ cdef str _fault_text(const scan_t *s):
 
 
 cdef object _fault_kind(int fault):
-    if fault == FAULT_MAGIC:
+    if fault in (FAULT_MAGIC, FAULT_MAGIC_0_7):
         return _errors.UnknownVersionError
     if fault == FAULT_CODEC:
         return _errors.UnknownCodecError
@@ -178,15 +180,19 @@ cdef object _scan_error(const scan_t *s):
 
 cdef Buffer _decompressed(RecordIndex index, int64_t budget):
     """The content of the compressed batch under way; CodecError with its place when it has none."""
+    cdef scan_t *s = &index.scan
+    cdef Buffer packed = buffer_slice(index.source, <Py_ssize_t>(s.compressed - s.data), s.compressed_size)
+    return _decompressed_part(index, packed, s.batch.codec, budget)
+
+
+cdef Buffer _decompressed_part(RecordIndex index, Buffer packed, int codec, int64_t budget):
     global _decompress
     cdef scan_t *s = &index.scan
-    cdef Py_ssize_t begin = <Py_ssize_t>(s.compressed - s.data)
     if _decompress is None:
         from kwire.compression import decompress
         _decompress = decompress
     try:
-        return _decompress(CODEC_NAMES[s.batch.codec], buffer_slice(index.source, begin, s.compressed_size), budget,
-                           magic=s.batch.magic)
+        return _decompress(CODEC_NAMES[codec], packed, budget, magic=s.batch.magic)
     except _errors.CodecError as error:
         text = error.message
         if isinstance(error, _errors.LimitError):
