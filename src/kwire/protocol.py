@@ -5,6 +5,9 @@ whole frames, those named `*_body` on frames whose size field was already taken 
 does); the latter leave left-over bytes alone. The message classes (`MetadataRequest`, `FetchResponse`, ...) are
 imported when they are first used, and so are the generations before them: `kafka_0_7`, `proposal` and `draft_0_8`.
 
+What Kafka writes down for itself has messages, too: `decode_log_record` reads the records of its internal topics and of
+control batches, `logs`, `control_records` and `group_blobs` have the classes.
+
 Layer 2, as the schema behind it: no I/O.
 """
 
@@ -22,6 +25,9 @@ from kwire.schema.registry import APIS, Api
 from kwire.schema.releases import infer_release, versions_of
 
 if TYPE_CHECKING:
+    from kwire.schema import control_records as control_records
+    from kwire.schema import group_blobs as group_blobs
+    from kwire.schema import logs as logs
     from kwire.schema.generations import draft_0_8 as draft_0_8
     from kwire.schema.generations import proposal as proposal
     from kwire.schema.generations import wire_0_7 as kafka_0_7
@@ -275,6 +281,9 @@ if TYPE_CHECKING:
     )
     from kwire.schema.k94_unregister_controller import UnregisterControllerRequest as UnregisterControllerRequest
     from kwire.schema.k94_unregister_controller import UnregisterControllerResponse as UnregisterControllerResponse
+    from kwire.schema.logs.lookup import LogPart as LogPart
+    from kwire.schema.logs.lookup import LogRecord as LogRecord
+    from kwire.schema.logs.lookup import decode_log_record as decode_log_record
 
 __all__ = [
     "APIS",
@@ -407,6 +416,8 @@ __all__ = [
     "ListPartitionReassignmentsResponse",
     "ListTransactionsRequest",
     "ListTransactionsResponse",
+    "LogPart",
+    "LogRecord",
     "Message",
     "MetadataRequest",
     "MetadataResponse",
@@ -474,6 +485,8 @@ __all__ = [
     "WriteShareGroupStateResponse",
     "WriteTxnMarkersRequest",
     "WriteTxnMarkersResponse",
+    "control_records",
+    "decode_log_record",
     "decode_request",
     "decode_request_body",
     "decode_request_header",
@@ -484,15 +497,28 @@ __all__ = [
     "encode_request_parts",
     "encode_response",
     "encode_response_parts",
+    "group_blobs",
     "infer_release",
     "kafka_0_7",
+    "logs",
     "proposal",
     "versions_of",
 ]
 
+# What few programs need: name, and the module that has it or is it.
+_ELSEWHERE = {
+    "LogPart": "kwire.schema.logs.lookup",
+    "LogRecord": "kwire.schema.logs.lookup",
+    "control_records": "kwire.schema.control_records",
+    "decode_log_record": "kwire.schema.logs.lookup",
+    "draft_0_8": "kwire.schema.generations.draft_0_8",
+    "group_blobs": "kwire.schema.group_blobs",
+    "kafka_0_7": "kwire.schema.generations.wire_0_7",
+    "logs": "kwire.schema.logs",
+    "proposal": "kwire.schema.generations.proposal",
+}
 _API_VERSIONS = 18
 _UNSUPPORTED_VERSION = 35
-_GENERATIONS = {"kafka_0_7": "wire_0_7", "proposal": "proposal", "draft_0_8": "draft_0_8"}
 # The plans of header and message, by message class and version.
 _REQUEST_PLANS: dict[tuple[type[Request], int], tuple[Plan, Plan]] = {}
 _RESPONSE_PLANS: dict[tuple[type[Response], int], tuple[Plan, Plan]] = {}
@@ -631,14 +657,15 @@ def _unsupported_version_answer(api: Api, frame: Any, start: int) -> Response:
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        if name in _GENERATIONS:
-            found = globals()[name] = import_module(f"kwire.schema.generations.{_GENERATIONS[name]}")
-            return found
         for ending in ("Request", "Response"):
             api_name = name.removesuffix(ending)
             if api_name != name and api_name in APIS:
                 found = globals()[name] = getattr(APIS[api_name], ending.lower())
                 return found
+        if name in _ELSEWHERE:
+            module = import_module(_ELSEWHERE[name])
+            found = globals()[name] = getattr(module, name, module)
+            return found
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
     def __dir__() -> list[str]:

@@ -6,7 +6,7 @@
 #
 #   struct          its fields in order, then (flexible versions) the tagged fields
 #   tagged fields   uvarint count, then per field, ascending by tag: uvarint tag, uvarint size, `size` bytes
-#   nullable struct int8 -1 (null) or 1, then the struct
+#   nullable struct int8 -1 (null) or 1, then the struct; as a tagged field uvarint 0 (null) or 1
 #   records         as bytes: a nullable span that is handed out and taken as it is
 #   rest            the same without a length: all that is left of the message, so only its last field
 #   short array     an array with an int16 count (the formats before Kafka 0.8)
@@ -117,6 +117,7 @@ ctypedef struct op_t:
     bint compact
     bint short_count
     bint ignorable
+    bint is_tagged
     bint lazy                # the default is a struct that is made when it is first read: the slot stays empty
     uint32_t tag
     Py_ssize_t slot
@@ -450,7 +451,8 @@ cdef class Plan:
         op.kind = _KINDS[field[1]]
         op.element = _KINDS[field[2]] if field[2] is not None else -1
         op.nullable, op.compact, op.ignorable, op.short_count = field[4], field[5], field[6], field[11]
-        op.tag = field[7] if field[7] is not None else 0
+        op.is_tagged = field[7] is not None
+        op.tag = field[7] if op.is_tagged else 0
         op.fallback = PyTuple_GET_ITEM(field, 8)
         op.child = PyTuple_GET_ITEM(field, 9)
         op.slot = self.layout.offset_of(field[0])

@@ -218,7 +218,7 @@ cdef PyObject *decode_uuid(reader_t *r) except NULL:
 
 cdef PyObject *decode_nested(const op_t *op, reader_t *r, walk_t *walk, Buffer source) except NULL:
     cdef PyObject *value
-    if (op.nullable and read_i8(r) < 0) or r.error != FAULT_NONE:
+    if op.nullable and not (read_uvarint(r) > 0 if op.is_tagged else read_i8(r) >= 0) or r.error != FAULT_NONE:
         return new_reference(None)
     walk.op[walk.depth] = op
     walk.index[walk.depth] = -1

@@ -364,7 +364,7 @@ cdef int write_spans(list spans, writer_t *w, walk_t *walk) except -1:
 
 cdef int encode_nested(const op_t *op, object value, writer_t *w, walk_t *walk) except -1:
     if op.nullable:
-        write_i8(w, -1 if value is None else 1)
+        write_i8(w, 1 if value is not None else 0 if op.is_tagged else -1)
         if value is None:
             return 0
     walk.op[walk.depth] = op

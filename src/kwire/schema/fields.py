@@ -430,11 +430,31 @@ def array(
     )
 
 
+@overload
 def struct(
     versions: str, *, default_factory: type[T], tag: int | None = None, ignorable: bool = False, secret: bool = False
-) -> T:
+) -> T: ...
+@overload
+def struct(
+    versions: str,
+    *,
+    default_factory: type[T],
+    nullable: str,
+    tag: int | None = None,
+    ignorable: bool = False,
+    secret: bool = False,
+) -> T | None: ...
+def struct(
+    versions: str,
+    *,
+    default_factory: type[T],
+    nullable: str = "",
+    tag: int | None = None,
+    ignorable: bool = False,
+    secret: bool = False,
+) -> T | None:
     """A nested struct; its default is a fresh instance, with every field at its own default."""
-    return cast(T, _field("struct", versions, ..., "", tag, ignorable, secret, struct=default_factory))
+    return cast(T, _field("struct", versions, ..., nullable, tag, ignorable, secret, struct=default_factory))
 
 
 def nullable_struct(

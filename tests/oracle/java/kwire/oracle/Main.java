@@ -67,6 +67,8 @@ public final class Main {
                 return Messages.toJson(question);
             case "message-to-bytes":
                 return Messages.toBytes(question);
+            case "log-record":
+                return LogRecords.read(question);
             case "random-message":
                 return Messages.random(question);
             default:

@@ -13,7 +13,10 @@ import org.apache.kafka.common.protocol.types.Struct;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 
-/** Messages by name ("MetadataRequest", "RequestHeader"): bytes to and from the JSON of Kafka's generated converters. */
+/**
+ * Messages by name: bytes to and from the JSON of Kafka's generated converters. A short name ("MetadataRequest") is one of
+ * the protocol, a full one ("org.apache.kafka.common.metadata.TopicRecord") any generated class.
+ */
 final class Messages {
     private static final String PACKAGE = "org.apache.kafka.common.message.";
 
@@ -85,11 +88,11 @@ final class Messages {
     }
 
     private static Class<?> data(String name) throws ClassNotFoundException {
-        return Class.forName(PACKAGE + name + "Data");
+        return Class.forName(name.indexOf('.') < 0 ? PACKAGE + name + "Data" : name);
     }
 
     private static Class<?> converter(String name) throws ClassNotFoundException {
-        return Class.forName(PACKAGE + name + "DataJsonConverter");
+        return Class.forName(data(name).getName() + "JsonConverter");
     }
 
     private static String name(JsonNode question) {
