@@ -3,7 +3,8 @@
 A frame is size int32 (not counting itself), header, body. The functions named `*_request` and `*_response` work on
 whole frames, those named `*_body` on frames whose size field was already taken off (as `kwire._codec.FrameReceiver`
 does); the latter leave left-over bytes alone. The message classes (`MetadataRequest`, `FetchResponse`, ...) are
-imported when they are first used, and so are the generations before them: `kafka_0_7`, `proposal` and `draft_0_8`.
+imported when they are first used, and so are `describe`, which explains a frame field by field, and the generations
+before them: `kafka_0_7`, `proposal` and `draft_0_8`.
 
 What Kafka writes down for itself has messages, too: `decode_log_record` reads the records of its internal topics and of
 control batches, `logs`, `control_records` and `group_blobs` have the classes.
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from kwire.schema import control_records as control_records
     from kwire.schema import group_blobs as group_blobs
     from kwire.schema import logs as logs
+    from kwire.schema.describing.frames import describe as describe
+    from kwire.schema.describing.frames import describe_records as describe_records
+    from kwire.schema.describing.tree import Description as Description
     from kwire.schema.generations import draft_0_8 as draft_0_8
     from kwire.schema.generations import proposal as proposal
     from kwire.schema.generations import wire_0_7 as kafka_0_7
@@ -374,6 +378,7 @@ __all__ = [
     "DescribeTransactionsResponse",
     "DescribeUserScramCredentialsRequest",
     "DescribeUserScramCredentialsResponse",
+    "Description",
     "ElectLeadersRequest",
     "ElectLeadersResponse",
     "EndQuorumEpochRequest",
@@ -492,6 +497,8 @@ __all__ = [
     "decode_request_header",
     "decode_response",
     "decode_response_body",
+    "describe",
+    "describe_records",
     "draft_0_8",
     "encode_request",
     "encode_request_parts",
@@ -507,10 +514,13 @@ __all__ = [
 
 # What few programs need: name, and the module that has it or is it.
 _ELSEWHERE = {
+    "Description": "kwire.schema.describing.tree",
     "LogPart": "kwire.schema.logs.lookup",
     "LogRecord": "kwire.schema.logs.lookup",
     "control_records": "kwire.schema.control_records",
     "decode_log_record": "kwire.schema.logs.lookup",
+    "describe": "kwire.schema.describing.frames",
+    "describe_records": "kwire.schema.describing.frames",
     "draft_0_8": "kwire.schema.generations.draft_0_8",
     "group_blobs": "kwire.schema.group_blobs",
     "kafka_0_7": "kwire.schema.generations.wire_0_7",

@@ -32,7 +32,7 @@ MESSAGES: list[tuple[type[Message], int]] = [
 ]
 IDS = [f"{message.__name__}-{version}" for message, version in MESSAGES]
 
-_INTS = {
+INTS = {
     "int8": (-(2**7), 2**7 - 1),
     "int16": (-(2**15), 2**15 - 1),
     "int32": (-(2**31), 2**31 - 1),
@@ -44,8 +44,8 @@ TEXT = st.text(st.characters(codec="utf-8"), max_size=8)
 
 
 def scalars(kind: str) -> st.SearchStrategy[Any]:
-    if kind in _INTS:
-        return st.integers(*_INTS[kind])
+    if kind in INTS:
+        return st.integers(*INTS[kind])
     if kind in ("bytes", "records"):
         return st.binary(max_size=20)
     return {

@@ -1,0 +1,32 @@
+"""What every walk of a description needs: the caller's options, and how damage ends a container."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kwire import errors
+from kwire.compression import DEFAULT_MAX_DECOMPRESSED_BYTES
+from kwire.schema.describing.cursor import Cursor, Damage
+from kwire.schema.describing.tree import Field
+
+__all__ = ["Options", "close_after"]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the caller of a description asked for; see `frames.describe`."""
+
+    secrets: bool = False
+    most_items: int | None = None
+    check_crc: bool = True
+    max_decompressed_bytes: int = DEFAULT_MAX_DECOMPRESSED_BYTES
+
+
+def close_after(field: Field, cursor: Cursor, damage: Damage) -> errors.CodecError:
+    """Ends `field`, whose bytes go to `cursor.end`, with a leaf that holds what could not be read."""
+    error = damage.as_error()
+    rest = Field("undecoded", "bytes", cursor.at, cursor.end, None, str(error))
+    rest.error = error
+    field.children.append(rest)
+    field.end = cursor.at = cursor.end
+    return error

@@ -1,0 +1,309 @@
+"""The fields of a message, one after the other, by the specifiers of its class.
+
+The wire forms are those of the codec's plans (structs, arrays, tagged fields of KIP-482, nullable structs of KIP-893).
+Containers take their parts as these are read, so that after damage everything before it is in the tree. A tagged field
+or a record set that is damaged ends at a known place: what follows it is described all the same.
+
+May not know frames or headers: `frames` does. What stands inside bytes is asked of `record_sets` and `blobs`.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from kwire import errors
+from kwire.schema import fields as f
+from kwire.schema.describing.cursor import Cursor, Damage
+from kwire.schema.describing.meanings import meaning_of
+from kwire.schema.describing.record_sets import RecordSets
+from kwire.schema.describing.shared import Options, close_after
+from kwire.schema.describing.tree import Field
+from kwire.schema.messages import StructMeta
+
+__all__ = ["Walk", "Where"]
+
+_LEAST = {"bool": 1, "int8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4, "int64": 8, "float64": 8, "uuid": 16}
+_ONE_LINE = {"bool", "int8", "int16", "int32", "int64", "uint16", "uint32", "float64"}
+_MOST_TAG = 0x7FFFFFFE
+
+
+class Where(NamedTuple):
+    """The message under way: meanings differ by it."""
+
+    api_key: int
+    direction: str
+    version: int
+    flexible: bool
+
+
+@lru_cache(maxsize=1024)
+def _fields_of(cls: StructMeta, version: int) -> tuple[f.Field, ...]:
+    return tuple(field for field in cls.__fields__ if field.tag is None and field.versions.has(version))
+
+
+def _tags_of(cls: StructMeta, version: int) -> dict[int, f.Field]:
+    return {field.tag: field for field in cls.__fields__ if field.tag is not None and field.versions.has(version)}
+
+
+class Walk:
+    """Reads one message from `cursor` into a tree; `found` takes the damages that did not end the walk."""
+
+    def __init__(self, cursor: Cursor, where: Where, options: Options, found: list[errors.CodecError]) -> None:
+        self.cursor = cursor
+        self.where = where
+        self.options = options
+        self.found = found
+        self.path: list[str] = []
+
+    def message(self, cls: Any, into: Field) -> None:
+        """All fields of `cls` at the version under way. Raises Damage where the bytes stop making sense."""
+        cls.plan(self.where.version)
+        try:
+            self._struct(cls, into)
+        except Damage as damage:
+            damage.within(".".join(self.path))
+            raise
+
+    def _struct(self, cls: StructMeta, into: Field) -> None:
+        path = self.path
+        try:
+            for field in _fields_of(cls, self.where.version):
+                path.append(field.name)
+                self._field(field, into)
+                path.pop()
+            if self.where.flexible:
+                self._tagged_fields(cls, into)
+        finally:
+            into.end = self.cursor.at
+
+    def _field(self, field: f.Field, into: Field) -> None:
+        kind = field.kind
+        nullable = field.nullable.has(self.where.version)
+        if kind == "array":
+            self._array(field, nullable, into)
+        elif kind == "struct":
+            self._nested(field, nullable, into)
+        elif kind == "records" or kind == "bytes":
+            self._bytes(field, nullable, into)
+        else:
+            self._scalar(field, kind, field.name, nullable, into)
+
+    def _scalar(self, field: f.Field, kind: str, name: str, nullable: bool, into: Field) -> None:
+        cursor = self.cursor
+        begin = cursor.at
+        value: Any
+        shown = kind
+        if kind == "string":
+            compact = self.where.flexible and field.compact
+            value = cursor.text(compact=compact, nullable=nullable)
+            shown = "compact string" if compact else "string"
+        elif kind == "uuid":
+            value = cursor.uuid()
+        else:
+            value = cursor.fixed(kind)
+        leaf = Field(name, shown, begin, cursor.at, value)
+        if field.secret and value is not None and not self.options.secrets:
+            leaf.value, leaf.secret = None, True
+        else:
+            leaf.meaning = meaning_of(self.where.api_key, self.where.direction, field.name, kind, value)
+        into.children.append(leaf)
+
+    def _bytes(self, field: f.Field, nullable: bool, into: Field) -> None:
+        cursor = self.cursor
+        begin = cursor.at
+        compact = self.where.flexible and field.compact
+        shown = f"compact {field.kind}" if compact else field.kind
+        length = cursor.length("int32", compact=compact, nullable=nullable)
+        inside = cursor.at
+        if length is None or length == 0:
+            into.children.append(Field(field.name, shown, begin, inside, None if length is None else b""))
+            return
+        held = cursor.span(length)
+        node = Field(field.name, shown, begin, cursor.at)
+        into.children.append(node)
+        if field.secret and not self.options.secrets:
+            node.secret = True
+        elif field.kind == "records":
+            node.children.append(Field("length", "uvarint" if compact else "int32", begin, inside, length))
+            self._records(node, inside, length)
+        else:
+            node.value = bytes(held)
+
+    def _records(self, node: Field, inside: int, length: int) -> None:
+        node.value = length
+        part = Cursor(self.cursor.data, inside, inside + length)
+        may_be_cut = self.where.direction == "response"
+        RecordSets(part, self.options, self.found, ".".join(self.path), may_be_cut).walk(node)
+
+    def _nested(self, field: f.Field, nullable: bool, into: Field) -> None:
+        cursor = self.cursor
+        struct: Any = field.struct
+        node = Field(field.name, struct.__name__, cursor.at, cursor.at)
+        if nullable:
+            begin = cursor.at
+            present = cursor.integer("int8")
+            if present < 0:
+                into.children.append(Field(field.name, f"nullable {struct.__name__}", begin, cursor.at, None, "null"))
+                return
+            node.type = f"nullable {struct.__name__}"
+            node.children.append(Field("present", "int8", begin, cursor.at, present))
+        into.children.append(node)
+        self._struct(struct, node)
+
+    def _array(self, field: f.Field, nullable: bool, into: Field) -> None:
+        cursor = self.cursor
+        begin = cursor.at
+        compact = self.where.flexible and field.compact
+        element = field.element or ""
+        label = field.struct.__name__ if field.struct is not None else element
+        shown = f"{'compact ' if compact else ''}array of {label}"
+        count = cursor.count(self._least(field, compact), compact=compact, nullable=nullable)
+        node = Field(field.name, shown, begin, cursor.at, count)
+        if count is None or (count == 0 and element not in _ONE_LINE):
+            node.meaning = "null" if count is None else "empty"
+            into.children.append(node)
+        elif element in _ONE_LINE:
+            self._numbers(field, element, count, node, into)
+        else:
+            node.children.append(Field("count", "uvarint" if compact else "int32", begin, cursor.at, count))
+            into.children.append(node)
+            self._elements(field, element, count, node)
+
+    def _least(self, field: f.Field, compact: bool) -> int:
+        if field.struct is not None:
+            return max(int(field.struct.__plans__[self.where.version, self.where.flexible].least), 1)
+        return _LEAST.get(field.element or "", 1 if compact else 2)
+
+    def _numbers(self, field: f.Field, element: str, count: int, node: Field, into: Field) -> None:
+        """An array of numbers is one line: its elements are of one size and easily counted."""
+        values = []
+        for _ in range(count):
+            values.append(self.cursor.fixed(element))
+        node.value, node.end = tuple(values), self.cursor.at
+        if field.secret and not self.options.secrets:
+            node.value, node.secret = None, True
+        else:
+            node.meaning = meaning_of(self.where.api_key, self.where.direction, field.name, "array", node.value)
+        into.children.append(node)
+
+    def _elements(self, field: f.Field, element: str, count: int, node: Field) -> None:
+        shown = count if self.options.most_items is None else min(count, self.options.most_items)
+        struct: Any = field.struct
+        path, array_name = self.path, self.path[-1]
+        try:
+            for i in range(shown):
+                name = f"[{i}]"
+                path[-1] = array_name + name
+                if struct is not None:
+                    part = Field(name, struct.__name__, self.cursor.at, self.cursor.at)
+                    node.children.append(part)
+                    self._struct(struct, part)
+                else:
+                    self._scalar(field, element, name, False, node)
+            for i in range(shown, count):
+                path[-1] = f"{array_name}[{i}]"
+                self._skip_element(field, element, i - shown, node)
+            path[-1] = array_name
+        finally:
+            node.end = self.cursor.at
+
+    def _skip_element(self, field: f.Field, element: str, number: int, node: Field) -> None:
+        """Reads an element that is not wanted in the tree; one leaf stands for all of them."""
+        passed = Field("", "", 0, 0)
+        begin = self.cursor.at
+        if field.struct is not None:
+            self._struct(field.struct, passed)  # type: ignore[arg-type]
+        else:
+            self._scalar(field, element, "", False, passed)
+        if number == 0:
+            node.children.append(Field("more", node.type.split("array of ")[-1], begin, begin))
+        rest = node.children[-1]
+        rest.end = self.cursor.at
+        rest.meaning = f"{number + 1} more, not shown"
+
+    def _tagged_fields(self, cls: StructMeta, into: Field) -> None:
+        cursor = self.cursor
+        begin = cursor.at
+        node = Field("tagged fields", "uvarint", begin, begin, 0)
+        self.path.append("tagged fields")
+        count = self._tag_count()
+        node.end, node.value = cursor.at, count
+        into.children.append(node)
+        if count == 0:
+            node.meaning = "none"
+        else:
+            node.type = "tagged fields"
+            node.children.append(Field("count", "uvarint", begin, cursor.at, count))
+            known = _tags_of(cls, self.where.version)
+            before = -1
+            try:
+                for _ in range(count):
+                    before = self._tagged_field(known, before, node)
+            finally:
+                node.end = cursor.at
+        self.path.pop()
+
+    def _tag_count(self) -> int:
+        cursor = self.cursor
+        begin = cursor.at
+        count = cursor.uvarint()
+        if count > cursor.left // 2:
+            text = f"{count} elements claimed, more than the {cursor.left} bytes left can hold"
+            cursor.at = begin
+            raise Damage(errors.InvalidLengthError, text, begin)
+        return count
+
+    def _tagged_field(self, known: dict[int, f.Field], before: int, node: Field) -> int:
+        cursor = self.cursor
+        begin = cursor.at
+        try:
+            tag, size_at, size = self._tag_and_size(before)
+        except Damage:
+            cursor.at = begin
+            raise
+        after = cursor.at
+        field = known.get(tag)
+        part = Field(f"tag {tag}", "tagged field", begin, after + size)
+        part.children = [Field("tag", "uvarint", begin, size_at, tag), Field("size", "uvarint", size_at, after, size)]
+        node.children.append(part)
+        if field is None:
+            part.meaning = "not known to kwire"
+            if size:
+                part.children.append(Field("value", "bytes", after, after + size, bytes(cursor.span(size))))
+        else:
+            self._known_tag(field, size, part)
+        return tag
+
+    def _tag_and_size(self, before: int) -> tuple[int, int, int]:
+        """(tag, where its size stands, its size)."""
+        cursor = self.cursor
+        begin = cursor.at
+        tag = cursor.uvarint()
+        if tag <= before or tag > _MOST_TAG:
+            raise Damage(errors.InvalidLengthError, "tagged fields out of order or repeated", begin)
+        size_at = cursor.at
+        size = cursor.uvarint()
+        if size > cursor.left:
+            raise Damage(errors.TruncatedError, f"a size of {size} with {cursor.left} bytes left", cursor.at)
+        return tag, size_at, size
+
+    def _known_tag(self, field: f.Field, size: int, part: Field) -> None:
+        cursor = self.cursor
+        whole_end, cursor.end = cursor.end, cursor.at + size
+        path = self.path
+        depth = len(path)
+        path[-1] = field.name
+        try:
+            self._field(field, part)
+            if cursor.left:
+                raise Damage(
+                    errors.InvalidLengthError, "a tagged field whose size does not match its content", cursor.at
+                )
+        except Damage as damage:
+            damage.within(".".join(path))
+            self.found.append(close_after(part, cursor, damage))
+        finally:
+            cursor.end = whole_end
+            del path[depth:]
+            path[-1] = "tagged fields"
