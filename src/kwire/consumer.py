@@ -122,14 +122,14 @@ class Consumer:
         no limit), after `wakeup()`, and when every partition is at its `until`.
         Raises ConfigError while nothing is assigned or subscribed to.
 
-        `max_records` is the most to give (default: `max_poll_records`, else all that was fetched). The next fetch is on
-        its way when this returns.
+        `max_records` is the most to give (default: `max_poll_records`, else about a megabyte of the log). The next fetch
+        is on its way when the last of what was fetched is given.
         """
         most = self._settings.max_poll_records if max_records is None else max_records
         if most is not None and most < 1:
             raise ConfigError(f"max_records={max_records!r}: a number from 1, or None")
         with self._alone():
-            self._call_inside(self._fetcher.pump)
+            self._call_inside(self._fetcher.pump_if_due)
             if not self._fetcher.topics:
                 raise ConfigError("there is nothing to poll: call assign() or subscribe() first")
             self._reactor.poll_once()
@@ -141,7 +141,7 @@ class Consumer:
 
     def _take(self, most: int | None, now: float) -> Fetched:
         taken = self._fetcher.take(most)
-        self._fetcher.pump(now)
+        self._fetcher.pump_if_due(now)
         return taken
 
     def _await_records(self, timeout: float | None) -> None:

@@ -34,12 +34,15 @@ class Chunk:
         """Whether all records are marked: the next chunk may be fetched."""
         return self.marked >= len(self.records)
 
-    def mark(self, most: int | None) -> Records:
-        """The next records, at most so many, to be handed out."""
-        end = len(self.records) if most is None else min(self.taken + most, len(self.records))
-        part = self.records if self.taken == 0 and end == len(self.records) else self.records[self.taken : end]
-        self.marked = end
-        return part
+    def mark(self, most: int, most_bytes: int | None) -> tuple[Records, int]:
+        """The next records, at most so many of about so many bytes (at least one), to be handed out; and these bytes."""
+        records, begin = self.records, self.taken
+        count = min(most, len(records) - begin)
+        size = 0
+        if most_bytes is not None:
+            count, size = records.measure(begin, count, most_bytes)
+        self.marked = begin + count
+        return (records if count == len(records) else records[begin : self.marked]), size
 
     @property
     def position(self) -> int:
@@ -56,6 +59,7 @@ class PartitionState:
         "end_offset",
         "epoch",
         "fault",
+        "fetched_from",
         "in_flight",
         "max_bytes",
         "paused",
@@ -80,6 +84,7 @@ class PartitionState:
         self.turn = 0
         self.read_from: tuple[int, float] | None = None
         self.end_offset = END_OF_OFFSETS
+        self.fetched_from = -1
 
     @property
     def position(self) -> int:
