@@ -122,8 +122,8 @@ class Consumer:
         no limit), after `wakeup()`, and when every partition is at its `until`.
         Raises ConfigError while nothing is assigned or subscribed to.
 
-        `max_records` is the most to give (default: `max_poll_records`, else about a megabyte of the log). The next fetch
-        is on its way when the last of what was fetched is given.
+        `max_records` is the most to give (default: `max_poll_records`, else about a megabyte of the log). The next
+        fetch is on its way when half of what was fetched is given.
         """
         most = self._settings.max_poll_records if max_records is None else max_records
         if most is not None and most < 1:

@@ -17,20 +17,28 @@ def receive_frame(size: int) -> None:
     assert len(receiver.buffer()) >= size
 
 
-@pytest.mark.parametrize("size", [MEBIBYTE, 9 * MEBIBYTE, 28 * MEBIBYTE, 50 * MEBIBYTE])
+def pooled_mebibytes() -> int:
+    """Rounded down: what else the process lets go of meanwhile is small."""
+    return pool_statistics()["pooled_bytes"] // MEBIBYTE
+
+
+@pytest.mark.parametrize("size", [2, 9, 28, 50])
 def test_a_frame_as_large_as_a_fetch_leaves_its_block_for_the_next(size: int) -> None:
-    receive_frame(size)
-    pooled = pool_statistics()["pooled_bytes"]
+    for other in range(1, 120, 7):
+        receive_frame(other * MEBIBYTE)
+    receive_frame(size * MEBIBYTE)
+    pooled = pooled_mebibytes()
+    assert pooled >= size
     for _ in range(5):
-        receive_frame(size)
-        assert pool_statistics()["pooled_bytes"] == pooled
+        receive_frame(size * MEBIBYTE)
+        assert abs(pooled_mebibytes() - pooled) <= 1
 
 
 def test_a_block_that_is_a_little_larger_will_do() -> None:
     receive_frame(30 * MEBIBYTE)
-    pooled = pool_statistics()["pooled_bytes"]
+    pooled = pooled_mebibytes()
     receive_frame(24 * MEBIBYTE)
-    assert pool_statistics()["pooled_bytes"] == pooled
+    assert abs(pooled_mebibytes() - pooled) <= 1
 
 
 def test_sizes_of_the_past_make_room() -> None:

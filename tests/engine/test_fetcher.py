@@ -245,17 +245,36 @@ def test_partitions_take_turns_where_a_limit_cuts_them() -> None:
     assert given == [0, 1, 0, 1]
 
 
-def test_between_fetches_a_poll_does_not_look_at_every_partition() -> None:
+def test_a_poll_looks_at_every_partition_only_when_a_fetch_is_due() -> None:
     reading = Reading(LogBroker()).assign(T0)
     reading.broker.append(0, [b"%d" % number for number in range(10)])
     reading.take(1)
     looked = []
     reading.fetcher.pump = looked.append  # type: ignore[method-assign]
-    for number in range(1, 9):
+    for number in range(1, 4):
         assert reading.take(1) == {T0: [b"%d" % number]}
     assert not looked
-    assert reading.take(1) == {T0: [b"9"]}
-    assert looked, "the last record is given: the next fetch is due"
+    assert reading.take(1) == {T0: [b"4"]}
+    assert looked, "half of the answer is given: the next fetch is due"
+
+
+def test_no_more_than_two_answers_are_held() -> None:
+    """The next fetch is sent when half of the last answer is given, not before, however often one polls."""
+    broker = LogBroker()
+    broker.topics = {"t": [0] * 8}
+    partitions = [TopicPartition("t", number) for number in range(8)]
+    for number in range(8):
+        for _ in range(6):
+            broker.append(number, [b"v"] * 4)
+    reading = Reading(broker, max_partition_fetch_bytes=1).assign(*partitions)
+    given = 0
+    while given < 8 * 6 * 4:
+        given += sum(len(part) for part in reading.take(2).values())
+        reading.world.run(reading.world.now + 0.1)
+        states = reading.fetcher.states.values()
+        assert sum(state.unspent for state in states) <= 32 + 16
+        assert all(len(state.chunks) <= 2 for state in states)
+    assert all(reading.fetcher.state(tp).position == 24 for tp in partitions)
 
 
 def test_a_paused_partition_gives_nothing_that_was_fetched_until_it_is_resumed() -> None:

@@ -1,9 +1,10 @@
 """Fetching assigned partitions: who is asked for what, and what comes of the answers.
 
-Layer 3, no I/O. Each leader has one fetch under way at most, for all its partitions. It is sent when all that its last
-answer brought was handed out; so while the caller works on that, the next answer is on its way (one fetch ahead). A
-fetch of some partitions only, while others still have records waiting, would make these wait for it: the broker holds a
-fetch until fetch_min_bytes are there or fetch_max_wait_ms are over (long poll).
+Layer 3, no I/O. Each broker has one fetch under way at most, for all the partitions that are read from it. It is sent
+when half of the records that its last answer brought were handed out; so while the caller works on the rest, the next
+answer is on its way (one fetch ahead), and no more than two answers are in memory. A fetch of some partitions only,
+while others have enough, would make these wait for it later: the broker holds a fetch until fetch_min_bytes are there
+or fetch_max_wait_ms are over (long poll).
 
     order       partitions that gave records go to the end of the next request, since brokers serve in request order and
                 stop at fetch_max_bytes
@@ -76,7 +77,8 @@ class Fetcher:
         self._turns = 0
         self._settled = False
         self._ready: deque[PartitionState] = deque()
-        self._holding: dict[int, int] = {}
+        self._unspent: dict[int, int] = {}
+        self._enough: dict[int, int] = {}
         self._faulty: list[PartitionState] = []
         self._marked: list[PartitionState] = []
         core.cluster.listeners.append(self._on_metadata)
@@ -204,18 +206,18 @@ class Fetcher:
             taken.append((state.tp, part))
             left -= len(part)
             room = None if room is None else max(room - size, 0)
-            self._put_back(state)
+            self._count_off(state, len(part))
         if not taken:
             self._raise_fault()
         return taken
 
-    def _put_back(self, state: PartitionState) -> None:
-        """Behind the others, if it has more; when its broker's last answer is handed out, the next fetch is due."""
+    def _count_off(self, state: PartitionState, count: int) -> None:
+        """So many were handed out. Behind the others, if it has more; with half of an answer gone the next is due."""
         if state.holds_records:
             self._ready.append(state)
-            return
-        self._holding[state.fetched_from] -= 1
-        if not self._holding[state.fetched_from]:
+        node = state.fetched_from
+        self._unspent[node] -= count
+        if node not in self._asked and self._unspent[node] <= self._enough.get(node, 0):
             self._settled = False
 
     def _raise_fault(self) -> None:
@@ -254,25 +256,34 @@ class Fetcher:
             return
         self._settled = True
         self._look_up_positions(now)
+        self._note_what_is_held()
         by_node: dict[int, list[PartitionState]] = defaultdict(list)
-        ready: list[PartitionState] = []
-        holding: dict[int, int] = defaultdict(int)
         for state in sorted(self.states.values(), key=_turn):
-            if state.holds_records:
-                holding[state.fetched_from] += 1
-                ready.append(state)
-            elif state.wants_fetch(now):
+            if state.wants_fetch(now):
                 node = self._node_of(state, now)
-                if node is not None:
-                    by_node[node].append(state)
-                else:
+                if node is None:
                     self._settled = False
-        self._ready, self._holding = deque(ready), holding
+                elif self._may_ask(node, now):
+                    by_node[node].append(state)
         self._faulty = [state for state in self.states.values() if state.fault is not None]
         self._settled = self._settled and not self._faulty
         for node, states in by_node.items():
-            if node not in self._asked and not holding.get(node) and self._rest.get(node, 0.0) <= now:
-                self._fetch(node, states, now)
+            self._fetch(node, states, now)
+
+    def _note_what_is_held(self) -> None:
+        """Who has something to hand out, in turn, and how many records of each broker that makes."""
+        ready = sorted((state for state in self.states.values() if state.holds_records), key=_turn)
+        unspent: dict[int, int] = defaultdict(int)
+        for state in ready:
+            unspent[state.fetched_from] += state.unspent
+        self._ready, self._unspent = deque(ready), unspent
+
+    def _may_ask(self, node: int, now: float) -> bool:
+        return (
+            node not in self._asked
+            and self._unspent.get(node, 0) <= self._enough.get(node, 0)
+            and self._rest.get(node, 0.0) <= now
+        )
 
     def _node_of(self, state: PartitionState, now: float) -> int | None:
         """The broker to fetch from; asks for metadata, or sets the fault, where there is none."""
@@ -350,6 +361,7 @@ class Fetcher:
             self._on_error(node, sent, broker_error(response.error_code, f"Fetch from broker {node}"), now)
             return
         room = most = max(_DECOMPRESSED_AT_ONCE, self._settings.max_decompressed_bytes)
+        held = self._unspent.get(node, 0)
         endpoints = {row.node_id: Address(row.host, row.port) for row in response.node_endpoints}
         if endpoints:
             self._core.brokers_are(endpoints, complete=False, now=now)
@@ -360,6 +372,8 @@ class Fetcher:
                 state = self.states.get(tp)
                 if state is not None and sent.get(tp) == (state.epoch, state.fetch_at):
                     room -= self._take_in(state, row, version, now, room, room == most)
+        self._note_what_is_held()
+        self._enough[node] = (self._unspent.get(node, 0) - held) // 2
         self.pump(now)
 
     def _back(self, node: int, sent: Mapping[TopicPartition, tuple[int, int]]) -> None:
