@@ -27,6 +27,9 @@ class _ArrowArray(Protocol):
 
 _Item: TypeAlias = _BytesLike | tuple[Any, ...] | _RecordLike | None
 
+# uuids.pxi
+def no_uuid() -> UUID: ...
+
 # blocks.pxi
 def pool_statistics() -> dict[str, int]: ...
 

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
-from random import random
 from types import TracebackType
-from typing import Any, Self, TypeVar
 
 from kwire._codec import ConsumerRecord
+from kwire._typing import Any, Self, TypeVar
+from kwire.drivers.chance import fraction
 from kwire.drivers.reactor import Reactor
 from kwire.engine.addresses import TopicPartition
 from kwire.engine.consumed import ConsumerRecords
@@ -66,7 +65,7 @@ class Consumer:
 
     def _open(self, settings: ConsumerSettings) -> None:
         self._settings = settings
-        self._core = Core(settings, random)
+        self._core = Core(settings, fraction)
         self._fetcher = Fetcher(self._core, settings)
         self._reactor = Reactor(self._core, background=False, name="consumer")
         self._users: dict[str, int] = {}
@@ -325,6 +324,8 @@ class Consumer:
     def __del__(self) -> None:
         reactor = getattr(self, "_reactor", None)
         if reactor is not None and not reactor.closed and reactor.used:
+            import warnings
+
             warnings.warn(f"{self!r} was not closed", ResourceWarning, source=self)
             reactor.close()
 

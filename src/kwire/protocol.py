@@ -16,10 +16,10 @@ Layer 2, as the schema behind it: no I/O.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
 from kwire import errors
 from kwire._codec import Plan, encode_frame, encode_frame_parts
+from kwire._typing import TYPE_CHECKING, Any
 from kwire.schema.framing import checked_size
 from kwire.schema.headers import RequestHeader, ResponseHeader, request_header_version, response_header_version
 from kwire.schema.messages import Message, Request, Response

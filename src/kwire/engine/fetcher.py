@@ -27,14 +27,13 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
 
 from kwire import protocol
-from kwire._codec import Records, scan_records
+from kwire._codec import Records, no_uuid, scan_records
+from kwire._typing import TYPE_CHECKING, Any
 from kwire.engine.addresses import Address, TopicPartition
 from kwire.engine.api_keys import FETCH
 from kwire.engine.calls import STALE_METADATA, broker_error
-from kwire.engine.cluster import NO_ID
 from kwire.engine.fetch_positions import END_OF_OFFSETS, PartitionState, reset_time
 from kwire.engine.offsets import LATEST, NO_OFFSET, OffsetLookup
 from kwire.engine.retry import is_retriable
@@ -305,7 +304,7 @@ class Fetcher:
 
     def _fetch(self, node: int, states: list[PartitionState], now: float) -> None:
         sent = {state.tp: (state.epoch, state.fetch_at) for state in states}
-        known_ids = all(self._core.cluster.topic_id(tp.topic) != NO_ID for tp in sent)
+        known_ids = all(self._core.cluster.topic_id(tp.topic) != no_uuid() for tp in sent)
         versions = protocol.APIS[FETCH].versions
         if not known_ids:
             versions = range(versions[0], _LAST_VERSION_BY_NAME + 1)

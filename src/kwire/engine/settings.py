@@ -7,8 +7,8 @@ otherwise. `from_config` reads the dotted names, librdkafka's aliases and Spark'
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
 
+from kwire._typing import Any, TypeVar
 from kwire.engine.addresses import Address, parse_bootstrap
 from kwire.engine.setting_kinds import Setting, Settings, optional_setting, setting, unknown_setting
 from kwire.errors import ConfigError
