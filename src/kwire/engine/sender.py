@@ -189,7 +189,8 @@ class Sender:
         self._lane(leader).add(queue)
 
     def _on_metadata(self, now: float) -> None:
-        self._by_topic_id = all(topic.topic_id != no_uuid() for topic in self._cluster.topics.values() if topic.partitions)
+        topics = self._cluster.topics.values()
+        self._by_topic_id = all(topic.topic_id != no_uuid() for topic in topics if topic.partitions)
         for queue in [queue for lane in self._lanes.values() for queue in lane.empty()]:
             self._lane(self._cluster.leader(queue.name, queue.partition)).add(queue)
         self._unplaced.on_metadata(now)
