@@ -22,7 +22,8 @@ from kwire.schema.describing.meanings import meaning_of
 from kwire.schema.describing.record_sets import RecordSets
 from kwire.schema.describing.shared import Options, close_after
 from kwire.schema.describing.tree import Field
-from kwire.schema.logs.lookup import LogPart, decode_log_record
+from kwire.schema.logs.lookup import decode_log_record
+from kwire.schema.logs.parts import LogPart
 from kwire.schema.messages import StructMeta
 
 __all__ = ["Walk", "Where", "log_expander"]
