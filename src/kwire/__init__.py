@@ -5,7 +5,9 @@ The public names are loaded when they are first used, so `import kwire` costs ne
 
 from __future__ import annotations
 
-from kwire._typing import TYPE_CHECKING, Any
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from kwire._version import __version__
 
 if TYPE_CHECKING:
@@ -29,12 +31,10 @@ if not TYPE_CHECKING:
     _MODULES = frozenset({"errors", "protocol", "records", "testing", "compression"})
 
     def __getattr__(name: str) -> Any:
-        from importlib import import_module
-
         if name in _MODULES:
-            return import_module(f"kwire.{name}")
+            return importlib.import_module(f"kwire.{name}")
         if name in _HOMES:
-            value = getattr(import_module(_HOMES[name]), name)
+            value = getattr(importlib.import_module(_HOMES[name]), name)
             globals()[name] = value
             return value
         raise AttributeError(f"module 'kwire' has no attribute {name!r}")

@@ -25,6 +25,8 @@ Fork. A child process may not use what its parent opened: every entry raises the
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import os
 import selectors
 import socket
@@ -33,9 +35,8 @@ import time
 from collections import deque
 from collections.abc import Callable
 from functools import partial
+from typing import TypeVar
 
-from kwire._typing import TypeVar
-from kwire.drivers.loggers import LateLogger
 from kwire.drivers.sockets import SocketAddress, connect_error, literal, look_up, open_socket
 from kwire.engine.connection import CLOSED, Connection
 from kwire.engine.core import Close, Connect, Core
@@ -59,7 +60,7 @@ _READ = selectors.EVENT_READ
 _WRITE = selectors.EVENT_WRITE
 
 T = TypeVar("T")
-_log = LateLogger("kwire.drivers")
+_log = logging.getLogger("kwire.drivers")
 
 
 class _Link:
@@ -176,10 +177,8 @@ class Reactor:
         """Makes whoever selects look again; from any thread, also from a signal handler."""
         wakers = self._wakers
         if wakers is not None:
-            try:
+            with contextlib.suppress(OSError):
                 wakers[1].send(b"\0")
-            except OSError:
-                pass  # closed, or so full that whoever selects wakes anyway
 
     def poll_once(self) -> None:
         """Reads and writes what is ready, without waiting; nothing if another thread drives."""
@@ -469,11 +468,9 @@ class Reactor:
 
     def _drain_wake(self) -> None:
         assert self._wakers is not None
-        try:
+        with contextlib.suppress(BlockingIOError):
             while self._wakers[0].recv(4096):
                 pass
-        except BlockingIOError:
-            pass  # empty
 
     # -- sockets ----------------------------------------------------------------------------------------------------
 
@@ -590,11 +587,9 @@ class Reactor:
 
     def _close_socket(self, link: _Link) -> None:
         if link.socket is not None:
-            try:
-                if self._selector is not None:
+            if self._selector is not None:
+                with contextlib.suppress(KeyError, ValueError):
                     self._selector.unregister(link.socket)
-            except (KeyError, ValueError):
-                pass  # was not registered, or is closed already
             link.mask = _NONE
             link.socket.close()
             link.socket = None

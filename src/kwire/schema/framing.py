@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from kwire import errors
-from kwire._typing import Any
 
 __all__ = ["checked_size"]
 

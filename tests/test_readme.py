@@ -1,0 +1,139 @@
+"""What the documents show is run as it stands; what they name is there; the table of speeds is that of the data file.
+
+The blocks that need Spark run in tests/spark/test_snippets.py.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+import time
+import tomllib
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from benchmarks.compare import publish, results
+
+from kwire import Consumer, Producer, records, testing
+from tests.snippets import ROOT, run, snippet, snippets
+
+README = "README.md"
+BY_SPARK = {README: ["spark.read"], "docs/spark.md": ["spark.read", "decode_record_sets"]}
+HERE = {
+    README: ["with Producer(", "records.encode(", "testing.Broker()"],
+    "docs/testing.md": ["broker.offsets(", "def test_my_service("],
+}
+PATIENCE_S = 60
+DOCUMENTS = sorted({README, *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))})
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_every_block_of_python_is_run_by_a_test(document: str) -> None:
+    phrases = [*HERE.get(document, []), *BY_SPARK.get(document, [])]
+    for code in snippets(document):
+        assert sum(phrase in code for phrase in phrases) == 1, f"no test, or two, run this block of {document}:\n{code}"
+    assert len(snippets(document)) == len(phrases)
+
+
+def test_the_first_example_produces_and_consumes(capsys: pytest.CaptureFixture[str]) -> None:
+    with testing.Broker() as broker:
+        broker.create_topic("orders", 1)
+        found = run(snippet(README, "with Producer("), servers=broker.bootstrap_servers)
+        stored = records.decode(broker.record_set("orders", partition=0))
+    assert capsys.readouterr().out == "0\n"
+    assert [(record.key, record.value) for record in stored] == [(b"customer-3", b"17.50")]
+    columns = found["columns"]
+    assert {"topic", "partition", "offset", "timestamp", "key", "value", "headers"} <= set(columns.schema.names)
+    assert columns.column("value").to_pylist() in ([b"17.50"], [])
+
+
+def test_records_without_a_client() -> None:
+    found = run(snippet(README, "records.encode("))
+    assert found["batch"].values() == [b"value", b"value"]
+    assert found["batch"][1].key == b"key"
+    assert found["batch"].batches[0].compression == "zstd"
+
+
+def test_a_broker_for_your_tests() -> None:
+    addresses: list[str] = []
+    run(snippet(README, "testing.Broker()"), run_my_service=addresses.append)
+    assert addresses[0].startswith("127.0.0.1:")
+
+
+def test_the_document_on_testing_with_a_service_that_sends_a_hundred_records() -> None:
+    def serve(servers: str) -> None:
+        with Producer(servers) as producer:
+            for number in range(100):
+                producer.send("orders", b"%d" % number, partition=0)
+
+    run(snippet("docs/testing.md", "broker.offsets("), run_my_service=serve, records=records)
+
+
+def test_the_document_on_testing_under_pytest() -> None:
+    """The block's test waits until its service fetches: here a consumer in a thread of its own."""
+    test_my_service = run(snippet("docs/testing.md", "def test_my_service("), records=records)["test_my_service"]
+    with testing.Broker() as broker, ThreadPoolExecutor(1) as pool:
+        service = pool.submit(read_two_orders, broker)
+        test_my_service(broker)
+        assert service.result(PATIENCE_S) == [b"a", b"b"]
+
+
+def read_two_orders(broker: testing.Broker) -> list[bytes | None]:
+    """Waits for the topic, then for two records in it."""
+    end = time.monotonic() + PATIENCE_S
+    values: list[bytes | None] = []
+    while "orders" not in broker.topics() and time.monotonic() < end:
+        time.sleep(0.01)
+    with Consumer(broker.bootstrap_servers, auto_offset_reset="earliest") as consumer:
+        consumer.assign([("orders", 0)])
+        while len(values) < 2 and time.monotonic() < end:
+            values += consumer.poll(timeout=1.0).values()
+    return values
+
+
+def test_names_in_the_table_of_modules_are_there() -> None:
+    named = re.findall(r"^\| `(kwire\.[\w.]+)` \|", (ROOT / README).read_text(), re.MULTILINE)
+    assert len(named) >= 8
+    for name in named:
+        resolve(name)
+
+
+def resolve(name: str) -> object:
+    """A module or something in one, by its dotted name; raises when it is not there."""
+    found: object = importlib.import_module("kwire")
+    for part in name.split(".")[1:]:
+        try:
+            found = getattr(found, part)
+        except AttributeError:
+            found = importlib.import_module(f"{found.__name__}.{part}")  # type: ignore[attr-defined]
+    return found
+
+
+def test_commands_that_documents_name_are_targets_of_the_makefile() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for document in DOCUMENTS:
+        inline = re.findall(r"`make ([a-z-]+)", (ROOT / document).read_text())
+        named = {*inline, *re.findall(r"(?m)^make ([a-z-]+)", "".join(snippets(document, "")))}
+        assert named <= targets, f"{document} names {named - targets}"
+
+
+def test_extras_that_the_readme_installs_are_declared() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    named = re.findall(r"kwire\[(\w+)\]", (ROOT / README).read_text())
+    assert named
+    assert set(named) <= set(extras)
+
+
+def test_links_and_pictures_in_the_documents_are_there() -> None:
+    for document in DOCUMENTS:
+        place = (ROOT / document).parent
+        for target in re.findall(r"\]\((?!http)([^)#]+)", (ROOT / document).read_text()):
+            assert (place / target).exists(), f"{document} links to {target}"
+
+
+def test_the_table_of_speeds_is_that_of_the_newest_data_file() -> None:
+    newest = max(results.PUBLISHED.glob("*.jsonl"))
+    about, outcomes = results.load(newest)
+    assert not about["quick"]
+    shown = (ROOT / README).read_text().partition(publish.BEGIN)[2].partition(publish.END)[0]
+    assert shown.strip() == publish.summary(about, outcomes)
