@@ -545,7 +545,7 @@ MOST_FAILED_FATES: int
 
 @final
 class Accumulator:
-    wait_for_room: Callable[[int], None] | None
+    wait_for_room: Callable[[int, float], None] | None
     wait_for: Callable[[Delivery, float | None], None] | None
     run_callback: Callable[[Callable[[Delivery], object], Delivery], None] | None
     on_attention: Callable[[], object] | None

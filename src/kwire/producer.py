@@ -11,6 +11,7 @@ import os
 import random
 import sys
 import threading
+import time
 import warnings
 import weakref
 from collections.abc import Callable, Mapping
@@ -175,15 +176,14 @@ def _connect(accumulator: Accumulator, sender: Sender, reactor: Reactor, max_blo
         if not reactor.wait(delivery.done, timeout) and not delivery.done():
             raise KafkaTimeoutError(f"{delivery!r}: its fate is not known after {timeout} s")
 
-    def wait_for_room(size: int) -> None:
+    def wait_for_room(size: int, since: float) -> None:
         def room() -> bool:
             return accumulator.used + size <= accumulator.buffer_memory or accumulator.closed is not None
 
         reactor.call(sender.flush)
-        if not reactor.wait(room, max_block) and not room():
-            raise KafkaTimeoutError(
-                f"{accumulator.used} of buffer_memory={accumulator.buffer_memory} bytes were still waiting to be "
-                f"delivered after max_block_ms={round(max_block * 1000)}")
+        left = max(since + max_block - time.monotonic(), 0.0)
+        if not reactor.wait(room, left) and not room():
+            raise reactor.call(lambda now: sender.no_room(max_block))
 
     def on_attention() -> None:
         if reactor.inside:  # a log handler or a finalizer sends: its record goes with the next step

@@ -24,7 +24,7 @@ cdef extern from "clock.h" nogil:
 cdef class Accumulator:
     """Gathers records into batches, within `buffer_memory` bytes.
 
-    `linger` is in seconds. `wait_for_room(size)`, `wait_for(delivery, timeout)`, `run_callback(function, delivery)` and
+    `linger` is in seconds. `wait_for_room(size, since)` (since: the moment at which this record began to wait), `wait_for(delivery, timeout)`, `run_callback(function, delivery)` and
     `on_attention()` (something became ready, or the first batch was opened) are set by the client before the first send.
     """
 
@@ -115,12 +115,15 @@ cdef class Accumulator:
         cdef Delivery delivery = Delivery.__new__(Delivery)
         cdef int64_t most = record_size_bound(record)
         cdef int64_t size
+        cdef double waits_since = -1.0
         cdef int fault
         if most > self.max_request_size or most > self.buffer_memory:
             self._check_record_size(most)
         while True:
             if self.used + most > self.buffer_memory:
-                self._make_room(most, nowait)
+                if waits_since < 0:
+                    waits_since = self._now()
+                self._make_room(most, nowait, waits_since)
             queue = self._choose(topic, record, wanted)
             batch = queue.open
             if batch is not None:
@@ -187,10 +190,10 @@ cdef class Accumulator:
             raise _errors.LimitError(f"a record of {size} bytes is larger than max_request_size={self.max_request_size}")
         raise _errors.LimitError(f"a record of {size} bytes is larger than buffer_memory={self.buffer_memory}")
 
-    cdef int _make_room(self, int64_t size, bint nowait) except -1:
+    cdef int _make_room(self, int64_t size, bint nowait, double since) except -1:
         if nowait:
             raise _errors.BufferFull(f"{self.used} of buffer_memory={self.buffer_memory} bytes wait to be delivered")
-        self.wait_for_room(size)
+        self.wait_for_room(size, since)
         if self.closed is not None:
             raise _errors.KafkaError(self.closed)
         return 0

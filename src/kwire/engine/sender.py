@@ -436,13 +436,26 @@ class Sender:
             words.append(f"no producer id: {self.identity.last_error or 'InitProducerId is not answered'}")
         elif batch in batch.queue.in_flight:
             words.append(f"sent, and not answered by {self._core.about(leader)}")
+        elif self._core.versions(leader) is None:
+            words.append(f"no connection to {self._core.about(leader)}")
         elif batch.last_error is None:
-            words.append(f"it waits for {self._core.about(leader)}")
+            words.append(f"it waits its turn at {self._core.about(leader)}")
         return "; ".join(words)
 
     def _hasten_all(self) -> None:
         for delivery in list(self._hasty):
             self._hasten(delivery)
+
+    def no_room(self, waited: float) -> KafkaTimeoutError:
+        """The error for a record that found no room for `waited` seconds: how much waits, and what the oldest for."""
+        accumulator = self._accumulator
+        oldest = next(iter(accumulator.pending), None)
+        why = ""
+        if oldest is not None:
+            why = f"; the oldest, of {oldest.topic}[{oldest.partition}]: {self.why_waiting(oldest)}"
+        return KafkaTimeoutError(
+            f"{accumulator.used} of buffer_memory={accumulator.buffer_memory} bytes were still waiting to be delivered "
+            f"after max_block_ms={round(waited * 1000)}{why}")
 
     def _hasten(self, delivery: Delivery) -> None:
         batch = delivery._fate.batch

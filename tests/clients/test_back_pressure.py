@@ -1,0 +1,158 @@
+"""Back-pressure: `buffer_memory` bounds what waits, whether the broker is slow, stopped or gone.
+
+Over real sockets, against the embedded broker.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+from kwire import Producer, errors, records
+from kwire.producer import Delivery
+from kwire.testing import Broker
+
+BUFFER = 100_000
+MAX_BLOCK_S = 0.5
+SCHEDULING_S = 10.0
+"""What a busy machine may add to a bound."""
+
+
+def values(broker: Broker) -> list[bytes | None]:
+    return [record.value for record in records.decode(broker.record_set("t"))]
+
+
+def producer_of(broker: Broker, **options: object) -> Producer:
+    return Producer(broker.bootstrap_servers, **{
+        "buffer_memory": BUFFER, "max_block_ms": round(MAX_BLOCK_S * 1000), "batch_size": 4000,
+        "request_timeout_ms": 1000, "reconnect_backoff_max_ms": 100, **options})
+
+
+def fill(producer: Producer, first: int) -> tuple[list[Delivery], errors.KafkaTimeoutError, float]:
+    """Sends numbered records until one finds no room: what was taken, the error, and how long that one waited."""
+    taken: list[Delivery] = []
+    while True:
+        begun = time.monotonic()
+        try:
+            taken.append(producer.send("t", b"%d" % (first + len(taken)) + b" " * 500))
+        except errors.KafkaTimeoutError as error:
+            return taken, error, time.monotonic() - begun
+        assert producer.accumulator.used <= BUFFER
+
+
+def stop(broker: Broker) -> None:
+    broker.faults.mute("Produce", times=None)
+
+
+def go_on(broker: Broker) -> None:
+    broker.faults.clear()
+
+
+@pytest.mark.parametrize(("break_it", "mend_it", "cause"), [
+    pytest.param(stop, go_on, "not answered", id="stopped"),
+    pytest.param(Broker.stop, Broker.start, "refused", id="vanished"),
+])
+def test_send_waits_max_block_ms_names_the_cause_and_goes_on_when_the_broker_does(
+    break_it: Callable[[Broker], None], mend_it: Callable[[Broker], None], cause: str
+) -> None:
+    with Broker(topics={"t": 1}) as broker, producer_of(broker) as producer:
+        producer.send("t", b"first").result(10)
+        where = broker.bootstrap_servers
+        break_it(broker)
+        taken, error, waited = fill(producer, 0)
+        assert MAX_BLOCK_S - 0.01 <= waited <= MAX_BLOCK_S + SCHEDULING_S
+        for part in (f"buffer_memory={BUFFER}", "max_block_ms=500", "t[0]", where, cause):
+            assert part in str(error)
+        assert BUFFER - 2000 <= producer.accumulator.used <= BUFFER
+        with pytest.raises(errors.BufferFull, match=f"buffer_memory={BUFFER}"):
+            producer.send("t", b" " * 2000, nowait=True)
+        mend_it(broker)
+        for delivery in taken:
+            delivery.result(60)
+        assert producer.accumulator.used == 0
+        producer.send("t", b"last").result(60)
+        assert [(value or b"").rstrip() for value in values(broker)] == [
+            b"first", *[b"%d" % number for number in range(len(taken))], b"last"]
+
+
+def test_a_slow_broker_slows_the_sender_down_and_nothing_fails() -> None:
+    with Broker(topics={"t": 1}) as broker, producer_of(broker, max_block_ms=60_000) as producer:
+        producer.send("t", b"first").result(10)
+        broker.faults.delay("Produce", 0.02, times=None)
+        deliveries = []
+        for number in range(400):
+            deliveries.append(producer.send("t", b"%d" % number + b" " * 500))
+            assert producer.accumulator.used <= BUFFER
+        assert any(delivery.done() for delivery in deliveries), "there was room for half of them"
+        producer.flush(60)
+        assert [delivery.result(0).offset for delivery in deliveries] == list(range(1, 401))
+
+
+def test_threads_that_wait_for_the_same_room_each_wait_max_block_ms_in_all() -> None:
+    """Room that others are quicker to take does not begin the wait anew."""
+    with Broker(topics={"t": 1}) as broker, producer_of(broker, delivery_timeout_ms=60_000) as producer:
+        producer.send("t", b"first").result(10)
+        broker.faults.delay("Produce", 0.1, times=None)
+        waits: list[float] = []
+        go_home = threading.Event()
+
+        def send() -> None:
+            while not go_home.is_set():
+                begun = time.monotonic()
+                with contextlib.suppress(errors.KafkaTimeoutError):
+                    producer.send("t", b" " * 20_000)
+                waits.append(time.monotonic() - begun)
+
+        threads = [threading.Thread(target=send) for _ in range(16)]
+        for thread in threads:
+            thread.start()
+        while len(waits) < 40:
+            time.sleep(0.01)
+        go_home.set()
+        for thread in threads:
+            thread.join(60)
+        assert max(waits) <= MAX_BLOCK_S + SCHEDULING_S
+        broker.faults.clear()
+        producer.flush(60)
+
+
+def test_buffer_memory_bounds_what_the_process_takes() -> None:
+    """Against a broker that answers no Produce, with compression off and on: the growth stays below twice the bound."""
+    script = textwrap.dedent("""
+        import os, sys
+        from kwire import Producer, errors
+
+        def resident():
+            with open("/proc/self/statm") as file:
+                return int(file.read().split()[1]) * 4096
+
+        bound = 16 << 20
+        producer = Producer(sys.argv[1], buffer_memory=bound, max_block_ms=200, compression=sys.argv[2],
+                            request_timeout_ms=300, reconnect_backoff_max_ms=50)
+        producer.send("t", b"first").result(30)
+        value, refused, before = b"x" * 1000, 0, resident()
+        while refused < 5:
+            try:
+                producer.send("t", value)
+            except errors.KafkaTimeoutError:
+                refused += 1
+        print(resident() - before)
+        sys.stdout.flush()
+        os._exit(0)
+    """)
+    for codec in ("none", "lz4"):
+        with Broker(topics={"t": 1}) as broker:
+            command = [sys.executable, "-c", script, broker.bootstrap_servers, codec]
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+            broker.wait_for_requests("Produce", 1, timeout=60)
+            broker.faults.mute("Produce", times=None)
+            out, _ = process.communicate(timeout=90)
+            assert process.returncode == 0
+            assert int(out) < 2 * (16 << 20), f"grew by {int(out) / (1 << 20):.1f} MiB with {codec}"
