@@ -50,8 +50,13 @@ class Release:
 
     @property
     def abilities(self) -> frozenset[str]:
-        """What a test may ask for by `pytest.mark.needs`: "api-versions" (0.10) and "transactions" (0.11)."""
-        found = {"api-versions"} if self.number >= (0, 10) else set()
+        """What a test may ask for by `pytest.mark.needs`.
+
+        "committed-offsets" (in Kafka instead of ZooKeeper, 0.8.2), "api-versions" (0.10) and "transactions" (0.11).
+        """
+        found = {"committed-offsets"} if self.number >= (0, 8, 2) else set()
+        if self.number >= (0, 10):
+            found.add("api-versions")
         # The preview of KRaft could not give out producer ids yet.
         if self.number >= (0, 11) and self.name != "2.8.2-kraft":
             found.add("transactions")

@@ -3,11 +3,9 @@
 No client of kwire takes part. Every answer must decode to its last byte, and say what the broker was asked to do.
 """
 
-import socket
 import time
 import uuid
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -15,6 +13,7 @@ import pytest
 
 from kwire import protocol, records
 from tests.brokers import Cluster
+from tests.brokers.wire import Wire, wire_to
 
 _PRODUCE, _FETCH, _LIST_OFFSETS, _METADATA = 0, 1, 2, 3
 _API_VERSIONS, _CREATE_TOPICS, _DELETE_TOPICS, _INIT_PRODUCER_ID = 18, 19, 20, 22
@@ -25,40 +24,6 @@ _COORDINATOR_LOAD_IN_PROGRESS = 14
 _VALUES = [b"one", b"two", b"three"]
 
 NewTopic = Callable[[], str]
-
-
-class Wire:
-    """One connection that sends a request of a version and decodes its answer strictly."""
-
-    def __init__(self, connection: socket.socket) -> None:
-        self._connection = connection
-        self._correlation_id = 0
-
-    def call(self, request: Any, version: int) -> Any:
-        """The answer to a request."""
-        self._correlation_id += 1
-        frame = protocol.encode_request(request, version, correlation_id=self._correlation_id, client_id="tests")
-        self._connection.sendall(frame)
-        size = self._read(4)
-        answer = size + self._read(int.from_bytes(size, "big"))
-        header, response = protocol.decode_response(answer, request.__api_key__, version)
-        assert header.correlation_id == self._correlation_id
-        return response
-
-    def _read(self, size: int) -> bytes:
-        data = bytearray()
-        while len(data) < size:
-            part = self._connection.recv(size - len(data))
-            assert part, "the broker closed the connection"
-            data += part
-        return bytes(data)
-
-
-@contextmanager
-def _wire(cluster: Cluster) -> Iterator[Wire]:
-    host, _, port = cluster.bootstrap_servers.partition(":")
-    with socket.create_connection((host, int(port)), timeout=_TIMEOUT_MS / 1000) as connection:
-        yield Wire(connection)
 
 
 def _versions(cluster: Cluster, api_key: int) -> range:
@@ -135,7 +100,7 @@ def _fetch(wire: Wire, topic: str, topic_id: uuid.UUID, version: int) -> Any:
 
 @pytest.mark.needs("api-versions")
 def test_brokers_list_what_the_table_says(kafka: Cluster) -> None:
-    with _wire(kafka) as wire:
+    with wire_to(kafka) as wire:
         for version in _versions(kafka, _API_VERSIONS):
             answer = wire.call(
                 protocol.ApiVersionsRequest(client_software_name="tests", client_software_version="1"), version
@@ -157,7 +122,7 @@ def _with_versions(kafka: Cluster, listed: dict[int, tuple[int, int]]) -> set[in
 
 def test_metadata(kafka: Cluster, new_topic: NewTopic) -> None:
     topic = new_topic()
-    with _wire(kafka) as wire:
+    with wire_to(kafka) as wire:
         topic_id = _make_topic(wire, kafka, topic)
         for version in _versions(kafka, _METADATA):
             answer = _metadata(wire, topic, version)
@@ -172,7 +137,7 @@ def test_metadata(kafka: Cluster, new_topic: NewTopic) -> None:
 
 def test_produce_fetch_and_offsets(kafka: Cluster, new_topic: NewTopic) -> None:
     topic = new_topic()
-    with _wire(kafka) as wire:
+    with wire_to(kafka) as wire:
         topic_id = _make_topic(wire, kafka, topic)
         for count, version in enumerate(_versions(kafka, _PRODUCE)):
             answered = _produce(wire, topic, topic_id, version)
@@ -202,7 +167,7 @@ def _offset(wire: Wire, topic: str, timestamp: int, version: int) -> int:
 
 def test_create_and_delete_topics(kafka: Cluster, new_topic: NewTopic) -> None:
     creatable = protocol.CreateTopicsRequest.CreatableTopic
-    with _wire(kafka) as wire:
+    with wire_to(kafka) as wire:
         for version in _versions(kafka, _CREATE_TOPICS):
             topic = new_topic()
             asked = creatable(
@@ -230,7 +195,7 @@ def test_create_and_delete_topics(kafka: Cluster, new_topic: NewTopic) -> None:
 def test_producer_ids(kafka: Cluster) -> None:
     request = protocol.InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=_TIMEOUT_MS)
     given = set()
-    with _wire(kafka) as wire:
+    with wire_to(kafka) as wire:
 
         def loaded_answer(version: int) -> Any:
             answer = wire.call(request, version)
