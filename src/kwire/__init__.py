@@ -5,9 +5,7 @@ The public names are loaded when they are first used, so `import kwire` costs ne
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
-
+from kwire._typing import TYPE_CHECKING, Any
 from kwire._version import __version__
 
 if TYPE_CHECKING:
@@ -31,10 +29,12 @@ if not TYPE_CHECKING:
     _MODULES = frozenset({"errors", "protocol", "records", "testing", "compression"})
 
     def __getattr__(name: str) -> Any:
+        from importlib import import_module
+
         if name in _MODULES:
-            return importlib.import_module(f"kwire.{name}")
+            return import_module(f"kwire.{name}")
         if name in _HOMES:
-            value = getattr(importlib.import_module(_HOMES[name]), name)
+            value = getattr(import_module(_HOMES[name]), name)
             globals()[name] = value
             return value
         raise AttributeError(f"module 'kwire' has no attribute {name!r}")

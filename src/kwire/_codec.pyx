@@ -27,6 +27,8 @@ cdef extern from "endian.h" nogil:
     uint64_t kw_be64(uint64_t value)
 
 include "primitives.pxi"
+include "slots.pxi"
+include "uuids.pxi"
 include "blocks.pxi"
 include "cursors.pxi"
 include "framing.pxi"

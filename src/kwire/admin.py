@@ -5,13 +5,12 @@ Layer 5: puts the engine's calls on the synchronous driver; what is asked of who
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from random import random
 from types import TracebackType
-from typing import Any, Self
 
+from kwire._typing import Any, Self
+from kwire.drivers.chance import fraction
 from kwire.drivers.reactor import Reactor
 from kwire.engine.addresses import TopicPartition
 from kwire.engine.admin_calls import CreatedTopic, NewTopic, create_topics, delete_topics, describe_topics
@@ -56,7 +55,7 @@ class Admin:
 
     def _open(self, settings: AdminSettings) -> None:
         self._settings = settings
-        self._core = Core(settings, random)
+        self._core = Core(settings, fraction)
         self._reactor = Reactor(self._core, background=False, name="admin")
 
     # -- topics -----------------------------------------------------------------------------------------------------
@@ -134,6 +133,8 @@ class Admin:
     def __del__(self) -> None:
         reactor = getattr(self, "_reactor", None)
         if reactor is not None and not reactor.closed and reactor.used:
+            import warnings
+
             warnings.warn(f"{self!r} was not closed", ResourceWarning, source=self)
             reactor.close()
 

@@ -17,14 +17,12 @@ into a block that never grows beyond the budget, and no exception of a library l
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import struct
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
 
 from kwire import errors
 from kwire._codec import Buffer, OutputBlock, xxh32
+from kwire._typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer as BytesLike
@@ -91,7 +89,9 @@ _LEVELS: dict[str, tuple[int, int]] = {"gzip": (0, 9), "lz4": (1, 12), "zstd": (
 
 def _library(name: str) -> Any:
     """python-snappy and cramjam are hard dependencies; their types are not published."""
-    return importlib.import_module(name)
+    from importlib import import_module
+
+    return import_module(name)
 
 
 def _check_codec(codec: str, magic: int) -> None:
@@ -162,7 +162,9 @@ _DEFLATE_MOST_RATIO = 1032
 
 
 def _isal() -> Any:
-    return _library("isal.isal_zlib") if importlib.util.find_spec("isal") is not None else None
+    from importlib.util import find_spec
+
+    return _library("isal.isal_zlib") if find_spec("isal") is not None else None
 
 
 def _gunzip(view: memoryview, budget: int) -> Buffer:

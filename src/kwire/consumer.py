@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
-from random import random
 from types import TracebackType
-from typing import Any, Self, TypeVar
 
 from kwire._codec import ConsumerRecord
+from kwire._typing import Any, Self, TypeVar
+from kwire.drivers.chance import fraction
 from kwire.drivers.reactor import Reactor
 from kwire.engine.addresses import TopicPartition
 from kwire.engine.consumed import ConsumerRecords
@@ -66,7 +65,7 @@ class Consumer:
 
     def _open(self, settings: ConsumerSettings) -> None:
         self._settings = settings
-        self._core = Core(settings, random)
+        self._core = Core(settings, fraction)
         self._fetcher = Fetcher(self._core, settings)
         self._reactor = Reactor(self._core, background=False, name="consumer")
         self._users: dict[str, int] = {}
@@ -122,14 +121,14 @@ class Consumer:
         no limit), after `wakeup()`, and when every partition is at its `until`.
         Raises ConfigError while nothing is assigned or subscribed to.
 
-        `max_records` is the most to give (default: `max_poll_records`, else all that was fetched). The next fetch is on
-        its way when this returns.
+        `max_records` is the most to give (default: `max_poll_records`, else about a megabyte of the log). The next
+        fetch is on its way when half of what was fetched is given.
         """
         most = self._settings.max_poll_records if max_records is None else max_records
         if most is not None and most < 1:
             raise ConfigError(f"max_records={max_records!r}: a number from 1, or None")
         with self._alone():
-            self._call_inside(self._fetcher.pump)
+            self._call_inside(self._fetcher.pump_if_due)
             if not self._fetcher.topics:
                 raise ConfigError("there is nothing to poll: call assign() or subscribe() first")
             self._reactor.poll_once()
@@ -141,7 +140,7 @@ class Consumer:
 
     def _take(self, most: int | None, now: float) -> Fetched:
         taken = self._fetcher.take(most)
-        self._fetcher.pump(now)
+        self._fetcher.pump_if_due(now)
         return taken
 
     def _await_records(self, timeout: float | None) -> None:
@@ -325,6 +324,8 @@ class Consumer:
     def __del__(self) -> None:
         reactor = getattr(self, "_reactor", None)
         if reactor is not None and not reactor.closed and reactor.used:
+            import warnings
+
             warnings.warn(f"{self!r} was not closed", ResourceWarning, source=self)
             reactor.close()
 

@@ -6,20 +6,19 @@ Layer 5: puts the compiled send path, the sender and the reactor together; no pr
 from __future__ import annotations
 
 import atexit
-import logging
 import os
-import random
 import sys
 import threading
 import time
-import warnings
 import weakref
 from collections.abc import Callable, Mapping
 from functools import partial
 from types import TracebackType
-from typing import Any, Self
 
 from kwire._codec import Accumulator, Delivery, Fate, RecordMetadata, SendPath
+from kwire._typing import Any, Self
+from kwire.drivers.chance import fraction, whole
+from kwire.drivers.loggers import LateLogger
 from kwire.drivers.reactor import Reactor
 from kwire.engine.core import Core
 from kwire.engine.sender import Sender
@@ -28,7 +27,7 @@ from kwire.errors import DeliveryError, KafkaError, KafkaTimeoutError
 
 __all__ = ["Delivery", "Producer", "RecordMetadata"]
 
-_log = logging.getLogger("kwire.clients")
+_log = LateLogger("kwire.clients")
 _CLOSED = "the producer is closed"
 _FAREWELL = 5.0
 _live: weakref.WeakSet[Producer] = weakref.WeakSet()
@@ -59,10 +58,10 @@ class Producer(SendPath):
         self.settings = settings
         self._closing = threading.Lock()
         self._closed = False
-        core = Core(settings, random.random)
+        core = Core(settings, fraction)
         self.accumulator = Accumulator(
             batch_size=settings.batch_size, linger=settings.linger_ms / 1000, buffer_memory=settings.buffer_memory,
-            max_request_size=settings.max_request_size, seed=random.getrandbits(63), after_step=core.after_step)
+            max_request_size=settings.max_request_size, seed=whole(63), after_step=core.after_step)
         self._sender = Sender(
             core, settings, self.accumulator,
             on_warning=lambda text: core.after_step.append(partial(_log.warning, "%s", text)))
@@ -217,6 +216,8 @@ def _rebuild(cls: type[Producer], given: dict[str, Any]) -> Producer:
 def _warn_of_undelivered(producer: Producer, what: str) -> None:
     count = sum(len(batch) for batch in list(producer.accumulator.pending))
     if count:
+        import warnings
+
         warnings.warn(f"{producer!r} {what} with {count} records undelivered: call flush() or close()",
                       ResourceWarning, source=producer)
 

@@ -7,7 +7,8 @@ imported when they are first used, and so are `describe`, which explains a frame
 before them: `kafka_0_7`, `proposal` and `draft_0_8`.
 
 What Kafka writes down for itself has messages, too: `decode_log_record` reads the records of its internal topics and of
-control batches, `logs`, `control_records` and `group_blobs` have the classes.
+control batches; `decode_member_metadata`, `decode_member_assignment` and `decode_user_data` what the members of a group
+tell each other. `logs`, `control_records` and `group_blobs` have the classes.
 
 Layer 2, as the schema behind it: no I/O.
 """
@@ -15,10 +16,10 @@ Layer 2, as the schema behind it: no I/O.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
 from kwire import errors
 from kwire._codec import Plan, encode_frame, encode_frame_parts
+from kwire._typing import TYPE_CHECKING, Any
 from kwire.schema.framing import checked_size
 from kwire.schema.headers import RequestHeader, ResponseHeader, request_header_version, response_header_version
 from kwire.schema.messages import Message, Request, Response
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
     from kwire.schema.generations import draft_0_8 as draft_0_8
     from kwire.schema.generations import proposal as proposal
     from kwire.schema.generations import wire_0_7 as kafka_0_7
+    from kwire.schema.group_blobs import decode_member_assignment as decode_member_assignment
+    from kwire.schema.group_blobs import decode_member_metadata as decode_member_metadata
+    from kwire.schema.group_blobs import decode_user_data as decode_user_data
     from kwire.schema.k00_produce import ProduceRequest as ProduceRequest
     from kwire.schema.k00_produce import ProduceResponse as ProduceResponse
     from kwire.schema.k01_fetch import FetchRequest as FetchRequest
@@ -285,9 +289,9 @@ if TYPE_CHECKING:
     )
     from kwire.schema.k94_unregister_controller import UnregisterControllerRequest as UnregisterControllerRequest
     from kwire.schema.k94_unregister_controller import UnregisterControllerResponse as UnregisterControllerResponse
-    from kwire.schema.logs.lookup import LogPart as LogPart
     from kwire.schema.logs.lookup import LogRecord as LogRecord
     from kwire.schema.logs.lookup import decode_log_record as decode_log_record
+    from kwire.schema.logs.parts import LogPart as LogPart
 
 __all__ = [
     "APIS",
@@ -492,11 +496,14 @@ __all__ = [
     "WriteTxnMarkersResponse",
     "control_records",
     "decode_log_record",
+    "decode_member_assignment",
+    "decode_member_metadata",
     "decode_request",
     "decode_request_body",
     "decode_request_header",
     "decode_response",
     "decode_response_body",
+    "decode_user_data",
     "describe",
     "describe_records",
     "draft_0_8",
@@ -515,10 +522,13 @@ __all__ = [
 # What few programs need: name, and the module that has it or is it.
 _ELSEWHERE = {
     "Description": "kwire.schema.describing.tree",
-    "LogPart": "kwire.schema.logs.lookup",
+    "LogPart": "kwire.schema.logs.parts",
     "LogRecord": "kwire.schema.logs.lookup",
     "control_records": "kwire.schema.control_records",
     "decode_log_record": "kwire.schema.logs.lookup",
+    "decode_member_assignment": "kwire.schema.group_blobs",
+    "decode_member_metadata": "kwire.schema.group_blobs",
+    "decode_user_data": "kwire.schema.group_blobs",
     "describe": "kwire.schema.describing.frames",
     "describe_records": "kwire.schema.describing.frames",
     "draft_0_8": "kwire.schema.generations.draft_0_8",

@@ -7,7 +7,6 @@ no topics, no partitions, no sockets.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from kwire._codec import (
     BatchBuilder,
@@ -19,6 +18,7 @@ from kwire._codec import (
     encode_arrow,
     scan_generation,
 )
+from kwire._typing import TYPE_CHECKING
 from kwire.compression import DEFAULT_MAX_DECOMPRESSED_BYTES
 
 if TYPE_CHECKING:

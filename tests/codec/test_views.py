@@ -200,3 +200,28 @@ def test_records_are_shared_between_threads() -> None:
 def test_an_empty_consumer_record_reads_as_an_empty_record() -> None:
     made = _codec.ConsumerRecord.__new__(_codec.ConsumerRecord)
     assert (made.offset, made.timestamp, made.key, made.value, made.headers) == (0, 0, b"", b"", ())
+
+
+def test_measure_counts_the_records_that_fit() -> None:
+    values = [bytes(10), None, bytes(30), bytes(40), b""]
+    wire = records.encode([(value, b"k") for value in values[:3]])
+    wire += records.encode([(value, b"k") for value in values[3:]], base_offset=3, compression="gzip")
+    rs = records.decode(wire)
+    assert rs.measure(0, 5, 1 << 20)[0] == 5
+    assert rs.measure(0, 2, 1 << 20)[0] == 2
+    assert rs.measure(3, 2, 1 << 20)[0] == 2
+    assert rs.measure(5, 0, 1 << 20) == (0, 0)
+    counts = [rs.measure(0, 5, most)[0] for most in range(200)]
+    assert counts == sorted(counts)
+    assert (counts[0], counts[-1]) == (1, 5)
+    assert set(counts) == {1, 2, 3, 4, 5}
+    for most in range(200):
+        count, size = rs.measure(0, 5, most)
+        assert size <= most or count == 1
+    assert rs[1:].measure(0, 4, 41) == rs.measure(1, 4, 41)
+
+
+@pytest.mark.parametrize(("first", "count"), [(-1, 1), (0, 6), (5, 1), (0, -1)])
+def test_measure_refuses_records_that_are_not_there(first: int, count: int) -> None:
+    with pytest.raises(IndexError):
+        records.decode(records.encode([b"v"] * 5)).measure(first, count, 100)

@@ -137,7 +137,7 @@ class Reading:
             return {tp: part.values() for tp, part in self.fetcher.take(most)}
         finally:
             self.fetcher.confirm(arrived=True)
-            self.fetcher.pump(self.world.now)
+            self.fetcher.pump_if_due(self.world.now)
 
 
 @pytest.mark.parametrize("kind", [LogBroker, OldLogBroker])
@@ -196,6 +196,98 @@ def test_a_limit_hands_out_the_rest_next_time() -> None:
     assert reading.take(2) == {T0: [b"2", b"3"]}
     assert reading.take(2) == {T0: [b"4"]}
     assert reading.fetcher.state(T0).position == 5
+
+
+def test_without_a_limit_a_megabyte_of_the_log_is_given_at_a_time() -> None:
+    reading = Reading(LogBroker(), max_partition_fetch_bytes=1 << 24).assign(T0)
+    values = [bytes([number]) * 100_000 for number in range(25)]
+    reading.broker.append(0, values)
+    sizes = []
+    got: list[bytes | None] = []
+    while len(got) < len(values):
+        got += (part := reading.take()[T0])
+        sizes.append(sum(len(value or b"") for value in part))
+    assert got == values
+    assert sizes == [1_000_000, 1_000_000, 500_000]
+
+
+def test_without_a_limit_there_is_one_on_small_records() -> None:
+    reading = Reading(LogBroker()).assign(T0)
+    reading.broker.append(0, [b"%d" % number for number in range(fetcher.HAND_OVER_RECORDS + 5)])
+    assert len(reading.take()[T0]) == fetcher.HAND_OVER_RECORDS
+    assert [value for _, values in reading.take().items() for value in values] == [
+        b"%d" % (fetcher.HAND_OVER_RECORDS + number) for number in range(5)]
+
+
+def test_a_record_larger_than_what_is_given_at_a_time_is_given_alone() -> None:
+    reading = Reading(LogBroker(), max_partition_fetch_bytes=1 << 24).assign(T0)
+    reading.broker.append(0, [b"first", bytes(3 << 20), b"last"])
+    assert [len(reading.take()[T0]) for _ in range(3)] == [1, 1, 1]
+
+
+def test_small_pieces_of_many_partitions_are_given_together() -> None:
+    broker = LogBroker()
+    broker.topics = {"t": [0, 0]}
+    broker.append(0, [b"0"])
+    broker.append(1, [b"1"])
+    reading = Reading(broker).assign(T0, T1)
+    assert reading.take() == {T0: [b"0"], T1: [b"1"]}
+
+
+def test_partitions_take_turns_where_a_limit_cuts_them() -> None:
+    broker = LogBroker()
+    broker.topics = {"t": [0, 0]}
+    for partition in (0, 1):
+        broker.append(partition, [b"%d-%d" % (partition, number) for number in range(4)])
+    reading = Reading(broker).assign(T0, T1)
+    reading.world.run(lambda: all(state.chunks for state in reading.fetcher.states.values()))
+    given = [tp.partition for _ in range(4) for tp in reading.take(2)]
+    assert given == [0, 1, 0, 1]
+
+
+def test_a_poll_looks_at_every_partition_only_when_a_fetch_is_due() -> None:
+    reading = Reading(LogBroker()).assign(T0)
+    reading.broker.append(0, [b"%d" % number for number in range(10)])
+    reading.take(1)
+    looked = []
+    reading.fetcher.pump = looked.append  # type: ignore[method-assign]
+    for number in range(1, 4):
+        assert reading.take(1) == {T0: [b"%d" % number]}
+    assert not looked
+    assert reading.take(1) == {T0: [b"4"]}
+    assert looked, "half of the answer is given: the next fetch is due"
+
+
+def test_no_more_than_two_answers_are_held() -> None:
+    """The next fetch is sent when half of the last answer is given, not before, however often one polls."""
+    broker = LogBroker()
+    broker.topics = {"t": [0] * 8}
+    partitions = [TopicPartition("t", number) for number in range(8)]
+    for number in range(8):
+        for _ in range(6):
+            broker.append(number, [b"v"] * 4)
+    reading = Reading(broker, max_partition_fetch_bytes=1).assign(*partitions)
+    given = 0
+    while given < 8 * 6 * 4:
+        given += sum(len(part) for part in reading.take(2).values())
+        reading.world.run(reading.world.now + 0.1)
+        states = reading.fetcher.states.values()
+        assert sum(state.unspent for state in states) <= 32 + 16
+        assert all(len(state.chunks) <= 2 for state in states)
+    assert all(reading.fetcher.state(tp).position == 24 for tp in partitions)
+
+
+def test_a_paused_partition_gives_nothing_that_was_fetched_until_it_is_resumed() -> None:
+    reading = Reading(LogBroker()).assign(T0)
+    reading.broker.append(0, [b"0", b"1"])
+    assert reading.take(1) == {T0: [b"0"]}
+    state = reading.fetcher.state(T0)
+    state.paused = True
+    assert not reading.fetcher.has_something()
+    assert reading.fetcher.take(None) == []
+    state.paused = False
+    reading.fetcher.pump(reading.world.now)
+    assert reading.take() == {T0: [b"1"]}
 
 
 def test_what_did_not_arrive_is_given_again() -> None:

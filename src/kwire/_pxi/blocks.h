@@ -1,8 +1,10 @@
 /* Reference-counted blocks of bytes and their bounded pool, plain C: no Python object, no GIL, any thread.
  *
- * A block is one allocation: this head, then `capacity` bytes. Sizes are rounded up to powers of two from 4 KiB;
- * released blocks of 64 KiB to 8 MiB are kept for reuse, at most POOL_MOST bytes in all. The pool is dropped after
- * fork() in the child, which cannot know what the parent's other threads were doing with it.
+ * A block is one allocation: this head, then `capacity` bytes. Sizes are rounded up to powers of two from 4 KiB, from
+ * 64 KiB on to quarters of them. Released blocks of 64 KiB to 56 MiB (a fetch is 50 MiB at most, unless it is set
+ * otherwise) are kept for reuse, at most POOL_MOST bytes in all: fresh memory costs a page fault for each 4 KiB, more
+ * than the work on it. The pool is dropped after fork() in the child, which cannot know what the parent's other threads
+ * were doing with it.
  */
 #ifndef KWIRE_BLOCKS_H
 #define KWIRE_BLOCKS_H
@@ -11,8 +13,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#define KW_POOL_CLASSES 8 /* 64 KiB << 0..7 = 64 KiB .. 8 MiB */
 #define KW_POOL_LEAST ((size_t)65536)
+#define KW_POOL_CLASSES 40 /* (4..7) * 16 KiB << 0..9 = 64 KiB .. 56 MiB */
 #define KW_POOL_MOST ((size_t)64 << 20)
 
 typedef struct kw_block {
@@ -34,22 +36,49 @@ static kw_block_pool kw_pool = {PTHREAD_MUTEX_INITIALIZER, {0}, 0, 0, 0};
 
 static inline uint8_t *kw_block_data(kw_block *block) { return (uint8_t *)(block + 1); }
 
+/* The power of two of which a quarter is the step between the capacities around `size`; size >= KW_POOL_LEAST. */
+static inline size_t kw_octave(size_t size) { return (size_t)1 << (63 - __builtin_clzll((unsigned long long)size)); }
+
+/* The place among the free lists of blocks of this capacity; -1 when they are not kept. */
 static inline int kw_pool_class(size_t capacity) {
-    int class_ = 0;
-    size_t size = KW_POOL_LEAST;
-    if (capacity < KW_POOL_LEAST || (capacity & (capacity - 1)) != 0) return -1;
-    while (size < capacity) {
-        size <<= 1;
-        class_++;
-    }
+    size_t octave;
+    int class_;
+    if (capacity < KW_POOL_LEAST) return -1;
+    octave = kw_octave(capacity);
+    if (capacity % (octave / 4) != 0) return -1;
+    class_ = 4 * (__builtin_ctzll((unsigned long long)octave) - 16) + (int)(capacity / (octave / 4) - 4);
     return class_ < KW_POOL_CLASSES ? class_ : -1;
 }
 
 static inline size_t kw_round_capacity(size_t size) {
-    size_t capacity = 4096;
-    if (size > (KW_POOL_LEAST << (KW_POOL_CLASSES - 1))) return (size + 4095) & ~(size_t)4095;
+    size_t step, capacity = 4096;
+    if (size > KW_POOL_MOST) return (size + 4095) & ~(size_t)4095;
+    if (size > KW_POOL_LEAST) {
+        step = kw_octave(size) / 4;
+        return (size + step - 1) / step * step;
+    }
     while (capacity < size) capacity <<= 1;
     return capacity;
+}
+
+/* Takes a kept block of this class, or of the next two, off its list; NULL when there is none. With the lock held. */
+static kw_block *kw_pool_take(int class_) {
+    int most = class_ + 2 < KW_POOL_CLASSES ? class_ + 2 : KW_POOL_CLASSES - 1;
+    for (; class_ <= most; class_++) {
+        kw_block *block = kw_pool.free_list[class_];
+        if (block != NULL) {
+            kw_pool.free_list[class_] = block->next_free;
+            kw_pool.pooled -= block->capacity;
+            return block;
+        }
+    }
+    return NULL;
+}
+
+static kw_block *kw_block_allocate(size_t capacity) {
+    kw_block *block = (kw_block *)malloc(sizeof(kw_block) + capacity);
+    if (block != NULL) block->capacity = capacity;
+    return block;
 }
 
 /* A block of at least `size` bytes with one reference, or NULL. Its bytes are not cleared. */
@@ -58,24 +87,20 @@ static kw_block *kw_block_new(size_t size) {
     size_t capacity = kw_round_capacity(size);
     int class_ = kw_pool_class(capacity);
     if (capacity < size) return NULL;
+    if (class_ < 0) block = kw_block_allocate(capacity);
     pthread_mutex_lock(&kw_pool.lock);
-    if (class_ >= 0 && (block = kw_pool.free_list[class_]) != NULL) {
-        kw_pool.free_list[class_] = block->next_free;
-        kw_pool.pooled -= capacity;
-    }
-    kw_pool.live += capacity;
-    kw_pool.live_blocks++;
-    pthread_mutex_unlock(&kw_pool.lock);
-    if (block == NULL) block = (kw_block *)malloc(sizeof(kw_block) + capacity);
-    if (block == NULL) {
-        pthread_mutex_lock(&kw_pool.lock);
-        kw_pool.live -= capacity;
-        kw_pool.live_blocks--;
+    if (class_ >= 0 && (block = kw_pool_take(class_)) == NULL) {
         pthread_mutex_unlock(&kw_pool.lock);
-        return NULL;
+        block = kw_block_allocate(capacity);
+        pthread_mutex_lock(&kw_pool.lock);
     }
+    if (block != NULL) {
+        kw_pool.live += block->capacity;
+        kw_pool.live_blocks++;
+    }
+    pthread_mutex_unlock(&kw_pool.lock);
+    if (block == NULL) return NULL;
     block->references = 1;
-    block->capacity = capacity;
     block->next_free = NULL;
     return block;
 }
@@ -88,21 +113,50 @@ static inline long kw_block_references(kw_block *block) {
     return __atomic_load_n(&block->references, __ATOMIC_ACQUIRE);
 }
 
+/* Takes kept blocks of other classes off their lists until `capacity` more bytes may be kept; gives them as a chain.
+ * Otherwise sizes that nobody asks for any more would keep out those that are asked for. With the lock held. */
+static kw_block *kw_pool_make_room(size_t capacity, int class_) {
+    kw_block *dropped = NULL;
+    for (int other = 0; other < KW_POOL_CLASSES; other++) {
+        while (other != class_ && kw_pool.pooled + capacity > KW_POOL_MOST && kw_pool.free_list[other] != NULL) {
+            kw_block *block = kw_pool.free_list[other];
+            kw_pool.free_list[other] = block->next_free;
+            kw_pool.pooled -= block->capacity;
+            block->next_free = dropped;
+            dropped = block;
+        }
+    }
+    return dropped;
+}
+
+static void kw_block_free_chain(kw_block *block) {
+    while (block != NULL) {
+        kw_block *next = block->next_free;
+        free(block);
+        block = next;
+    }
+}
+
 static void kw_block_release(kw_block *block) {
-    int class_, keep = 0;
+    kw_block *dropped = NULL;
+    int class_;
     if (block == NULL || __atomic_sub_fetch(&block->references, 1, __ATOMIC_ACQ_REL) > 0) return;
     class_ = kw_pool_class(block->capacity);
     pthread_mutex_lock(&kw_pool.lock);
     kw_pool.live -= block->capacity;
     kw_pool.live_blocks--;
+    if (class_ >= 0 && kw_pool.pooled + block->capacity > KW_POOL_MOST)
+        dropped = kw_pool_make_room(block->capacity, class_);
     if (class_ >= 0 && kw_pool.pooled + block->capacity <= KW_POOL_MOST) {
         block->next_free = kw_pool.free_list[class_];
         kw_pool.free_list[class_] = block;
         kw_pool.pooled += block->capacity;
-        keep = 1;
+    } else {
+        block->next_free = dropped;
+        dropped = block;
     }
     pthread_mutex_unlock(&kw_pool.lock);
-    if (!keep) free(block);
+    kw_block_free_chain(dropped);
 }
 
 /* The child's copy of the pool may be locked or half-changed: forget it. Its blocks are lost to the child, once. */

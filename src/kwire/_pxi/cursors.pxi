@@ -1,21 +1,10 @@
 # The Python face of the primitives: a Reader over bytes and a Writer into bytes, a method for each type of the wire.
 #
-# Needs: primitives.pxi, blocks.pxi. Gives: Reader, Writer.
+# Needs: primitives.pxi, blocks.pxi, uuids.pxi. Gives: Reader, Writer.
 # For blobs without a schema (tools, group metadata, tests). Messages go through plans, records through their own parsers.
 #
 #   tagged fields = count uvarint, then count times (tag uvarint, size uvarint, `size` bytes), tags ascending
 # Source: KIP-482.
-
-cdef object _UUID = None
-
-
-cdef object uuid_of(const uint8_t *raw):
-    global _UUID
-    if _UUID is None:
-        from uuid import UUID
-        _UUID = UUID
-    return _UUID(bytes=PyBytes_FromStringAndSize(<const char *>raw, 16))
-
 
 @cython.final
 cdef class Reader:

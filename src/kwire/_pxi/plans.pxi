@@ -1,6 +1,6 @@
 # The interpreter of message plans: every Kafka message of every version, both directions, by one small loop.
 #
-# Needs: primitives.pxi, blocks.pxi. Gives: StructBase, StructField, Layout, Plan, encode_frame, encode_frame_parts.
+# Needs: slots.pxi, uuids.pxi, primitives.pxi, blocks.pxi. Gives: StructBase, StructField, Layout, Plan, encode_frame, encode_frame_parts.
 # A plan is the wire layout of one struct at one version: an array of ops, each of which says which slot of the Python
 # instance holds which wire type. What the messages are is the schema's business; nothing of it is known here.
 #
@@ -16,66 +16,6 @@
 # Slots are reached by the offsets that the class's own member descriptors state; `Layout` checks each descriptor once,
 # and every instance is checked against its class before an offset is used. Recursion follows the schema, never the
 # data: a plan that is deeper than MOST_DEPTH is refused when it is made.
-
-from cpython.dict cimport PyDict_GetItemWithError, PyDict_Size
-from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE, PyList_New
-from cpython.number cimport PyNumber_Index
-from cpython.object cimport PyObject, PyObject_RichCompareBool, PyTypeObject, Py_EQ
-from cpython.ref cimport Py_INCREF, Py_XDECREF
-from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyTuple_New
-from libc.stdint cimport INT64_MAX, INT64_MIN
-
-from uuid import UUID as _UUID
-
-cdef extern from *:
-    """
-    #include <structmember.h>
-    static Py_ssize_t kw_slot_offset(PyObject *descriptor, PyObject *owner) {
-        PyMemberDef *member;
-        if (Py_TYPE(descriptor) != &PyMemberDescr_Type) return -1;
-        if ((PyObject *)((PyDescrObject *)descriptor)->d_type != owner) return -1;
-        member = ((PyMemberDescrObject *)descriptor)->d_member;
-        if (member->type != T_OBJECT_EX) return -1;
-        return member->offset;
-    }
-    /* An instance with every slot empty, which the collector does not see yet. Only for classes that a Layout has
-       checked: slots and nothing else, on a base without members. */
-    static PyObject *kw_bare_instance(PyObject *cls) {
-        PyObject *made = PyObject_GC_New(PyObject, (PyTypeObject *)cls);
-        if (made != NULL) memset((char *)made + sizeof(PyObject), 0,
-                                 (size_t)((PyTypeObject *)cls)->tp_basicsize - sizeof(PyObject));
-        return made;
-    }
-    static int kw_is_slots_only(PyObject *cls, PyObject *base, Py_ssize_t slots) {
-        PyTypeObject *type = (PyTypeObject *)cls;
-        return PyType_IS_GC(type) && type->tp_itemsize == 0 && type->tp_dictoffset == 0 && type->tp_weaklistoffset == 0
-            && type->tp_basicsize == ((PyTypeObject *)base)->tp_basicsize + slots * (Py_ssize_t)sizeof(PyObject *)
-            && ((PyTypeObject *)base)->tp_basicsize == (Py_ssize_t)sizeof(PyObject);
-    }
-    """
-    Py_ssize_t kw_slot_offset(PyObject *descriptor, PyObject *owner) noexcept
-    object kw_bare_instance(PyObject *cls)
-    bint kw_is_slots_only(PyObject *cls, PyObject *base, Py_ssize_t slots) noexcept
-
-cdef extern from "Python.h":
-    void kw_gc_untrack "PyObject_GC_UnTrack"(PyObject *o) noexcept
-    void kw_gc_track "PyObject_GC_Track"(PyObject *o) noexcept
-    bint kw_type_check "PyObject_TypeCheck"(PyObject *o, PyTypeObject *cls) noexcept
-    # New references, to be stored in a slot, list or tuple at once.
-    PyObject *kw_int "PyLong_FromLong"(long value) except NULL
-    PyObject *kw_int64 "PyLong_FromLongLong"(long long value) except NULL
-    PyObject *kw_float "PyFloat_FromDouble"(double value) except NULL
-    PyObject *kw_text "PyUnicode_DecodeUTF8"(const char *data, Py_ssize_t size, const char *errors) except NULL
-    PyObject *kw_bytes "PyBytes_FromStringAndSize"(const char *data, Py_ssize_t size) except NULL
-    void kw_set_list_item "PyList_SET_ITEM"(PyObject *list, Py_ssize_t i, PyObject *item) noexcept
-    void kw_set_tuple_item "PyTuple_SET_ITEM"(PyObject *tuple, Py_ssize_t i, PyObject *item) noexcept
-    object kw_uint64 "PyLong_FromUnsignedLongLong"(unsigned long long value)
-    const char *kw_utf8 "PyUnicode_AsUTF8AndSize"(object text, Py_ssize_t *size) except NULL
-    long long kw_long "PyLong_AsLongLongAndOverflow"(object value, int *overflow) except? -1
-    bint kw_is_int "PyLong_Check"(object value) noexcept
-    bint kw_is_bytes "PyBytes_Check"(object value) noexcept
-    const char *kw_bytes_data "PyBytes_AS_STRING"(object value) noexcept
-    Py_ssize_t kw_bytes_size "PyBytes_GET_SIZE"(object value) noexcept
 
 cdef enum:
     MOST_DEPTH = 16              # Kafka's deepest message has 5
@@ -107,7 +47,6 @@ cdef dict _KINDS = {
 }
 cdef tuple _KIND_NAMES = tuple(_KINDS)
 cdef tuple _NO_ARGUMENTS = ()
-cdef object _NO_UUID = _UUID(int=0)
 
 
 ctypedef struct op_t:
@@ -162,23 +101,6 @@ cdef str path_of(const walk_t *walk):
             break
         steps.append(<object>walk.op[i].name if walk.index[i] < 0 else f"{<object>walk.op[i].name}[{walk.index[i]}]")
     return ".".join(steps) or None
-
-
-cdef inline PyObject **slot_of(PyObject *instance, Py_ssize_t offset) noexcept:
-    return <PyObject **>(<char *>instance + offset)
-
-
-cdef inline PyObject *new_reference(object value) noexcept:
-    Py_INCREF(value)
-    return <PyObject *>value
-
-
-cdef inline void fill_slot(PyObject *instance, Py_ssize_t offset, object value) noexcept:
-    cdef PyObject **slot = slot_of(instance, offset)
-    cdef PyObject *before = slot[0]
-    Py_INCREF(value)
-    slot[0] = <PyObject *>value
-    Py_XDECREF(before)
 
 
 cdef bint values_equal(object left, object right) except -1:

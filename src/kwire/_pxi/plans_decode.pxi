@@ -209,11 +209,8 @@ cdef PyObject *decode_rest(reader_t *r, Buffer source) except NULL:
 
 
 cdef PyObject *decode_uuid(reader_t *r) except NULL:
-    cdef uint64_t high = <uint64_t>read_i64(r)
-    cdef uint64_t low = <uint64_t>read_i64(r)
-    if high == 0 and low == 0:
-        return new_reference(_NO_UUID)
-    return new_reference(_UUID(int=(kw_uint64(high) << 64) | kw_uint64(low)))
+    cdef const uint8_t *raw = read_span(r, 16)
+    return new_reference(uuid_of(raw) if raw != NULL else None)
 
 
 cdef PyObject *decode_nested(const op_t *op, reader_t *r, walk_t *walk, Buffer source) except NULL:

@@ -206,7 +206,7 @@ cdef int encode_value(const op_t *op, int kind, object value, writer_t *w, walk_
     elif kind == KIND_BYTES:
         encode_bytes(op, value, w, walk)
     elif kind == KIND_UUID:
-        if not isinstance(value, _UUID):
+        if not isinstance(value, uuid_class()):
             wrong_type(walk, op, kind, value)
         content = value.bytes
         write_raw(w, kw_bytes_data(content), 16)

@@ -261,3 +261,22 @@ cdef class RecordIndex:
             else:
                 high = middle - 1
         return &self.scan.parts[low]
+
+    cdef int64_t bytes_between(self, size_t begin, size_t end) noexcept:
+        """From the first key to the last value of these records, which lie in one part."""
+        cdef const record_t *last = &self.scan.records[end - 1]
+        if end == begin:
+            return 0
+        return <int64_t>last.value_at + max(last.value_size, 0) - <int64_t>self.scan.records[begin].key_at
+
+    cdef size_t end_within(self, size_t begin, size_t end, int64_t most_bytes) noexcept:
+        """The greatest end up to `end`, in the same part, so that the records from `begin` on have so many bytes."""
+        cdef size_t low = begin
+        cdef size_t middle
+        while low < end:
+            middle = (low + end + 1) // 2
+            if self.bytes_between(begin, middle) <= most_bytes:
+                low = middle
+            else:
+                end = middle - 1
+        return low

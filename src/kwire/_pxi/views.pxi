@@ -347,6 +347,34 @@ cdef class Records:
             PyList_SET_ITEM(made, <Py_ssize_t>(place - self.start), item)
         return made
 
+    def measure(self, Py_ssize_t first, Py_ssize_t count, int64_t most_bytes):
+        """(how many of the `count` records from `first` on lie within `most_bytes` bytes, at least one; their bytes).
+
+        Bytes are those from the first key to the last value, after decompression. Takes no time per record.
+        """
+        cdef size_t place = self.start + <size_t>first
+        cdef size_t stop = place + <size_t>count
+        cdef size_t end
+        cdef const part_t *part
+        cdef int64_t room = most_bytes
+        if first < 0 or count < 0 or stop > self.stop:
+            raise IndexError(f"records {first} to {first + count} of {len(self)}")
+        if count == 0:
+            return 0, 0
+        part = self.index.part_of(place)
+        while place < stop:
+            end = min(part.first + part.count, stop)
+            end = self.index.end_within(place, end, room)
+            room -= self.index.bytes_between(place, end)
+            place = end
+            if place < part.first + part.count:
+                break
+            part += 1
+        if place == self.start + <size_t>first:
+            place += 1
+            room = most_bytes - self.index.bytes_between(place - 1, place)
+        return <Py_ssize_t>(place - self.start) - first, most_bytes - room
+
     def to_arrow(self, columns=None, *, binary_view=False, timestamp_unit="ms"):
         """A pyarrow.RecordBatch of the records; pyarrow is imported here and nowhere else.
 

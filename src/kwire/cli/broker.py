@@ -16,6 +16,7 @@ examples:
   kwire broker                                   any free port; the address is printed on the first line of stdout
   kwire broker --port 9092 --topic orders:12     the usual port, one topic of 12 partitions
   kwire broker --release 0.9.0.1                 speaks as that Kafka release does: versions, formats, manners
+  kwire broker --generation 0.7                  the broker before 0.8, whose offsets are byte positions
   kwire broker --no-auto-create --verbose        topics only by CreateTopics; every refused request is told
 
 Records are kept in memory and are gone when the broker ends. There are no consumer groups, transactions or security
@@ -36,6 +37,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default %(default)s)")
     parser.add_argument("--port", type=int, default=0, help="port to listen on (default: a free one)")
     parser.add_argument("--release", default="4.4.0", help="Apache Kafka release to speak as (default %(default)s)")
+    parser.add_argument(
+        "--generation", choices=["0.7"], help="speak the protocol before 0.8 instead of a release's (default: no)"
+    )
     parser.add_argument(
         "--topic", action="append", default=[], metavar="NAME[:PARTITIONS]", help="make this topic; may be repeated"
     )
@@ -60,6 +64,7 @@ def run(options: argparse.Namespace) -> int:
         host=options.host,
         port=options.port,
         release=options.release,
+        generation=options.generation,
         topics=dict(parse_topic(text, options.partitions) for text in options.topic),
         auto_create_topics=not options.no_auto_create,
         num_partitions=options.partitions,
@@ -68,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
     asked_to_end = _when_signalled()
     with broker:
         print(broker.bootstrap_servers, flush=True)
-        print(f"kwire broker, as Kafka {options.release}; Ctrl-C ends it", file=sys.stderr, flush=True)
+        print(f"kwire broker, as Kafka {broker.release}; Ctrl-C ends it", file=sys.stderr, flush=True)
         asked_to_end.wait()
     return 0
 

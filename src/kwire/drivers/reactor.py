@@ -25,8 +25,6 @@ Fork. A child process may not use what its parent opened: every entry raises the
 
 from __future__ import annotations
 
-import contextlib
-import logging
 import os
 import selectors
 import socket
@@ -35,8 +33,9 @@ import time
 from collections import deque
 from collections.abc import Callable
 from functools import partial
-from typing import TypeVar
 
+from kwire._typing import TypeVar
+from kwire.drivers.loggers import LateLogger
 from kwire.drivers.sockets import SocketAddress, connect_error, literal, look_up, open_socket
 from kwire.engine.connection import CLOSED, Connection
 from kwire.engine.core import Close, Connect, Core
@@ -60,7 +59,7 @@ _READ = selectors.EVENT_READ
 _WRITE = selectors.EVENT_WRITE
 
 T = TypeVar("T")
-_log = logging.getLogger("kwire.drivers")
+_log = LateLogger("kwire.drivers")
 
 
 class _Link:
@@ -177,8 +176,10 @@ class Reactor:
         """Makes whoever selects look again; from any thread, also from a signal handler."""
         wakers = self._wakers
         if wakers is not None:
-            with contextlib.suppress(OSError):
+            try:
                 wakers[1].send(b"\0")
+            except OSError:
+                pass  # closed, or so full that whoever selects wakes anyway
 
     def poll_once(self) -> None:
         """Reads and writes what is ready, without waiting; nothing if another thread drives."""
@@ -468,9 +469,11 @@ class Reactor:
 
     def _drain_wake(self) -> None:
         assert self._wakers is not None
-        with contextlib.suppress(BlockingIOError):
+        try:
             while self._wakers[0].recv(4096):
                 pass
+        except BlockingIOError:
+            pass  # empty
 
     # -- sockets ----------------------------------------------------------------------------------------------------
 
@@ -587,9 +590,11 @@ class Reactor:
 
     def _close_socket(self, link: _Link) -> None:
         if link.socket is not None:
-            if self._selector is not None:
-                with contextlib.suppress(KeyError, ValueError):
+            try:
+                if self._selector is not None:
                     self._selector.unregister(link.socket)
+            except (KeyError, ValueError):
+                pass  # was not registered, or is closed already
             link.mask = _NONE
             link.socket.close()
             link.socket = None

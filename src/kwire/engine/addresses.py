@@ -6,8 +6,8 @@ Layer 3, no I/O: names are parsed here and resolved by the drivers.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
+from kwire._typing import NamedTuple
 from kwire.errors import ConfigError
 
 DEFAULT_PORT = 9092

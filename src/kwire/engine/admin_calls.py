@@ -8,10 +8,9 @@ to be said.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
-from uuid import UUID
 
 from kwire import protocol
+from kwire._typing import TYPE_CHECKING, Any, NamedTuple
 from kwire.engine.api_keys import CREATE_TOPICS, DELETE_TOPICS, METADATA
 from kwire.engine.calls import RequestCall, broker_error
 from kwire.engine.cluster import TopicInfo, metadata_request, topic_info
@@ -19,6 +18,8 @@ from kwire.engine.request import ANY, CONTROLLER
 from kwire.errors import BrokerError, ConfigError, UnknownTopicError
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from kwire.engine.core import Core
 
 BROKER_DEFAULT = -1

@@ -7,9 +7,9 @@ the lack of one, may be another next time (retriable codes, lost connections). I
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
 
 from kwire import errors
+from kwire._typing import TYPE_CHECKING, Any
 from kwire.engine.request import MessageOrBuilder, Request
 from kwire.engine.retry import is_retriable
 from kwire.engine.timers import Timer

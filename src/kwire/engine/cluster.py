@@ -13,10 +13,10 @@ A broker that says that it is of another cluster by now (KIP-1102) makes the cli
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
-from uuid import UUID
 
 from kwire import errors, protocol
+from kwire._codec import no_uuid
+from kwire._typing import TYPE_CHECKING, Any, NamedTuple
 from kwire.engine.addresses import Address
 from kwire.engine.api_keys import METADATA
 from kwire.engine.request import ANY, Request
@@ -24,9 +24,10 @@ from kwire.engine.timers import Timer
 from kwire.errors import KafkaError, UnknownTopicError
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from kwire.engine.core import Core
 
-NO_ID = UUID(int=0)
 UNKNOWN_TOPIC_OR_PARTITION = 3
 LEADER_NOT_AVAILABLE = 5
 REPLICA_NOT_AVAILABLE = 9
@@ -107,7 +108,7 @@ class Cluster:
     def topic_id(self, name: str) -> UUID:
         """The topic's id; all zeros where the cluster gives none."""
         info = self.topics.get(name)
-        return info.topic_id if info is not None else NO_ID
+        return info.topic_id if info is not None else no_uuid()
 
     def unknown_topic(self, name: str) -> UnknownTopicError | None:
         """The error for a topic that the brokers say they do not have; None for any other."""
@@ -285,7 +286,7 @@ class Cluster:
         answered = {row.name for row in response.topics}
         for name in self._asked_for - answered:
             if name in self._wanted:
-                self._take_in_topic(TopicInfo(name, NO_ID, False, UNKNOWN_TOPIC_OR_PARTITION, {}))
+                self._take_in_topic(TopicInfo(name, no_uuid(), False, UNKNOWN_TOPIC_OR_PARTITION, {}))
 
     def _take_in_topic(self, fresh: TopicInfo) -> None:
         known = self.topics.get(fresh.name)
@@ -296,7 +297,7 @@ class Cluster:
                     fresh.partitions[partition] = old
         self._drop(fresh.name)
         self.topics[fresh.name] = fresh
-        if fresh.topic_id != NO_ID:
+        if fresh.topic_id != no_uuid():
             self.names[fresh.topic_id] = fresh.name
 
     def _drop(self, name: str) -> None:

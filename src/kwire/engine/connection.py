@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import Any
 
 from kwire import protocol
 from kwire._codec import Buffer, FrameReceiver
+from kwire._typing import Any
 from kwire.engine.addresses import Address
 from kwire.engine.request import Request
 from kwire.errors import FrameError, KafkaError

@@ -6,9 +6,9 @@ Layer 3, no I/O. The bytes are shared with what was received; nothing is decoded
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from kwire._codec import ConsumedIterator, ConsumerRecord, RecordColumns, Records, record_plan
+from kwire._typing import Any
 from kwire.engine.addresses import TopicPartition
 
 

@@ -55,8 +55,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
+from kwire._typing import NamedTuple
 from kwire.engine.addresses import Address
 from kwire.engine.cluster import Cluster
 from kwire.engine.connection import CLOSED, OPEN, Connection, decode_answer

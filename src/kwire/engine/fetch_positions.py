@@ -30,16 +30,19 @@ class Chunk:
         self.marked = 0
 
     @property
-    def spent(self) -> bool:
-        """Whether all records are marked: the next chunk may be fetched."""
-        return self.marked >= len(self.records)
+    def unspent(self) -> int:
+        """How many records are not marked."""
+        return len(self.records) - self.marked
 
-    def mark(self, most: int | None) -> Records:
-        """The next records, at most so many, to be handed out."""
-        end = len(self.records) if most is None else min(self.taken + most, len(self.records))
-        part = self.records if self.taken == 0 and end == len(self.records) else self.records[self.taken : end]
-        self.marked = end
-        return part
+    def mark(self, most: int, most_bytes: int | None) -> tuple[Records, int]:
+        """The next records to be handed out, at most so many, of so many bytes (at least one); and their bytes."""
+        records, begin = self.records, self.taken
+        count = min(most, len(records) - begin)
+        size = 0
+        if most_bytes is not None:
+            count, size = records.measure(begin, count, most_bytes)
+        self.marked = begin + count
+        return (records if count == len(records) else records[begin : self.marked]), size
 
     @property
     def position(self) -> int:
@@ -56,6 +59,7 @@ class PartitionState:
         "end_offset",
         "epoch",
         "fault",
+        "fetched_from",
         "in_flight",
         "max_bytes",
         "paused",
@@ -80,6 +84,7 @@ class PartitionState:
         self.turn = 0
         self.read_from: tuple[int, float] | None = None
         self.end_offset = END_OF_OFFSETS
+        self.fetched_from = -1
 
     @property
     def position(self) -> int:
@@ -123,7 +128,7 @@ class PartitionState:
         """What is marked has arrived."""
         for chunk in self.chunks:
             chunk.taken = chunk.marked
-        while self.chunks and self.chunks[0].spent:
+        while self.chunks and not self.chunks[0].unspent:
             self._offset = self.chunks[0].next_offset
             self.chunks = self.chunks[1:]
 
@@ -145,7 +150,12 @@ class PartitionState:
     @property
     def holds_records(self) -> bool:
         """Whether records wait to be handed out."""
-        return not self.paused and any(not chunk.spent for chunk in self.chunks)
+        return not self.paused and self.unspent > 0
+
+    @property
+    def unspent(self) -> int:
+        """How many records wait to be handed out, paused or not."""
+        return sum(chunk.unspent for chunk in self.chunks)
 
     def wants_fetch(self, now: float) -> bool:
         """Whether the next records should be asked for."""
@@ -153,7 +163,6 @@ class PartitionState:
             0 <= self.fetch_at < self.end_offset
             and not self.paused
             and not self.in_flight
-            and (not self.chunks or (len(self.chunks) == 1 and self.chunks[0].spent))
             and self.fault is None
             and now >= self.rest_until
         )

@@ -1,12 +1,15 @@
 """Fetching assigned partitions: who is asked for what, and what comes of the answers.
 
-Layer 3, no I/O. Each leader has one fetch under way at most, for all its partitions. It is sent when all that its last
-answer brought was handed out; so while the caller works on that, the next answer is on its way (one fetch ahead). A
-fetch of some partitions only, while others still have records waiting, would make these wait for it: the broker holds a
-fetch until fetch_min_bytes are there or fetch_max_wait_ms are over (long poll).
+Layer 3, no I/O. Each broker has one fetch under way at most, for all the partitions that are read from it. It is sent
+when half of the records that its last answer brought were handed out; so while the caller works on the rest, the next
+answer is on its way (one fetch ahead), and no more than two answers are in memory. A fetch of some partitions only,
+while others have enough, would make these wait for it later: the broker holds a fetch until fetch_min_bytes are there
+or fetch_max_wait_ms are over (long poll).
 
     order       partitions that gave records go to the end of the next request, since brokers serve in request order and
                 stop at fetch_max_bytes
+    hand-over   a poll without a limit gives about HAND_OVER_BYTES: what Python makes of them then fits into the caches
+                and into memory that the poll before it has just freed
     too small   below v3 a batch larger than max_partition_fetch_bytes comes cut off: the partition asks for more next
                 time, up to receive_message_max_bytes, then LimitError
     memory      what one answer decompresses to is bounded (1 GiB, or max_decompressed_bytes if more): partitions
@@ -21,17 +24,16 @@ Sources: protocol guide; KIP-74 (order), KIP-320 (epochs), KIP-392 (near replica
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
 
 from kwire import protocol
-from kwire._codec import Records, scan_records
+from kwire._codec import Records, no_uuid, scan_records
+from kwire._typing import TYPE_CHECKING, Any
 from kwire.engine.addresses import Address, TopicPartition
 from kwire.engine.api_keys import FETCH
 from kwire.engine.calls import STALE_METADATA, broker_error
-from kwire.engine.cluster import NO_ID
 from kwire.engine.fetch_positions import END_OF_OFFSETS, PartitionState, reset_time
 from kwire.engine.offsets import LATEST, NO_OFFSET, OffsetLookup
 from kwire.engine.retry import is_retriable
@@ -47,6 +49,12 @@ _FIRST_VERSION_THAT_GROWS_BY_ITSELF = 3
 _READ_COMMITTED = 1
 _REPLICA_FOR = 300.0
 _DECOMPRESSED_AT_ONCE = 1 << 30
+
+HAND_OVER_BYTES = 1 << 20
+"""About how many bytes of the log one `take` without a limit gives, if more than one record."""
+
+HAND_OVER_RECORDS = 8192
+"""The most records that one `take` without a limit gives."""
 
 Fetched = list[tuple[TopicPartition, Records]]
 
@@ -66,6 +74,12 @@ class Fetcher:
         self._fault: KafkaError | None = None
         self._subscribed: tuple[str, ...] = ()
         self._turns = 0
+        self._settled = False
+        self._ready: deque[PartitionState] = deque()
+        self._unspent: dict[int, int] = {}
+        self._enough: dict[int, int] = {}
+        self._faulty: list[PartitionState] = []
+        self._marked: list[PartitionState] = []
         core.cluster.listeners.append(self._on_metadata)
         core.recovered.append(self._recover)
 
@@ -150,35 +164,63 @@ class Fetcher:
 
     def has_something(self) -> bool:
         """Whether `take` would give or raise something."""
-        return self._fault is not None or any(state.has_something for state in self.states.values())
+        return (
+            self._fault is not None
+            or any(self._gives(state) for state in self._ready)
+            or any(state.fault is not None and not state.paused for state in self._faulty)
+        )
+
+    def _gives(self, state: PartitionState) -> bool:
+        """Whether records of a partition that was ready when the fetches were last looked at may be handed out."""
+        return state.holds_records and self.states.get(state.tp) is state
 
     def confirm(self, *, arrived: bool) -> None:
         """Whether what `take` gave last has arrived; else it will be given again."""
-        for state in self.states.values():
+        for state in self._marked:
             if arrived:
                 state.confirm()
             else:
                 state.unmark()
+                self._settled = False
+        self._marked = []
 
     def take(self, most: int | None) -> Fetched:
         """What was fetched, at most so many records, to be confirmed by `confirm`; raises a fault if that comes first.
 
-        A fault is raised once; the next fetch from that position meets it again unless the caller seeks.
+        None: about HAND_OVER_BYTES. A fault is raised once; the next fetch from that position meets it again unless the
+        caller seeks.
         """
         taken: Fetched = []
-        for state in sorted(self.states.values(), key=_turn):
-            if not state.chunks or state.paused or most == 0:
+        left = HAND_OVER_RECORDS if most is None else most
+        room = HAND_OVER_BYTES if most is None else None
+        for _ in range(len(self._ready)):
+            if left == 0 or room == 0:
+                break
+            state = self._ready.popleft()
+            if not self._gives(state):
                 continue
-            part = state.chunks[0].mark(most)
+            self._marked.append(state)
+            part, size = state.chunks[0].mark(left, room)
             state.turn = self._next_turn()
-            if len(part):
-                taken.append((state.tp, part))
-                most = None if most is None else most - len(part)
+            taken.append((state.tp, part))
+            left -= len(part)
+            room = None if room is None else max(room - size, 0)
+            self._count_off(state, len(part))
         if not taken:
             self._raise_fault()
         return taken
 
+    def _count_off(self, state: PartitionState, count: int) -> None:
+        """So many were handed out. Behind the others, if it has more; with half of an answer gone the next is due."""
+        if state.holds_records:
+            self._ready.append(state)
+        node = state.fetched_from
+        self._unspent[node] -= count
+        if node not in self._asked and self._unspent[node] <= self._enough.get(node, 0):
+            self._settled = False
+
     def _raise_fault(self) -> None:
+        self._settled = False
         fault = self._fault
         if fault is not None:
             self._fault = None
@@ -202,23 +244,45 @@ class Fetcher:
 
     # -- asking -----------------------------------------------------------------------------------------------------
 
+    def pump_if_due(self, now: float) -> None:
+        """`pump`, unless nothing has changed since the last one found nothing more to do: a poll costs little then."""
+        if not self._settled:
+            self.pump(now)
+
     def pump(self, now: float) -> None:
-        """Sends every fetch and every look-up that is due."""
+        """Sends every fetch and every look-up that is due, and notes who has something to hand out."""
         if self._core.closed:
             return
+        self._settled = True
         self._look_up_positions(now)
+        self._note_what_is_held()
         by_node: dict[int, list[PartitionState]] = defaultdict(list)
-        busy = set(self._asked)
         for state in sorted(self.states.values(), key=_turn):
-            if state.holds_records:
-                busy.add(self._core.cluster.leader(state.tp.topic, state.tp.partition))
-            elif state.wants_fetch(now):
+            if state.wants_fetch(now):
                 node = self._node_of(state, now)
-                if node is not None:
+                if node is None:
+                    self._settled = False
+                elif self._may_ask(node, now):
                     by_node[node].append(state)
+        self._faulty = [state for state in self.states.values() if state.fault is not None]
+        self._settled = self._settled and not self._faulty
         for node, states in by_node.items():
-            if node not in busy and self._rest.get(node, 0.0) <= now:
-                self._fetch(node, states, now)
+            self._fetch(node, states, now)
+
+    def _note_what_is_held(self) -> None:
+        """Who has something to hand out, in turn, and how many records of each broker that makes."""
+        ready = sorted((state for state in self.states.values() if state.holds_records), key=_turn)
+        unspent: dict[int, int] = defaultdict(int)
+        for state in ready:
+            unspent[state.fetched_from] += state.unspent
+        self._ready, self._unspent = deque(ready), unspent
+
+    def _may_ask(self, node: int, now: float) -> bool:
+        return (
+            node not in self._asked
+            and self._unspent.get(node, 0) <= self._enough.get(node, 0)
+            and self._rest.get(node, 0.0) <= now
+        )
 
     def _node_of(self, state: PartitionState, now: float) -> int | None:
         """The broker to fetch from; asks for metadata, or sets the fault, where there is none."""
@@ -240,12 +304,13 @@ class Fetcher:
 
     def _fetch(self, node: int, states: list[PartitionState], now: float) -> None:
         sent = {state.tp: (state.epoch, state.fetch_at) for state in states}
-        known_ids = all(self._core.cluster.topic_id(tp.topic) != NO_ID for tp in sent)
+        known_ids = all(self._core.cluster.topic_id(tp.topic) != no_uuid() for tp in sent)
         versions = protocol.APIS[FETCH].versions
         if not known_ids:
             versions = range(versions[0], _LAST_VERSION_BY_NAME + 1)
         for state in states:
             state.in_flight = True
+            state.fetched_from = node
         self._asked.add(node)
         wait = self._settings.fetch_max_wait_ms / 1000
         self._core.request(
@@ -295,6 +360,7 @@ class Fetcher:
             self._on_error(node, sent, broker_error(response.error_code, f"Fetch from broker {node}"), now)
             return
         room = most = max(_DECOMPRESSED_AT_ONCE, self._settings.max_decompressed_bytes)
+        held = self._unspent.get(node, 0)
         endpoints = {row.node_id: Address(row.host, row.port) for row in response.node_endpoints}
         if endpoints:
             self._core.brokers_are(endpoints, complete=False, now=now)
@@ -305,6 +371,8 @@ class Fetcher:
                 state = self.states.get(tp)
                 if state is not None and sent.get(tp) == (state.epoch, state.fetch_at):
                     room -= self._take_in(state, row, version, now, room, room == most)
+        self._note_what_is_held()
+        self._enough[node] = (self._unspent.get(node, 0) - held) // 2
         self.pump(now)
 
     def _back(self, node: int, sent: Mapping[TopicPartition, tuple[int, int]]) -> None:
@@ -392,6 +460,7 @@ class Fetcher:
             if state.wants_lookup and self._core.cluster.leader(state.tp.topic, state.tp.partition) >= 0:
                 wanted[state.tp] = state.reset_to if state.reset_to is not None else LATEST
             elif state.wants_lookup:
+                self._settled = False
                 self._node_of(state, now)
             elif state.is_nowhere and state.fault is None:
                 state.fault = ConfigError(f"{state.tp.topic}-{state.tp.partition} has no position, and "

@@ -14,15 +14,15 @@ sequence 0. The state is one per partition at the broker, so the other partition
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
+from kwire import protocol
+from kwire._typing import Any
 from kwire.engine.api_keys import INIT_PRODUCER_ID
 from kwire.engine.core import Core
 from kwire.engine.request import ANY
 from kwire.engine.retry import is_retriable
 from kwire.errors import BrokerError, KafkaError
 from kwire.errors.broker import by_code
-from kwire.protocol import InitProducerIdRequest
 
 OFF = "off"
 WANTED = "wanted"
@@ -87,7 +87,8 @@ class Identity:
         self.state = ASKING
         self._not_offered = False
         self._core.request(
-            target, INIT_PRODUCER_ID, InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=2**31 - 1),
+            target, INIT_PRODUCER_ID,
+            protocol.InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=2**31 - 1),
             self._on_answer, self._on_error, now, versions=_STABLE_VERSIONS)
 
     def next_epoch(self, now: float) -> None:

@@ -23,10 +23,10 @@ Sources: KIP-35, KIP-511; protocol guide, "Retrieving Supported API versions".
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from typing import TYPE_CHECKING, Any
 
 from kwire import errors, protocol
 from kwire._codec import Buffer
+from kwire._typing import TYPE_CHECKING, Any
 from kwire._version import __version__
 from kwire.engine.addresses import Address
 from kwire.engine.api_keys import API_VERSIONS, METADATA

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections import deque
 from functools import partial
-from typing import TYPE_CHECKING
 
+from kwire._typing import TYPE_CHECKING
 from kwire.engine.addresses import Address
 from kwire.engine.connection import Connection
 from kwire.engine.negotiation import Negotiation

@@ -11,9 +11,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire import protocol
+from kwire._typing import TYPE_CHECKING, Any, NamedTuple
 from kwire.engine.addresses import TopicPartition
 from kwire.engine.api_keys import LIST_OFFSETS
 from kwire.engine.calls import STALE_METADATA, Call, OnDone, broker_error

@@ -10,21 +10,19 @@ Layer 3, no I/O. Which record format a version carries:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
-from uuid import UUID
 
-from kwire.protocol import ProduceRequest
+from kwire import protocol
+from kwire._typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from kwire._codec import Batch, Buffer, Lane
 
 FIRST_WITH_MAGIC_1 = 2
 FIRST_WITH_MAGIC_2 = 3
 FIRST_WITH_ZSTD = 7
 FIRST_WITH_TOPIC_IDS = 13
-
-_TopicData = ProduceRequest.TopicProduceData
-_PartitionData = _TopicData.PartitionProduceData
 
 
 def magic_of(version: int) -> int:
@@ -42,15 +40,17 @@ class ProduceCall:
         self.batches: list[Batch] = []
         self.topic_ids: dict[str, UUID] = {}
 
-    def request(self, sealed: list[Buffer], acks: int, timeout_ms: int) -> ProduceRequest:
+    def request(self, sealed: list[Buffer], acks: int, timeout_ms: int) -> protocol.ProduceRequest:
         """The request for the batches, whose bytes are `sealed`, in the same order."""
-        topics: dict[str, list[_PartitionData]] = {}
+        topic_data = protocol.ProduceRequest.TopicProduceData
+        topics: dict[str, list[protocol.ProduceRequest.TopicProduceData.PartitionProduceData]] = {}
         for batch, data in zip(self.batches, sealed, strict=True):
-            topics.setdefault(batch.topic, []).append(_PartitionData(index=batch.partition, records=data))
+            row = topic_data.PartitionProduceData(index=batch.partition, records=data)
+            topics.setdefault(batch.topic, []).append(row)
         ids = self.topic_ids
-        rows = [_TopicData(name=name, topic_id=ids[name], partition_data=data) if name in ids
-                else _TopicData(name=name, partition_data=data) for name, data in topics.items()]
-        return ProduceRequest(acks=acks, timeout_ms=timeout_ms, topic_data=rows)
+        rows = [topic_data(name=name, topic_id=ids[name], partition_data=data) if name in ids
+                else topic_data(name=name, partition_data=data) for name, data in topics.items()]
+        return protocol.ProduceRequest(acks=acks, timeout_ms=timeout_ms, topic_data=rows)
 
     def results(self, response: Any, version: int) -> Iterator[tuple[Batch, Any]]:
         """Each batch with the answer's row for it; None where it has none."""

@@ -6,8 +6,8 @@ Layer 3, no I/O.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
+from kwire._typing import Any
 from kwire.engine.timers import Timer
 from kwire.errors import KafkaError
 

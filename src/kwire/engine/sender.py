@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
-from kwire._codec import CODEC_NAMES, Accumulator, Batch, Buffer, Delivery, Lane, PartitionQueue
+from kwire import protocol
+from kwire._codec import CODEC_NAMES, Accumulator, Batch, Buffer, Delivery, Lane, PartitionQueue, no_uuid
+from kwire._typing import Any
 from kwire.engine.api_keys import METADATA, PRODUCE
-from kwire.engine.cluster import NO_ID, metadata_request
+from kwire.engine.cluster import metadata_request
 from kwire.engine.core import Core
 from kwire.engine.identity import KNOWN, REFUSED, UNSETTLED, Identity
 from kwire.engine.produce_call import (
@@ -33,7 +34,6 @@ from kwire.engine.timers import Timer
 from kwire.engine.unplaced import Unplaced
 from kwire.errors import CodecError, KafkaError, KafkaTimeoutError, UnknownCodecError
 from kwire.errors.broker import by_code
-from kwire.protocol import ProduceRequest
 
 MESSAGE_TOO_LARGE = 10
 OUT_OF_ORDER_SEQUENCE_NUMBER = 45
@@ -189,7 +189,8 @@ class Sender:
         self._lane(leader).add(queue)
 
     def _on_metadata(self, now: float) -> None:
-        self._by_topic_id = all(topic.topic_id != NO_ID for topic in self._cluster.topics.values() if topic.partitions)
+        topics = self._cluster.topics.values()
+        self._by_topic_id = all(topic.topic_id != no_uuid() for topic in topics if topic.partitions)
         for queue in [queue for lane in self._lanes.values() for queue in lane.empty()]:
             self._lane(self._cluster.leader(queue.name, queue.partition)).add(queue)
         self._unplaced.on_metadata(now)
@@ -240,7 +241,7 @@ class Sender:
 
     # -- one request ------------------------------------------------------------------------------------------------
 
-    def _build(self, call: ProduceCall, then: float, version: int) -> ProduceRequest:
+    def _build(self, call: ProduceCall, then: float, version: int) -> protocol.ProduceRequest:
         """Takes the batches as the request is written: at most one per partition."""
         if self.identity.may_ask_again(call.lane.node):
             raise _NothingToSendError(f"broker {call.lane.node} may give a producer id: that is asked first")
@@ -262,7 +263,7 @@ class Sender:
     def _knows_id(self, topic: str, call: ProduceCall) -> bool:
         topic_id = self._cluster.topic_id(topic)
         call.topic_ids[topic] = topic_id
-        return topic_id is not NO_ID and topic_id != NO_ID
+        return topic_id is not no_uuid() and topic_id != no_uuid()
 
     def _seal(self, batch: Batch, call: ProduceCall, version: int, now: float) -> Buffer | None:
         """The bytes of a batch that was taken; None if it turned out unsendable."""

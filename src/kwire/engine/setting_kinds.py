@@ -5,8 +5,7 @@ Layer 3, no I/O. The tables of settings themselves are in `settings.py`.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, TypeVar, dataclass_transform
-
+from kwire._typing import Any, ClassVar, TypeVar, dataclass_transform
 from kwire.errors import ConfigError
 
 _TRUE = frozenset({"true", "1", "yes", "on"})

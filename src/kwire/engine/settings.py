@@ -7,8 +7,8 @@ otherwise. `from_config` reads the dotted names, librdkafka's aliases and Spark'
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
 
+from kwire._typing import Any, TypeVar
 from kwire.engine.addresses import Address, parse_bootstrap
 from kwire.engine.setting_kinds import Setting, Settings, optional_setting, setting, unknown_setting
 from kwire.errors import ConfigError
@@ -147,7 +147,7 @@ class ConsumerSettings(ClientSettings):
         int, 1_048_576, "Bytes of one partition in one answer.", least=0, most=_INT_MAX,
         aliases=("fetch.message.max.bytes",))
     max_poll_records: int | None = optional_setting(
-        int, "Records that one poll gives at most; None gives all that one fetch brought.", least=1)
+        int, "Records that one poll gives at most; None gives about a megabyte of the log, or 8192 records.", least=1)
     check_crcs: bool = setting(bool, True, "Verify the checksum of each batch.", aliases=("check.crcs",))
     isolation_level: str = setting(
         str, "read_uncommitted", "Whether records of open and aborted transactions are given.",

@@ -25,9 +25,9 @@ loaded on first use.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+
+from kwire._typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from kwire.errors import broker as broker
@@ -184,5 +184,7 @@ if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
         if name == "broker":
-            return importlib.import_module("kwire.errors.broker")
+            from importlib import import_module
+
+            return import_module("kwire.errors.broker")
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

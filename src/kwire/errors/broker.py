@@ -12,8 +12,8 @@ again before it can.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, NamedTuple
 
+from kwire._typing import Any, NamedTuple
 from kwire.errors import BrokerError
 
 _PLAIN, _RETRIABLE, _STALE = 0, 1, 2

@@ -14,8 +14,14 @@ here: `_pxi/plans.pxi` has them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeVar, cast, overload
-from uuid import UUID
+
+from kwire._codec import no_uuid
+from kwire._typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast, overload
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    NO_UUID: UUID
 
 __all__ = [
     "NEWEST",
@@ -50,7 +56,6 @@ __all__ = [
 ]
 
 NEWEST = 0x7FFF
-NO_UUID = UUID(int=0)
 
 T = TypeVar("T")
 # What a records field takes: one bytes-like object, or several that are written one after the other.
@@ -215,7 +220,7 @@ def uuid(
     ignorable: bool = False,
     secret: bool = False,
 ) -> UUID:
-    return cast(UUID, _field("uuid", versions, default, nullable, tag, ignorable, secret))
+    return cast("UUID", _field("uuid", versions, default, nullable, tag, ignorable, secret))
 
 
 @overload
@@ -479,3 +484,13 @@ def short(sequence: T) -> T:
 def renamed(now: str) -> Any:
     """An older name of the field `now` of the same class, as keyword of the constructor and as attribute only."""
     return Renamed(now)
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """NO_UUID is made when it is first asked for: the module `uuid` takes long to import."""
+        if name == "NO_UUID":
+            globals()[name] = no_uuid()
+            return globals()[name]
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -5,9 +5,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from kwire import errors
+from kwire._typing import Any
 
 __all__ = ["checked_size"]
 

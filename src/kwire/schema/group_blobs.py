@@ -16,16 +16,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kwire import errors
 from kwire.schema.fields import array, bytes_, i32, i32s, string, strings
+from kwire.schema.logs.envelopes import int16_word
+from kwire.schema.logs.parts import LogPart, read_part
 from kwire.schema.messages import Message, Struct
 
 __all__ = [
     "ConsumerProtocolAssignment",
     "ConsumerProtocolSubscription",
+    "CooperativeStickyAssignorUserData",
+    "MemberBlob",
+    "StickyAssignorUserData",
+    "decode_member_assignment",
+    "decode_member_metadata",
+    "decode_user_data",
 ]
 
+_CONSUMER = "consumer"
+_VERSION = (("version", "int16"),)
 
-class ConsumerProtocolSubscription(Message, versions="0-3"):
+
+class MemberBlob(Message, abstract=True):
+    """What stands behind a version of its own in member metadata and assignments."""
+
+    def to_blob(self, version: int) -> bytes:
+        """The bytes for JoinGroup or SyncGroup: the version, then the fields."""
+        return int16_word(version) + self.encode(version)
+
+
+class ConsumerProtocolSubscription(MemberBlob, versions="0-3"):
     """What a member wants to read, and what it owns."""
 
     class TopicPartition(Struct):
@@ -39,7 +59,7 @@ class ConsumerProtocolSubscription(Message, versions="0-3"):
     rack_id: str | None = string("3+", default=None, nullable="3+", ignorable=True)
 
 
-class ConsumerProtocolAssignment(Message, versions="0-3"):
+class ConsumerProtocolAssignment(MemberBlob, versions="0-3"):
     """What a member is to read."""
 
     class TopicPartition(Struct):
@@ -48,3 +68,59 @@ class ConsumerProtocolAssignment(Message, versions="0-3"):
 
     assigned_partitions: Sequence[TopicPartition] = array(TopicPartition, "0+", default=())
     user_data: bytes | None = bytes_("0+", default=None, nullable="0+")
+
+
+class StickyAssignorUserData(Message, versions="0-1"):
+    """What a member of the assignor "sticky" owned, and since v1 in which generation."""
+
+    class TopicPartition(Struct):
+        topic: str = string("0+", default="")
+        partitions: Sequence[int] = i32s("0+", default=())
+
+    previous_assignment: Sequence[TopicPartition] = array(TopicPartition, "0+", default=())
+    generation: int = i32("1+", default=-1, ignorable=True)
+
+
+class CooperativeStickyAssignorUserData(Message, versions="0"):
+    """In which generation a member of the assignor "cooperative-sticky" owned what its subscription says."""
+
+    generation: int = i32("0+", default=-1)
+
+
+def decode_member_metadata(data: bytes, *, protocol_type: str = _CONSUMER) -> LogPart | None:
+    """The ConsumerProtocolSubscription in a member's metadata; None when empty or of another protocol type.
+
+    Raises nothing for what the bytes hold, see `LogPart.problem`.
+    """
+    return _member_blob(ConsumerProtocolSubscription, data, protocol_type)
+
+
+def decode_member_assignment(data: bytes, *, protocol_type: str = _CONSUMER) -> LogPart | None:
+    """The ConsumerProtocolAssignment in a member's assignment; None when empty or of another protocol type.
+
+    Raises nothing for what the bytes hold, see `LogPart.problem`.
+    """
+    return _member_blob(ConsumerProtocolAssignment, data, protocol_type)
+
+
+def decode_user_data(data: bytes, assignor: str) -> LogPart | None:
+    """The user data of a subscription; None when empty or of an assignor other than the two named above.
+
+    Raises nothing for what the bytes hold, see `LogPart.problem`.
+    """
+    if not data:
+        return None
+    if assignor == "cooperative-sticky":
+        return read_part(data, (), lambda _: (CooperativeStickyAssignorUserData, 0))
+    if assignor != "sticky":
+        return None
+    found = read_part(data, (), lambda _: (StickyAssignorUserData, 1))
+    if isinstance(found.problem, errors.TruncatedError) and found.problem.field == "generation":
+        return read_part(data, (), lambda _: (StickyAssignorUserData, 0))
+    return found
+
+
+def _member_blob(cls: type[MemberBlob], data: bytes, protocol_type: str) -> LogPart | None:
+    if not data or protocol_type != _CONSUMER:
+        return None
+    return read_part(data, _VERSION, lambda words: (cls, min(words["version"], cls.__versions__[-1])))

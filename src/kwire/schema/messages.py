@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from operator import attrgetter
-from typing import Any, ClassVar, Self, cast, dataclass_transform
-from uuid import UUID
 
 from kwire import errors
 from kwire._codec import Layout, Plan, StructBase
+from kwire._typing import Any, ClassVar, Self, cast, dataclass_transform
 from kwire.schema import fields as f
 from kwire.schema.fields import Field, Renamed, Versions
 
@@ -198,11 +197,14 @@ def _size(value: object) -> int:
 def _plain(value: Any) -> Any:
     if isinstance(value, Struct):
         return value.to_dict()
-    if value is None or isinstance(value, (int, str, float, UUID, bytes)):
+    if value is None or isinstance(value, (int, str, float, bytes)):
         return value
     if isinstance(value, Iterable) and not isinstance(value, (bytearray, memoryview)):
         return [_plain(item) for item in value]
-    return bytes(value)
+    try:
+        return bytes(memoryview(value))
+    except TypeError:
+        return value
 
 
 def _from_plain(field: Field, value: Any) -> Any:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import cast
 
 from kwire import errors
+from kwire._typing import cast
 from kwire.schema.fields import Versions
 from kwire.schema.messages import Request, Response
 
@@ -45,7 +44,9 @@ class Api:
         return f"kwire.schema.k{self.key:02d}_{_snake_case(self.name)}"
 
     def _module(self) -> object:
-        return importlib.import_module(self.module_name)
+        from importlib import import_module
+
+        return import_module(self.module_name)
 
     def __repr__(self) -> str:
         return f"<Api {self.key} {self.name}>"

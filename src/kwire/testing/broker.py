@@ -5,23 +5,26 @@
 
 It keeps everything in memory and forgets it when it stops. One node, one replica, no groups, no transactions, no
 security: what it does not know it says so, as a Kafka release would, and never pretends. This file is the public face;
-the protocol is in `b00_produce.py` and its neighbours, the thread in `server.py`.
+the protocol is in `b00_produce.py` and its neighbours (that of Kafka 0.7 in `wire_0_7.py`), the thread in `server.py`.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 
-from kwire.errors import BrokerError, ConfigError, KafkaTimeoutError, UnknownTopicError
-from kwire.testing.cluster import ClusterState, Partition, Topic
+from kwire.errors import BrokerError, ConfigError, KafkaTimeoutError
+from kwire.testing.cluster import ClusterState
+from kwire.testing.contents import Contents
 from kwire.testing.dispatch import HANDLERS, Dispatcher
 from kwire.testing.faults import Faults, key_of
-from kwire.testing.record_sets import entries_of
+from kwire.testing.log_0_7 import ByteLog
 from kwire.testing.release import Release
 from kwire.testing.server import Server
+from kwire.testing.wire_0_7 import REQUEST_NAMES, ByteTopics, Dispatcher07
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -29,6 +32,9 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 _EVERY_ADDRESS = ("", "0.0.0.0", "::")
 _LARGEST_REQUEST = 104_857_600
+_MAX_MESSAGE_BYTES = 1_048_588
+_MAX_MESSAGE_SIZE_07 = 1_000_000
+_RELEASE_07 = "0.7.2"
 
 
 class Broker:
@@ -36,8 +42,14 @@ class Broker:
 
     `release` is the Apache Kafka release whose versions (and manners towards requests that it does not know) it shows,
     "0.8.0" to "4.4.0". `topics` are made at the start: {name: partitions}. `auto_create_topics` makes a topic with
-    `num_partitions` partitions when a client asks for its metadata. `retention_bytes` limits each partition: the oldest
-    records go. `port` 0 takes a free port. Sizes in bytes. Raises ConfigError for what cannot be meant.
+    `num_partitions` partitions when a client asks for its metadata. `max_message_bytes` is the largest record batch
+    (default 1,048,588). `retention_bytes` limits each partition: the oldest records go. `port` 0 takes a free port.
+
+    `generation="0.7"` speaks Kafka 0.7 instead of a release: topics come to be on first use, always, and offsets are
+    byte positions. `max_message_bytes` is then the largest payload (default 1,000,000), `flush_interval_messages` how
+    many messages stay hidden from readers until all are flushed, `segment_bytes` the size at which a segment ends.
+
+    Sizes in bytes. Raises ConfigError for what cannot be meant.
     """
 
     def __init__(
@@ -50,31 +62,53 @@ class Broker:
         topics: Mapping[str, int] | None = None,
         auto_create_topics: bool = True,
         num_partitions: int = 1,
-        max_message_bytes: int = 1_048_588,
+        max_message_bytes: int | None = None,
         retention_bytes: int | None = None,
         max_request_bytes: int = _LARGEST_REQUEST,
+        segment_bytes: int = 512 * 1024 * 1024,
+        flush_interval_messages: int = 1,
     ) -> None:
-        if generation is not None:
+        if generation not in (None, "0.7"):
             raise ConfigError(
-                f"generation {generation!r}: this version of the broker speaks the protocol of 0.8 and newer only; "
-                "leave `generation` out and choose a `release`"
+                f'generation {generation!r}: "0.7" is one; leave it out and choose a `release` for 0.8 and newer'
             )
         if host in _EVERY_ADDRESS:
             raise ConfigError(f"host {host!r}: clients are told this address, so it has to be one that they can reach")
         _check_range("port", port, 0, 65535)
         _check_range("num_partitions", num_partitions, 1, 10_000)
         _check_range("max_request_bytes", max_request_bytes, 64, 2**31 - 1)
-        self._cluster = ClusterState(
-            auto_create_topics=auto_create_topics,
-            num_partitions=num_partitions,
-            max_message_bytes=max_message_bytes,
-            retention_bytes=retention_bytes,
-        )
+        dispatcher: Dispatcher | Dispatcher07
+        if generation is None:
+            cluster = ClusterState(
+                auto_create_topics=auto_create_topics,
+                num_partitions=num_partitions,
+                max_message_bytes=_MAX_MESSAGE_BYTES if max_message_bytes is None else max_message_bytes,
+                retention_bytes=retention_bytes,
+            )
+            self._contents: Contents | ByteTopics = Contents(cluster)
+            self._keys: Mapping[str, int] | None = None
+            self.faults = Faults()
+            found = Release.find(release, HANDLERS)
+            self._release = found.name
+            dispatcher = Dispatcher(cluster, found, self.faults, time.monotonic)
+        else:
+            new_log = partial(
+                ByteLog,
+                segment_bytes=segment_bytes,
+                max_message_size=_MAX_MESSAGE_SIZE_07 if max_message_bytes is None else max_message_bytes,
+                flush_interval=flush_interval_messages,
+                retention_bytes=retention_bytes,
+                clock=lambda: int(time.time() * 1000),
+            )
+            self._contents = ByteTopics(num_partitions=num_partitions, new_log=new_log)
+            self._keys = REQUEST_NAMES
+            self.faults = Faults(REQUEST_NAMES)
+            self._release = _RELEASE_07
+            dispatcher = Dispatcher07(self._contents, self.faults, time.monotonic)
+        self._cluster = dispatcher.cluster
         self._cluster.host = host
-        self.faults = Faults()
-        self._release = Release.find(release, HANDLERS)
-        self._dispatcher = Dispatcher(self._cluster, self._release, self.faults, time.monotonic)
-        self._server = Server(self._dispatcher, host, port, max_request_bytes)
+        self._dispatcher = dispatcher
+        self._server = Server(dispatcher, host, port, max_request_bytes)
         for name, partitions in (topics or {}).items():
             self.create_topic(name, partitions)
 
@@ -89,7 +123,7 @@ class Broker:
 
     def __repr__(self) -> str:
         where = self.bootstrap_servers if self._server.running else "stopped"
-        return f"<kwire.testing.Broker {self._release.name} {where}>"
+        return f"<kwire.testing.Broker {self._release} {where}>"
 
     def start(self) -> None:
         """Listens and serves; topics and records of an earlier start are still there."""
@@ -118,63 +152,46 @@ class Broker:
     @property
     def release(self) -> str:
         """The release that it shows."""
-        return self._release.name
+        return self._release
 
     # Topics and records, without a client. Every one raises UnknownTopicError for what is not there.
 
     def create_topic(self, name: str, partitions: int = 1, *, settings: Mapping[str, str] | None = None) -> None:
         """Makes a topic; `settings` are Kafka's ("message.timestamp.type", ...). Raises ConfigError."""
-        self._call(lambda: self._cluster.create_topic(name, partitions, settings))
+        self._call(lambda: self._contents.create_topic(name, partitions, settings))
 
     def delete_topic(self, name: str) -> None:
         """Removes a topic with its records."""
-        self._call(lambda: self._cluster.delete_topic(self._topic(name)))
+        self._call(lambda: self._contents.delete_topic(name))
 
     def topics(self) -> dict[str, int]:
         """The number of partitions of each topic."""
-        return self._call(lambda: {name: len(topic.partitions) for name, topic in self._cluster.topics.items()})
+        return self._call(self._contents.partition_counts)
 
     def append(self, topic: str, record_set: Buffer, *, partition: int = 0) -> int:
         """Appends record batches or message sets as a producer sends them; returns the first record's offset.
 
         Raises ConfigError if a producer would have been refused.
         """
-
-        def work() -> int:
-            place = self._partition(topic, partition)
-            stamp = self._cluster.clock() if place.topic.settings.append_time else None
-            first = place.log.append(entries_of(record_set), leader_epoch=place.leader_epoch, append_time=stamp)
-            self._cluster.touched.add(place)
-            return first
-
-        return self._call(work)
+        return self._call(lambda: self._contents.append(topic, partition, record_set))
 
     def record_set(self, topic: str, *, partition: int = 0) -> bytes:
         """Every byte of a partition's log, as `kwire.records.decode` takes it."""
-
-        def work() -> bytes:
-            return self._partition(topic, partition).log.whole()
-
-        return self._call(work)
+        return self._call(lambda: self._contents.whole(topic, partition))
 
     def offsets(self, topic: str, *, partition: int = 0) -> tuple[int, int]:
         """(start, end): the first offset that can be read, and the one that the next record gets."""
-
-        def work() -> tuple[int, int]:
-            log = self._partition(topic, partition).log
-            return log.start_offset, log.end_offset
-
-        return self._call(work)
+        return self._call(lambda: self._contents.offsets(topic, partition))
 
     def delete_records(self, topic: str, *, before: int, partition: int = 0) -> None:
-        """Moves the start of a partition to the offset `before`."""
-        self._call(lambda: self._partition(topic, partition).log.delete_before(before))
+        """Moves the start of a partition to the offset `before` (0.7: to the segment that holds it)."""
+        self._call(lambda: self._contents.delete_before(topic, partition, before))
 
     # What a test wants to see or to break.
 
     def request_count(self, api: str, version: int | None = None) -> int:
         """How many requests of an API ("Produce") came in, of one version or of all."""
-        key = key_of(api)
+        key = key_of(api, self._keys)
         seen = self._dispatcher.seen
         return self._call(lambda: sum(n for at, n in seen.items() if at[0] == key and version in (None, at[1])))
 
@@ -197,18 +214,6 @@ class Broker:
     def accept_connections(self) -> None:
         """Takes new connections again, on the same port."""
         self._call(self._server.listen)
-
-    def _topic(self, name: str) -> Topic:
-        found = self._cluster.topics.get(name)
-        if found is None:
-            raise UnknownTopicError(f"the broker has no topic {name!r}; it has {sorted(self._cluster.topics)}")
-        return found
-
-    def _partition(self, name: str, index: int) -> Partition:
-        topic = self._topic(name)
-        if not 0 <= index < len(topic.partitions):
-            raise UnknownTopicError(f"topic {name!r} has partitions 0 to {len(topic.partitions) - 1}, not {index}")
-        return topic.partitions[index]
 
     def _call(self, work: Callable[[], _T]) -> _T:
         try:

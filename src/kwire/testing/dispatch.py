@@ -83,31 +83,48 @@ class Dispatcher:
         except errors.CodecError as error:
             return self._confused(f"{_name(key)} version {version}: {error}")
         call = Call(request, version, self.cluster, self.release, self.now)
-        return (yield from self._with_faults(HANDLERS[key], key, call, correlation_id))
+        handler = HANDLERS[key]
 
-    def _with_faults(self, handler: ModuleType, key: int, call: Call[Any], correlation_id: int) -> Flow[Answer]:
-        fault = None
-        for rule in self.faults.take(key):
-            if rule.kind == "delay":
-                until = self.now() + rule.amount
-                while self.now() < until:
-                    yield Park(until)
-            else:
-                fault = rule
-        if fault is None:
-            return _encoded((yield from _handled(handler, call)), call.version, correlation_id)
-        if fault.kind == "error":
-            return _encoded(handler.refuse(call, int(fault.amount)), call.version, correlation_id)
-        answer = Answer()
-        if fault.takes_effect:
-            answer = _encoded((yield from _handled(handler, call)), call.version, correlation_id)
-        return (yield from _spoilt(fault, answer, _name(key)))
+        def work() -> Flow[Answer]:
+            return _encoded((yield from _handled(handler, call)), version, correlation_id)
+
+        def refuse(code: int) -> Answer:
+            return _encoded(handler.refuse(call, code), version, correlation_id)
+
+        return (yield from with_faults(self.faults, self.now, key, _name(key), work, refuse))
 
     def _confused(self, reason: str) -> Answer:
         if self.release.silent_when_confused:
             logger.warning("%s: not answered, as release %s does", reason, self.release.name)
             return Answer()
         raise CloseConnectionError(reason)
+
+
+def with_faults(
+    faults: Faults,
+    now: Callable[[], float],
+    key: int,
+    name: str,
+    work: Callable[[], Flow[Answer]],
+    refuse: Callable[[int], Answer],
+) -> Flow[Answer]:
+    """`work`, or what the faults for requests of `key` make of it; `refuse` answers with an error code."""
+    fault = None
+    for rule in faults.take(key):
+        if rule.kind == "delay":
+            until = now() + rule.amount
+            while now() < until:
+                yield Park(until)
+        else:
+            fault = rule
+    if fault is None:
+        return (yield from work())
+    if fault.kind == "error":
+        return refuse(int(fault.amount))
+    answer = Answer()
+    if fault.takes_effect:
+        answer = yield from work()
+    return (yield from _spoilt(fault, answer, name))
 
 
 def _handled(handler: ModuleType, call: Call[Any]) -> Flow[Any]:

@@ -8,6 +8,7 @@ server ask it and act.
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -29,9 +30,13 @@ class Rule:
 
 
 class Faults:
-    """The faults of one broker; every method may be called from any thread, before and while it runs."""
+    """The faults of one broker; every method may be called from any thread, before and while it runs.
 
-    def __init__(self) -> None:
+    `keys` are the names of its APIs, where they are not those of `kwire.protocol`.
+    """
+
+    def __init__(self, keys: Mapping[str, int] | None = None) -> None:
+        self._keys = keys
         self._lock = threading.Lock()
         self._rules: list[Rule] = []
         self._bytes_per_second: int | None = None
@@ -41,27 +46,27 @@ class Faults:
 
         Nothing takes effect.
         """
-        self._add(Rule("error", _key(api), times, code if isinstance(code, int) else code.code))
+        self._add(Rule("error", self._key(api), times, code if isinstance(code, int) else code.code))
 
     def delay(self, api: str | None, seconds: float, *, times: int | None = 1) -> None:
         """Begins to work on the request only after `seconds`."""
         if seconds < 0:
             raise ConfigError(f"seconds {seconds}: a delay is not negative")
-        self._add(Rule("delay", _key(api), times, seconds))
+        self._add(Rule("delay", self._key(api), times, seconds))
 
     def close(self, api: str | None, *, times: int | None = 1, after_effect: bool = False) -> None:
         """Closes the connection instead of an answer; `after_effect`: the request has done its work by then."""
-        self._add(Rule("close", _key(api), times, takes_effect=after_effect))
+        self._add(Rule("close", self._key(api), times, takes_effect=after_effect))
 
     def mute(self, api: str | None, *, times: int | None = 1, after_effect: bool = False) -> None:
         """Never answers, nor anything after it on that connection, which stays open."""
-        self._add(Rule("mute", _key(api), times, takes_effect=after_effect))
+        self._add(Rule("mute", self._key(api), times, takes_effect=after_effect))
 
     def truncate(self, api: str | None, size: int, *, times: int | None = 1) -> None:
         """Sends the first `size` bytes of the answer's frame and closes the connection."""
         if size < 0:
             raise ConfigError(f"size {size}: a frame cannot be cut below zero bytes")
-        self._add(Rule("truncate", _key(api), times, size, takes_effect=True))
+        self._add(Rule("truncate", self._key(api), times, size, takes_effect=True))
 
     def slow(self, bytes_per_second: int | None) -> None:
         """Sends answers no faster than this, on each connection; None is full speed again."""
@@ -109,14 +114,13 @@ class Faults:
         with self._lock:
             self._rules.append(rule)
 
+    def _key(self, api: str | None) -> int | None:
+        return None if api is None else key_of(api, self._keys)
 
-def _key(api: str | None) -> int | None:
-    return None if api is None else key_of(api)
 
-
-def key_of(api: str) -> int:
-    """The key of an API by its name in Kafka ("Produce"). Raises ConfigError."""
-    if api not in protocol.APIS:
-        names = ", ".join(known.name for known in protocol.APIS.values())
-        raise ConfigError(f"no API is named {api!r}; known are {names}")
-    return protocol.APIS[api].key
+def key_of(api: str, keys: Mapping[str, int] | None = None) -> int:
+    """The key of an API by its name ("Produce"): one of `keys`, or as Kafka names them. Raises ConfigError."""
+    known = {found.name: found.key for found in protocol.APIS.values()} if keys is None else keys
+    if api not in known:
+        raise ConfigError(f"no API is named {api!r}; known are {', '.join(known)}")
+    return known[api]

@@ -5,6 +5,7 @@ the codec, but in Python and field by field, so that it can say where damage beg
 
     frames       describe: size, header and body of a request or response
     walk         the fields of a message, by its specifiers
+    blobs        which bytes fields hold messages of their own
     record_sets  record batches and message sets, also inside compressed ones
     shared       the options of a call; how damage ends a container
     cursor       bounds-checked reading; `Damage`, which becomes a CodecError

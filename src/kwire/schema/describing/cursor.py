@@ -139,10 +139,13 @@ class Cursor:
             return errors.TruncatedError, f"a length of {length} with {self.left} bytes left"
         return None
 
-    def count(self, least_size: int, *, compact: bool = False, nullable: bool = False) -> int | None:
-        """The count of an array whose elements take `least_size` bytes or more; None for null."""
+    def count(self, kind: str, least_size: int, *, nullable: bool = False) -> int | None:
+        """The count of an array whose elements take `least_size` bytes or more; None for null.
+
+        `kind` is "int32", "int16", or "uvarint" for a count + 1.
+        """
         begin = self.at
-        count = self.uvarint() - 1 if compact else self.integer("int32")
+        count = self.uvarint() - 1 if kind == "uvarint" else self.integer(kind)
         text = None
         if count < -1:
             text = f"a count of {count}"

@@ -7,7 +7,9 @@ version 0 whatever was asked (KIP-511).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
+from uuid import UUID
 
 from kwire import errors
 from kwire.compression import DEFAULT_MAX_DECOMPRESSED_BYTES
@@ -15,7 +17,7 @@ from kwire.schema.describing.cursor import Cursor, Damage
 from kwire.schema.describing.record_sets import RecordSets
 from kwire.schema.describing.shared import Options, close_after
 from kwire.schema.describing.tree import Description, Field
-from kwire.schema.describing.walk import Walk, Where
+from kwire.schema.describing.walk import Walk, Where, log_expander
 from kwire.schema.headers import RequestHeader, ResponseHeader, request_header_version, response_header_version
 from kwire.schema.registry import APIS, Api
 
@@ -33,6 +35,7 @@ def describe(
     secrets: bool = False,
     most_items: int | None = None,
     max_decompressed_bytes: int = DEFAULT_MAX_DECOMPRESSED_BYTES,
+    topic_names: Mapping[UUID, str] | None = None,
 ) -> Description:
     """Explains a frame (bytes-like, its size field included) field by field, with the bytes that each field takes.
 
@@ -42,13 +45,14 @@ def describe(
 
     `secrets` shows what is masked otherwise (SASL tokens, SCRAM, passwords in configurations). `most_items` bounds how
     many elements of each array and records of each batch become fields; one leaf stands for the rest.
-    `max_decompressed_bytes` bounds what each compressed batch may become.
+    `max_decompressed_bytes` bounds what each compressed batch may become. `topic_names` names the topics that newer
+    versions know by their id only: the records of Kafka's own topics are explained, too.
 
     Raises ConfigError when only one of `api_key` and `version` is given, or `api_key` is a name that no API has.
     """
     if (api_key is None) != (version is None):
         raise errors.ConfigError("a response needs both the api_key and the version of its request")
-    options = Options(secrets, most_items, True, max_decompressed_bytes)
+    options = Options(secrets, most_items, True, max_decompressed_bytes, topic_names or {})
     view = memoryview(frame).cast("B")
     if api_key is None or version is None:
         return _Frame(view, "request", options).request()
@@ -58,16 +62,23 @@ def describe(
 def describe_records(
     data: Any,
     *,
+    topic: str = "",
+    secrets: bool = False,
     check_crc: bool = True,
     most_items: int | None = None,
     max_decompressed_bytes: int = DEFAULT_MAX_DECOMPRESSED_BYTES,
 ) -> Description:
-    """Explains record batches and message sets (bytes-like) as `describe` explains frames: a log segment, or a part."""
+    """Explains record batches and message sets (bytes-like) as `describe` explains frames: a log segment, or a part.
+
+    `topic` lets the records of Kafka's own topics (`__consumer_offsets` ...) be explained, too.
+    """
     view = memoryview(data).cast("B")
     root = Field("records", "records", 0, len(view))
     description = Description(root, "records")
-    options = Options(False, most_items, check_crc, max_decompressed_bytes)
-    RecordSets(Cursor(view), options, description.errors, "records", True).walk(root)
+    options = Options(secrets, most_items, check_crc, max_decompressed_bytes)
+    sets = RecordSets(Cursor(view), options, description.errors, "records", True)
+    sets.expand = log_expander(topic, options)
+    sets.walk(root)
     return description
 
 

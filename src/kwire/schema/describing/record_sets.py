@@ -14,6 +14,8 @@ goes on behind it. A last batch that is cut off is normal where a fetch's byte l
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from kwire import errors
 from kwire._codec import crc32, crc32c
 from kwire.compression import CODECS, decompress
@@ -57,6 +59,7 @@ class RecordSets:
         self.path = path
         self.may_be_cut = may_be_cut
         self.depth = depth
+        self.expand: Callable[[Cursor, Field, Field, bool], None] | None = None
 
     def walk(self, into: Field) -> None:
         """Every batch and message up to the end, or to where no next one can be made out."""
@@ -325,9 +328,11 @@ class _Records(_Part):
         offset = self.number("offset_delta", "varint", node)
         offset.meaning = f"offset {self.base_offset + offset.value}"
         key = self.data("key", "varint", node)
+        value = self.data("value", "varint", node)
+        if self.owner.expand is not None:
+            self.owner.expand(cursor, key, value, self.control)
         if self.control and key.value is not None:
             key.meaning = meaning_of_control(key.value)
-        self.data("value", "varint", node)
         self._headers(node)
         if cursor.at - body != length.value:
             text = f"a record length of {length.value}, but its fields take {cursor.at - body}"

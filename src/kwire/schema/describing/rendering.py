@@ -142,7 +142,7 @@ def _value_text(field: Field) -> str:
     if isinstance(value, str):
         return _cut(json.dumps(value, ensure_ascii=False))
     if isinstance(value, bytes):
-        return _bytes_text(value)
+        return f"{len(value)} bytes" if field.children else _bytes_text(value)
     if isinstance(value, UUID):
         return id_text(value)
     if isinstance(value, tuple):

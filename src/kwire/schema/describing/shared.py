@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from uuid import UUID
 
 from kwire import errors
 from kwire.compression import DEFAULT_MAX_DECOMPRESSED_BYTES
@@ -20,13 +22,14 @@ class Options:
     most_items: int | None = None
     check_crc: bool = True
     max_decompressed_bytes: int = DEFAULT_MAX_DECOMPRESSED_BYTES
+    topic_names: Mapping[UUID, str] = field(default_factory=dict)
 
 
-def close_after(field: Field, cursor: Cursor, damage: Damage) -> errors.CodecError:
-    """Ends `field`, whose bytes go to `cursor.end`, with a leaf that holds what could not be read."""
+def close_after(whole: Field, cursor: Cursor, damage: Damage) -> errors.CodecError:
+    """Ends `whole`, whose bytes go to `cursor.end`, with a leaf that holds what could not be read."""
     error = damage.as_error()
     rest = Field("undecoded", "bytes", cursor.at, cursor.end, None, str(error))
     rest.error = error
-    field.children.append(rest)
-    field.end = cursor.at = cursor.end
+    whole.children.append(rest)
+    whole.end = cursor.at = cursor.end
     return error

@@ -9,23 +9,32 @@ May not know frames or headers: `frames` does. What stands inside bytes is asked
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
+from uuid import UUID
 
 from kwire import errors
 from kwire.schema import fields as f
+from kwire.schema.describing.blobs import GroupBlob, group_blob
 from kwire.schema.describing.cursor import Cursor, Damage
 from kwire.schema.describing.meanings import meaning_of
 from kwire.schema.describing.record_sets import RecordSets
 from kwire.schema.describing.shared import Options, close_after
 from kwire.schema.describing.tree import Field
+from kwire.schema.logs.lookup import decode_log_record
+from kwire.schema.logs.parts import LogPart
 from kwire.schema.messages import StructMeta
 
-__all__ = ["Walk", "Where"]
+__all__ = ["Walk", "Where", "log_expander"]
 
 _LEAST = {"bool": 1, "int8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4, "int64": 8, "float64": 8, "uuid": 16}
 _ONE_LINE = {"bool", "int8", "int16", "int32", "int64", "uint16", "uint32", "float64"}
 _MOST_TAG = 0x7FFFFFFE
+# What later fields are read by: the topic whose records follow, the kind of group whose blobs follow.
+_REMEMBERED = {"topic": "topic", "name": "topic", "protocol_type": "protocol_type"}
+
+_OWN_IDS = {UUID(int=1): "__cluster_metadata"}
 
 
 class Where(NamedTuple):
@@ -55,6 +64,7 @@ class Walk:
         self.options = options
         self.found = found
         self.path: list[str] = []
+        self.said: dict[str, str | None] = {}
 
     def message(self, cls: Any, into: Field) -> None:
         """All fields of `cls` at the version under way. Raises Damage where the bytes stop making sense."""
@@ -86,6 +96,8 @@ class Walk:
             self._nested(field, nullable, into)
         elif kind == "records" or kind == "bytes":
             self._bytes(field, nullable, into)
+        elif kind == "rest":
+            self._rest(field, into)
         else:
             self._scalar(field, kind, field.name, nullable, into)
 
@@ -97,9 +109,13 @@ class Walk:
         if kind == "string":
             compact = self.where.flexible and field.compact
             value = cursor.text(compact=compact, nullable=nullable)
+            if field.name in _REMEMBERED:
+                self.said[_REMEMBERED[field.name]] = value
             shown = "compact string" if compact else "string"
         elif kind == "uuid":
             value = cursor.uuid()
+            if field.name == "topic_id":
+                self.said["topic"] = self.options.topic_names.get(value, _OWN_IDS.get(value))
         else:
             value = cursor.fixed(kind)
         leaf = Field(name, shown, begin, cursor.at, value)
@@ -107,6 +123,8 @@ class Walk:
             leaf.value, leaf.secret = None, True
         else:
             leaf.meaning = meaning_of(self.where.api_key, self.where.direction, field.name, kind, value)
+            if kind == "uuid" and field.name == "topic_id":
+                leaf.meaning = self.said["topic"] or leaf.meaning
         into.children.append(leaf)
 
     def _bytes(self, field: f.Field, nullable: bool, into: Field) -> None:
@@ -129,12 +147,43 @@ class Walk:
             self._records(node, inside, length)
         else:
             node.value = bytes(held)
+            blob = group_blob(self.where.api_key, field.name, held, self.said.get("protocol_type"))
+            if blob is not None:
+                self._blob(blob, Field("length", "uvarint" if compact else "int32", begin, inside, length), node)
+
+    def _blob(self, blob: GroupBlob, length: Field, node: Field) -> None:
+        """Puts the fields of the message in a bytes field below it, unless the bytes are no such message after all."""
+        cursor = Cursor(self.cursor.data, length.end, node.end)
+        parts = Field(node.name, node.type, node.start, node.end)
+        version = Field("version", "int16", cursor.at, cursor.at + 2, cursor.integer("int16"))
+        parts.children = [length, version]
+        found: list[errors.CodecError] = []
+        inner = Walk(cursor, Where(-1, "blob", blob.version, False), self.options, found)
+        try:
+            inner.message(blob.message, parts)
+        except Damage:
+            return
+        if cursor.left and version.value == blob.version:
+            return
+        if cursor.left:
+            newer = Field("newer fields", "bytes", cursor.at, cursor.end, bytes(cursor.span(cursor.left)))
+            newer.meaning = f"of a version after {blob.version}, the newest that kwire knows"
+            parts.children.append(newer)
+        node.children = parts.children
+        node.meaning = blob.message.__name__
+
+    def _rest(self, field: f.Field, into: Field) -> None:
+        begin = self.cursor.at
+        held = bytes(self.cursor.span(self.cursor.left))
+        into.children.append(Field(field.name, "bytes up to the end", begin, self.cursor.at, held))
 
     def _records(self, node: Field, inside: int, length: int) -> None:
         node.value = length
         part = Cursor(self.cursor.data, inside, inside + length)
         may_be_cut = self.where.direction == "response"
-        RecordSets(part, self.options, self.found, ".".join(self.path), may_be_cut).walk(node)
+        sets = RecordSets(part, self.options, self.found, ".".join(self.path), may_be_cut)
+        sets.expand = log_expander(self.said.get("topic") or "", self.options)
+        sets.walk(node)
 
     def _nested(self, field: f.Field, nullable: bool, into: Field) -> None:
         cursor = self.cursor
@@ -142,12 +191,13 @@ class Walk:
         node = Field(field.name, struct.__name__, cursor.at, cursor.at)
         if nullable:
             begin = cursor.at
-            present = cursor.integer("int8")
+            kind = "uvarint" if field.tag is not None else "int8"
+            present = cursor.uvarint() - 1 if field.tag is not None else cursor.integer("int8")
             if present < 0:
                 into.children.append(Field(field.name, f"nullable {struct.__name__}", begin, cursor.at, None, "null"))
                 return
             node.type = f"nullable {struct.__name__}"
-            node.children.append(Field("present", "int8", begin, cursor.at, present))
+            node.children.append(Field("present", kind, begin, cursor.at, present))
         into.children.append(node)
         self._struct(struct, node)
 
@@ -158,7 +208,8 @@ class Walk:
         element = field.element or ""
         label = field.struct.__name__ if field.struct is not None else element
         shown = f"{'compact ' if compact else ''}array of {label}"
-        count = cursor.count(self._least(field, compact), compact=compact, nullable=nullable)
+        counted = "uvarint" if compact else "int16" if field.short else "int32"
+        count = cursor.count(counted, self._least(field, compact), nullable=nullable)
         node = Field(field.name, shown, begin, cursor.at, count)
         if count is None or (count == 0 and element not in _ONE_LINE):
             node.meaning = "null" if count is None else "empty"
@@ -166,7 +217,7 @@ class Walk:
         elif element in _ONE_LINE:
             self._numbers(field, element, count, node, into)
         else:
-            node.children.append(Field("count", "uvarint" if compact else "int32", begin, cursor.at, count))
+            node.children.append(Field("count", counted, begin, cursor.at, count))
             into.children.append(node)
             self._elements(field, element, count, node)
 
@@ -307,3 +358,43 @@ class Walk:
             cursor.end = whole_end
             del path[depth:]
             path[-1] = "tagged fields"
+
+
+def log_expander(topic: str, options: Options) -> Callable[[Cursor, Field, Field, bool], None]:
+    """What shows the messages in the keys and values of one of Kafka's own topics, and of control batches."""
+
+    def expand(cursor: Cursor, key: Field, value: Field, is_control: bool) -> None:
+        parts = decode_log_record(topic, key.value, value.value, is_control=is_control)
+        if parts is not None:
+            for part, field in ((parts.key, key), (parts.value, value)):
+                if part is not None:
+                    _expand_part(part, field, Cursor(cursor.data, field.end - len(part.data), field.end), options)
+
+    return expand
+
+
+def _expand_part(part: LogPart, field: Field, cursor: Cursor, options: Options) -> None:
+    """Puts the words and fields of one half of a record below it."""
+    base = cursor.at
+    if part.message is None or part.version is None:
+        field.meaning = str(part.problem)
+        return
+    parts = Field(field.name, field.type, field.start, field.end)
+    parts.children = [Field("length", "varint", field.start, base, len(part.data))]
+    parts.children += [Field(w.name, w.kind, base + w.start, base + w.end, w.value) for w in part.words]
+    cursor.at = base + part.start
+    cls = type(part.message)
+    where = Where(-1, "log", part.version, cls.__flexible__.has(part.version))
+    found: list[errors.CodecError] = []
+    try:
+        Walk(cursor, where, options, found).message(cls, parts)
+    except Damage:
+        return
+    if cursor.left:
+        more = Field("more", "bytes", cursor.at, cursor.end, bytes(cursor.span(cursor.left)))
+        more.meaning = "belongs to nothing that kwire knows"
+        parts.children.append(more)
+    field.children = parts.children
+    field.meaning = f"{part.name} v{part.version}"
+    if any(leaf.secret for leaf in field.leaves()):
+        field.value = None

@@ -10,15 +10,16 @@ ControlRecordType of 4.4.0.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from kwire import errors
 from kwire.schema.control_records import CONTROL_RECORD_TYPES, ControlRecordTypeSchema, EndTxnMarker
-from kwire.schema.logs.envelopes import METADATA_FRAME_VERSION, Word, read_words
+from kwire.schema.logs.envelopes import METADATA_FRAME_VERSION
+from kwire.schema.logs.parts import LogPart, read_part
 from kwire.schema.messages import Message
 
-__all__ = ["LogPart", "LogRecord", "decode_log_record", "read_part"]
+__all__ = ["LogRecord", "decode_log_record"]
 
 _GROUPS = {
     0: ("consumer_offsets", "LegacyOffsetCommit"),
@@ -91,25 +92,6 @@ _VERSION = (("version", "int16"),)
 _FRAME = (("frame_version", "uvarint"), ("type", "uvarint"), ("version", "uvarint"))
 
 
-class LogPart(NamedTuple):
-    """The key or the value of a record: the numbers before the message, and the message.
-
-    `name` is Kafka's name of the message, "" when it is not known. `start` and `end` say where in `data` the message
-    stands; what follows `end` belongs to nothing that kwire knows. `message` is None exactly when there is a `problem`:
-    an UnknownVersionError for a type or version that is not known, another CodecError for damage (its offset counts in
-    `data`).
-    """
-
-    data: bytes
-    words: tuple[Word, ...]
-    name: str
-    version: int | None
-    start: int
-    end: int
-    message: Message | None
-    problem: errors.CodecError | None
-
-
 class LogRecord(NamedTuple):
     """The two halves of a record; one that is not there (a tombstone's value, say) is None."""
 
@@ -133,30 +115,6 @@ def decode_log_record(
     if topic in _KEYLESS:
         return _keyless_record(topic, _KEYLESS[topic], key, value)
     return None
-
-
-def read_part(
-    data: bytes,
-    expected: tuple[tuple[str, str], ...],
-    choose: Callable[[Mapping[str, int]], tuple[type[Message], int]],
-) -> LogPart:
-    """What `data` holds: first the words (name, kind) `expected`, then the message that `choose` names by them.
-
-    `choose` gives class and version, or raises a CodecError.
-    """
-    words: list[Word] = []
-    name, version, message, problem = "", None, None, None
-    end = 0
-    try:
-        read_words(data, expected, words)
-        end = words[-1].end if words else 0
-        cls, version = choose({word.name: word.value for word in words})
-        name = cls.__qualname__
-        message, end = cls.plan(version).decode_prefix(data, end)
-    except errors.CodecError as error:
-        problem = error
-    start = words[-1].end if words else 0
-    return LogPart(data, tuple(words), name, version, start, end, message, problem)
 
 
 def _class(types: _Types, type_: int, ending: str, where: str) -> type[Message]:

@@ -1,0 +1,19 @@
+"""Randomness for spreading retries and choosing partitions, from the system: nothing to import, nothing to seed after a
+fork. Not for secrets of a protocol, which are made where they are used.
+"""
+
+from __future__ import annotations
+
+from os import urandom
+
+_BITS = 53
+
+
+def whole(bits: int) -> int:
+    """A number of `bits` random bits."""
+    return int.from_bytes(urandom((bits + 7) // 8), "big") >> (-bits % 8)
+
+
+def fraction() -> float:
+    """Uniform over [0, 1)."""
+    return whole(_BITS) / (1 << _BITS)

@@ -1,0 +1,39 @@
+"""Loggers that import `logging` when there is first something to say, which in most processes is never.
+
+Drivers and clients name theirs `kwire.<layer>`. What is below a warning is dropped while nobody has imported `logging`:
+no handler can have asked for it.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from kwire._typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from logging import Logger
+
+
+class LateLogger:
+    """The logger `name`, with the three verbs that the package uses."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def debug(self, text: str, *values: object) -> None:
+        if "logging" in sys.modules:
+            self._logger().debug(text, *values)
+
+    def warning(self, text: str, *values: object) -> None:
+        self._logger().warning(text, *values)
+
+    def exception(self, text: str, *values: object) -> None:
+        """To be called where an exception is handled; it is logged, too."""
+        self._logger().exception(text, *values)
+
+    def _logger(self) -> Logger:
+        from logging import getLogger
+
+        return getLogger(self.name)

@@ -1,0 +1,43 @@
+"""Which bytes fields hold a message of their own: what members of a group hand each other, and Kafka's own topics.
+
+Finds the class and the version; `walk` reads the fields. What is not known stays bytes.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kwire.schema.group_blobs import ConsumerProtocolAssignment, ConsumerProtocolSubscription
+from kwire.schema.messages import Message
+
+__all__ = ["GroupBlob", "group_blob"]
+
+_CONSUMER = "consumer"
+_JOIN_GROUP, _SYNC_GROUP, _DESCRIBE_GROUPS = 11, 14, 15
+_GROUP_BLOBS: dict[tuple[int, str], type[Message]] = {
+    (_JOIN_GROUP, "metadata"): ConsumerProtocolSubscription,
+    (_SYNC_GROUP, "assignment"): ConsumerProtocolAssignment,
+    (_DESCRIBE_GROUPS, "member_metadata"): ConsumerProtocolSubscription,
+    (_DESCRIBE_GROUPS, "member_assignment"): ConsumerProtocolAssignment,
+}
+
+
+class GroupBlob(NamedTuple):
+    """The message behind the version that a blob begins with; of a newer version only the fields that are known."""
+
+    message: type[Message]
+    version: int
+
+
+def group_blob(api_key: int, name: str, data: memoryview, protocol_type: str | None) -> GroupBlob | None:
+    """What the bytes field `name` of a group request or response holds; None when it is not for kwire to say.
+
+    `protocol_type` is what the message said before, None when it did not.
+    """
+    message = _GROUP_BLOBS.get((api_key, name))
+    if message is None or protocol_type not in (None, _CONSUMER) or len(data) < 2:
+        return None
+    version = int.from_bytes(data[:2], "big", signed=True)
+    if version < 0:
+        return None
+    return GroupBlob(message, min(version, message.__versions__[-1]))

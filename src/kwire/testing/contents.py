@@ -1,0 +1,63 @@
+"""The topics and records of the embedded broker as a test sees them, without a client.
+
+Every method raises UnknownTopicError for what is not there, BrokerError for what a client would have been refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from kwire.errors import UnknownTopicError
+from kwire.testing.cluster import ClusterState, Partition, Topic
+from kwire.testing.record_sets import entries_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+__all__ = ["Contents"]
+
+
+class Contents:
+    """What `cluster` holds."""
+
+    def __init__(self, cluster: ClusterState) -> None:
+        self._cluster = cluster
+
+    def create_topic(self, name: str, partitions: int, settings: Mapping[str, str] | None) -> None:
+        self._cluster.create_topic(name, partitions, settings)
+
+    def delete_topic(self, name: str) -> None:
+        self._cluster.delete_topic(self._topic(name))
+
+    def partition_counts(self) -> dict[str, int]:
+        return {name: len(topic.partitions) for name, topic in self._cluster.topics.items()}
+
+    def append(self, topic: str, partition: int, record_set: Buffer) -> int:
+        place = self._partition(topic, partition)
+        stamp = self._cluster.clock() if place.topic.settings.append_time else None
+        first = place.log.append(entries_of(record_set), leader_epoch=place.leader_epoch, append_time=stamp)
+        self._cluster.touched.add(place)
+        return first
+
+    def whole(self, topic: str, partition: int) -> bytes:
+        return self._partition(topic, partition).log.whole()
+
+    def offsets(self, topic: str, partition: int) -> tuple[int, int]:
+        log = self._partition(topic, partition).log
+        return log.start_offset, log.end_offset
+
+    def delete_before(self, topic: str, partition: int, offset: int) -> None:
+        self._partition(topic, partition).log.delete_before(offset)
+
+    def _topic(self, name: str) -> Topic:
+        found = self._cluster.topics.get(name)
+        if found is None:
+            raise UnknownTopicError(f"the broker has no topic {name!r}; it has {sorted(self._cluster.topics)}")
+        return found
+
+    def _partition(self, name: str, index: int) -> Partition:
+        topic = self._topic(name)
+        if not 0 <= index < len(topic.partitions):
+            raise UnknownTopicError(f"topic {name!r} has partitions 0 to {len(topic.partitions) - 1}, not {index}")
+        return topic.partitions[index]

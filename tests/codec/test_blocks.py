@@ -1,0 +1,55 @@
+"""The pool of blocks: what was received and let go of is used again, within bounds."""
+
+from __future__ import annotations
+
+import pytest
+
+from kwire._codec import FrameReceiver, pool_statistics
+
+MEBIBYTE = 1 << 20
+MOST_POOLED = 64 * MEBIBYTE
+
+
+def receive_frame(size: int) -> None:
+    """A frame that large comes, and is dropped."""
+    receiver = FrameReceiver(1 << 30)
+    receiver.feed(size.to_bytes(4, "big"))
+    assert len(receiver.buffer()) >= size
+
+
+def pooled_mebibytes() -> int:
+    """Rounded down: what else the process lets go of meanwhile is small."""
+    return pool_statistics()["pooled_bytes"] // MEBIBYTE
+
+
+@pytest.mark.parametrize("size", [2, 9, 28, 50])
+def test_a_frame_as_large_as_a_fetch_leaves_its_block_for_the_next(size: int) -> None:
+    for other in range(1, 120, 7):
+        receive_frame(other * MEBIBYTE)
+    receive_frame(size * MEBIBYTE)
+    pooled = pooled_mebibytes()
+    assert pooled >= size
+    for _ in range(5):
+        receive_frame(size * MEBIBYTE)
+        assert abs(pooled_mebibytes() - pooled) <= 1
+
+
+def test_a_block_that_is_a_little_larger_will_do() -> None:
+    receive_frame(30 * MEBIBYTE)
+    pooled = pooled_mebibytes()
+    receive_frame(24 * MEBIBYTE)
+    assert abs(pooled_mebibytes() - pooled) <= 1
+
+
+def test_sizes_of_the_past_make_room() -> None:
+    for _ in range(2):
+        receive_frame(20 * MEBIBYTE)
+        receive_frame(30 * MEBIBYTE)
+    receive_frame(50 * MEBIBYTE)
+    assert 50 * MEBIBYTE <= pool_statistics()["pooled_bytes"] <= MOST_POOLED
+
+
+def test_the_pool_is_bounded() -> None:
+    for size in range(1, 120, 7):
+        receive_frame(size * MEBIBYTE)
+        assert pool_statistics()["pooled_bytes"] <= MOST_POOLED

@@ -1,0 +1,126 @@
+"""What an import brings along: nothing slow that most processes never use, by itself or through something else."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+SLOW = {
+    "asyncio", "contextlib", "dataclasses", "enum", "inspect", "logging", "numpy", "pandas", "platform", "pyarrow",
+    "pyspark", "random", "re", "socket", "ssl", "threading", "traceback", "typing", "uuid", "warnings",
+}  # fmt: skip
+# `socket` brings enum; whatever brings importlib brings warnings.
+ALLOWED = {
+    "import kwire": set(),
+    "import kwire.errors": set(),
+    "import kwire.records": {"warnings"},
+    "from kwire import records": {"warnings"},
+    "from kwire import Producer": {"enum", "socket", "threading", "warnings"},
+    "from kwire import Consumer": {"contextlib", "enum", "socket", "threading", "warnings"},
+    "from kwire import Admin": {"enum", "socket", "threading", "warnings"},
+}
+SHOW = "import sys; before = set(sys.modules); {statement}; print(*sorted(set(sys.modules) - before))"
+
+
+@pytest.mark.parametrize("statement", ALLOWED)
+def test_an_import_brings_nothing_slow_along(statement: str) -> None:
+    brought = set(run_bare(SHOW.format(statement=statement)).stdout.split())
+    assert "kwire" in brought
+    assert brought & SLOW <= ALLOWED[statement]
+
+
+def run_bare(code: str) -> subprocess.CompletedProcess[str]:
+    """Runs `code` without what the start-up files of a virtual environment import."""
+    environment = {"PYTHONPATH": ":".join(path for path in sys.path if path), "PATH": ""}
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", code], check=False, capture_output=True, text=True, env=environment
+    )
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def test_names_of_typing_work_at_run_time() -> None:
+    from kwire._typing import Any, NamedTuple, cast
+
+    class Point(NamedTuple):
+        """Where."""
+
+        x: int
+        y: int = 2
+
+        @property
+        def sum(self) -> int:
+            return self.x + self.y
+
+    assert cast(Any, 5) == 5
+    assert Point.__doc__ == "Where."
+    assert Point.__module__ == __name__
+    assert (Point(3), Point(3).sum) == ((3, 2), 5)
+
+
+def test_a_named_tuple_of_ours_is_one_of_typings() -> None:
+    import pickle
+
+    from kwire import TopicPartition
+
+    pair = TopicPartition("topic", partition=3)
+    assert pair == ("topic", 3)
+    assert str(pair) == "topic-3"
+    assert pair._replace(partition=4).partition == 4
+    assert TopicPartition._fields == ("topic", "partition")
+    assert pickle.loads(pickle.dumps(pair)) == pair
+    assert repr(pair) == "TopicPartition(topic='topic', partition=3)"
+    assert TopicPartition.__doc__ == "One partition of one topic."
+    with pytest.raises(TypeError):
+        TopicPartition("topic")  # type: ignore[call-arg]
+
+
+def test_defaults_of_a_named_tuple() -> None:
+    from kwire.schema.fields import Field, Versions
+
+    field = Field("int8", Versions.parse("0+"), 0)
+    assert (field.tag, field.compact, field.nullable.text) == (None, True, "none")
+
+
+def test_a_late_logger_imports_logging_for_a_warning_only() -> None:
+    code = (
+        "import sys\n"
+        "from kwire.drivers.loggers import LateLogger\n"
+        "log = LateLogger('kwire.test')\n"
+        "log.debug('nobody listens: %s', 1)\n"
+        "assert 'logging' not in sys.modules\n"
+        "log.warning('a %s warning', 'late')\n"
+        "assert 'logging' in sys.modules\n"
+    )
+    assert run_bare(code).stderr == "a late warning\n"
+
+
+def test_a_late_logger_speaks_through_logging(caplog: pytest.LogCaptureFixture) -> None:
+    from kwire.drivers.loggers import LateLogger
+
+    log = LateLogger("kwire.test")
+    with caplog.at_level("DEBUG", logger="kwire.test"):
+        log.debug("connected to %s", "a:1")
+        try:
+            raise ValueError("what went wrong")
+        except ValueError:
+            log.exception("a step failed")
+    assert [(record.name, record.levelname, record.getMessage()) for record in caplog.records] == [
+        ("kwire.test", "DEBUG", "connected to a:1"),
+        ("kwire.test", "ERROR", "a step failed"),
+    ]
+    assert caplog.records[1].exc_info is not None
+
+
+def test_chance_is_uniform_and_within_its_bounds() -> None:
+    from kwire.drivers.chance import fraction, whole
+
+    drawn = [fraction() for _ in range(2000)]
+    assert all(0 <= number < 1 for number in drawn)
+    assert 0.4 < sum(drawn) / len(drawn) < 0.6  # 15 standard deviations either way
+    for bits in (1, 7, 8, 63):
+        many = [whole(bits) for _ in range(200)]
+        assert all(0 <= number < 1 << bits for number in many)
+        assert len(set(many)) > 1
