@@ -147,9 +147,8 @@ class Dispatcher07:
 
     def serve(self, frame: Buffer) -> Flow[Answer]:
         """The flow of one frame (without its size). Raises CloseConnectionError."""
-        raw = bytes(memoryview(frame))
         try:
-            header, request = wire.decode_request(len(raw).to_bytes(4, "big") + raw, strict=False)
+            header, request = wire.decode_request_body(frame)
         except errors.CodecError as error:
             raise CloseConnectionError(f"a request that 0.7 cannot read: {error}") from error
         key = header.request_type

@@ -48,7 +48,9 @@ __all__ = [
     "RequestHeader",
     "ResponseHeader",
     "decode_request",
+    "decode_request_body",
     "decode_response",
+    "decode_response_body",
     "encode_request",
     "encode_response",
 ]
@@ -192,23 +194,40 @@ def decode_request(frame: Any, *, strict: bool = True) -> tuple[RequestHeader, B
     UnknownVersionError for a request type that 0.7 lacks, other CodecErrors for bytes that are not what they should be;
     FrameError when the size field is not the size of the frame.
     """
-    header, at = RequestHeader.plan(0).decode_prefix(frame, checked_size(frame))
+    return _decode_request_at(frame, checked_size(frame), strict)
+
+
+def decode_request_body(frame: Any, *, strict: bool = False) -> tuple[RequestHeader, Body]:
+    """As `decode_request`, of a frame without its size field."""
+    return _decode_request_at(frame, 0, strict)
+
+
+def decode_response(frame: Any, request_type: int, *, strict: bool = True) -> tuple[ResponseHeader, Body]:
+    """(header, message) of a whole frame (bytes-like) that answers a request of `request_type`.
+
+    An answer that has an error may end with it. Errors as for `decode_request`.
+    """
+    return _decode_response_at(frame, checked_size(frame), request_type, strict)
+
+
+def decode_response_body(frame: Any, request_type: int, *, strict: bool = False) -> tuple[ResponseHeader, Body]:
+    """As `decode_response`, of a frame without its size field."""
+    return _decode_response_at(frame, 0, request_type, strict)
+
+
+def _decode_request_at(frame: Any, start: int, strict: bool) -> tuple[RequestHeader, Body]:
+    header, at = RequestHeader.plan(0).decode_prefix(frame, start)
     message = REQUESTS.get(header.request_type)
     if message is None:
         raise errors.UnknownVersionError(f"request type {header.request_type}; Kafka 0.7 has {_listed(REQUESTS)}")
     return header, message.plan(0).decode(frame, strict, at)
 
 
-def decode_response(frame: Any, request_type: int, *, strict: bool = True) -> tuple[ResponseHeader, Body]:
-    """(header, message) of a whole frame (bytes-like) that answers a request of `request_type`.
-
-    An answer to OFFSETS that has an error may end with it. Errors as for `decode_request`.
-    """
+def _decode_response_at(frame: Any, start: int, request_type: int, strict: bool) -> tuple[ResponseHeader, Body]:
     message = _RESPONSES.get(request_type)
     if message is None:
         raise errors.UnknownVersionError(f"request type {request_type} has no answer; {_listed(_RESPONSES)} have")
-    begin = checked_size(frame)
-    header, at = ResponseHeader.plan(0).decode_prefix(frame, begin)
+    header, at = ResponseHeader.plan(0).decode_prefix(frame, start)
     if header.error_code and at == memoryview(frame).nbytes:
         return header, message()
     if message is MultiFetchResponse:

@@ -1,0 +1,143 @@
+"""One TCP connection of the plainest kind: frames out, frames in, each call with a deadline.
+
+For the generations without correlation ids, where one request is on its way at a time. Layer 4: knows frames, no
+messages. After any error, Ctrl-C included, the connection is closed: what would come next on it cannot be told apart.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+from collections import deque
+from typing import TYPE_CHECKING
+
+from kwire._codec import FrameReceiver
+from kwire.drivers.sockets import SocketAddress, literal, look_up
+from kwire.engine.addresses import Address
+from kwire.errors import ConnectError, KafkaTimeoutError
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+__all__ = ["BlockingConnection", "ConnectionClosedError"]
+
+_MAX_FRAME = 1 << 28
+
+
+class ConnectionClosedError(ConnectError):
+    """The other side closed a connection that was open."""
+
+
+class BlockingConnection:
+    """To be used by one thread at a time. Times are seconds from the call on."""
+
+    def __init__(self, address: Address) -> None:
+        self.address = address
+        self._socket: socket.socket | None = None
+        self._pid = -1
+        self._receiver = FrameReceiver(_MAX_FRAME)
+        self._frames: deque[Buffer] = deque()
+
+    @property
+    def open(self) -> bool:
+        """Whether there is a connection, and of this process."""
+        return self._socket is not None and self._pid == os.getpid()
+
+    def close(self) -> None:
+        """Closes; a later call connects again."""
+        made, self._socket = self._socket, None
+        if made is not None:
+            made.close()
+        self._frames.clear()
+        self._receiver = FrameReceiver(_MAX_FRAME)
+
+    def send(self, frame: bytes, timeout: float) -> None:
+        """Connects if need be, and writes all of `frame`. Raises ConnectError, KafkaTimeoutError."""
+        deadline = time.monotonic() + timeout
+        if not self.open:
+            self.close()
+            self._connect(deadline)
+        try:
+            self._within(deadline, "a request was not taken").sendall(frame)
+        except TimeoutError:
+            self._fail_by_silence("a request was not taken", timeout)
+        except OSError as error:
+            self.close()
+            raise ConnectionClosedError("", {str(self.address): f"the connection broke: {error}"}) from error
+        except BaseException:
+            self.close()
+            raise
+
+    def receive(self, timeout: float) -> Buffer:
+        """The next frame, without its size. Raises ConnectionClosedError, KafkaTimeoutError, FrameError."""
+        deadline = time.monotonic() + timeout
+        try:
+            while not self._frames:
+                room = self._receiver.buffer()
+                count = self._within(deadline, "no answer").recv_into(room)
+                if not count:
+                    raise ConnectionError("closed by the other side")
+                self._frames.extend(self._receiver.received(count))
+        except TimeoutError:
+            self._fail_by_silence("no answer", timeout)
+        except OSError as error:
+            self.close()
+            raise ConnectionClosedError("", {str(self.address): f"the connection broke: {error}"}) from error
+        except BaseException:
+            self.close()
+            raise
+        return self._frames.popleft()
+
+    def _connect(self, deadline: float) -> None:
+        causes = []
+        for family, target in self._socket_addresses(deadline):
+            made = socket.socket(family, socket.SOCK_STREAM)
+            try:
+                made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                made.settimeout(max(deadline - time.monotonic(), 0.001))
+                made.connect(target)
+            except OSError as error:
+                made.close()
+                causes.append(str(error) or type(error).__name__)
+            except BaseException:
+                made.close()
+                raise
+            else:
+                self._socket, self._pid = made, os.getpid()
+                return
+        raise ConnectError("no connection", {str(self.address): ", ".join(causes)})
+
+    def _socket_addresses(self, deadline: float) -> list[SocketAddress]:
+        found = literal(self.address)
+        if found is not None:
+            return found
+        known = threading.Event()
+        answer: list[tuple[list[SocketAddress], str]] = []
+
+        def done(addresses: list[SocketAddress], error: str) -> None:
+            answer.append((addresses, error))
+            known.set()
+
+        look_up(self.address, done)
+        if not known.wait(max(deadline - time.monotonic(), 0)):
+            raise ConnectError("no connection", {str(self.address): "its name was not resolved in time"})
+        addresses, error = answer[0]
+        if error:
+            raise ConnectError("no connection", {str(self.address): error})
+        return addresses
+
+    def _within(self, deadline: float, what: str) -> socket.socket:
+        made = self._socket
+        left = deadline - time.monotonic()
+        if made is None:
+            raise ConnectionError("the connection is closed")
+        if left <= 0:
+            raise TimeoutError(what)
+        made.settimeout(left)
+        return made
+
+    def _fail_by_silence(self, what: str, timeout: float) -> None:
+        self.close()
+        raise KafkaTimeoutError(f"{self.address}: {what} within {timeout:g} s")

@@ -1,0 +1,61 @@
+"""Log files of Kafka 0.7 on disk, read by the code that reads its answers."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from kwire import errors
+from kwire.legacy import Position, segments
+from tests.reference.messages_0_7 import message
+
+
+def written(folder: Path, *contents: bytes) -> Path:
+    at = 0
+    for content in contents:
+        (folder / f"{at:020d}.kafka").write_bytes(content)
+        at += len(content)
+    return folder
+
+
+def test_a_partition_is_its_segments_in_order(tmp_path: Path) -> None:
+    pair = message(gzip.compress(message(b"c") + message(b"d")), 1, 1)
+    folder = written(tmp_path, message(b"a") + message(b"b"), pair, b"")
+    found = segments(folder)
+    assert [(each.base_offset, each.end_offset) for each in found] == [
+        (0, 22),
+        (22, 22 + len(pair)),
+        (22 + len(pair),) * 2,
+    ]
+    read = [each for segment in found for each in segment.messages()]
+    assert [(each.position, each.value) for each in read] == [
+        (Position(0), b"a"),
+        (Position(11), b"b"),
+        (Position(22), b"c"),
+        (Position(22, 1), b"d"),
+    ]
+    assert [each.value for each in found[1].messages(Position(22, 1))] == [b"d"]
+    assert found[0].records().to_arrow()["offset"].to_pylist() == [0, 11]
+
+
+def test_one_file_may_be_named(tmp_path: Path) -> None:
+    folder = written(tmp_path, message(b"a"), message(b"b") + message(b"c")[:-1])
+    only = segments(folder / f"{11:020d}.kafka")
+    assert [each.value for segment in only for each in segment.messages()] == [b"b"]
+
+
+def test_what_is_no_partition(tmp_path: Path) -> None:
+    with pytest.raises(errors.ConfigError, match=r"no segment of Kafka 0\.7"):
+        segments(tmp_path)
+    (tmp_path / "other.kafka").write_bytes(b"")
+    with pytest.raises(errors.ConfigError, match="named after its offset"):
+        segments(tmp_path)
+
+
+def test_a_missing_segment_is_named(tmp_path: Path) -> None:
+    folder = written(tmp_path, message(b"a"), message(b"b"), message(b"c"))
+    (folder / f"{11:020d}.kafka").unlink()
+    with pytest.raises(errors.CorruptError, match=r"00000\.kafka ends at 11, but 0*22\.kafka follows"):
+        segments(folder)
