@@ -1,7 +1,7 @@
 """Every exception that leaves kwire.
 
-Layer 0: imports nothing of kwire. Broker errors, one class per error code, stand in `kwire.errors.broker`, which is
-loaded on first use.
+Layer 0: imports nothing of kwire. Broker errors, one class per error code, stand in `kwire.errors.broker`, and what a
+code meant in which release in `kwire.errors.history`; both are loaded on first use.
 
     KafkaError
     ├── ConfigError (ValueError)        an option, topic name, host or codec that cannot be meant
@@ -31,6 +31,7 @@ from kwire._typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from kwire.errors import broker as broker
+    from kwire.errors import history as history
 
 __all__ = [
     "AuthError",
@@ -52,6 +53,7 @@ __all__ = [
     "UnknownTopicError",
     "UnknownVersionError",
     "broker",
+    "history",
 ]
 
 
@@ -183,8 +185,8 @@ class BrokerError(KafkaError):
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        if name == "broker":
+        if name in ("broker", "history"):
             from importlib import import_module
 
-            return import_module("kwire.errors.broker")
+            return import_module(f"kwire.errors.{name}")
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
