@@ -11,6 +11,7 @@ cimport cython  # no-cython-lint
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer  # no-cython-lint
 from cpython.bytes cimport PyBytes_FromStringAndSize  # no-cython-lint
 from cpython.list cimport PyList_New, PyList_SET_ITEM  # no-cython-lint
+from cpython.mem cimport PyMem_Free, PyMem_Malloc  # no-cython-lint
 from cpython.ref cimport Py_INCREF  # no-cython-lint
 from cpython.unicode cimport PyUnicode_DecodeUTF8  # no-cython-lint
 from libc.stdint cimport (  # no-cython-lint

@@ -214,12 +214,8 @@ def test_an_unused_capsule_is_freed() -> None:
     assert _codec.pool_statistics()["live_blocks"] == before
 
 
-def test_columns_are_released_by_a_thread_that_knows_no_python() -> None:
-    """The release function is called from a thread through ctypes, which lets go of the GIL while it runs."""
-    read = records.decode(reference.encode_batch([PlainRecord(i, 1, b"k", bytes(1000)) for i in range(200)]))
-    gc.collect()
-    before = _codec.pool_statistics()["live_blocks"]
-    _, capsule = read.__arrow_c_array__()
+def release_in_a_thread(capsule: object) -> None:
+    """Calls an array's release function from a thread through ctypes, which lets go of the GIL while it runs."""
     get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
     get_pointer.restype, get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     array = get_pointer(capsule, b"arrow_array")
@@ -229,6 +225,14 @@ def test_columns_are_released_by_a_thread_that_knows_no_python() -> None:
     thread.start()
     thread.join()
     assert ctypes.c_void_p.from_address(array + release_at).value is None
+
+
+def test_columns_are_released_by_a_thread_that_knows_no_python() -> None:
+    read = records.decode(reference.encode_batch([PlainRecord(i, 1, b"k", bytes(1000)) for i in range(200)]))
+    gc.collect()
+    before = _codec.pool_statistics()["live_blocks"]
+    _, capsule = read.__arrow_c_array__()
+    release_in_a_thread(capsule)
     assert _codec.pool_statistics()["live_blocks"] == before
     del capsule
     assert sys.getrefcount(read) < 10
@@ -252,8 +256,46 @@ def test_columns_are_filled_by_several_threads() -> None:
     assert not wrong
 
 
-def test_the_columns_of_an_index_share_no_memory_with_foreign_buffers() -> None:
+def test_views_pin_what_was_decoded_as_long_as_they_live() -> None:
     wire = bytearray(reference.encode_batch([PlainRecord(0, 1, b"k", b"a value longer than twelve bytes")]))
-    value = records.decode(memoryview(wire).toreadonly()).to_arrow(binary_view=True)["value"]
+    batch = records.decode(memoryview(wire).toreadonly()).to_arrow(binary_view=True)
+    value = batch["value"]
+    del batch
+    with pytest.raises(BufferError):
+        wire.append(0)
+    assert value.to_pylist() == [b"a value longer than twelve bytes"]
+    del value
+    records.decode(b"")  # gives back what was released meanwhile
+    wire.append(0)
+
+
+def test_copied_columns_pin_nothing() -> None:
+    wire = bytearray(reference.encode_batch([PlainRecord(0, 1, b"k", b"a value longer than twelve bytes")]))
+    value = records.decode(memoryview(wire).toreadonly()).to_arrow()["value"]
+    wire.append(0)
     wire[:] = bytes(len(wire))
     assert value.to_pylist() == [b"a value longer than twelve bytes"]
+
+
+def test_views_copy_no_bytes() -> None:
+    wire = reference.encode_batch([PlainRecord(0, 1, b"k", bytes(1000))])
+    batch = records.decode(wire).to_arrow(["value"], binary_view=True)
+    addresses = [buffer.address for buffer in batch["value"].buffers() if buffer is not None and buffer.size >= 1000]
+    lent = address_of(wire)
+    assert addresses
+    assert all(lent <= address < lent + len(wire) for address in addresses)
+
+
+def address_of(data: bytes) -> int:
+    """Where the bytes of an object lie."""
+    return pa.py_buffer(data).address
+
+
+def test_what_was_lent_is_given_back_after_a_thread_without_python_released_it() -> None:
+    wire = bytearray(reference.encode_batch([PlainRecord(0, 1, b"k", bytes(1000))]))
+    read = records.decode(memoryview(wire).toreadonly())
+    _, capsule = _codec.RecordColumns(_codec.record_plan(binary_view=True), [(read, None, 0)]).__arrow_c_array__()
+    del read
+    release_in_a_thread(capsule)
+    records.decode(b"")
+    wire.append(0)

@@ -5,6 +5,9 @@
  * otherwise) are kept for reuse, at most POOL_MOST bytes in all: fresh memory costs a page fault for each 4 KiB, more
  * than the work on it. The pool is dropped after fork() in the child, which cannot know what the parent's other threads
  * were doing with it.
+ *
+ * A foreign block has no bytes of its own: it stands for a buffer that another object lent. Its owner embeds it, and
+ * takes it back from the list of released ones when it holds the GIL, which giving a buffer back needs.
  */
 #ifndef KWIRE_BLOCKS_H
 #define KWIRE_BLOCKS_H
@@ -16,12 +19,14 @@
 #define KW_POOL_LEAST ((size_t)65536)
 #define KW_POOL_CLASSES 40 /* (4..7) * 16 KiB << 0..9 = 64 KiB .. 56 MiB */
 #define KW_POOL_MOST ((size_t)64 << 20)
+#define KW_LARGE ((size_t)1 << 20)
+#define KW_FREED_ONCE ((size_t)4 << 20)
 
 typedef struct kw_block {
     long references;
     size_t capacity;
     struct kw_block *next_free;
-    uint64_t pad; /* keeps the bytes 16-aligned; Arrow asks for 8 */
+    uint64_t is_foreign; /* its width keeps the bytes 16-aligned; Arrow asks for 8 */
 } kw_block;
 
 typedef struct {
@@ -33,6 +38,8 @@ typedef struct {
 } kw_block_pool;
 
 static kw_block_pool kw_pool = {PTHREAD_MUTEX_INITIALIZER, {0}, 0, 0, 0};
+
+static kw_block *kw_released_foreign = NULL;
 
 static inline uint8_t *kw_block_data(kw_block *block) { return (uint8_t *)(block + 1); }
 
@@ -75,8 +82,20 @@ static kw_block *kw_pool_take(int class_) {
     return NULL;
 }
 
+/* glibc gives the end of its heap back to the system as soon as 128 KiB there are free, unless a large piece was freed
+ * before: then it keeps twice as much. Without this, the megabyte that each poll's values take would be new each time. */
+static void kw_keep_end_of_heap(void) {
+    static int done = 0;
+    if (!__atomic_exchange_n(&done, 1, __ATOMIC_RELAXED)) {
+        void *volatile piece = malloc(KW_FREED_ONCE);
+        free(piece);
+    }
+}
+
 static kw_block *kw_block_allocate(size_t capacity) {
-    kw_block *block = (kw_block *)malloc(sizeof(kw_block) + capacity);
+    kw_block *block;
+    if (capacity >= KW_LARGE) kw_keep_end_of_heap();
+    block = (kw_block *)malloc(sizeof(kw_block) + capacity);
     if (block != NULL) block->capacity = capacity;
     return block;
 }
@@ -102,6 +121,7 @@ static kw_block *kw_block_new(size_t size) {
     if (block == NULL) return NULL;
     block->references = 1;
     block->next_free = NULL;
+    block->is_foreign = 0;
     return block;
 }
 
@@ -137,10 +157,36 @@ static void kw_block_free_chain(kw_block *block) {
     }
 }
 
+/* A block that its owner embeds, with one reference. */
+static inline void kw_foreign_init(kw_block *block) {
+    block->references = 1;
+    block->capacity = 0;
+    block->next_free = NULL;
+    block->is_foreign = 1;
+}
+
+static void kw_foreign_push(kw_block *block) {
+    block->next_free = __atomic_load_n(&kw_released_foreign, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(&kw_released_foreign, &block->next_free, block, 1, __ATOMIC_RELEASE,
+                                        __ATOMIC_RELAXED)) {
+    }
+}
+
+static inline int kw_foreign_waits(void) { return __atomic_load_n(&kw_released_foreign, __ATOMIC_RELAXED) != NULL; }
+
+/* All foreign blocks that were released, as a chain over next_free; they are the caller's now. */
+static inline kw_block *kw_foreign_take(void) {
+    return __atomic_exchange_n(&kw_released_foreign, NULL, __ATOMIC_ACQUIRE);
+}
+
 static void kw_block_release(kw_block *block) {
     kw_block *dropped = NULL;
     int class_;
     if (block == NULL || __atomic_sub_fetch(&block->references, 1, __ATOMIC_ACQ_REL) > 0) return;
+    if (block->is_foreign) {
+        kw_foreign_push(block);
+        return;
+    }
     class_ = kw_pool_class(block->capacity);
     pthread_mutex_lock(&kw_pool.lock);
     kw_pool.live -= block->capacity;

@@ -1,12 +1,15 @@
 # Where kwire's own bytes live: received frames, decompressed batches, columns.
 #
 # Needs: blocks.h. Gives: Buffer (a read-only view of a span of a block, or of a foreign buffer), pool_statistics.
-# A block holds no Python object and may be released by any thread without the GIL. A Buffer is the Python handle: as
-# long as it, or a memoryview of it, is held, the bytes stay valid whatever the client does next.
+# A block holds no Python object and may be released by any thread without the GIL. What another object lent is pinned by
+# a foreign block; when its last reference goes, it waits for whoever is the next here with the GIL. A Buffer is the
+# Python handle: as long as it, or a memoryview of it, is held, the bytes stay valid whatever the client does next.
 
 cdef extern from "blocks.h" nogil:
     ctypedef struct kw_block:
         size_t capacity
+        kw_block *next_free
+        uint64_t is_foreign
 
     ctypedef struct kw_block_pool:
         size_t pooled
@@ -19,31 +22,49 @@ cdef extern from "blocks.h" nogil:
     void kw_block_release(kw_block *block)
     long kw_block_references(kw_block *block)
     uint8_t *kw_block_data(kw_block *block)
+    void kw_foreign_init(kw_block *block)
+    bint kw_foreign_waits()
+    kw_block *kw_foreign_take()
     int kw_pool_install_fork_handler()
 
 if kw_pool_install_fork_handler() != 0:
     raise MemoryError("no memory for the fork handler of the block pool")
 
 
+ctypedef struct foreign_t:        # a buffer that an object lent
+    kw_block block                # first: a pointer to one is a pointer to the other
+    Py_buffer view
+
+
+cdef foreign_t *borrow(object data) except NULL:
+    """Borrows the bytes of `data` until the last reference to the block is gone; BufferError or TypeError without any."""
+    cdef foreign_t *made = <foreign_t *>PyMem_Malloc(sizeof(foreign_t))
+    if made == NULL:
+        raise _errors.LimitError("out of memory for a buffer")
+    try:
+        PyObject_GetBuffer(data, &made.view, PyBUF_SIMPLE)
+    except BaseException:
+        PyMem_Free(made)
+        raise
+    kw_foreign_init(&made.block)
+    return made
+
+
+cdef void give_back_borrowed() noexcept:
+    """Gives back the buffers whose blocks were released, perhaps by threads without the GIL."""
+    cdef kw_block *block = kw_foreign_take()
+    cdef kw_block *after
+    while block != NULL:
+        after = block.next_free
+        PyBuffer_Release(&(<foreign_t *>block).view)
+        PyMem_Free(block)
+        block = after
+
+
 def pool_statistics():
     """Bytes and blocks of the pool: {"live_bytes", "live_blocks", "pooled_bytes"}. For tests and tools."""
+    give_back_borrowed()
     return {"live_bytes": kw_pool.live, "live_blocks": kw_pool.live_blocks, "pooled_bytes": kw_pool.pooled}
-
-
-@cython.final
-@cython.no_gc
-cdef class ForeignBytes:
-    """Pins the bytes of a foreign object as long as this one lives. Apart from Buffer, so that a slice stays small."""
-
-    cdef Py_buffer view
-    cdef bint held
-
-    def __init__(self):
-        raise TypeError("made by kwire alone")
-
-    def __dealloc__(self):
-        if self.held:
-            PyBuffer_Release(&self.view)
 
 
 @cython.final
@@ -55,17 +76,18 @@ cdef class Buffer:
     Supports the buffer protocol (read-only), `len()`, `bytes()` and slicing (a Buffer of the same bytes, no copy).
     """
 
-    # A new instance is all zeros, and owner None: there is no __cinit__, since a fetch makes one Buffer per partition.
-    cdef kw_block *block          # NULL for a foreign buffer or a slice of one
+    # A new instance is all zeros: there is no __cinit__, since a fetch makes one Buffer per partition.
+    cdef kw_block *block
     cdef const uint8_t *data
     cdef Py_ssize_t size
-    cdef ForeignBytes owner       # what pins foreign bytes, or None
 
     def __init__(self):
         raise TypeError("Buffers are made by kwire; hand any bytes-like object to the functions that take one")
 
     def __dealloc__(self):
         kw_block_release(self.block)
+        if kw_foreign_waits():
+            give_back_borrowed()
 
     def __len__(self):
         return self.size
@@ -111,22 +133,25 @@ cdef Buffer buffer_of_block(kw_block *block, const uint8_t *data, Py_ssize_t siz
 
 
 cdef Buffer buffer_slice(Buffer whole, Py_ssize_t start, Py_ssize_t size):
-    cdef Buffer made = buffer_of_block(whole.block, whole.data + start, size)
-    made.owner = whole.owner
-    return made
+    return buffer_of_block(whole.block, whole.data + start, size)
 
 
 cdef Buffer pin(object data):
     """Any contiguous bytes-like object as a Buffer, without a copy; a Buffer is given back as it is."""
     cdef Buffer made
-    cdef ForeignBytes foreign
+    cdef foreign_t *foreign
     if type(data) is Buffer:
         return <Buffer>data
-    foreign = ForeignBytes.__new__(ForeignBytes)
-    PyObject_GetBuffer(data, &foreign.view, PyBUF_SIMPLE)
-    foreign.held = True
+    if kw_foreign_waits():
+        give_back_borrowed()
     made = Buffer.__new__(Buffer)
-    made.owner = foreign
+    foreign = borrow(data)
+    made.block = &foreign.block
     made.data = <const uint8_t *>foreign.view.buf
     made.size = foreign.view.len
     return made
+
+
+cdef inline bint may_change(Buffer buffer):
+    """Whether the bytes belong to somebody who may write to them."""
+    return buffer.block.is_foreign and not (<foreign_t *>buffer.block).view.readonly

@@ -26,6 +26,7 @@ cdef enum:
 cdef int64_t MOST_BATCH_BYTES = 0x7FFFFFFF
 cdef int64_t MOST_OFFSET = 0x7FFFFFFFFFFFFFFF
 cdef size_t FIRST_BLOCK = 4096 - 64
+cdef int64_t USUAL_OVERHEAD = 32     # bytes of a record or message beside its key and value
 
 cdef enum BuildFault:
     BUILD_OK = 0
@@ -116,6 +117,13 @@ cdef inline int builder_room(builder_t *b, size_t more) noexcept nogil:
     if b.block == NULL or b.block.capacity - b.used < more:
         return _builder_grow(b, more)
     return BUILD_OK
+
+
+cdef void builder_expect(builder_t *b, int64_t records, int64_t datum_bytes) noexcept nogil:
+    """Makes room for so many records, so that it need not grow step by step. Without memory for it, it grows."""
+    cdef int64_t size = datum_bytes + records * USUAL_OVERHEAD
+    if 0 < size <= MOST_BATCH_BYTES:
+        builder_room(b, <size_t>size)
 
 
 cdef inline int varint_size(int64_t value) noexcept nogil:
@@ -297,7 +305,11 @@ cdef void restamp_batch(uint8_t *at, size_t total, int64_t producer_id, int16_t 
 
 
 cdef Buffer builder_seal(builder_t *b, const seal_t *seal, object level):
-    """The finished bytes. The builder keeps its records, so it may be sealed again until it is reset."""
+    """The finished bytes. The builder keeps its records, so it may be sealed again until it is reset.
+
+    Compressing lets other threads run, which may append meanwhile: the header is that of the records compressed.
+    """
+    cdef builder_t now = b[0]
     cdef size_t prefix = builder_prefix(b)
     cdef uint8_t *data
     if b.count == 0:
@@ -309,10 +321,10 @@ cdef Buffer builder_seal(builder_t *b, const seal_t *seal, object level):
         return buffer_of_block(b.block, data, b.used)
     packed = _compressor()(CODEC_NAMES[b.codec], buffer_of_block(b.block, data + prefix, b.used - prefix), level,
                            magic=b.magic)
-    return _seal_compressed(b, seal, pin(packed))
+    return _seal_compressed(&now, seal, pin(packed))
 
 
-cdef Buffer _seal_compressed(builder_t *b, const seal_t *seal, Buffer packed):
+cdef Buffer _seal_compressed(const builder_t *b, const seal_t *seal, Buffer packed):
     cdef record_datum_t wrapper
     cdef builder_t out
     cdef int64_t size

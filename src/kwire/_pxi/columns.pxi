@@ -90,6 +90,7 @@ cdef enum:
     MOST_COLUMNS = 16
     MOST_COLUMN_BYTES = 0x7FFFFFFF
     VIEW_INLINE = 12
+    SHORT = 16                     # what is not longer is copied as so many bytes; blocks have that much room behind
 
 
 ctypedef struct column_t:
@@ -317,7 +318,7 @@ cdef int _binary_buffers(ArrowArray *array, int64_t rows, int64_t nulls, int64_t
     """Makes `array` a binary or string one: offsets, bits and bytes lie in one block."""
     cdef size_t offsets_size = _padded(<size_t>(rows + 1) * 4)
     cdef size_t bits_size = _padded(<size_t>(rows + 7) // 8) if nulls else 0
-    cdef kw_block *block = kw_block_new(offsets_size + bits_size + <size_t>data_bytes + 8)
+    cdef kw_block *block = kw_block_new(offsets_size + bits_size + <size_t>data_bytes + SHORT)
     if block == NULL:
         return FILL_MEMORY
     if kw_array_init(array, rows, 3, 0, 1) < 0:
@@ -371,6 +372,30 @@ cdef inline const record_t *_run_records(const span_t *span, int64_t i) noexcept
     return span.runs[i].records + (span.first if i == 0 else 0)
 
 
+cdef inline void _put_run(binary_out_t *out, const part_t *part, const record_t *record, int64_t rows,
+                          bint values) noexcept nogil:
+    """Values, or else keys, of which none is null. Short ones go by a copy of fixed size where that stays in bounds."""
+    cdef const uint8_t *last = part.data + part.size - SHORT
+    cdef const uint8_t *p
+    cdef uint8_t *to = out.data + out.used
+    cdef int32_t *offsets = out.offsets + out.row + 1
+    cdef int64_t n
+    cdef int32_t size
+    if part.size < SHORT:
+        last = part.data - 1
+    for n in range(rows):
+        p = part.data + (record[n].value_at if values else record[n].key_at)
+        size = record[n].value_size if values else record[n].key_size
+        if size <= SHORT and p <= last:
+            memcpy(to, p, SHORT)
+        else:
+            memcpy(to, p, <size_t>size)
+        to += size
+        offsets[n] = <int32_t>(to - out.data)
+    out.used = <int32_t>(to - out.data)
+    out.row += rows
+
+
 cdef int _fill_binary(ArrowArray *array, const span_t *span, bint values, int64_t nulls, int64_t size) noexcept nogil:
     cdef binary_out_t out
     cdef const record_t *record
@@ -382,6 +407,10 @@ cdef int _fill_binary(ArrowArray *array, const span_t *span, bint values, int64_
         rows = _run_rows(span, i, done)
         record = _run_records(span, i)
         data = span.runs[i].part.data
+        if nulls == 0:
+            _put_run(&out, span.runs[i].part, record, rows, values)
+            done += rows
+            continue
         for n in range(rows):
             if values:
                 _put_binary(&out, data + record[n].value_at, record[n].value_size)
@@ -550,22 +579,12 @@ cdef bint _put_headers(const part_t *part, const record_t *record, binary_out_t 
     return True
 
 
-cdef int _hold_bytes(ArrowArray *array, const part_t *part, int64_t place, int64_t *sizes) noexcept nogil:
-    """The bytes of `part` become a variadic buffer; those of a foreign buffer are copied, it could not be released."""
-    cdef kw_block *block = part.block
-    cdef const uint8_t *data = part.data
-    if block == NULL:
-        block = kw_block_new(part.size)
-        if block == NULL:
-            return FILL_MEMORY
-        memcpy(kw_block_data(block), part.data, part.size)
-        data = kw_block_data(block)
-    else:
-        kw_block_retain(block)
-    kw_array_hold(array, block)
-    array.buffers[2 + place] = data
+cdef void _hold_bytes(ArrowArray *array, const part_t *part, int64_t place, int64_t *sizes) noexcept nogil:
+    """The bytes of `part` become a variadic buffer."""
+    kw_block_retain(part.block)
+    kw_array_hold(array, part.block)
+    array.buffers[2 + place] = part.data
     sizes[place] = <int64_t>part.size
-    return FILL_OK
 
 
 cdef int _fill_binary_view(ArrowArray *array, const span_t *span, bint values, int64_t nulls) noexcept nogil:
@@ -607,8 +626,7 @@ cdef int _fill_binary_view(ArrowArray *array, const span_t *span, bint values, i
             greatest = max(greatest, size)
         done += rows
         if greatest > VIEW_INLINE:
-            if _hold_bytes(array, part, lent, sizes) != FILL_OK:
-                return FILL_MEMORY
+            _hold_bytes(array, part, lent, sizes)
             lent += 1
     array.buffers[2 + lent] = sizes
     array.n_buffers = 3 + lent

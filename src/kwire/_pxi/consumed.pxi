@@ -7,6 +7,7 @@ cdef Record _NO_RECORD = Record.__new__(Record)
 
 @cython.final
 @cython.no_gc
+@cython.freelist(256)
 cdef class ConsumerRecord:
     """One consumed record: what a Record has, and `topic` and `partition`. Made by a consumer.
 

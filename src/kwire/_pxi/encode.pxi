@@ -16,6 +16,7 @@ cdef extern from "Python.h":
 
 cdef enum:
     SMALL_HEADERS = 8
+    SAMPLED_ITEMS = 64
 
 cdef tuple NO_HEADERS = ()
 
@@ -254,6 +255,12 @@ cdef class BatchBuilder:
             raise_build_fault(fault, self.core.magic)
         return True
 
+    cdef int _expect(self, Py_ssize_t items) except -1:
+        """Makes room for so many items in all, to be like those that are in already."""
+        cdef int64_t each = <int64_t>self.core.used // self.core.count
+        builder_expect(&self.core, 0, (items - self.core.count) * (each + each // 16))
+        return 0
+
     cdef int _skip_to(self, int64_t offset) except -1:
         """The next record gets this offset; those between are left out, as compaction leaves them out."""
         if offset < self.core.base_offset + self.core.next_delta:
@@ -304,4 +311,6 @@ def encode(items, *, magic=None, compression="none", level=None, base_offset=Non
             builder._skip_to(item.offset)
         if not builder._add_item(item):
             raise_build_fault(BUILD_TOO_LARGE, magic)
+        if builder.core.count == SAMPLED_ITEMS and isinstance(items, (list, tuple)):
+            builder._expect(len(items))
     return builder.build()

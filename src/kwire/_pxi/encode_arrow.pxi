@@ -87,8 +87,9 @@ ctypedef struct timestamp_column_t:
     const uint8_t *validity
     const int64_t *values
     int64_t offset
-    int64_t divide                 # units per millisecond
-    int64_t multiply               # milliseconds per unit
+    int64_t divide                 # units per millisecond, or 1
+    int64_t multiply               # milliseconds per unit, or 1
+    int64_t most                   # the greatest value whose milliseconds fit into an int64
 
 
 cdef inline bint arrow_is_null(const uint8_t *validity, int64_t row) noexcept nogil:
@@ -136,9 +137,12 @@ cdef int arrow_timestamp(const timestamp_column_t *column, int64_t row, int64_t 
     if not column.present or arrow_is_null(column.validity, row):
         return ARROW_OK
     value = column.values[row]
-    if value < -1 or value > <int64_t>0x7FFFFFFFFFFFFFFF // column.multiply:
+    if value < -1 or value > column.most:
         return ARROW_FAULT_TIMESTAMP
-    out[0] = value // column.divide * column.multiply if value >= 0 else -1
+    if value < 0 or column.divide == 1:
+        out[0] = value * column.multiply if value >= 0 else -1
+    else:
+        out[0] = value // column.divide
     return ARROW_OK
 
 
@@ -173,7 +177,7 @@ cdef class ArrowRecords:
         if schema.format != b"+s":
             self.value = binary_column(schema, array, 0, "value")
             return
-        if array.null_count > 0:
+        if array.n_buffers and has_nulls(array):
             raise _errors.CodecError("a record batch with null rows cannot be written")
         for i in range(schema.n_children):
             self._take_field(schema.children[i], array.children[i], array.offset)
@@ -252,6 +256,18 @@ cdef class ArrowRecords:
         return ARROW_OK
 
 
+cdef bint has_nulls(const arrow_in_array *array) noexcept nogil:
+    """Whether a row is null, by the bits: the count may be -1, not counted yet."""
+    cdef const uint8_t *validity = <const uint8_t *>array.buffers[0]
+    cdef int64_t row
+    if validity == NULL or array.null_count == 0:
+        return False
+    for row in range(array.offset, array.offset + array.length):
+        if arrow_is_null(validity, row):
+            return True
+    return False
+
+
 cdef list arrow_names(const arrow_in_schema *schema):
     return [schema.children[i].name.decode("utf-8", "replace") for i in range(schema.n_children)]
 
@@ -317,7 +333,7 @@ cdef timestamp_column_t timestamp_column(arrow_in_schema *schema, arrow_in_array
     column.validity = NULL
     column.values = NULL
     column.offset = offset + array.offset
-    column.divide = column.multiply = 1
+    column.divide = column.multiply = column.most = 1
     if not column.present:
         return column
     if kind.startswith(b"tss:"):
@@ -328,6 +344,7 @@ cdef timestamp_column_t timestamp_column(arrow_in_schema *schema, arrow_in_array
         column.divide = 1000000
     elif (kind != b"l" and not kind.startswith(b"tsm:")) or schema.dictionary != NULL:
         refuse_column(schema, "timestamp", "int64 milliseconds or timestamp")
+    column.most = MOST_OFFSET // column.multiply
     column.validity = <const uint8_t *>array.buffers[0]
     column.values = <const int64_t *>array.buffers[1]
     return column
@@ -360,15 +377,33 @@ cdef list_column_t headers_column(arrow_in_schema *schema, arrow_in_array *array
     return column
 
 
+cdef int64_t arrow_bytes(const binary_column_t *column, int64_t rows) noexcept nogil:
+    """About how many bytes the rows have, as far as that can be seen without a look at each."""
+    cdef int64_t begin = 0, end = 0
+    if column.kind == ARROW_FIXED:
+        return rows * column.width
+    if column.kind == ARROW_OFFSETS_32:
+        begin = (<const int32_t *>column.index)[column.offset]
+        end = (<const int32_t *>column.index)[column.offset + rows]
+    elif column.kind == ARROW_OFFSETS_64:
+        begin = (<const int64_t *>column.index)[column.offset]
+        end = (<const int64_t *>column.index)[column.offset + rows]
+    return end - begin if begin >= 0 and end >= begin else 0
+
+
 cdef int fill_from_arrow(builder_t *core, ArrowRecords rows, int64_t *row) noexcept nogil:
     """All rows into the builder; at a fault, `row` says where."""
     cdef record_datum_t record
+    cdef int64_t i
     cdef int fault
-    for row[0] in range(rows.length):
-        fault = rows.record(row[0], &record)
+    cdef int64_t size = arrow_bytes(&rows.value, rows.length) + arrow_bytes(&rows.key, rows.length)
+    builder_expect(core, rows.length, size)
+    for i in range(rows.length):
+        fault = rows.record(i, &record)
         if fault == ARROW_OK:
             fault = builder_append(core, &record)
         if fault != ARROW_OK:
+            row[0] = i
             return fault
     return ARROW_OK
 

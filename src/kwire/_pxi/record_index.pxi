@@ -22,7 +22,7 @@ ctypedef struct record_t:
 ctypedef struct part_t:
     const uint8_t *data
     size_t size
-    kw_block *block            # holds `data`; NULL when a foreign buffer does
+    kw_block *block            # holds `data`
     size_t first               # place of its first record in the index
     size_t count
     size_t batch
@@ -84,7 +84,7 @@ ctypedef struct scan_t:
     size_t size
     size_t at                  # where the batch under way begins
     size_t needed              # size of the batch that is cut off at the end; 0 if none is
-    kw_block *source           # holds `data`; NULL when a foreign buffer does
+    kw_block *source           # holds `data`
     bint check_crc
     bint skip_control
     uint64_t most_index_bytes  # of one compressed batch: its content is small, its records may be many

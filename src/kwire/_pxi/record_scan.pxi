@@ -239,7 +239,7 @@ cdef Buffer _steady(object data):
     """`data` without a copy where its bytes cannot change behind the index; else a copy of it."""
     cdef Buffer pinned = pin(data)
     cdef kw_block *block
-    if pinned.owner is None or pinned.owner.view.readonly:
+    if not may_change(pinned):
         return pinned
     block = kw_block_new(<size_t>pinned.size)
     if block == NULL:

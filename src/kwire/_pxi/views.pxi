@@ -52,6 +52,7 @@ cdef tuple headers_of(const part_t *part, const record_t *record, bint raw):
 
 @cython.final
 @cython.no_gc
+@cython.freelist(256)
 cdef class Record:
     """One record: `Record(value, key=None, timestamp=None, headers=())`, or what decoding gives.
 
@@ -380,8 +381,8 @@ cdef class Records:
 
         Columns, all or those named in `columns`, in that order: offset int64, timestamp int64 (-1 none),
         timestamp_type int8, key and value binary, headers list<struct<key: string, value: binary>> (empty without
-        headers). `binary_view=True` gives key and value as views into the batch instead of copies; `timestamp_unit`
-        is "ms", "us" or "ns". Raises LimitError when a column is larger than 2 GiB and ConfigError for a column or
+        headers). `binary_view=True` gives key and value as views into what was decoded instead of copies, which stays
+        alive as long as they do; `timestamp_unit` is "ms", "us" or "ns". Raises LimitError when a column is larger than 2 GiB and ConfigError for a column or
         unit that does not exist.
         """
         plan = record_plan(columns, binary_view=binary_view, timestamp_unit=timestamp_unit)
