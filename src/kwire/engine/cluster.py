@@ -177,6 +177,11 @@ class Cluster:
             return
         self._ask_at(max(now, self._next_allowed), now)
 
+    def look_for(self, now: float) -> None:
+        """A leader is missing: asks, unless the answer to come may name it (one that does not is followed up)."""
+        if self._under_way is None:
+            self.refresh(now)
+
     def connection_trouble(self, now: float) -> None:
         """A connection failed or ended: leaders may have moved. A client that wants nothing does not ask."""
         if self._wanted:

@@ -31,6 +31,9 @@ For components (the producer's sender, the fetcher, admin calls)
                      be asked; on_error may be called at once (unknown node id, closed client)
         expect_response=False
                      acks=0: on_response(None, version, now) comes when the last byte was handed to the socket
+        long_poll=True
+                     the broker may hold its answer back, and all behind it: other requests to that broker go over a
+                     second connection meanwhile, which is made when it is first needed
         deadline     a moment at which on_error(KafkaTimeoutError) is called whatever the state; the connection stays
         timeout      seconds that the broker may take once the request is written (default request_timeout_ms); when
                      they are over the connection is closed and all requests under way on it fail with ConnectError
@@ -239,13 +242,14 @@ class Core:
         deadline: float | None = None,
         timeout: float | None = None,
         expect_response: bool = True,
+        long_poll: bool = False,
         versions: Sequence[int] | None = None,
     ) -> Request:
         """Sends one request; see the module's text."""
         request = Request(
             target, api_key, message, on_response, on_error,
             versions=APIS[api_key].versions if versions is None else versions,
-            expect_response=expect_response,
+            expect_response=expect_response, long_poll=long_poll,
             timeout=self.settings.request_timeout_ms / 1000 if timeout is None else timeout,
             on_end=self._requests.discard)
         self._requests.add(request)

@@ -299,7 +299,7 @@ class Fetcher:
         if error is not None:
             state.fault = error
         else:
-            self._core.cluster.refresh(now)
+            self._core.cluster.look_for(now)
         return None
 
     def _fetch(self, node: int, states: list[PartitionState], now: float) -> None:
@@ -315,7 +315,7 @@ class Fetcher:
         wait = self._settings.fetch_max_wait_ms / 1000
         self._core.request(
             node, FETCH, partial(self._message, sent), partial(self._on_response, node, sent),
-            partial(self._on_error, node, sent), now, versions=versions,
+            partial(self._on_error, node, sent), now, versions=versions, long_poll=True,
             timeout=max(self._core.settings.request_timeout_ms / 1000, wait + 1))
 
     def _message(self, sent: Mapping[TopicPartition, tuple[int, int]], version: int) -> Any:

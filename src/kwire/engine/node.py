@@ -3,6 +3,9 @@
 Layer 3, no I/O. States: idle (no connection wanted yet), negotiating, ready, resting (after a failure, until the
 backoff is over). A request that waits here is written as soon as the connection is ready and fails when the attempt
 fails; one that was written fails when the connection is lost. Whether to send it again is its component's decision.
+
+A broker answers in order, so behind a long poll (Fetch) a request would wait for fetch_max_wait_ms. What comes while
+one is under way goes to a twin of the node, with a connection of its own that stays.
 """
 
 from __future__ import annotations
@@ -41,6 +44,7 @@ class Node:
         self._timeout: Timer | None = None
         self._was_old = False
         self._attempt = 0
+        self._twin: Node | None = None
 
     def __repr__(self) -> str:
         return f"<node {self.node_id} at {self.address}: {self.state}, {len(self._queue)} waiting>"
@@ -61,11 +65,20 @@ class Node:
 
     def submit(self, request: Request, now: float) -> None:
         """Writes the request, or keeps it until there is a connection."""
-        if self.connection is not None:
-            self._write(self.connection, request, now)
+        connection = self.connection
+        if connection is not None:
+            if connection.in_flight and connection.in_flight[-1][1].long_poll and not request.long_poll:
+                self._beside().submit(request, now)
+            else:
+                self._write(connection, request, now)
             return
         self._queue.append(request)
         self.connect(now)
+
+    def _beside(self) -> Node:
+        if self._twin is None:
+            self._twin = Node(self._core, self.node_id, self.address)
+        return self._twin
 
     def connect(self, now: float) -> None:
         """Begins to connect, unless that is under way, done, or the node rests after a failure."""
@@ -84,6 +97,8 @@ class Node:
             self.failures = 0
             if self._queue:
                 self.connect(now)
+            if self._twin is not None:
+                self._twin.move(address, now)
 
     def drop(self, error: KafkaError, now: float) -> None:
         """Closes whatever is open or under way; requests that were written fail with `error`, others stay."""
@@ -93,12 +108,16 @@ class Node:
             self._negotiation = None
         if self.connection is not None:
             self._core.lose_connection(self.connection, error, now)
+        if self._twin is not None:
+            self._twin.drop(error, now)
 
     def fail_queue(self, error: KafkaError, now: float) -> None:
         """Fails every request that waits."""
         waiting, self._queue = self._queue, deque()
         for request in waiting:
             request.fail(error, now)
+        if self._twin is not None:
+            self._twin.fail_queue(error, now)
 
     def reset(self) -> None:
         """Forgets connection, attempts and waiting requests, whatever state they are in."""
@@ -109,6 +128,8 @@ class Node:
             self._negotiation = None
         self.connection = None
         self._queue.clear()
+        if self._twin is not None:
+            self._twin.reset()
 
     # -- what the negotiation says ----------------------------------------------------------------------------------
 

@@ -113,7 +113,7 @@ class OffsetLookup(Call):
             if leader >= 0:
                 by_leader[leader].append(tp)
             else:
-                self.core.cluster.refresh(now)
+                self.core.cluster.look_for(now)
         for leader, partitions in by_leader.items():
             request = self.core.request(
                 leader, LIST_OFFSETS, partial(self._message, partitions), partial(self._on_response, partitions),

@@ -36,6 +36,7 @@ class Request:
         "deadline_timer",
         "done",
         "expect_response",
+        "long_poll",
         "newest",
         "oldest",
         "on_end",
@@ -59,6 +60,7 @@ class Request:
         *,
         versions: Sequence[int],
         expect_response: bool = True,
+        long_poll: bool = False,
         timeout: float,
         raw: bool = False,
         on_end: Callable[[Request], object] | None = None,
@@ -71,6 +73,7 @@ class Request:
         self.oldest = versions[0]
         self.newest = versions[-1]
         self.expect_response = expect_response
+        self.long_poll = long_poll
         self.timeout = timeout
         self.raw = raw
         self.on_end = on_end

@@ -185,7 +185,7 @@ class Sender:
     def _enlist(self, queue: PartitionQueue, now: float) -> None:
         leader = self._cluster.leader(queue.name, queue.partition)
         if leader < 0:
-            self._cluster.refresh(now)
+            self._cluster.look_for(now)
         self._lane(leader).add(queue)
 
     def _on_metadata(self, now: float) -> None:

@@ -36,7 +36,7 @@ class Unplaced:
             self.topics[topic.name] = topic
             self._cluster.want([topic.name], now)
             if not self._place(topic):
-                self._cluster.refresh(now)
+                self._cluster.look_for(now)
         soonest = None
         for topic in list(self.topics.values()):
             moment = self._give_up(topic, now)
@@ -57,7 +57,7 @@ class Unplaced:
         for topic in self._accumulator.topics.values():
             self._place(topic)
         if any(topic.unplaced for topic in self.topics.values()):
-            self._cluster.refresh(now)
+            self._cluster.look_for(now)
 
     def _place(self, topic: TopicQueue) -> bool:
         """Whether nothing of the topic waits any more."""

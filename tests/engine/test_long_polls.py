@@ -1,0 +1,114 @@
+"""Other requests do not wait behind a long poll: they go over a second connection to the same broker."""
+
+from __future__ import annotations
+
+from kwire import errors, protocol
+from kwire.engine.addresses import Address, TopicPartition
+from kwire.engine.api_keys import API_VERSIONS, METADATA
+from kwire.engine.fetcher import Fetcher
+from kwire.engine.offsets import LATEST, OffsetLookup
+from kwire.engine.request import ANY
+from kwire.engine.settings import ConsumerSettings
+from tests.engine.test_fetcher import LogBroker
+from tests.engine.world import Outcome, World
+
+A, B = Address("a", 1), Address("b", 2)
+T0 = TopicPartition("t", 0)
+POLL_S = 20.0
+
+
+class Polling:
+    """A consumer whose fetch is held by the broker."""
+
+    def __init__(self) -> None:
+        self.broker = LogBroker()
+        self.broker.long_poll = True
+        self.broker.append(0, [b"0", b"1"])
+        settings = ConsumerSettings(
+            bootstrap_servers=[("a", 1)], auto_offset_reset="latest", fetch_max_wait_ms=round(POLL_S * 1000))
+        self.world = World({A: self.broker, B: self.broker}, settings)
+        self.fetcher = Fetcher(self.world.core, settings)
+        self.fetcher.assign([T0], self.world.now)
+        self.world.run(lambda: len(self.broker.fetches) == 1)
+        self.begun = self.world.now
+
+    def look_up(self) -> OffsetLookup:
+        now = self.world.now
+        return OffsetLookup(self.world.core, {T0: LATEST}, isolation=0, deadline=now + 60, now=now)
+
+    def ask_metadata(self) -> Outcome:
+        return self.world.ask(ANY, METADATA, lambda version: protocol.MetadataRequest(topics=[]))
+
+
+def test_offsets_and_metadata_are_answered_while_a_fetch_is_held() -> None:
+    polling = Polling()
+    world = polling.world
+    lookup, metadata = polling.look_up(), polling.ask_metadata()
+    world.run(lambda: lookup.done and metadata.ended)
+    assert lookup.value()[T0].offset == 2
+    assert world.now - polling.begun < 0.02
+    assert len(polling.broker.fetches) == 1
+
+
+def test_the_second_connection_is_made_once_and_kept() -> None:
+    polling = Polling()
+    assert polling.broker.connections == 1, "a consumer that only polls has one"
+    for _ in range(5):
+        lookup = polling.look_up()
+        polling.world.run(lambda: lookup.done)  # noqa: B023 - run at once
+    assert polling.broker.connections == 2
+    assert sum(key == API_VERSIONS for key, _, _ in polling.broker.requests) == 2
+
+
+def test_between_two_fetches_the_first_connection_is_used() -> None:
+    polling = Polling()
+    polling.fetcher.state(T0).paused = True
+    polling.world.run(polling.begun + POLL_S + 1)
+    lookup = polling.look_up()
+    polling.world.run(lambda: lookup.done)
+    assert polling.broker.connections == 1
+
+
+def test_the_second_connection_may_be_lost() -> None:
+    polling = Polling()
+    world = polling.world
+    lookup = polling.look_up()
+    world.run(lambda: lookup.done)
+    second = max(world.open, key=lambda connection: connection.number)
+    again = polling.look_up()
+    world.lose(second, "reset")
+    world.run(lambda: again.done)
+    assert again.value()[T0].offset == 2
+    assert world.now - polling.begun < 1
+
+
+def test_both_connections_follow_the_broker_to_its_new_address_and_close_with_the_client() -> None:
+    polling = Polling()
+    world = polling.world
+    lookup = polling.look_up()
+    world.run(lambda: lookup.done)
+    polling.broker.brokers = {0: B}
+    world.core.cluster.refresh(world.now)
+    world.run(lambda: len(polling.broker.fetches) == 2)
+    lookup = polling.look_up()
+    world.run(lambda: lookup.done)
+    assert {connection.address for connection in world.open} == {B}
+    assert len(world.open) == 2
+    under_way = polling.look_up()
+    world.core.close(world.now)
+    world.play_events()
+    assert not world.open
+    assert isinstance(under_way.error, errors.KafkaError)
+
+
+def test_after_an_interrupted_step_both_are_made_anew() -> None:
+    polling = Polling()
+    world = polling.world
+    under_way = polling.look_up()
+    world.open.clear()
+    world.core.recover(world.now)
+    world.run(lambda: under_way.done)
+    assert under_way.value()[T0].offset == 2
+    polling.broker.append(0, [b"2"])
+    world.run(polling.fetcher.has_something)
+    assert [record.value for _, part in polling.fetcher.take(None) for record in part] == [b"2"]
