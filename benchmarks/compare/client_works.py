@@ -26,7 +26,7 @@ def _produce() -> list[Work]:
     return [
         Work("produce-fates", "produce, each fate known", "produce", "produce", _SENT, options={"fates": True},
              goals={CONFLUENT: 6}, most=0.30),
-        Work("produce", "produce, fates not asked", "produce", "produce", in_c, goals={CONFLUENT: 4}),
+        Work("produce-unasked", "produce, fates not asked", "produce", "produce", in_c, goals={CONFLUENT: 4}),
         Work("produce-1", "produce to 1 partition, named", "produce", "produce", _SENT_SPREAD,
              options={"spread": True, "partitions": 1}),
         Work("produce-32", "produce to 32 partitions in turn", "produce", "produce", _SENT_SPREAD,
@@ -46,7 +46,7 @@ def _produce() -> list[Work]:
 def _consume() -> list[Work]:
     two = {name: _READ[name] for name in (KWIRE, CONFLUENT)}
     return [
-        Work("consume", "consume to records", "consume", "consume", _READ, goals={CONFLUENT: 4.5}, most=0.21,
+        Work("consume-records", "consume to records", "consume", "consume", _READ, goals={CONFLUENT: 4.5}, most=0.21,
              loaded=True),
         Work("consume-one", "consume one by one, read 4 fields", "consume", "consume", _READ,
              options={"shape": "one"}, loaded=True),

@@ -49,9 +49,9 @@ _BARS = {
         "columns", "records", "handed-out", "values", "headers-unread", "magic-1", "values-lz4", "values-gzip",
         "append", "encode-values", "encode-arrow", "metadata-decode", "fetch-decode")),
     "produce": _Picture("Produce: CPU per record, as a multiple of kwire's", KWIRE, (
-        "produce-fates", "produce", "produce-32", "produce-512", "produce-1k", "produce-lz4", "produce-old")),
+        "produce-fates", "produce-unasked", "produce-32", "produce-512", "produce-1k", "produce-lz4", "produce-old")),
     "consume": _Picture("Consume: CPU per record, as a multiple of kwire's", KWIRE, (
-        "consume", "consume-one", "consume-values", "consume-columns", "consume-1k")),
+        "consume-records", "consume-one", "consume-values", "consume-columns", "consume-1k")),
     "latency": _Picture("One record in flight: time, as a multiple of a raw socket's", RAW, ("one-p50", "one-p99")),
 }
 

@@ -19,7 +19,8 @@ BEGIN = "<!-- speed: written by benchmarks/compare -->"
 END = "<!-- end of speed -->"
 _PEERS = (CONFLUENT, AIOKAFKA, KAFKA_PYTHON, KIO)
 _ROWS = (
-    "produce-fates", "produce", "produce-512", "produce-lz4", "consume", "consume-values", "consume-columns",
+    "produce-fates", "produce-unasked", "produce-512", "produce-lz4",
+    "consume-records", "consume-values", "consume-columns",
     "records", "values", "columns", "append", "metadata-decode",
 )
 

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from benchmarks.compare.contenders import inputs
-from benchmarks.compare.contenders.codec_loop import read_fields
+from benchmarks.compare.contenders.columns import read_fields
 from kwire import records
 from kwire._codec import Accumulator, FrameReceiver, SendPath
 

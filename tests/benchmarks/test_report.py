@@ -9,6 +9,7 @@ import pytest
 from benchmarks.compare import report, results
 from benchmarks.compare.runner import Outcome, Plan
 from benchmarks.compare.work import AIOKAFKA, CONFLUENT, KWIRE, RAW
+from benchmarks.compare.worker import verbs_of
 from benchmarks.compare.works import WORKS, chosen
 
 SENT = next(work for work in WORKS if work.name == "produce-fates")
@@ -77,6 +78,16 @@ def test_names_and_goals_of_works_are_sound() -> None:
         assert KWIRE in work.counts
         assert set(work.goals) <= set(work.counts), f"{work.name} has a goal for a contender that does not run"
         assert all(goal > 0 for goal in work.goals.values())
+
+
+def test_a_name_is_a_work_or_a_group_but_not_both() -> None:
+    assert not {work.name for work in WORKS} & {work.group for work in WORKS}
+
+
+@pytest.mark.parametrize(("contender", "verb"), sorted(
+    {(contender, work.verb) for work in WORKS for contender in work.counts if work.verb not in ("import", "sizes")}))
+def test_every_contender_of_a_work_can_do_it(contender: str, verb: str) -> None:
+    assert callable(verbs_of(contender, verb)[verb])
 
 
 def test_a_quick_run_does_a_share_but_never_nothing() -> None:

@@ -1,1 +1,4 @@
-"""Who is compared. Each module has VERBS: verb of a `Task` -> what does it and gives what it measured."""
+"""Who is compared: a module for each client, NAME_codec for what needs no broker.
+
+Each has VERBS: verb of a `Task` -> what does it and gives what it measured.
+"""

@@ -1,33 +1,18 @@
-"""aiokafka: asyncio, its codec compiled. One task on one loop."""
+"""aiokafka's clients: asyncio, one task on one loop."""
 
 from __future__ import annotations
 
 import asyncio
-import io
 import resource
 import time
 from itertools import cycle, islice
-from typing import Any
 
-import pyarrow as pa
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
-from aiokafka.consumer.fetcher import READ_UNCOMMITTED, PartitionRecords
-from aiokafka.protocol.fetch import FetchResponse_v10
-from aiokafka.protocol.metadata import MetadataResponse_v5
-from aiokafka.protocol.produce import ProduceRequest_v7
-from aiokafka.record.default_records import DefaultRecordBatchBuilder
-from aiokafka.record.memory_records import MemoryRecords
-from aiokafka.record.util import calc_crc32c
 
-from benchmarks.compare.contenders import in_flight, inputs
-from benchmarks.compare.contenders.codec_loop import Works, read_fields, run_codec
-from benchmarks.compare.contenders.peer_records import reading, shapes, writing
-from benchmarks.compare.contenders.sweep import sweep
-from benchmarks.compare.contenders.two_threads import share_of_one
+from benchmarks.compare.contenders import in_flight
+from benchmarks.compare.contenders.columns import four_columns
 from benchmarks.compare.measure import Meter
 from benchmarks.compare.task import Task, values_of
-
-_PLACE = TopicPartition("topic", 0)
 
 
 def produce(task: Task) -> dict[str, float]:
@@ -65,6 +50,8 @@ async def _consume(task: Task) -> dict[str, float]:
     await consumer.start()
     partitions = [TopicPartition(task.topic, partition) for partition in range(task.partitions)]
     got = 0
+    if task.shape == "columns":
+        four_columns([])
     with Meter() as meter:
         consumer.assign(partitions)
         if task.shape == "one":
@@ -76,7 +63,7 @@ async def _consume(task: Task) -> dict[str, float]:
                 if task.shape == "values":
                     [record.value for record in found]
                 elif task.shape == "columns":
-                    to_columns(found)
+                    four_columns(found)
     await consumer.stop()
     return meter.of(got)
 
@@ -88,20 +75,6 @@ async def _read_one_by_one(consumer: AIOKafkaConsumer, count: int) -> None:
         left -= 1
         if not left:
             return
-
-
-def to_columns(found: Any) -> pa.RecordBatch:
-    """Four columns of a sequence of records."""
-    four = [(record.offset, record.timestamp, record.key, record.value) for record in found]
-    offsets, times, keys, values = zip(*four, strict=True)
-    return pa.record_batch(
-        {
-            "offset": pa.array(offsets, pa.int64()),
-            "timestamp": pa.array(times, pa.int64()),
-            "key": pa.array(keys, pa.binary()),
-            "value": pa.array(values, pa.binary()),
-        }
-    )
 
 
 def exchange_one(task: Task) -> dict[str, float]:
@@ -123,59 +96,6 @@ async def _exchange_one(task: Task) -> dict[str, float]:
         return in_flight.summary(taken, before)
 
 
-def codec(task: Task) -> dict[str, Any]:
-    """Records and messages, in process."""
-    return run_codec(
-        task,
-        {
-            **reading(MemoryRecords),
-            **writing(_builder),
-            **_messages(),
-            **sweep(shapes(MemoryRecords), task.works),
-            "handed-out": (_hand_out, inputs.COUNT),
-            "crc32c": (lambda d=bytes(2**20): calc_crc32c(d), 1),
-        },
-    )
-
-
-def _hand_out() -> None:
-    """The consumer's own records of a fetched batch."""
-    records = MemoryRecords(inputs.batch())
-    read_fields(PartitionRecords(_PLACE, records, [], 0, None, None, True, READ_UNCOMMITTED))
-
-
-def threads(task: Task) -> dict[str, float]:
-    """Two threads decode to columns."""
-    make, data = shapes(MemoryRecords)["columns"], inputs.batch()
-    return share_of_one(lambda: make(data), task.budget_s)
-
-
-def _builder(compression_type: int) -> DefaultRecordBatchBuilder:
-    return DefaultRecordBatchBuilder(
-        magic=2,
-        compression_type=compression_type,
-        is_transactional=0,
-        producer_id=-1,
-        producer_epoch=-1,
-        base_sequence=-1,
-        batch_size=2**22,
-    )
-
-
-def _messages() -> Works:
-    works: dict[str, Any] = {}
-    for name, kind, (message, version) in (
-        ("metadata", MetadataResponse_v5, inputs.metadata_response()),
-        ("fetch", FetchResponse_v10, inputs.fetch_response()),
-        ("produce", ProduceRequest_v7, inputs.produce_request()),
-    ):
-        data = message.encode(version)
-        decoded = kind.decode(io.BytesIO(data))
-        works[f"{name}-decode"] = (lambda k=kind, d=data: k.decode(io.BytesIO(d)), 1)
-        works[f"{name}-encode"] = (lambda m=decoded: m.encode(), 1)
-    return works
-
-
 def _producer(task: Task) -> AIOKafkaProducer:
     return AIOKafkaProducer(
         bootstrap_servers=task.bootstrap,
@@ -186,4 +106,4 @@ def _producer(task: Task) -> AIOKafkaProducer:
     )
 
 
-VERBS = {"produce": produce, "consume": consume, "exchange_one": exchange_one, "codec": codec, "threads": threads}
+VERBS = {"produce": produce, "consume": consume, "exchange_one": exchange_one}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from statistics import median
 from typing import Any
 
@@ -15,12 +15,6 @@ Works = Mapping[str, tuple[Callable[[], Any], int]]
 
 _CHUNK_S = 0.002
 _FEWEST_CHUNKS = 3
-
-
-def read_fields(records: Iterable[Any]) -> None:
-    """Four fields of each record, as a caller reads them who keeps none."""
-    for record in records:
-        _offset, _timestamp, _key, _value = record.offset, record.timestamp, record.key, record.value
 
 
 def run_codec(task: Task, works: Works) -> dict[str, dict[str, float]]:

@@ -1,27 +1,18 @@
-"""kafka-python: pure Python, with a thread of its own for the sockets."""
+"""kafka-python's clients: pure Python, with a thread of its own for the sockets."""
 
 from __future__ import annotations
 
 from itertools import cycle, islice
-from typing import Any
 
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
-from kafka.consumer.fetcher import Fetcher
-from kafka.protocol import consumer as consumer_messages
-from kafka.protocol import metadata as metadata_messages
-from kafka.protocol import producer as producer_messages
-from kafka.record.default_records import DefaultRecordBatchBuilder
-from kafka.record.memory_records import MemoryRecords
 
-from benchmarks.compare.contenders import in_flight, inputs
-from benchmarks.compare.contenders.codec_loop import Works, read_fields, run_codec
-from benchmarks.compare.contenders.peer_records import four_columns, reading, writing
+from benchmarks.compare.contenders import in_flight
+from benchmarks.compare.contenders.columns import four_columns, read_fields
 from benchmarks.compare.measure import Meter
 from benchmarks.compare.tap import mark_now
 from benchmarks.compare.task import Task, values_of
 
 _PATIENCE_S = 60
-_PLACE = TopicPartition("topic", 0)
 
 
 def produce(task: Task) -> dict[str, float]:
@@ -48,6 +39,8 @@ def consume(task: Task) -> dict[str, float]:
         bootstrap_servers=task.bootstrap, auto_offset_reset="earliest", enable_auto_commit=False,
         max_poll_records=1000, api_version=_release_of(task))
     got = 0
+    if task.shape == "columns":
+        four_columns([])
     with Meter() as meter:
         consumer.assign([TopicPartition(task.topic, partition) for partition in range(task.partitions)])
         if task.shape == "one":
@@ -86,38 +79,6 @@ def send_and_compute(task: Task) -> dict[str, float]:
     return {"count": task.count}
 
 
-def codec(task: Task) -> dict[str, Any]:
-    """Records and messages, in process."""
-    return run_codec(task, {
-        **reading(MemoryRecords), **writing(_builder), **_messages(), "handed-out": (_hand_out, inputs.COUNT)})
-
-
-def _hand_out() -> None:
-    """The consumer's own records of a fetched batch."""
-    read_fields(Fetcher.PartitionRecords(0, _PLACE, MemoryRecords(inputs.batch())).take())
-
-
-def _builder(compression_type: int) -> DefaultRecordBatchBuilder:
-    return DefaultRecordBatchBuilder(
-        magic=2, compression_type=compression_type, is_transactional=0, producer_id=-1, producer_epoch=-1,
-        base_sequence=-1, batch_size=2**22)
-
-
-def _messages() -> Works:
-    works: dict[str, Any] = {}
-    for name, kind, (message, version) in (
-        ("metadata", metadata_messages.MetadataResponse, inputs.metadata_response()),
-        ("fetch", consumer_messages.FetchResponse, inputs.fetch_response()),
-        ("produce", producer_messages.ProduceRequest, inputs.produce_request()),
-    ):
-        data = message.encode(version)
-        decoded = kind.decode(data, version=version)
-        decoded._header = None
-        works[f"{name}-decode"] = (lambda k=kind, d=data, v=version: k.decode(d, version=v), 1)
-        works[f"{name}-encode"] = (lambda m=decoded, v=version: m.encode(version=v), 1)
-    return works
-
-
 def _producer(task: Task) -> KafkaProducer:
     return KafkaProducer(
         bootstrap_servers=task.bootstrap, acks=1, linger_ms=task.linger_ms, batch_size=task.batch_size,
@@ -130,5 +91,4 @@ def _release_of(task: Task) -> tuple[int, ...]:
     return tuple(int(part) for part in task.release.split(".")[:3]) if task.release else (2, 1)
 
 
-VERBS = {"produce": produce, "consume": consume, "exchange_one": exchange_one, "send_and_compute": send_and_compute,
-         "codec": codec}
+VERBS = {"produce": produce, "consume": consume, "exchange_one": exchange_one, "send_and_compute": send_and_compute}

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import pyarrow as pa
-
 from benchmarks.compare.contenders import inputs
-from benchmarks.compare.contenders.codec_loop import Works, read_fields
+from benchmarks.compare.contenders.codec_loop import Works
+from benchmarks.compare.contenders.columns import four_columns, read_fields
 
 _GZIP = 1
 
@@ -24,15 +23,6 @@ def read_all(memory_records: Any, data: bytes) -> list[Any]:
         found += batch
         batch = log.next_batch()
     return found
-
-
-def four_columns(found: list[Any]) -> pa.RecordBatch:
-    """Offset, timestamp, key and value as a pyarrow batch: the way there is from records without one for columns."""
-    return pa.record_batch({
-        "offset": pa.array([record.offset for record in found], pa.int64()),
-        "timestamp": pa.array([record.timestamp for record in found], pa.int64()),
-        "key": pa.array([record.key for record in found], pa.binary()),
-        "value": pa.array([record.value for record in found], pa.binary())})
 
 
 def reading(memory_records: Any) -> Works:
