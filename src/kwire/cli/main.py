@@ -11,10 +11,10 @@ import sys
 from collections.abc import Sequence
 
 from kwire import __version__
-from kwire.cli import broker, consume, decode, produce, topics
+from kwire.cli import broker, consume, copy, decode, produce, topics
 from kwire.errors import KafkaError
 
-_COMMANDS = (broker, topics, produce, consume, decode)
+_COMMANDS = (broker, topics, produce, consume, copy, decode)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

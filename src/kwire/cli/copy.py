@@ -1,0 +1,192 @@
+"""`kwire copy`: a topic of Kafka 0.7, from its broker or its log files, to a topic of a newer Kafka."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
+
+from kwire.cli.connecting import settings_of
+from kwire.errors import BrokerError, CodecError, ConfigError, UnknownTopicError
+
+if TYPE_CHECKING:
+    from kwire.admin import Admin
+    from kwire.cli.copying import Source
+    from kwire.legacy import Client, Message, Position
+
+_EPILOG = """\
+examples:
+  kwire copy --from kafka-0.7://old:9092/clicks --to new:9092/clicks
+  kwire copy --from kafka-0.7://old1:9092,old2:9092/clicks --to new:9092/clicks
+                                        every partition of every broker; each goes to one partition of the new topic
+  kwire copy --from /var/kafka-logs/clicks-0 --from /var/kafka-logs/clicks-1 --to new:9092/clicks
+                                        the folders of a broker that has stopped for good
+
+Run it again after an interruption: it goes on where it was, nothing is lost or doubled. For that each record carries a
+header kwire.copy with its old position, so the new broker has to be Kafka 0.11 or newer. A topic that is not there is
+made with one partition per source. Kafka 0.7 keeps no times: the records get the time at which they are copied.
+"""
+_PROGRESS_EVERY = 1.0
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds the command and its options."""
+    parser = commands.add_parser(
+        "copy",
+        help="move a topic of Kafka 0.7 to a newer Kafka",
+        description="Copies a topic of Kafka 0.7 to a topic of a newer Kafka; may be interrupted and run again.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--from",
+        dest="sources",
+        action="append",
+        required=True,
+        metavar="SOURCE",
+        help="kafka-0.7://HOST:PORT,.../TOPIC, or the folder of a partition's log; may be repeated",
+    )
+    parser.add_argument("--to", required=True, metavar="HOST:PORT,.../TOPIC", help="where the records go")
+    parser.add_argument("--compression", default="none", metavar="CODEC", help="none, gzip, snappy, lz4 or zstd")
+    parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
+    parser.add_argument(
+        "-c", "--config", action="append", default=[], metavar="NAME=VALUE", help="a setting of the producer"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Copies source after source; a record that cannot be written ends it with its error."""
+    from kwire.admin import Admin
+    from kwire.cli.copying import copy, resumptions
+    from kwire.consumer import Consumer
+    from kwire.engine.addresses import TopicPartition
+    from kwire.producer import Producer
+
+    servers, topic = _destination(options.to)
+    with ExitStack() as stack:
+        sources = [source for text in options.sources for source in _sources(text, stack)]
+        if len({source.name for source in sources}) < len(sources):
+            raise ConfigError(f"--from names a partition twice: {', '.join(source.name for source in sources)}")
+        admin = stack.enter_context(Admin(servers))
+        count = _partition_count(admin, topic, len(sources))
+        places = {source.name: TopicPartition(topic, number % count) for number, source in enumerate(sources)}
+        consumer = stack.enter_context(Consumer(servers))
+        done = {}
+        for place in sorted(set(places.values())):
+            done.update(resumptions(consumer, place, [name for name, to in places.items() if to == place]))
+        settings = {"delivery.timeout.ms": str(2**31 - 1), **settings_of(options)}
+        producer = stack.enter_context(
+            Producer.from_config(settings, bootstrap_servers=servers, compression=options.compression)
+        )
+        total = 0
+        for source in sources:
+            tell = _Progress(source, options.quiet)
+            sent = copy(source, done[source.name], producer, places[source.name], progress=tell.add)
+            tell.finish(sent, places[source.name])
+            total += sent
+    print(f"{total} records to {topic}", file=sys.stderr)
+    return 0
+
+
+def _destination(text: str) -> tuple[str, str]:
+    servers, slash, topic = text.removeprefix("kafka://").partition("/")
+    if not slash or not servers or not topic or "/" in topic:
+        raise ConfigError(f"--to {text!r}: write HOST:PORT/TOPIC, as in new:9092/clicks")
+    return servers, topic
+
+
+def _sources(text: str, stack: ExitStack) -> Iterator[Source]:
+    from kwire.legacy import Client
+
+    scheme, colon, _ = text.partition("://")
+    if not colon or scheme == "file":
+        yield _folder(Path(unquote(urlsplit(text).path)) if colon else Path(text))
+        return
+    servers, slash, topic = text.removeprefix(f"{scheme}://").partition("/")
+    if scheme != "kafka-0.7" or not slash or not servers or not topic:
+        raise ConfigError(f"--from {text!r}: write kafka-0.7://HOST:PORT/TOPIC, or the folder of a log")
+    client = stack.enter_context(Client(servers))
+    found = [source for address in client.brokers for source in _partitions(client, topic, address)]
+    if all(source.end() == 0 for source in found):
+        raise UnknownTopicError(f"topic {topic!r} has no messages on {servers}")
+    yield from found
+
+
+def _partitions(client: Client, topic: str, broker: Any) -> Iterator[Source]:
+    """0.7 has no list of partitions: they are those, from 0 on, that a fetch is not refused for."""
+    from kwire.cli.copying import Source
+
+    number = 0
+    while True:
+        try:
+            client.fetch(topic, number, max_bytes=1, broker=broker)
+        except UnknownTopicError:
+            return
+        except (BrokerError, CodecError):
+            pass  # the log begins later, or its first message is larger: the partition is there
+        here = {"topic": topic, "partition": number, "broker": broker}
+        yield Source(f"{broker}/{topic}/{number}", partial(_read, client, here), partial(_end, client, here))
+        number += 1
+
+
+def _read(client: Client, here: dict[str, Any], start: Position | None) -> Iterator[Message]:
+    return client.messages(**here, start="earliest" if start is None else start)
+
+
+def _end(client: Client, here: dict[str, Any]) -> int:
+    return client.offsets(**here)[0]
+
+
+def _folder(path: Path) -> Source:
+    from kwire.cli.copying import Source
+    from kwire.legacy import segments
+
+    found = segments(path)
+
+    def read(start: Position | None) -> Iterator[Message]:
+        for segment in found:
+            if start is None or segment.end_offset > start.offset:
+                yield from segment.messages(start)
+
+    return Source(path.resolve().name, read, lambda: found[-1].end_offset)
+
+
+def _partition_count(admin: Admin, topic: str, wanted: int) -> int:
+    try:
+        return len(admin.describe_topics([topic])[topic].partitions)
+    except UnknownTopicError:
+        admin.create_topics({topic: wanted})
+        return wanted
+
+
+class _Progress:
+    """One line per source on stderr, written anew every second where that is a terminal."""
+
+    def __init__(self, source: Source, quiet: bool) -> None:
+        self._source = source
+        self._write: Callable[[str], object] = (lambda text: None) if quiet else sys.stderr.write
+        self._begun = self._told = time.monotonic()
+        self._records = self._bytes = 0
+
+    def add(self, records: int, size: int, position: int) -> None:
+        self._records += records
+        self._bytes += size
+        now = time.monotonic()
+        if now - self._told >= _PROGRESS_EVERY:
+            self._told = now
+            end = max(self._source.end(), 1)
+            rate = self._records / max(now - self._begun, 1e-9)
+            self._write(
+                f"\r{self._source.name}: {self._records:,} records, {self._bytes / 1e6:,.1f} MB, {rate:,.0f}/s, "
+                f"{100 * position / end:.0f} %  "
+            )
+
+    def finish(self, sent: int, place: object) -> None:
+        self._write(f"\r{self._source.name} -> {place}: {sent:,} records, {self._bytes / 1e6:,.1f} MB, done\n")

@@ -1,0 +1,139 @@
+"""Moving the messages of a Kafka 0.7 partition to a newer broker, and going on where an earlier run ended.
+
+Every copied record carries a header `kwire.copy`: its source, the position it was read from and the one behind it. The
+destination is therefore its own record of how far the copy came, and a run that was killed anywhere loses and doubles
+nothing: the next one reads the last records back and sends what is not among them. Records are sent in windows, each
+acknowledged as a whole before the next, so that only the last window of a source can have gaps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from kwire import errors
+from kwire.engine.addresses import TopicPartition
+from kwire.legacy import Message, Position
+
+if TYPE_CHECKING:
+    from kwire.consumer import Consumer
+    from kwire.producer import Producer
+
+__all__ = ["HEADER", "Resumption", "Source", "Stamp", "copy", "resumptions"]
+
+HEADER = "kwire.copy"
+_WINDOW = 10_000
+
+
+class Stamp(NamedTuple):
+    """What the header says: from where a record was copied."""
+
+    source: str
+    position: Position
+    next: Position
+
+    def encode(self) -> bytes:
+        here, behind = self.position, self.next
+        return f"{self.source} {here.offset}+{here.skip} {behind.offset}+{behind.skip}".encode()
+
+    @classmethod
+    def decode(cls, content: bytes) -> Stamp:
+        """Raises CorruptError for what this module has not written."""
+        try:
+            source, here, behind = content.decode().rsplit(" ", 2)
+            return cls(source, _position(here), _position(behind))
+        except ValueError:
+            raise errors.CorruptError(f"{content!r} is no mark of a copy", HEADER) from None
+
+
+def _position(text: str) -> Position:
+    offset, skip = text.split("+")
+    return Position(int(offset), int(skip))
+
+
+@dataclass(frozen=True)
+class Source:
+    """One partition to copy: `read` gives its messages from a position on (None: all), `end` the byte behind them."""
+
+    name: str
+    read: Callable[[Position | None], Iterator[Message]]
+    end: Callable[[], int]
+
+
+@dataclass
+class Resumption:
+    """Where to go on reading a source (None: from its beginning), and which positions behind it are there already."""
+
+    position: Position | None = None
+    present: set[Position] = field(default_factory=set)
+
+    @classmethod
+    def after(cls, stamps: Iterable[Stamp]) -> Resumption:
+        """From the newest stamps of one source, of which all before the oldest are known to be there."""
+        behind = {stamp.position: stamp.next for stamp in stamps}
+        if not behind:
+            return cls()
+        at = min(behind)
+        while at in behind:
+            at = behind[at]
+        return cls(at, {position for position in behind if position > at})
+
+
+def resumptions(consumer: Consumer, place: TopicPartition, sources: Iterable[str]) -> dict[str, Resumption]:
+    """For each source that is copied to the partition `place`: how far it is there. Reads back from the end."""
+    names = list(sources)
+    first = consumer.beginning_offsets([place])[place]
+    end = consumer.end_offsets([place])[place]
+    found: dict[str, list[Stamp]] = {name: [] for name in names}
+    span = _WINDOW * len(names)
+    begin = end
+    while begin > first and any(len(stamps) < _WINDOW for stamps in found.values()):
+        stop, begin = begin, max(first, begin - span)
+        span *= 2
+        older: dict[str, list[Stamp]] = {name: [] for name in names}
+        for stamp in _stamps(consumer, place, begin, stop):
+            if stamp.source in older:
+                older[stamp.source].append(stamp)
+        found = {name: older[name] + found[name] for name in names}
+    return {name: Resumption.after(stamps) for name, stamps in found.items()}
+
+
+def _stamps(consumer: Consumer, place: TopicPartition, begin: int, stop: int) -> Iterator[Stamp]:
+    consumer.assign([place], at={place: begin}, until={place: stop})
+    while not consumer.done():
+        for record in consumer.poll(timeout=None):
+            for name, content in record.headers:
+                if name == HEADER and content is not None:
+                    yield Stamp.decode(content)
+
+
+def copy(
+    source: Source,
+    resumption: Resumption,
+    producer: Producer,
+    place: TopicPartition,
+    *,
+    progress: Callable[[int, int, int], None],
+) -> int:
+    """Copies what is not there yet; returns how many records it sent.
+
+    `progress(records, bytes, position)` is called after each window. Raises DeliveryError when records could not be
+    written; they are sent by the next run.
+    """
+    sent = in_window = size = 0
+    for message in source.read(resumption.position):
+        if message.position in resumption.present:
+            continue
+        stamp = Stamp(source.name, message.position, message.next)
+        producer.send(place.topic, message.value, partition=place.partition, headers=[(HEADER, stamp.encode())])
+        sent += 1
+        in_window += 1
+        size += len(message.value)
+        if in_window == _WINDOW:
+            producer.flush()
+            progress(in_window, size, message.next.offset)
+            in_window = size = 0
+    producer.flush()
+    progress(in_window, size, source.end())
+    return sent
