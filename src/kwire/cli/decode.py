@@ -1,12 +1,21 @@
-"""`kwire decode`: record batches and message sets from a file or from hex, as records or as batch headers."""
+"""`kwire decode`: bytes explained, wherever they come from: a packet capture, frames, record batches, hex of them.
+
+Finds out what the input is, and says what it took it for. The parts with much to do are `decode_capture` and
+`decode_frames`; records are shown here.
+"""
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
+from kwire.cli.capture.files import is_capture
+from kwire.cli.decode_capture import add_capture_options, decode_capture
+from kwire.cli.decode_frames import are_requests, decode_frames, is_one_frame
+from kwire.cli.hex_dumps import bytes_of_hex, looks_like_hex
 from kwire.cli.rendering import FORMATS, record_table_head, table, write_records
 from kwire.errors import ConfigError
 
@@ -14,15 +23,28 @@ if TYPE_CHECKING:
     from kwire.records import Records
 
 _EPILOG = """\
-examples:
+examples, captures:
+  sudo tcpdump -i any -w trace.pcap port 9092      capture, then:
+  kwire decode --summary trace.pcap                one line per frame: time, API, version, size, latency
+  kwire decode --frame 12 trace.pcap               all fields of frame 12, each with its bytes
+  kwire decode --key Fetch --errors trace.pcap     the Fetch answers that carry an error code
+  kwire decode --at 48211 trace.pcap               the field that byte 48211 of the file belongs to
+  sudo tcpdump -i lo -U -w - port 9092 | kwire decode --summary -
+
+examples, frames:
+  kwire decode --hex '00000014 00120000 ...'       a request: its header says what it is
+  kwire decode --response Metadata:12 answer.bin   a response, by the API and version of its request
+  kwire decode --at 17 --hex '...'                 the line that byte 17 belongs to
+  xxd frame.bin | kwire decode -                   what xxd, hexdump -C, od and tcpdump -x print is read, too
+
+examples, records:
   kwire decode 00000000000000000000.log            the records of a log segment, as a table
   kwire decode --format json dump.bin | jq .value  one JSON object per record
   kwire decode --batches dump.bin                  one line per batch: offsets, codec, producer
-  kwire decode --hex '00000000 00000000 ...'       bytes from a packet capture or a document
-  kafka-dump | kwire decode -                      from standard input
+  kwire decode --fields dump.bin                   every field of every batch, each with its bytes
 
-Takes what stands in the records field of Produce and Fetch and in log segments: magic 0, 1 and 2, also mixed, every
-codec. Damaged bytes are refused with the field and the offset at fault; --no-crc skips the checksums.
+Damaged bytes are shown up to the damage, then the error with field and offset. Secrets (SASL tokens, SCRAM keys,
+configuration values that are set) are masked unless --secrets is given.
 """
 
 
@@ -30,24 +52,110 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     """Adds the command and its options."""
     parser = commands.add_parser(
         "decode",
-        help="show the records in a file of record batches or message sets",
-        description="Decodes record batches and message sets without a broker.",
+        help="explain a packet capture, frames, or record batches",
+        description="Explains bytes of the Kafka protocol without a broker.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("file", nargs="?", metavar="FILE", help="a file, or - for standard input")
     parser.add_argument("--hex", metavar="DIGITS", help="the bytes themselves in hex, blanks allowed")
-    parser.add_argument("--format", choices=FORMATS, default="table", help="of records (default %(default)s)")
-    parser.add_argument("--batches", action="store_true", help="show the batches instead of their records")
-    parser.add_argument("--no-crc", action="store_true", help="do not check the checksums")
+    parser.add_argument(
+        "--as", dest="kind", choices=("auto", "capture", "frames", "records"), default="auto", help="what the input is"
+    )
+    parser.add_argument("--at", type=int, metavar="OFFSET", help="only what this byte of the input belongs to")
+    parser.add_argument("--json", action="store_true", help="fields as JSON, one object per frame and line")
+    parser.add_argument("--items", type=_items, default=20, metavar="N", help="show N of many, or 'all' (default 20)")
+    parser.add_argument("--secrets", action="store_true", help="show secrets, too")
+    parser.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="(default %(default)s)")
+    frames = parser.add_argument_group("frames")
+    frames.add_argument("--response", metavar="API:VERSION", help="the frames answer such requests")
+    group = parser.add_argument_group("records")
+    group.add_argument("--format", choices=FORMATS, default="table", help="of records (default %(default)s)")
+    group.add_argument("--batches", action="store_true", help="show the batches instead of their records")
+    group.add_argument("--fields", action="store_true", help="show every field with its bytes")
+    group.add_argument("--no-crc", action="store_true", help="do not check the checksums")
+    add_capture_options(parser)
     parser.set_defaults(run=run)
 
 
+def _items(text: str) -> int | None:
+    if text == "all":
+        return None
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r}: a number or 'all'")
+    return int(text)
+
+
 def run(options: argparse.Namespace) -> int:
-    """Decodes and prints; tells on stderr what was left over."""
+    """Decodes and prints; notes and errors go to stderr."""
+    if (options.file is None) == (options.hex is None):
+        raise ConfigError("name either a FILE (- for standard input) or --hex DIGITS")
+    color = options.color == "always" or (
+        options.color == "auto" and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    )
+    if options.hex is not None:
+        data, notes = bytes_of_hex(sys.stdin.read() if options.hex == "-" else options.hex)
+        _tell(notes)
+        return _decode_bytes(data, options, color)
+    if options.file == "-":
+        return _decode_stream(sys.stdin.buffer, None, options, color)
+    with _open(options.file) as source:
+        return _decode_stream(source, os.fstat(source.fileno()).st_size, options, color)
+
+
+def _open(file: str) -> BinaryIO:
+    try:
+        return Path(file).open("rb")
+    except OSError as error:
+        raise ConfigError(f"{file}: {error.strerror}") from error
+
+
+def _decode_stream(source: BinaryIO, size: int | None, options: argparse.Namespace, color: bool) -> int:
+    head = source.read(4)
+    if options.kind == "capture" or (options.kind == "auto" and is_capture(head)):
+        return decode_capture(source, head, size, options, _print, color)
+    data = head + source.read()
+    if options.kind == "auto" and looks_like_hex(data):
+        data, notes = bytes_of_hex(data.decode())
+        _tell([f"taken for hex, {len(data)} bytes", *notes])
+    return _decode_bytes(data, options, color)
+
+
+def _decode_bytes(data: bytes, options: argparse.Namespace, color: bool) -> int:
+    kind = options.kind
+    if kind == "capture":
+        raise ConfigError("--as capture needs a file or standard input")
+    if kind == "auto" and (options.response is not None or are_requests(data) or is_one_frame(data)):
+        kind = "frames"
+    if kind == "frames":
+        return decode_frames(data, options, _print, color)
+    if options.fields or options.at is not None or options.json:
+        return _decode_fields(data, options, color)
+    return _decode_records(data, options)
+
+
+def _decode_fields(data: bytes, options: argparse.Namespace, color: bool) -> int:
+    from kwire import protocol
+
+    description = protocol.describe_records(
+        data,
+        topic=options.topic or _topic_of(options.file),
+        secrets=options.secrets,
+        check_crc=not options.no_crc,
+        most_items=None if options.at is not None else options.items,
+    )
+    _print(description.to_json() if options.json else description.to_text(color=color, at=options.at))
+    return 1 if description.errors else 0
+
+
+def _topic_of(file: str | None) -> str:
+    """The topic of a log segment, from the folder that it lies in: TOPIC-PARTITION."""
+    return "" if file is None else Path(file).resolve().parent.name.rpartition("-")[0]
+
+
+def _decode_records(data: bytes, options: argparse.Namespace) -> int:
     from kwire import records
 
-    data = _bytes_of(options)
     found = records.decode(data, check_crc=not options.no_crc)
     if options.batches:
         print(_batch_table(found))
@@ -64,22 +172,6 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _bytes_of(options: argparse.Namespace) -> bytes:
-    if (options.file is None) == (options.hex is None):
-        raise ConfigError("name either a FILE (- for standard input) or --hex DIGITS")
-    if options.hex is not None:
-        try:
-            return bytes.fromhex(options.hex)
-        except ValueError as error:
-            raise ConfigError(f"--hex: {error}") from None
-    if options.file == "-":
-        return sys.stdin.buffer.read()
-    try:
-        return Path(options.file).read_bytes()
-    except OSError as error:
-        raise ConfigError(f"{options.file}: {error.strerror}") from error
-
-
 def _batch_table(found: Records) -> str:
     head = ("position", "bytes", "offsets", "records", "magic", "codec", "producer", "epoch", "sequence", "kind")
     rows = []
@@ -90,3 +182,12 @@ def _batch_table(found: Records) -> str:
         span = f"{batch.base_offset}..{batch.last_offset}"
         rows.append((batch.position, batch.size, span, batch.count, batch.magic, batch.compression, *producer, kind))
     return table(head, rows)
+
+
+def _print(text: str) -> None:
+    print(text)
+
+
+def _tell(notes: list[str]) -> None:
+    for note in notes:
+        print(f"note: {note}", file=sys.stderr)

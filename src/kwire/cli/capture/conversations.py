@@ -1,0 +1,336 @@
+"""Who asked what, and which answer belongs to which question.
+
+A connection's client is the side that opened it, or that sends what looks like requests, or that talks to the port
+told. Answers carry the correlation id of their question, whose key and version say how they are to be read. What is
+guessed is said in `Conversations.notes`.
+
+    requests without an answer      Produce with acks 0
+    frames that are no requests     the tokens of SASL after SaslHandshake version 0, and those of Kafka 0.9 without it
+Sources: the protocol guide ("Network", "SASL Authentication Sequence"), KIP-43, KIP-511.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from kwire import errors, protocol
+from kwire.cli.capture.framing import Frame, Framer, Lost
+from kwire.cli.capture.packets import Endpoint, Segment
+from kwire.cli.capture.streams import Gap, Piece, Stream
+
+__all__ = ["Conversations", "Message"]
+
+_PRODUCE, _METADATA, _SASL_HANDSHAKE, _API_VERSIONS = 0, 3, 17, 18
+_MOST_OUTSTANDING = 4096
+_MOST_EARLY = 256
+_EARLY_NS = 2_000_000_000  # longer than a stream waits for what is missing
+_LONGEST_CLIENT_ID = 249
+_GSSAPI = 0x60
+_TLS = b"\x16\x03"
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A frame with what is known of it. `kind` is "request", "response", "token" (of SASL) or "unmatched".
+
+    `number` counts the frames of the capture from 1; `answers` is that of a response's request, `latency_ns` the time
+    from the last byte of the request to the first of the response.
+    """
+
+    number: int
+    kind: str
+    connection: int
+    source: Endpoint
+    target: Endpoint
+    frame: Frame
+    api_key: int | None = None
+    version: int | None = None
+    correlation_id: int | None = None
+    client_id: str | None = None
+    answers: int | None = None
+    latency_ns: int | None = None
+
+
+@dataclass(slots=True)
+class _Request:
+    number: int
+    api_key: int
+    version: int
+    end_ns: int
+
+
+@dataclass
+class _Connection:
+    number: int
+    client: Endpoint
+    server: Endpoint
+    to_server: Stream = field(default_factory=Stream)
+    to_client: Stream = field(default_factory=Stream)
+    outstanding: dict[int, _Request] = field(default_factory=dict)
+    tokens_due: int = 0
+    raw_sasl: bool = False
+    early: dict[int, Frame] = field(default_factory=dict)
+    frames: int = 0
+    foreign: bool = False
+    requests: Framer = field(init=False)
+    responses: Framer = field(init=False)
+
+    def frame_by(self, most_frame: int) -> None:
+        self.requests = Framer(self._may_be_request, looks_like_request, most_frame)
+        self.responses = Framer(self._may_be_response, self._looks_like_response, most_frame)
+
+    def _may_be_request(self, head: bytes) -> bool:
+        return self.raw_sasl or (len(head) >= 12 and head[4] == 0 and head[6] == 0)
+
+    def _may_be_response(self, head: bytes) -> bool:
+        return self.tokens_due > 0 or len(head) >= 8
+
+    def _looks_like_response(self, head: bytes) -> bool:
+        return len(head) >= 8 and int.from_bytes(head[4:8], "big", signed=True) in self.outstanding
+
+
+def looks_like_request(head: bytes) -> bool:
+    """Whether the first 14 bytes (or fewer) of a frame are those of a request that kwire knows."""
+    if len(head) < 12 or int.from_bytes(head[:4], "big", signed=True) < 8:
+        return False
+    key, version = int.from_bytes(head[4:6], "big"), int.from_bytes(head[6:8], "big")
+    if key not in protocol.APIS or version not in protocol.APIS[key].versions:
+        return False
+    if len(head) < 14:
+        return (key, version) == (7, 0)
+    client_id_size = int.from_bytes(head[12:14], "big", signed=True)
+    return -1 <= client_id_size <= _LONGEST_CLIENT_ID
+
+
+class Conversations:
+    """All connections of a capture. Give it every segment in turn, then call `end`.
+
+    `port` is the one that brokers listen on, None to find it out. `topic_names` are the ids that Metadata answers told.
+    """
+
+    def __init__(self, *, port: int | None = None, most_frame: int = 104_857_600) -> None:
+        self.port = port
+        self.most_frame = most_frame
+        self.topic_names: dict[UUID, str] = {}
+        self.notes: list[str] = []
+        self.counts: Counter[str] = Counter()
+        self._connections: dict[frozenset[Endpoint], _Connection] = {}
+        self._servers: set[Endpoint] = set()
+        self._releases: dict[Endpoint, str] = {}
+        self._frames = 0
+
+    def take(self, segment: Segment) -> Iterator[Message]:
+        """The messages that are whole now."""
+        if self.port is not None and self.port not in (segment.source.port, segment.target.port):
+            self.counts["segments of other ports"] += 1
+            return
+        connection = self._connection_of(segment)
+        if connection is None:
+            return
+        to_server = segment.source == connection.client
+        stream = connection.to_server if to_server else connection.to_client
+        framer = connection.requests if to_server else connection.responses
+        if segment.syn:
+            stream.synchronize(segment.sequence)
+            framer.synchronized = True
+        yield from self._items(connection, to_server, stream.take(segment))
+        if (connection.to_server.finished and connection.to_client.finished) or segment.rst:
+            yield from self._close(connection)
+
+    def end(self) -> Iterator[Message]:
+        """What was not whole at the end of the capture; then `notes` are complete."""
+        for connection in list(self._connections.values()):
+            yield from self._close(connection)
+        for what, count in sorted(self.counts.items()):
+            self.notes.append(f"{count} {what}")
+
+    def _connection_of(self, segment: Segment) -> _Connection | None:
+        ends = frozenset((segment.source, segment.target))
+        known = self._connections.get(ends)
+        opens = segment.syn and not segment.ack
+        if known is not None and not (opens and (known.frames or known.foreign)):
+            return known
+        if not (opens or segment.payload or segment.missing or segment.syn):
+            return None
+        client = self._client_of(segment)
+        if client is None:
+            self.counts["segments of connections that show no Kafka request"] += 1
+            return None
+        server = segment.target if client == segment.source else segment.source
+        made = _Connection(self.counts["connections"] + 1, client, server)
+        made.frame_by(self.most_frame)
+        self.counts["connections"] += 1
+        self._connections[ends] = made
+        return made
+
+    def _client_of(self, segment: Segment) -> Endpoint | None:
+        source, target = segment.source, segment.target
+        if segment.syn:
+            return target if segment.ack else source
+        if self.port is not None and source.port != target.port:
+            return source if target.port == self.port else target
+        if target in self._servers:
+            return source
+        if source in self._servers:
+            return target
+        return source if looks_like_request(segment.payload[:14]) else None
+
+    def _items(self, connection: _Connection, to_server: bool, items: Iterable[Piece | Gap]) -> Iterator[Message]:
+        framer = connection.requests if to_server else connection.responses
+        for item in items:
+            if connection.foreign:
+                continue
+            is_first = to_server and not connection.frames and isinstance(item, Piece)
+            if is_first and not self._is_kafka(connection, item):
+                connection.foreign = True
+                continue
+            for found in framer.take(item):
+                yield from self._found(connection, to_server, found)
+            yield from self._give_up_early(connection, item.time_ns)
+
+    def _is_kafka(self, connection: _Connection, item: Piece | Gap) -> bool:
+        """What a client says first tells whether this is Kafka at all."""
+        data = item.data if isinstance(item, Piece) else b""
+        if connection.requests.head or not connection.requests.synchronized:
+            return True
+        if data[:2] == _TLS:
+            self.counts["connections with TLS, which cannot be read here"] += 1
+            return False
+        if len(data) > 4 and data[4] == _GSSAPI and self.port is not None:
+            connection.raw_sasl = True
+        elif len(data) >= 14 and not looks_like_request(data[:14]) and self.port is None:
+            self.counts["connections that do not begin with a Kafka request"] += 1
+            return False
+        return True
+
+    def _found(self, connection: _Connection, to_server: bool, found: Frame | Lost) -> Iterator[Message]:
+        if isinstance(found, Lost):
+            place = "requests" if to_server else "responses"
+            self.notes.append(
+                f"connection {connection.number}: {found.size} bytes of its {place} belong to no frame that could be "
+                f"made out ({found.size - found.captured} of them are not in the capture)"
+            )
+            return
+        if not connection.frames:
+            self._note_server(connection)
+        connection.frames += 1
+        if to_server:
+            message = self._request(connection, found)
+            yield message
+            answer = connection.early.pop(message.correlation_id, None) if message.correlation_id is not None else None
+            if answer is not None:
+                yield self._response(connection, answer)
+        elif self._is_early(connection, found):
+            connection.early[_correlation_id(found)] = found
+        else:
+            yield self._response(connection, found)
+
+    def _is_early(self, connection: _Connection, frame: Frame) -> bool:
+        """Whether the request of a response may still come: packets are captured in more than one place at once."""
+        if connection.tokens_due or len(frame.data) < 8:
+            return False
+        return _correlation_id(frame) not in connection.outstanding
+
+    def _give_up_early(self, connection: _Connection, now_ns: int, *, all_of_them: bool = False) -> Iterator[Message]:
+        """Gives out the responses that have waited long enough for their requests."""
+        for correlation, frame in list(connection.early.items()):
+            if all_of_them or len(connection.early) > _MOST_EARLY or now_ns - frame.end_ns > _EARLY_NS:
+                del connection.early[correlation]
+                yield self._response(connection, frame)
+
+    def _note_server(self, connection: _Connection) -> None:
+        if connection.server not in self._servers:
+            self._servers.add(connection.server)
+            if self.port is None:
+                self.notes.append(f"{connection.server} was taken for a broker, since what it is sent are requests")
+
+    def _request(self, connection: _Connection, frame: Frame) -> Message:
+        self._frames += 1
+        place = (connection.number, connection.client, connection.server, frame)
+        if connection.raw_sasl and not looks_like_request(frame.data[:14]):
+            connection.tokens_due += 1
+            return Message(self._frames, "token", *place)
+        try:
+            header = protocol.decode_request_header(memoryview(frame.data)[4:])
+        except errors.CodecError:
+            return Message(self._frames, "unmatched", *place)
+        key, version, correlation = header.request_api_key, header.request_api_version, header.correlation_id
+        connection.raw_sasl = False
+        if key != _PRODUCE or _wants_answer(frame):
+            connection.outstanding.pop(correlation, None)
+            connection.outstanding[correlation] = _Request(self._frames, key, version, frame.end_ns)
+            if len(connection.outstanding) > _MOST_OUTSTANDING:
+                del connection.outstanding[next(iter(connection.outstanding))]
+        return Message(self._frames, "request", *place, key, version, correlation, header.client_id)
+
+    def _response(self, connection: _Connection, frame: Frame) -> Message:
+        self._frames += 1
+        place = (connection.number, connection.server, connection.client, frame)
+        if connection.tokens_due:
+            connection.tokens_due -= 1
+            return Message(self._frames, "token", *place)
+        if len(frame.data) < 8:
+            return Message(self._frames, "unmatched", *place)
+        correlation = _correlation_id(frame)
+        asked = connection.outstanding.pop(correlation, None)
+        if asked is None:
+            self.counts["responses whose request is not in the capture"] += 1
+            return Message(self._frames, "unmatched", *place, None, None, correlation)
+        self._learn(connection, asked, frame)
+        latency = frame.begin_ns - asked.end_ns if asked.end_ns and frame.begin_ns else None
+        return Message(
+            self._frames, "response", *place, asked.api_key, asked.version, correlation, None, asked.number, latency
+        )
+
+    def _learn(self, connection: _Connection, asked: _Request, frame: Frame) -> None:
+        """What answers say about the connection: SASL tokens follow, the broker's release, names of topic ids."""
+        if frame.missing or asked.api_key not in (_METADATA, _SASL_HANDSHAKE, _API_VERSIONS):
+            return
+        try:
+            _, answer = protocol.decode_response_body(memoryview(frame.data)[4:], asked.api_key, asked.version)
+        except errors.CodecError:
+            return
+        if isinstance(answer, protocol.SaslHandshakeResponse):
+            connection.raw_sasl = asked.version == 0 and answer.error_code == 0
+        elif isinstance(answer, protocol.MetadataResponse):
+            self.topic_names.update((topic.topic_id, topic.name) for topic in answer.topics if topic.name)
+        elif isinstance(answer, protocol.ApiVersionsResponse) and answer.error_code == 0:
+            offer = {api.api_key: (api.min_version, api.max_version) for api in answer.api_keys}
+            self._note_release(connection.server, protocol.infer_release(offer))
+
+    def _note_release(self, server: Endpoint, release: str) -> None:
+        if self._releases.get(server) != release:
+            self._releases[server] = release
+            self.notes.append(f"{server} offers the versions of Kafka {release}")
+
+    def _close(self, connection: _Connection) -> Iterator[Message]:
+        yield from self._items(connection, True, connection.to_server.end())
+        yield from self._items(connection, False, connection.to_client.end())
+        if not connection.foreign:
+            for to_server, framer in ((True, connection.requests), (False, connection.responses)):
+                for found in framer.end():
+                    yield from self._found(connection, to_server, found)
+        yield from self._give_up_early(connection, 0, all_of_them=True)
+        if connection.outstanding:
+            self.counts["requests whose response is not in the capture"] += len(connection.outstanding)
+        self._connections.pop(frozenset((connection.client, connection.server)), None)
+
+
+def _correlation_id(frame: Frame) -> int:
+    return int.from_bytes(frame.data[4:8], "big", signed=True)
+
+
+def _wants_answer(frame: Frame) -> bool:
+    """Whether a Produce request has acks other than 0; taken for granted where that was not captured."""
+    body = protocol.describe(frame.data, most_items=0).root.find("body") if frame.missing else None
+    if body is not None:
+        acks = body.find("acks")
+        return acks is None or acks.value != 0
+    try:
+        _, message = protocol.decode_request_body(memoryview(frame.data)[4:])
+    except errors.CodecError:
+        return True
+    return getattr(message, "acks", 1) != 0

@@ -1,0 +1,109 @@
+"""`kwire decode` of frames as they are: the bytes of one or more requests or responses, field by field."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+
+from kwire import errors, protocol
+from kwire.cli.capture.conversations import looks_like_request
+from kwire.errors import ConfigError
+
+__all__ = ["are_requests", "decode_frames", "is_one_frame"]
+
+_HEAD = 14
+_MOST_CANDIDATES = 12
+
+
+def are_requests(data: bytes) -> bool:
+    """Whether `data` begins with a request that kwire knows. One that is cut off must look unlike a record batch."""
+    if not looks_like_request(data[:_HEAD]):
+        return False
+    is_whole = int.from_bytes(data[:4], "big") <= len(data) - 4
+    has_magic = len(data) > 16 and data[16] <= 2 and data[8] == 0
+    return is_whole or not has_magic
+
+
+def is_one_frame(data: bytes) -> bool:
+    """Whether the size field is that of all the bytes: a response, if it is no request."""
+    return len(data) >= 8 and int.from_bytes(data[:4], "big", signed=True) == len(data) - 4
+
+
+def decode_frames(data: bytes, options: argparse.Namespace, write: Callable[[str], None], color: bool) -> int:
+    """Writes each frame; 1 when one of them is damaged."""
+    asked = None if options.response is None else _asked(options.response)
+    if (
+        asked is None
+        and is_one_frame(data)
+        and (not are_requests(data) or protocol.describe(data, most_items=0).errors)
+    ):
+        fitting = _fitting(data)
+        if fitting or not are_requests(data):
+            raise ConfigError(_advice(fitting))
+    damaged = False
+    for begin, frame in _frames(data):
+        if options.at is not None and not begin <= options.at < begin + len(frame):
+            continue
+        description = protocol.describe(
+            frame, *(asked or ()), secrets=options.secrets, most_items=None if options.at is not None else options.items
+        )
+        damaged = damaged or bool(description.errors)
+        if options.json:
+            write(description.to_json())
+        else:
+            at = None if options.at is None else options.at - begin
+            if begin:
+                write(f"at byte {begin}:")
+            write(description.to_text(color=color, at=at))
+    if options.at is not None and not 0 <= options.at < len(data):
+        raise ConfigError(f"--at {options.at}: there are {len(data)} bytes")
+    if damaged:
+        print("the frame is damaged, or not what it was taken for", file=sys.stderr)
+    return 1 if damaged else 0
+
+
+def _frames(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """(where it begins, the frame): as many as the sizes say; a last one may be cut off."""
+    at = 0
+    while at < len(data):
+        size = int.from_bytes(data[at : at + 4], "big", signed=True)
+        end = len(data) if size < 0 else min(at + 4 + size, len(data))
+        yield at, data[at:end]
+        at = max(end, at + 1)
+
+
+def _asked(text: str) -> tuple[int | str, int]:
+    name, colon, version = text.partition(":")
+    by_name = {api.name.lower(): api.key for api in protocol.APIS.values()}
+    key = int(name) if name.isdecimal() else by_name.get(name.lower())
+    if not colon or not version.isdecimal() or key is None:
+        raise ConfigError(f"--response {text!r}: write API:VERSION of the request, as in Fetch:12 or 1:12")
+    return key, int(version)
+
+
+def _fitting(data: bytes) -> list[str]:
+    """Which requests the bytes could answer, since a response does not say so itself."""
+    fitting = []
+    for api in protocol.APIS.values():
+        versions = [version for version in api.versions if _fits(data, api.key, version)]
+        if versions:
+            span = str(versions[0]) if len(versions) == 1 else f"{versions[0]}-{versions[-1]}"
+            fitting.append(f"{api.name}:{span}")
+    return fitting
+
+
+def _advice(fitting: list[str]) -> str:
+    text = "a frame that is no request; if it is a response, name its request with --response API:VERSION"
+    if not fitting:
+        return f"{text}. It fits none that kwire knows without bytes left over"
+    more = f" and {len(fitting) - _MOST_CANDIDATES} more" if len(fitting) > _MOST_CANDIDATES else ""
+    return f"{text}. It would fit {', '.join(fitting[:_MOST_CANDIDATES])}{more}"
+
+
+def _fits(data: bytes, key: int, version: int) -> bool:
+    try:
+        protocol.decode_response(data, key, version)
+    except errors.KafkaError:
+        return False
+    return True
