@@ -15,9 +15,12 @@ from benchmarks.compare.contenders import inputs
 from benchmarks.compare.contenders.columns import read_fields
 from kwire import records
 from kwire._codec import Accumulator, FrameReceiver, SendPath
+from kwire.engine.addresses import TopicPartition
+from kwire.engine.consumed import ConsumerRecords
 
 COUNT = 2_000
 _FOUR = ["offset", "timestamp", "key", "value"]
+_PLACE = TopicPartition("topic", 0)
 _FRAMES = 50
 _MESSAGES = 10
 _READ_AT_ONCE = 16_384
@@ -51,6 +54,7 @@ def _reading() -> dict[str, Loop]:
         "records": Loop(lambda: list(decode(plain)), COUNT),
         "records, 4 fields": Loop(lambda: read_fields(decode(plain)), COUNT),
         "records, 1 KiB": Loop(lambda: list(decode(large)), 200),
+        "handed out, 4 fields": Loop(lambda: read_fields(ConsumerRecords([(_PLACE, decode(plain))])), COUNT),
         "values": Loop(lambda: decode(plain).values(), COUNT),
         "columns, 4": Loop(lambda: decode(plain).to_arrow(_FOUR), COUNT),
         "columns, 4, views": Loop(lambda: decode(plain).to_arrow(_FOUR, binary_view=True), COUNT),
