@@ -79,11 +79,11 @@ def test_the_default_is_kafkas(oracle: Oracle, cls: Any, package: str) -> None:
 
 
 def test_every_room_of_the_logs_is_compared() -> None:
-    assert {f"logs.{room}" for room in logs._ROOMS} <= set(_PACKAGES)
+    assert {f"logs.{room}" for room in logs.ROOMS} <= set(_PACKAGES)
 
 
 def _log_classes(base: type[Any]) -> list[Any]:
-    rooms = [importlib.import_module(f"kwire.schema.logs.{room}") for room in logs._ROOMS]
+    rooms = [importlib.import_module(f"kwire.schema.logs.{room}") for room in logs.ROOMS]
     classes = [getattr(room, name) for room in rooms for name in room.__all__]
     found = [cls for cls in classes if isinstance(cls, type) and issubclass(cls, base)]
     return [pytest.param(cls, id=cls.__name__) for cls in found if cls.__name__ not in _ONLY_BEFORE_4_1]

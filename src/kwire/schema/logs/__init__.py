@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from kwire.schema.logs.streams_groups import *  # noqa: F403
     from kwire.schema.logs.transaction_state import *  # noqa: F403
 
-_ROOMS = (
+__all__ = ["ROOMS"]
+
+ROOMS = (
     "consumer_groups",
     "consumer_offsets",
     "metadata_nodes",
@@ -39,7 +41,7 @@ if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
         if name[:1].isupper():
-            for room in _ROOMS:
+            for room in ROOMS:
                 module = importlib.import_module(f"{__name__}.{room}")
                 if name in module.__all__:
                     found = globals()[name] = getattr(module, name)

@@ -44,15 +44,13 @@ def read_part(
     `choose` gives class and version, or raises a CodecError.
     """
     words: list[Word] = []
-    name, version, message, problem = "", None, None, None
-    end = 0
+    name, version, message, problem, end = "", None, None, None, None
     try:
         read_words(data, expected, words)
-        end = words[-1].end if words else 0
         cls, version = choose({word.name: word.value for word in words})
         name = cls.__qualname__
-        message, end = cls.plan(version).decode_prefix(data, end)
+        message, end = cls.plan(version).decode_prefix(data, words[-1].end if words else 0)
     except errors.CodecError as error:
         problem = error
     start = words[-1].end if words else 0
-    return LogPart(data, tuple(words), name, version, start, end, message, problem)
+    return LogPart(data, tuple(words), name, version, start, start if end is None else end, message, problem)
