@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from kwire import errors, protocol
 from kwire.schema.releases import RELEASES
 from tests.schema.coverage import ROWS
 
+# Answers of running brokers to ApiVersions v0, in hexadecimal; tests/brokers/api_versions.py writes them.
+RECORDED = json.loads(Path(__file__).with_name("api_versions.json").read_text("ascii"))
 NEWEST = {0: (3, 13), 1: (4, 18), 2: (1, 11), 3: (0, 13), 18: (0, 5), 19: (2, 7), 20: (1, 6), 22: (0, 5)}
 
 
@@ -53,6 +58,23 @@ def test_a_release_is_inferred_from_what_it_lists(release: str) -> None:
     if release.startswith("4."):
         assert protocol.infer_release({**table, 0: (0, table[0][1])}) == release
     assert protocol.infer_release({**table, 1000: (0, 0)}) == release
+
+
+def _recorded(name: str) -> dict[int, tuple[int, int]]:
+    answer = protocol.ApiVersionsResponse.decode(bytes.fromhex(RECORDED[name]), 0)
+    return {api.api_key: (api.min_version, api.max_version) for api in answer.api_keys}
+
+
+@pytest.mark.parametrize("name", list(RECORDED))
+def test_what_real_brokers_list(name: str) -> None:
+    release = name.partition("-")[0]
+    known = protocol.versions_of(release)
+    listed = _recorded(name)
+    expected = {key: known.get(key) for key in listed}
+    if release.startswith("4."):
+        expected[0] = (0, known[0][1])  # listed, and refused all the same: KAFKA-18659
+    assert listed == expected
+    assert release.startswith(protocol.infer_release(listed))
 
 
 def test_a_broker_like_no_release_is_like_its_nearest() -> None:

@@ -9,8 +9,9 @@ ControlRecordType of 4.4.0.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
 from typing import NamedTuple
 
 from kwire import errors
@@ -122,8 +123,12 @@ def _class(types: _Types, type_: int, ending: str, where: str) -> type[Message]:
     if found is None:
         known = ", ".join(map(str, types))
         raise errors.UnknownVersionError(f"{where} has no record type {type_} that kwire knows; it knows {known}")
-    module = importlib.import_module(f"kwire.schema.logs.{found[0]}")
-    made: type[Message] = getattr(module, found[1] + ending)
+    return _message_of(found[0], found[1] + ending)
+
+
+@cache
+def _message_of(room: str, name: str) -> type[Message]:
+    made: type[Message] = getattr(import_module(f"kwire.schema.logs.{room}"), name)
     return made
 
 
