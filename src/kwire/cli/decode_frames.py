@@ -33,14 +33,8 @@ def is_one_frame(data: bytes) -> bool:
 def decode_frames(data: bytes, options: argparse.Namespace, write: Callable[[str], None], color: bool) -> int:
     """Writes each frame; 1 when one of them is damaged."""
     asked = None if options.response is None else _asked(options.response)
-    if (
-        asked is None
-        and is_one_frame(data)
-        and (not are_requests(data) or protocol.describe(data, most_items=0).errors)
-    ):
-        fitting = _fitting(data)
-        if fitting or not are_requests(data):
-            raise ConfigError(_advice(fitting))
+    if asked is None and is_one_frame(data):
+        _advise_on_response(data)
     damaged = False
     for begin, frame in _frames(data):
         if options.at is not None and not begin <= options.at < begin + len(frame):
@@ -82,6 +76,16 @@ def _asked(text: str) -> tuple[int | str, int]:
     return key, int(version)
 
 
+def _advise_on_response(data: bytes) -> None:
+    """ConfigError for a single frame that makes no sense as a request, when it does, or could, as a response."""
+    may_be_request = are_requests(data)
+    if may_be_request and not protocol.describe(data, most_items=0).errors:
+        return
+    fitting = _fitting(data)
+    if fitting or not may_be_request:
+        raise ConfigError(_advice(fitting))
+
+
 def _fitting(data: bytes) -> list[str]:
     """Which requests the bytes could answer, since a response does not say so itself."""
     fitting = []
@@ -102,8 +106,10 @@ def _advice(fitting: list[str]) -> str:
 
 
 def _fits(data: bytes, key: int, version: int) -> bool:
+    """Whether the bytes are such a response to the last one, with error codes that exist."""
     try:
         protocol.decode_response(data, key, version)
     except errors.KafkaError:
         return False
-    return True
+    leaves = protocol.describe(data, key, version).leaves()
+    return not any(leaf.name.endswith("error_code") and "UNKNOWN_CODE" in leaf.meaning for leaf in leaves)
