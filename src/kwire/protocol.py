@@ -542,6 +542,8 @@ _UNSUPPORTED_VERSION = 35
 # The plans of header and message, by message class and version.
 _REQUEST_PLANS: dict[tuple[type[Request], int], tuple[Plan, Plan]] = {}
 _RESPONSE_PLANS: dict[tuple[type[Response], int], tuple[Plan, Plan]] = {}
+# The same of responses by API key and version.
+_ANSWER_PLANS: dict[tuple[int, int], tuple[Plan, Plan]] = {}
 
 
 def encode_request(m: Request, version: int, *, correlation_id: int = 0, client_id: str | None = None) -> bytes:
@@ -557,10 +559,15 @@ def encode_request_parts(
     m: Request, version: int, *, correlation_id: int = 0, client_id: str | None = None
 ) -> list[Any]:
     """The frame of a request as a list of buffers to send in order; large `records` are not copied into it."""
-    header_plan, plan = _request_plans(m, version)
     header = RequestHeader(
         request_api_key=m.__api_key__, request_api_version=version, correlation_id=correlation_id, client_id=client_id
     )
+    return encode_parts_under(header, m)
+
+
+def encode_parts_under(header: RequestHeader, m: Request) -> list[Any]:
+    """As `encode_request_parts`, with a header that says version, correlation id and client."""
+    header_plan, plan = _request_plans(m, header.request_api_version)
     return encode_frame_parts(header_plan, header, plan, m)
 
 
@@ -656,13 +663,19 @@ def _decode_request_at(frame: Any, start: int, strict: bool) -> tuple[RequestHea
 def _decode_response_at(
     frame: Any, start: int, api_key: int, version: int, strict: bool
 ) -> tuple[ResponseHeader, Response]:
+    header_plan, plan = _ANSWER_PLANS.get((api_key, version)) or _answer_plans(api_key, version)
+    header, end = header_plan.decode_prefix(frame, start)
+    if api_key == _API_VERSIONS and bytes(memoryview(frame)[end : end + 2]) == _UNSUPPORTED_VERSION.to_bytes(2, "big"):
+        return header, _unsupported_version_answer(APIS[api_key], frame, end)
+    return header, plan.decode(frame, strict, end)
+
+
+def _answer_plans(api_key: int, version: int) -> tuple[Plan, Plan]:
     api = APIS[api_key]
     plan = api.response.plan(version)
     header_plan = ResponseHeader.plan(response_header_version(api_key, version, api.flexible))
-    header, end = header_plan.decode_prefix(frame, start)
-    if api_key == _API_VERSIONS and bytes(memoryview(frame)[end : end + 2]) == _UNSUPPORTED_VERSION.to_bytes(2, "big"):
-        return header, _unsupported_version_answer(api, frame, end)
-    return header, plan.decode(frame, strict, end)
+    plans = _ANSWER_PLANS[api_key, version] = header_plan, plan
+    return plans
 
 
 def _unsupported_version_answer(api: Api, frame: Any, start: int) -> Response:

@@ -15,7 +15,7 @@ from kwire._codec import Accumulator, Delivery, SendPath
 from kwire.engine.addresses import Address
 from kwire.engine.sender import Sender
 from kwire.engine.settings import ProducerSettings
-from tests.engine.world import CLOSE, HERE, Answer, Broker, World
+from tests.engine.world import HANG_UP, HERE, Answer, Broker, World
 
 TOPIC_IDS = {"t": UUID(int=7), "u": UUID(int=8)}
 Fault = Callable[["Leader", Any], Any]
@@ -47,7 +47,7 @@ class Leader(Broker):
         answer = super().answer(frame, now)
         if self.closes:
             self.closes = False
-            return CLOSE
+            return HANG_UP
         return answer
 
     def init_producer_id(self, message: Any, version: int, now: float) -> Any:

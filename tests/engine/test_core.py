@@ -10,6 +10,7 @@ import pytest
 from kwire import errors, protocol
 from kwire.engine.addresses import Address
 from kwire.engine.api_keys import CREATE_TOPICS, LIST_OFFSETS, METADATA, PRODUCE
+from kwire.engine.connection import CONNECT
 from kwire.engine.request import ANY, CONTROLLER
 from kwire.engine.settings import ProducerSettings
 from tests.engine.world import SILENCE, Answer, Broker, MuteBroker, Peer, World
@@ -81,7 +82,7 @@ def test_a_broker_that_comes_later_is_found() -> None:
     world.at(1005.0, lambda: setattr(broker, "refuses", ""))
     world.run(lambda: world.core.cluster.topic("t") is not None)
     assert world.now < 1007.5
-    assert len([event for event in world.events if event[1] == "Connect"]) < 30
+    assert len([event for event in world.events if event[1] == CONNECT]) < 30
 
 
 def test_the_bootstrap_connection_is_kept_when_it_is_that_of_a_broker() -> None:
@@ -204,7 +205,7 @@ def test_reconnects_wait_longer_and_longer() -> None:
     world = World({A: broker})
     world.core.cluster.want(["t"], world.now)
     world.run(1020.0)
-    moments = [moment for moment, kind, _ in world.events if kind == "Connect"]
+    moments = [moment for moment, kind, _ in world.events if kind == CONNECT]
     waits = [later - earlier for earlier, later in pairwise(moments)]
     assert waits[0] < waits[2] < waits[4]
     assert max(waits) <= 2.5
@@ -315,11 +316,11 @@ def test_a_partial_write_goes_on_where_it_stopped() -> None:
     world.run(lambda: first.ended)
     [connection] = world.open
     world.core.request(0, METADATA, metadata, lambda *_: None, lambda *_: None, world.now)
-    whole = b"".join(world.core.data_to_send(connection))
+    whole = b"".join(connection.data_to_send())
     taken = b""
-    while parts := world.core.data_to_send(connection):
+    while parts := connection.data_to_send():
         taken += bytes(parts[0][:3])
-        world.core.sent(connection, min(3, len(parts[0])), world.now)
+        connection.sent(min(3, len(parts[0])), world.now)
     assert taken == whole
     assert SILENCE == []
 

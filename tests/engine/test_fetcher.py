@@ -13,7 +13,7 @@ from kwire.engine.addresses import Address, TopicPartition
 from kwire.engine.api_keys import FETCH, LIST_OFFSETS, METADATA
 from kwire.engine.fetcher import Fetcher
 from kwire.engine.settings import ConsumerSettings
-from tests.engine.world import CLOSE, Answer, Broker, World
+from tests.engine.world import HANG_UP, Answer, Broker, World
 
 A, B = Address("a", 1), Address("b", 2)
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -114,7 +114,7 @@ class OldLogBroker(LogBroker):
         self.with_ids = False
 
     def answer(self, frame: bytes, now: float) -> Answer:
-        return CLOSE if frame[4:6] == b"\0\x12" else super().answer(frame, now)
+        return HANG_UP if frame[4:6] == b"\0\x12" else super().answer(frame, now)
 
 
 class Reading:

@@ -15,7 +15,7 @@ from kwire.engine.fetcher import Fetcher
 from kwire.engine.request import ANY
 from kwire.engine.settings import ConsumerSettings
 from tests.engine.test_fetcher import T0, T1, LogBroker
-from tests.engine.world import CLOSE, Answer, World
+from tests.engine.world import HANG_UP, Answer, World
 
 A = Address("a", 1)
 
@@ -41,7 +41,7 @@ class Damaging(LogBroker):
         try:
             answer = super().answer(frame, now)
         except AssertionError:
-            return CLOSE
+            return HANG_UP
         if not answer or self.dice.random() >= self.share:
             return answer
         return [self.damaged(bytearray(part)) for part in answer]

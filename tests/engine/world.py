@@ -1,7 +1,7 @@
 """A world in virtual time for the engine: one core, scripted brokers, no socket.
 
 `World.run` plays what the core asks for against the peers and moves its clock from event to event. A peer gets whole
-request frames and answers with response frames, `SILENCE` or `CLOSE`; each answer takes `latency` seconds.
+request frames and answers with response frames, `SILENCE` or `HANG_UP`; each answer takes `latency` seconds.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import Any
 
 from kwire import protocol
 from kwire.engine.addresses import Address
-from kwire.engine.connection import CLOSED, Connection
-from kwire.engine.core import Close, Connect, Core
+from kwire.engine.connection import CLOSE, CLOSED, CONNECT, Connection
+from kwire.engine.core import Core
 from kwire.engine.settings import ClientSettings, ProducerSettings
 
 SILENCE: list[bytes] = []
-CLOSE = None
+HANG_UP = None
 Answer = list[bytes] | None
 HERE = Address("a", 1)
 
@@ -42,7 +42,7 @@ class Peer:
         self.connections += 1
 
     def answer(self, frame: bytes, now: float) -> Answer:
-        """The frames to answer with, SILENCE, or CLOSE."""
+        """The frames to answer with, SILENCE, or HANG_UP."""
         raise NotImplementedError
 
 
@@ -116,7 +116,7 @@ class ClosingBroker(Broker):
         super().__init__("0.8.2.2", **more)
 
     def answer(self, frame: bytes, now: float) -> Answer:
-        return CLOSE if frame[4:6] == b"\0\x12" else super().answer(frame, now)
+        return HANG_UP if frame[4:6] == b"\0\x12" else super().answer(frame, now)
 
 
 class World:
@@ -159,12 +159,12 @@ class World:
         raise AssertionError(f"too much happens: {self.events[-20:]}")
 
     def play_events(self) -> None:
-        while (event := self.core.next_event()) is not None:
-            connection = event.connection
-            self.events.append((self.now, type(event).__name__, str(connection.address)))
-            if isinstance(event, Connect):
+        while self.core.events:
+            kind, connection = self.core.events.popleft()
+            self.events.append((self.now, kind, str(connection.address)))
+            if kind == CONNECT:
                 self.connect(connection)
-            elif isinstance(event, Close):
+            elif kind == CLOSE:
                 self.open.discard(connection)
             elif connection in self.open:
                 self.write(connection)
@@ -188,10 +188,10 @@ class World:
         self.at(self.now + peer.latency, made)
 
     def write(self, connection: Connection) -> None:
-        while parts := self.core.data_to_send(connection):
+        while parts := connection.data_to_send():
             data = b"".join(parts)
             self.inbox[connection] += data
-            self.core.sent(connection, len(data), self.now)
+            connection.sent(len(data), self.now)
         data = self.inbox[connection]
         while len(data) >= 4 and len(data) >= (size := 4 + int.from_bytes(data[:4], "big")):
             frame, data = data[:size], data[size:]
@@ -209,7 +209,7 @@ class World:
                 self.at(busy_until, handle)
                 return
             answer = peer.answer(frame, self.now)
-            if answer is CLOSE:
+            if answer is HANG_UP:
                 self.lose(connection, "the broker closed the connection")
             else:
                 held, peer.holds = peer.holds, 0.0

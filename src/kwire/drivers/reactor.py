@@ -30,15 +30,18 @@ import selectors
 import socket
 import threading
 import time
+import weakref
 from collections import deque
 from collections.abc import Callable
 from functools import partial
+from threading import get_ident
+from time import monotonic
 
 from kwire._typing import TypeVar
 from kwire.drivers.loggers import LateLogger
 from kwire.drivers.sockets import SocketAddress, connect_error, literal, look_up, open_socket
-from kwire.engine.connection import CLOSED, Connection
-from kwire.engine.core import Close, Connect, Core
+from kwire.engine.connection import CLOSED, CONNECT, WRITE, Connection
+from kwire.engine.core import Core
 from kwire.errors import ConcurrentUseError, FrameError, KafkaError
 
 PATIENCE = 0.1
@@ -58,6 +61,8 @@ _NONE = 0
 _READ = selectors.EVENT_READ
 _WRITE = selectors.EVENT_WRITE
 
+FOR_EVER = float("inf")
+_reactors: weakref.WeakSet[Reactor] = weakref.WeakSet()
 T = TypeVar("T")
 _log = LateLogger("kwire.drivers")
 
@@ -98,6 +103,8 @@ class Reactor:
         self._selector: selectors.BaseSelector | None = None
         self._wakers: tuple[socket.socket, socket.socket] | None = None
         self._pid = os.getpid()
+        self._is_copy = False
+        _reactors.add(self)
         self._closed = False
 
     # -- for the clients --------------------------------------------------------------------------------------------
@@ -105,21 +112,20 @@ class Reactor:
     @property
     def inside(self) -> bool:
         """Whether the calling thread holds the lock: what it runs interrupts a step."""
-        return self._stepper == threading.get_ident() and self._lock.locked()
+        return self._stepper == get_ident() and self._lock.locked()
 
     def call(self, function: Callable[[float], T]) -> T:
         """Runs `function(now)` with the core to itself, then writes what it left to write. Never blocks on the network.
 
         An Exception that `function` raises passes through; it must not leave the core half changed.
         """
-        self._check_process()
-        self._check_outside()
-        me = threading.get_ident()
+        me = get_ident()
+        if self._is_copy or self._stepper == me:
+            self._check_entry()
         with self._lock:
             try:
                 self._stepper = me
-                now = time.monotonic()
-                self._last_active = now
+                self._last_active = now = monotonic()
                 self._begin(now)
                 try:
                     result = function(now)
@@ -127,11 +133,14 @@ class Reactor:
                     self._end(now)
                     raise
                 self._end(now)
-                self._start_background()
-                self._wake_if_parked()
+                if self._background and self._thread is None:
+                    self._start_background()
+                if self._parked_until is not None:
+                    self._wake_if_parked(self._parked_until)
             finally:
                 self._stepper = 0
-        self._run_callbacks()
+        if self.core.after_step:
+            self._run_callbacks()
         return result
 
     def wait(self, done: Callable[[], bool], timeout: float | None) -> bool:
@@ -139,19 +148,17 @@ class Reactor:
 
         Raises ConcurrentUseError inside a callback.
         """
-        self._check_process()
-        me = threading.get_ident()
-        if me in self._in_callbacks:
-            raise ConcurrentUseError("a blocking call inside a callback would wait for itself")
-        self._check_outside()
-        deadline = None if timeout is None else time.monotonic() + timeout
+        me = get_ident()
+        if self._is_copy or self._stepper == me or self._in_callbacks:
+            self._check_entry()
+            self._check_no_callback(me)
+        deadline = None if timeout is None else monotonic() + timeout
         try:
             while True:
                 with self._lock:
                     try:
                         self._stepper = me
-                        now = time.monotonic()
-                        self._last_active = now
+                        self._last_active = now = monotonic()
                         if done():
                             return True
                         if self._closed or (deadline is not None and now >= deadline):
@@ -161,16 +168,18 @@ class Reactor:
                             bell = self._hang_up_a_bell()
                         else:
                             self._driver = me
+                            self._prepare(deadline, now)
                     finally:
                         self._stepper = 0
-                if driven:
+                if not driven:
+                    self._turn(me, now)
+                elif self._driver is not None:
                     self._sleep(bell, NAP if deadline is None else min(deadline - now, NAP))
-                else:
-                    self._step(me, deadline)
         finally:
             if self._driver == me:
                 self._driver = None
-                self._ring()
+                if self._bells:
+                    self._ring()
 
     def wake(self) -> None:
         """Makes whoever selects look again; from any thread, also from a signal handler."""
@@ -183,8 +192,8 @@ class Reactor:
 
     def poll_once(self) -> None:
         """Reads and writes what is ready, without waiting; nothing if another thread drives."""
-        self._check_process()
-        me = threading.get_ident()
+        me = get_ident()
+        self._check_entry()
         try:
             with self._lock:
                 if self._closed or (self._driver is not None and self._driver != me):
@@ -194,21 +203,22 @@ class Reactor:
         finally:
             if self._driver == me:
                 self._driver = None
-                self._ring()
+                if self._bells:
+                    self._ring()
 
     def close(self) -> None:
         """Closes all connections and ends the thread. Idempotent; one that was cut is finished by the next. In a
         forked child it only frees. It waits for whoever drives, not for a callback that blocks."""
-        if os.getpid() != self._pid:
+        if self._is_copy:
             self._closed = True
             return
-        self._check_outside()
-        me = threading.get_ident()
+        me = get_ident()
+        self._check_entry()
         with self._lock:
             try:
                 self._stepper = me
                 if not self._closed:
-                    now = time.monotonic()
+                    now = monotonic()
                     self._begin(now)
                     self.core.close(now)
                     self._end(now)
@@ -217,7 +227,8 @@ class Reactor:
                 self._stepper = 0
         self._ring()
         self.wake()
-        self._run_callbacks()
+        if self.core.after_step:
+            self._run_callbacks()
         self._wait_for_the_thread(me)
         self._wait_until_undriven(me)
         with self._lock:
@@ -241,20 +252,26 @@ class Reactor:
         return self._selector is not None
 
     def _opened(self) -> selectors.BaseSelector:
-        """The selector; made, with the pair of sockets that wakes it, when it is first needed."""
-        if self._selector is None:
-            selector = selectors.DefaultSelector()
-            reader, writer = self._wakers = socket.socketpair()
-            reader.setblocking(False)
-            writer.setblocking(False)
-            selector.register(reader, _READ, None)
-            self._selector = selector
-        return self._selector
+        """The selector; made when it is first needed."""
+        return self._selector or self._open()
+
+    def _open(self) -> selectors.BaseSelector:
+        """Makes the selector, with the pair of sockets that wakes it."""
+        selector = selectors.DefaultSelector()
+        reader, writer = self._wakers = socket.socketpair()
+        reader.setblocking(False)
+        writer.setblocking(False)
+        selector.register(reader, _READ, None)
+        self._selector = selector
+        return selector
 
     # -- the token --------------------------------------------------------------------------------------------------
 
     def _hang_up_a_bell(self) -> threading.Lock:
-        """With the lock: the next `_ring` will let go of what this gives. The background thread is asked to let go."""
+        """With the lock: the next `_ring` will let go of what this gives. The background thread is asked to let go.
+
+        Whoever gives the token up rings if a bell hangs. So look once more, with the bell hung up, before sleeping.
+        """
         bell = threading.Lock()
         bell.acquire()
         self._bells.append(bell)
@@ -271,7 +288,7 @@ class Reactor:
             self._waiting -= 1
 
     def _ring(self) -> None:
-        """Whoever sleeps looks again. The lock is taken first: who saw the token taken has a bell here by then."""
+        """Whoever sleeps looks again."""
         with self._lock:
             bells = self._bells
             while bells:
@@ -295,16 +312,18 @@ class Reactor:
             self.wake()
             self._sleep(bell, NAP)
 
-    def _check_process(self) -> None:
-        if os.getpid() != self._pid:
+    def _check_entry(self) -> None:
+        if self._is_copy:
             raise KafkaError(f"this client belongs to process {self._pid}: make a new one after a fork")
-
-    def _check_outside(self) -> None:
         if self.inside:
             raise ConcurrentUseError("a log handler or a finalizer uses the client that it interrupts")
 
+    def _check_no_callback(self, me: int) -> None:
+        if me in self._in_callbacks:
+            raise ConcurrentUseError("a blocking call inside a callback would wait for itself")
+
     def _start_background(self) -> None:
-        if self._background and self._thread is None and not self._closed:
+        if not self._closed:
             thread = threading.Thread(target=self._run_background, name=f"kwire-{self._name}", daemon=True)
             thread.start()
             self._thread = thread
@@ -319,10 +338,10 @@ class Reactor:
         try:
             while not self._closed:
                 try:
-                    if time.monotonic() - self._last_active < PATIENCE:
+                    if monotonic() - self._last_active < PATIENCE:
                         steps_seen = self._glance(steps_seen)
                     else:
-                        self._park(threading.get_ident())
+                        self._park(get_ident())
                 except BaseException:
                     _log.exception("a step failed; the connections are made anew")
                     time.sleep(PATIENCE)
@@ -360,46 +379,63 @@ class Reactor:
     # -- one step ---------------------------------------------------------------------------------------------------
 
     def _step(self, me: int, deadline: float | None) -> None:
-        """With the token: selects until something is ready, a timer is due or `deadline`; then handles it. The token is
-        given up where callbacks are to be run."""
+        """With the token: one turn, which ends by `deadline`."""
         with self._lock:
             if self._closed:
                 return
             try:
                 self._stepper = me
-                now = time.monotonic()
-                self._begin(now)
-                self._end(now)
-                timer = self.core.get_timer()
-                until = deadline if timer is None else timer if deadline is None else min(timer, deadline)
-                selector = self._opened()
+                now = monotonic()
+                self._prepare(deadline, now)
             finally:
                 self._stepper = 0
-            self._parked_until = float("inf") if until is None else until
+        self._turn(me, now)
+
+    def _prepare(self, deadline: float | None, now: float) -> None:
+        """With the token and the lock, before a turn: settles until when it may select."""
+        if self.core.dirty:
+            self._begin(now)
+            self._end(now)
+        if self._selector is None:
+            self._open()
+        until = self.core.get_timer()
+        if until is None or (deadline is not None and deadline < until):
+            until = deadline
+        self._parked_until = FOR_EVER if until is None else until
+
+    def _turn(self, me: int, now: float) -> None:
+        """With the token, prepared: selects until something is ready, a timer is due or the deadline has come; then
+        handles it. The token is given up where callbacks are to be run."""
+        until, selector = self._parked_until, self._selector
+        if until is None or selector is None:
+            return
         try:
-            ready = selector.select(None if until is None else max(until - now, 0.0))
+            ready = selector.select(None if until == FOR_EVER else max(until - now, 0.0))
         finally:
             self._parked_until = None
+        core = self.core
         with self._lock:
-            if self.closed:
+            if self._closed:
                 return
             try:
                 self._stepper = me
-                now = time.monotonic()
+                now = monotonic()
                 self._begin(now)
                 for key, mask in ready:
                     self._handle(key.data, mask, now)
-                self._take_resolved(now)
-                self.core.handle_timer(now)
+                if self._resolved:
+                    self._take_resolved(now)
+                core.handle_timer(now)
                 self._end(now)
             finally:
                 self._stepper = 0
             self._steps += 1
-        if self.core.after_step:
+        if core.after_step:
             self._driver = None
-            self._ring()
+            if self._bells:
+                self._ring()
             self._run_callbacks()
-        elif self._waiting:
+        elif self._bells:
             self._ring()
 
     def _begin(self, now: float) -> None:
@@ -411,24 +447,23 @@ class Reactor:
 
     def _end(self, now: float) -> None:
         """Does what the core wants done; from here on the core is whole."""
-        core = self.core
-        while (event := core.next_event()) is not None:
-            connection = event.connection
-            if isinstance(event, Connect):
+        events = self.core.events
+        while events:
+            kind, connection = events.popleft()
+            link = self._links.get(connection)
+            if kind is CONNECT:
                 self._connect(connection, now)
-            elif isinstance(event, Close):
-                link = self._links.get(connection)
-                if link is not None:
-                    self._drop(link)
-            elif connection in self._links:
-                self._write(self._links[connection], now)
-        core.dirty = False
+            elif link is None:
+                continue
+            elif kind is WRITE:
+                self._write(link, now)
+            else:
+                self._drop(link)
+        self.core.dirty = False
 
     def _run_callbacks(self) -> None:
         callbacks = self.core.after_step
-        if not callbacks:
-            return
-        me = threading.get_ident()
+        me = get_ident()
         outermost = me not in self._in_callbacks
         try:
             self._in_callbacks.add(me)
@@ -445,27 +480,22 @@ class Reactor:
             if outermost:
                 self._in_callbacks.discard(me)
 
-    def _wake_if_parked(self) -> None:
+    def _wake_if_parked(self, parked_until: float) -> None:
         """A change from outside may have brought the next timer forward."""
-        parked_until = self._parked_until
-        if parked_until is not None:
-            timer = self.core.get_timer()
-            if timer is not None and timer < parked_until:
-                self.wake()
+        timer = self.core.get_timer()
+        if timer is not None and timer < parked_until:
+            self.wake()
 
     def _handle(self, link: _Link | None, mask: int, now: float) -> None:
         if link is None:
             self._drain_wake()
-            return
-        if link.socket is None or link.connection.state == CLOSED:
-            return
-        if not link.connected:
+        elif link.connected:
+            if mask & _READ:
+                self._read(link, now)
+            if mask & _WRITE:
+                self._write(link, now)
+        elif link.socket is not None and link.connection.state != CLOSED:
             self._connected(link, now)
-            return
-        if mask & _READ:
-            self._read(link, now)
-        if mask & _WRITE and link.socket is not None:
-            self._write(link, now)
 
     def _drain_wake(self) -> None:
         assert self._wakers is not None
@@ -552,10 +582,10 @@ class Reactor:
                 return
 
     def _write(self, link: _Link, now: float) -> None:
-        core, connection = self.core, link.connection
+        connection = link.connection
         if link.socket is None or not link.connected:
             return
-        while parts := core.data_to_send(connection):
+        while parts := connection.data_to_send():
             try:
                 count = link.socket.sendmsg(parts)
             except BlockingIOError:
@@ -564,8 +594,9 @@ class Reactor:
             except OSError as error:
                 self._lost(link, _reason(error), now)
                 return
-            core.sent(connection, count, now)
-        self._watch(link, _READ)
+            connection.sent(count, now)
+        if link.mask != _READ:
+            self._watch(link, _READ)
 
     def _watch(self, link: _Link, mask: int) -> None:
         if link.mask == mask or link.socket is None:
@@ -604,3 +635,11 @@ def _reason(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     return str(error) or type(error).__name__
+
+
+def _after_fork_in_child() -> None:
+    for reactor in list(_reactors):
+        reactor._is_copy = True
+
+
+os.register_at_fork(after_in_child=_after_fork_in_child)

@@ -3,18 +3,18 @@
 Layer 3: no I/O, no clock, no dice; `now` is seconds on a clock that never goes back, `dice()` is uniform over [0, 1).
 
 For the driver
-    next_event()                      Connect(connection), Write(connection), Close(connection), or None; take them
-                                      until None after every call below
+    events                            a deque of (CONNECT | WRITE | CLOSE, connection); take them, in order, until it is
+                                      empty after every call below
     connection_made(connection, now)  the socket is connected
     connection_lost(connection, error, now)
-                                      it could not be connected, or ended; no Close follows for it
+                                      it could not be connected, or ended; no CLOSE follows for it
     receive_buffer(connection, hint)  a writable memoryview to receive into
     received(connection, count, now)  that many bytes came in
-    data_to_send(connection)          a gather list of memoryviews; [] when there is nothing (left) to write
-    sent(connection, count, now)      that many of those bytes were taken by the socket
+    connection.data_to_send()         a gather list of buffers; [] when there is nothing (left) to write
+    connection.sent(count, now)       that many of those bytes were taken by the socket
     get_timer()                       the moment of the next timer, or None
     handle_timer(now)                 runs what is due
-  Write(connection) is said when output appears where there was none; write until data_to_send is empty.
+  WRITE is said when output appears where there was none; write until data_to_send is empty.
   The driver sets `dirty` while one of these runs. If it is True when a step begins, an exception (Ctrl-C) cut the one
   before: close all sockets and call `recover(now)`, which fails all requests under way with ConnectError, so that their
   components send them again.
@@ -59,10 +59,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from kwire._typing import NamedTuple
 from kwire.engine.addresses import Address
 from kwire.engine.cluster import Cluster
-from kwire.engine.connection import CLOSED, OPEN, Connection, decode_answer
+from kwire.engine.connection import CLOSE, CLOSED, CONNECT, OPEN, WRITE, Connection, decode_answer
 from kwire.engine.node import Node
 from kwire.engine.request import ANY, CONTROLLER, MessageOrBuilder, OnError, OnResponse, Request
 from kwire.engine.retry import Backoff, Dice
@@ -79,27 +78,6 @@ OnMade = Callable[[Connection, float], None]
 OnLost = Callable[[Connection, KafkaError, float], None]
 
 
-class Connect(NamedTuple):
-    """Open a socket to `connection.address` and say connection_made or connection_lost."""
-
-    connection: Connection
-
-
-class Write(NamedTuple):
-    """There are bytes to write."""
-
-    connection: Connection
-
-
-class Close(NamedTuple):
-    """Close the socket; say no more about this connection."""
-
-    connection: Connection
-
-
-Event = Connect | Write | Close
-
-
 class Core:
     """See the module's text for the contract."""
 
@@ -113,7 +91,7 @@ class Core:
         self.dirty = False
         self.closed = False
         self._timers = Timers()
-        self._events: deque[Event] = deque()
+        self.events: deque[tuple[str, Connection]] = deque()
         self._connections: set[Connection] = set()
         self._connection_count = 0
         self._requests: set[Request] = set()
@@ -127,14 +105,10 @@ class Core:
 
     # -- the driver's verbs -----------------------------------------------------------------------------------------
 
-    def next_event(self) -> Event | None:
-        """What the driver has to do next."""
-        return self._events.popleft() if self._events else None
-
     def connection_made(self, connection: Connection, now: float) -> None:
         """The socket is connected."""
         if connection.state != CLOSED:
-            connection.state = OPEN
+            connection.become(OPEN)
             connection.on_made(connection, now)
 
     def connection_lost(self, connection: Connection, error: str | BaseException, now: float) -> None:
@@ -173,16 +147,6 @@ class Core:
             else:
                 request.answer(message, now)
 
-    def data_to_send(self, connection: Connection) -> list[memoryview]:
-        """The bytes to write next."""
-        return connection.data_to_send() if connection.state == OPEN else []
-
-    def sent(self, connection: Connection, count: int, now: float) -> None:
-        """`count` of those bytes were taken by the socket."""
-        if connection.state == OPEN:
-            connection.sent(count, now)
-            connection.wants_write = bool(connection.out)
-
     def get_timer(self) -> float | None:
         """The moment of the next timer."""
         return self._timers.next_moment()
@@ -197,9 +161,9 @@ class Core:
         What was cut may have left anything half done, so nothing is unwound: connections and nodes begin anew. The
         driver closes all its sockets; no events are left.
         """
-        self._events.clear()
+        self.events.clear()
         for connection in list(self._connections):
-            connection.state = CLOSED
+            connection.become(CLOSED)
             connection.drop_requests()
         self._connections.clear()
         self._anywhere.clear()
@@ -417,15 +381,13 @@ class Core:
         connection.on_made = on_made
         connection.on_lost = on_lost
         self._connections.add(connection)
-        self._events.append(Connect(connection))
+        self.events.append((CONNECT, connection))
         return connection
 
     def write(self, connection: Connection, request: Request, version: int, now: float) -> None:
         """Encodes the request onto the connection and tells the driver to write."""
-        connection.write_request(request, version, now)
-        if not connection.wants_write and connection.out:
-            connection.wants_write = True
-            self._events.append(Write(connection))
+        if connection.write_request(request, version, now):
+            self.events.append((WRITE, connection))
 
     def close_connection(self, connection: Connection, now: float) -> None:
         """Closes it without telling its owner."""
@@ -435,11 +397,11 @@ class Core:
     def lose_connection(self, connection: Connection, error: KafkaError, now: float) -> None:
         """Tells the driver to close it; requests under way on it fail with `error`, then its owner is told."""
         if connection.state != CLOSED:
-            self._events.append(Close(connection))
+            self.events.append((CLOSE, connection))
             self._lose(connection, error, now)
 
     def _lose(self, connection: Connection, error: KafkaError, now: float) -> None:
-        connection.state = CLOSED
+        connection.become(CLOSED)
         self._connections.discard(connection)
         requests = connection.drop_requests()
         connection.on_lost(connection, error, now)

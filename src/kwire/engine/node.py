@@ -215,7 +215,7 @@ class Node:
         connection = self.connection
         if connection is None or not connection.in_flight:
             return
-        oldest = connection.in_flight[0][1]
+        oldest = connection.in_flight[0]
         due = oldest.sent_at + oldest.timeout
         if due > now:
             self._timeout = self._core.call_at(due, self._look_for_silence)

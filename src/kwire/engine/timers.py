@@ -56,14 +56,17 @@ class Timers:
     def next_moment(self) -> float | None:
         """The moment of the earliest timer, or None."""
         heap = self._heap
-        while heap and not heap[0][2].active:
+        while heap:
+            moment, _, timer = heap[0]
+            if timer._callback is not None:
+                return moment
             heappop(heap)
             self._void -= 1
-        return heap[0][0] if heap else None
+        return None
 
     def run(self, now: float) -> None:
         """Runs all callbacks whose moment has come; those set meanwhile for now or earlier run too."""
-        while (moment := self.next_moment()) is not None and moment <= now:
+        while self._heap and self._heap[0][0] <= now and (moment := self.next_moment()) is not None and moment <= now:
             timer = self._heap[0][2]
             self._running = callback = timer._callback
             timer._callback = None
