@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 class LateLogger:
     """The logger `name`, with the three verbs that the package uses."""
 
-    __slots__ = ("name",)
+    __slots__ = ("_found", "name")
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self._found: Logger | None = None
 
     def debug(self, text: str, *values: object) -> None:
         if "logging" in sys.modules:
@@ -34,6 +35,9 @@ class LateLogger:
         self._logger().exception(text, *values)
 
     def _logger(self) -> Logger:
-        from logging import getLogger
+        """Looked up once: getLogger takes a lock of the whole process, and Ctrl-C within would leave it taken."""
+        if self._found is None:
+            from logging import getLogger
 
-        return getLogger(self.name)
+            self._found = getLogger(self.name)
+        return self._found

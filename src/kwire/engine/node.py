@@ -67,7 +67,7 @@ class Node:
         """Writes the request, or keeps it until there is a connection."""
         connection = self.connection
         if connection is not None:
-            if connection.in_flight and connection.in_flight[-1][1].long_poll and not request.long_poll:
+            if connection.in_flight and connection.in_flight[-1].long_poll and not request.long_poll:
                 self._beside().submit(request, now)
             else:
                 self._write(connection, request, now)
