@@ -12,9 +12,9 @@ Sources: KIP-98 (markers of transactions), KIP-595, KIP-630, KIP-853 (the quorum
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 from uuid import UUID
 
+from kwire._typing import NamedTuple
 from kwire.schema.fields import NO_UUID, array, i16, i32, i64, string, struct, u16, uuid
 from kwire.schema.messages import Message, Struct
 

@@ -8,7 +8,8 @@ around the messages are in `envelopes`. Layer 2: no I/O.
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+
+from kwire._typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kwire.schema.logs.consumer_groups import *  # noqa: F403

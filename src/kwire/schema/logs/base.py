@@ -5,8 +5,7 @@ No message is defined here; what an envelope looks like is in `envelopes`.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
+from kwire._typing import ClassVar
 from kwire.schema.logs.envelopes import METADATA_FRAME_VERSION, int16_word, uvarint_word
 from kwire.schema.messages import Message
 

@@ -12,9 +12,9 @@ Sources: Apache's classes CoordinatorRecordSerde, AbstractApiMessageSerde, Contr
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from kwire import errors
+from kwire._typing import NamedTuple
 
 __all__ = ["METADATA_FRAME_VERSION", "Word", "int16_word", "read_words", "uvarint_word"]
 

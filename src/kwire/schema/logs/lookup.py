@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
-from typing import NamedTuple
 
 from kwire import errors
+from kwire._typing import NamedTuple
 from kwire.schema.control_records import CONTROL_RECORD_TYPES, ControlRecordTypeSchema, EndTxnMarker
 from kwire.schema.logs.envelopes import METADATA_FRAME_VERSION
 from kwire.schema.logs.parts import LogPart, read_part

@@ -6,9 +6,9 @@ Knows no message, no topic and no protocol; those who do choose the class.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
 
 from kwire import errors
+from kwire._typing import NamedTuple
 from kwire.schema.logs.envelopes import Word, read_words
 from kwire.schema.messages import Message
 
