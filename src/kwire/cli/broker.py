@@ -38,7 +38,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("--port", type=int, default=0, help="port to listen on (default: a free one)")
     parser.add_argument("--release", default="4.4.0", help="Apache Kafka release to speak as (default %(default)s)")
     parser.add_argument(
-        "--generation", choices=["0.7"], help="speak the protocol before 0.8 instead of a release's (default: no)"
+        "--generation", choices=["0.7", "proposal"], help="a protocol before 0.8 instead of a release's"
     )
     parser.add_argument(
         "--topic", action="append", default=[], metavar="NAME[:PARTITIONS]", help="make this topic; may be repeated"

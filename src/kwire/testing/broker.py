@@ -17,14 +17,17 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from kwire.errors import BrokerError, ConfigError, KafkaTimeoutError
+from kwire.protocol import proposal
 from kwire.testing.cluster import ClusterState
 from kwire.testing.contents import Contents
 from kwire.testing.dispatch import HANDLERS, Dispatcher
 from kwire.testing.faults import Faults, key_of
 from kwire.testing.log_0_7 import ByteLog
 from kwire.testing.release import Release
-from kwire.testing.server import Server
+from kwire.testing.server import AnyDispatcher, Server
 from kwire.testing.wire_0_7 import REQUEST_NAMES, ByteTopics, Dispatcher07
+from kwire.testing.wire_proposal import REQUEST_NAMES as PROPOSED_NAMES
+from kwire.testing.wire_proposal import ProposalDispatcher
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -34,7 +37,11 @@ _EVERY_ADDRESS = ("", "0.0.0.0", "::")
 _LARGEST_REQUEST = 104_857_600
 _MAX_MESSAGE_BYTES = 1_048_588
 _MAX_MESSAGE_SIZE_07 = 1_000_000
-_RELEASE_07 = "0.7.2"
+# The names of the requests, and what the broker calls its release.
+_GENERATIONS: dict[str, tuple[Mapping[str, int], str]] = {
+    "0.7": (REQUEST_NAMES, "0.7.2"),
+    "proposal": (PROPOSED_NAMES, "proposal of 2012"),
+}
 
 
 class Broker:
@@ -48,6 +55,7 @@ class Broker:
     `generation="0.7"` speaks Kafka 0.7 instead of a release: topics come to be on first use, always, and offsets are
     byte positions. `max_message_bytes` is then the largest payload (default 1,000,000), `flush_interval_messages` how
     many messages stay hidden from readers until all are flushed, `segment_bytes` the size at which a segment ends.
+    `generation="proposal"` speaks the wire format proposed in 2012 over such logs, in a `dialect` of it.
 
     Sizes in bytes. Raises ConfigError for what cannot be meant.
     """
@@ -67,17 +75,19 @@ class Broker:
         max_request_bytes: int = _LARGEST_REQUEST,
         segment_bytes: int = 512 * 1024 * 1024,
         flush_interval_messages: int = 1,
+        dialect: proposal.Dialect | None = None,
     ) -> None:
-        if generation not in (None, "0.7"):
+        if generation not in (None, *_GENERATIONS):
             raise ConfigError(
-                f'generation {generation!r}: "0.7" is one; leave it out and choose a `release` for 0.8 and newer'
+                f"generation {generation!r}: {' and '.join(map(repr, _GENERATIONS))} are some; leave it out and choose "
+                "a `release` for 0.8 and newer"
             )
         if host in _EVERY_ADDRESS:
             raise ConfigError(f"host {host!r}: clients are told this address, so it has to be one that they can reach")
         _check_range("port", port, 0, 65535)
         _check_range("num_partitions", num_partitions, 1, 10_000)
         _check_range("max_request_bytes", max_request_bytes, 64, 2**31 - 1)
-        dispatcher: Dispatcher | Dispatcher07
+        dispatcher: AnyDispatcher
         if generation is None:
             cluster = ClusterState(
                 auto_create_topics=auto_create_topics,
@@ -101,10 +111,13 @@ class Broker:
                 clock=lambda: int(time.time() * 1000),
             )
             self._contents = ByteTopics(num_partitions=num_partitions, new_log=new_log)
-            self._keys = REQUEST_NAMES
-            self.faults = Faults(REQUEST_NAMES)
-            self._release = _RELEASE_07
-            dispatcher = Dispatcher07(self._contents, self.faults, time.monotonic)
+            self._keys, self._release = _GENERATIONS[generation]
+            self.faults = Faults(self._keys)
+            if generation == "proposal":
+                said = proposal.Dialect() if dialect is None else dialect
+                dispatcher = ProposalDispatcher(self._contents, said, self.faults, time.monotonic)
+            else:
+                dispatcher = Dispatcher07(self._contents, self.faults, time.monotonic)
         self._cluster = dispatcher.cluster
         self._cluster.host = host
         self._dispatcher = dispatcher

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
 
 from kwire.testing.cluster import ClusterState, Partition
+from kwire.testing.log_0_7 import ByteLog
 from kwire.testing.release import Release
 
 RequestT = TypeVar("RequestT")
@@ -29,7 +30,7 @@ class Park:
     """Wait until the monotonic time `until`, or until something happens to one of `partitions`."""
 
     until: float
-    partitions: frozenset[Partition] = frozenset()
+    partitions: frozenset[Partition | ByteLog] = frozenset()
 
 
 Flow: TypeAlias = Generator[Park, None, ResponseT]

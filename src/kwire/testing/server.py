@@ -24,12 +24,14 @@ from kwire._codec import FrameReceiver
 from kwire.testing.call import CloseConnectionError, Flow, Park
 from kwire.testing.dispatch import Answer, Dispatcher
 from kwire.testing.wire_0_7 import Dispatcher07
+from kwire.testing.wire_proposal import ProposalDispatcher
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 logger = logging.getLogger("kwire.testing")
 _T = TypeVar("_T")
+AnyDispatcher = Dispatcher | Dispatcher07 | ProposalDispatcher
 
 _MOST_PARTS = 512
 _SLOW_TICK = 0.02
@@ -66,7 +68,7 @@ class _Connection:
 class Server:
     """Serves `dispatcher` on `host`:`port` (0: a free one) from `start` to `stop`."""
 
-    def __init__(self, dispatcher: Dispatcher | Dispatcher07, host: str, port: int, max_frame: int) -> None:
+    def __init__(self, dispatcher: AnyDispatcher, host: str, port: int, max_frame: int) -> None:
         self._dispatcher = dispatcher
         self._host, self.port = host, port
         self._max_frame = max_frame

@@ -32,7 +32,7 @@ from kwire.testing.log_0_7 import EARLIEST, LATEST, ByteLog, MessageTooLargeErro
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-__all__ = ["REQUEST_NAMES", "ByteTopics", "Dispatcher07"]
+__all__ = ["REQUEST_NAMES", "ByteTopics", "Dispatcher07", "RefusedError"]
 
 logger = logging.getLogger("kwire.testing")
 REQUEST_NAMES = {"Produce": 0, "Fetch": 1, "MultiFetch": 2, "MultiProduce": 3, "Offsets": 4}
@@ -42,7 +42,7 @@ _MOST_NAME = 255
 _UNKNOWN, _WRONG_PARTITION = -1, 3
 
 
-class _RefusedError(Exception):
+class RefusedError(Exception):
     """What FETCH answers with a code and every other request by closing."""
 
     def __init__(self, code: int, reason: str) -> None:
@@ -63,11 +63,11 @@ class ByteTopics:
         self._logs: dict[str, dict[int, ByteLog]] = {}
 
     def log(self, topic: str, partition: int) -> ByteLog | None:
-        """The log, None when it was never written to. Raises _RefusedError for a name or partition that cannot be."""
+        """The log, None when it was never written to. Raises RefusedError for a name or partition that cannot be."""
         if not topic or len(topic) > _MOST_NAME or _ILLEGAL_TOPIC.search(topic):
-            raise _RefusedError(_UNKNOWN, f"topic name {topic!r} is not legal")
+            raise RefusedError(_UNKNOWN, f"topic name {topic!r} is not legal")
         if not 0 <= partition < self.partition_count(topic):
-            raise _RefusedError(_WRONG_PARTITION, f"partition {partition} of {topic!r}, which has fewer")
+            raise RefusedError(_WRONG_PARTITION, f"partition {partition} of {topic!r}, which has fewer")
         return self._logs.get(topic, {}).get(partition)
 
     def log_to_write(self, topic: str, partition: int) -> ByteLog:
@@ -76,7 +76,7 @@ class ByteTopics:
         if found is not None:
             return found
         if len(f"{topic}-{partition}".encode()) > _MOST_NAME:
-            raise _RefusedError(_UNKNOWN, f"topic name {topic!r} is too long for a folder")
+            raise RefusedError(_UNKNOWN, f"topic name {topic!r} is too long for a folder")
         made = self._logs.setdefault(topic, {})[partition] = self._new_log()
         return made
 
@@ -132,7 +132,7 @@ class ByteTopics:
     def _or_config_error(work: Callable[[], Any]) -> Any:
         try:
             return work()
-        except (_RefusedError, MessageTooLargeError, errors.CodecError) as error:
+        except (RefusedError, MessageTooLargeError, errors.CodecError) as error:
             raise errors.ConfigError(f"a 0.7 broker would refuse it: {error}") from error
 
 
@@ -175,7 +175,7 @@ class Dispatcher07:
             if isinstance(request, wire.MultiFetchRequest):
                 return _fetched([self._read(part) for part in request.fetches], 0)
             return Answer([wire.encode_response(wire.OffsetsResponse(offsets=self._offsets(request)))])
-        except (_RefusedError, errors.CodecError) as error:
+        except (RefusedError, errors.CodecError) as error:
             raise CloseConnectionError(str(error)) from error
 
     def _store(self, part: Any) -> None:
@@ -193,7 +193,7 @@ class Dispatcher07:
         try:
             log = self.cluster.log(part.topic, part.partition)
             found = b"" if log is None else log.read(part.offset, max(part.max_size, 0))
-        except _RefusedError as refused:
+        except RefusedError as refused:
             return refused.code, b"", 0
         except BrokerError as refused:
             return refused.code, b"", 0
@@ -205,7 +205,7 @@ class Dispatcher07:
         if log is None:
             return [0] if request.time in (LATEST, EARLIEST) else []
         if request.max_offsets < 0:
-            raise _RefusedError(_UNKNOWN, f"max_offsets {request.max_offsets}")
+            raise RefusedError(_UNKNOWN, f"max_offsets {request.max_offsets}")
         return log.offsets_before(request.time, request.max_offsets)
 
 

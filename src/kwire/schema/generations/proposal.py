@@ -52,7 +52,9 @@ __all__ = [
     "RequestHeader",
     "ResponseHeader",
     "decode_request",
+    "decode_request_body",
     "decode_response",
+    "decode_response_body",
     "encode_request",
     "encode_response",
 ]
@@ -225,7 +227,29 @@ def decode_request(frame: Any, *, strict: bool = True, dialect: Dialect = _OURS)
     UnknownVersionError for a request type that the dialect has no number for, other CodecErrors for bytes that are not
     what they should be; FrameError when the size field is not the size of the frame.
     """
-    begin = checked_size(frame)
+    return _decode_request_at(frame, checked_size(frame), strict, dialect)
+
+
+def decode_request_body(frame: Any, *, strict: bool = False, dialect: Dialect = _OURS) -> tuple[RequestHeader, Body]:
+    """As `decode_request`, of a frame without its size field."""
+    return _decode_request_at(frame, 0, strict, dialect)
+
+
+def decode_response(
+    frame: Any, request_type_id: int, *, strict: bool = True, dialect: Dialect = _OURS
+) -> tuple[ResponseHeader, Body]:
+    """(header, message) of a whole frame (bytes-like) that answers a request of that type. Errors as above."""
+    return _decode_response_at(frame, checked_size(frame), request_type_id, strict, dialect)
+
+
+def decode_response_body(
+    frame: Any, request_type_id: int, *, strict: bool = False, dialect: Dialect = _OURS
+) -> tuple[ResponseHeader, Body]:
+    """As `decode_response`, of a frame without its size field."""
+    return _decode_response_at(frame, 0, request_type_id, strict, dialect)
+
+
+def _decode_request_at(frame: Any, begin: int, strict: bool, dialect: Dialect) -> tuple[RequestHeader, Body]:
     header, at = RequestHeader.plan(0).decode_prefix(frame, begin)
     if header.request_type_id == dialect.produce:
         return header, _from_wire(ProduceRequest, frame, at, strict, dialect)
@@ -240,15 +264,14 @@ def decode_request(frame: Any, *, strict: bool = True, dialect: Dialect = _OURS)
     return header, _from_wire(FetchRequest, frame, at, strict, dialect)
 
 
-def decode_response(
-    frame: Any, request_type_id: int, *, strict: bool = True, dialect: Dialect = _OURS
+def _decode_response_at(
+    frame: Any, begin: int, request_type_id: int, strict: bool, dialect: Dialect
 ) -> tuple[ResponseHeader, Body]:
-    """(header, message) of a whole frame (bytes-like) that answers a request of that type. Errors as above."""
     answers: dict[int, type[Body]] = {dialect.produce: ProduceResponse, dialect.fetch: FetchResponse}
     message = answers.get(request_type_id)
     if message is None:
         raise errors.UnknownVersionError(f"request type {request_type_id}; this dialect has {sorted(answers)}")
-    header, at = _response_header_plan(message, dialect).decode_prefix(frame, checked_size(frame))
+    header, at = _response_header_plan(message, dialect).decode_prefix(frame, begin)
     return header, _from_wire(message, frame, at, strict, dialect)
 
 
