@@ -13,9 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from kwire.cli.capture.files import is_capture
-from kwire.cli.decode_capture import add_capture_options, decode_capture
-from kwire.cli.decode_frames import are_requests, decode_frames, is_one_frame
-from kwire.cli.hex_dumps import bytes_of_hex, looks_like_hex
 from kwire.cli.rendering import FORMATS, record_table_head, table, write_records
 from kwire.errors import ConfigError
 
@@ -74,8 +71,24 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     group.add_argument("--batches", action="store_true", help="show the batches instead of their records")
     group.add_argument("--fields", action="store_true", help="show every field with its bytes")
     group.add_argument("--no-crc", action="store_true", help="do not check the checksums")
-    add_capture_options(parser)
+    _add_capture_options(parser)
     parser.set_defaults(run=run)
+
+
+def _add_capture_options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("captures")
+    group.add_argument("--port", type=int, metavar="N", help="the brokers' port (default: found out, and said)")
+    group.add_argument("--summary", action="store_true", help="one line per frame")
+    group.add_argument("--key", action="append", metavar="API", help="only this API, by name or key; repeatable")
+    group.add_argument("--topic", metavar="NAME", help="only frames that name this topic")
+    group.add_argument("--correlation", type=int, metavar="ID", help="only frames of this correlation id")
+    group.add_argument("--frame", type=int, metavar="N", help="only the frame of this number, and its pair's number")
+    group.add_argument("--from", dest="since", metavar="TIME", help="from this time on: 14:03:07.5 or an ISO date")
+    group.add_argument("--to", dest="until", metavar="TIME", help="up to this time")
+    group.add_argument("--errors", action="store_true", help="only damaged frames and answers with an error code")
+    group.add_argument(
+        "--max-frame", type=int, default=104_857_600, metavar="BYTES", help="no frame is larger (default %(default)s)"
+    )
 
 
 def _items(text: str) -> int | None:
@@ -88,6 +101,8 @@ def _items(text: str) -> int | None:
 
 def run(options: argparse.Namespace) -> int:
     """Decodes and prints; notes and errors go to stderr."""
+    from kwire.cli.hex_dumps import bytes_of_hex
+
     if (options.file is None) == (options.hex is None):
         raise ConfigError("name either a FILE (- for standard input) or --hex DIGITS")
     color = options.color == "always" or (
@@ -111,8 +126,12 @@ def _open(file: str) -> BinaryIO:
 
 
 def _decode_stream(source: BinaryIO, size: int | None, options: argparse.Namespace, color: bool) -> int:
+    from kwire.cli.hex_dumps import bytes_of_hex, looks_like_hex
+
     head = source.read(4)
     if options.kind == "capture" or (options.kind == "auto" and is_capture(head)):
+        from kwire.cli.decode_capture import decode_capture
+
         return decode_capture(source, head, size, options, _print, color)
     data = head + source.read()
     if options.kind == "auto" and looks_like_hex(data):
@@ -122,6 +141,8 @@ def _decode_stream(source: BinaryIO, size: int | None, options: argparse.Namespa
 
 
 def _decode_bytes(data: bytes, options: argparse.Namespace, color: bool) -> int:
+    from kwire.cli.decode_frames import are_requests, decode_frames, is_one_frame
+
     kind = options.kind
     if kind == "capture":
         raise ConfigError("--as capture needs a file or standard input")

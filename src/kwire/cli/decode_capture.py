@@ -20,27 +20,10 @@ from kwire.cli.capture.files import Reader
 from kwire.cli.capture.packets import Segment, segment_of
 from kwire.errors import ConfigError
 
-__all__ = ["add_capture_options", "decode_capture"]
+__all__ = ["decode_capture"]
 
 _PROGRESS_EVERY = 4096
 _TOPIC_FIELDS = {"topic", "name", "topic_name", "topics"}
-
-
-def add_capture_options(parser: argparse.ArgumentParser) -> None:
-    """The options that only captures have."""
-    group = parser.add_argument_group("captures")
-    group.add_argument("--port", type=int, metavar="N", help="the brokers' port (default: found out, and said)")
-    group.add_argument("--summary", action="store_true", help="one line per frame")
-    group.add_argument("--key", action="append", metavar="API", help="only this API, by name or key; repeatable")
-    group.add_argument("--topic", metavar="NAME", help="only frames that name this topic")
-    group.add_argument("--correlation", type=int, metavar="ID", help="only frames of this correlation id")
-    group.add_argument("--frame", type=int, metavar="N", help="only the frame of this number, and its pair's number")
-    group.add_argument("--from", dest="since", metavar="TIME", help="from this time on: 14:03:07.5 or an ISO date")
-    group.add_argument("--to", dest="until", metavar="TIME", help="up to this time")
-    group.add_argument("--errors", action="store_true", help="only damaged frames and answers with an error code")
-    group.add_argument(
-        "--max-frame", type=int, default=104_857_600, metavar="BYTES", help="no frame is larger (default %(default)s)"
-    )
 
 
 def decode_capture(
