@@ -302,6 +302,26 @@ def test_a_topic_that_never_exists_ends_with_the_shorter_of_both_deadlines() -> 
         assert names(error, 3) or "topic t does not exist" in str(error)
 
 
+@pytest.mark.parametrize(("allowed", "hint"), [
+    (True, "create it first (Admin.create_topics)"), (False, "allow_auto_create_topics, which is off")])
+def test_a_missing_topic_is_named_with_what_would_work(allowed: bool, hint: str) -> None:
+    world = world_of(topics={}, allow_auto_create_topics=allowed)
+    error = end_of(world, world.send(b"v"), world.now)
+    assert isinstance(error, errors.UnknownTopicError)
+    for part in ("topic t does not exist", "max_block_ms=8000", "a:1", hint):
+        assert part in str(error)
+
+
+def test_a_partition_beyond_the_last_is_named_with_what_would_work() -> None:
+    world = world_of(topics={"t": [0, 0, 0]})
+    begun = world.now
+    error = end_of(world, world.send(b"v", partition=7), begun)
+    assert isinstance(error, errors.UnknownTopicError)
+    for part in ("topic t has 3 partitions", "no partition 7", "max_block_ms=8000", "a:1", "send to one of 0 to 2"):
+        assert part in str(error)
+    assert world.now - begun >= METADATA_DEADLINE
+
+
 def test_records_of_many_partitions_end_together_when_all_goes_silent() -> None:
     world = world_of(topics={"t": [0] * 40}, request_timeout_ms=3000)
     world.settle(*[world.send(b"first", partition=number) for number in range(40)])

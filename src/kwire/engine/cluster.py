@@ -116,8 +116,14 @@ class Cluster:
         if info is None or info.error != UNKNOWN_TOPIC_OR_PARTITION:
             return None
         asked = ", ".join(str(address) for address in self.brokers.values())
-        hint = "" if self.allow_auto_create else " (allow_auto_create_topics is off)"
-        return UnknownTopicError(f"topic {name!r} does not exist; asked: {asked}{hint}")
+        return UnknownTopicError(f"topic {name!r} does not exist; asked: {asked}; {self.how_to_make_a_topic}")
+
+    @property
+    def how_to_make_a_topic(self) -> str:
+        """What would work where a topic is missing, in words."""
+        if self.allow_auto_create:
+            return "no broker makes it by itself when asked for it: create it first (Admin.create_topics)"
+        return "create it first (Admin.create_topics), or set allow_auto_create_topics, which is off"
 
     def definite_error(self, name: str, partition: int, *, newer_than: int) -> KafkaError | None:
         """Why no waiting will help: a topic that may not be used, or a partition beyond the topic's.
