@@ -13,19 +13,25 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any as Any
     from typing import ClassVar as ClassVar
+    from typing import Generic as Generic
     from typing import NamedTuple as NamedTuple
     from typing import Self as Self
     from typing import TypeVar as TypeVar
+    from typing import Unpack as Unpack
     from typing import cast as cast
     from typing import dataclass_transform as dataclass_transform
     from typing import overload as overload
 else:
-    Any = Self = object
+    Any = Self = Unpack = object
     _NOT_COPIED = frozenset({"__annotations__", "__module__", "__orig_bases__", "__qualname__"})
 
     class ClassVar:
         def __class_getitem__(cls, kind):
             return kind
+
+    class Generic:
+        def __class_getitem__(cls, kind):
+            return cls
 
     def TypeVar(name, **_):  # noqa: N802
         return object

@@ -5,27 +5,26 @@ Layer 5: puts the engine's calls on the synchronous driver; what is asked of who
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
-from types import TracebackType
 
-from kwire._typing import Any, Self
-from kwire.drivers.chance import fraction
-from kwire.drivers.reactor import Reactor
+from kwire._typing import TYPE_CHECKING, Any, Self, Unpack
+from kwire.drivers.client import Client
 from kwire.engine.addresses import TopicPartition
 from kwire.engine.admin_calls import CreatedTopic, NewTopic, create_topics, delete_topics, describe_topics
-from kwire.engine.calls import Call
 from kwire.engine.cluster import PartitionInfo, TopicInfo
-from kwire.engine.core import Core
 from kwire.engine.offsets import NO_OFFSET, OffsetAndTimestamp, OffsetLookup, time_of
-from kwire.engine.settings import AdminSettings, documented, from_config
-from kwire.errors import ConfigError, KafkaError
+from kwire.engine.settings import AdminSettings, documented, from_config, keywords
+from kwire.errors import ConfigError
+
+if TYPE_CHECKING:
+    from kwire.engine.options import AdminOptions, Servers
 
 __all__ = ["Admin", "CreatedTopic", "NewTopic", "PartitionInfo", "TopicInfo"]
 
 
 @documented(AdminSettings)
-class Admin:
+class Admin(Client[AdminSettings]):
     """Administration of topics, from any thread.
 
         with Admin("host:9092") as admin:
@@ -37,26 +36,17 @@ class Admin:
     for the call; KafkaTimeoutError.
     """
 
-    def __init__(self, bootstrap_servers: Any = None, **settings: Any) -> None:
-        if bootstrap_servers is not None:
-            settings["bootstrap_servers"] = bootstrap_servers
-        self._open(AdminSettings(**settings))
+    kind = "admin"
+
+    def __init__(self, bootstrap_servers: Servers | None = None, **options: Unpack[AdminOptions]) -> None:
+        self._open(AdminSettings(**keywords(bootstrap_servers, options)))
 
     @classmethod
-    def from_config(cls, config: Mapping[str, Any], **settings: Any) -> Self:
+    def from_config(
+        cls, config: Mapping[str, Any], bootstrap_servers: Servers | None = None, **options: Unpack[AdminOptions]
+    ) -> Self:
         """From a mapping of dotted names (Java's, librdkafka's, with or without `kafka.`); keywords win."""
-        return cls._of(from_config(AdminSettings, config, **settings))
-
-    @classmethod
-    def _of(cls, settings: AdminSettings) -> Self:
-        made = cls.__new__(cls)
-        made._open(settings)
-        return made
-
-    def _open(self, settings: AdminSettings) -> None:
-        self._settings = settings
-        self._core = Core(settings, fraction)
-        self._reactor = Reactor(self._core, background=False, name="admin")
+        return cls._of(from_config(AdminSettings, config, **keywords(bootstrap_servers, options)))
 
     # -- topics -----------------------------------------------------------------------------------------------------
 
@@ -78,7 +68,7 @@ class Admin:
         wanted = {_name(name): _new_topic(name, detail) for name, detail in given.items()}
         if not wanted:
             return {}
-        found: dict[str, CreatedTopic] = self._run(timeout, lambda now, deadline: create_topics(
+        found: dict[str, CreatedTopic] = self._ask(timeout, lambda now, deadline: create_topics(
             self._core, wanted, validate_only=validate_only, deadline=deadline, now=now))
         return found
 
@@ -86,7 +76,7 @@ class Admin:
         """Deletes topics. Raises the BrokerError of the first that failed (code 3 where it does not exist)."""
         names = _names(topics)
         if names:
-            self._run(timeout, lambda now, deadline: delete_topics(self._core, names, deadline=deadline, now=now))
+            self._ask(timeout, lambda now, deadline: delete_topics(self._core, names, deadline=deadline, now=now))
 
     def list_topics(self, *, internal: bool = False, timeout: float | None = None) -> list[str]:
         """The names of all topics, sorted; those of Kafka itself only with `internal=True`."""
@@ -100,7 +90,7 @@ class Admin:
         names = None if topics is None else _names(topics)
         if names == []:
             return {}
-        found: dict[str, TopicInfo] = self._run(
+        found: dict[str, TopicInfo] = self._ask(
             timeout, lambda now, deadline: describe_topics(self._core, names, deadline=deadline, now=now))
         return found
 
@@ -112,53 +102,9 @@ class Admin:
         None where no record is that late.
         """
         times = {TopicPartition(*partition): time_of(moment) for partition, moment in when.items()}
-        found: dict[TopicPartition, OffsetAndTimestamp] = self._run(timeout, lambda now, deadline: OffsetLookup(
+        found: dict[TopicPartition, OffsetAndTimestamp] = self._ask(timeout, lambda now, deadline: OffsetLookup(
             self._core, times, isolation=0, deadline=deadline, now=now))
         return {tp: None if entry.offset == NO_OFFSET else entry for tp, entry in found.items()}
-
-    # -- life -------------------------------------------------------------------------------------------------------
-
-    def close(self) -> None:
-        """Closes all connections. Idempotent."""
-        self._reactor.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def __del__(self) -> None:
-        reactor = getattr(self, "_reactor", None)
-        if reactor is not None and not reactor.closed and reactor.used:
-            import warnings
-
-            warnings.warn(f"{self!r} was not closed", ResourceWarning, source=self)
-            reactor.close()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _reopen, (type(self), self._settings)
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} of {', '.join(map(str, self._settings.addresses))}>"
-
-    def _run(self, timeout: float | None, start: Callable[[float, float], Call]) -> Any:
-        if self._reactor.closed:
-            raise KafkaError("this admin is closed")
-        patience = self._settings.default_api_timeout_ms / 1000 if timeout is None else timeout
-        call = self._reactor.call(lambda now: start(now, now + patience))
-        try:
-            self._reactor.wait(lambda: call.done, patience + 1)
-        finally:
-            if not call.done and not self._reactor.closed:
-                self._reactor.call(lambda now: call.fail(call.timed_out(), now))
-        return call.value()
-
-
-def _reopen(kind: type[Admin], settings: AdminSettings) -> Admin:
-    return kind._of(settings)
 
 
 def _new_topic(name: str, detail: object) -> NewTopic:

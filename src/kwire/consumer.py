@@ -5,36 +5,43 @@ Layer 5: puts the engine's fetcher on the synchronous driver; the logic of fetch
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from datetime import datetime
-from types import TracebackType
 
 from kwire._codec import ConsumerRecord
-from kwire._typing import Any, Self, TypeVar
-from kwire.drivers.chance import fraction
-from kwire.drivers.reactor import Reactor
+from kwire._typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
+from kwire.drivers.client import Client
 from kwire.engine.addresses import TopicPartition
 from kwire.engine.consumed import ConsumerRecords
-from kwire.engine.core import Core
 from kwire.engine.fetcher import Fetched, Fetcher
 from kwire.engine.offsets import EARLIEST, LATEST, NO_OFFSET, OffsetAndTimestamp, OffsetLookup, time_of
-from kwire.engine.settings import ConsumerSettings, documented, from_config
-from kwire.errors import ConcurrentUseError, ConfigError, ConnectError, KafkaError, KafkaTimeoutError
+from kwire.engine.settings import ConsumerSettings, documented, from_config, keywords
+from kwire.errors import (
+    ConcurrentUseError,
+    ConfigError,
+    ConnectError,
+    KafkaError,
+    KafkaTimeoutError,
+    NotInThisVersionError,
+)
+
+if TYPE_CHECKING:
+    from kwire.engine.options import ConsumerOptions, Servers
 
 __all__ = ["Consumer", "ConsumerRecord", "ConsumerRecords", "TopicPartition"]
 
 Partition = tuple[str, int]
 T = TypeVar("T")
 
+_NOT_YET = frozenset({"commit", "committed"})
+
 _LOOK_EVERY = 1.0
 """Seconds between two looks at what a poll waits for."""
 
 
 @documented(ConsumerSettings)
-class Consumer:
+class Consumer(Client[ConsumerSettings]):
     """Reads records from partitions; use it from one thread at a time (`wakeup` and `close` from any).
 
         with Consumer("host:9092", auto_offset_reset="earliest") as consumer:
@@ -47,31 +54,33 @@ class Consumer:
     CodecErrors, after the records that precede it were given, with `.topic .partition .record_offset .seek_to`.
     """
 
-    def __init__(self, bootstrap_servers: Any = None, **settings: Any) -> None:
-        if bootstrap_servers is not None:
-            settings["bootstrap_servers"] = bootstrap_servers
-        self._open(ConsumerSettings(**settings))
+    kind = "consumer"
+
+    def __init__(self, bootstrap_servers: Servers | None = None, **options: Unpack[ConsumerOptions]) -> None:
+        self._open(ConsumerSettings(**keywords(bootstrap_servers, options)))
 
     @classmethod
-    def from_config(cls, config: Mapping[str, Any], **settings: Any) -> Self:
+    def from_config(
+        cls, config: Mapping[str, Any], bootstrap_servers: Servers | None = None, **options: Unpack[ConsumerOptions]
+    ) -> Self:
         """From a mapping of dotted names (Java's, librdkafka's, with or without `kafka.`); keywords win."""
-        return cls._of(from_config(ConsumerSettings, config, **settings))
+        return cls._of(from_config(ConsumerSettings, config, **keywords(bootstrap_servers, options)))
 
-    @classmethod
-    def _of(cls, settings: ConsumerSettings) -> Self:
-        made = cls.__new__(cls)
-        made._open(settings)
-        return made
-
-    def _open(self, settings: ConsumerSettings) -> None:
-        self._settings = settings
-        self._core = Core(settings, fraction)
+    def _open(self, settings: ConsumerSettings, *, background: bool = False) -> None:
+        super()._open(settings, background=background)
         self._fetcher = Fetcher(self._core, settings)
-        self._reactor = Reactor(self._core, background=False, name="consumer")
-        self._users: dict[str, int] = {}
+        self._used = False
         self._woken = False
         self._arrived = True
         self._missing_since: dict[str, float] = {}
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name in _NOT_YET:
+                raise NotInThisVersionError(f"Consumer.{name}() needs a consumer group, and groups are not in this "
+                                            "version of kwire: keep positions by position() and seek()")
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     # -- what is read -----------------------------------------------------------------------------------------------
 
@@ -124,19 +133,21 @@ class Consumer:
         `max_records` is the most to give (default: `max_poll_records`, else about a megabyte of the log). The next
         fetch is on its way when half of what was fetched is given.
         """
-        most = self._settings.max_poll_records if max_records is None else max_records
+        most = self.settings.max_poll_records if max_records is None else max_records
         if most is not None and most < 1:
             raise ConfigError(f"max_records={max_records!r}: a number from 1, or None")
-        with self._alone():
-            self._call_inside(self._fetcher.pump_if_due)
-            if not self._fetcher.topics:
-                raise ConfigError("there is nothing to poll: call assign() or subscribe() first")
-            self._reactor.poll_once()
-            self._await_records(timeout)
-            woken, self._woken = self._woken, False
-            records = ConsumerRecords(() if woken else self._call_inside(lambda now: self._take(most, now)))
-        self._arrived = True
+        records = self._alone(lambda: self._poll(timeout, most))
+        self._arrived = True  # no signal handler runs from here to the caller's assignment
         return records
+
+    def _poll(self, timeout: float | None, most: int | None) -> ConsumerRecords:
+        self._call_inside(self._fetcher.pump_if_due)
+        if not self._fetcher.topics:
+            raise ConfigError("there is nothing to poll: call assign() or subscribe() first")
+        self._reactor.poll_once()
+        self._await_records(timeout)
+        woken, self._woken = self._woken, False
+        return ConsumerRecords(() if woken else self._call_inside(lambda now: self._take(most, now)))
 
     def _take(self, most: int | None, now: float) -> Fetched:
         taken = self._fetcher.take(most)
@@ -168,8 +179,7 @@ class Consumer:
 
     def done(self) -> bool:
         """Whether every assigned partition has reached the offset given as `until`."""
-        with self._alone():
-            return self._fetcher.done
+        return self._alone(lambda: self._fetcher.done)
 
     def wakeup(self) -> None:
         """Makes a poll that waits, or else the next one, return at once with nothing; from any thread."""
@@ -237,16 +247,18 @@ class Consumer:
     def position(self, partition: Partition, timeout: float | None = None) -> int:
         """The offset of the next record that a poll will give; looked up if it is not known yet."""
         tp = _partition(partition)
-        with self._alone():
-            state = self._fetcher.state(tp)
-            if state.position >= 0:
-                return state.position
-            self._call_inside(self._fetcher.pump)
-            self._wait(lambda: state.position >= 0 or state.fault is not None, timeout, f"the position of {_name(tp)}")
-            if state.position < 0 and state.fault is not None:
-                fault, state.fault = state.fault, None
-                raise fault
+        return self._alone(lambda: self._position(tp, timeout))
+
+    def _position(self, tp: TopicPartition, timeout: float | None) -> int:
+        state = self._fetcher.state(tp)
+        if state.position >= 0:
             return state.position
+        self._call_inside(self._fetcher.pump_if_due)
+        self._wait(lambda: state.position >= 0 or state.fault is not None, timeout, f"the position of {_name(tp)}")
+        if state.position < 0 and state.fault is not None:
+            fault, state.fault = state.fault, None
+            raise fault
+        return state.position
 
     def beginning_offsets(self, partitions: Iterable[Partition], timeout: float | None = None) -> dict[
         TopicPartition, int]:
@@ -271,20 +283,24 @@ class Consumer:
     def partitions_for(self, topic: str, timeout: float | None = None) -> list[TopicPartition]:
         """The partitions of a topic."""
         _topic(topic)
-        with self._alone():
-            cluster = self._core.cluster
-            self._call_inside(lambda now: cluster.want([topic], now))
+        return self._alone(lambda: self._partitions_for(topic, timeout))
 
-            def known() -> bool:
-                info = cluster.topic(topic)
-                return info is not None and (bool(info.partitions) or cluster.definite_error(topic, 0, newer_than=0)
-                                             is not None)
+    def _partitions_for(self, topic: str, timeout: float | None) -> list[TopicPartition]:
+        cluster = self._core.cluster
+        self._call_inside(lambda now: cluster.want([topic], now))
 
-            self._wait(known, timeout, f"the partitions of {topic!r}", topic)
-            error = cluster.definite_error(topic, 0, newer_than=0)
-            if error is not None:
-                raise error
-            return [TopicPartition(topic, partition) for partition in sorted(cluster.topics[topic].partitions)]
+        def missing() -> KafkaError | None:
+            return cluster.definite_error(topic, 0, newer_than=0)
+
+        def known() -> bool:
+            info = cluster.topic(topic)
+            return info is not None and (bool(info.partitions) or missing() is not None)
+
+        self._wait(known, timeout, f"the partitions of {topic!r}", topic)
+        error = missing()
+        if error is not None:
+            raise error
+        return [TopicPartition(topic, partition) for partition in sorted(cluster.topics[topic].partitions)]
 
     def _look_up(
         self, partitions: Iterable[Partition], when: int, timeout: float | None
@@ -294,75 +310,38 @@ class Consumer:
     def _offsets(
         self, times: dict[TopicPartition, int], timeout: float | None
     ) -> dict[TopicPartition, OffsetAndTimestamp]:
-        patience = self._patience(timeout)
-        isolation = 1 if self._settings.isolation_level == "read_committed" else 0
-        with self._alone():
-            call = self._call_inside(lambda now: OffsetLookup(
-                self._core, times, isolation=isolation, deadline=now + patience, now=now))
-            try:
-                self._reactor.wait(lambda: call.done, patience + 1)
-            finally:
-                if not call.done and not self._reactor.closed:
-                    self._reactor.call(lambda now: call.fail(call.timed_out(), now))
-            found: dict[TopicPartition, OffsetAndTimestamp] = call.value()
-            return found
-
-    # -- life -------------------------------------------------------------------------------------------------------
-
-    def close(self) -> None:
-        """Closes all connections. From any thread; idempotent."""
-        self._reactor.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def __del__(self) -> None:
-        reactor = getattr(self, "_reactor", None)
-        if reactor is not None and not reactor.closed and reactor.used:
-            import warnings
-
-            warnings.warn(f"{self!r} was not closed", ResourceWarning, source=self)
-            reactor.close()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _reopen, (type(self), self._settings)
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} of {', '.join(map(str, self._settings.addresses))}>"
+        isolation = 1 if self.settings.isolation_level == "read_committed" else 0
+        found: dict[TopicPartition, OffsetAndTimestamp] = self._alone(lambda: self._ask(
+            timeout, lambda now, deadline: OffsetLookup(
+                self._core, times, isolation=isolation, deadline=deadline, now=now)))
+        return found
 
     # -- help -------------------------------------------------------------------------------------------------------
 
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """One thread at a time: a second one is told instead of made to wait. What the last poll gave has arrived if
-        that poll came to its end."""
-        me = threading.get_ident()
-        if self._users.setdefault("thread", me) != me:
-            raise ConcurrentUseError("this consumer is in use by another thread; only wakeup() and close() may be "
-                                     "called meanwhile")
+    def _alone(self, work: Callable[[], T]) -> T:
+        """Does the work unless another does some: who comes second is told instead of made to wait. What the last poll
+        gave has arrived if that poll came to its end.
+
+        Neither another thread nor a signal comes between look and leap, because no call stands there.
+        """
+        if self._used:
+            raise ConcurrentUseError("this consumer is in use by another thread, or by the call that this one "
+                                     "interrupts; only wakeup() and close() may be called meanwhile")
         try:
+            self._used = True
+            self._check_open()
             self._fetcher.confirm(arrived=self._arrived)
             self._arrived = False
-            yield
+            return work()
         finally:
-            self._users.clear()
+            self._used = False
 
     def _call(self, work: Callable[[float], T]) -> T:
-        with self._alone():
-            return self._call_inside(work)
+        return self._alone(lambda: self._call_inside(work))
 
     def _call_inside(self, work: Callable[[float], T]) -> T:
-        if self._reactor.closed:
-            raise KafkaError("this consumer is closed")
+        self._check_open()
         return self._reactor.call(work)
-
-    def _patience(self, timeout: float | None) -> float:
-        return self._settings.default_api_timeout_ms / 1000 if timeout is None else timeout
 
     def _wait(self, done: Callable[[], bool], timeout: float | None, what: str, topic: str | None = None) -> None:
         patience = self._patience(timeout)
@@ -383,7 +362,7 @@ class Consumer:
 
     def _complain_of_missing_topics(self, now: float) -> None:
         """Raises UnknownTopicError for a topic that has been missing for default_api_timeout_ms."""
-        patience = self._settings.default_api_timeout_ms / 1000
+        patience = self.settings.default_api_timeout_ms / 1000
         for topic in self._fetcher.topics:
             error = self._core.cluster.unknown_topic(topic)
             if error is None:
@@ -391,10 +370,6 @@ class Consumer:
             elif now - self._missing_since.setdefault(topic, now) >= patience:
                 del self._missing_since[topic]
                 raise error
-
-
-def _reopen(kind: type[Consumer], settings: ConsumerSettings) -> Consumer:
-    return kind._of(settings)
 
 
 def _check_offset(tp: TopicPartition, offset: int) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import atexit
 import os
 import sys
-import threading
 import time
 import weakref
 from collections.abc import Callable, Mapping
@@ -16,14 +15,18 @@ from functools import partial
 from types import TracebackType
 
 from kwire._codec import Accumulator, Delivery, Fate, RecordMetadata, SendPath
-from kwire._typing import Any, Self
-from kwire.drivers.chance import fraction, whole
+from kwire._typing import TYPE_CHECKING, Any, Self, Unpack
+from kwire.drivers.chance import whole
+from kwire.drivers.client import Client
 from kwire.drivers.loggers import LateLogger
 from kwire.drivers.reactor import Reactor
-from kwire.engine.core import Core
+from kwire.drivers.threads import begin_thread
 from kwire.engine.sender import Sender
-from kwire.engine.settings import ProducerSettings, from_config
+from kwire.engine.settings import ProducerSettings, documented, from_config, keywords
 from kwire.errors import DeliveryError, KafkaError, KafkaTimeoutError
+
+if TYPE_CHECKING:
+    from kwire.engine.options import ProducerOptions, Servers
 
 __all__ = ["Delivery", "Producer", "RecordMetadata"]
 
@@ -33,39 +36,39 @@ _FAREWELL = 5.0
 _live: weakref.WeakSet[Producer] = weakref.WeakSet()
 
 
-class Producer(SendPath):
-    """Sends records to topics.
+@documented(ProducerSettings)
+class Producer(SendPath, Client[ProducerSettings]):
+    """Sends records to topics; any thread may use it.
 
-    `bootstrap_servers` is "host:port,host:port" or a sequence; `options` are the keywords of
-    `kwire.engine.settings.ProducerSettings`, which have the names of Java's configuration with underscores for dots. An
-    unknown one raises ConfigError, which names the nearest. The constructor does no I/O.
+        with Producer("host:9092", compression="lz4") as producer:
+            delivery = producer.send("topic", b"value", key=b"key")
 
-    Any thread may use it. As a context manager it flushes and closes at the end. It pickles as its configuration; in a
-    forked child its methods raise, make a new one there.
+    Keywords are the settings below. As a context manager it flushes and closes at the end. It pickles as its
+    configuration; in a forked child its methods raise, make a new one there. Errors: ConfigError for settings and
+    arguments; KafkaTimeoutError for what takes longer than it may; BufferFull; DeliveryError from `flush` and `close`.
     """
 
-    def __init__(self, bootstrap_servers: str | Any, **options: Any) -> None:
-        self._open(ProducerSettings(bootstrap_servers=bootstrap_servers, **options))
+    kind = "producer"
+
+    def __init__(self, bootstrap_servers: Servers | None = None, **options: Unpack[ProducerOptions]) -> None:
+        self._open(ProducerSettings(**keywords(bootstrap_servers, options)))
 
     @classmethod
-    def from_config(cls, config: Mapping[str, Any], **options: Any) -> Self:
-        """A producer of dotted names: Java's, librdkafka's aliases, each with or without Spark's `kafka.` before it."""
-        made = cls.__new__(cls)
-        made._open(from_config(ProducerSettings, config, **options))
-        return made
+    def from_config(
+        cls, config: Mapping[str, Any], bootstrap_servers: Servers | None = None, **options: Unpack[ProducerOptions]
+    ) -> Self:
+        """From a mapping of dotted names (Java's, librdkafka's, with or without `kafka.`); keywords win."""
+        return cls._of(from_config(ProducerSettings, config, **keywords(bootstrap_servers, options)))
 
-    def _open(self, settings: ProducerSettings) -> None:
-        self.settings = settings
-        self._closing = threading.Lock()
-        self._closed = False
-        core = Core(settings, fraction)
+    def _open(self, settings: ProducerSettings, *, background: bool = True) -> None:
+        super()._open(settings, background=background)
+        core = self._core
         self.accumulator = Accumulator(
             batch_size=settings.batch_size, linger=settings.linger_ms / 1000, buffer_memory=settings.buffer_memory,
             max_request_size=settings.max_request_size, seed=whole(63), after_step=core.after_step)
         self._sender = Sender(
             core, settings, self.accumulator,
             on_warning=lambda text: core.after_step.append(partial(_log.warning, "%s", text)))
-        self._reactor = Reactor(core, background=True, name="producer")
         _connect(self.accumulator, self._sender, self._reactor, settings.max_block_ms / 1000)
         _live.add(self)
 
@@ -90,10 +93,9 @@ class Producer(SendPath):
 
         Raises what `flush` raises, after closing. Calling it again does nothing.
         """
-        with self._closing:
-            if self._closed:
-                return
-            self._closed = True
+        if self._reactor.closed:
+            return
+        self._reactor.check_may_block()
         if self.accumulator.closed is None:
             self.accumulator.closed = _CLOSED
         try:
@@ -105,12 +107,9 @@ class Producer(SendPath):
             if self._sender.farewells:
                 self._reactor.wait(lambda: not self._sender.farewells, _FAREWELL if timeout is None else timeout)
         finally:
-            self._end()
+            _abandon(self._sender, self._reactor, "the producer was closed before the record was delivered")
+            _live.discard(self)
         self._raise_failures()
-
-    def _end(self) -> None:
-        _live.discard(self)
-        _abandon(self._sender, self._reactor, "the producer was closed before the record was delivered")
 
     def _raise_failures(self) -> None:
         failed = self.accumulator.failed
@@ -124,9 +123,6 @@ class Producer(SendPath):
         if self.accumulator.closed is not None:
             raise KafkaError(self.accumulator.closed)
 
-    def __enter__(self) -> Self:
-        return self
-
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
@@ -138,25 +134,28 @@ class Producer(SendPath):
         except KafkaError as failure:
             error.add_note(f"the producer was closed because of this, and: {failure}")
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (type(self), self.settings.given())
-
     def __repr__(self) -> str:
         state = "closed" if self.accumulator.closed else f"{len(self.accumulator.pending)} batches pending"
-        return f"<Producer to {self.settings.bootstrap_servers!r}, {state}>"
+        return f"<Producer to {', '.join(map(str, self.settings.addresses))}, {state}>"
 
     def __del__(self) -> None:
-        if getattr(self, "_closed", True):
+        reactor = getattr(self, "_reactor", None)
+        if self.accumulator is None or reactor is None or reactor.closed or not reactor.here:
             return
-        self._closed = True
         try:
             _warn_of_undelivered(self, "was dropped")
         finally:
-            if not sys.is_finalizing() and self.accumulator.closed is None:
+            if not sys.is_finalizing() and (self.accumulator.pending or reactor.used):
                 self.accumulator.closed = _CLOSED
-                why = "the producer was dropped before it was closed"
-                closing = partial(_abandon, self._sender, self._reactor, why)
-                threading.Thread(target=closing, name="kwire-close", daemon=True).start()
+                begin_thread(partial(_deliver_the_rest, self.accumulator, self._sender, reactor), "kwire-close")
+
+
+def _deliver_the_rest(accumulator: Accumulator, sender: Sender, reactor: Reactor) -> None:
+    """For a producer that was dropped, as a temporary perhaps whose delivery somebody waits for."""
+    fates = [batch.fate for batch in list(accumulator.pending)]
+    reactor.call(sender.flush)
+    reactor.wait(partial(_all_settled, fates), None)
+    _abandon(sender, reactor, "the producer was dropped before the record was delivered")
 
 
 def _abandon(sender: Sender, reactor: Reactor, why: str) -> None:
@@ -209,10 +208,6 @@ def _all_settled(fates: list[Fate]) -> bool:
     return not fates
 
 
-def _rebuild(cls: type[Producer], given: dict[str, Any]) -> Producer:
-    return cls(**given)
-
-
 def _warn_of_undelivered(producer: Producer, what: str) -> None:
     count = sum(len(batch) for batch in list(producer.accumulator.pending))
     if count:
@@ -226,14 +221,13 @@ def _at_exit() -> None:
     for producer in list(_live):
         _warn_of_undelivered(producer, "was still open at exit")
         producer.accumulator.closed = _CLOSED
-        producer._closed = True
         _abandon(producer._sender, producer._reactor, "the process ended before the record was delivered")
 
 
 def _after_fork_in_child() -> None:
     for producer in list(_live):
         producer.accumulator.closed = f"this producer belongs to process {os.getppid()}: make a new one after a fork"
-        producer._closed = True
+        producer._reactor.close()
     _live.clear()
 
 

@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from kwire import Consumer, TopicPartition, errors, protocol, records
+from kwire import Admin, Consumer, Producer, TopicPartition, errors, protocol, records
 from kwire.drivers.reactor import Reactor
 from kwire.engine.api_keys import PRODUCE
 from kwire.engine.core import Core
-from kwire.engine.settings import ClientSettings, ConsumerSettings
+from kwire.engine.settings import AdminSettings, ClientSettings, ConsumerSettings, ProducerSettings
 from kwire.testing import Broker
 from tests.interrupts import Cut, alarms
 
@@ -385,10 +385,21 @@ def test_arguments_that_cannot_be_meant(broker: Broker, call: Callable[[Consumer
     assert words in str(caught.value)
 
 
-def test_help_lists_the_settings() -> None:
-    text = Consumer.__doc__ or ""
-    for keyword in ConsumerSettings.table:
-        assert f"\n    {keyword} (default " in text
+@pytest.mark.parametrize(("client", "table"), [
+    (Producer, ProducerSettings), (Consumer, ConsumerSettings), (Admin, AdminSettings)])
+def test_help_lists_the_settings(client: type, table: type[ClientSettings]) -> None:
+    for keyword in table.table:
+        assert f"\n    {keyword} (default " in (client.__doc__ or "")
+
+
+@pytest.mark.parametrize("name", ["commit", "committed"])
+def test_a_call_whose_time_has_not_come_says_so(name: str) -> None:
+    with Consumer("127.0.0.1:1") as consumer:
+        with pytest.raises(errors.NotInThisVersionError, match=rf"Consumer\.{name}\(\) needs a consumer group"):
+            getattr(consumer, name)
+        assert not hasattr(consumer, name)
+        with pytest.raises(AttributeError, match="'pol'"):
+            consumer.pol  # type: ignore[attr-defined]  # noqa: B018
 
 
 def test_a_group_is_refused_with_a_way_out() -> None:
@@ -401,8 +412,12 @@ def test_a_closed_consumer_says_so(broker: Broker) -> None:
     consumer.assign([T0])
     consumer.close()
     consumer.close()
-    with pytest.raises(errors.KafkaError, match="closed"):
-        consumer.poll()
+    for call in (consumer.poll, consumer.done, lambda: consumer.position(T0), lambda: consumer.seek(T0, 0),
+                 lambda: consumer.end_offsets([T0]), lambda: consumer.partitions_for("t")):
+        with pytest.raises(errors.KafkaError, match="this consumer is closed"):
+            call()
+    consumer.wakeup()
+    assert repr(consumer).endswith(" (closed)>")
 
 
 def test_close_from_another_thread_ends_a_poll(broker: Broker) -> None:
@@ -432,7 +447,7 @@ def test_it_pickles_as_its_settings(broker: Broker, write: Callable[[Broker], Wr
         consumer.assign([T0])
         consumer.poll(timeout=1)
         with pickle.loads(pickle.dumps(consumer)) as other:
-            assert other._settings == consumer._settings
+            assert other.settings == consumer.settings
             assert other.assignment() == set()
             other.assign([T0])
             assert other.poll(timeout=5).values() == [b"0"]
@@ -442,7 +457,7 @@ def test_from_config_takes_the_usual_names(broker: Broker) -> None:
     config = {"kafka.bootstrap.servers": broker.bootstrap_servers, "auto.offset.reset": "earliest",
               "fetch.max.wait.ms": "50"}
     with Consumer.from_config(config) as consumer:
-        assert consumer._settings == ConsumerSettings(
+        assert consumer.settings == ConsumerSettings(
             bootstrap_servers=broker.bootstrap_servers, auto_offset_reset="earliest", fetch_max_wait_ms=50)
         assert consumer.end_offsets([T0]) == {T0: 0}
 

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import pickle
+from typing import get_type_hints
 
 import pytest
 
 from kwire import errors
 from kwire.engine.addresses import Address, parse_bootstrap
-from kwire.engine.settings import AdminSettings, ConsumerSettings, ProducerSettings, documentation, from_config
+from kwire.engine.options import AdminOptions, ConsumerOptions, ProducerOptions
+from kwire.engine.settings import (
+    AdminSettings,
+    ClientSettings,
+    ConsumerSettings,
+    ProducerSettings,
+    documentation,
+    from_config,
+)
 
 
 @pytest.mark.parametrize(("servers", "expected"), [
@@ -94,6 +103,16 @@ def test_settings_pickle_compare_and_do_not_change() -> None:
     assert repr(settings) == "ProducerSettings(bootstrap_servers=['a:1'], linger_ms=7)"
     with pytest.raises(AttributeError):
         settings.linger_ms = 8
+
+
+@pytest.mark.parametrize(("table", "options"), [
+    (ProducerSettings, ProducerOptions), (ConsumerSettings, ConsumerOptions), (AdminSettings, AdminOptions)])
+def test_type_checkers_see_the_keywords_of_the_table(table: type[ClientSettings], options: type) -> None:
+    seen = get_type_hints(options)
+    expected = get_type_hints(table)
+    assert list(seen) == [keyword for keyword in table.table if keyword != "bootstrap_servers"]
+    for keyword, kind in seen.items():
+        assert keyword == "acks" or kind == expected[keyword], keyword
 
 
 @pytest.mark.parametrize("table", [ProducerSettings, ConsumerSettings, AdminSettings])

@@ -199,9 +199,14 @@ cdef class Accumulator:
         return 0
 
     cdef int _say_attention(self) except -1:
+        """What cuts this leaves it to be said by the next send."""
         self.attention = False
         if self.on_attention is not None:
-            self.on_attention()
+            try:
+                self.on_attention()
+            except BaseException:
+                self.attention = True
+                raise
         return 0
 
     cdef list send_arrow(self, object topic, object source, object partition, bint nowait):

@@ -13,19 +13,29 @@ from kwire._typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from logging import Logger
 
+_DEBUG = 10
+
 
 class LateLogger:
-    """The logger `name`, with the three verbs that the package uses."""
+    """The logger `name`, with the three verbs that the package uses.
+
+    What nobody hears costs no lock: `logging` takes its own by a call before `try`, so an exception out of a signal
+    handler there would leave it taken, and every other thread that logs would wait for ever.
+    """
 
     __slots__ = ("_found", "name")
 
     def __init__(self, name: str) -> None:
         self.name = name
         self._found: Logger | None = None
+        if "logging" in sys.modules:
+            self._logger()
 
     def debug(self, text: str, *values: object) -> None:
         if "logging" in sys.modules:
-            self._logger().debug(text, *values)
+            logger = self._logger()
+            if logger.getEffectiveLevel() <= _DEBUG:
+                logger.debug(text, *values)
 
     def warning(self, text: str, *values: object) -> None:
         self._logger().warning(text, *values)

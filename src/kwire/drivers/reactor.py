@@ -40,6 +40,7 @@ from time import monotonic
 from kwire._typing import TypeVar
 from kwire.drivers.loggers import LateLogger
 from kwire.drivers.sockets import SocketAddress, connect_error, literal, look_up, open_socket
+from kwire.drivers.threads import begin_thread
 from kwire.engine.connection import CLOSED, CONNECT, WRITE, Connection
 from kwire.engine.core import Core
 from kwire.errors import ConcurrentUseError, FrameError, KafkaError
@@ -112,7 +113,17 @@ class Reactor:
     @property
     def inside(self) -> bool:
         """Whether the calling thread holds the lock: what it runs interrupts a step."""
-        return self._stepper == get_ident() and self._lock.locked()
+        return self._stepper == get_ident()
+
+    @property
+    def here(self) -> bool:
+        """Whether this process made it; a forked child may not use it."""
+        return not self._is_copy
+
+    def check_may_block(self) -> None:
+        """Raises where a blocking call would wait for itself: inside a callback or a step, and in a forked child."""
+        self._check_entry()
+        self._check_no_callback(get_ident())
 
     def call(self, function: Callable[[float], T]) -> T:
         """Runs `function(now)` with the core to itself, then writes what it left to write. Never blocks on the network.
@@ -127,16 +138,19 @@ class Reactor:
                 self._stepper = me
                 self._last_active = now = monotonic()
                 self._begin(now)
+                if self._background and self._thread is None:
+                    self._start_background()
                 try:
                     result = function(now)
                 except Exception:
                     self._end(now)
                     raise
                 self._end(now)
-                if self._background and self._thread is None:
-                    self._start_background()
                 if self._parked_until is not None:
                     self._wake_if_parked(self._parked_until)
+            except BaseException:
+                self.wake()  # were it cut, the background thread recovers
+                raise
             finally:
                 self._stepper = 0
         if self.core.after_step:
@@ -211,6 +225,7 @@ class Reactor:
         forked child it only frees. It waits for whoever drives, not for a callback that blocks."""
         if self._is_copy:
             self._closed = True
+            self._free()
             return
         me = get_ident()
         self._check_entry()
@@ -232,14 +247,18 @@ class Reactor:
         self._wait_for_the_thread(me)
         self._wait_until_undriven(me)
         with self._lock:
-            for link in list(self._links.values()):
-                self._drop(link)
-            if self._selector is not None:
-                self._selector.close()
-                self._selector = None
-            for waker in self._wakers or ():
-                waker.close()
-            self._wakers = None
+            self._free()
+
+    def _free(self) -> None:
+        """Gives back what is the system's. A child's copies: what the parent registered stays registered."""
+        selector, self._selector = self._selector, None
+        if selector is not None:
+            selector.close()
+        for link in list(self._links.values()):
+            self._drop(link)
+        for waker in self._wakers or ():
+            waker.close()
+        self._wakers = None
 
     @property
     def closed(self) -> bool:
@@ -324,9 +343,7 @@ class Reactor:
 
     def _start_background(self) -> None:
         if not self._closed:
-            thread = threading.Thread(target=self._run_background, name=f"kwire-{self._name}", daemon=True)
-            thread.start()
-            self._thread = thread
+            self._thread = begin_thread(self._run_background, f"kwire-{self._name}")
 
     def _run_background(self) -> None:
         """Nothing that a callback raises ends the thread; were it ended otherwise, the next `call` begins another."""

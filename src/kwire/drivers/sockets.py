@@ -8,9 +8,9 @@ from __future__ import annotations
 import errno
 import os
 import socket
-import threading
 from collections.abc import Callable
 
+from kwire.drivers.threads import begin_thread
 from kwire.engine.addresses import Address
 
 SocketAddress = tuple[int, tuple[object, ...]]
@@ -42,7 +42,7 @@ def look_up(address: Address, done: Callable[[list[SocketAddress], str], None]) 
         else:
             done(list(dict.fromkeys((row[0], row[4]) for row in rows)), "")
 
-    threading.Thread(target=work, name=f"kwire-look-up-{address.host}", daemon=True).start()
+    begin_thread(work, f"kwire-look-up-{address.host}")
 
 
 def open_socket(where: SocketAddress, send_buffer: int, receive_buffer: int) -> tuple[socket.socket, str]:

@@ -35,7 +35,10 @@ OnDone = Callable[[Any, float], None]
 
 
 class Call:
-    """One such question; `done` turns True when `result` or `error` is set, then `on_done(self, now)` is called."""
+    """One such question; `done` turns True when `result` or `error` is set, then `on_done(self, now)` is called.
+
+    From the constructor on, `ask_again` may be called: a subclass has its attributes before it calls this one's.
+    """
 
     def __init__(self, core: Core, what: str, deadline: float, on_done: OnDone | None = None) -> None:
         self.core = core
@@ -47,8 +50,8 @@ class Call:
         self._last: KafkaError | None = None
         self._failures = 0
         self._retry: Timer | None = None
-        core.recovered.append(self._recover)
         self._limit = core.call_at(deadline, self._out_of_time)
+        core.recovered.append(self._recover)
 
     def value(self) -> Any:
         """The result; raises the error."""
@@ -99,7 +102,8 @@ class Call:
     def _end(self, now: float) -> None:
         self.done = True
         self._limit.cancel()
-        self.core.recovered.remove(self._recover)
+        if self._recover in self.core.recovered:
+            self.core.recovered.remove(self._recover)
         if self._retry is not None:
             self._retry.cancel()
         self.on_end()
@@ -125,7 +129,6 @@ class RequestCall(Call):
         versions: Sequence[int] | None = None,
         prepared: Callable[[], bool] | None = None,
     ) -> None:
-        super().__init__(core, what, deadline)
         self._target = target
         self._api_key = api_key
         self._message = message
@@ -133,6 +136,7 @@ class RequestCall(Call):
         self._versions = versions
         self._prepared = prepared
         self._request: Request | None = None
+        super().__init__(core, what, deadline)
         if prepared is not None:
             core.cluster.listeners.append(self._metadata_came)
         self._send(now)
@@ -173,5 +177,5 @@ class RequestCall(Call):
     def on_end(self) -> None:
         if self._request is not None:
             self._request.cancel()
-        if self._prepared is not None:
+        if self._metadata_came in self.core.cluster.listeners:
             self.core.cluster.listeners.remove(self._metadata_came)

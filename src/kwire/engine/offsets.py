@@ -66,12 +66,12 @@ class OffsetLookup(Call):
         now: float,
         on_done: OnDone | None = None,
     ) -> None:
-        super().__init__(core, f"ListOffsets of {_some(times)}", deadline, on_done)
         self._times = dict(times)
         self._isolation = isolation
         self._found: dict[TopicPartition, OffsetAndTimestamp] = {}
         self._asked: dict[TopicPartition, Request] = {}
         self._began = core.cluster.generation
+        super().__init__(core, f"ListOffsets of {_some(times)}", deadline, on_done)
         core.cluster.listeners.append(self._send)
         if not self._times:
             self.succeed({}, now)
@@ -95,7 +95,15 @@ class OffsetLookup(Call):
 
     def ask_again(self, now: float) -> None:
         self._asked.clear()
-        self._send(now)
+        if not self._is_complete(now):
+            self._send(now)
+
+    def _is_complete(self, now: float) -> bool:
+        """Whether every partition is found; ends the call then."""
+        if len(self._found) < len(self._times):
+            return False
+        self.succeed({tp: self._found[tp] for tp in self._times}, now)
+        return True
 
     def _send(self, now: float) -> None:
         """Asks the leaders of all partitions that are neither found nor being asked for."""
@@ -153,9 +161,7 @@ class OffsetLookup(Call):
                     continue
                 offset = (row.old_style_offsets or (NO_OFFSET,))[0] if version == 0 else row.offset
                 self._found[tp] = OffsetAndTimestamp(offset, row.timestamp, row.leader_epoch)
-        if len(self._found) == len(self._times):
-            self.succeed({tp: self._found[tp] for tp in self._times}, now)
-        elif trouble is not None:
+        if not self._is_complete(now) and trouble is not None:
             self.core.cluster.refresh(now)
             self.retry(self._send, trouble, now)
 

@@ -186,6 +186,11 @@ SettingsType = TypeVar("SettingsType", bound=ClientSettings)
 Client = TypeVar("Client")
 
 
+def keywords(bootstrap_servers: object, options: Mapping[str, Any]) -> dict[str, Any]:
+    """What a client's constructor is given as keywords of its table; None for the servers leaves the default."""
+    return {**options} if bootstrap_servers is None else {"bootstrap_servers": bootstrap_servers, **options}
+
+
 def from_config(table: type[SettingsType], config: Mapping[str, Any], **more: Any) -> SettingsType:
     """Settings from a mapping of dotted names (Java's, librdkafka's aliases, each with an optional `kafka.` before it).
 

@@ -19,6 +19,7 @@ code meant in which release in `kwire.errors.history`; both are loaded on first 
     ├── UnknownTopicError               still missing after the wait; names topic and brokers asked
     ├── BufferFull                      `nowait=True` and no room
     ├── ConcurrentUseError              a second thread inside an object that allows one
+    ├── NotInThisVersionError (AttributeError)  a call whose time has not come
     ├── DeliveryError (ExceptionGroup)  what a flush could not deliver
     └── BrokerError (.code .retriable)  an error code that a broker answered with
 """
@@ -48,6 +49,7 @@ __all__ = [
     "KafkaError",
     "KafkaTimeoutError",
     "LimitError",
+    "NotInThisVersionError",
     "TruncatedError",
     "UnknownCodecError",
     "UnknownTopicError",
@@ -155,6 +157,10 @@ class BufferFull(KafkaError):  # noqa: N818 - a fixed public name
 
 class ConcurrentUseError(KafkaError):
     """An object that allows one thread at a time was entered by a second one."""
+
+
+class NotInThisVersionError(KafkaError, AttributeError):
+    """A call that this version of kwire does not have; the text says what it needs. `hasattr` is False for it."""
 
 
 class DeliveryError(KafkaError, ExceptionGroup[Exception]):

@@ -1,0 +1,93 @@
+"""What the synchronous clients have in common: how they are made, asked, closed, pickled, and complained of.
+
+Layer 4: knows settings, a core and its reactor; which questions there are, and what a record is, is the clients' own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import TracebackType
+
+from kwire._typing import Any, ClassVar, Generic, Self, TypeVar
+from kwire.drivers.chance import fraction
+from kwire.drivers.reactor import Reactor
+from kwire.engine.calls import Call
+from kwire.engine.core import Core
+from kwire.engine.settings import ClientSettings
+from kwire.errors import KafkaError
+
+SettingsType = TypeVar("SettingsType", bound=ClientSettings)
+T = TypeVar("T")
+
+
+class Client(Generic[SettingsType]):
+    """The base of Producer, Consumer and Admin. It does no I/O before the first call that needs an answer."""
+
+    kind: ClassVar[str]
+    """What the client calls itself in errors."""
+
+    settings: SettingsType
+    _core: Core
+    _reactor: Reactor
+
+    @classmethod
+    def _of(cls, settings: SettingsType) -> Self:
+        made = cls.__new__(cls)
+        made._open(settings)
+        return made
+
+    def _open(self, settings: SettingsType, *, background: bool = False) -> None:
+        self.settings = settings
+        self._core = Core(settings, fraction)
+        self._reactor = Reactor(self._core, background=background, name=self.kind)
+
+    def close(self) -> None:
+        """Closes all connections. From any thread; idempotent."""
+        self._reactor.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        reactor = getattr(self, "_reactor", None)
+        if reactor is not None and reactor.here and not reactor.closed and reactor.used:
+            import warnings
+
+            warnings.warn(f"{self!r} was not closed", ResourceWarning, source=self)
+            reactor.close()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _reopen, (type(self), self.settings)
+
+    def __repr__(self) -> str:
+        state = " (closed)" if self._reactor.closed else ""
+        return f"<{type(self).__name__} of {', '.join(map(str, self.settings.addresses))}{state}>"
+
+    def _check_open(self) -> None:
+        if self._reactor.closed:
+            raise KafkaError(f"this {self.kind} is closed")
+
+    def _patience(self, timeout: float | None) -> float:
+        """Seconds that a call may take."""
+        return self.settings.default_api_timeout_ms / 1000 if timeout is None else timeout
+
+    def _ask(self, timeout: float | None, start: Callable[[float, float], Call]) -> Any:
+        """The result of the call that `start(now, deadline)` begins; raises its error."""
+        self._check_open()
+        patience = self._patience(timeout)
+        call = self._reactor.call(lambda now: start(now, now + patience))
+        try:
+            self._reactor.wait(lambda: call.done, patience + 1)
+        finally:
+            if not call.done and not self._reactor.closed:
+                self._reactor.call(lambda now: call.fail(call.timed_out(), now))
+        return call.value()
+
+
+def _reopen(kind: type[Client[SettingsType]], settings: SettingsType) -> Client[SettingsType]:
+    return kind._of(settings)

@@ -1,0 +1,29 @@
+"""What type checkers must see in the clients' keywords. Checked by mypy, never run; an idle ignore fails, too."""
+
+from __future__ import annotations
+
+from typing import assert_type
+
+from kwire import Admin, Consumer, Producer
+from kwire.consumer import ConsumerRecords
+from kwire.producer import Delivery
+
+producer = Producer("a:1,b:1", acks="all", linger_ms=5, compression="lz4", enable_idempotence=None)
+assert_type(producer, Producer)
+assert_type(producer.send("t", b"v"), Delivery)
+Producer(["a:1", ("b", 1)], acks=1)
+Producer("a:1", lingr_ms=5)  # type: ignore[call-arg]
+Producer("a:1", linger_ms="5")  # type: ignore[arg-type]
+Producer("a:1", acks="most")  # type: ignore[arg-type]
+Producer("a:1", auto_offset_reset="latest")  # type: ignore[call-arg]
+assert_type(Producer.from_config({"linger.ms": "5"}, batch_size=1), Producer)
+Producer.from_config({}, batchsize=1)  # type: ignore[call-arg]
+
+consumer = Consumer("a:1", group_id=None, auto_offset_reset="earliest", max_poll_records=None)
+assert_type(consumer.poll(timeout=1.0), ConsumerRecords)
+consumer.commit()  # type: ignore[attr-defined]
+Consumer(fetch_min_bytes=None)  # type: ignore[arg-type]
+
+with Admin("a:1", client_id="me") as admin:
+    assert_type(admin, Admin)
+Admin("a:1", acks=1)  # type: ignore[call-arg]
