@@ -21,6 +21,7 @@ README = "README.md"
 BY_SPARK = {README: ["spark.read"], "docs/spark.md": ["spark.read", "decode_record_sets"]}
 HERE = {
     README: ["with Producer(", "records.encode(", "testing.Broker()"],
+    "docs/old-generations.md": ["records.encode(", "client.messages("],
     "docs/testing.md": ["broker.offsets(", "def test_my_service("],
 }
 PATIENCE_S = 60
