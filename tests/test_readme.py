@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import re
+import shlex
 import time
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +16,7 @@ import pytest
 from benchmarks.compare import publish, results
 
 from kwire import Consumer, Producer, records, testing
+from kwire.cli.main import main
 from tests.snippets import ROOT, run, snippet, snippets
 
 README = "README.md"
@@ -23,6 +25,7 @@ HERE = {
     README: ["with Producer(", "records.encode(", "testing.Broker()"],
     "docs/old-generations.md": ["records.encode(", "client.messages("],
     "docs/testing.md": ["broker.offsets(", "def test_my_service("],
+    "docs/describe.md": ["protocol.describe("],
 }
 PATIENCE_S = 60
 DOCUMENTS = sorted({README, *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))})
@@ -59,6 +62,20 @@ def test_a_broker_for_your_tests() -> None:
     addresses: list[str] = []
     run(snippet(README, "testing.Broker()"), run_my_service=addresses.append)
     assert addresses[0].startswith("127.0.0.1:")
+
+
+def test_the_document_on_describing(capsys: pytest.CaptureFixture[str]) -> None:
+    found = run(snippet("docs/describe.md", "protocol.describe("))["found"]
+    text, last = capsys.readouterr().out.strip().rsplit("\n", 1)
+    assert text == str(found)
+    assert last == "client_id 12 17 app"
+
+
+def test_the_worked_example_prints_what_it_shows(capsys: pytest.CaptureFixture[str]) -> None:
+    command = snippets("docs/describe.md", "sh")[0]
+    assert main(shlex.split(command)[1:]) == 0
+    (shown,) = snippets("docs/describe.md", "text")
+    assert capsys.readouterr().out == shown
 
 
 def test_the_document_on_testing_with_a_service_that_sends_a_hundred_records() -> None:
