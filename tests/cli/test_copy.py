@@ -26,7 +26,7 @@ CODECS = ("none", "gzip", "snappy")
 
 @pytest.fixture
 def old() -> Iterator[Broker]:
-    with Broker(generation="0.7", num_partitions=2, segment_bytes=100_000) as running:
+    with Broker(generation="0.7", num_partitions=2, log_file_size=100_000) as running:
         yield running
 
 

@@ -119,7 +119,7 @@ def test_offsets_outside_of_the_log(broker: Broker, peer: Peer) -> None:
     assert peer.fetch("t", 24) == (0, b"")
     assert peer.fetch("t", 25) == (1, b"")
     assert peer.fetch("t", -1) == (1, b"")
-    broker.create_topic("empty", 1)
+    peer.produce("empty", b"")
     assert peer.fetch("empty", 1) == (1, b"")
     assert peer.fetch("empty", 0) == (0, b"")
     assert peer.fetch("t", 1 << 40, partition=1) == (0, b"")
@@ -168,7 +168,7 @@ def test_a_null_topic_closes(peer: Peer) -> None:
 
 
 def test_a_fetch_ends_where_a_segment_does() -> None:
-    with Broker(generation="0.7", segment_bytes=20) as broker:
+    with Broker(generation="0.7", log_file_size=20) as broker:
         peer = Peer(broker)
         for _ in range(5):
             peer.produce("t", HI)
@@ -262,6 +262,16 @@ def test_tails_are_left_away(broker: Broker, peer: Peer) -> None:
     assert peer.fetch("t") == (0, HI + YO)
 
 
+def test_partitions_may_be_said_by_topic() -> None:
+    with Broker(generation="0.7", topics={"wide": 3}, max_message_size=10) as broker:
+        peer = Peer(broker)
+        assert peer.fetch("wide", 99, partition=2) == (0, b"")
+        assert peer.fetch("wide", partition=3) == peer.fetch("narrow", partition=1) == (3, b"")
+        peer.produce("wide", message(bytes(11)), 2)
+        assert peer.fetch("wide", 99, partition=2) == (1, b"")
+        assert broker.topics() == {"wide": 3}
+
+
 def test_partition_minus_one_is_any(broker: Broker, peer: Peer) -> None:
     for _ in range(64):
         peer.produce("t", HI, -1)
@@ -349,7 +359,7 @@ def test_requests_are_answered_in_order_however_they_come(broker: Broker) -> Non
 
 
 def test_what_is_not_flushed_cannot_be_seen() -> None:
-    with Broker(generation="0.7", flush_interval_messages=3) as broker:
+    with Broker(generation="0.7", log_flush_interval=3) as broker:
         peer = Peer(broker)
         peer.produce("t", HI + YO)
         assert peer.offsets("t") == [0]
@@ -387,5 +397,9 @@ def test_without_a_client(broker: Broker) -> None:
         broker.record_set("t")
     with pytest.raises(ConfigError, match="would refuse it"):
         broker.append("t", HI[:-1])
+    with pytest.raises(ConfigError, match="would refuse it"):
+        broker.create_topic("a/b", 1)
+    with pytest.raises(ConfigError, match="topics of Kafka 0"):
+        broker.create_topic("t", 1, settings={"a": "b"})
     with pytest.raises(ConfigError, match=r"generation '0\.6'"):
         Broker(generation="0.6")

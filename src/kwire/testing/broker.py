@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 _EVERY_ADDRESS = ("", "0.0.0.0", "::")
 _LARGEST_REQUEST = 104_857_600
-_MAX_MESSAGE_BYTES = 1_048_588
-_MAX_MESSAGE_SIZE_07 = 1_000_000
 # The names of the requests, and what the broker calls its release.
 _GENERATIONS: dict[str, tuple[Mapping[str, int], str]] = {
     "0.7": (REQUEST_NAMES, "0.7.2"),
@@ -49,12 +47,12 @@ class Broker:
 
     `release` is the Apache Kafka release whose versions (and manners towards requests that it does not know) it shows,
     "0.8.0" to "4.4.0". `topics` are made at the start: {name: partitions}. `auto_create_topics` makes a topic with
-    `num_partitions` partitions when a client asks for its metadata. `max_message_bytes` is the largest record batch
-    (default 1,048,588). `retention_bytes` limits each partition: the oldest records go. `port` 0 takes a free port.
+    `num_partitions` partitions when a client asks for its metadata. `max_message_bytes` is the largest record batch.
+    `retention_bytes` limits each partition: the oldest records go. `port` 0 takes a free port.
 
     `generation="0.7"` speaks Kafka 0.7 instead of a release: topics come to be on first use, always, and offsets are
-    byte positions. `max_message_bytes` is then the largest payload (default 1,000,000), `flush_interval_messages` how
-    many messages stay hidden from readers until all are flushed, `segment_bytes` the size at which a segment ends.
+    byte positions. Three settings go by their names there: `max_message_size` is the largest payload, `log_file_size`
+    the size at which a segment ends, `log_flush_interval` how many messages stay hidden until all are flushed.
     `generation="proposal"` speaks the wire format proposed in 2012 over such logs, in a `dialect` of it.
 
     Sizes in bytes. Raises ConfigError for what cannot be meant.
@@ -70,11 +68,12 @@ class Broker:
         topics: Mapping[str, int] | None = None,
         auto_create_topics: bool = True,
         num_partitions: int = 1,
-        max_message_bytes: int | None = None,
+        max_message_bytes: int = 1_048_588,
         retention_bytes: int | None = None,
         max_request_bytes: int = _LARGEST_REQUEST,
-        segment_bytes: int = 512 * 1024 * 1024,
-        flush_interval_messages: int = 1,
+        log_file_size: int = 512 * 1024 * 1024,
+        log_flush_interval: int = 1,
+        max_message_size: int = 1_000_000,
         dialect: proposal.Dialect | None = None,
     ) -> None:
         if generation not in (None, *_GENERATIONS):
@@ -92,7 +91,7 @@ class Broker:
             cluster = ClusterState(
                 auto_create_topics=auto_create_topics,
                 num_partitions=num_partitions,
-                max_message_bytes=_MAX_MESSAGE_BYTES if max_message_bytes is None else max_message_bytes,
+                max_message_bytes=max_message_bytes,
                 retention_bytes=retention_bytes,
             )
             self._contents: Contents | ByteTopics = Contents(cluster)
@@ -104,9 +103,9 @@ class Broker:
         else:
             new_log = partial(
                 ByteLog,
-                segment_bytes=segment_bytes,
-                max_message_size=_MAX_MESSAGE_SIZE_07 if max_message_bytes is None else max_message_bytes,
-                flush_interval=flush_interval_messages,
+                segment_bytes=log_file_size,
+                max_message_size=max_message_size,
+                flush_interval=log_flush_interval,
                 retention_bytes=retention_bytes,
                 clock=lambda: int(time.time() * 1000),
             )

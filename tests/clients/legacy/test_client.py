@@ -66,7 +66,7 @@ def test_small_fetches_grow_to_what_is_there(broker: Broker) -> None:
 
 
 def test_segments_are_passed_one_by_one() -> None:
-    with Broker(generation="0.7", segment_bytes=50) as broker, Client(broker.bootstrap_servers) as client:
+    with Broker(generation="0.7", log_file_size=50) as broker, Client(broker.bootstrap_servers) as client:
         sent = fill(client)
         assert len(client.offsets("t", max_offsets=99)) > 4
         assert [found.value for found in client.messages("t")] == sent

@@ -1,0 +1,115 @@
+"""The 0.7 client against answers written here byte by byte: what a broker may send, and what it never should."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from kwire import errors
+from kwire.legacy import Client
+from tests.reference import generations as reference
+from tests.reference.messages_0_7 import message
+
+HI = message(b"hi")
+
+
+@contextmanager
+def answering(*answers: bytes | None) -> Iterator[Client]:
+    """A client of a broker that meets each request with the next answer; None closes, b"" is silence."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    left = list(answers)
+
+    def serve() -> None:
+        while left:
+            connection, _ = listener.accept()
+            with connection:
+                while left and (size := connection.recv(4, socket.MSG_WAITALL)):
+                    connection.recv(int.from_bytes(size, "big"), socket.MSG_WAITALL)
+                    answer = left.pop(0)
+                    if answer is None:
+                        break
+                    connection.sendall(answer)
+                    if not answer:
+                        connection.recv(1)  # silence lasts until the client goes
+
+    server = threading.Thread(target=serve, daemon=True)
+    server.start()
+    client = Client(f"127.0.0.1:{listener.getsockname()[1]}", request_timeout_ms=500)
+    try:
+        yield client
+    finally:
+        client.close()
+        listener.close()
+        server.join(10)
+
+
+Call = Callable[[Client], Any]
+
+
+def fetch(client: Client) -> Any:
+    return client.fetch("t", 0, 24)
+
+
+def offsets(client: Client) -> Any:
+    return client.offsets("t")
+
+
+def multi_fetch(client: Client) -> Any:
+    return client.multi_fetch([("t", 0, 0), ("t", 1, 0)])
+
+
+@pytest.mark.parametrize(
+    ("call", "answer", "error", "text"),
+    [
+        (fetch, reference.fetched_7(1, b""), errors.broker.OFFSET_OUT_OF_RANGE, "partition 0 offset 24"),
+        (fetch, reference.fetched_7(2, b""), errors.broker.CORRUPT_MESSAGE, "offset 24"),
+        (fetch, reference.fetched_7(3, b""), errors.UnknownTopicError, "no such partition"),
+        (fetch, reference.fetched_7(4, b""), errors.broker.INVALID_FETCH_SIZE, "offset 24"),
+        (fetch, reference.fetched_7(-1, b""), errors.UnknownTopicError, "illegal topic name"),
+        (fetch, reference.fetched_7(77, b""), errors.BrokerError, "77"),
+        (fetch, reference.fetched_7(0, HI[:9]), errors.LimitError, "the message takes 12 bytes"),
+        (fetch, reference.fetched_7(0, HI[:2]), errors.LimitError, "not even a message's length"),
+        (fetch, reference.fetched_7(0, HI[:-1] + b"!"), errors.CorruptError, "checksum"),
+        (fetch, b"\x00\x00\x00\x01\x00", errors.TruncatedError, "error_code"),
+        (fetch, b"\xff\xff\xff\xff", errors.FrameError, "-1"),
+        (fetch, b"\x7f\xff\xff\xff", errors.FrameError, "2147483647"),
+        (fetch, b"", errors.KafkaTimeoutError, r"no answer within 0\.5 s"),
+        (offsets, b"\x00\x00\x00\x06\x00\x00\x7f\xff\xff\xff", errors.InvalidLengthError, "offsets"),
+        (multi_fetch, reference.multi_fetched_7(0, [(0, HI)]), errors.CorruptError, "1 parts answer 2 fetches"),
+        (multi_fetch, reference.frame(b"\x00\x00\x00\x00\x00\x63"), errors.TruncatedError, r"parts\[0\]"),
+    ],
+)
+def test_an_answer_becomes_its_error(call: Call, answer: bytes, error: type[errors.KafkaError], text: str) -> None:
+    with answering(answer) as client, pytest.raises(error, match=text) as caught:
+        call(client)
+    assert isinstance(caught.value, errors.KafkaError)
+
+
+def test_a_closed_connection_is_tried_once_more() -> None:
+    with answering(reference.fetched_7(0, b""), None, reference.fetched_7(0, HI)) as client:
+        assert client.fetch("t").values() == []
+        assert client.fetch("t").values() == [b"hi"]
+    with answering(reference.fetched_7(0, b""), None, None) as client:
+        client.fetch("t")
+        with pytest.raises(errors.ConnectError, match="closing the connection"):
+            client.fetch("t")
+    with answering(None) as client, pytest.raises(errors.ConnectError, match="closing the connection"):
+        client.fetch("t")
+
+
+def test_an_answer_that_is_cut_off_is_a_closed_connection() -> None:
+    whole = reference.fetched_7(0, HI)
+    with answering(whole[:-3], whole) as client, pytest.raises(errors.KafkaError):
+        client.fetch("t")
+
+
+def test_parts_keep_their_order_and_errors() -> None:
+    with answering(reference.multi_fetched_7(0, [(3, b""), (0, HI + HI[:5])])) as client:
+        refused, found = multi_fetch(client)
+    assert isinstance(refused, errors.UnknownTopicError)
+    assert (found.values(), found.consumed) == ([b"hi"], 12)
