@@ -8,7 +8,7 @@ from uuid import UUID
 
 from typing_extensions import Buffer as _BytesLike
 
-from kwire.errors import CodecError
+from kwire.errors import CodecError, FrameError
 
 _Header: TypeAlias = tuple[str | bytes, _BytesLike | None]
 
@@ -96,6 +96,7 @@ class Writer:
 @final
 class FrameReceiver:
     max_frame: int
+    fault: FrameError | None
     def __new__(cls, max_frame: int = ...) -> Self: ...
     @property
     def pending(self) -> int: ...
@@ -214,6 +215,7 @@ def scan_records(
     min_offset: int = ...,
     end_offset: int | None = None,
     skip_control: bool = False,
+    ascending: bool = False,
     aborted: Iterable[tuple[int, int]] = (),
 ) -> tuple[Records, RecordFault | None]: ...
 def scan_generation(

@@ -32,6 +32,7 @@ CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 
 DEFAULT_MAX_DECOMPRESSED_BYTES = 256 * 1024 * 1024
 
+_PANIC = "PanicException"
 _FIRST_TRY = 8 * 1024 * 1024
 _GROWTH = 8
 
@@ -54,8 +55,8 @@ def decompress(codec: str, data: BytesLike, max_bytes: int, *, magic: int = 2) -
             return _unlz4(view, max_bytes, magic)
         if codec == "zstd":
             return _unzstd(view, max_bytes)
-    except MemoryError:
-        raise errors.LimitError(f"out of memory while {codec} data of {len(view)} bytes was decompressed") from None
+    except BaseException as error:
+        raise _as_ours(error, errors.CorruptError, f"{codec} data of {len(view)} bytes was decompressed") from None
     output = OutputBlock(_within(len(view), max_bytes, codec))
     output.write(view)
     return output.finish()
@@ -65,21 +66,24 @@ def compress(codec: str, data: BytesLike, level: int | None = None, *, magic: in
     """`data` compressed by `codec` (one of CODECS) for message format `magic`.
 
     `level`: gzip 0 to 9 (default: isal's level 2 where isal is installed, else 4), lz4 1 to 12 (default: the fast
-    mode), zstd -7 to 22 (default 3), snappy and none have no levels. Raises ConfigError for another level and
-    UnknownCodecError for another codec, or one that the message format does not have.
+    mode), zstd -7 to 22 (default 3), snappy and none have no levels. Raises ConfigError for another level,
+    UnknownCodecError for another codec, or one that the message format does not have, and LimitError without memory.
     """
     view = memoryview(data).cast("B")
     _check_codec(codec, magic)
     _check_level(codec, level)
-    if codec == "gzip":
-        return _gzip(view, level)
-    if codec == "snappy":
-        return _snappy(view)
-    if codec == "lz4":
-        return _lz4(view, level, magic)
-    if codec == "zstd":
-        return bytes(_library("cramjam").zstd.compress(view, level=3 if level is None else level))
-    return bytes(view)
+    try:
+        if codec == "gzip":
+            return _gzip(view, level)
+        if codec == "snappy":
+            return _snappy(view)
+        if codec == "lz4":
+            return _lz4(view, level, magic)
+        if codec == "zstd":
+            return bytes(_library("cramjam").zstd.compress(view, level=3 if level is None else level))
+        return bytes(view)
+    except BaseException as error:
+        raise _as_ours(error, errors.CodecError, f"{len(view)} bytes were compressed by {codec}") from None
 
 
 # --- what all codecs share ---
@@ -92,6 +96,18 @@ def _library(name: str) -> Any:
     from importlib import import_module
 
     return import_module(name)
+
+
+def _as_ours(error: BaseException, kind: type[errors.CodecError], what: str) -> BaseException:
+    """What a library raised while `what`, as one of our errors; what is not about the data (Ctrl-C) as it is.
+
+    A panic of cramjam's is a BaseException of its own, which no `except Exception` would stop.
+    """
+    if isinstance(error, MemoryError):
+        return errors.LimitError(f"out of memory while {what}")
+    if isinstance(error, errors.KafkaError) or (not isinstance(error, Exception) and type(error).__name__ != _PANIC):
+        return error
+    return kind(f"the library failed while {what}: {error}")
 
 
 def _check_codec(codec: str, magic: int) -> None:

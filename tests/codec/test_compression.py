@@ -12,6 +12,7 @@ import time
 import tracemalloc
 import zlib
 from pathlib import Path
+from typing import Any
 
 import lz4.frame
 import pytest
@@ -21,7 +22,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kwire
-from kwire import _codec, compression, records
+from kwire import _codec, compression, errors, records
 from kwire.errors import ConfigError, CorruptError, LimitError, UnknownCodecError
 from tests.reference import compression as reference
 from tests.reference.records import BatchFields, batch_of_content, message
@@ -390,3 +391,33 @@ def test_decode_has_the_budget_too(codec: str) -> None:
         )
         with pytest.raises(LimitError, match="max_decompressed_bytes"):
             records.decode(wrapper, max_decompressed_bytes=1000)
+
+
+class PanicException(BaseException):
+    """What a panic inside the library comes as: no Exception."""
+
+
+@pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
+@pytest.mark.parametrize(
+    ("raised", "decoding", "encoding"),
+    [
+        (PanicException("index out of bounds"), errors.CorruptError, errors.CodecError),
+        (MemoryError(), errors.LimitError, errors.LimitError),
+        (KeyboardInterrupt(), KeyboardInterrupt, KeyboardInterrupt),
+    ],
+)
+def test_only_our_errors_leave(
+    monkeypatch: pytest.MonkeyPatch, codec: str, raised: BaseException, decoding: type[BaseException],
+    encoding: type[BaseException],
+) -> None:
+    packed = compression.compress(codec, b"some bytes " * 100)
+
+    def fail(name: str) -> Any:
+        raise raised
+
+    monkeypatch.setattr(compression, "_library", fail)
+    monkeypatch.setattr(compression, "_isal", lambda: None)
+    with pytest.raises(decoding):
+        compression.decompress(codec, packed, 10_000)
+    with pytest.raises(encoding):
+        compression.compress(codec, b"some bytes")

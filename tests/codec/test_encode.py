@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import threading
 import zlib
 from datetime import datetime, timedelta, timezone
 from typing import Any
@@ -251,3 +252,28 @@ def test_offsets_end_where_an_int64_does(magic: int) -> None:
     assert records.decode(encode([b"a"], magic=magic, base_offset=greatest))[0].offset == greatest
     with pytest.raises(errors.CodecError, match="base_offset"):
         encode([b"a", b"b"], magic=magic, base_offset=greatest)
+
+
+@pytest.mark.parametrize("compression", ["none", "gzip"])
+def test_a_batch_built_while_another_thread_appends_is_whole(compression: str) -> None:
+    """gzip lets other threads run between the records' bytes and the header that counts them."""
+    builder = records.BatchBuilder(compression=compression)
+    builder.append(b"0")
+    stop = threading.Event()
+
+    def append() -> None:
+        number = 1
+        while not stop.is_set() and number < 200_000:
+            builder.append(b"%d" % number)
+            number += 1
+
+    thread = threading.Thread(target=append)
+    thread.start()
+    try:
+        for _ in range(20):
+            values = records.decode(builder.build()).values()
+            assert values == [b"%d" % number for number in range(len(values))]
+    finally:
+        stop.set()
+        thread.join()
+    assert len(records.decode(builder.build())) == len(builder)

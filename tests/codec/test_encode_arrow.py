@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from kwire import errors
 from kwire._codec import encode, encode_arrow
+from kwire.records import decode
 
 pa = pytest.importorskip("pyarrow")
 
@@ -167,3 +169,25 @@ def test_a_null_header_is_refused(cut: int) -> None:
 def test_what_is_no_record_batch_is_named() -> None:
     with pytest.raises(TypeError, match="not Table; give a table batch by batch"):
         encode_arrow(pa.table({"value": [b"v"]}))
+
+
+@pytest.mark.parametrize("offset", [0, 1])
+def test_null_rows_that_arrow_has_not_counted_are_seen(offset: int) -> None:
+    values = pa.array([b"a", b"b", b"c"], pa.binary())
+    fields = pa.struct([("value", pa.binary())])
+
+    def rows(bits: int) -> Any:
+        made = pa.StructArray.from_buffers(
+            fields, 3, [pa.py_buffer(bytes([bits]))], null_count=-1, children=[values])
+        return made.slice(offset)
+
+    assert decode(encode_arrow(rows(0b111))).values() == [b"a", b"b", b"c"][offset:]
+    with pytest.raises(errors.CodecError, match="null rows"):
+        encode_arrow(rows(0b101))
+
+
+def test_offsets_that_lie_take_no_memory() -> None:
+    lying = pa.Array.from_buffers(
+        pa.binary(), 2, [None, pa.py_buffer(struct.pack("<iii", 0, 2**31 - 1, 1)), pa.py_buffer(b"ab")])
+    with pytest.raises(errors.CodecError):
+        encode_arrow(lying)

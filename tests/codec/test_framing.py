@@ -66,3 +66,25 @@ def test_blocks_are_given_back() -> None:
     assert pool_statistics()["live_blocks"] > before
     del receiver, frames
     assert pool_statistics()["live_blocks"] == before
+
+
+@pytest.mark.parametrize("size", [-1, 1001, 0x7FFFFFFF])
+def test_frames_before_a_size_that_lies_are_given_first(size: int) -> None:
+    receiver = FrameReceiver(1000)
+    stream = framed(b"one", b"two") + struct.pack(">i", size)
+    room = receiver.buffer()
+    room[: len(stream)] = stream
+    assert [bytes(frame) for frame in receiver.received(len(stream))] == [b"one", b"two"]
+    assert isinstance(receiver.fault, errors.FrameError)
+    with pytest.raises(errors.FrameError, match=str(size)):
+        receiver.received(0)
+    with pytest.raises(errors.FrameError):
+        receiver.buffer()
+
+
+def test_fed_frames_before_a_size_that_lies_are_given_first() -> None:
+    receiver = FrameReceiver(1000)
+    stream = framed(b"one") + struct.pack(">i", -1)
+    assert [bytes(frame) for frame in receiver.feed(stream)] == [b"one"]
+    with pytest.raises(errors.FrameError):
+        receiver.feed(b"more")

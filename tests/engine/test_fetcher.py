@@ -436,6 +436,26 @@ def test_what_one_answer_decompresses_to_is_bounded(monkeypatch: pytest.MonkeyPa
     assert got[T0] == got[T1] == [b"%d" % number * 10_000 for number in range(4)]
 
 
+def test_what_all_brokers_answers_decompress_to_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What waits of one broker's records leaves no room for another's; these are not asked for in a loop meanwhile."""
+    monkeypatch.setattr(fetcher, "_DECOMPRESSED_AT_ONCE", 25_000)
+    first, second = LogBroker("4.4.0", 0, A), LogBroker("4.4.0", 1, B)
+    for broker in (first, second):
+        broker.brokers = {0: A, 1: B}
+        broker.topics = {"t": [0, 1]}
+    first.append(0, [bytes(10_000), bytes(10_000)], compression="gzip")
+    second.append(1, [bytes(10_000), bytes(10_000)], compression="gzip")
+    reading = Reading(first, {B: second}, max_decompressed_bytes=21_000).assign(T0, T1)
+    reading.world.run(reading.world.now + 5.0)
+    states = reading.fetcher.states
+    assert sum(state.decompressed for state in states.values()) <= 25_000
+    asked = len(first.fetches) + len(second.fetches)
+    reading.world.run(reading.world.now + 5.0)
+    assert len(first.fetches) + len(second.fetches) == asked
+    got = [tp for _ in range(2) for tp in reading.take()]
+    assert sorted(got) == [T0, T1]
+
+
 def test_a_batch_that_decompresses_to_too_much_is_an_error() -> None:
     reading = Reading(LogBroker(), max_decompressed_bytes=15_000)
     reading.broker.append(0, [b"small"], compression="zstd")

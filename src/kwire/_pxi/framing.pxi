@@ -23,6 +23,7 @@ cdef class FrameReceiver:
     cdef Py_ssize_t begin         # where the first byte not yet handed out lies in the block
     cdef Py_ssize_t filled        # where the received bytes end
     cdef readonly Py_ssize_t max_frame
+    cdef readonly object fault    # the FrameError that what follows the frames given so far deserves, or None
 
     def __cinit__(self, Py_ssize_t max_frame=104857600 * 2):
         self.block = NULL
@@ -53,7 +54,10 @@ cdef class FrameReceiver:
         return memoryview(span)
 
     def received(self, Py_ssize_t count):
-        """`count` bytes came in: gives the list of frames (Buffers, without their size field) that are now whole."""
+        """`count` bytes came in: gives the list of frames (Buffers, without their size field) that are now whole.
+
+        Frames that precede a size that cannot be are given; then `fault` is set, and the next call raises it.
+        """
         cdef list frames = []
         cdef uint8_t *data
         cdef Py_ssize_t size
@@ -62,7 +66,13 @@ cdef class FrameReceiver:
         self.filled += count
         data = kw_block_data(self.block)
         while self.filled - self.begin >= 4:
-            size = self._frame_size()
+            try:
+                size = self._frame_size()
+            except _errors.FrameError as error:
+                self.fault = error
+                if frames:
+                    break
+                raise
             if self.filled - self.begin - 4 < size:
                 break
             frames.append(buffer_of_block(self.block, data + self.begin + 4, size))
@@ -76,6 +86,8 @@ cdef class FrameReceiver:
         cdef Py_ssize_t room
         frames = []
         while taken < source.size:
+            if frames and self.fault is not None:
+                break
             self.buffer()
             room = min(<Py_ssize_t>self.block.capacity - self.filled, source.size - taken)
             memcpy(kw_block_data(self.block) + self.filled, source.data + taken, room)

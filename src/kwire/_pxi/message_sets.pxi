@@ -116,6 +116,7 @@ cdef int index_message(scan_t *s) noexcept nogil:
 
 cdef int _open_run(scan_t *s, message_t *m, const uint8_t *p, const uint8_t *base) noexcept nogil:
     cdef part_t *part
+    cdef mark_t mark = scan_mark(s)
     cdef uint32_t shift = <uint32_t>(p - base)
     m.record.key_at -= shift
     m.record.value_at -= shift
@@ -124,21 +125,24 @@ cdef int _open_run(scan_t *s, message_t *m, const uint8_t *p, const uint8_t *bas
     if push_batch(s) != SCAN_GOES_ON:
         return SCAN_FAULT
     part = push_part(s, p, s.batch.wire_size, s.source, m.timestamp_type)
-    if part == NULL:
+    if part == NULL or keep_record(s, part, &m.record) != SCAN_GOES_ON:
+        scan_roll_back(s, mark)
         return SCAN_FAULT
     s.run_open = True
-    return keep_record(s, part, &m.record)
+    return SCAN_GOES_ON
 
 
 cdef int _join_run(scan_t *s, message_t *m) noexcept nogil:
     cdef batch_t *run = &s.batches[s.batch_count - 1]
     cdef part_t *part = &s.parts[s.part_count - 1]
+    if keep_record(s, part, &m.record) != SCAN_GOES_ON:
+        return SCAN_FAULT
     run.last_offset = m.record.offset
     run.wire_size += s.batch.wire_size
     run.max_timestamp = max(run.max_timestamp, m.record.timestamp)
     run.count += 1
     part.size += s.batch.wire_size
-    return keep_record(s, part, &m.record)
+    return SCAN_GOES_ON
 
 
 cdef int index_wrapped_messages(scan_t *s, const uint8_t *data, size_t size, kw_block *block) noexcept nogil:

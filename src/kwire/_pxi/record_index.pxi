@@ -77,6 +77,7 @@ cdef enum ScanFault:           # beside those of primitives.pxi
     FAULT_INNER_CUT = 114
     FAULT_INDEX_SIZE = 115
     FAULT_MAGIC_0_7 = 116
+    FAULT_OFFSET_BACK = 117
 
 
 ctypedef struct scan_t:
@@ -87,6 +88,7 @@ ctypedef struct scan_t:
     kw_block *source           # holds `data`
     bint check_crc
     bint skip_control
+    bint ascending             # a batch may not begin before the end of the one before it
     uint64_t most_index_bytes  # of one compressed batch: its content is small, its records may be many
     int64_t least_offset
     int64_t most_offset

@@ -10,6 +10,7 @@
 cdef enum:
     FRAME_PREFIX = 12
     FRAME_LEAST = 17           # up to the magic
+    MOST_OFFSETS_OF_A_BATCH = 0x7FFFFFFF
     MOST_CONTENT = 0x7FFFFFFF  # places within decompressed bytes must fit into an int32 of Arrow
 
 cdef object _decompress = None
@@ -44,6 +45,9 @@ cdef int scan_frame(scan_t *s) noexcept nogil:
     s.batch.producer_id = -1
     s.batch.producer_epoch = -1
     s.batch.base_sequence = -1
+    if s.ascending and s.batch_count and s.batch.base_offset <= s.batches[s.batch_count - 1].last_offset:
+        return scan_fault(s, FAULT_OFFSET_BACK, b"base_offset", s.at, <uint64_t>s.batch.base_offset,
+                          <uint64_t>s.batches[s.batch_count - 1].last_offset)
     return SCAN_GOES_ON
 
 
@@ -100,10 +104,40 @@ cdef RecordFault _record_fault_of(scan_t *s, object error):
     made.position = s.at
     made.size = s.batch.wire_size if framed else 0
     made.base_offset = <int64_t>load_u64(s.data + s.at)
-    made.next_offset = made.base_offset if made.base_offset == GREATEST_OFFSET else made.base_offset + 1
-    if framed and s.batch.last_offset >= made.base_offset and s.batch.last_offset != GREATEST_OFFSET:
-        made.next_offset = s.batch.last_offset + 1
+    made.next_offset = _offset_behind(s, framed)
     return made
+
+
+cdef int64_t _offset_behind(const scan_t *s, bint framed) noexcept:
+    """Where reading may go on behind the bad batch at `s.at`, which may lie about its offsets.
+
+    Never behind the next batch's first offset, where that is at hand. A header whose checksum does not match is believed
+    only if it says the same twice, as batches do that were not compacted; else it is one offset further.
+    """
+    cdef int64_t begin = max(<int64_t>load_u64(s.data + s.at), s.least_offset)
+    cdef int64_t least = begin if begin == GREATEST_OFFSET else begin + 1
+    cdef int64_t follower = GREATEST_OFFSET
+    cdef bint trusted = s.fault != FAULT_CRC or s.batch.last_offset - s.batch.base_offset == s.batch.count - 1
+    if s.batch_count:
+        least = max(least, s.batches[s.batch_count - 1].last_offset + 1)
+    if not framed:
+        return least
+    if _follows(s, s.at + s.batch.wire_size, least):
+        follower = <int64_t>load_u64(s.data + s.at + s.batch.wire_size)
+        if s.fault == FAULT_CRC:
+            return follower
+    if not trusted or s.batch.last_offset == GREATEST_OFFSET:
+        return least
+    return min(max(least, s.batch.last_offset + 1), follower)
+
+
+cdef bint _follows(const scan_t *s, size_t at, int64_t least) noexcept:
+    """Whether a batch of message format 2 begins there whose first offset can be that of the next one."""
+    cdef int64_t found
+    if at > s.size or s.size - at < FRAME_LEAST or s.data[at + 16] != 2:
+        return False
+    found = <int64_t>load_u64(s.data + at)
+    return least <= found and found - least <= MOST_OFFSETS_OF_A_BATCH
 
 
 cdef str _fault_text(const scan_t *s):
@@ -128,6 +162,8 @@ cdef str _fault_text(const scan_t *s):
         return f"offset delta {a} after {b}: deltas must rise, up to last_offset_delta"
     if fault == FAULT_OFFSET_RANGE:
         return "the offset leaves the range of an int64"
+    if fault == FAULT_OFFSET_BACK:
+        return f"offset {a} does not come after offset {b}, the last of the batch before it"
     if fault == FAULT_NESTED:
         return "a compressed message inside a compressed message"
     if fault == FAULT_NULL_WRAPPER:
@@ -272,10 +308,11 @@ cdef RecordIndex _index_for(object data, bint check_crc):
 
 def scan_records(data, *, bint check_crc=True, int64_t max_decompressed_bytes=DEFAULT_MOST_PER_BATCH,
                  max_total_bytes=None, int64_t min_offset=LEAST_OFFSET, end_offset=None, bint skip_control=False,
-                 aborted=()):
+                 bint ascending=False, aborted=()):
     """(Records, RecordFault or None): what stands in `data` up to its end or its first bad batch.
 
     Only records with min_offset <= offset < end_offset (None: no end) are kept; `skip_control` drops control records;
+    `ascending`, as in a log, makes it a fault when a batch does not begin behind the one before it;
     `aborted` is a sequence of (producer id, first offset) whose transactions are dropped. Headers of all whole batches
     are in `Records.batches` nevertheless. `max_decompressed_bytes` bounds the content of each batch, `max_total_bytes`
     that of all (default: 1 GiB, or max_decompressed_bytes if that is more).
@@ -286,6 +323,7 @@ def scan_records(data, *, bint check_crc=True, int64_t max_decompressed_bytes=DE
     if max_total_bytes is not None:
         most_in_all = max_total_bytes
     s.skip_control = skip_control
+    s.ascending = ascending
     s.least_offset = min_offset
     if end_offset is not None:
         s.most_offset = <int64_t>end_offset - 1

@@ -146,6 +146,8 @@ class Core:
                 request.fail(error, now)
             else:
                 request.answer(message, now)
+        if connection.receiver.fault is not None and connection.state != CLOSED:
+            self.lose_connection(connection, connection.receiver.fault, now)
 
     def get_timer(self) -> float | None:
         """The moment of the next timer."""

@@ -21,11 +21,12 @@ END_OF_OFFSETS = 2**63 - 1
 class Chunk:
     """Records fetched from one partition: those before `taken` were handed out, those before `marked` perhaps."""
 
-    __slots__ = ("marked", "next_offset", "records", "taken")
+    __slots__ = ("decompressed", "marked", "next_offset", "records", "taken")
 
     def __init__(self, records: Records, next_offset: int) -> None:
         self.records = records
         self.next_offset = next_offset
+        self.decompressed = records.decompressed_bytes
         self.taken = 0
         self.marked = 0
 
@@ -156,6 +157,11 @@ class PartitionState:
     def unspent(self) -> int:
         """How many records wait to be handed out, paused or not."""
         return sum(chunk.unspent for chunk in self.chunks)
+
+    @property
+    def decompressed(self) -> int:
+        """Bytes of memory that decompressed records take which wait to be handed out, or were by the last poll."""
+        return sum(chunk.decompressed for chunk in self.chunks)
 
     def wants_fetch(self, now: float) -> bool:
         """Whether the next records should be asked for."""

@@ -12,8 +12,8 @@ or fetch_max_wait_ms are over (long poll).
                 and into memory that the poll before it has just freed
     too small   below v3 a batch larger than max_partition_fetch_bytes comes cut off: the partition asks for more next
                 time, up to receive_message_max_bytes, then LimitError
-    memory      what one answer decompresses to is bounded (1 GiB, or max_decompressed_bytes if more): partitions
-                for which there is no room left are fetched again
+    memory      what is decompressed and not handed out yet is bounded (1 GiB, or max_decompressed_bytes if more), over
+                all brokers: partitions for which there is no room are fetched again when the rest is handed out
     positions   by auto_offset_reset where there is none, or where the one there is is gone (code 1)
     faults      what precedes a bad batch is handed out, then the fault is raised, with the offset to seek to behind it
     v13+        topics by id; while an id is not known the request stays at v12
@@ -78,6 +78,7 @@ class Fetcher:
         self._ready: deque[PartitionState] = deque()
         self._unspent: dict[int, int] = {}
         self._enough: dict[int, int] = {}
+        self._short_of_room = False
         self._faulty: list[PartitionState] = []
         self._marked: list[PartitionState] = []
         core.cluster.listeners.append(self._on_metadata)
@@ -218,6 +219,8 @@ class Fetcher:
         self._unspent[node] -= count
         if node not in self._asked and self._unspent[node] <= self._enough.get(node, 0):
             self._settled = False
+        if self._short_of_room and not self._ready:
+            self._settled = False
 
     def _raise_fault(self) -> None:
         self._settled = False
@@ -276,10 +279,12 @@ class Fetcher:
         for state in ready:
             unspent[state.fetched_from] += state.unspent
         self._ready, self._unspent = deque(ready), unspent
+        self._short_of_room = self._short_of_room and bool(ready)
 
     def _may_ask(self, node: int, now: float) -> bool:
         return (
             node not in self._asked
+            and not self._short_of_room
             and self._unspent.get(node, 0) <= self._enough.get(node, 0)
             and self._rest.get(node, 0.0) <= now
         )
@@ -359,7 +364,8 @@ class Fetcher:
         if response.error_code:
             self._on_error(node, sent, broker_error(response.error_code, f"Fetch from broker {node}"), now)
             return
-        room = most = max(_DECOMPRESSED_AT_ONCE, self._settings.max_decompressed_bytes)
+        most = max(_DECOMPRESSED_AT_ONCE, self._settings.max_decompressed_bytes)
+        room = most - sum(state.decompressed for state in self.states.values() if not state.paused)
         held = self._unspent.get(node, 0)
         endpoints = {row.node_id: Address(row.host, row.port) for row in response.node_endpoints}
         if endpoints:
@@ -392,20 +398,23 @@ class Fetcher:
         if row.preferred_read_replica >= 0:
             state.read_from = (row.preferred_read_replica, now + _REPLICA_FOR)
             return 0
-        if not row.records or room <= 0:
+        if not row.records:
+            return 0
+        if room <= 0:
+            self._short_of_room = True
             return 0
         data = row.records
         aborted = [(entry.producer_id, entry.first_offset) for entry in row.aborted_transactions or ()]
         records, fault = scan_records(
             data, check_crc=self._settings.check_crcs,
             max_decompressed_bytes=self._settings.max_decompressed_bytes, max_total_bytes=room,
-            min_offset=state.fetch_at, end_offset=state.end_offset, skip_control=True,
+            min_offset=state.fetch_at, end_offset=state.end_offset, skip_control=True, ascending=True,
             aborted=aborted if self._isolation else ())
         next_offset = records.next_offset
         if next_offset is not None and next_offset > state.fetch_at:
             state.add(records, next_offset)
         if fault is not None and isinstance(fault.error, LimitError) and (records.consumed or not first):
-            fault = None  # there may be room enough when it comes again at the head of an answer
+            self._short_of_room = True  # there may be enough when it comes again, with nothing else in memory
         elif fault is not None:
             state.fault = _in_data(fault.error, state.tp, fault.base_offset, fault.next_offset)
         elif not records.consumed:
