@@ -1,35 +1,41 @@
-"""Constants of the classes of any release: error codes, record types, states."""
+"""Constants of the classes of any release: error codes, record types, states, versions of APIs."""
 
 import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.brokers import BrokerError, find_release
+from tests.brokers import BrokerError
 from tests.brokers.java import find_java
-from tests.brokers.maven import resolve_release
+from tests.brokers.maven import resolve
+from tests.brokers.releases import ALWAYS_EXCLUDED
 
 _PROGRAM = Path(__file__).parent / "java_any" / "Constants.java"
 _WITHIN_S = 120
+_LOGGING = "org.slf4j:slf4j-api:1.7.36"
 
 
 class Constant(NamedTuple):
-    """A constant's number and name; the two flags of an error, None of anything else."""
+    """A constant's number and name; of an error its two flags, of an API its oldest and newest version."""
 
     number: int
     name: str
-    retriable: bool | None = None
-    stale_metadata: bool | None = None
+    more: tuple[str, ...] = ()
 
 
-def constants(release: str, *classes: str) -> dict[str, list[Constant]]:
-    """By class, in the class's own order."""
-    jars = resolve_release(find_release(release))
+def constants(jars: Path, *classes: str) -> dict[str, list[Constant]]:
+    """By class, in the class's own order. `jars` is a folder."""
     command = [find_java(), "-cp", f"{jars}/*", str(_PROGRAM), *classes]
     run = subprocess.run(command, capture_output=True, text=True, timeout=_WITHIN_S, check=False)
     if run.returncode != 0:
-        raise BrokerError(f"the constants of {release} could not be read:\n{run.stdout}{run.stderr}")
+        raise BrokerError(f"the constants in {jars} could not be read:\n{run.stdout}{run.stderr}")
     found: dict[str, list[Constant]] = {name: [] for name in classes}
     for line in run.stdout.splitlines():
-        name, number, constant, *flags = line.split("\t")
-        found[name].append(Constant(int(number), constant, *(flag == "true" for flag in flags)))
+        name, number, constant, *more = line.split("\t")
+        found[name].append(Constant(int(number), constant, tuple(more)))
     return found
+
+
+def clients_of(version: str) -> Path:
+    """The folder with the jar of a release's clients, for releases that are not in the matrix."""
+    coordinates = (f"org.apache.kafka:kafka-clients:{version}", _LOGGING)
+    return resolve(f"clients-{version}", coordinates, ALWAYS_EXCLUDED)

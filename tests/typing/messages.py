@@ -50,6 +50,18 @@ assert_type(protocol.APIS[3].versions, range)
 assert_type(protocol.versions_of("4.4.0"), dict[int, tuple[int, int]])
 assert_type(protocol.infer_release({18: (0, 4)}), str)
 
+record = protocol.decode_log_record("__consumer_offsets", b"", None)
+assert_type(record, protocol.LogRecord | None)
+if record is not None and record.value is not None:
+    assert_type(record.value.message, protocol.Message | None)
+assert_type(protocol.logs.OffsetCommitValue().leader_epoch, int)
+assert_type(protocol.logs.OffsetCommitValue().to_log(4), bytes)
+member = protocol.logs.ConsumerGroupMemberMetadataValue(classic_member_metadata=None)
+assert_type(member.classic_member_metadata, protocol.logs.ConsumerGroupMemberMetadataValue.ClassicMemberMetadata | None)
+protocol.logs.NoSuchRecord  # type: ignore[attr-defined]  # noqa: B018
+assert_type(protocol.decode_member_metadata(b""), protocol.LogPart | None)
+
+assert_type(errors.history.meaning(3, "0.7"), errors.history.ErrorMeaning | None)
 assert_type(errors.broker.by_code(6), type[errors.BrokerError])
 assert_type(errors.broker.NotLeaderOrFollowerError().retriable, bool)
 errors.broker.NoSuchError  # type: ignore[attr-defined]  # noqa: B018

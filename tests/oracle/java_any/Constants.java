@@ -3,7 +3,8 @@ import java.lang.reflect.Method;
 
 /**
  * Prints the constants of classes of any release, one a line with tabs between: the class as it was asked for, the number,
- * the name, and of an enum of errors whether its exception is retriable and whether it asks for new metadata.
+ * the name; of an enum of errors also whether its exception is retriable and whether it asks for new metadata, and of an
+ * enum of APIs the oldest and the newest version.
  *
  * Run from its source, with nothing but the release's jars: old releases have no JSON library.
  */
@@ -18,7 +19,8 @@ public final class Constants {
             Class<?> type = Class.forName(name);
             if (type.isEnum()) {
                 for (Object constant : type.getEnumConstants()) {
-                    System.out.println(name + "\t" + number(constant) + "\t" + ((Enum<?>) constant).name() + flags(constant));
+                    System.out.println(name + "\t" + number(constant) + "\t" + ((Enum<?>) constant).name() + flags(constant)
+                        + versions(constant));
                 }
             } else {
                 printScalaObject(name, type);
@@ -26,7 +28,7 @@ public final class Constants {
         }
     }
 
-    private static Object number(Object constant) throws Exception {
+    private static Object number(Object constant) throws ReflectiveOperationException {
         for (String name : NUMBERS) {
             try {
                 Method method = constant.getClass().getMethod(name);
@@ -36,10 +38,10 @@ public final class Constants {
                 continue;
             }
         }
-        throw new NoSuchMethodException("no number in " + constant.getClass());
+        return constant.getClass().getField("id").get(constant);
     }
 
-    private static String flags(Object constant) throws IllegalAccessException, InvocationTargetException {
+    private static String flags(Object constant) throws ReflectiveOperationException {
         Method exception;
         try {
             exception = constant.getClass().getMethod("exception");
@@ -48,6 +50,29 @@ public final class Constants {
         }
         Object thrown = exception.invoke(constant);
         return "\t" + is(thrown, "RetriableException") + "\t" + is(thrown, "InvalidMetadataException");
+    }
+
+    /** Of an API without versions, a newest below the oldest. Which are stable, only newer releases say. */
+    private static String versions(Object constant) throws ReflectiveOperationException {
+        Method oldest;
+        try {
+            oldest = constant.getClass().getMethod("oldestVersion");
+        } catch (NoSuchMethodException none) {
+            return "";
+        }
+        try {
+            return "\t" + oldest.invoke(constant) + "\t" + newest(constant);
+        } catch (InvocationTargetException none) {
+            return "\t0\t-1";
+        }
+    }
+
+    private static Object newest(Object constant) throws ReflectiveOperationException {
+        try {
+            return constant.getClass().getMethod("latestVersion", boolean.class).invoke(constant, false);
+        } catch (NoSuchMethodException older) {
+            return constant.getClass().getMethod("latestVersion").invoke(constant);
+        }
     }
 
     private static boolean is(Object thrown, String name) {
