@@ -2,7 +2,8 @@
 
 Times and counts are set so that one small node is ready at once: replication factor 1 where a topic is the broker's
 own, no wait for more group members, few partitions for internal topics. All else is the release's default, because
-the defaults are what is tested. `overrides` win over everything here.
+the defaults are what is tested. `overrides` win over everything here; `{port}` and `{controller_port}` in their values
+stand for the node's own.
 """
 
 from collections.abc import Mapping
@@ -41,7 +42,14 @@ def server_properties(
         properties |= _zookeeper(release, place, zookeeper_port)
     if len(nodes) > 1:
         properties |= _quick_failover(zookeeper_port is None)
-    return properties | dict(overrides)
+    ports = {"{port}": str(place.port), "{controller_port}": str(place.controller_port)}
+    return properties | {name: _filled_in(value, ports) for name, value in overrides.items()}
+
+
+def _filled_in(value: str, words: Mapping[str, str]) -> str:
+    for word, meaning in words.items():
+        value = value.replace(word, meaning)
+    return value
 
 
 def render(properties: Mapping[str, str]) -> str:
