@@ -91,9 +91,11 @@ class Producer(SendPath, Client[ProducerSettings]):
     def close(self, timeout: float | None = None) -> None:
         """Flushes, then closes all connections; records not delivered within `timeout` seconds fail.
 
-        Raises what `flush` raises, after closing. Calling it again does nothing.
+        Raises what `flush` raises, after closing. Calling it again does nothing but finish a close that was cut.
         """
         if self._reactor.closed:
+            self._reactor.close()
+            _live.discard(self)
             return
         self._reactor.check_may_block()
         if self.accumulator.closed is None:

@@ -3,46 +3,207 @@
 from __future__ import annotations
 
 import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
 
-from kwire import Consumer, TopicPartition
+import pytest
+
+from kwire import Admin, Consumer, KafkaError, Producer, TopicPartition, records
+from kwire.producer import Delivery
 from kwire.testing import Broker
 from tests.clients.test_consumer import Writer
 from tests.interrupts import Cut, Interruptions
 
 THOROUGH = os.environ.get("KWIRE_THOROUGH") == "1"
 T0 = TopicPartition("t", 0)
+AT_ONCE: dict[str, Any] = {
+    "reconnect_backoff_ms": 0, "reconnect_backoff_max_ms": 0, "retry_backoff_ms": 1, "retry_backoff_max_ms": 1}
 
 
-def test_a_poll_cut_anywhere_gives_each_record_once() -> None:
+@pytest.fixture
+def broker() -> Iterator[Broker]:
+    with Broker(topics={"t": 1}) as running:
+        yield running
+
+
+def each_moment(stride: int) -> Iterator[Interruptions]:
+    """One interruption after the other, `stride` moments further each time (each moment when thorough); ends behind
+    the first that did not happen."""
+    at = 1
+    while True:
+        interruption = Interruptions(at)
+        yield interruption
+        if not interruption.happened:
+            return
+        at += 1 if THOROUGH else stride
+
+
+def come_to_their_end(deliveries: list[Delivery], seconds: float = 30.0) -> None:
+    """Waits without a call that drives: what was cut must not need its thread's help to go on."""
+    give_up = time.monotonic() + seconds
+    while not all(delivery.done() for delivery in deliveries):
+        assert time.monotonic() < give_up, [delivery for delivery in deliveries if not delivery.done()]
+        time.sleep(0.001)
+
+
+def numbers(broker: Broker) -> list[int]:
+    return [int(record.value or b"") for record in records.decode(broker.record_set("t"))]
+
+
+def test_a_poll_cut_anywhere_gives_each_record_once(broker: Broker) -> None:
     stride = 1 if THOROUGH else 11
     expected = [b"%d" % number for number in range(300 if THOROUGH else 75)]
     got: list[bytes | None] = []
     places: set[str] = set()
     at, rounds = 1, 0
-    with Broker(topics={"t": 1}) as broker:
-        writer = Writer(broker.bootstrap_servers)
-        for number in range(len(expected) // 25):
-            writer.append("t", 0, expected[number * 25 : number * 25 + 25])
-        writer.reactor.close()
-        with Consumer(
-            broker.bootstrap_servers, auto_offset_reset="earliest", max_partition_fetch_bytes=1,
-            reconnect_backoff_ms=0, reconnect_backoff_max_ms=0, retry_backoff_ms=1,
-        ) as consumer:  # fmt: skip
-            consumer.assign([T0])
-            while len(got) < len(expected):
-                handed = None
-                interruption = Interruptions(at)
-                try:
-                    with interruption:
-                        handed = consumer.poll(timeout=30, max_records=20)
-                except Cut:
-                    places.add(interruption.place)
-                if handed is not None:
-                    got += handed.values()
-                if interruption.happened:
-                    at += stride
-                else:
-                    rounds += 1
-                    at = 1 + rounds % stride
-                assert got == expected[: len(got)], interruption.place
-    assert len(places) > 100
+    writer = Writer(broker.bootstrap_servers)
+    for number in range(len(expected) // 25):
+        writer.append("t", 0, expected[number * 25 : number * 25 + 25])
+    writer.reactor.close()
+    with Consumer(
+        broker.bootstrap_servers, auto_offset_reset="earliest", max_partition_fetch_bytes=1, **AT_ONCE
+    ) as consumer:
+        consumer.assign([T0])
+        while len(got) < len(expected):
+            handed = None
+            interruption = Interruptions(at)
+            try:
+                with interruption:
+                    handed = consumer.poll(timeout=30, max_records=20)
+            except Cut:
+                places.add(interruption.place)
+            if handed is not None:
+                got += handed.values()
+            if interruption.happened:
+                at += stride
+            else:
+                rounds += 1
+                at = 1 + rounds % stride
+            assert got == expected[: len(got)], interruption.place
+    assert len(places) > 50
+
+
+@pytest.mark.parametrize("work", ["send", "result", "flush"])
+def test_a_producer_cut_anywhere_delivers_each_record_once_and_by_itself(broker: Broker, work: str) -> None:
+    taken: list[tuple[int, Delivery]] = []
+    with Producer(broker.bootstrap_servers, linger_ms=0 if work == "send" else 1, **AT_ONCE) as producer:
+        producer.send("t", b"0").result(30)
+        for number, interruption in enumerate(each_moment(3), 1):
+            delivery = None if work == "send" else producer.send("t", b"%d" % number)
+            try:
+                with interruption:
+                    if delivery is None:
+                        delivery = producer.send("t", b"%d" % number)
+                    elif work == "result":
+                        delivery.result(30)
+                    else:
+                        producer.flush(30)
+            except Cut:
+                pass
+            if delivery is not None:
+                taken.append((number, delivery))
+                come_to_their_end([delivery])
+        producer.flush(30)
+        assert all(delivery.exception(0) is None for _, delivery in taken)
+    log = numbers(broker)
+    assert log == sorted(set(log)), "doubled, or out of order"
+    assert {number for number, _ in taken} <= set(log), "lost"
+
+
+def test_the_first_send_of_a_producer_cut_anywhere_does_not_stop_the_second(broker: Broker) -> None:
+    certain: set[int] = set()
+    for number, interruption in enumerate(each_moment(23)):
+        with Producer(broker.bootstrap_servers, linger_ms=1, **AT_ONCE) as producer:
+            deliveries = []
+            try:
+                with interruption:
+                    deliveries.append(producer.send("t", b"%d" % (2 * number)))
+                    deliveries[0].result(30)
+            except Cut:
+                pass
+            deliveries.append(producer.send("t", b"%d" % (2 * number + 1)))
+            come_to_their_end(deliveries)
+            assert [delivery.exception(0) for delivery in deliveries] == [None] * len(deliveries)
+            certain |= {2 * number + 1, *([2 * number] if len(deliveries) > 1 else [])}
+    log = numbers(broker)
+    assert log == sorted(set(log))
+    assert certain <= set(log)
+
+
+def test_a_close_cut_anywhere_is_finished_by_the_next(broker: Broker) -> None:
+    delivered = set()
+    for number, interruption in enumerate(each_moment(7)):
+        producer = Producer(broker.bootstrap_servers, linger_ms=1, **AT_ONCE)
+        delivery = producer.send("t", b"%d" % number)
+        try:
+            with interruption:
+                producer.close()
+        except Cut:
+            pass
+        producer.close()
+        assert delivery.done(), interruption.place
+        if delivery.exception(0) is None:
+            delivered.add(number)
+        with pytest.raises(KafkaError, match="closed"):
+            producer.send("t", b"v")
+        assert not producer._reactor.used
+        assert not producer._reactor._links
+    give_up = time.monotonic() + 30
+    while [thread for thread in threading.enumerate() if thread.name == "kwire-producer"]:
+        assert time.monotonic() < give_up
+        time.sleep(0.001)
+    log = numbers(broker)
+    assert len(log) == len(set(log))
+    assert delivered <= set(log)
+
+
+def consumer_calls(consumer: Consumer) -> None:
+    consumer.assign([T0])
+    assert consumer.position(T0, timeout=30) == 0
+    assert consumer.end_offsets([T0], timeout=30) == {T0: 0}
+    assert consumer.partitions_for("t", timeout=30) == [T0]
+    consumer.seek_to_end()
+    consumer.pause([T0])
+    consumer.resume([T0])
+
+
+def admin_calls(admin: Admin) -> None:
+    assert admin.list_topics(timeout=30) == ["t"]
+    assert admin.list_offsets({T0: "latest"}, timeout=30)[T0] is not None
+
+
+@pytest.mark.parametrize(("client", "calls"), [(Consumer, consumer_calls), (Admin, admin_calls)])
+def test_questions_cut_anywhere_can_be_asked_again(
+    broker: Broker, client: Callable[..., Any], calls: Callable[[Any], None]
+) -> None:
+    more = {"auto_offset_reset": "earliest", "fetch_max_wait_ms": 5} if client is Consumer else {}
+    for interruption in each_moment(37):
+        with client(broker.bootstrap_servers, **AT_ONCE, **more) as asked:
+            try:
+                with interruption:
+                    calls(asked)
+            except Cut:
+                pass
+            if isinstance(asked, Consumer):
+                asked.assign([T0])
+                asked.seek(T0, "earliest")
+            calls(asked)
+
+
+@pytest.mark.parametrize("client", [Consumer, Admin])
+def test_a_close_of_a_client_without_a_thread_cut_anywhere_is_finished_by_the_next(
+    broker: Broker, client: Callable[..., Any]
+) -> None:
+    for interruption in each_moment(5):
+        asked = client(broker.bootstrap_servers)
+        (consumer_calls if isinstance(asked, Consumer) else admin_calls)(asked)
+        try:
+            with interruption:
+                asked.close()
+        except Cut:
+            pass
+        asked.close()
+        assert not asked._reactor.used
+        assert not asked._reactor._links

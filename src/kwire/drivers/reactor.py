@@ -268,7 +268,7 @@ class Reactor:
     @property
     def used(self) -> bool:
         """Whether there is anything of the system's to close."""
-        return self._selector is not None
+        return self._selector is not None or self._wakers is not None or bool(self._links)
 
     def _opened(self) -> selectors.BaseSelector:
         """The selector; made when it is first needed."""
