@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 STRICT = 0.05
+UNSTEADY = 0.15
 LOOSE = 0.35
 
 
@@ -48,10 +49,10 @@ def differences(now: Mapping[str, str], committed: Mapping[str, str]) -> list[st
             for name in sorted({*now, *committed}) if now.get(name) != committed.get(name)]
 
 
-def lines(counted: Mapping[str, float], committed: Mapping[str, float], tolerance: float) -> list[Line]:
-    """One for each loop, in the order counted, then those that are no more."""
+def lines(counted: Mapping[str, float], committed: Mapping[str, float], tolerance: Mapping[str, float]) -> list[Line]:
+    """One for each loop, in the order counted, then those that are no more. `tolerance` is STRICT where not said."""
     names = dict.fromkeys([*counted, *committed])
-    return [Line(name, counted.get(name), committed.get(name), tolerance) for name in names]
+    return [Line(name, counted.get(name), committed.get(name), tolerance.get(name, STRICT)) for name in names]
 
 
 def table(every: list[Line]) -> str:
