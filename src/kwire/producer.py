@@ -23,7 +23,7 @@ from kwire.drivers.reactor import Reactor
 from kwire.drivers.threads import begin_thread
 from kwire.engine.sender import Sender
 from kwire.engine.settings import ProducerSettings, documented, from_config, keywords
-from kwire.errors import DeliveryError, KafkaError, KafkaTimeoutError
+from kwire.errors import ConcurrentUseError, DeliveryError, KafkaError, KafkaTimeoutError
 
 if TYPE_CHECKING:
     from kwire.engine.options import ProducerOptions, Servers
@@ -186,10 +186,10 @@ def _connect(accumulator: Accumulator, sender: Sender, reactor: Reactor, max_blo
             raise reactor.call(lambda now: sender.no_room(max_block))
 
     def on_attention() -> None:
-        if reactor.inside:  # a log handler or a finalizer sends: its record goes with the next step
-            accumulator.after_step.append(on_attention)
-        else:
+        try:
             reactor.call(sender.pump)
+        except ConcurrentUseError:  # a log handler or a finalizer sends: its record goes with the next step
+            accumulator.after_step.append(on_attention)
 
     accumulator.wait_for = wait_for
     accumulator.wait_for_room = wait_for_room

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import pickle
+from collections import deque
 from typing import Any
 
 import pytest
@@ -32,7 +33,7 @@ class Path(SendPath):
         """Takes everything that can be taken now."""
         self.accumulator.urge_all()
         taken: list[Batch] = []
-        while (queue := self.accumulator.next_ready()) is not None:
+        for queue in self.accumulator.line_up():
             while queue.head is not None:
                 queue.take(taken)
         return taken
@@ -59,6 +60,7 @@ class Model:
     def __init__(self) -> None:
         self.path = Path(batch_size=200, linger=0.005)
         self.flying: list[Batch] = []
+        self.line: deque[PartitionQueue] = deque()
         self.logs: dict[int, list[bytes | None]] = {}
         self.sent: list[tuple[bytes, bytes | None, int | None, Delivery]] = []
         self.failed: set[bytes] = set()
@@ -73,7 +75,8 @@ class Model:
         if urge:
             self.path.accumulator.urge_all()
         for _ in range(how_many):
-            queue = self.path.accumulator.next_ready()
+            self.line.extend(self.path.accumulator.line_up())
+            queue = self.line.popleft() if self.line else None
             if queue is not None and queue.head is not None:
                 queue.take(self.flying)
                 if queue.head is not None:
@@ -120,6 +123,7 @@ class Model:
             self.path.know()
         for batch in self.flying:
             batch.queue.put_back(batch)
+        self.path.accumulator.forget_lanes()
         for batch in self.path.drain():
             self.deliver(batch, 0)
 

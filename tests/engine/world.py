@@ -225,7 +225,7 @@ class World:
     def receive(self, connection: Connection, data: bytes) -> None:
         """Bytes for the core, in as many turns as its buffer wants."""
         while data and connection in self.open:
-            room = self.core.receive_buffer(connection, len(data))
+            room = connection.receiver.buffer(len(data))
             count = min(len(room), len(data))
             room[:count] = data[:count]
             self.core.received(connection, count, self.now)

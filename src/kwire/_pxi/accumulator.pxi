@@ -370,18 +370,32 @@ cdef class Accumulator:
             batch = self.lingering.popleft()
             self.urge(batch)
 
-    def next_ready(self):
-        """Takes a partition off the list of those with something to send; None when there is none.
+    def line_up(self):
+        """Moves the partitions with something to send to the lanes of their leaders; gives those that have no lane.
 
-        After None, send() says it again when there is something.
+        From then on send() says it again when there is something.
         """
         cdef PartitionQueue queue
-        if not self.ready:
-            self.attention = False
-            return None
-        queue = self.ready.popleft()
-        queue.listed = False
-        return queue
+        cdef list strays = []
+        while self.ready:
+            queue = self.ready.popleft()
+            queue.listed = False
+            if queue.lane is None:
+                strays.append(queue)
+            else:
+                queue.lane.queues[queue] = None
+        self.attention = False
+        return strays
+
+    def forget_lanes(self):
+        """Leaders may be others by now: partitions that hold something come back as strays of `line_up`."""
+        cdef TopicQueue topic
+        cdef PartitionQueue queue
+        for topic in self.topics.values():
+            for queue in topic.partitions:
+                queue._leave_lane()
+                if queue._head() is not None:
+                    self._list(queue)
 
     def settle(self, Batch batch not None, int64_t base_offset, int64_t append_time, object error):
         """The fate of a batch is known, wherever it was: its memory is free again."""

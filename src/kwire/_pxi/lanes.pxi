@@ -1,25 +1,27 @@
 # The way to one partition leader: which partitions have something for it, and how many requests are under way.
 #
 # Needs: queues.pxi, outgoing.pxi. Gives: Lane.
-# Whether a batch may go is asked for every partition at every step of the sender, so it is asked here. The sender says
-# when a lane is `full`; while it is, send() need not tell it of more, because the next answer asks anyway.
+# Whether a batch may go is asked for every partition at every step of the sender, so it is asked here. While a lane is
+# `full`, send() need not tell the sender of more for it, because the next answer asks anyway.
 
 
 @cython.final
 @cython.auto_pickle(False)
 @cython.nonecheck(True)
 cdef class Lane:
-    """What waits for the leader with id `node` (-1: no leader is known)."""
+    """What waits for the leader with id `node` (-1: no leader is known); `most` requests may be under way to it."""
 
     cdef readonly int32_t node
     cdef dict queues                      # PartitionQueue -> None, in the order in which they came
-    cdef public int under_way             # requests to that leader
-    cdef public bint full                 # under_way is as many as may be
+    cdef readonly int most
+    cdef readonly int under_way           # requests to that leader
+    cdef readonly bint full               # they are as many as may be
     cdef public double quiet_until        # the leader asked for silence (throttling)
     cdef readonly double retry_at         # when the first backoff ends, as `sendable` found; 0: none
 
-    def __cinit__(self, int32_t node):
+    def __cinit__(self, int32_t node, int most):
         self.node = node
+        self.most = most
         self.queues = {}
 
     def __len__(self):
@@ -27,6 +29,11 @@ cdef class Lane:
 
     def __repr__(self):
         return f"<lane to broker {self.node}, {self.under_way} under way, {len(self.queues)} partitions waiting>"
+
+    def count(self, int more):
+        """So many requests more, or less, are under way."""
+        self.under_way = max(self.under_way + more, 0)
+        self.full = self.under_way >= self.most
 
     def add(self, PartitionQueue queue not None):
         """The partition has something to send, and this is its leader now."""

@@ -48,7 +48,7 @@ cdef class PartitionQueue:
     cdef readonly TopicQueue topic
     cdef readonly int32_t partition
     cdef Batch open
-    cdef Lane lane                        # to its leader, when last something was ready; None before
+    cdef Lane lane                        # to its leader; None until that is looked up
     cdef readonly object waiting          # deque of Batch
     cdef readonly list in_flight
     cdef bint listed                      # in Accumulator.ready
@@ -116,7 +116,15 @@ cdef class PartitionQueue:
         """To be sent again: before everything that came after it."""
         self.forget(batch)
         self._insert(batch)
+        self._leave_lane()
         self.topic.keeper._list(self)
+
+    cdef int _leave_lane(self) except -1:
+        """Its leader may be another by now."""
+        if self.lane is not None:
+            self.lane.queues.pop(self, None)
+            self.lane = None
+        return 0
 
     cdef int _insert(self, Batch batch) except -1:
         """Among those that wait, in the order of opening."""

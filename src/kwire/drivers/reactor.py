@@ -584,7 +584,7 @@ class Reactor:
             if link.socket is None or connection.state == CLOSED:
                 return
             try:
-                room = core.receive_buffer(connection)
+                room = connection.receiver.buffer()
                 count = link.socket.recv_into(room)
             except BlockingIOError:
                 return

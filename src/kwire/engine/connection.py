@@ -10,6 +10,7 @@ What stands on it: `negotiation.py` runs the connect flow over fresh connections
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 
 from kwire import protocol
@@ -31,16 +32,20 @@ CLOSE = "close"
 """To the driver: close the socket; say no more about this connection."""
 
 
+Events = deque[tuple[str, "Connection"]]
+
+
 class Connection(Channel):
     """A byte stream to one address, and the requests under way on it.
 
     `on_made` and `on_lost` are set by whoever owns it at the time. `on_lost` takes the requests that were under way.
     """
 
-    __slots__ = ("_header", "address", "client_id", "number", "on_lost", "on_made", "state")
+    __slots__ = ("_events", "_header", "address", "client_id", "number", "on_lost", "on_made", "state")
 
-    def __init__(self, number: int, address: Address, client_id: str, max_frame: int) -> None:
+    def __init__(self, number: int, address: Address, client_id: str, max_frame: int, events: Events) -> None:
         super().__init__(address, max_frame)
+        self._events = events
         self.number = number
         self.address = address
         self.client_id = client_id
@@ -57,17 +62,18 @@ class Connection(Channel):
         self.state = state
         self.open = state is OPEN
 
-    def write_request(self, request: Request, version: int, now: float) -> bool:
-        """Encodes `request` at `version` and queues its bytes; raises CodecError if it cannot be encoded so.
+    def write_request(self, request: Request, version: int, now: float) -> None:
+        """Encodes `request` at `version`, queues its bytes and tells the driver to write.
 
-        Says whether there was nothing to write before.
+        Raises CodecError if it cannot be encoded so.
         """
         message = request.message(version)
         header = self._header
         header.request_api_key = request.api_key
         header.request_api_version = version
         header.correlation_id = self.correlation_id
-        return self.write(request, version, protocol.encode_parts_under(header, message), now)
+        if self.write(request, version, protocol.encode_parts_under(header, message), now):
+            self._events.append((WRITE, self))
 
 
 def decode_answer(request: Request, frame: Buffer) -> Any:

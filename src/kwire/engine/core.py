@@ -8,7 +8,8 @@ For the driver
     connection_made(connection, now)  the socket is connected
     connection_lost(connection, error, now)
                                       it could not be connected, or ended; no CLOSE follows for it
-    receive_buffer(connection, hint)  a writable memoryview to receive into
+    connection.receiver.buffer(hint)  a writable memoryview to receive into; FrameError if the frame under way claims a
+                                      size that cannot be
     received(connection, count, now)  that many bytes came in
     connection.data_to_send()         a gather list of buffers; [] when there is nothing (left) to write
     connection.sent(count, now)       that many of those bytes were taken by the socket
@@ -61,7 +62,7 @@ from collections.abc import Callable, Sequence
 
 from kwire.engine.addresses import Address
 from kwire.engine.cluster import Cluster
-from kwire.engine.connection import CLOSE, CLOSED, CONNECT, OPEN, WRITE, Connection, decode_answer
+from kwire.engine.connection import CLOSE, CLOSED, CONNECT, OPEN, Connection, Events, decode_answer
 from kwire.engine.node import Node
 from kwire.engine.request import ANY, CONTROLLER, MessageOrBuilder, OnError, OnResponse, Request
 from kwire.engine.retry import Backoff, Dice
@@ -91,7 +92,9 @@ class Core:
         self.dirty = False
         self.closed = False
         self._timers = Timers()
-        self.events: deque[tuple[str, Connection]] = deque()
+        self.get_timer = self._timers.next_moment
+        self.handle_timer = self._timers.run
+        self.events: Events = deque()
         self._connections: set[Connection] = set()
         self._connection_count = 0
         self._requests: set[Request] = set()
@@ -116,10 +119,6 @@ class Core:
         if connection.state != CLOSED:
             cause = str(error) or type(error).__name__
             self._lose(connection, ConnectError("connection lost", {str(connection.address): cause}), now)
-
-    def receive_buffer(self, connection: Connection, hint: int = -1) -> memoryview:
-        """Room to receive into; raises FrameError if the frame under way claims a size that cannot be."""
-        return connection.receiver.buffer(hint)
 
     def received(self, connection: Connection, count: int, now: float) -> None:
         """`count` bytes came into the receive buffer."""
@@ -148,14 +147,6 @@ class Core:
                 request.answer(message, now)
         if connection.receiver.fault is not None and connection.state != CLOSED:
             self.lose_connection(connection, connection.receiver.fault, now)
-
-    def get_timer(self) -> float | None:
-        """The moment of the next timer."""
-        return self._timers.next_moment()
-
-    def handle_timer(self, now: float) -> None:
-        """Runs the timers that are due."""
-        self._timers.run(now)
 
     def recover(self, now: float) -> None:
         """After a step that was cut: forgets all connections, fails all requests under way.
@@ -224,7 +215,11 @@ class Core:
             return request
         if deadline is not None:
             request.deadline_timer = self.call_at(deadline, lambda now: self._too_late(request, now))
-        self._dispatch(request, now)
+        node = self._nodes.get(target) if target >= 0 else None
+        if node is not None:
+            node.submit(request, now)
+        else:
+            self._dispatch(request, now)
         return request
 
     def call_at(self, when: float, callback: Callable[[float], None]) -> Timer:
@@ -379,17 +374,12 @@ class Core:
         self._connection_count += 1
         settings = self.settings
         connection = Connection(
-            self._connection_count, address, settings.client_id, settings.receive_message_max_bytes)
+            self._connection_count, address, settings.client_id, settings.receive_message_max_bytes, self.events)
         connection.on_made = on_made
         connection.on_lost = on_lost
         self._connections.add(connection)
         self.events.append((CONNECT, connection))
         return connection
-
-    def write(self, connection: Connection, request: Request, version: int, now: float) -> None:
-        """Encodes the request onto the connection and tells the driver to write."""
-        if connection.write_request(request, version, now):
-            self.events.append((WRITE, connection))
 
     def close_connection(self, connection: Connection, now: float) -> None:
         """Closes it without telling its owner."""

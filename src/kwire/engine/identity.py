@@ -61,7 +61,7 @@ class Identity:
         self.state = WANTED if enabled or (enabled is None and possible) else OFF
         self.error: KafkaError | None = None
         self.last_error: KafkaError | None = None
-        self._not_offered = False
+        self.not_offered = False
         self._warned = False
         self.producer_id = -1
         self.epoch = -1
@@ -73,7 +73,7 @@ class Identity:
 
     def may_ask_again(self, node: int) -> bool:
         """Whether that broker offers what others, or it on an earlier connection, did not."""
-        if not self._not_offered or self.state not in (OFF, REFUSED):
+        if not self.not_offered or self.state not in (OFF, REFUSED):
             return False
         versions = self._core.versions(node)
         return versions is not None and versions.newest_common(
@@ -85,7 +85,7 @@ class Identity:
 
     def _ask(self, target: int, now: float) -> None:
         self.state = ASKING
-        self._not_offered = False
+        self.not_offered = False
         self._core.request(
             target, INIT_PRODUCER_ID,
             protocol.InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=2**31 - 1),
@@ -120,7 +120,7 @@ class Identity:
         if is_retriable(error):
             self._ask_later(error, now)
         else:
-            self._not_offered = isinstance(error, BrokerError) and error.code == _UNSUPPORTED_VERSION
+            self.not_offered = isinstance(error, BrokerError) and error.code == _UNSUPPORTED_VERSION
             self._go_without(error, now)
 
     def _on_refusal(self, error: BrokerError, now: float) -> None:

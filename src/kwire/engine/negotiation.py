@@ -271,7 +271,7 @@ class Negotiation:
                 api_key, version, message = step
                 request = Request(
                     0, api_key, message, on_frame, on_error, versions=(version,), timeout=LATE + SILENCE, raw=True)
-                self._core.write(connection, request, version, now)
+                connection.write_request(request, version, now)
 
         def on_error(error: KafkaError, now: float) -> None:
             self._core.lose_connection(connection, error, now)

@@ -202,7 +202,7 @@ class Node:
             request.fail(error, now)
             return
         try:
-            self._core.write(connection, request, version, now)
+            connection.write_request(request, version, now)
         except KafkaError as error:
             request.fail(error, now)
             return

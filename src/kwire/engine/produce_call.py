@@ -9,9 +9,8 @@ Layer 3, no I/O. Which record format a version carries:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from kwire import protocol
+from kwire._codec import no_uuid
 from kwire._typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -43,27 +42,35 @@ class ProduceCall:
     def request(self, sealed: list[Buffer], acks: int, timeout_ms: int) -> protocol.ProduceRequest:
         """The request for the batches, whose bytes are `sealed`, in the same order."""
         topic_data = protocol.ProduceRequest.TopicProduceData
+        partition_data = topic_data.PartitionProduceData
         topics: dict[str, list[protocol.ProduceRequest.TopicProduceData.PartitionProduceData]] = {}
+        rows = []
         for batch, data in zip(self.batches, sealed, strict=True):
-            row = topic_data.PartitionProduceData(index=batch.partition, records=data)
-            topics.setdefault(batch.topic, []).append(row)
-        ids = self.topic_ids
-        rows = [topic_data(name=name, topic_id=ids[name], partition_data=data) if name in ids
-                else topic_data(name=name, partition_data=data) for name, data in topics.items()]
+            name = batch.topic
+            partitions = topics.get(name)
+            if partitions is None:
+                partitions = topics[name] = []
+                topic_id = self.topic_ids.get(name) or no_uuid()
+                rows.append(topic_data(name=name, topic_id=topic_id, partition_data=partitions))
+            partitions.append(partition_data(index=batch.partition, records=data))
         return protocol.ProduceRequest(acks=acks, timeout_ms=timeout_ms, topic_data=rows)
 
-    def results(self, response: Any, version: int) -> Iterator[tuple[Batch, Any]]:
+    def results(self, response: Any, version: int) -> list[tuple[Batch, Any]]:
         """Each batch with the answer's row for it; None where it has none."""
-        names = {topic_id: name for name, topic_id in self.topic_ids.items()}
-        left: dict[tuple[Any, int], Batch] = {(batch.topic, batch.partition): batch for batch in self.batches}
-        for topic in response.responses:
-            name = names.get(topic.topic_id) if version >= FIRST_WITH_TOPIC_IDS else topic.name
-            for row in topic.partition_responses:
-                batch = left.pop((name, row.index), None)
-                if batch is not None:
-                    yield batch, row
+        found: list[tuple[Batch, Any]] = []
+        left: dict[tuple[Any, int], Batch] = {}
+        for batch in self.batches:
+            topic = self.topic_ids[batch.topic] if version >= FIRST_WITH_TOPIC_IDS else batch.topic
+            left[topic, batch.partition] = batch
+        for answer in response.responses:
+            topic = answer.topic_id if version >= FIRST_WITH_TOPIC_IDS else answer.name
+            for row in answer.partition_responses:
+                answered = left.pop((topic, row.index), None)
+                if answered is not None:
+                    found.append((answered, row))
         for batch in left.values():
-            yield batch, None
+            found.append((batch, None))
+        return found
 
 
 def words_of(row: Any) -> str:

@@ -22,6 +22,7 @@ from kwire.engine.cluster import metadata_request
 from kwire.engine.core import Core
 from kwire.engine.identity import KNOWN, REFUSED, UNSETTLED, Identity
 from kwire.engine.produce_call import (
+    FIRST_WITH_MAGIC_2,
     FIRST_WITH_TOPIC_IDS,
     FIRST_WITH_ZSTD,
     ProduceCall,
@@ -111,7 +112,7 @@ class Sender:
             if accumulator.pending:
                 self.identity.ask(now)
             return
-        while (queue := accumulator.next_ready()) is not None:
+        for queue in accumulator.line_up():
             self._enlist(queue, now)
         for lane in self._lanes.values():
             if lane:
@@ -158,7 +159,7 @@ class Sender:
         """After a step that was cut: what is in flight by the queues is put back, and whatever was taken off a list to
         be put onto another is listed anew."""
         for lane in self._lanes.values():
-            self._count(lane, -lane.under_way)
+            lane.count(-lane.under_way)
         self._deadline = None
         self._timers.clear()
         self.farewells = 0
@@ -178,7 +179,7 @@ class Sender:
         lane = self._lanes.get(leader)
         if lane is None:
             # A new dict, because a pump may be going through the old one.
-            lane = Lane(leader)
+            lane = Lane(leader, self._most_in_flight)
             self._lanes = {**self._lanes, leader: lane}
         return lane
 
@@ -191,15 +192,14 @@ class Sender:
     def _on_metadata(self, now: float) -> None:
         topics = self._cluster.topics.values()
         self._by_topic_id = all(topic.topic_id != no_uuid() for topic in topics if topic.partitions)
-        for queue in [queue for lane in self._lanes.values() for queue in lane.empty()]:
-            self._lane(self._cluster.leader(queue.name, queue.partition)).add(queue)
+        self._accumulator.forget_lanes()
         self._unplaced.on_metadata(now)
         self.pump(now)
 
     def _send_to(self, lane: Lane, now: float) -> None:
         if lane.node < 0:
             return
-        if self.identity.may_ask_again(lane.node):
+        if self.identity.not_offered and self.identity.may_ask_again(lane.node):
             self.identity.ask_again(lane.node, now)
             return
         if self.identity.state == REFUSED:
@@ -208,10 +208,10 @@ class Sender:
         if lane.quiet_until > now:
             self._wake_at(f"quiet {lane.node}", lane.quiet_until)
             return
-        while self._may_send(lane) and lane.sendable(now):
+        while not lane.full and lane.sendable(now) and self._may_send(lane):
             call = ProduceCall(lane)
             before = lane.under_way
-            self._count(lane, 1)
+            lane.count(1)
             self._core.request(
                 lane.node, PRODUCE, partial(self._build, call, now),
                 partial(self._on_answer, call), partial(self._on_error, call), now,
@@ -224,14 +224,7 @@ class Sender:
 
     def _may_send(self, lane: Lane) -> bool:
         """One request at a time as long as there is no connection: it takes its batches when it is written."""
-        if not lane.under_way:
-            return True
-        return not lane.full and self._core.versions(lane.node) is not None
-
-    def _count(self, lane: Lane, more: int) -> None:
-        """So many requests more, or less, are under way."""
-        lane.under_way = max(lane.under_way + more, 0)
-        lane.full = lane.under_way >= self._most_in_flight
+        return not lane.under_way or self._core.versions(lane.node) is not None
 
     def _give_up(self, lane: Lane, error: KafkaError | None) -> None:
         """Nothing can be sent to that leader: whatever is to be sent to it fails."""
@@ -243,7 +236,7 @@ class Sender:
 
     def _build(self, call: ProduceCall, then: float, version: int) -> protocol.ProduceRequest:
         """Takes the batches as the request is written: at most one per partition."""
-        if self.identity.may_ask_again(call.lane.node):
+        if self.identity.not_offered and self.identity.may_ask_again(call.lane.node):
             raise _NothingToSendError(f"broker {call.lane.node} may give a producer id: that is asked first")
         sealed: list[Buffer] = []
         room = self._most_bytes - _ROOM_FOR_THE_REST
@@ -267,7 +260,7 @@ class Sender:
 
     def _seal(self, batch: Batch, call: ProduceCall, version: int, now: float) -> Buffer | None:
         """The bytes of a batch that was taken; None if it turned out unsendable."""
-        magic = magic_of(version)
+        magic = 2 if version >= FIRST_WITH_MAGIC_2 else magic_of(version)
         if magic < 2 and batch.carries_headers:
             call.batches.remove(batch)
             self._accumulator.without_headers(batch, CodecError(
@@ -304,7 +297,7 @@ class Sender:
     # -- its end ----------------------------------------------------------------------------------------------------
 
     def _on_answer(self, call: ProduceCall, response: Any, version: int, now: float) -> None:
-        self._count(call.lane, -1)
+        call.lane.count(-1)
         if response is None:
             self._unanswered.add(call.lane.node)
             for batch in call.batches:
@@ -357,7 +350,7 @@ class Sender:
         self._again(batch, error, now)
 
     def _on_error(self, call: ProduceCall, error: KafkaError, now: float) -> None:
-        self._count(call.lane, -1)
+        call.lane.count(-1)
         for batch in list(call.batches):
             if not batch.fate.done:
                 if is_retriable(error):

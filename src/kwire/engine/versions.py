@@ -37,8 +37,9 @@ class Versions:
         offered = self.ranges.get(api_key)
         if offered is None:
             return None
-        version = min(newest, offered[1])
-        return version if version >= max(oldest, offered[0]) else None
+        low, high = offered
+        version = newest if newest < high else high
+        return version if version >= oldest and version >= low else None
 
     def why_not(self, api_key: int, name: str, oldest: int, newest: int, who: str) -> KafkaError:
         """The error for an API that `newest_common` has no version of."""
