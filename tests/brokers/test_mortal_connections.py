@@ -14,7 +14,7 @@ from tests.brokers.mortal_proxy import MortalProxy
 from tests.brokers.ports import LOOPBACK, free_ports
 from tests.brokers.traffic import PARTITIONS, READ_WITHIN_S, Follower, Writer, read_by_confluent, read_by_kwire
 
-_DEATHS = 20
+_DEATHS = 12
 
 
 @pytest.mark.kafka

@@ -15,9 +15,9 @@ from kwire import errors
 from kwire.producer import Delivery
 from tests.brokers import Cluster
 
-_DELIVERY_TIMEOUT_S = 4.0
+_DELIVERY_TIMEOUT_S = 2.0
 _RESOLVED_WITHIN_S = _DELIVERY_TIMEOUT_S + 1.0
-_MAX_BLOCK_S = 1.0
+_MAX_BLOCK_S = 0.5
 _SCHEDULING_S = 10.0
 _BACK_WITHIN_S = 90.0
 _BUFFER = 200_000
@@ -76,7 +76,7 @@ def test_a_producer_lives_through_a_broker_that_is_stopped_and_killed(new_topic:
         where = cluster.bootstrap_servers
         with kwire.Producer(
             where, delivery_timeout_ms=round(_DELIVERY_TIMEOUT_S * 1000), max_block_ms=round(_MAX_BLOCK_S * 1000),
-            request_timeout_ms=2000, buffer_memory=_BUFFER,
+            request_timeout_ms=1000, buffer_memory=_BUFFER,
         ) as producer:
             sender = Sender(producer, topic)
             sender.send_until_acknowledged()

@@ -250,6 +250,22 @@ def test_acks_0_and_a_broker_that_cannot_be_reached() -> None:
     assert "connection refused" in str(end_of(world, world.send(b"v"), begun))
 
 
+def test_acks_0_and_a_broker_that_takes_no_more_bytes() -> None:
+    """It is gone without a word: the connection is given up, and what comes later goes over the next one."""
+    world = world_of(acks=0, request_timeout_ms=2000, linger_ms=0)
+    world.settle(world.send(b"first"))
+    world.leader.takes_nothing = True
+    begun = world.now
+    lost = [world.send(b"lost") for _ in range(3)]
+    for delivery in lost:
+        error = end_of(world, delivery, begun)
+        assert "broker 0 (a:1) did not take the bytes of Produce within 2000 ms" in str(error)
+    world.leader.takes_nothing = False
+    world.settle(world.send(b"last"))
+    world.run(world.now + 1)
+    assert world.leader.values() == [b"first", b"last"]
+
+
 # -- leaders and topics -----------------------------------------------------------------------------------------------
 
 

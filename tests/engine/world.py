@@ -29,6 +29,8 @@ class Peer:
 
     refuses: str = ""
     unreachable = False
+    takes_nothing = False
+    """Whether the connection is full: what is to be written stays where it is."""
     latency = 0.001
     holds = 0.0
     """Seconds by which the answer that was just made is held back; the next one is not."""
@@ -188,6 +190,8 @@ class World:
         self.at(self.now + peer.latency, made)
 
     def write(self, connection: Connection) -> None:
+        if self.peers[connection.address].takes_nothing:
+            return
         while parts := connection.data_to_send():
             data = b"".join(parts)
             self.inbox[connection] += data

@@ -180,6 +180,11 @@ cdef class Channel:
             self.unanswered.popleft()
             request.answer(None, now)
 
+    @property
+    def unwritten(self):
+        """The oldest request that nobody answers and whose bytes are not all written; None if there is none."""
+        return self.unanswered[0] if self.unanswered else None
+
     def take_answer(self, Buffer frame not None):
         """The request that `frame` answers; raises FrameError if it is not the oldest one under way."""
         cdef Request request

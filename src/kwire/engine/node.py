@@ -45,6 +45,7 @@ class Node:
         self._was_old = False
         self._attempt = 0
         self._twin: Node | None = None
+        self._unwritten: Request | None = None
 
     def __repr__(self) -> str:
         return f"<node {self.node_id} at {self.address}: {self.state}, {len(self._queue)} waiting>"
@@ -206,14 +207,17 @@ class Node:
         except KafkaError as error:
             request.fail(error, now)
             return
-        if self._timeout is None and request.expect_response:
+        if self._timeout is None:
             self._timeout = self._core.call_at(now + request.timeout, self._look_for_silence)
 
     def _look_for_silence(self, now: float) -> None:
         """The oldest request decides: unanswered for its time-out, it takes the connection with it."""
         self._timeout = None
         connection = self.connection
-        if connection is None or not connection.in_flight:
+        if connection is None:
+            return
+        if not connection.in_flight:
+            self._look_for_standstill(connection, now)
             return
         oldest = connection.in_flight[0]
         due = oldest.sent_at + oldest.timeout
@@ -222,6 +226,19 @@ class Node:
             return
         name = APIS[oldest.api_key].name
         text = f"{self.who} did not answer {name} within {round(oldest.timeout * 1000)} ms"
+        self._core.lose_connection(connection, ConnectError(text), now)
+
+    def _look_for_standstill(self, connection: Connection, now: float) -> None:
+        """Where nothing is answered, bytes that are not taken show that the broker is gone: two looks, one request."""
+        oldest, before = connection.unwritten, self._unwritten
+        self._unwritten = oldest
+        if oldest is None:
+            return
+        if oldest is not before:
+            self._timeout = self._core.call_at(now + oldest.timeout, self._look_for_silence)
+            return
+        name = APIS[oldest.api_key].name
+        text = f"{self.who} did not take the bytes of {name} within {round(oldest.timeout * 1000)} ms"
         self._core.lose_connection(connection, ConnectError(text), now)
 
     @property
