@@ -69,7 +69,7 @@ def pool_statistics():
 
 @cython.final
 @cython.no_gc
-@cython.freelist(64)
+@cython.freelist(256)
 cdef class Buffer:
     """Bytes that stay valid as long as this object lives: a span of a block, or of a foreign buffer that is pinned.
 

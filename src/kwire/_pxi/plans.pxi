@@ -22,6 +22,10 @@ cdef enum:
     MOST_STRING = 0x7FFF         # Java's limit, for compact strings too
     MOST_TAG = 0x7FFFFFFE        # Java refuses 2^31 - 1
     GATHER_LEAST = 1024          # below this a copy costs less than one more buffer in the gather list
+    LEAST_USUAL_SIZE = 512
+    MOST_USUAL_SIZE = 64 * 1024
+    KEPT_INTS = 16               # a power of two
+    LONGEST_KEPT_INTS = 16
 
 cdef enum Kind:
     KIND_BOOL = 0
@@ -60,10 +64,19 @@ ctypedef struct op_t:
     bint lazy                # the default is a struct that is made when it is first read: the slot stays empty
     uint32_t tag
     Py_ssize_t slot
+    int run                  # how many fields of fixed width follow each other from here on, this one included ...
+    size_t run_size          # ... how many bytes they take ...
+    size_t at                # ... and how far this one is behind the first of them
     size_t least             # the fewest bytes that one element of an array takes
     PyObject *name           # str          } borrowed: the plan keeps them
     PyObject *fallback       # the default  }
     PyObject *child          # Plan or None }
+
+
+ctypedef struct kept_ints_t:
+    const uint8_t *data
+    size_t size
+    PyObject *made           # the tuple, owned; NULL when the place is free
 
 
 ctypedef struct walk_t:
@@ -71,10 +84,9 @@ ctypedef struct walk_t:
     int depth
     const op_t *op[MOST_DEPTH]
     Py_ssize_t index[MOST_DEPTH]
-    # Decoding: the last array of int32 as bytes and as tuple. Replica lists repeat, and a tuple can be shared.
-    const uint8_t *ints
-    size_t ints_size
-    PyObject *ints_tuple     # owned
+    # Decoding: arrays of int32 seen before. Replica lists repeat, and a tuple can be shared.
+    kept_ints_t kept_ints[KEPT_INTS]
+    bint has_kept_ints       # until then the table is not even cleared
     # Encoding in the gather form.
     PyObject *cuts           # list of (position in the writer, buffer), or NULL when everything is copied
     Py_ssize_t outside       # bytes in those buffers
@@ -85,8 +97,7 @@ cdef inline void walk_init(walk_t *walk) noexcept:
     walk.depth = 0
     walk.op[0] = NULL
     walk.index[0] = -1
-    walk.ints_size = 0
-    walk.ints_tuple = NULL
+    walk.has_kept_ints = False
     walk.cuts = NULL
     walk.outside = 0
     walk.in_tag = 0
@@ -170,6 +181,7 @@ cdef class Layout:
             raise TypeError(f"{cls.__qualname__} has no slot _unknown_tags")
         if not kw_is_slots_only(<PyObject *>cls, <PyObject *>StructBase, self.count + 1):
             raise TypeError(f"{cls.__qualname__} holds more than its slots")
+        kw_use_free_instance(<PyObject *>cls)
 
     def __dealloc__(self):
         free(self.offsets)
@@ -330,6 +342,7 @@ cdef class Plan:
     cdef readonly int height           # of the tree of plans below this one, itself included
     cdef readonly Py_ssize_t least     # the fewest bytes that an instance takes
     cdef Layout layout
+    cdef size_t usual_size             # room to begin encoding with: what it took so far, within bounds
     cdef op_t *ops                     # first the fields in wire order, then the tagged ones by tag, then the absent
     cdef Py_ssize_t plain
     cdef Py_ssize_t tagged
@@ -358,12 +371,14 @@ cdef class Plan:
         if self.ops == NULL:
             raise MemoryError
         self.height = 1
+        self.usual_size = LEAST_USUAL_SIZE
         self.least = 1 if flexible else 0
         for field in self.fields:
             self._set_op(&self.ops[at], field)
             if at < self.plain:
                 self.least += least_size(&self.ops[at], self.ops[at].kind)
             at += 1
+        self._find_runs()
         if self.height > MOST_DEPTH:
             raise TypeError(f"{name} is {self.height} structs deep; {MOST_DEPTH} is the most")
 
@@ -385,6 +400,22 @@ cdef class Plan:
         op.least = least_size(op, op.element) if op.kind == KIND_ARRAY and field[3] else 0
         return 0
 
+    cdef void _find_runs(self) noexcept:
+        """Fields of fixed width that follow each other are read and written with one check of the bounds."""
+        cdef Py_ssize_t i
+        cdef op_t *first = NULL
+        for i in range(self.total):
+            self.ops[i].run = 0
+            if i >= self.plain or fixed_width(self.ops[i].kind) == 0:
+                first = NULL
+                continue
+            if first == NULL:
+                first = &self.ops[i]
+                first.run_size = 0
+            self.ops[i].at = first.run_size
+            first.run += 1
+            first.run_size += fixed_width(self.ops[i].kind)
+
     def __dealloc__(self):
         free(self.ops)
 
@@ -401,11 +432,8 @@ cdef class Plan:
         return decode_from(self, pin(data), start, False)
 
 
-cdef size_t least_size(const op_t *op, int kind) noexcept:
-    if kind == KIND_STRUCT:
-        if op.nullable and op.kind == KIND_STRUCT:
-            return 1
-        return max((<Plan>op.child).least, 1)
+cdef inline size_t fixed_width(int kind) noexcept:
+    """How many bytes each value of a kind takes; 0 where that differs from value to value."""
     if kind == KIND_BOOL or kind == KIND_I8:
         return 1
     if kind == KIND_I16 or kind == KIND_U16:
@@ -414,8 +442,16 @@ cdef size_t least_size(const op_t *op, int kind) noexcept:
         return 4
     if kind == KIND_I64 or kind == KIND_F64:
         return 8
-    if kind == KIND_UUID:
-        return 16
+    return 16 if kind == KIND_UUID else 0
+
+
+cdef size_t least_size(const op_t *op, int kind) noexcept:
+    if kind == KIND_STRUCT:
+        if op.nullable and op.kind == KIND_STRUCT:
+            return 1
+        return max((<Plan>op.child).least, 1)
+    if fixed_width(kind):
+        return fixed_width(kind)
     if kind == KIND_REST:
         return 0
     if op.compact:

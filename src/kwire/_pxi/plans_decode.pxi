@@ -21,7 +21,7 @@ cdef tuple decode_from(Plan plan, Buffer source, Py_ssize_t start, bint strict):
     except MemoryError:
         raise _errors.LimitError(f"out of memory for {plan.name}", path_of(&walk), r.at - r.start) from None
     finally:
-        Py_XDECREF(walk.ints_tuple)
+        forget_ints(&walk)
     return message, r.at - r.start
 
 
@@ -45,18 +45,24 @@ cdef PyObject *decode_struct(Plan plan, reader_t *r, walk_t *walk, Buffer source
     cdef Py_ssize_t i
     cdef op_t *op
     walk.index[walk.depth] = -1
-    for i in range(plan.plain):
+    i = 0
+    while i < plan.plain:
         op = &plan.ops[i]
+        if op.run and bytes_left(r) >= op.run_size:
+            decode_run(op, read_span(r, op.run_size), instance)
+            i += op.run
+            continue
         value = decode_value(op, op.kind, r, walk, source)
         slot_of(instance, op.slot)[0] = value
         if r.error != FAULT_NONE:
             decode_fault(r, walk, op)
         if op.kind >= KIND_STRUCT and may_refer_back(op, value):
             leaf = False
+        i += 1
     for i in range(plan.plain, plan.total):
         op = &plan.ops[i]
         if not op.lazy:
-            slot_of(instance, op.slot)[0] = new_reference(<object>op.fallback)
+            slot_of(instance, op.slot)[0] = kw_new_reference(op.fallback)
     if plan.flexible and not (r.at < r.end and r.at[0] == 0):
         leaf = decode_tagged(plan, made, r, walk, source) and leaf
     elif plan.flexible:
@@ -64,6 +70,36 @@ cdef PyObject *decode_struct(Plan plan, reader_t *r, walk_t *walk, Buffer source
     if not leaf:
         kw_gc_track(instance)
     return new_reference(made)
+
+
+cdef inline int decode_run(const op_t *first, const uint8_t *span, PyObject *instance) except -1:
+    """The fields of fixed width from `first` on, whose bytes are `span`."""
+    cdef int i
+    for i in range(first.run):
+        slot_of(instance, first[i].slot)[0] = fixed_value(first[i].kind, span + first[i].at)
+    return 0
+
+
+cdef inline PyObject *fixed_value(int kind, const uint8_t *p) except NULL:
+    """A new reference to the value of fixed width at `p`."""
+    if kind == KIND_I32:
+        return kw_int(<int32_t>load_u32(p))
+    elif kind == KIND_I16:
+        return kw_int(<int16_t>load_u16(p))
+    elif kind == KIND_I64:
+        return kw_int(<int64_t>load_u64(p))
+    elif kind == KIND_BOOL:
+        return new_reference(p[0] != 0)
+    elif kind == KIND_I8:
+        return kw_int(<int8_t>p[0])
+    elif kind == KIND_UUID:
+        return new_reference(uuid_of(p))
+    elif kind == KIND_U16:
+        return kw_int(load_u16(p))
+    elif kind == KIND_U32:
+        return kw_int(load_u32(p))
+    else:
+        return kw_float(load_f64(p))
 
 
 cdef inline bint may_refer_back(const op_t *op, PyObject *value) noexcept:
@@ -130,37 +166,19 @@ cdef bint decode_known_tag(op_t *op, uint32_t size, object made, reader_t *r, wa
 
 cdef inline PyObject *decode_value(const op_t *op, int kind, reader_t *r, walk_t *walk, Buffer source) except NULL:
     """A new reference. After a fault of the reader the value means nothing: the caller looks at `r.error`."""
-    if kind == KIND_I32:
-        return kw_int(read_i32(r))
-    if kind == KIND_I16:
-        return kw_int(read_i16(r))
-    if kind == KIND_I64:
-        return kw_int64(read_i64(r))
+    cdef const uint8_t *span
     if kind == KIND_STRING:
         return decode_string(op, r, walk)
     if kind == KIND_ARRAY:
         return decode_array(op, r, walk, source)
-    return decode_seldom(op, kind, r, walk, source)
-
-
-cdef PyObject *decode_seldom(const op_t *op, int kind, reader_t *r, walk_t *walk, Buffer source) except NULL:
-    if kind == KIND_BOOL:
-        return new_reference(read_i8(r) != 0)
-    if kind == KIND_I8:
-        return kw_int(read_i8(r))
     if kind == KIND_RECORDS or kind == KIND_BYTES:
         return decode_bytes(op, kind, r, source)
-    if kind == KIND_UUID:
-        return decode_uuid(r)
     if kind == KIND_STRUCT:
         return decode_nested(op, r, walk, source)
-    if kind == KIND_U16:
-        return kw_int(read_u16(r))
-    if kind == KIND_U32:
-        return kw_int64(read_u32(r))
     if kind == KIND_REST:
         return decode_rest(r, source)
-    return kw_float(read_f64(r))
+    span = read_span(r, fixed_width(kind))
+    return fixed_value(kind, span) if span != NULL else new_reference(None)
 
 
 cdef PyObject *null_value(const op_t *op, int kind, reader_t *r, const uint8_t *begin) noexcept:
@@ -206,11 +224,6 @@ cdef PyObject *decode_rest(reader_t *r, Buffer source) except NULL:
     cdef size_t size = bytes_left(r)
     cdef const uint8_t *span = read_span(r, size)
     return new_reference(buffer_slice(source, span - r.start, size))
-
-
-cdef PyObject *decode_uuid(reader_t *r) except NULL:
-    cdef const uint8_t *raw = read_span(r, 16)
-    return new_reference(uuid_of(raw) if raw != NULL else None)
 
 
 cdef PyObject *decode_nested(const op_t *op, reader_t *r, walk_t *walk, Buffer source) except NULL:
@@ -264,22 +277,37 @@ cdef PyObject *decode_structs(const op_t *op, Py_ssize_t count, reader_t *r, wal
 
 
 cdef PyObject *decode_ints(Py_ssize_t count, reader_t *r, walk_t *walk) except NULL:
-    """The count was checked against the bytes left, so no read can fail here."""
+    """The count was checked against the bytes left, so the span is there."""
     cdef size_t size = <size_t>count * 4
-    cdef const uint8_t *span
-    cdef tuple made
+    cdef const uint8_t *span = read_span(r, size)
+    cdef kept_ints_t *kept
+    if count > LONGEST_KEPT_INTS:
+        return made_ints(span, count)
+    if not walk.has_kept_ints:
+        memset(walk.kept_ints, 0, sizeof(walk.kept_ints))
+        walk.has_kept_ints = True
+    kept = &walk.kept_ints[(load_u32(span) + 3 * load_u32(span + size - 4) + <size_t>count) % KEPT_INTS]
+    if kept.made == NULL or kept.size != size or memcmp(kept.data, span, size) != 0:
+        made = made_ints(span, count)
+        Py_XDECREF(kept.made)
+        kept.data, kept.size, kept.made = span, size, made
+    return kw_new_reference(kept.made)
+
+
+cdef PyObject *made_ints(const uint8_t *span, Py_ssize_t count) except NULL:
+    cdef tuple made = PyTuple_New(count)
     cdef Py_ssize_t i
-    if size == walk.ints_size and memcmp(r.at, walk.ints, size) == 0:
-        r.at += size
-        return new_reference(<object>walk.ints_tuple)
-    span = r.at
-    made = PyTuple_New(count)
     kw_gc_untrack(<PyObject *>made)
     for i in range(count):
-        kw_set_tuple_item(<PyObject *>made, i, kw_int(read_i32(r)))
-    Py_XDECREF(walk.ints_tuple)
-    walk.ints, walk.ints_size, walk.ints_tuple = span, size, new_reference(made)
+        kw_set_tuple_item(<PyObject *>made, i, kw_int(<int32_t>load_u32(span + 4 * i)))
     return new_reference(made)
+
+
+cdef void forget_ints(walk_t *walk) noexcept:
+    cdef int i
+    if walk.has_kept_ints:
+        for i in range(KEPT_INTS):
+            Py_XDECREF(walk.kept_ints[i].made)
 
 
 cdef PyObject *decode_scalars(const op_t *op, Py_ssize_t count, reader_t *r, walk_t *walk,

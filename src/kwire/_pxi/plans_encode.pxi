@@ -56,7 +56,7 @@ cdef bytes encode_to_bytes(Plan header_plan, object header, Plan plan, object me
 cdef int encode_all(writer_t *w, walk_t *walk, Plan header_plan, object header, Plan plan, object message) except -1:
     """With a header plan: size, header, message; without: the message alone."""
     cdef size_t size
-    if writer_init(w, 512) < 0:
+    if writer_init(w, plan.usual_size) < 0:
         raise_write_fault(w)
     if header_plan is not None:
         write_i32(w, 0)
@@ -64,6 +64,8 @@ cdef int encode_all(writer_t *w, walk_t *walk, Plan header_plan, object header, 
     encode_struct(plan, message, w, walk)
     if w.error != FAULT_NONE:
         raise_write_fault(w)
+    if written(w) > plan.usual_size:
+        plan.usual_size = min(written(w), <size_t>MOST_USUAL_SIZE)
     if header_plan is not None:
         size = written(w) - 4 + walk.outside
         if size > 0x7FFFFFFF:
@@ -80,16 +82,17 @@ cdef int encode_struct(Plan plan, object instance, writer_t *w, walk_t *walk) ex
         raise _errors.CodecError(f"needs {plan.cls.__qualname__}, not {type(instance).__qualname__}",
                                  parent_path(walk) or plan.name)
     walk.index[walk.depth] = -1
-    for i in range(plan.plain):
+    i = 0
+    while i < plan.plain:
         op = &plan.ops[i]
+        if op.run:
+            encode_run(op, instance, w, walk)
+            i += op.run
+            continue
         value = slot_of(<PyObject *>instance, op.slot)[0]
         held = <object>value if value != NULL else missing_value(walk, op, instance)
-        if op.kind == KIND_I32:
-            write_i32(w, <int32_t>checked_int(op, KIND_I32, held, walk, -2147483648, 2147483647))
-        elif op.kind == KIND_ARRAY:
-            encode_array(op, held, w, walk)
-        else:
-            encode_value(op, op.kind, held, w, walk)
+        encode_value(op, op.kind, held, w, walk)
+        i += 1
     for i in range(plan.plain + plan.tagged, plan.total):
         op = &plan.ops[i]
         if not op.ignorable and not has_default(op, slot_of(<PyObject *>instance, op.slot)[0]):
@@ -100,6 +103,88 @@ cdef int encode_struct(Plan plan, object instance, writer_t *w, walk_t *walk) ex
     elif plan.layout.unknown_tags(instance) is not None:
         raise _errors.CodecError(f"version {plan.version} of {plan.name} cannot carry tagged fields",
                                  parent_path(walk) or plan.name)
+    return 0
+
+
+cdef inline int encode_run(const op_t *first, object instance, writer_t *w, walk_t *walk) except -1:
+    """The fields of fixed width from `first` on."""
+    cdef uint8_t *span = write_span(w, first.run_size)
+    cdef const op_t *op
+    cdef PyObject *value
+    cdef int i
+    if span == NULL:
+        return raise_write_fault(w)
+    for i in range(first.run):
+        op = &first[i]
+        value = slot_of(<PyObject *>instance, op.slot)[0]
+        if value == NULL:
+            store_checked(op, op.kind, missing_value(walk, op, instance), span + op.at, walk)
+        elif not store_plain(op.kind, value, span + op.at):
+            store_checked(op, op.kind, <object>value, span + op.at, walk)
+    return 0
+
+
+cdef inline bint store_plain(int kind, PyObject *value, uint8_t *p) noexcept:
+    """Writes the values that nearly all fields of fixed width have; False for any other, fitting or not."""
+    cdef int64_t number
+    if not kw_is_short_int(value, &number):
+        return False
+    if kind == KIND_I32:
+        store_u32(p, <uint32_t>number)
+    elif kind == KIND_I64:
+        store_u64(p, <uint64_t>number)
+    elif kind == KIND_I16 and -32768 <= number <= 32767:
+        store_u16(p, <uint16_t>number)
+    elif kind == KIND_I8 and -128 <= number <= 127:
+        p[0] = <uint8_t>number
+    else:
+        return False
+    return True
+
+
+cdef int store_checked(const op_t *op, int kind, object value, uint8_t *p, walk_t *walk) except -1:
+    """Writes any value of fixed width; raises for one that is of another type or does not fit."""
+    if kind == KIND_BOOL:
+        if value is not True and value is not False:
+            wrong_type(walk, op, kind, value)
+        p[0] = value is True
+    elif kind == KIND_I8:
+        p[0] = <uint8_t>checked_int(op, kind, value, walk, -128, 127)
+    elif kind == KIND_I16:
+        store_u16(p, <uint16_t>checked_int(op, kind, value, walk, -32768, 32767))
+    elif kind == KIND_I32:
+        store_u32(p, <uint32_t>checked_int(op, kind, value, walk, -2147483648, 2147483647))
+    elif kind == KIND_I64:
+        store_u64(p, <uint64_t>checked_int(op, kind, value, walk, INT64_MIN, INT64_MAX))
+    elif kind == KIND_U16:
+        store_u16(p, <uint16_t>checked_int(op, kind, value, walk, 0, 65535))
+    elif kind == KIND_U32:
+        store_u32(p, <uint32_t>checked_int(op, kind, value, walk, 0, 4294967295))
+    elif kind == KIND_UUID:
+        store_uuid(op, value, p, walk)
+    else:
+        store_float(op, value, p, walk)
+    return 0
+
+
+cdef int store_uuid(const op_t *op, object value, uint8_t *p, walk_t *walk) except -1:
+    if value is _no_uuid:
+        memset(p, 0, 16)
+        return 0
+    if not isinstance(value, uuid_class()):
+        wrong_type(walk, op, KIND_UUID, value)
+    content = value.bytes
+    memcpy(p, kw_bytes_data(content), 16)
+    return 0
+
+
+cdef int store_float(const op_t *op, object value, uint8_t *p, walk_t *walk) except -1:
+    if not isinstance(value, (float, int)):
+        wrong_type(walk, op, KIND_F64, value)
+    try:
+        store_f64(p, float(value))
+    except OverflowError:
+        encode_fault(walk, op, f"{shown_int(value)} does not fit float64")
     return 0
 
 
@@ -125,30 +210,26 @@ cdef bint has_default(const op_t *op, PyObject *value) except -1:
 
 cdef int encode_tagged(Plan plan, object instance, writer_t *w, walk_t *walk) except -1:
     cdef dict unknown = plan.layout.unknown_tags(instance)
+    cdef list fields = None
     cdef Py_ssize_t i
-    cdef uint32_t count = 0
-    cdef PyObject *value
-    if plan.tagged == 0 and not unknown:
+    for i in range(plan.plain, plan.plain + plan.tagged):
+        if not has_default(&plan.ops[i], slot_of(<PyObject *>instance, plan.ops[i].slot)[0]):
+            if fields is None:
+                fields = []
+            fields.append((plan.ops[i].tag, i, None))
+    if unknown is not None:
+        fields = sorted((fields or []) + checked_unknown(plan, unknown, walk))
+    if fields is None:
         write_i8(w, 0)
         return 0
-    written_tags = []
-    for i in range(plan.plain, plan.plain + plan.tagged):
-        value = slot_of(<PyObject *>instance, plan.ops[i].slot)[0]
-        if not has_default(&plan.ops[i], value):
-            written_tags.append((plan.ops[i].tag, i, None))
-            count += 1
-    if unknown:
-        written_tags.extend(checked_unknown(plan, unknown, walk))
-        written_tags.sort()
-    write_uvarint(w, len(written_tags))
-    for tag, i, content in written_tags:
+    write_uvarint(w, len(fields))
+    for tag, i, content in fields:
         write_uvarint(w, tag)
         if content is not None:
             write_uvarint(w, len(content))
             write_raw(w, kw_bytes_data(content), kw_bytes_size(content))
         else:
-            value = slot_of(<PyObject *>instance, plan.ops[i].slot)[0]
-            encode_sized(&plan.ops[i], <object>value, w, walk)
+            encode_sized(&plan.ops[i], <object>slot_of(<PyObject *>instance, plan.ops[i].slot)[0], w, walk)
     return 0
 
 
@@ -184,53 +265,22 @@ cdef int encode_sized(const op_t *op, object value, writer_t *w, walk_t *walk) e
     return 0
 
 
-cdef int encode_value(const op_t *op, int kind, object value, writer_t *w, walk_t *walk) except -1:
-    if kind == KIND_I32:
-        write_i32(w, <int32_t>checked_int(op, kind, value, walk, -2147483648, 2147483647))
-    elif kind == KIND_I16:
-        write_i16(w, <int16_t>checked_int(op, kind, value, walk, -32768, 32767))
-    elif kind == KIND_I64:
-        write_i64(w, checked_int(op, kind, value, walk, INT64_MIN, INT64_MAX))
-    elif kind == KIND_STRING:
-        encode_string(op, value, w, walk)
-    elif kind == KIND_ARRAY:
-        encode_array(op, value, w, walk)
-    elif kind == KIND_BOOL:
-        if value is not True and value is not False:
-            wrong_type(walk, op, kind, value)
-        write_i8(w, 1 if value is True else 0)
-    elif kind == KIND_I8:
-        write_i8(w, <int8_t>checked_int(op, kind, value, walk, -128, 127))
-    elif kind == KIND_RECORDS:
-        encode_records(op, value, w, walk)
-    elif kind == KIND_BYTES:
-        encode_bytes(op, value, w, walk)
-    elif kind == KIND_UUID:
-        if not isinstance(value, uuid_class()):
-            wrong_type(walk, op, kind, value)
-        content = value.bytes
-        write_raw(w, kw_bytes_data(content), 16)
-    elif kind == KIND_STRUCT:
-        encode_nested(op, value, w, walk)
-    elif kind == KIND_U16:
-        write_u16(w, <uint16_t>checked_int(op, kind, value, walk, 0, 65535))
-    elif kind == KIND_REST:
-        encode_rest(op, value, w, walk)
-    elif kind == KIND_U32:
-        write_u32(w, <uint32_t>checked_int(op, kind, value, walk, 0, 4294967295))
-    else:
-        encode_float(op, value, w, walk)
-    return 0
-
-
-cdef int encode_float(const op_t *op, object value, writer_t *w, walk_t *walk) except -1:
-    if not isinstance(value, (float, int)):
-        wrong_type(walk, op, KIND_F64, value)
-    try:
-        write_f64(w, float(value))
-    except OverflowError:
-        encode_fault(walk, op, f"{shown_int(value)} does not fit float64")
-    return 0
+cdef inline int encode_value(const op_t *op, int kind, object value, writer_t *w, walk_t *walk) except -1:
+    cdef uint8_t *span
+    if kind == KIND_STRING:
+        return encode_string(op, value, w, walk)
+    if kind == KIND_ARRAY:
+        return encode_array(op, value, w, walk)
+    if kind == KIND_RECORDS:
+        return encode_records(op, value, w, walk)
+    if kind == KIND_BYTES:
+        return encode_bytes(op, value, w, walk)
+    if kind == KIND_STRUCT:
+        return encode_nested(op, value, w, walk)
+    if kind == KIND_REST:
+        return encode_rest(op, value, w, walk)
+    span = write_span(w, fixed_width(kind))
+    return store_checked(op, kind, value, span, walk) if span != NULL else raise_write_fault(w)
 
 
 cdef str shown_int(object value):
@@ -239,20 +289,9 @@ cdef str shown_int(object value):
     return str(value) if bits <= 256 else f"an integer of {bits} bits"
 
 
-cdef inline int64_t checked_int(const op_t *op, int kind, object value, walk_t *walk, int64_t least,
-                                int64_t most) except? -1:
-    cdef int overflow = 0
-    cdef int64_t number
-    if kw_is_int(value):
-        number = kw_long(value, &overflow)
-        if not overflow and least <= number <= most:
-            return number
-    return checked_index(op, kind, value, walk, least, most)
-
-
-cdef int64_t checked_index(const op_t *op, int kind, object value, walk_t *walk, int64_t least,
-                           int64_t most) except? -1:
-    """What is no int, numpy's integers for one, and what does not fit."""
+cdef int64_t checked_int(const op_t *op, int kind, object value, walk_t *walk, int64_t least,
+                         int64_t most) except? -1:
+    """Takes what Python takes as an index: ints, and numpy's integers for one."""
     cdef int overflow = 0
     cdef int64_t number
     try:
@@ -307,10 +346,12 @@ cdef Buffer pinned_field(const op_t *op, int kind, object value, walk_t *walk):
         wrong_type(walk, op, kind, value)
 
 
-cdef int check_span(const op_t *op, int64_t size, walk_t *walk) except -1:
-    if size > 0x7FFFFFFE:
-        encode_fault(walk, op, f"{size} bytes; {0x7FFFFFFE} is the most")
-    return 0
+cdef inline int check_span(const op_t *op, int64_t size, walk_t *walk) except -1:
+    return span_fault(op, size, walk) if size > 0x7FFFFFFE else 0
+
+
+cdef int span_fault(const op_t *op, int64_t size, walk_t *walk) except -1:
+    return encode_fault(walk, op, f"{size} bytes; {0x7FFFFFFE} is the most")
 
 
 cdef int encode_bytes(const op_t *op, object value, writer_t *w, walk_t *walk) except -1:
@@ -387,7 +428,7 @@ cdef int encode_array(const op_t *op, object value, writer_t *w, walk_t *walk) e
         if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
             wrong_type(walk, op, KIND_ARRAY, value)
         items = tuple(value)
-    count = len(items)
+    count = PyTuple_GET_SIZE(items) if type(items) is tuple else len(items)
     if op.short_count and count > 0x7FFF:
         encode_fault(walk, op, f"{count} elements; {0x7FFF} is the most")
     check_span(op, count, walk)
@@ -399,6 +440,15 @@ cdef int encode_array(const op_t *op, object value, writer_t *w, walk_t *walk) e
         encode_scalars(op, items, count, w, walk)
     walk.index[walk.depth] = -1
     return 0
+
+
+cdef inline PyObject *plain_item(object items, Py_ssize_t i, Py_ssize_t count) noexcept:
+    """Borrowed, to be used before any Python code runs; NULL where `item_at` must look."""
+    if type(items) is tuple:
+        return PyTuple_GET_ITEM(items, i)
+    if type(items) is list and PyList_GET_SIZE(items) == count:
+        return PyList_GET_ITEM(items, i)
+    return NULL
 
 
 cdef inline object item_at(object items, Py_ssize_t i, Py_ssize_t count):
@@ -426,11 +476,18 @@ cdef int encode_structs(const op_t *op, object items, Py_ssize_t count, writer_t
 cdef int encode_scalars(const op_t *op, object items, Py_ssize_t count, writer_t *w, walk_t *walk) except -1:
     cdef Py_ssize_t i
     cdef int kind = op.element
+    cdef size_t width = fixed_width(kind)
+    cdef uint8_t *span = write_span(w, count * width)
+    cdef PyObject *plain
+    if span == NULL:
+        return raise_write_fault(w)
     for i in range(count):
+        plain = plain_item(items, i, count) if width else NULL
+        if plain != NULL and store_plain(kind, plain, span + i * width):
+            continue
         walk.index[walk.depth] = i
-        item = item_at(items, i, count)
-        if kind == KIND_I32:
-            write_i32(w, <int32_t>checked_int(op, kind, item, walk, -2147483648, 2147483647))
+        if width:
+            store_checked(op, kind, item_at(items, i, count), span + i * width, walk)
         else:
-            encode_value(op, kind, item, w, walk)
+            encode_value(op, kind, item_at(items, i, count), w, walk)
     return 0

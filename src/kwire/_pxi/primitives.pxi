@@ -84,6 +84,13 @@ cdef inline uint64_t load_u64(const uint8_t *p) noexcept nogil:
     return kw_be64(raw)
 
 
+cdef inline double load_f64(const uint8_t *p) noexcept nogil:
+    cdef uint64_t bits = load_u64(p)
+    cdef double value
+    memcpy(&value, &bits, 8)
+    return value
+
+
 cdef inline int8_t read_i8(reader_t *r) noexcept nogil:
     cdef const uint8_t *p = read_span(r, 1)
     return <int8_t>p[0] if p != NULL else 0
@@ -115,10 +122,8 @@ cdef inline int64_t read_i64(reader_t *r) noexcept nogil:
 
 
 cdef inline double read_f64(reader_t *r) noexcept nogil:
-    cdef uint64_t bits = <uint64_t>read_i64(r)
-    cdef double value
-    memcpy(&value, &bits, 8)
-    return value
+    cdef const uint8_t *p = read_span(r, 8)
+    return load_f64(p) if p != NULL else 0
 
 
 cdef uint64_t _read_uvarint_tail(reader_t *r, int most_bytes, uint8_t last_byte_most) noexcept nogil:
@@ -335,6 +340,12 @@ cdef inline void store_u64(uint8_t *p, uint64_t value) noexcept nogil:
     memcpy(p, &value, 8)
 
 
+cdef inline void store_f64(uint8_t *p, double value) noexcept nogil:
+    cdef uint64_t bits
+    memcpy(&bits, &value, 8)
+    store_u64(p, bits)
+
+
 cdef inline void write_raw(writer_t *w, const void *data, size_t size) noexcept nogil:
     cdef uint8_t *p = write_span(w, size)
     if p != NULL and size:
@@ -374,9 +385,9 @@ cdef inline void write_i64(writer_t *w, int64_t value) noexcept nogil:
 
 
 cdef inline void write_f64(writer_t *w, double value) noexcept nogil:
-    cdef uint64_t bits
-    memcpy(&bits, &value, 8)
-    write_i64(w, <int64_t>bits)
+    cdef uint8_t *p = write_span(w, 8)
+    if p != NULL:
+        store_f64(p, value)
 
 
 cdef inline int put_uvarint(uint8_t *p, uint64_t value) noexcept nogil:

@@ -23,13 +23,44 @@ cdef extern from *:
         if (member->type != T_OBJECT_EX) return -1;
         return member->offset;
     }
-    /* An instance with every slot empty, which the collector does not see yet. Only for classes that a Layout has
-       checked: slots and nothing else, on a base without members. */
+    /* Instances of classes that a Layout has checked: slots and nothing else, on a base without members. New ones have
+       every slot empty and are not seen by the collector yet. Python's own way to free them asks each base of the class
+       for its members; here they lie side by side. Freed memory is kept for the next instance of as many slots. */
+    #define KW_MOST_SLOTS 32
+    #define KW_MOST_KEPT 128
+    static struct { int count; PyObject *kept[KW_MOST_KEPT]; } kw_kept_instances[KW_MOST_SLOTS + 1];
+    static inline size_t kw_slots_of(PyTypeObject *cls) {
+        return ((size_t)cls->tp_basicsize - sizeof(PyObject)) / sizeof(PyObject *);
+    }
     static PyObject *kw_bare_instance(PyObject *cls) {
-        PyObject *made = PyObject_GC_New(PyObject, (PyTypeObject *)cls);
-        if (made != NULL) memset((char *)made + sizeof(PyObject), 0,
-                                 (size_t)((PyTypeObject *)cls)->tp_basicsize - sizeof(PyObject));
+        size_t slots = kw_slots_of((PyTypeObject *)cls);
+        PyObject *made;
+        if (slots <= KW_MOST_SLOTS && kw_kept_instances[slots].count > 0) {
+            made = kw_kept_instances[slots].kept[--kw_kept_instances[slots].count];
+            return PyObject_Init(made, (PyTypeObject *)cls);
+        }
+        made = PyObject_GC_New(PyObject, (PyTypeObject *)cls);
+        if (made != NULL) memset(made + 1, 0, slots * sizeof(PyObject *));
         return made;
+    }
+    static void kw_free_instance(PyObject *self) {
+        PyTypeObject *cls = Py_TYPE(self);
+        size_t slots = kw_slots_of(cls);
+        PyObject **slot = (PyObject **)(self + 1);
+        PyObject **end = slot + slots;
+        PyObject_GC_UnTrack(self);
+        Py_TRASHCAN_BEGIN(self, kw_free_instance)
+        for (; slot < end; slot++) Py_CLEAR(*slot);
+        if (slots <= KW_MOST_SLOTS && kw_kept_instances[slots].count < KW_MOST_KEPT)
+            kw_kept_instances[slots].kept[kw_kept_instances[slots].count++] = self;
+        else
+            PyObject_GC_Del(self);
+        Py_DECREF(cls);
+        Py_TRASHCAN_END
+    }
+    static void kw_use_free_instance(PyObject *cls) {
+        PyTypeObject *type = (PyTypeObject *)cls;
+        if (type->tp_finalize == NULL && type->tp_del == NULL) type->tp_dealloc = kw_free_instance;
     }
     static int kw_is_slots_only(PyObject *cls, PyObject *base, Py_ssize_t slots) {
         PyTypeObject *type = (PyTypeObject *)cls;
@@ -37,10 +68,42 @@ cdef extern from *:
             && type->tp_basicsize == ((PyTypeObject *)base)->tp_basicsize + slots * (Py_ssize_t)sizeof(PyObject *)
             && ((PyTypeObject *)base)->tp_basicsize == (Py_ssize_t)sizeof(PyObject);
     }
+
+    /* Python keeps the integers from -5 to 256; a table of them saves a call for each. */
+    #define KW_LEAST_KEPT (-5)
+    #define KW_KEPT 262
+    static PyObject *kw_kept_ints[KW_KEPT];
+    static int kw_fill_kept_ints(void) {
+        int i;
+        for (i = 0; i < KW_KEPT; i++)
+            if ((kw_kept_ints[i] = PyLong_FromLong(KW_LEAST_KEPT + i)) == NULL) return -1;
+        return 0;
+    }
+    static inline PyObject *kw_int(long long value) {
+        unsigned long long at = (unsigned long long)value - (unsigned long long)KW_LEAST_KEPT;
+        return at < KW_KEPT ? Py_NewRef(kw_kept_ints[at]) : PyLong_FromLongLong(value);
+    }
+    /* Whether `value` is an int of one digit (30 bits), and which: nearly all that messages hold. */
+    static inline int kw_is_short_int(PyObject *value, int64_t *number) {
+        PyLongObject *digits = (PyLongObject *)value;
+        if (!PyLong_CheckExact(value)) return 0;
+    #if PY_VERSION_HEX >= 0x030C0000
+        if (!PyUnstable_Long_IsCompact(digits)) return 0;
+        *number = PyUnstable_Long_CompactValue(digits);
+    #else
+        if (Py_SIZE(digits) < -1 || Py_SIZE(digits) > 1) return 0;
+        *number = (int64_t)Py_SIZE(digits) * digits->ob_digit[0];
+    #endif
+        return 1;
+    }
     """
     Py_ssize_t kw_slot_offset(PyObject *descriptor, PyObject *owner) noexcept
     object kw_bare_instance(PyObject *cls)
     bint kw_is_slots_only(PyObject *cls, PyObject *base, Py_ssize_t slots) noexcept
+    void kw_use_free_instance(PyObject *cls) noexcept
+    int kw_fill_kept_ints() except -1
+    PyObject *kw_int(long long value) except NULL      # a new reference
+    bint kw_is_short_int(PyObject *value, int64_t *number) noexcept
 
 cdef extern from "Python.h":
     void kw_gc_untrack "PyObject_GC_UnTrack"(PyObject *o) noexcept
@@ -48,8 +111,7 @@ cdef extern from "Python.h":
     bint kw_type_check "PyObject_TypeCheck"(PyObject *o, PyTypeObject *cls) noexcept
     object kw_instance "PyType_GenericAlloc"(PyTypeObject *cls, Py_ssize_t items)
     # New references, to be stored in a slot, list or tuple at once.
-    PyObject *kw_int "PyLong_FromLong"(long value) except NULL
-    PyObject *kw_int64 "PyLong_FromLongLong"(long long value) except NULL
+    PyObject *kw_new_reference "Py_NewRef"(PyObject *value) noexcept
     PyObject *kw_float "PyFloat_FromDouble"(double value) except NULL
     PyObject *kw_text "PyUnicode_DecodeUTF8"(const char *data, Py_ssize_t size, const char *errors) except NULL
     PyObject *kw_bytes "PyBytes_FromStringAndSize"(const char *data, Py_ssize_t size) except NULL
@@ -62,6 +124,9 @@ cdef extern from "Python.h":
     bint kw_is_bytes "PyBytes_Check"(object value) noexcept
     const char *kw_bytes_data "PyBytes_AS_STRING"(object value) noexcept
     Py_ssize_t kw_bytes_size "PyBytes_GET_SIZE"(object value) noexcept
+
+
+kw_fill_kept_ints()
 
 
 cdef inline Py_ssize_t slot_offset(object cls, str name) noexcept:

@@ -86,9 +86,8 @@ class Cursor:
         return int(self.fixed(kind))
 
     def uuid(self) -> UUID:
-        begin = self.at
-        if self.left < 16:  # the codec reads it as two numbers: the half that is missing is at fault
-            raise Damage(errors.TruncatedError, "the bytes end before the field does", begin + 8 * (self.left >= 8))
+        if self.left < 16:
+            raise Damage(errors.TruncatedError, "the bytes end before the field does", self.at)
         return UUID(bytes=bytes(self.span(16)))
 
     def uvarint(self) -> int:
