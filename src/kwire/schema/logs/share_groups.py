@@ -3,8 +3,8 @@
     key     type int16, then the fields of the key
     value   version int16, then the fields of the value (flexible from version 0 on); none deletes what the key names
 
-What was delivered and acknowledged stands in `__share_group_state`. Type 9 was written by the early access of 3.9 and
-4.0 only.
+What was delivered and acknowledged stands in `__share_group_state`. The early access of 3.9 and 4.0 alone wrote type 9,
+and a value of type 11 without its hash, which is refused here.
 Sources: Apache's definitions of 4.4.0, for type 9 of 4.0.2 (all version 0).
 """
 
