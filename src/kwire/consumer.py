@@ -142,7 +142,7 @@ class Consumer(Client[ConsumerSettings]):
 
     def _poll(self, timeout: float | None, most: int | None) -> ConsumerRecords:
         self._call_inside(self._fetcher.pump_if_due)
-        if not self._fetcher.topics:
+        if self._fetcher.reads_nothing:
             raise ConfigError("there is nothing to poll: call assign() or subscribe() first")
         self._reactor.poll_once()
         self._await_records(timeout)

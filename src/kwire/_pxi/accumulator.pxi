@@ -568,16 +568,6 @@ cdef int note_redirect(list redirects, int32_t index, Fate fate, int32_t there) 
     return 0
 
 
-cdef int64_t record_size_bound(const record_datum_t *record) noexcept nogil:
-    """Bytes that the record takes in any batch, at most: each varint at its longest."""
-    cdef int64_t i
-    cdef int64_t size = 5 + 1 + 10 + 5 + 5 + 5 + 5
-    size += (record.key.size if record.key.size > 0 else 0) + (record.value.size if record.value.size > 0 else 0)
-    for i in range(record.header_count):
-        size += 10 + record.headers[i].key.size + (record.headers[i].value.size if record.headers[i].value.size > 0 else 0)
-    return size
-
-
 cdef int32_t partition_number(object partition) except -2:
     cdef int64_t number
     try:

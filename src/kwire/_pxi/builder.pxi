@@ -21,6 +21,7 @@ cdef enum:
     BATCH_HEADER = 61
     BATCH_CRC_FROM = 21          # the CRC-32C covers from `attributes` on
     LEGACY_LOG_OVERHEAD = 12     # offset and size
+    RECORD_LEAST_BODY = 6        # attributes and five varints of one byte
     LEGACY_CRC_FROM = 16         # the CRC-32 covers from `magic` on
 
 cdef int64_t MOST_BATCH_BYTES = 0x7FFFFFFF
@@ -199,42 +200,56 @@ cdef inline int64_t builder_size(const builder_t *b) noexcept nogil:
     return <int64_t>b.used if b.count else 0
 
 
+cdef inline int64_t record_size_bound(const record_datum_t *record) noexcept nogil:
+    """Bytes that the record takes in any batch, at most: each varint at its longest."""
+    cdef int64_t i
+    cdef int64_t size = 5 + 1 + 10 + 5 + 5 + 5 + 5
+    size += (record.key.size if record.key.size > 0 else 0) + (record.value.size if record.value.size > 0 else 0)
+    for i in range(record.header_count):
+        size += 10 + record.headers[i].key.size + (record.headers[i].value.size if record.headers[i].value.size > 0 else 0)
+    return size
+
+
 cdef int builder_append(builder_t *b, const record_datum_t *r) noexcept nogil:
     """Adds the record, or gives a BuildFault and leaves the batch as it was."""
-    cdef int64_t size, body = 0
+    cdef int64_t size = record_size_bound(r)
     cdef int fault
     if r.header_count and b.magic != 2:
         return BUILD_HEADERS
-    if b.magic == 2:
-        body = _record_body_size(b, r)
-        size = body + varint_size(body)
-    else:
-        size = _message_size(b, r)
-    if <int64_t>b.used + size > MOST_BATCH_BYTES or b.next_delta > MOST_BATCH_BYTES:
+    if b.block == NULL or b.used + <size_t>size > b.block.capacity or <int64_t>b.used + size > MOST_BATCH_BYTES:
+        size = builder_record_size(b, r)
+        if <int64_t>b.used + size > MOST_BATCH_BYTES:
+            return BUILD_TOO_LARGE
+        fault = builder_room(b, <size_t>size)
+        if fault != BUILD_OK:
+            return fault
+    if b.next_delta > MOST_BATCH_BYTES:
         return BUILD_TOO_LARGE
     if b.base_offset > MOST_OFFSET - b.next_delta:
         return BUILD_OFFSET
-    fault = builder_room(b, <size_t>size)
-    if fault != BUILD_OK:
-        return fault
     if b.magic == 2:
-        _put_record(b, r, body)
+        b.used += _put_record(b, r)
     else:
-        _put_message(b, r, size)
+        b.used += _put_message(b, r)
     if b.count == 0:
         b.base_timestamp = r.timestamp
     if r.timestamp > b.max_timestamp:
         b.max_timestamp = r.timestamp
-    b.used += <size_t>size
     b.count += 1
     b.next_delta += 1
     return BUILD_OK
 
 
-cdef inline void _put_record(builder_t *b, const record_datum_t *r, int64_t body) noexcept nogil:
-    cdef uint8_t *at = kw_block_data(b.block) + b.used
-    cdef int64_t i
-    at = put_varint(at, body)
+cdef inline size_t _put_record(builder_t *b, const record_datum_t *r) noexcept nogil:
+    """Writes the record, for which there is room, and gives its size.
+
+    Its length stands before it but is known behind it: room is left for that of the shortest record with such a key and
+    value, which is nearly always right.
+    """
+    cdef uint8_t *begin = kw_block_data(b.block) + b.used
+    cdef int width = varint_size(RECORD_LEAST_BODY + max(r.key.size, 0) + max(r.value.size, 0))
+    cdef uint8_t *at = begin + width
+    cdef int64_t i, body
     at[0] = 0
     at = put_varint(at + 1, _timestamp_delta(b, r))
     at = put_varint(at, b.next_delta)
@@ -244,13 +259,20 @@ cdef inline void _put_record(builder_t *b, const record_datum_t *r, int64_t body
     for i in range(r.header_count):
         at = put_varint_datum(at, &r.headers[i].key)
         at = put_varint_datum(at, &r.headers[i].value)
+    body = at - begin - width
+    if varint_size(body) != width:
+        memmove(begin + varint_size(body), begin + width, <size_t>body)
+    put_varint(begin, body)
+    return <size_t>(varint_size(body) + body)
 
 
-cdef inline void _put_message(builder_t *b, const record_datum_t *r, int64_t size) noexcept nogil:
+cdef inline size_t _put_message(builder_t *b, const record_datum_t *r) noexcept nogil:
     cdef int64_t offset = b.next_delta
+    cdef int64_t size = _message_size(b, r)
     if b.codec == 0 or b.magic == 0:
         offset += b.base_offset
     put_message(kw_block_data(b.block) + b.used, size, b.magic, 0, offset, r)
+    return <size_t>size
 
 
 cdef void put_message(uint8_t *at, int64_t size, int magic, int attributes, int64_t offset,

@@ -248,7 +248,8 @@ cdef class BatchBuilder:
         held_key = take_bytes(key, &record.key, "key")
         held_headers = take_headers(headers, &record, small)
         record.timestamp = take_timestamp(timestamp, -1)
-        if self.core.count and <int64_t>self.core.used + builder_record_size(&self.core, &record) > self.most:
+        if (self.core.count and <int64_t>self.core.used + record_size_bound(&record) > self.most
+                and <int64_t>self.core.used + builder_record_size(&self.core, &record) > self.most):
             return False
         fault = builder_append(&self.core, &record)
         if fault != BUILD_OK:

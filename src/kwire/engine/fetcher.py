@@ -159,6 +159,11 @@ class Fetcher:
         return list(dict.fromkeys((*self._subscribed, *(tp.topic for tp in self.states))))
 
     @property
+    def reads_nothing(self) -> bool:
+        """Whether nothing is assigned or subscribed to."""
+        return not self.states and not self._subscribed
+
+    @property
     def done(self) -> bool:
         """Whether there are partitions, and all have given what precedes their end."""
         return bool(self.states) and all(state.position >= state.end_offset for state in self.states.values())
