@@ -13,7 +13,7 @@ import pytest
 from kwire import protocol, records
 from kwire.protocol import group_blobs
 from kwire.schema.describing.tree import Field
-from kwire.schema.logs import _ROOMS
+from kwire.schema.logs import ROOMS
 from kwire.schema.logs.base import MetadataRecord, RecordValue
 from tests.schema.described import assert_every_byte_is_in_one_leaf, plain_message
 from tests.schema.seeded import seeded
@@ -87,7 +87,7 @@ def test_what_a_member_is_given() -> None:
 
 def log_messages() -> Iterator[Any]:
     """(topic, class of the key or None, class of the value, version of the value)."""
-    for room in _ROOMS:
+    for room in ROOMS:
         module = importlib.import_module(f"kwire.schema.logs.{room}")
         for name in module.__all__:
             cls = getattr(module, name)

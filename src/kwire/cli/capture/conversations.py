@@ -119,7 +119,7 @@ class Conversations:
         self.counts: Counter[str] = Counter()
         self._connections: dict[frozenset[Endpoint], _Connection] = {}
         self._servers: set[Endpoint] = set()
-        self._releases: dict[Endpoint, str] = {}
+        self._offers: dict[Endpoint, dict[int, tuple[int, int]]] = {}
         self._frames = 0
 
     def take(self, segment: Segment) -> Iterator[Message]:
@@ -299,12 +299,10 @@ class Conversations:
             self.topic_names.update((topic.topic_id, topic.name) for topic in answer.topics if topic.name)
         elif isinstance(answer, protocol.ApiVersionsResponse) and answer.error_code == 0:
             offer = {api.api_key: (api.min_version, api.max_version) for api in answer.api_keys}
-            self._note_release(connection.server, protocol.infer_release(offer))
-
-    def _note_release(self, server: Endpoint, release: str) -> None:
-        if self._releases.get(server) != release:
-            self._releases[server] = release
-            self.notes.append(f"{server} offers the versions of Kafka {release}")
+            if self._offers.get(connection.server) != offer:
+                self._offers[connection.server] = offer
+                release = protocol.infer_release(offer)
+                self.notes.append(f"{connection.server} offers the versions of Kafka {release}")
 
     def _close(self, connection: _Connection) -> Iterator[Message]:
         yield from self._items(connection, True, connection.to_server.end())

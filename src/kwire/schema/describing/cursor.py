@@ -86,8 +86,6 @@ class Cursor:
         return int(self.fixed(kind))
 
     def uuid(self) -> UUID:
-        if self.left < 16:
-            raise Damage(errors.TruncatedError, "the bytes end before the field does", self.at)
         return UUID(bytes=bytes(self.span(16)))
 
     def uvarint(self) -> int:

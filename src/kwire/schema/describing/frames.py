@@ -1,9 +1,4 @@
-"""`describe`: a whole frame, its size, header and body.
-
-    size int32 (not counting itself), header, body
-Which header stands before which message: `kwire.schema.headers`. An ApiVersions answer with error 35 has a body of
-version 0 whatever was asked (KIP-511).
-"""
+"""`describe` and `describe_records`: what a caller asks for, handed to the walk of its generation."""
 
 from __future__ import annotations
 
@@ -13,18 +8,19 @@ from uuid import UUID
 
 from kwire import errors
 from kwire.compression import DEFAULT_MAX_DECOMPRESSED_BYTES
-from kwire.schema.describing.cursor import Cursor, Damage
+from kwire.schema.describing.cursor import Cursor
+from kwire.schema.describing.frame_0_7 import FrameWalk07
+from kwire.schema.describing.frame_walk import FrameWalk
+from kwire.schema.describing.messages_0_7 import Messages07
 from kwire.schema.describing.record_sets import RecordSets
-from kwire.schema.describing.shared import Options, close_after
+from kwire.schema.describing.shared import Options
 from kwire.schema.describing.tree import Description, Field
-from kwire.schema.describing.walk import Walk, Where, log_expander
-from kwire.schema.headers import RequestHeader, ResponseHeader, request_header_version, response_header_version
-from kwire.schema.registry import APIS, Api
+from kwire.schema.describing.walk import log_expander
+from kwire.schema.registry import APIS
 
 __all__ = ["describe", "describe_records"]
 
-_API_VERSIONS = 18
-_UNSUPPORTED_VERSION = 35
+_KAFKA_0_7 = "0.7"
 
 
 def describe(
@@ -32,6 +28,7 @@ def describe(
     api_key: int | str | None = None,
     version: int | None = None,
     *,
+    generation: str | None = None,
     secrets: bool = False,
     most_items: int | None = None,
     max_decompressed_bytes: int = DEFAULT_MAX_DECOMPRESSED_BYTES,
@@ -48,21 +45,29 @@ def describe(
     `max_decompressed_bytes` bounds what each compressed batch may become. `topic_names` names the topics that newer
     versions know by their id only: the records of Kafka's own topics are explained, too.
 
-    Raises ConfigError when only one of `api_key` and `version` is given, or `api_key` is a name that no API has.
+    `generation="0.7"`: a frame of Kafka 0.7, whose bytes do not say so; `api_key` is then the request type that it
+    answers, and there are no versions.
+
+    Raises ConfigError when only one of `api_key` and `version` is given, or `api_key` is a name that no API has, or for
+    another generation.
     """
-    if (api_key is None) != (version is None):
-        raise errors.ConfigError("a response needs both the api_key and the version of its request")
     options = Options(secrets, most_items, True, max_decompressed_bytes, topic_names or {})
     view = memoryview(frame).cast("B")
+    if _is_0_7(generation):
+        old = FrameWalk07(view, "request" if api_key is None else "response", options)
+        return old.request() if api_key is None else old.response(_key_of(api_key), 0)
+    if (api_key is None) != (version is None):
+        raise errors.ConfigError("a response needs both the api_key and the version of its request")
     if api_key is None or version is None:
-        return _Frame(view, "request", options).request()
-    return _Frame(view, "response", options).response(_key_of(api_key), version)
+        return FrameWalk(view, "request", options).request()
+    return FrameWalk(view, "response", options).response(_key_of(api_key), version)
 
 
 def describe_records(
     data: Any,
     *,
     topic: str = "",
+    generation: str | None = None,
     secrets: bool = False,
     check_crc: bool = True,
     most_items: int | None = None,
@@ -71,15 +76,25 @@ def describe_records(
     """Explains record batches and message sets (bytes-like) as `describe` explains frames: a log segment, or a part.
 
     `topic` lets the records of Kafka's own topics (`__consumer_offsets` ...) be explained, too.
+    `generation="0.7"`: messages of Kafka 0.7.
     """
     view = memoryview(data).cast("B")
     root = Field("records", "records", 0, len(view))
     description = Description(root, "records")
     options = Options(secrets, most_items, check_crc, max_decompressed_bytes)
-    sets = RecordSets(Cursor(view), options, description.errors, "records", True)
+    kind = Messages07 if _is_0_7(generation) else RecordSets
+    sets = kind(Cursor(view), options, description.errors, "records", True)
     sets.expand = log_expander(topic, options)
     sets.walk(root)
     return description
+
+
+def _is_0_7(generation: str | None) -> bool:
+    if generation not in (None, _KAFKA_0_7):
+        raise errors.ConfigError(
+            f"generation {generation!r}: {_KAFKA_0_7!r} is one, None stands for Kafka 0.8 and newer"
+        )
+    return generation is not None
 
 
 def _key_of(api_key: int | str) -> int:
@@ -88,145 +103,3 @@ def _key_of(api_key: int | str) -> int:
     if api_key not in APIS:
         raise errors.ConfigError(f"no API is called {api_key!r}; one is called 'Metadata'")
     return APIS[api_key].key
-
-
-def _api_of(key: int | None) -> Api | None:
-    return APIS[key] if key is not None and key in APIS else None
-
-
-class _Frame:
-    """One frame under way. Damage that ends the walk becomes the last leaf."""
-
-    def __init__(self, view: memoryview, direction: str, options: Options) -> None:
-        self.root = Field("frame", "frame", 0, len(view))
-        self.cursor = Cursor(view)
-        self.direction = direction
-        self.options = options
-        self.description = Description(self.root, direction)
-
-    def request(self) -> Description:
-        try:
-            self._size()
-            self._request()
-            self._end()
-        except Damage as damage:
-            self._broken(damage)
-        return self.description
-
-    def response(self, api_key: int, version: int) -> Description:
-        made = self.description
-        made.api_key, made.version = api_key, version
-        api = _api_of(api_key)
-        made.api_name = None if api is None else api.name
-        try:
-            self._size()
-            self._response(api_key, version)
-            self._end()
-        except Damage as damage:
-            self._broken(damage)
-        return made
-
-    def _broken(self, damage: Damage) -> None:
-        self.description.errors.append(close_after(self.root, self.cursor, damage))
-        try:
-            self._behind()
-        except Damage as more:
-            self.description.errors.append(close_after(self.root, self.cursor, more))
-
-    def _size(self) -> None:
-        """The size field; the frame ends where it says, or with the bytes."""
-        cursor = self.cursor
-        try:
-            stated = cursor.integer("int32")
-        except Damage as damage:
-            damage.within("size")
-            raise
-        field = Field("size", "int32", 0, cursor.at, stated, f"{stated} bytes follow")
-        self.root.children.append(field)
-        present = cursor.left
-        if stated < 0:
-            field.meaning = "no frame has a size below 0"
-            cursor.at = 0
-            self.root.children.clear()
-            raise Damage(errors.InvalidLengthError, f"a frame size of {stated}", 0)
-        if stated > present:
-            field.meaning = f"{stated} bytes should follow, {present} are here"
-            field.error = errors.TruncatedError(f"the frame is cut off: {field.meaning}", "size", 0)
-            self.description.errors.append(field.error)
-        else:
-            cursor.end = cursor.at + stated
-
-    def _end(self) -> None:
-        """What is left over: within the frame, and behind it."""
-        cursor = self.cursor
-        if cursor.left:
-            raise Damage(errors.InvalidLengthError, "bytes left over after the last field", cursor.at)
-        self._behind()
-
-    def _behind(self) -> None:
-        cursor = self.cursor
-        if cursor.end < len(cursor.data):
-            cursor.end = len(cursor.data)
-            raise Damage(errors.InvalidLengthError, "bytes behind the frame; is this more than one?", cursor.at)
-
-    def _walk(self, where: Where) -> Walk:
-        return Walk(self.cursor, where, self.options, self.description.errors)
-
-    def _part(self, name: str, kind: str) -> Field:
-        field = Field(name, kind, self.cursor.at, self.cursor.at)
-        self.root.children.append(field)
-        return field
-
-    def _request(self) -> None:
-        made, cursor = self.description, self.cursor
-        peek = Cursor(cursor.data, cursor.at, cursor.end)
-        key = version = None
-        if peek.left >= 4:
-            key, version = peek.integer("int16"), peek.integer("int16")
-        api = _api_of(key)
-        made.api_key, made.version, made.api_name = key, version, api.name if api else None
-        known = api is not None and version in api.versions
-        if api is not None and version is not None and known:
-            header_version = request_header_version(api.key, version, api.flexible)
-        else:
-            header_version = 0 if (key, version) == (7, 0) else 1
-        self._header(RequestHeader, header_version)
-        if api is None or version is None or not known:
-            raise self._unknown(key, version)
-        body = self._part("body", f"{api.name}Request v{version}")
-        self._walk(Where(api.key, "request", version, api.flexible.has(version))).message(api.request, body)
-
-    def _unknown(self, key: int | None, version: int | None) -> Damage:
-        if key is None or key not in APIS:
-            return Damage(errors.UnknownVersionError, f"no API {key} is known to kwire", self.cursor.at)
-        versions = APIS[key].versions
-        text = f"{APIS[key].name} has no version {version}; kwire knows {versions[0]} to {versions[-1]}"
-        return Damage(errors.UnknownVersionError, text, self.cursor.at)
-
-    def _header(self, cls: Any, version: int) -> None:
-        field = self._part("header", f"{cls.__name__} v{version}")
-        flexible = cls.__flexible__.has(version)
-        key = -1 if self.description.api_key is None else self.description.api_key
-        try:
-            self._walk(Where(key, "header", version, flexible)).message(cls, field)
-        finally:
-            made = self.description
-            correlation, client = field.find("correlation_id"), field.find("client_id")
-            made.correlation_id = None if correlation is None else correlation.value
-            made.client_id = None if client is None else client.value
-
-    def _response(self, key: int, version: int) -> None:
-        api = _api_of(key)
-        if api is None or version not in api.versions:
-            self._header(ResponseHeader, 0)
-            raise self._unknown(key, version)
-        self._header(ResponseHeader, response_header_version(key, version, api.flexible))
-        body_at = self.cursor.at
-        refused = key == _API_VERSIONS and bytes(
-            self.cursor.data[body_at : min(body_at + 2, self.cursor.end)]
-        ) == _UNSUPPORTED_VERSION.to_bytes(2, "big")
-        if refused and version != 0:
-            self.description.notes.append(f"error 35: the body is of version 0, not of version {version} as asked")
-            version = self.description.version = 0
-        body = self._part("body", f"{api.name}Response v{version}")
-        self._walk(Where(key, "response", version, api.flexible.has(version))).message(api.response, body)

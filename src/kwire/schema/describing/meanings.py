@@ -189,6 +189,7 @@ _RULES: dict[str, Callable[[int, int], str]] = {
     "pattern_type_filter": _named("pattern_type"),
     "resource_pattern_type": _named("pattern_type"),
     "timestamp": _timestamp,
+    "time": lambda _api_key, value: _timestamp(_LIST_OFFSETS, value),
     "authorized_operations": _allowed,
     "topic_authorized_operations": _allowed,
     "cluster_authorized_operations": _allowed,

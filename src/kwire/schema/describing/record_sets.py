@@ -24,7 +24,7 @@ from kwire.schema.describing.meanings import date_of, meaning_of_control
 from kwire.schema.describing.shared import Options, close_after
 from kwire.schema.describing.tree import Field
 
-__all__ = ["RecordSets"]
+__all__ = ["Part", "RecordSets"]
 
 _LENGTH_ENDS = 12
 _MAGIC_AT = 16
@@ -83,7 +83,7 @@ class RecordSets:
         if most is not None and number >= most:
             self._passed(into, number - most, end)
         else:
-            self._batch(f"[{number}]", self.cursor.data[self.cursor.at + _MAGIC_AT], end, into)
+            self._batch(f"[{number}]", self._magic(), end, into)
 
     def _end_of_batch(self) -> int | None:
         """Where the batch at the cursor ends; None when it is cut off."""
@@ -121,17 +121,25 @@ class RecordSets:
 
     def _batch(self, name: str, magic: int, end: int, into: Field) -> None:
         cursor = self.cursor
-        node = Field(name, "record batch" if magic == 2 else f"message, magic {magic}", cursor.at, end)
+        node = Field(name, "", cursor.at, end)
         into.children.append(node)
         part = Cursor(cursor.data, cursor.at, end)
         cursor.at = end
         try:
-            if magic == 2:
-                _RecordBatch(part, self, node).walk()
-            else:
-                _Message(part, self, node).walk()
+            self._walk_one(part, magic, node)
         except Damage as damage:
             self.close(node, part, damage, node.name)
+
+    def _magic(self) -> int:
+        return self.cursor.data[self.cursor.at + _MAGIC_AT]
+
+    def _walk_one(self, part: Cursor, magic: int, node: Field) -> None:
+        if magic == 2:
+            node.type = "record batch"
+            _RecordBatch(part, self, node).walk()
+        else:
+            node.type = f"message, magic {magic}"
+            _Message(part, self, node).walk()
 
     def close(self, node: Field, part: Cursor, damage: Damage, name: str) -> None:
         """Ends a part whose end is known, in the batch or message `name`; the walk goes on behind it."""
@@ -139,7 +147,7 @@ class RecordSets:
         self.found.append(close_after(node, part, damage))
 
 
-class _Part:
+class Part:
     """A batch or message under way: its fields become leaves of `node`."""
 
     def __init__(self, cursor: Cursor, owner: RecordSets, node: Field) -> None:
@@ -216,7 +224,7 @@ class _Part:
         return leaf.decompressed, Cursor(inner)
 
 
-class _RecordBatch(_Part):
+class _RecordBatch(Part):
     """A batch of magic 2."""
 
     def walk(self) -> None:
@@ -275,7 +283,7 @@ class _RecordBatch(_Part):
             self.owner.close(inner, cursor, damage, self.node.name)
 
 
-class _Records(_Part):
+class _Records(Part):
     """The records of a batch, which may have been decompressed. `place`: base offset, base timestamp, append time."""
 
     def __init__(
@@ -359,7 +367,7 @@ class _Records(_Part):
                 part.end = cursor.at
 
 
-class _Message(_Part):
+class _Message(Part):
     """A message of magic 0 or 1, which may wrap a compressed set of others."""
 
     def walk(self) -> None:

@@ -19,6 +19,7 @@ from kwire.schema import fields as f
 from kwire.schema.describing.blobs import GroupBlob, group_blob
 from kwire.schema.describing.cursor import Cursor, Damage
 from kwire.schema.describing.meanings import meaning_of
+from kwire.schema.describing.messages_0_7 import Messages07
 from kwire.schema.describing.record_sets import RecordSets
 from kwire.schema.describing.shared import Options, close_after
 from kwire.schema.describing.tree import Field
@@ -44,6 +45,7 @@ class Where(NamedTuple):
     direction: str
     version: int
     flexible: bool
+    generation: str = ""
 
 
 @lru_cache(maxsize=1024)
@@ -172,16 +174,24 @@ class Walk:
         node.children = parts.children
         node.meaning = blob.message.__name__
 
+    @property
+    def _may_be_cut(self) -> bool:
+        return self.where.direction == "response"
+
     def _rest(self, field: f.Field, into: Field) -> None:
-        begin = self.cursor.at
-        held = bytes(self.cursor.span(self.cursor.left))
-        into.children.append(Field(field.name, "bytes up to the end", begin, self.cursor.at, held))
+        """Messages of Kafka 0.7, up to the end: no other generation has such a field."""
+        cursor = self.cursor
+        node = Field(field.name, "messages up to the end", cursor.at, cursor.end, cursor.left)
+        into.children.append(node)
+        Messages07(cursor, self.options, self.found, ".".join(self.path), self._may_be_cut).walk(node)
 
     def _records(self, node: Field, inside: int, length: int) -> None:
         node.value = length
         part = Cursor(self.cursor.data, inside, inside + length)
-        may_be_cut = self.where.direction == "response"
-        sets = RecordSets(part, self.options, self.found, ".".join(self.path), may_be_cut)
+        if self.where.generation:
+            Messages07(part, self.options, self.found, ".".join(self.path), self._may_be_cut).walk(node)
+            return
+        sets = RecordSets(part, self.options, self.found, ".".join(self.path), self._may_be_cut)
         sets.expand = log_expander(self.said.get("topic") or "", self.options)
         sets.walk(node)
 
