@@ -26,6 +26,7 @@ HERE = {
     "docs/old-generations.md": ["records.encode(", "client.messages("],
     "docs/testing.md": ["broker.offsets(", "def test_my_service("],
     "docs/describe.md": ["protocol.describe("],
+    "docs/logs.md": ["def read_log("],
 }
 PATIENCE_S = 60
 DOCUMENTS = sorted({README, *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))})

@@ -7,19 +7,18 @@ quotas, credentials. The older ones keep the offsets and the members of a classi
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
 from kwire import protocol, records
-from kwire.schema.logs.parts import LogPart
 from kwire.schema.logs.transaction_state import TRANSACTION_STATES
 from tests.brokers import Cluster
 from tests.brokers.peers import Confluent, PeerRecord
 from tests.brokers.peers.peer import WITHIN_S
 from tests.brokers.wire import Wire, wire_to
+from tests.schema.whole_logs import Shown, assert_whole, message_of, read_log
 
 _COUNT = 20
 _OVERRIDES = {
@@ -46,47 +45,13 @@ _WRITTEN_BY_4_4 = {
 }
 
 
-class Shown(NamedTuple):
-    """A record of a log as it was read."""
-
-    topic: str
-    offset: int
-    parts: protocol.LogRecord
-
-    def names(self) -> set[str]:
-        return {part.name for part in self.parts if part is not None}
-
-
-def read_log(topic: str, path: Path) -> list[Shown]:
-    """Every record of a segment or snapshot, each of its messages whole and the same when written again."""
-    read = records.decode(path.read_bytes())
-    control = {offset for b in read.batches if b.is_control for offset in range(b.base_offset, b.last_offset + 1)}
-    found = []
-    for record in read:
-        parts = protocol.decode_log_record(topic, record.key, record.value, is_control=record.offset in control)
-        assert parts is not None
-        for part in parts:
-            if part is not None:
-                assert_whole(part, f"{path.parent.name}/{path.name} offset {record.offset}")
-        found.append(Shown(topic, record.offset, parts))
-    return found
-
-
-def assert_whole(part: LogPart, where: str) -> None:
-    assert part.problem is None, f"{where}: {part}"
-    assert part.message is not None
-    assert part.version is not None
-    assert part.end == len(part.data), f"{where}: {part}"
-    assert part.message.encode(part.version) == part.data[part.start :], f"{where}: {part}"
-
-
 def internal_logs(cluster: Cluster) -> list[Shown]:
     """All logs and snapshots of Kafka's own topics on the first node."""
     (any_segment,) = cluster.segments("__consumer_offsets", 0)
     found = []
     for path in sorted(any_segment.parents[1].glob("__*/*")):
         if path.suffix in (".log", ".checkpoint"):
-            found += read_log(path.parent.name.rpartition("-")[0], path)
+            found += read_log(path.parent.name.rpartition("-")[0], path.read_bytes())
     return found
 
 
@@ -132,27 +97,23 @@ def test_a_classic_group(kafka: Cluster, new_topic: Callable[[], str]) -> None:
         kafka, topic, group, **{"session.timeout.ms": 10000, "partition.assignment.strategy": "roundrobin"}
     )
     found = internal_logs(kafka)
-    offsets = [shown.parts for shown in found if getattr(_message(shown.parts.key), "topic", None) == topic]
+    offsets = [shown.parts for shown in found if getattr(message_of(shown.parts.key), "topic", None) == topic]
     assert offsets
     for key, value in offsets:
-        assert _message(key).group == group
-        assert value is None or _message(value).offset == _COUNT
+        assert message_of(key).group == group
+        assert value is None or message_of(value).offset == _COUNT
     if kafka.release.number >= (0, 9):
-        groups = [shown.parts.value for shown in found if getattr(_message(shown.parts.key), "group", None) == group]
-        members = [member for value in groups for member in getattr(_message(value), "members", ())]
+        groups = [shown.parts.value for shown in found if getattr(message_of(shown.parts.key), "group", None) == group]
+        members = [member for value in groups for member in getattr(message_of(value), "members", ())]
         assert members
         for member in members:
             metadata = protocol.decode_member_metadata(member.subscription)
             assignment = protocol.decode_member_assignment(member.assignment)
             assert metadata is not None
-            assert _message(metadata).topics == (topic,)
+            assert message_of(metadata).topics == (topic,)
             assert assignment is not None
-            (assigned,) = _message(assignment).assigned_partitions
+            (assigned,) = message_of(assignment).assigned_partitions
             assert (assigned.topic, assigned.partitions) == (topic, (0,))
-
-
-def _message(part: LogPart | None) -> Any:
-    return None if part is None else part.message
 
 
 @pytest.fixture(scope="module")
@@ -275,16 +236,18 @@ def test_all_that_a_broker_writes_down(busy: Cluster) -> None:
         _new_groups(wire, "kept-by-groups")
         _share(wire, "kept-by-groups")
     found = _wait_for(busy, _WRITTEN_BY_4_4)
-    states = {_message(shown.parts.value).transaction_status for shown in found if shown.topic == "__transaction_state"}
+    states = {
+        message_of(shown.parts.value).transaction_status for shown in found if shown.topic == "__transaction_state"
+    }
     assert {TRANSACTION_STATES[state] for state in states} >= {"Ongoing", "CompleteCommit", "CompleteAbort"}
-    topics = {_message(shown.parts.value).name for shown in found if "TopicRecord" in shown.names()}
+    topics = {message_of(shown.parts.value).name for shown in found if "TopicRecord" in shown.names()}
     assert topics >= {"kept", "gone", "kept-by-groups", "transactions", "__consumer_offsets"}
     (segment,) = busy.segments("transactions")
     read = records.decode(segment.read_bytes())
     markers = [
         protocol.decode_log_record("transactions", read[at].key, read[at].value, is_control=True) for at in (1, 3)
     ]
-    kinds = [_message(marker and marker.key).type for marker in markers]
+    kinds = [message_of(marker and marker.key).type for marker in markers]
     assert [protocol.control_records.CONTROL_RECORD_TYPES[kind].name for kind in kinds] == ["COMMIT", "ABORT"]
     for marker in markers:
         assert marker is not None
