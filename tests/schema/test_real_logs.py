@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from kwire import protocol
+from kwire import protocol, records
 from kwire.schema.logs.transaction_state import TRANSACTION_STATES
 from tests.schema.whole_logs import Shown, message_of, read_log
 from tests.snippets import run, snippet
@@ -77,3 +77,14 @@ def test_the_documented_program() -> None:
     data = base64.b64decode(FILES["__consumer_offsets-1/00000000000000000000.log"])
     lines = [f"{offset} {messages}" for offset, messages in read("__consumer_offsets", data)]
     assert lines[2] in (Path(__file__).parents[2] / "docs" / "logs.md").read_text("utf-8").splitlines()
+
+
+def test_described_presence_of_a_tagged_struct() -> None:
+    """Said by an unsigned varint, 0 or 1, where an untagged one has an int8, -1 or 1."""
+    key = protocol.logs.ConsumerGroupMemberMetadataKey(group_id="g", member_id="m").to_log()
+    classic = protocol.logs.ConsumerGroupMemberMetadataValue.ClassicMemberMetadata(session_timeout_ms=5)
+    for held, shown in ((classic, "1"), (None, "null")):
+        value = protocol.logs.ConsumerGroupMemberMetadataValue(classic_member_metadata=held).to_log(0)
+        lines = str(protocol.describe_records(records.encode([(value, key)]), topic="__consumer_offsets")).splitlines()
+        (line,) = [line for line in lines if line.split()[2:3] == ["present" if held else "classic_member_metadata"]]
+        assert line.split()[-1] == shown

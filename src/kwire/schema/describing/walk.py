@@ -202,8 +202,8 @@ class Walk:
         if nullable:
             begin = cursor.at
             kind = "uvarint" if field.tag is not None else "int8"
-            present = cursor.uvarint() - 1 if field.tag is not None else cursor.integer("int8")
-            if present < 0:
+            present = cursor.uvarint() if field.tag is not None else cursor.integer("int8")
+            if present < (0 if field.tag is None else 1):
                 into.children.append(Field(field.name, f"nullable {struct.__name__}", begin, cursor.at, None, "null"))
                 return
             node.type = f"nullable {struct.__name__}"
