@@ -277,6 +277,41 @@ def test_sasl_tokens_are_told_apart_and_masked(kwire: Kwire, tmp_path: Path) -> 
     assert token.hex() in kwire("decode", "--secrets", path).out.decode()
 
 
+def conversation_of_0_7(wire: Wire) -> Wire:
+    old = protocol.kafka_0_7
+    data = records.encode([b"one", b"two"], generation="0.7")
+    wire.ask(old.encode_request(old.ProduceRequest(topic="t", messages=data)))
+    wire.ask(old.encode_request(old.OffsetsRequest(topic="orders")) + old.encode_request(old.FetchRequest(topic="t")))
+    wire.answer(old.encode_response(old.OffsetsResponse(offsets=[22, 0])))
+    wire.answer(old.encode_response(old.FetchResponse(messages=data)))
+    fetches = [old.MultiFetchRequest.Fetch(topic="orders")] * 2
+    wire.ask(old.encode_request(old.MultiFetchRequest(fetches=fetches)))
+    parts = [old.FetchedPart(error_code=1), old.FetchedPart(messages=data)]
+    return wire.answer(old.encode_response(old.MultiFetchResponse(parts=parts)))
+
+
+def test_kafka_0_7_is_told_or_found_out_and_said(kwire: Kwire, tmp_path: Path) -> None:
+    packets = [*conversation_of_0_7(Wire(client=("10.0.0.9", 4000)).open()).packets, *conversation().packets]
+    path = write(tmp_path, pcap(packets))
+    outcome = kwire("decode", "--json", path)
+    rows = [json.loads(line) for line in outcome.lines]
+    assert [(row["kind"], row["api_name"], row["generation"]) for row in rows if row["connection"] == 1] == [
+        ("request", "Produce", "0.7"), ("request", "Offsets", "0.7"), ("request", "Fetch", "0.7"),
+        ("response", "Offsets", "0.7"), ("response", "Fetch", "0.7"), ("request", "MultiFetch", "0.7"),
+        ("response", "MultiFetch", "0.7"),
+    ]  # fmt: skip
+    assert [row.get("answers") for row in rows[:7]] == [None, None, None, 2, 3, None, 6]
+    assert all("errors" not in row for row in rows)
+    assert heads([line for line in outcome.lines if json.loads(line)["connection"] == 2]) == EXPECTED
+    assert "connection 1 was taken for Kafka 0.7, by its first request" in outcome.err
+    text = kwire("decode", "--frame", "7", path).out.decode()
+    assert "OFFSET_OUT_OF_RANGE" in text
+    assert '"two"' in text
+    told = write(tmp_path, pcap(conversation_of_0_7(Wire()).packets))
+    lines = kwire("decode", "--summary", "--generation", "0.7", "--port", "9092", told).lines
+    assert [line.split()[4:6] for line in lines][:2] == [["Produce", "0.7"], ["Offsets", "0.7"]]
+
+
 def test_a_port_used_again_is_another_connection(kwire: Kwire, tmp_path: Path) -> None:
     first = conversation().close()
     second = conversation(Wire(client_sequence=99, server_sequence=5, time_ns=first.time_ns).open())

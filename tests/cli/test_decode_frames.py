@@ -179,6 +179,24 @@ def test_fields_of_records(kwire: Kwire, tmp_path: Path) -> None:
     assert "WRONG" in damaged.out.decode()
 
 
+def test_frames_and_messages_of_kafka_0_7(kwire: Kwire) -> None:
+    old = protocol.kafka_0_7
+    data = records.encode([b"one", b"two"], generation="0.7")
+    asked = old.encode_request(old.ProduceRequest(topic="orders", messages=data))
+    request = kwire("decode", "--generation", "0.7", "--hex", asked.hex())
+    assert request.lines[0].startswith("Produce request, ")
+    assert any(line.endswith('"two"') for line in request.lines)
+    answer = old.encode_response(old.FetchResponse(messages=data)).hex()
+    for name in ("Fetch", "1"):
+        response = kwire("decode", "--generation", "0.7", "--response", name, "--hex", answer)
+        assert any(line.endswith('"two"') for line in response.lines)
+    assert kwire("decode", "--generation", "0.7", "--format", "value", "-", stdin=data).out == b"one\ntwo\n"
+    fields = kwire("decode", "--generation", "0.7", "--fields", "-", stdin=data)
+    assert any(line.endswith('"two"') for line in fields.lines)
+    wrong = kwire("decode", "--generation", "0.7", "--response", "Fetch:1", "--hex", answer)
+    assert "has no versions" in wrong.err
+
+
 def test_a_segment_of_an_own_topic_is_known_by_its_folder(kwire: Kwire, tmp_path: Path) -> None:
     key, value = protocol.logs.OffsetCommitKey(group="g", topic="t"), protocol.logs.OffsetCommitValue(offset=42)
     folder = tmp_path / "__consumer_offsets-12"

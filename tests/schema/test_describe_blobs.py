@@ -105,7 +105,7 @@ def log_messages() -> Iterator[Any]:
                 yield pytest.param(topic, keys[0], cls, version, id=f"{name}-{version}")
 
 
-@pytest.mark.parametrize(("topic", "key_class", "value_class", "version"), log_messages())
+@pytest.mark.parametrize(("topic", "key_class", "value_class", "version"), [*log_messages()])
 def test_records_of_kafkas_own_topics(topic: str, key_class: Any, value_class: Any, version: int) -> None:
     dice = random.Random(version)
     key = None if key_class is None else seeded(key_class, 0, dice)

@@ -32,6 +32,7 @@ examples, frames:
   kwire decode --hex '00000014 00120000 ...'       a request: its header says what it is
   kwire decode --response Metadata:12 answer.bin   a response, by the API and version of its request
   kwire decode --at 17 --hex '...'                 the line that byte 17 belongs to
+  kwire decode --generation 0.7 --hex '...'        a request of Kafka 0.7, whose bytes do not say so
   xxd frame.bin | kwire decode -                   what xxd, hexdump -C, od and tcpdump -x print is read, too
 
 examples, records:
@@ -58,6 +59,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("--hex", metavar="DIGITS", help="the bytes themselves in hex, blanks allowed")
     parser.add_argument(
         "--as", dest="kind", choices=("auto", "capture", "frames", "records"), default="auto", help="what the input is"
+    )
+    parser.add_argument(
+        "--generation", choices=("0.7", "0.8"), help="0.7, or 0.8 and everything later (captures: default found out)"
     )
     parser.add_argument("--at", type=int, metavar="OFFSET", help="only what this byte of the input belongs to")
     parser.add_argument("--json", action="store_true", help="fields as JSON, one object per frame and line")
@@ -146,6 +150,8 @@ def _decode_bytes(data: bytes, options: argparse.Namespace, color: bool) -> int:
     kind = options.kind
     if kind == "capture":
         raise ConfigError("--as capture needs a file or standard input")
+    if options.generation == "0.7":
+        kind = "records" if kind == "auto" and options.response is None and not is_one_frame(data) else kind
     if kind == "auto" and (options.response is not None or are_requests(data) or is_one_frame(data)):
         kind = "frames"
     if kind == "frames":
@@ -161,12 +167,17 @@ def _decode_fields(data: bytes, options: argparse.Namespace, color: bool) -> int
     description = protocol.describe_records(
         data,
         topic=options.topic or _topic_of(options.file),
+        generation=_old(options),
         secrets=options.secrets,
         check_crc=not options.no_crc,
         most_items=None if options.at is not None else options.items,
     )
     _print(description.to_json() if options.json else description.to_text(color=color, at=options.at))
     return 1 if description.errors else 0
+
+
+def _old(options: argparse.Namespace) -> str | None:
+    return options.generation if options.generation == "0.7" else None
 
 
 def _topic_of(file: str | None) -> str:
@@ -177,7 +188,7 @@ def _topic_of(file: str | None) -> str:
 def _decode_records(data: bytes, options: argparse.Namespace) -> int:
     from kwire import records
 
-    found = records.decode(data, check_crc=not options.no_crc)
+    found = records.decode(data, check_crc=not options.no_crc, generation=_old(options))
     if options.batches:
         print(_batch_table(found))
     else:

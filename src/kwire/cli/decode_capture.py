@@ -39,7 +39,7 @@ def decode_capture(
     CodecErrors for a file that is no capture; what is odd inside it is told on stderr at the end.
     """
     reader = Reader(source, head)
-    conversations = Conversations(port=options.port, most_frame=options.max_frame)
+    conversations = Conversations(port=options.port, generation=options.generation, most_frame=options.max_frame)
     wanted = _Filter(options)
     shown = 0
     for message in _messages(reader, conversations, size):
@@ -182,6 +182,7 @@ class _Shown:
         return protocol.describe(
             message.frame.data,
             *asked,
+            generation=message.generation,
             secrets=options.secrets,
             most_items=None if options.at is not None else options.items,
             topic_names=self.conversations.topic_names,
@@ -219,13 +220,12 @@ class _Shown:
     def _summary(self, description: protocol.Description | None, failing: list[str]) -> str:
         message = self.message
         way = "→" if message.kind == "request" else "←"
-        name = message.kind if message.api_key is None else _api_name(message.api_key)
-        version = "" if message.version is None else f"v{message.version}"
+        version = message.generation or ("" if message.version is None else f"v{message.version}")
         correlation = "" if message.correlation_id is None else f"id {message.correlation_id}"
         size = f"{len(message.frame.data) + message.frame.missing} B"
         text = (
-            f"{message.number:>6}  {_time_text(message.frame.begin_ns)}  {message.connection:>3} {way} {name:<24} "
-            f"{version:<4} {correlation:<14} {size:>12}{_latency_text(message.latency_ns):>14}"
+            f"{message.number:>6}  {_time_text(message.frame.begin_ns)}  {message.connection:>3} {way} "
+            f"{message.name:<24} {version:<4} {correlation:<14} {size:>12}{_latency_text(message.latency_ns):>14}"
         )
         if failing:
             text += "  " + ", ".join(failing)
@@ -244,8 +244,8 @@ class _Shown:
             "kind": message.kind,
         }
         if message.api_key is not None:
-            made["api_name"] = _api_name(message.api_key)
-        for name in ("api_key", "version", "correlation_id", "client_id", "answers"):
+            made["api_name"] = message.name
+        for name in ("generation", "api_key", "version", "correlation_id", "client_id", "answers"):
             if getattr(message, name) is not None:
                 made[name] = getattr(message, name)
         if message.latency_ns is not None:
@@ -273,10 +273,6 @@ def _names_topic(description: protocol.Description, topic: str) -> bool:
         if leaf.name == "topic_id" and leaf.meaning == topic:
             return True
     return False
-
-
-def _api_name(key: int) -> str:
-    return protocol.APIS[key].name if key in protocol.APIS else f"API key {key}"
 
 
 def _time_text(time_ns: int) -> str:

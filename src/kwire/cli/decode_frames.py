@@ -32,15 +32,20 @@ def is_one_frame(data: bytes) -> bool:
 
 def decode_frames(data: bytes, options: argparse.Namespace, write: Callable[[str], None], color: bool) -> int:
     """Writes each frame; 1 when one of them is damaged."""
-    asked = None if options.response is None else _asked(options.response)
-    if asked is None and is_one_frame(data):
+    generation = options.generation if options.generation == "0.7" else None
+    asked = None if options.response is None else _asked(options.response, generation)
+    if asked is None and generation is None and is_one_frame(data):
         _advise_on_response(data)
     damaged = False
     for begin, frame in _frames(data):
         if options.at is not None and not begin <= options.at < begin + len(frame):
             continue
         description = protocol.describe(
-            frame, *(asked or ()), secrets=options.secrets, most_items=None if options.at is not None else options.items
+            frame,
+            *(asked or ()),
+            generation=generation,
+            secrets=options.secrets,
+            most_items=None if options.at is not None else options.items,
         )
         damaged = damaged or bool(description.errors)
         if options.json:
@@ -67,10 +72,20 @@ def _frames(data: bytes) -> Iterator[tuple[int, bytes]]:
         at = max(end, at + 1)
 
 
-def _asked(text: str) -> tuple[int | str, int]:
+def _asked(text: str, generation: str | None) -> tuple[int | str, int]:
     name, colon, version = text.partition(":")
-    by_name = {api.name.lower(): api.key for api in protocol.APIS.values()}
+    if generation is None:
+        by_name = {api.name.lower(): api.key for api in protocol.APIS.values()}
+    else:
+        by_name = {
+            request.__name__.removesuffix("Request").lower(): key
+            for key, request in protocol.kafka_0_7.REQUESTS.items()
+        }
     key = int(name) if name.isdecimal() else by_name.get(name.lower())
+    if generation is not None and key is not None and not colon:
+        return key, 0
+    if generation is not None:
+        raise ConfigError(f"--response {text!r}: write one of {', '.join(by_name)}; Kafka 0.7 has no versions")
     if not colon or not version.isdecimal() or key is None:
         raise ConfigError(f"--response {text!r}: write API:VERSION of the request, as in Fetch:12 or 1:12")
     return key, int(version)

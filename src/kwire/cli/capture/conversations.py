@@ -4,7 +4,8 @@ A connection's client is the side that opened it, or that sends what looks like 
 told. Answers carry the correlation id of their question, whose key and version say how they are to be read. What is
 guessed is said in `Conversations.notes`.
 
-    requests without an answer      Produce with acks 0
+    requests without an answer      Produce with acks 0, and those of Kafka 0.7
+    answers without correlation id  those of Kafka 0.7, in the order of the requests
     frames that are no requests     the tokens of SASL after SaslHandshake version 0, and those of Kafka 0.9 without it
 Sources: the protocol guide ("Network", "SASL Authentication Sequence"), KIP-43, KIP-511.
 """
@@ -29,6 +30,10 @@ _MOST_EARLY = 256
 _EARLY_NS = 2_000_000_000  # longer than a stream waits for what is missing
 _LONGEST_CLIENT_ID = 249
 _GSSAPI = 0x60
+_0_7 = "0.7"
+_WITH_COUNT = {2, 3}
+_WITHOUT_ANSWER = {0, 3}
+_TOPIC_LETTERS = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 _TLS = b"\x16\x03"
 
 
@@ -52,6 +57,17 @@ class Message:
     client_id: str | None = None
     answers: int | None = None
     latency_ns: int | None = None
+    generation: str | None = None
+
+    @property
+    def name(self) -> str:
+        """What the API is called."""
+        if self.api_key is None:
+            return self.kind
+        if self.generation is not None:
+            known = protocol.kafka_0_7.REQUESTS.get(self.api_key)
+            return f"type {self.api_key}" if known is None else known.__name__.removesuffix("Request")
+        return protocol.APIS[self.api_key].name if self.api_key in protocol.APIS else f"API key {self.api_key}"
 
 
 @dataclass(slots=True)
@@ -75,20 +91,31 @@ class _Connection:
     early: dict[int, Frame] = field(default_factory=dict)
     frames: int = 0
     foreign: bool = False
+    generation: str | None = None
+    in_order: list[_Request] = field(default_factory=list)
     requests: Framer = field(init=False)
     responses: Framer = field(init=False)
 
     def frame_by(self, most_frame: int) -> None:
-        self.requests = Framer(self._may_be_request, looks_like_request, most_frame)
+        self.requests = Framer(self._may_be_request, self._looks_like_request, most_frame)
         self.responses = Framer(self._may_be_response, self._looks_like_response, most_frame)
 
     def _may_be_request(self, head: bytes) -> bool:
+        if self.generation is not None:
+            return len(head) >= 8 and int.from_bytes(head[4:6], "big") in protocol.kafka_0_7.REQUESTS
         return self.raw_sasl or (len(head) >= 12 and head[4] == 0 and head[6] == 0)
 
+    def _looks_like_request(self, head: bytes) -> bool:
+        return looks_like_0_7(head) if self.generation is not None else looks_like_request(head)
+
     def _may_be_response(self, head: bytes) -> bool:
+        if self.generation is not None:
+            return len(head) >= 6
         return self.tokens_due > 0 or len(head) >= 8
 
     def _looks_like_response(self, head: bytes) -> bool:
+        if self.generation is not None:
+            return bool(self.in_order) and int.from_bytes(head[4:6], "big", signed=True) in protocol.kafka_0_7.ERRORS
         return len(head) >= 8 and int.from_bytes(head[4:8], "big", signed=True) in self.outstanding
 
 
@@ -105,14 +132,31 @@ def looks_like_request(head: bytes) -> bool:
     return -1 <= client_id_size <= _LONGEST_CLIENT_ID
 
 
+def looks_like_0_7(head: bytes) -> bool:
+    """Whether the first 14 bytes (or fewer) of a frame are those of a request of Kafka 0.7: a topic stands in them.
+
+    In a later request the first of these bytes is that of the correlation id, which counts from 0.
+    """
+    if len(head) < 12 or int.from_bytes(head[4:6], "big") not in protocol.kafka_0_7.REQUESTS:
+        return False
+    at = 8 if head[5] in _WITH_COUNT else 6
+    size = int.from_bytes(head[at : at + 2], "big")
+    topic = head[at + 2 : at + 2 + size]
+    return 0 < size <= _LONGEST_CLIENT_ID and all(byte in _TOPIC_LETTERS for byte in topic)
+
+
 class Conversations:
     """All connections of a capture. Give it every segment in turn, then call `end`.
 
-    `port` is the one that brokers listen on, None to find it out. `topic_names` are the ids that Metadata answers told.
+    `port` is the one that brokers listen on, `generation` "0.7" or "0.8" (and everything after it), None to find it
+    out. `topic_names` are the ids that Metadata answers told.
     """
 
-    def __init__(self, *, port: int | None = None, most_frame: int = 104_857_600) -> None:
+    def __init__(
+        self, *, port: int | None = None, generation: str | None = None, most_frame: int = 104_857_600
+    ) -> None:
         self.port = port
+        self.generation = generation
         self.most_frame = most_frame
         self.topic_names: dict[UUID, str] = {}
         self.notes: list[str] = []
@@ -161,6 +205,7 @@ class Conversations:
             return None
         server = segment.target if client == segment.source else segment.source
         made = _Connection(self.counts["connections"] + 1, client, server)
+        made.generation = _0_7 if self.generation == _0_7 else None
         made.frame_by(self.most_frame)
         self.counts["connections"] += 1
         self._connections[ends] = made
@@ -176,7 +221,11 @@ class Conversations:
             return source
         if source in self._servers:
             return target
-        return source if looks_like_request(segment.payload[:14]) else None
+        head = segment.payload[:14]
+        return source if looks_like_request(head) or self._may_be_0_7(head) else None
+
+    def _may_be_0_7(self, head: bytes) -> bool:
+        return self.generation in (None, _0_7) and looks_like_0_7(head)
 
     def _items(self, connection: _Connection, to_server: bool, items: Iterable[Piece | Gap]) -> Iterator[Message]:
         framer = connection.requests if to_server else connection.responses
@@ -194,7 +243,12 @@ class Conversations:
     def _is_kafka(self, connection: _Connection, item: Piece | Gap) -> bool:
         """What a client says first tells whether this is Kafka at all."""
         data = item.data if isinstance(item, Piece) else b""
-        if connection.requests.head or not connection.requests.synchronized:
+        if connection.requests.head:
+            return True
+        if connection.generation is None and self._may_be_0_7(data[:14]):
+            connection.generation = _0_7
+            self.notes.append(f"connection {connection.number} was taken for Kafka 0.7, by its first request")
+        if connection.generation is not None or not connection.requests.synchronized:
             return True
         if data[:2] == _TLS:
             self.counts["connections with TLS, which cannot be read here"] += 1
@@ -230,7 +284,7 @@ class Conversations:
 
     def _is_early(self, connection: _Connection, frame: Frame) -> bool:
         """Whether the request of a response may still come: packets are captured in more than one place at once."""
-        if connection.tokens_due or len(frame.data) < 8:
+        if connection.tokens_due or connection.generation is not None or len(frame.data) < 8:
             return False
         return _correlation_id(frame) not in connection.outstanding
 
@@ -250,6 +304,8 @@ class Conversations:
     def _request(self, connection: _Connection, frame: Frame) -> Message:
         self._frames += 1
         place = (connection.number, connection.client, connection.server, frame)
+        if connection.generation is not None:
+            return self._request_of_0_7(connection, frame)
         if connection.raw_sasl and not looks_like_request(frame.data[:14]):
             connection.tokens_due += 1
             return Message(self._frames, "token", *place)
@@ -269,6 +325,8 @@ class Conversations:
     def _response(self, connection: _Connection, frame: Frame) -> Message:
         self._frames += 1
         place = (connection.number, connection.server, connection.client, frame)
+        if connection.generation is not None:
+            return self._response_of_0_7(connection, frame)
         if connection.tokens_due:
             connection.tokens_due -= 1
             return Message(self._frames, "token", *place)
@@ -283,6 +341,24 @@ class Conversations:
         latency = frame.begin_ns - asked.end_ns if asked.end_ns and frame.begin_ns else None
         return Message(
             self._frames, "response", *place, asked.api_key, asked.version, correlation, None, asked.number, latency
+        )
+
+    def _request_of_0_7(self, connection: _Connection, frame: Frame) -> Message:
+        kind = int.from_bytes(frame.data[4:6], "big", signed=True)
+        if kind not in _WITHOUT_ANSWER and len(connection.in_order) < _MOST_OUTSTANDING:
+            connection.in_order.append(_Request(self._frames, kind, 0, frame.end_ns))
+        place = (connection.number, connection.client, connection.server, frame)
+        return Message(self._frames, "request", *place, kind, generation=_0_7)
+
+    def _response_of_0_7(self, connection: _Connection, frame: Frame) -> Message:
+        place = (connection.number, connection.server, connection.client, frame)
+        if not connection.in_order:
+            self.counts["responses whose request is not in the capture"] += 1
+            return Message(self._frames, "unmatched", *place, generation=_0_7)
+        asked = connection.in_order.pop(0)
+        latency = frame.begin_ns - asked.end_ns if asked.end_ns and frame.begin_ns else None
+        return Message(
+            self._frames, "response", *place, asked.api_key, answers=asked.number, latency_ns=latency, generation=_0_7
         )
 
     def _learn(self, connection: _Connection, asked: _Request, frame: Frame) -> None:
@@ -312,8 +388,9 @@ class Conversations:
                 for found in framer.end():
                     yield from self._found(connection, to_server, found)
         yield from self._give_up_early(connection, 0, all_of_them=True)
-        if connection.outstanding:
-            self.counts["requests whose response is not in the capture"] += len(connection.outstanding)
+        unanswered = len(connection.outstanding) + len(connection.in_order)
+        if unanswered:
+            self.counts["requests whose response is not in the capture"] += unanswered
         self._connections.pop(frozenset((connection.client, connection.server)), None)
 
 
