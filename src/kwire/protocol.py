@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from kwire.schema.generations import draft_0_8 as draft_0_8
     from kwire.schema.generations import proposal as proposal
     from kwire.schema.generations import wire_0_7 as kafka_0_7
+    from kwire.schema.group_blobs import ConsumerProtocolAssignment as ConsumerProtocolAssignment
+    from kwire.schema.group_blobs import ConsumerProtocolSubscription as ConsumerProtocolSubscription
     from kwire.schema.group_blobs import decode_member_assignment as decode_member_assignment
     from kwire.schema.group_blobs import decode_member_metadata as decode_member_metadata
     from kwire.schema.group_blobs import decode_user_data as decode_user_data
@@ -332,6 +334,8 @@ __all__ = [
     "ConsumerGroupDescribeResponse",
     "ConsumerGroupHeartbeatRequest",
     "ConsumerGroupHeartbeatResponse",
+    "ConsumerProtocolAssignment",
+    "ConsumerProtocolSubscription",
     "ControlledShutdownRequest",
     "ControlledShutdownResponse",
     "ControllerRegistrationRequest",
@@ -521,6 +525,8 @@ __all__ = [
 
 # What few programs need: name, and the module that has it or is it.
 _ELSEWHERE = {
+    "ConsumerProtocolAssignment": "kwire.schema.group_blobs",
+    "ConsumerProtocolSubscription": "kwire.schema.group_blobs",
     "Description": "kwire.schema.describing.tree",
     "LogPart": "kwire.schema.logs.parts",
     "LogRecord": "kwire.schema.logs.lookup",

@@ -60,6 +60,7 @@ member = protocol.logs.ConsumerGroupMemberMetadataValue(classic_member_metadata=
 assert_type(member.classic_member_metadata, protocol.logs.ConsumerGroupMemberMetadataValue.ClassicMemberMetadata | None)
 protocol.logs.NoSuchRecord  # type: ignore[attr-defined]  # noqa: B018
 assert_type(protocol.decode_member_metadata(b""), protocol.LogPart | None)
+assert_type(protocol.ConsumerProtocolSubscription().topics, Sequence[str])
 
 assert_type(errors.history.meaning(3, "0.7"), errors.history.ErrorMeaning | None)
 assert_type(errors.broker.by_code(6), type[errors.BrokerError])
