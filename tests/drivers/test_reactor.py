@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -113,6 +114,37 @@ def test_a_parked_background_keeps_its_timers(broker: Broker, make: Callable[...
         time.sleep(0.002)
     assert fired
     assert 0.05 <= fired[0] - begun < 0.15
+
+
+def test_timers_run_while_a_caller_computes(broker: Broker, make: Callable[..., Reactor]) -> None:
+    reactor = make(broker.bootstrap_servers, background=True)
+    assert reactor.wait(Answer(reactor).here, 5)
+    fired: list[float] = []
+    begun = time.monotonic()
+    reactor.call(lambda now: reactor.core.call_at(now + 0.005, fired.append))
+    give_up = begun + 10
+    while not fired and time.monotonic() < give_up:
+        sum(range(1000))
+    assert fired
+    assert fired[0] - begun >= 0.005
+
+
+def test_what_may_be_done_ahead_is_done_where_a_caller_keeps_the_interpreter(
+    broker: Broker, make: Callable[..., Reactor]
+) -> None:
+    reactor = make(broker.bootstrap_servers, background=True)
+    assert reactor.wait(Answer(reactor).here, 5)
+    told: list[tuple[float, float]] = []
+    reactor.core.ahead.append(lambda until, now: told.append((until, now)))
+    give_up = time.monotonic() + 10
+    while not told and time.monotonic() < give_up:
+        reactor.call(lambda now: None)
+        pause = time.monotonic() + 0.03
+        while time.monotonic() < pause:
+            sum(range(100))
+    assert told
+    until, now = told[0]
+    assert until - now == pytest.approx(sys.getswitchinterval())
 
 
 def test_many_threads_wait_at_once(broker: Broker, make: Callable[..., Reactor]) -> None:

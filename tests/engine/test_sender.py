@@ -55,6 +55,34 @@ def test_a_full_batch_does_not_linger() -> None:
     assert not deliveries[17].done()
 
 
+def test_a_driver_that_may_come_late_sends_what_lingers_before_its_time() -> None:
+    world = ProducerWorld(linger_ms=20)
+    world.settle(world.send(b"first"))
+    before = len(world.leader.produced())
+    begin = world.now
+    delivery = world.send(b"second")
+    world.core.run_ahead(0.019, world.now)
+    world.run(begin + 0.005)
+    assert len(world.leader.produced()) == before
+    world.core.run_ahead(0.02, world.now)
+    world.run(begin + 0.01)
+    assert len(world.leader.produced()) == before + 1
+    assert delivery.done()
+
+
+def test_send_says_nothing_of_more_batches_while_the_leader_has_all_it_may_have() -> None:
+    world = ProducerWorld(linger_ms=0, enable_idempotence=False, max_in_flight_requests_per_connection=2)
+    world.settle(world.send(b"first"))
+    pumped: list[float] = []
+    world.accumulator.on_attention = lambda: (pumped.append(world.now), world.sender.pump(world.now))
+    deliveries = [world.send(b"%d" % i) for i in range(20)]
+    assert len(pumped) == 2
+    world.settle(*deliveries)
+    assert world.leader.values() == [b"first", *[b"%d" % i for i in range(20)]]
+    world.settle(world.send(b"last"))
+    assert len(pumped) == 3
+
+
 def test_linger_zero_sends_at_once() -> None:
     world = ProducerWorld(linger_ms=0)
     world.settle(world.send(b"a"))

@@ -28,6 +28,7 @@ from __future__ import annotations
 import os
 import selectors
 import socket
+import sys
 import threading
 import time
 import weakref
@@ -50,6 +51,12 @@ PATIENCE = 0.1
 
 GLANCE = 0.002
 """Seconds between two looks of the background thread while callers are active."""
+
+SHORT_GLANCE = 0.0005
+"""The same when it came late to the one before, because callers compute and leave the interpreter only when asked."""
+
+LATE = 0.001
+"""Seconds; a look that comes so much later than planned was kept waiting for the interpreter."""
 
 NAP = 0.1
 """Seconds after which one who waits for another's step looks for himself."""
@@ -97,6 +104,7 @@ class Reactor:
         self._waiting = 0
         self._steps = 0
         self._last_active = 0.0
+        self._kept_waiting = False
         self._in_callbacks: set[int] = set()
         self._stepper = 0
         self._links: dict[Connection, _Link] = {}
@@ -125,10 +133,11 @@ class Reactor:
         self._check_entry()
         self._check_no_callback(get_ident())
 
-    def call(self, function: Callable[[float], T]) -> T:
+    def call(self, function: Callable[[float], T], *, active: bool = True) -> T:
         """Runs `function(now)` with the core to itself, then writes what it left to write. Never blocks on the network.
 
-        An Exception that `function` raises passes through; it must not leave the core half changed.
+        An Exception that `function` raises passes through; it must not leave the core half changed. A call that is not
+        `active` does not count as one by a caller.
         """
         me = get_ident()
         if self._is_copy or self._stepper == me:
@@ -136,21 +145,20 @@ class Reactor:
         with self._lock:
             try:
                 self._stepper = me
-                self._last_active = now = monotonic()
+                now = monotonic()
+                if active:
+                    self._last_active = now
                 self._begin(now)
-                if self._background and self._thread is None:
-                    self._start_background()
                 try:
                     result = function(now)
                 except Exception:
                     self._end(now)
                     raise
                 self._end(now)
+                if self._background and self._thread is None:
+                    self._start_background()
                 if self._parked_until is not None:
                     self._wake_if_parked(self._parked_until)
-            except BaseException:
-                self.wake()  # were it cut, the background thread recovers
-                raise
             finally:
                 self._stepper = 0
         if self.core.after_step:
@@ -351,12 +359,11 @@ class Reactor:
         if self._thread is not None and self._thread is not me:
             return  # a start that was cut had gone through
         self._thread = me
-        steps_seen = 0
         try:
             while not self._closed:
                 try:
                     if monotonic() - self._last_active < PATIENCE:
-                        steps_seen = self._glance(steps_seen)
+                        self._glance()
                     else:
                         self._park(get_ident())
                 except BaseException:
@@ -365,15 +372,27 @@ class Reactor:
         finally:
             self._thread = None
 
-    def _glance(self, steps_seen: int) -> int:
-        """Sleeps, then looks in if nobody else has driven meanwhile; gives the number of steps so far.
+    def _glance(self) -> None:
+        """Sleeps, then looks in if nobody else has driven meanwhile.
 
         It takes no lock before it is sure, and is not woken by callers: each would cost a caller that drives itself.
+        Bytes that are due leave before anything is selected, because the interpreter may be gone behind that.
         """
-        time.sleep(GLANCE)
-        if self._steps == steps_seen:
-            self.poll_once()
-        return self._steps
+        steps_seen, asleep_at = self._steps, monotonic()
+        pause = SHORT_GLANCE if self._kept_waiting else GLANCE
+        due = self.core.next_due()
+        if due is not None and due < asleep_at + pause:
+            pause = max(due - asleep_at, 0.0)
+        time.sleep(pause)
+        now = monotonic()
+        self._kept_waiting = now - asleep_at - pause > LATE
+        if self._steps != steps_seen:
+            return
+        if self._kept_waiting and now - self._last_active > LATE:
+            self.call(partial(self.core.run_ahead, sys.getswitchinterval()), active=False)
+        elif due is not None and due <= now:
+            self.call(self.core.handle_timer, active=False)
+        self.poll_once()
 
     def _park(self, me: int) -> None:
         """Selects for as long as it takes; while somebody else drives or wants to, waits for the token."""

@@ -15,6 +15,9 @@ For the driver
     connection.sent(count, now)       that many of those bytes were taken by the socket
     get_timer()                       the moment of the next timer, or None
     handle_timer(now)                 runs what is due
+    next_due()                        as get_timer, at any time and from any thread; the timer may have been cancelled
+    run_ahead(seconds, now)           runs what is due, and what may be done so much before its time: for a driver that
+                                      may not get to it in time
   WRITE is said when output appears where there was none; write until data_to_send is empty.
   The driver sets `dirty` while one of these runs. If it is True when a step begins, an exception (Ctrl-C) cut the one
   before: close all sockets and call `recover(now)`, which fails all requests under way with ConnectError, so that their
@@ -49,6 +52,8 @@ For components (the producer's sender, the fetcher, admin calls)
     cluster                             topics, leaders, refresh: see `cluster.py`
     versions(node_id)                   what that broker offers (`newest_common(key, low, high)`); None if not connected
     retry_backoff, settings, dice
+    ahead                               a list of callables (until, now) that `run_ahead` calls: what may be done before
+                                        its time, up to `until`
     recovered                           a list of callables (now) that `recover` calls at its end; of a request whose
                                         callback was cut nothing more is heard, so they ask again for what they miss
     after_step                          a deque of callables for the driver to run outside any lock: user callbacks go
@@ -92,7 +97,9 @@ class Core:
         self.dirty = False
         self.closed = False
         self._timers = Timers()
+        self.ahead: list[Callable[[float, float], None]] = []
         self.get_timer = self._timers.next_moment
+        self.next_due = self._timers.peek
         self.handle_timer = self._timers.run
         self.events: Events = deque()
         self._connections: set[Connection] = set()
@@ -147,6 +154,12 @@ class Core:
                 request.answer(message, now)
         if connection.receiver.fault is not None and connection.state != CLOSED:
             self.lose_connection(connection, connection.receiver.fault, now)
+
+    def run_ahead(self, seconds: float, now: float) -> None:
+        """Runs what is due, and what components may do so much before its time."""
+        self.handle_timer(now)
+        for do in self.ahead:
+            do(now + seconds, now)
 
     def recover(self, now: float) -> None:
         """After a step that was cut: forgets all connections, fails all requests under way.

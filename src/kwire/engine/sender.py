@@ -94,6 +94,7 @@ class Sender:
             on_change=self.pump, on_warning=on_warning)
         self._cluster.listeners.append(self._on_metadata)
         core.recovered.append(self.recover)
+        core.ahead.append(self.send_ahead)
 
     # -- the ways in ------------------------------------------------------------------------------------------------
 
@@ -122,6 +123,12 @@ class Sender:
         """Somebody waits for this record: its batch need not linger unless its leader is busy with requests of ours."""
         if not delivery.done():
             self._hasty[delivery] = None
+            self.pump(now)
+
+    def send_ahead(self, until: float, now: float) -> None:
+        """What lingers until then goes out now."""
+        if self._accumulator.lingering:
+            self._accumulator.expire_linger(until)
             self.pump(now)
 
     def flush(self, now: float) -> None:

@@ -64,6 +64,13 @@ class Timers:
             self._void -= 1
         return None
 
+    def peek(self) -> float | None:
+        """The moment of the first timer, be it cancelled; changes nothing, so any thread may ask at any time."""
+        try:
+            return self._heap[0][0]
+        except IndexError:
+            return None
+
     def run(self, now: float) -> None:
         """Runs all callbacks whose moment has come; those set meanwhile for now or earlier run too."""
         while self._heap and self._heap[0][0] <= now and (moment := self.next_moment()) is not None and moment <= now:
