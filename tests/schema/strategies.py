@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 from uuid import UUID
 
@@ -11,9 +10,7 @@ from hypothesis import strategies as st
 from kwire import protocol
 from kwire.schema.fields import Field
 from kwire.schema.messages import Message, Struct
-
-THOROUGH = os.environ.get("KWIRE_THOROUGH") == "1"
-"""As in `make test`: every version of every message, and more draws of each. Else the oldest and the newest."""
+from tests.thorough import THOROUGH as THOROUGH  # for those that draw from here, too
 
 EXAMPLES = 6 if THOROUGH else 3
 DAMAGED_PER_EXAMPLE = 240 if THOROUGH else 60
