@@ -5,11 +5,9 @@ Over real sockets, against the embedded broker.
 
 from __future__ import annotations
 
-import contextlib
 import subprocess
 import sys
 import textwrap
-import threading
 import time
 from collections.abc import Callable
 
@@ -110,34 +108,6 @@ def test_deliveries_end_in_time_though_nobody_waits_for_them(break_it: Callable[
         for delivery in deliveries:
             with pytest.raises(errors.KafkaTimeoutError, match="delivery_timeout_ms=700"):
                 delivery.result(0)
-
-
-def test_threads_that_wait_for_the_same_room_each_wait_max_block_ms_in_all() -> None:
-    """Room that others are quicker to take does not begin the wait anew."""
-    with Broker(topics={"t": 1}) as broker, producer_of(broker, delivery_timeout_ms=60_000) as producer:
-        producer.send("t", b"first").result(10)
-        broker.faults.delay("Produce", 0.1, times=None)
-        waits: list[float] = []
-        go_home = threading.Event()
-
-        def send() -> None:
-            while not go_home.is_set():
-                begun = time.monotonic()
-                with contextlib.suppress(errors.KafkaTimeoutError):
-                    producer.send("t", b" " * 20_000)
-                waits.append(time.monotonic() - begun)
-
-        threads = [threading.Thread(target=send) for _ in range(16)]
-        for thread in threads:
-            thread.start()
-        while len(waits) < 40:
-            time.sleep(0.01)
-        go_home.set()
-        for thread in threads:
-            thread.join(60)
-        assert max(waits) <= MAX_BLOCK_S + SCHEDULING_S
-        broker.faults.clear()
-        producer.flush(60)
 
 
 def test_buffer_memory_bounds_what_the_process_takes() -> None:

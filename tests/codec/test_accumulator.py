@@ -154,6 +154,32 @@ def test_any_order_of_events_leaves_each_record_in_one_place(played: Any) -> Non
             assert metadata.partition == (murmur2(key) & 0x7FFFFFFF) % PARTITIONS
 
 
+def test_room_that_others_take_first_does_not_begin_the_wait_anew() -> None:
+    """`since` is the moment at which the record began to wait, however often it is disappointed."""
+    path = Path(buffer_memory=5000, batch_size=1000)
+    waits: list[tuple[int, float]] = []
+    now = 100.0
+    with pytest.raises(errors.BufferFull):
+        path.send_many(TOPIC, [b"x" * 400] * 100, nowait=True)
+    path.know()
+
+    def others_are_quicker(size: int, since: float) -> None:
+        nonlocal now
+        waits.append((size, since))
+        now += 1.0
+        path.accumulator.set_clock(now, 1_700_000_000_000)
+        if len(waits) == 5:
+            for batch in path.drain():
+                path.accumulator.settle(batch, 0, -1, None)
+
+    path.accumulator.wait_for_room = others_are_quicker
+    path.send(TOPIC, b"y" * 600)
+    [(size, since)] = set(waits)
+    assert len(waits) == 5
+    assert since == 100.0
+    assert 600 < size < 700
+
+
 def test_memory_is_counted_and_given_back() -> None:
     gc.collect()
     before = pool_statistics()["live_blocks"]

@@ -124,6 +124,7 @@ cdef class Accumulator:
                 if waits_since < 0:
                     waits_since = self._now()
                 self._make_room(most, nowait, waits_since)
+                continue
             queue = self._choose(topic, record, wanted)
             batch = queue.open
             if batch is not None:
