@@ -34,8 +34,11 @@ _PACKAGES = {
     "logs.transaction_state": "org.apache.kafka.coordinator.transaction.generated.",
 }
 _ONLY_BEFORE_4_1 = frozenset({"ShareGroupPartitionMetadataKey", "ShareGroupPartitionMetadataValue"})
-# Written by assignors with schemas of their own.
-_NOT_GENERATED = {"StickyAssignorUserData", "CooperativeStickyAssignorUserData"}
+# Written by assignors and by Connect, with schemas of their own.
+_NOT_GENERATED = {
+    *("StickyAssignorUserData", "CooperativeStickyAssignorUserData"),
+    *("ConnectWorkerState", "ConnectAssignment"),
+}
 # Not in 3.9, or there in the layout of an early access.
 _NOT_AS_IN_3_9 = (
     *("ClearElr", "ConsumerGroupRegularExpression", "ControlRecordTypeSchema", "EndTxnMarker", "Legacy", "Streams"),

@@ -57,7 +57,7 @@ def test_every_cut_is_said_with_its_place() -> None:
 @pytest.mark.parametrize("decode", [protocol.decode_member_metadata, protocol.decode_member_assignment])
 def test_other_protocol_types_are_not_looked_into(decode: object) -> None:
     assert callable(decode)
-    assert decode(_METADATA, protocol_type="connect") is None
+    assert decode(_METADATA, protocol_type="schema-registry") is None
     assert decode(b"") is None
 
 
@@ -78,3 +78,22 @@ def test_user_data_of_other_assignors() -> None:
     assert found.message == group_blobs.CooperativeStickyAssignorUserData(generation=7)
     assert protocol.decode_user_data(b"\x00", "range") is None
     assert protocol.decode_user_data(b"", "sticky") is None
+
+
+def test_a_worker_of_connect() -> None:
+    state = "0001 0014 687474703a2f2f6772c3b6c39f653a383038332f 0000000000000007 ffffffff"
+    found = _found(protocol.decode_member_metadata(bytes.fromhex(state), protocol_type="connect"))
+    assert (found.name, found.version) == ("ConnectWorkerState", 1)
+    assert found.message == group_blobs.ConnectWorkerState(url="http://größe:8083/", config_offset=7)
+
+
+def test_what_a_worker_of_connect_is_to_run() -> None:
+    text = (
+        "0000 0001 0008 6c65616465722d31 0001 75 0000000000000009 00000001 0006 6f7264657273 00000002 ffffffff 00000003"
+    )
+    found = _found(protocol.decode_member_assignment(bytes.fromhex(text), protocol_type="connect"))
+    orders = group_blobs.ConnectAssignment.ConnectorAssignment(connector="orders", tasks=[-1, 3])
+    assert found.message == group_blobs.ConnectAssignment(
+        error=1, leader="leader-1", leader_url="u", config_offset=9, assignment=[orders]
+    )
+    assert found.message.to_blob(0) == bytes.fromhex(text)

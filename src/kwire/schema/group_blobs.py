@@ -1,28 +1,34 @@
 """The bytes that members of a classic group hand to each other through their coordinator.
 
-    member metadata      JoinGroup, DescribeGroups      version int16, ConsumerProtocolSubscription
-    member assignment    SyncGroup, DescribeGroups      version int16, ConsumerProtocolAssignment
-    user_data            inside of both                 what the assignor's name says
+    protocol type        "consumer"                       "connect" (the workers of Kafka Connect)
+    member metadata      int16 version,                   int16 version,
+      JoinGroup            ConsumerProtocolSubscription     ConnectWorkerState
+    member assignment    int16 version,                   int16 version,
+      SyncGroup            ConsumerProtocolAssignment       ConnectAssignment
+    user_data            what the assignor's name says    there is none
 
-The coordinator does not read them; their layout goes with the protocol type "consumer". Newer versions only add fields
-at the end, so that a reader takes the fields it knows. The user data of the assignors "sticky" and "cooperative-sticky"
-carry no version; the newer of the first has one field more.
+The coordinator does not read them. Newer versions only add fields at the end, so that a reader takes the fields it
+knows. The user data of the assignors "sticky" and "cooperative-sticky" carry no version; the newer of the first has one
+field more. Of a Connect worker v1 is cooperative (KIP-415), and v2 the same with signed requests (KIP-507); its
+`allocation` is the assignment that it has, with its version.
 
 Sources: KIP-429 (v1), KIP-792 (v2), KIP-881 (v3), Apache's definitions of 4.4.0; KIP-54, KIP-341 and Apache's assignors
-for their own data.
+for their own data; Apache's ConnectProtocol and IncrementalCooperativeConnectProtocol of 4.3.1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from kwire import errors
-from kwire.schema.fields import array, bytes_, i32, i32s, string, strings
+from kwire.schema.fields import array, bytes_, i16, i32, i32s, i64, string, strings
 from kwire.schema.logs.envelopes import int16_word
 from kwire.schema.logs.parts import LogPart, read_part
 from kwire.schema.messages import Message, Struct
 
 __all__ = [
+    "ConnectAssignment",
+    "ConnectWorkerState",
     "ConsumerProtocolAssignment",
     "ConsumerProtocolSubscription",
     "CooperativeStickyAssignorUserData",
@@ -33,7 +39,7 @@ __all__ = [
     "decode_user_data",
 ]
 
-_CONSUMER = "consumer"
+_CONSUMER, _CONNECT = "consumer", "connect"
 _VERSION = (("version", "int16"),)
 
 
@@ -87,20 +93,48 @@ class CooperativeStickyAssignorUserData(Message, versions="0"):
     generation: int = i32("0+", default=-1)
 
 
-def decode_member_metadata(data: bytes, *, protocol_type: str = _CONSUMER) -> LogPart | None:
-    """The ConsumerProtocolSubscription in a member's metadata; None when empty or of another protocol type.
+class ConnectWorkerState(MemberBlob, versions="0-2"):
+    """Where a worker of Connect is reached, how far it has read the configurations, and since v1 what it runs."""
 
-    Raises nothing for what the bytes hold, see `LogPart.problem`.
+    url: str = string("0+", default="")
+    config_offset: int = i64("0+", default=0)
+    allocation: bytes | None = bytes_("1+", default=None, nullable="1+", ignorable=True)
+
+
+class ConnectAssignment(MemberBlob, versions="0-2"):
+    """What a worker of Connect is to run. A task -1 is the connector itself."""
+
+    class ConnectorAssignment(Struct):
+        connector: str = string("0+", default="")
+        tasks: Sequence[int] = i32s("0+", default=())
+
+    error: int = i16("0+", default=0)
+    leader: str = string("0+", default="")
+    leader_url: str = string("0+", default="")
+    config_offset: int = i64("0+", default=0)
+    assignment: Sequence[ConnectorAssignment] | None = array(ConnectorAssignment, "0+", default=(), nullable="1+")
+    revoked: Sequence[ConnectorAssignment] | None = array(
+        ConnectorAssignment, "1+", default=None, nullable="1+", ignorable=True
+    )
+    delay: int = i32("1+", default=0, ignorable=True)
+
+
+def decode_member_metadata(data: bytes, *, protocol_type: str = _CONSUMER) -> LogPart | None:
+    """The ConsumerProtocolSubscription or ConnectWorkerState in a member's metadata.
+
+    None when empty or of a protocol type that is not known. Raises nothing for what the bytes hold, see
+    `LogPart.problem`.
     """
-    return _member_blob(ConsumerProtocolSubscription, data, protocol_type)
+    return _member_blob({_CONSUMER: ConsumerProtocolSubscription, _CONNECT: ConnectWorkerState}, data, protocol_type)
 
 
 def decode_member_assignment(data: bytes, *, protocol_type: str = _CONSUMER) -> LogPart | None:
-    """The ConsumerProtocolAssignment in a member's assignment; None when empty or of another protocol type.
+    """The ConsumerProtocolAssignment or ConnectAssignment in a member's assignment.
 
-    Raises nothing for what the bytes hold, see `LogPart.problem`.
+    None when empty or of a protocol type that is not known. Raises nothing for what the bytes hold, see
+    `LogPart.problem`.
     """
-    return _member_blob(ConsumerProtocolAssignment, data, protocol_type)
+    return _member_blob({_CONSUMER: ConsumerProtocolAssignment, _CONNECT: ConnectAssignment}, data, protocol_type)
 
 
 def decode_user_data(data: bytes, assignor: str) -> LogPart | None:
@@ -120,7 +154,8 @@ def decode_user_data(data: bytes, assignor: str) -> LogPart | None:
     return found
 
 
-def _member_blob(cls: type[MemberBlob], data: bytes, protocol_type: str) -> LogPart | None:
-    if not data or protocol_type != _CONSUMER:
+def _member_blob(classes: Mapping[str, type[MemberBlob]], data: bytes, protocol_type: str) -> LogPart | None:
+    cls = classes.get(protocol_type)
+    if not data or cls is None:
         return None
     return read_part(data, _VERSION, lambda words: (cls, min(words["version"], cls.__versions__[-1])))
