@@ -58,18 +58,19 @@ class ProduceCall:
     def results(self, response: Any, version: int) -> list[tuple[Batch, Any]]:
         """Each batch with the answer's row for it; None where it has none."""
         found: list[tuple[Batch, Any]] = []
-        left: dict[tuple[Any, int], Batch] = {}
+        left: dict[str, dict[int, Batch]] = {}
         for batch in self.batches:
-            topic = self.topic_ids[batch.topic] if version >= FIRST_WITH_TOPIC_IDS else batch.topic
-            left[topic, batch.partition] = batch
-        for answer in response.responses:
-            topic = answer.topic_id if version >= FIRST_WITH_TOPIC_IDS else answer.name
-            for row in answer.partition_responses:
-                answered = left.pop((topic, row.index), None)
+            left.setdefault(batch.topic, {})[batch.partition] = batch
+        by_id = version >= FIRST_WITH_TOPIC_IDS
+        keys = {self.topic_ids[name] if by_id else name: name for name in left}
+        for topic in response.responses:
+            waiting = left.get(keys.get(topic.topic_id if by_id else topic.name, ""), {})
+            for row in topic.partition_responses:
+                answered = waiting.pop(row.index, None)
                 if answered is not None:
                     found.append((answered, row))
-        for batch in left.values():
-            found.append((batch, None))
+        for waiting in left.values():
+            found.extend((batch, None) for batch in waiting.values())
         return found
 
 

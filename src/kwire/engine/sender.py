@@ -247,10 +247,11 @@ class Sender:
             raise _NothingToSendError(f"broker {call.lane.node} may give a producer id: that is asked first")
         sealed: list[Buffer] = []
         room = self._most_bytes - _ROOM_FOR_THE_REST
+        by_id = version >= FIRST_WITH_TOPIC_IDS
         for queue in call.lane.sendable(then):
             if sealed and queue.head_size > room:
                 break
-            if version >= FIRST_WITH_TOPIC_IDS and not self._knows_id(queue.name, call):
+            if by_id and queue.name not in call.topic_ids and not self._knows_id(queue.name, call):
                 continue
             data = self._seal(call.lane.take(queue, call.batches), call, version, then)
             if data is not None:
@@ -262,8 +263,10 @@ class Sender:
 
     def _knows_id(self, topic: str, call: ProduceCall) -> bool:
         topic_id = self._cluster.topic_id(topic)
+        if topic_id == no_uuid():
+            return False
         call.topic_ids[topic] = topic_id
-        return topic_id is not no_uuid() and topic_id != no_uuid()
+        return True
 
     def _seal(self, batch: Batch, call: ProduceCall, version: int, now: float) -> Buffer | None:
         """The bytes of a batch that was taken; None if it turned out unsendable."""
@@ -311,19 +314,21 @@ class Sender:
                 self._accumulator.settle(batch, -1, -1, None)
         else:
             for batch, row in call.results(response, version):
-                if not batch.fate.done:
-                    self._on_result(batch, row, now)
+                if batch.fate.done:
+                    continue
+                if row is not None and row.error_code == 0:
+                    self._accumulator.settle(batch, row.base_offset, row.log_append_time_ms, None)
+                else:
+                    self._on_no_success(batch, row, now)
             if response.throttle_time_ms > 0:
                 call.lane.quiet_until = now + response.throttle_time_ms / 1000
         self._reset_stalled(call)
         self.pump(now)
 
-    def _on_result(self, batch: Batch, row: Any, now: float) -> None:
+    def _on_no_success(self, batch: Batch, row: Any, now: float) -> None:
         """`row` is what the answer says of the batch, None where it says nothing."""
         if row is None:
             self._fail(batch, KafkaError(f"the answer to Produce says nothing of {batch.topic}[{batch.partition}]"))
-        elif row.error_code == 0:
-            self._accumulator.settle(batch, row.base_offset, row.log_append_time_ms, None)
         elif row.error_code == DUPLICATE_SEQUENCE_NUMBER:
             self._accumulator.settle(batch, -1, -1, None)
         elif row.error_code == MESSAGE_TOO_LARGE and self._accumulator.split(batch):
