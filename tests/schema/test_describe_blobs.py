@@ -66,7 +66,16 @@ def test_bytes_that_are_no_subscription_stay_bytes(blob: bytes) -> None:
 
 
 def test_another_protocol_type_is_not_read() -> None:
+    assert metadata_of(join_request(subscription(0), "sr")).children == []
     assert metadata_of(join_request(subscription(0), "connect")).children == []
+
+
+def test_a_worker_of_connect() -> None:
+    state = group_blobs.ConnectWorkerState(url="http://worker:8083/", config_offset=7)
+    field = metadata_of(join_request(state.to_blob(2), "connect"))
+    assert (field.meaning, field["version"].value) == ("ConnectWorkerState", 2)
+    assert (field["url"].value, field["config_offset"].value) == ("http://worker:8083/", 7)
+    assert field["allocation"].value is None
 
 
 def test_what_a_member_is_given() -> None:

@@ -7,18 +7,26 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kwire.schema.group_blobs import ConsumerProtocolAssignment, ConsumerProtocolSubscription
+from kwire.schema.group_blobs import (
+    ConnectAssignment,
+    ConnectWorkerState,
+    ConsumerProtocolAssignment,
+    ConsumerProtocolSubscription,
+)
 from kwire.schema.messages import Message
 
 __all__ = ["GroupBlob", "group_blob"]
 
 _CONSUMER = "consumer"
 _JOIN_GROUP, _SYNC_GROUP, _DESCRIBE_GROUPS = 11, 14, 15
-_GROUP_BLOBS: dict[tuple[int, str], type[Message]] = {
-    (_JOIN_GROUP, "metadata"): ConsumerProtocolSubscription,
-    (_SYNC_GROUP, "assignment"): ConsumerProtocolAssignment,
-    (_DESCRIBE_GROUPS, "member_metadata"): ConsumerProtocolSubscription,
-    (_DESCRIBE_GROUPS, "member_assignment"): ConsumerProtocolAssignment,
+# By protocol type.
+_METADATA: dict[str, type[Message]] = {_CONSUMER: ConsumerProtocolSubscription, "connect": ConnectWorkerState}
+_ASSIGNMENT: dict[str, type[Message]] = {_CONSUMER: ConsumerProtocolAssignment, "connect": ConnectAssignment}
+_GROUP_BLOBS = {
+    (_JOIN_GROUP, "metadata"): _METADATA,
+    (_SYNC_GROUP, "assignment"): _ASSIGNMENT,
+    (_DESCRIBE_GROUPS, "member_metadata"): _METADATA,
+    (_DESCRIBE_GROUPS, "member_assignment"): _ASSIGNMENT,
 }
 
 
@@ -34,8 +42,8 @@ def group_blob(api_key: int, name: str, data: memoryview, protocol_type: str | N
 
     `protocol_type` is what the message said before, None when it did not.
     """
-    message = _GROUP_BLOBS.get((api_key, name))
-    if message is None or protocol_type not in (None, _CONSUMER) or len(data) < 2:
+    message = _GROUP_BLOBS.get((api_key, name), {}).get(_CONSUMER if protocol_type is None else protocol_type)
+    if message is None or len(data) < 2:
         return None
     version = int.from_bytes(data[:2], "big", signed=True)
     if version < 0:
