@@ -15,6 +15,7 @@ goes on behind it. A last batch that is cut off is normal where a fetch's byte l
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from kwire import errors
 from kwire._codec import crc32, crc32c
@@ -35,6 +36,7 @@ _APPEND_TIME = 0x08
 _FLAGS = {0x10: "transactional", 0x20: "control", 0x40: "delete horizon"}
 _CONTROL = 0x20
 _RECORD_LEAST = 7
+_MOST_OFFSET = 0x7FFF_FFFF_FFFF_FFFF
 _HEADER_LEAST = 2
 
 
@@ -88,10 +90,10 @@ class RecordSets:
     def _end_of_batch(self) -> int | None:
         """Where the batch at the cursor ends; None when it is cut off."""
         cursor = self.cursor
-        if cursor.left <= _MAGIC_AT:
+        if cursor.left < _LENGTH_ENDS:
             return None
         length = Cursor(cursor.data, cursor.at + _LENGTH_ENDS - 4, cursor.end).integer("int32")
-        magic = cursor.data[cursor.at + _MAGIC_AT]
+        magic = cursor.data[cursor.at + _MAGIC_AT] if cursor.left > _MAGIC_AT else 0
         if magic not in _LEAST_LENGTHS:
             raise Damage(
                 errors.UnknownVersionError, f"magic {magic} is no record format", cursor.at + _MAGIC_AT, "magic"
@@ -200,6 +202,12 @@ class Part:
             leaf.error = errors.CorruptError(text, f"{self.owner.path}{self.node.name}.crc", leaf.start)
             self.owner.found.append(leaf.error)
 
+    def wrong(self, leaf: Field, text: str, path: str = "") -> None:
+        """Notes a value that no writer could have meant; the walk goes on behind it."""
+        leaf.meaning = text
+        leaf.error = errors.CorruptError(text, f"{self.owner.path}{self.node.name}.{path}{leaf.name}", leaf.start)
+        self.owner.found.append(leaf.error)
+
     def compressed(self, codec: int, magic: int, name: str) -> tuple[Field, Cursor] | None:
         """Makes the rest one leaf of compressed bytes; gives the root of what they decompress to, and a cursor there.
 
@@ -224,6 +232,15 @@ class Part:
         return leaf.decompressed, Cursor(inner)
 
 
+class _Place(NamedTuple):
+    """What the records of a batch count from; `append_time` is None where each has a time of its own."""
+
+    base_offset: int
+    last_offset_delta: int
+    base_timestamp: int
+    append_time: int | None
+
+
 class _RecordBatch(Part):
     """A batch of magic 2."""
 
@@ -240,6 +257,8 @@ class _RecordBatch(Part):
         attributes.meaning = _attributes(bits)
         delta = self.number("last_offset_delta", "int32")
         delta.meaning = f"offset {base_offset + delta.value}"
+        if delta.value < 0 or base_offset + delta.value > _MOST_OFFSET:
+            self.wrong(delta, f"a last offset of {base_offset} + {delta.value}")
         base_timestamp = self.number("base_timestamp", "int64")
         base_timestamp.meaning = date_of(base_timestamp.value)
         max_timestamp = self.number("max_timestamp", "int64")
@@ -247,9 +266,16 @@ class _RecordBatch(Part):
         self._producer()
         count = self.number("count", "int32").value
         self._check_count(count, begin, bool(bits & _CODEC))
-        place = (base_offset, base_timestamp.value, max_timestamp.value if bits & _APPEND_TIME else None)
+        place = _Place(
+            base_offset, delta.value, base_timestamp.value, max_timestamp.value if bits & _APPEND_TIME else None
+        )
         if bits & _CODEC and count:
             self._compressed_records(bits, count, place)
+        elif bits & _CODEC:
+            left = Field("records", "bytes", self.cursor.at, self.cursor.end)
+            left.meaning = "there are no records, and nothing reads these bytes"
+            self.cursor.at = self.cursor.end
+            self.node.children += [left] if left.size else []
         else:
             _Records(self.cursor, self.owner, self.node, place, bool(bits & _CONTROL)).walk(count, self.node)
 
@@ -269,7 +295,7 @@ class _RecordBatch(Part):
             text = f"{count} records claimed, more than the {self.cursor.left} bytes left can hold"
             raise Damage(errors.InvalidLengthError, text, at, "count")
 
-    def _compressed_records(self, bits: int, count: int, place: tuple[int, int, int | None]) -> None:
+    def _compressed_records(self, bits: int, count: int, place: _Place) -> None:
         codec = bits & _CODEC
         if codec >= len(CODECS):
             raise Damage(errors.UnknownCodecError, f"codec {codec} is not known", self.cursor.at, "attributes")
@@ -284,14 +310,13 @@ class _RecordBatch(Part):
 
 
 class _Records(Part):
-    """The records of a batch, which may have been decompressed. `place`: base offset, base timestamp, append time."""
+    """The records of a batch, which may have been decompressed."""
 
-    def __init__(
-        self, cursor: Cursor, owner: RecordSets, node: Field, place: tuple[int, int, int | None], control: bool
-    ) -> None:
+    def __init__(self, cursor: Cursor, owner: RecordSets, node: Field, place: _Place, control: bool) -> None:
         super().__init__(cursor, owner, node)
-        self.base_offset, self.base_timestamp, self.append_time = place
+        self.place = place
         self.control = control
+        self.previous = -1
 
     def walk(self, count: int, into: Field) -> None:
         most = self.owner.options.most_items
@@ -329,12 +354,11 @@ class _Records(Part):
             raise Damage(errors.InvalidLengthError, text, cursor.at, "length")
         self.number("attributes", "int8", node)
         timestamp = self.number("timestamp_delta", "varlong", node)
-        if self.append_time is not None:
-            timestamp.meaning = f"not used; appended at {date_of(self.append_time)}"
+        if self.place.append_time is not None:
+            timestamp.meaning = f"not used; appended at {date_of(self.place.append_time)}"
         else:
-            timestamp.meaning = date_of(self.base_timestamp + timestamp.value)
-        offset = self.number("offset_delta", "varint", node)
-        offset.meaning = f"offset {self.base_offset + offset.value}"
+            timestamp.meaning = date_of(self.place.base_timestamp + timestamp.value)
+        self._offset(node)
         key = self.data("key", "varint", node)
         value = self.data("value", "varint", node)
         if self.owner.expand is not None:
@@ -345,6 +369,14 @@ class _Records(Part):
         if cursor.at - body != length.value:
             text = f"a record length of {length.value}, but its fields take {cursor.at - body}"
             raise Damage(errors.InvalidLengthError, text, length.start, "length")
+
+    def _offset(self, node: Field) -> None:
+        offset = self.number("offset_delta", "varint", node)
+        offset.meaning = f"offset {self.place.base_offset + offset.value}"
+        if not self.previous < offset.value <= self.place.last_offset_delta:
+            text = f"an offset delta of {offset.value} after {self.previous}, up to {self.place.last_offset_delta}"
+            self.wrong(offset, text, f"{node.name}.")
+        self.previous = offset.value
 
     def _headers(self, node: Field) -> None:
         cursor = self.cursor
@@ -372,7 +404,7 @@ class _Message(Part):
 
     def walk(self) -> None:
         cursor = self.cursor
-        self.number("offset", "int64")
+        offset = self.number("offset", "int64")
         self.number("size", "int32").meaning = "bytes follow this field"
         crc = self.number("crc", "uint32")
         self.check(crc, crc32(cursor.data[cursor.at : cursor.end]))
@@ -386,13 +418,13 @@ class _Message(Part):
             timestamp.meaning = date_of(timestamp.value)
         self.data("key", "int32", self.node)
         if codec:
-            self._wrapped(codec, magic.value)
+            self._wrapped(codec, magic.value, offset)
         else:
             self.data("value", "int32", self.node)
         if cursor.left:
             raise Damage(errors.InvalidLengthError, "bytes left over after the value", cursor.at)
 
-    def _wrapped(self, codec: int, magic: int) -> None:
+    def _wrapped(self, codec: int, magic: int, offset: Field) -> None:
         cursor = self.cursor
         if codec >= len(CODECS) - 1:
             raise Damage(
@@ -411,6 +443,14 @@ class _Message(Part):
         inner, inside = opened
         path = f"{self.owner.path}{self.node.name}.value"
         RecordSets(inside, self.owner.options, self.owner.found, path, False, 1).walk(inner)
+        if magic and offset.value:
+            self._check_offset(offset, inner)
+
+    def _check_offset(self, offset: Field, inner: Field) -> None:
+        """The offset of a wrapper of magic 1 is that of its last message; 0 comes from producers that set none."""
+        last = inner.children[-1].find("offset") if inner.children else None
+        if last is not None and not 0 <= last.value <= offset.value:
+            self.wrong(offset, f"the last message inside has offset {last.value}, more than the {offset.value} here")
 
 
 def _attributes(bits: int) -> str:
