@@ -5,6 +5,7 @@ Over real sockets, against the embedded broker.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import textwrap
@@ -137,7 +138,8 @@ def test_buffer_memory_bounds_what_the_process_takes() -> None:
     for codec in ("none", "lz4") if THOROUGH else ("none",):
         with Broker(topics={"t": 1}) as broker:
             command = [sys.executable, "-c", script, broker.bootstrap_servers, codec]
-            process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+            environment = {**os.environ, "PYTHONPATH": "src"}
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
             broker.wait_for_requests("Produce", 1, timeout=60)
             broker.faults.mute("Produce", times=None)
             out, _ = process.communicate(timeout=90)
