@@ -23,12 +23,15 @@ LOOKS_FOR_SIGNALS = frozenset(
     if name in {"RESUME", "CALL", "CALL_KW", "CALL_FUNCTION_EX", "JUMP_BACKWARD"})
 
 
+SNOOZE = 0.0001
+
+
 class Cut(BaseException):
     """What the signal's handler raises."""
 
 
 class Alarms:
-    """Raises Cut when the time of `set` is over, while `armed`.
+    """Raises Cut when the time of `set` is over, or as soon as it is `armed` after that.
 
     Set `armed` right before and right behind the call that is to be cut: no signal handler runs between a call of a
     Python function that has come to its end, the assignment of what it gave, and the assignment behind that.
@@ -44,10 +47,12 @@ class Alarms:
 
     def ring(self, number: int, frame: FrameType | None) -> None:
         """The signal's handler."""
-        if self.armed:
-            self.armed = False
-            self.cuts += 1
-            raise Cut
+        if not self.armed:
+            self.set(SNOOZE)
+            return
+        self.armed = False
+        self.cuts += 1
+        raise Cut
 
 
 @contextlib.contextmanager

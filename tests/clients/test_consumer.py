@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import random
 import threading
 import time
 import warnings
@@ -20,7 +19,6 @@ from kwire.engine.api_keys import PRODUCE
 from kwire.engine.core import Core
 from kwire.engine.settings import AdminSettings, ClientSettings, ConsumerSettings, ProducerSettings
 from kwire.testing import Broker
-from tests.interrupts import Cut, alarms
 
 T0 = TopicPartition("t", 0)
 OLD = ["0.8.2.2", "0.9.0.1", "0.10.2.2"]
@@ -475,30 +473,6 @@ def test_a_child_process_is_told(broker: Broker) -> None:
             os._exit(1)
         assert os.waitpid(child, 0)[1] == 0
         assert not consumer.poll(timeout=0.1)
-
-
-def test_random_alarms_lose_and_double_nothing(broker: Broker, write: Callable[[Broker], Writer]) -> None:
-    writer = write(broker)
-    for number in range(40):
-        writer.append("t", 0, [b"%d" % (number * 25 + each) for each in range(25)])
-    got: list[bytes | None] = []
-    dice = random.Random(5)
-    give_up = time.monotonic() + 60
-    with alarms() as alarm, consumer_of(broker, max_partition_fetch_bytes=1, reconnect_backoff_ms=0) as consumer:
-        consumer.assign([T0])
-        while len(got) < 1000 and time.monotonic() < give_up:
-            handed = None
-            alarm.set(dice.uniform(0.00005, 0.002))
-            try:
-                alarm.armed = True
-                handed = consumer.poll(timeout=0.5, max_records=20)
-                alarm.armed = False
-            except Cut:
-                alarm.armed = False
-            if handed is not None:
-                got += handed.values()
-    assert alarm.cuts > 20
-    assert got == [b"%d" % number for number in range(1000)]
 
 
 def test_without_a_position_and_without_a_rule_for_one_it_says_so(

@@ -5,8 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import pickle
-import random
-import signal
 import socket
 import subprocess
 import sys
@@ -398,49 +396,6 @@ def test_control_c_answers_at_once_and_loses_nothing_that_was_acknowledged(broke
         assert time.monotonic() - begin < 0.6
         with pytest.raises(errors.KafkaTimeoutError):
             delivery.result(10)
-
-
-class Cut(BaseException):
-    """What the alarm raises, wherever the main thread is."""
-
-
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # an alarm within a finalizer
-def test_random_interrupts_lose_and_double_nothing() -> None:
-    def cut(number: int, frame: object) -> None:
-        raise Cut
-
-    dice = random.Random(11)
-    taken: list[tuple[bytes, Any]] = []
-    before = signal.signal(signal.SIGALRM, cut)
-    try:
-        with Broker(topics={"t": 3}) as broker, Producer(
-            broker.bootstrap_servers, linger_ms=1, batch_size=500, retry_backoff_ms=5, reconnect_backoff_ms=5
-        ) as producer:
-            producer.send("t", b"-1", partition=0).result(10)
-            number = cuts = 0
-            while cuts < 250:
-                try:
-                    signal.setitimer(signal.ITIMER_REAL, dice.uniform(0.0002, 0.004))
-                    for _ in range(40):
-                        number += 1
-                        delivery = producer.send("t", b"%d" % number, partition=number % 3)
-                        taken.append((b"%d" % number, delivery))
-                        if number % 7 == 0:
-                            delivery.result(20)
-                    signal.setitimer(signal.ITIMER_REAL, 0)
-                except Cut:
-                    cuts += 1
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            producer.flush(20)
-            assert all(delivery.exception(0) is None for _, delivery in taken)
-            logs = [[int(value or b"") for value in values(broker, partition=n)] for n in range(3)]
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-    everything = [number for log in logs for number in log]
-    assert len(everything) == len(set(everything)), "doubled"
-    assert {int(value) for value, _ in taken} <= set(everything), "lost"
-    assert all(log == sorted(log) for log in logs)
 
 
 def test_importing_the_producer_imports_no_column_library() -> None:
