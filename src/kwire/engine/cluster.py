@@ -215,6 +215,8 @@ class Cluster:
     def _recover(self, now: float) -> None:
         """After a step that was cut: asks anew."""
         self._under_way = None
+        if self._timer is not None:
+            self._timer.cancel()
         self._timer = None
         if self._wanted or self.listeners:
             self.refresh(now)

@@ -167,6 +167,9 @@ class Sender:
         be put onto another is listed anew."""
         for lane in self._lanes.values():
             lane.count(-lane.under_way)
+        for timer in (self._deadline, *self._timers.values()):
+            if timer is not None:
+                timer.cancel()
         self._deadline = None
         self._timers.clear()
         self.farewells = 0
