@@ -72,15 +72,25 @@ class Versions(NamedTuple):
     @classmethod
     def parse(cls, text: str) -> Versions:
         """From "0+", "3-5", "7", or "none" (also "")."""
-        if text in ("", "none"):
-            return cls(0, -1, "none")
-        if text.endswith("+"):
-            return cls(int(text[:-1]), NEWEST, text)
-        first, _, last = text.partition("-")
-        return cls(int(first), int(last or first), text)
+        known = _parsed.get(text)
+        if known is None:
+            known = _parsed[text] = cls(*_bounds(text), text or "none")
+        return known
 
     def has(self, version: int) -> bool:
         return self.least <= version <= self.most
+
+
+_parsed: dict[str, Versions] = {}
+
+
+def _bounds(text: str) -> tuple[int, int]:
+    if text in ("", "none"):
+        return 0, -1
+    if text.endswith("+"):
+        return int(text[:-1]), NEWEST
+    first, _, last = text.partition("-")
+    return int(first), int(last or first)
 
 
 class Field(NamedTuple):
@@ -99,6 +109,9 @@ class Field(NamedTuple):
     short: bool = False
     name: str = ""
 
+    def named(self, name: str) -> Field:
+        return tuple.__new__(Field, (*self[:-1], name))
+
     @property
     def lazy_default(self) -> type[Any] | None:
         """The struct class of which the default is a fresh instance."""
@@ -111,8 +124,25 @@ class Renamed(NamedTuple):
     now: str
 
 
-def _field(kind: str, versions: str, default: Any, nullable: str, *rest: Any, **more: Any) -> Any:
-    return Field(kind, Versions.parse(versions), default, Versions.parse(nullable), *rest, **more)
+def _field(
+    kind: str,
+    versions: str,
+    default: Any,
+    nullable: str,
+    tag: int | None,
+    ignorable: bool,
+    secret: bool,
+    element: str | None = None,
+    struct: type[Any] | None = None,
+    compact: bool = True,
+    short: bool = False,
+) -> Any:
+    """A Field, without its constructor's checks: a message has up to fifty, and all are made when it is first used."""
+    parse = Versions.parse
+    return tuple.__new__(
+        Field,
+        (kind, parse(versions), default, parse(nullable), tag, ignorable, secret, element, struct, compact, short, ""),
+    )
 
 
 def bool_(
@@ -299,7 +329,7 @@ def record_data(
 
 def rest(versions: str, *, default: BytesLike) -> BytesLike:
     """As `record_data`, but without a length: all bytes up to the end of the message. Its last field, if any."""
-    return _field("rest", versions, default, "")
+    return _field("rest", versions, default, "", None, False, False)
 
 
 def i8s(

@@ -65,16 +65,15 @@ class StructMeta(type):
     ) -> StructMeta:
         if abstract:
             return super().__new__(mcs, name, bases, {"__slots__": (), **namespace})
-        found = tuple(
-            value._replace(name=attribute) for attribute, value in namespace.items() if isinstance(value, Field)
-        )
+        found = tuple([value.named(attribute) for attribute, value in namespace.items() if type(value) is Field])
         for field in found:
-            if any(hasattr(base, field.name) for base in bases):
+            if hasattr(bases[0], field.name):
                 raise TypeError(f"{name}.{field.name} would hide what every message has under that name")
             del namespace[field.name]
         older = {attribute: value.now for attribute, value in namespace.items() if isinstance(value, Renamed)}
         _keep_older_names(namespace, older, {field.name for field in found})
-        slots = [f"_{field.name}" if field.lazy_default else field.name for field in found]
+        rows = [(field.name, field.kind, field.default, field.lazy_default) for field in found]
+        slots = [name if lazy is None else f"_{name}" for name, _, _, lazy in rows]
         namespace["__slots__"] = (*slots, "_unknown_tags")
         namespace["__fields__"] = found
         namespace["__renamed__"] = older
@@ -84,7 +83,6 @@ class StructMeta(type):
             namespace["__flexible__"] = Versions.parse(flexible)
             namespace["__api_key__"] = key
         cls = super().__new__(mcs, name, bases, namespace)
-        rows = [(field.name, field.kind, field.default, field.lazy_default) for field in found]
         cls.__layout__ = Layout(cast("type[StructBase]", cls), rows)
         cls.__plans__ = {}
         return cls
