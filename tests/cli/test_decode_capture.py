@@ -12,7 +12,7 @@ from uuid import UUID
 import pytest
 
 from kwire import protocol, records
-from tests.cli.captures import CLIENT, FILES, SERVER, START_NS, Packet, Wire, pcap, shuffled, tcp
+from tests.cli.captures import CLIENT, FILES, SERVER, START_NS, Packet, Wire, pcap, pcapng, shuffled, tcp
 from tests.cli.conftest import Kwire
 from tests.schema.strategies import THOROUGH
 
@@ -312,6 +312,24 @@ def test_kafka_0_7_is_told_or_found_out_and_said(kwire: Kwire, tmp_path: Path) -
     assert [line.split()[4:6] for line in lines][:2] == [["Produce", "0.7"], ["Offsets", "0.7"]]
 
 
+def test_tokens_of_kafka_0_9_come_without_a_handshake(kwire: Kwire, tmp_path: Path) -> None:
+    token = b"\x60\x82\x02\x5a" + b"gssapi" * 20
+    wire = Wire().open().ask(len(token).to_bytes(4, "big") + token).answer(b"\x00\x00\x00\x04\x60\x01\x02\x03")
+    wire.ask(request(protocol.MetadataRequest(topics=None), 12, 2)).answer(metadata(2))
+    outcome = kwire("decode", "--port", "9092", write(tmp_path, pcap(wire.packets)))
+    assert outcome.out.decode().count("SASL token") == 2
+    assert "gssapi" not in outcome.out.decode()
+    assert "Metadata response v12" in outcome.out.decode()
+
+
+def test_times_beyond_the_calendar_are_numbers(kwire: Kwire, tmp_path: Path) -> None:
+    packets = [Packet(packet.data, 2**63) for packet in conversation().packets]
+    outcome = kwire("decode", "--summary", write(tmp_path, pcapng(packets, nanoseconds=True)))
+    assert len(outcome.lines) == 9
+    far = [Packet(packet.data, 2**62 * 1000) for packet in conversation().packets]
+    assert " ns " in kwire("decode", "--summary", write(tmp_path, pcapng(far))).lines[0]
+
+
 def test_a_port_used_again_is_another_connection(kwire: Kwire, tmp_path: Path) -> None:
     first = conversation().close()
     second = conversation(Wire(client_sequence=99, server_sequence=5, time_ns=first.time_ns).open())
@@ -355,10 +373,10 @@ def test_wrong_usage(kwire: Kwire, tmp_path: Path, arguments: list[str], said: s
 
 
 def test_damaged_captures_end_in_one_line_or_none(kwire: Kwire, tmp_path: Path) -> None:
-    whole = pcap(conversation().packets)
+    whole = [write_file(conversation().packets) for write_file in FILES.values()]
     dice = random.Random(2)
     for _ in range(150 if THOROUGH else 15):
-        data = bytearray(whole)
+        data = bytearray(dice.choice(whole))
         for _ in range(dice.randint(1, 8)):
             data[dice.randrange(24, len(data))] = dice.choice((0, 0xFF, dice.randrange(256)))
         outcome = kwire("decode", write(tmp_path, bytes(data)))

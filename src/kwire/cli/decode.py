@@ -86,7 +86,7 @@ def _add_capture_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--key", action="append", metavar="API", help="only this API, by name or key; repeatable")
     group.add_argument("--topic", metavar="NAME", help="only frames that name this topic")
     group.add_argument("--correlation", type=int, metavar="ID", help="only frames of this correlation id")
-    group.add_argument("--frame", type=int, metavar="N", help="only the frame of this number, and its pair's number")
+    group.add_argument("--frame", type=int, metavar="N", help="only the frame of this number")
     group.add_argument("--from", dest="since", metavar="TIME", help="from this time on: 14:03:07.5 or an ISO date")
     group.add_argument("--to", dest="until", metavar="TIME", help="up to this time")
     group.add_argument("--errors", action="store_true", help="only damaged frames and answers with an error code")

@@ -138,12 +138,12 @@ def _key_of(text: str) -> int:
 
 def _moment(text: str, day_of_ns: int, option: str) -> int:
     """A time of day, on the day of the capture's first frame, or an ISO date; in UTC unless it says otherwise."""
-    day = datetime.fromtimestamp(day_of_ns // 1_000_000_000, UTC)
     try:
+        day = datetime.fromtimestamp(day_of_ns // 1_000_000_000, UTC)
         if re.fullmatch(r"\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?", text):
             text = f"{day.date().isoformat()}T{text:0>5}"
         found = datetime.fromisoformat(text)
-    except ValueError:
+    except (OverflowError, ValueError, OSError):
         raise ConfigError(f"{option} {text!r}: write a time as 14:03, 14:03:07.5 or 2026-11-21T14:03:07Z") from None
     if found.tzinfo is None:
         found = found.replace(tzinfo=UTC)
@@ -278,7 +278,10 @@ def _names_topic(description: protocol.Description, topic: str) -> bool:
 def _time_text(time_ns: int) -> str:
     if not time_ns:
         return "-"
-    moment = datetime.fromtimestamp(time_ns // 1_000_000_000, UTC)
+    try:
+        moment = datetime.fromtimestamp(time_ns // 1_000_000_000, UTC)
+    except (OverflowError, ValueError, OSError):
+        return f"{time_ns} ns"
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{time_ns % 1_000_000_000 // 1000:06}Z"
 
 

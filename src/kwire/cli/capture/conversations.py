@@ -27,6 +27,7 @@ __all__ = ["Conversations", "Message"]
 _PRODUCE, _METADATA, _SASL_HANDSHAKE, _API_VERSIONS = 0, 3, 17, 18
 _MOST_OUTSTANDING = 4096
 _MOST_EARLY = 256
+_MOST_LOST_NOTES = 20
 _EARLY_NS = 2_000_000_000  # longer than a stream waits for what is missing
 _LONGEST_CLIENT_ID = 249
 _GSSAPI = 0x60
@@ -165,6 +166,7 @@ class Conversations:
         self._servers: set[Endpoint] = set()
         self._offers: dict[Endpoint, dict[int, tuple[int, int]]] = {}
         self._frames = 0
+        self._lost = 0
 
     def take(self, segment: Segment) -> Iterator[Message]:
         """The messages that are whole now."""
@@ -263,6 +265,10 @@ class Conversations:
     def _found(self, connection: _Connection, to_server: bool, found: Frame | Lost) -> Iterator[Message]:
         if isinstance(found, Lost):
             place = "requests" if to_server else "responses"
+            self._lost += 1
+            if self._lost > _MOST_LOST_NOTES:
+                self.counts["more places where bytes belong to no frame"] += 1
+                return
             self.notes.append(
                 f"connection {connection.number}: {found.size} bytes of its {place} belong to no frame that could be "
                 f"made out ({found.size - found.captured} of them are not in the capture)"
