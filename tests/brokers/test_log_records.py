@@ -224,6 +224,7 @@ def _share(wire: Wire, topic: str) -> None:
     _ask(wire, "ShareAcknowledge", 2, topics=[done], **who)
 
 
+@pytest.mark.kafka
 @pytest.mark.timeout(240)
 def test_all_that_a_broker_writes_down(busy: Cluster) -> None:
     peer = Confluent(busy)

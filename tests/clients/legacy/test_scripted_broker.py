@@ -26,7 +26,10 @@ def answering(*answers: bytes | None) -> Iterator[Client]:
 
     def serve() -> None:
         while left:
-            connection, _ = listener.accept()
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return  # the test is over
             with connection:
                 while left and (size := connection.recv(4, socket.MSG_WAITALL)):
                     connection.recv(int.from_bytes(size, "big"), socket.MSG_WAITALL)
@@ -44,6 +47,7 @@ def answering(*answers: bytes | None) -> Iterator[Client]:
         yield client
     finally:
         client.close()
+        listener.shutdown(socket.SHUT_RDWR)
         listener.close()
         server.join(10)
 
