@@ -7,7 +7,8 @@
 
 Names are those of the release's own code: up to 0.8.2 the constants of the class ErrorMapping that its brokers answer
 with, since then those of the enum Errors. Releases before 0.9 do not say which errors pass (`retriable` is None). A
-bugfix release has what the last of its line has. Layer 0: imports nothing of kwire but `kwire.errors`.
+bugfix release has what the last of its line has. The proposal of 2012 and the draft of the 0.8 guide list no codes.
+Layer 0: imports nothing of kwire but `kwire.errors`.
 
 Sources: ErrorMapping of 0.7.2, 0.8.0, 0.8.1.1 and 0.8.2.2; Errors and its exceptions of the last release of each line
 from 0.9.0 to 4.4.0; the error tables of the guides of 0.9 and 0.10.1, which say the same.
