@@ -339,3 +339,19 @@ def test_settings_reach_the_wire() -> None:
     outcome = world.ask(ANY, METADATA, metadata)
     world.run(lambda: outcome.ended)
     assert set(seen) == {"me"}
+
+
+def test_what_is_asked_out_of_an_error_while_recovering_is_left_to_the_recovering_components() -> None:
+    """Else more requests would be under way than their component counts, which begins anew behind the errors."""
+    world = World({A: Forgetful("4.4.0")})
+    core = world.core
+    asked = []
+
+    def ask_again(error: Exception, now: float) -> None:
+        asked.append(core.request(ANY, METADATA, metadata, lambda *_: None, lambda *_: None, now))
+
+    core.request(ANY, METADATA, metadata, lambda *_: None, ask_again, world.now)
+    core.dirty = True
+    core.recover(world.now)
+    assert [request.done for request in asked] == [True]
+    assert not core.request(ANY, METADATA, metadata, lambda *_: None, lambda *_: None, world.now).done

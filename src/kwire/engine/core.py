@@ -95,6 +95,7 @@ class Core:
         self.after_step: deque[Callable[[], None]] = deque()
         self.recovered: list[Callable[[float], None]] = []
         self.dirty = False
+        self._recovering = False
         self.closed = False
         self._timers = Timers()
         self.ahead: list[Callable[[float, float], None]] = []
@@ -175,10 +176,12 @@ class Core:
         self._anywhere.clear()
         for node in self._nodes.values():
             node.reset()
+        self._recovering = True
         error = ConnectError("a step was interrupted; the connections were closed")
         for request in list(self._requests):
             request.fail(error, now)
         self._requests.clear()
+        self._recovering = False
         self._timers.recover(now)
         for listener in list(self.recovered):
             listener(now)
@@ -222,6 +225,9 @@ class Core:
             expect_response=expect_response, long_poll=long_poll,
             timeout=self.settings.request_timeout_ms / 1000 if timeout is None else timeout,
             on_end=self._requests.discard)
+        if self._recovering:
+            request.cancel()  # its component counts anew and asks again when it is told to recover
+            return request
         self._requests.add(request)
         if self.closed:
             request.fail(KafkaError("the client was closed"), now)
