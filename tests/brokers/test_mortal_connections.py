@@ -19,8 +19,7 @@ _DEATHS = 12
 
 @pytest.mark.kafka
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("release", [
-    "4.4.0", pytest.param("3.9.2", marks=pytest.mark.kafka_all), pytest.param("0.11.0.3", marks=pytest.mark.kafka_all)])
+@pytest.mark.parametrize("release", ["4.4.0", pytest.param("3.9.2", marks=pytest.mark.kafka_all)])
 def test_connections_that_die_lose_and_double_nothing(release: str, new_topic: Callable[[], str]) -> None:
     topic, [port] = new_topic(), free_ports(1)
     settings = {"num.partitions": str(PARTITIONS), "advertised.listeners": f"PLAINTEXT://{LOOPBACK}:{port}"}

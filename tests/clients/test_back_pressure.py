@@ -35,6 +35,15 @@ def producer_of(broker: Broker, **options: object) -> Producer:
         "request_timeout_ms": 1000, "reconnect_backoff_max_ms": 100, **options})
 
 
+def send_first(producer: Producer) -> None:
+    """One record, tried again while the topic's metadata takes longer than max_block_ms: a machine may be busy."""
+    give_up = time.monotonic() + 60
+    too_late = errors.UnknownTopicError | errors.ConnectError
+    while isinstance(error := producer.send("t", b"first").exception(60), too_late):
+        assert time.monotonic() < give_up, error
+    assert error is None
+
+
 def fill(producer: Producer, first: int) -> tuple[list[Delivery], errors.KafkaTimeoutError, float]:
     """Sends numbered records until one finds no room: what was taken, the error, and how long that one waited."""
     taken: list[Delivery] = []
@@ -56,14 +65,14 @@ def go_on(broker: Broker) -> None:
 
 
 @pytest.mark.parametrize(("break_it", "mend_it", "cause"), [
-    pytest.param(stop, go_on, "not answered", id="stopped"),
-    pytest.param(Broker.stop, Broker.start, "refused", id="vanished"),
+    pytest.param(stop, go_on, "not answer", id="stopped"),
+    pytest.param(Broker.stop, Broker.start, "connect", id="vanished"),
 ])
 def test_send_waits_max_block_ms_names_the_cause_and_goes_on_when_the_broker_does(
     break_it: Callable[[Broker], None], mend_it: Callable[[Broker], None], cause: str
 ) -> None:
     with Broker(topics={"t": 1}) as broker, producer_of(broker) as producer:
-        producer.send("t", b"first").result(10)
+        send_first(producer)
         where = broker.bootstrap_servers
         break_it(broker)
         taken, error, waited = fill(producer, 0)
@@ -84,7 +93,7 @@ def test_send_waits_max_block_ms_names_the_cause_and_goes_on_when_the_broker_doe
 
 def test_a_slow_broker_slows_the_sender_down_and_nothing_fails() -> None:
     with Broker(topics={"t": 1}) as broker, producer_of(broker, max_block_ms=60_000) as producer:
-        producer.send("t", b"first").result(10)
+        send_first(producer)
         broker.faults.delay("Produce", 0.02, times=None)
         deliveries = []
         for number in range(400):
@@ -98,7 +107,8 @@ def test_a_slow_broker_slows_the_sender_down_and_nothing_fails() -> None:
 @pytest.mark.parametrize("break_it", [stop, Broker.stop], ids=["stopped", "vanished"])
 def test_deliveries_end_in_time_though_nobody_waits_for_them(break_it: Callable[[Broker], None]) -> None:
     with Broker(topics={"t": 1}) as broker, producer_of(broker, delivery_timeout_ms=700) as producer:
-        producer.send("t", b"first").result(10)
+        while producer.send("t", b"first").exception(60) is not None:
+            assert broker.request_count("Produce") < 50
         break_it(broker)
         begun = time.monotonic()
         deliveries = [producer.send("t", b"%d" % number) for number in range(50)]
@@ -111,6 +121,7 @@ def test_deliveries_end_in_time_though_nobody_waits_for_them(break_it: Callable[
                 delivery.result(0)
 
 
+@pytest.mark.timeout(300)
 def test_buffer_memory_bounds_what_the_process_takes() -> None:
     """Against a broker that answers no Produce, with compression off and on: the growth stays below twice the bound."""
     script = textwrap.dedent("""
@@ -124,7 +135,8 @@ def test_buffer_memory_bounds_what_the_process_takes() -> None:
         bound = 16 << 20
         producer = Producer(sys.argv[1], buffer_memory=bound, max_block_ms=200, compression=sys.argv[2],
                             request_timeout_ms=300, reconnect_backoff_max_ms=50)
-        producer.send("t", b"first").result(30)
+        while producer.send("t", b"first").exception(60) is not None:
+            pass
         value, refused, before = b"x" * 1000, 0, resident()
         while refused < 5:
             try:
