@@ -99,7 +99,10 @@ def test_a_classic_group(kafka: Cluster, new_topic: Callable[[], str]) -> None:
     found = internal_logs(kafka)
     offsets = [shown.parts for shown in found if getattr(message_of(shown.parts.key), "topic", None) == topic]
     assert offsets
+    kind = "OffsetCommitKey" if kafka.release.number >= (0, 9) else "LegacyOffsetCommitKey"
     for key, value in offsets:
+        assert key is not None
+        assert key.name == kind
         assert message_of(key).group == group
         assert value is None or message_of(value).offset == _COUNT
     if kafka.release.number >= (0, 9):

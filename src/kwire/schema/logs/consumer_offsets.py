@@ -3,7 +3,7 @@
     key     type int16, then the fields of the key
     value   version int16, then the fields of the value; no value deletes what the key names
 
-    type 0  offsets as 0.8.2 wrote them at first; type 1 since then; type 2 groups, since 0.9
+    type 0  offsets, in 0.8.2; type 1 since 0.9; type 2 groups, since 0.9
     OffsetCommitValue   v1 an expiry of its own (0.9 to 2.0), v2 without, v3 the leader's epoch (KIP-320), v4 flexible
                         and with a tag for the topic's id
     GroupMetadataValue  v1 rebalance_timeout, v2 current_state_timestamp, v3 static members (KIP-345), v4 flexible
