@@ -573,7 +573,8 @@ def encode_request_parts(
 
 def encode_parts_under(header: RequestHeader, m: Request) -> list[Any]:
     """As `encode_request_parts`, with a header that says version, correlation id and client."""
-    header_plan, plan = _request_plans(m, header.request_api_version)
+    version = header.request_api_version
+    header_plan, plan = _REQUEST_PLANS.get((type(m), version)) or _request_plans(m, version)
     return encode_frame_parts(header_plan, header, plan, m)
 
 

@@ -14,8 +14,7 @@ from collections import deque
 from collections.abc import Callable
 
 from kwire import protocol
-from kwire._codec import Buffer, Channel
-from kwire._typing import Any
+from kwire._codec import Channel
 from kwire.engine.addresses import Address
 from kwire.engine.request import Request
 from kwire.errors import KafkaError
@@ -74,13 +73,6 @@ class Connection(Channel):
         header.correlation_id = self.correlation_id
         if self.write(request, version, protocol.encode_parts_under(header, message), now):
             self._events.append((WRITE, self))
-
-
-def decode_answer(request: Request, frame: Buffer) -> Any:
-    """What `request` is answered with; bytes left over in a message are let pass, as Apache's own client does."""
-    if request.raw:
-        return frame
-    return protocol.decode_response_body(frame, request.api_key, request.version, strict=False)[1]
 
 
 def _nobody(connection: Connection, now: float) -> None:

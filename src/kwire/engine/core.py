@@ -67,7 +67,7 @@ from collections.abc import Callable, Sequence
 
 from kwire.engine.addresses import Address
 from kwire.engine.cluster import Cluster
-from kwire.engine.connection import CLOSE, CLOSED, CONNECT, OPEN, Connection, Events, decode_answer
+from kwire.engine.connection import CLOSE, CLOSED, CONNECT, OPEN, Connection, Events
 from kwire.engine.node import Node
 from kwire.engine.request import ANY, CONTROLLER, MessageOrBuilder, OnError, OnResponse, Request
 from kwire.engine.retry import Backoff, Dice
@@ -75,7 +75,7 @@ from kwire.engine.settings import ClientSettings
 from kwire.engine.timers import Timer, Timers
 from kwire.engine.versions import Versions
 from kwire.errors import CodecError, ConnectError, FrameError, KafkaError, KafkaTimeoutError
-from kwire.protocol import APIS
+from kwire.protocol import APIS, decode_response_body
 
 NEXT_BROKER_AFTER = 0.3
 """Seconds after which, if no broker could be reached yet, another address is tried at the same time."""
@@ -146,7 +146,8 @@ class Core:
             if request.done:
                 continue
             try:
-                message = decode_answer(request, frame)
+                key, version = request.api_key, request.version
+                message = frame if request.raw else decode_response_body(frame, key, version)[1]
             except CodecError as error:
                 name = APIS[request.api_key].name
                 error.message = f"{name} v{request.version} response of {connection.address}: {error.message}"

@@ -62,15 +62,18 @@ class ProduceCall:
         for batch in self.batches:
             left.setdefault(batch.topic, {})[batch.partition] = batch
         by_id = version >= FIRST_WITH_TOPIC_IDS
-        keys = {self.topic_ids[name] if by_id else name: name for name in left}
+        names: dict[Any, str] = {}
+        for name in left:
+            names[self.topic_ids[name] if by_id else name] = name
         for topic in response.responses:
-            waiting = left.get(keys.get(topic.topic_id if by_id else topic.name, ""), {})
+            waiting = left.get(names.get(topic.topic_id if by_id else topic.name, ""), {})
             for row in topic.partition_responses:
                 answered = waiting.pop(row.index, None)
                 if answered is not None:
                     found.append((answered, row))
         for waiting in left.values():
-            found.extend((batch, None) for batch in waiting.values())
+            for batch in waiting.values():
+                found.append((batch, None))
         return found
 
 
