@@ -65,6 +65,25 @@ def test_bytes_that_are_no_subscription_stay_bytes(blob: bytes) -> None:
     assert (field.children, field.value) == ([], blob)
 
 
+def test_what_the_sticky_assignor_remembers() -> None:
+    owned = group_blobs.StickyAssignorUserData.TopicPartition(topic="orders", partitions=[1, 2])
+    data = group_blobs.StickyAssignorUserData(previous_assignment=[owned], generation=7).encode(1)
+    blob = b"\0\0" + group_blobs.ConsumerProtocolSubscription(topics=["orders"], user_data=data).encode(0)
+    asked = protocol.JoinGroupRequest.JoinGroupRequestProtocol(name="sticky", metadata=blob)
+    frame = protocol.encode_request(protocol.JoinGroupRequest(protocol_type="consumer", protocols=[asked]), 5)
+    user_data = metadata_of(frame)["user_data"]
+    assert user_data["generation"].value == 7
+    assert user_data["previous_assignment"]["[0]"]["partitions"].value == (1, 2)
+    member = protocol.JoinGroupResponse.JoinGroupResponseMember(metadata=blob)
+    answer = protocol.encode_response(protocol.JoinGroupResponse(protocol_name="sticky", members=[member]), 5)
+    found = protocol.describe(answer, 11, 5)
+    assert_every_byte_is_in_one_leaf(found, len(answer))
+    assert found["body"]["members"]["[0]"]["metadata"]["user_data"]["generation"].value == 7
+    other = protocol.encode_response(protocol.JoinGroupResponse(protocol_name="range", members=[member]), 5)
+    plain = protocol.describe(other, 11, 5)["body"]["members"]["[0]"]["metadata"]["user_data"]
+    assert (plain.children, plain.value) == ([], data)
+
+
 def test_another_protocol_type_is_not_read() -> None:
     assert metadata_of(join_request(subscription(0), "sr")).children == []
     assert metadata_of(join_request(subscription(0), "connect")).children == []

@@ -23,6 +23,7 @@ from kwire.schema.describing.messages_0_7 import Messages07
 from kwire.schema.describing.record_sets import RecordSets
 from kwire.schema.describing.shared import Options, close_after
 from kwire.schema.describing.tree import Field
+from kwire.schema.group_blobs import decode_user_data
 from kwire.schema.logs.lookup import decode_log_record
 from kwire.schema.logs.parts import LogPart
 from kwire.schema.messages import StructMeta
@@ -33,7 +34,14 @@ _LEAST = {"bool": 1, "int8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4
 _ONE_LINE = {"bool", "int8", "int16", "int32", "int64", "uint16", "uint32", "float64"}
 _MOST_TAG = 0x7FFFFFFE
 # What later fields are read by: the topic whose records follow, the kind of group whose blobs follow.
-_REMEMBERED = {"topic": "topic", "name": "topic", "protocol_type": "protocol_type"}
+_REMEMBERED = {
+    "topic": "topic",
+    "name": "topic",
+    "protocol_type": "protocol_type",
+    "protocol_name": "assignor",
+    "protocol_data": "assignor",
+}
+_JOIN_GROUP = 11
 
 _OWN_IDS = {UUID(int=1): "__cluster_metadata"}
 
@@ -150,6 +158,8 @@ class Walk:
         else:
             node.value = bytes(held)
             blob = group_blob(self.where.api_key, field.name, held, self.said.get("protocol_type"))
+            if field.name == "user_data" and self.said.get("assignor"):
+                self._user_data(node, inside)
             if blob is not None:
                 self._blob(blob, Field("length", "uvarint" if compact else "int32", begin, inside, length), node)
 
@@ -161,6 +171,8 @@ class Walk:
         parts.children = [length, version]
         found: list[errors.CodecError] = []
         inner = Walk(cursor, Where(-1, "blob", blob.version, False), self.options, found)
+        asks = self.where.api_key == _JOIN_GROUP and self.where.direction == "request"
+        inner.said["assignor"] = self.said.get("topic" if asks else "assignor")
         try:
             inner.message(blob.message, parts)
         except Damage:
@@ -173,6 +185,12 @@ class Walk:
             parts.children.append(newer)
         node.children = parts.children
         node.meaning = blob.message.__name__
+
+    def _user_data(self, node: Field, inside: int) -> None:
+        """What an assignor that kwire knows remembers with its member."""
+        part = decode_user_data(node.value, self.said.get("assignor") or "")
+        if part is not None and part.message is not None:
+            _expand_part(part, node, Cursor(self.cursor.data, inside, node.end), self.options, "int32")
 
     @property
     def _may_be_cut(self) -> bool:
@@ -383,14 +401,14 @@ def log_expander(topic: str, options: Options) -> Callable[[Cursor, Field, Field
     return expand
 
 
-def _expand_part(part: LogPart, field: Field, cursor: Cursor, options: Options) -> None:
+def _expand_part(part: LogPart, field: Field, cursor: Cursor, options: Options, length_kind: str = "varint") -> None:
     """Puts the words and fields of one half of a record below it."""
     base = cursor.at
     if part.message is None or part.version is None:
         field.meaning = str(part.problem)
         return
     parts = Field(field.name, field.type, field.start, field.end)
-    parts.children = [Field("length", "varint", field.start, base, len(part.data))]
+    parts.children = [Field("length", length_kind, field.start, base, len(part.data))]
     parts.children += [Field(w.name, w.kind, base + w.start, base + w.end, w.value) for w in part.words]
     cursor.at = base + part.start
     cls = type(part.message)
