@@ -44,7 +44,7 @@ def send_some(
     producer: Producer, alarm: Alarms, number: int, taken: dict[int, Delivery], dice: random.Random
 ) -> int:
     """Sends until an alarm cuts it; the last number. A record whose send was cut may be there, once."""
-    alarm.set(dice.uniform(0.00005, 0.0015))
+    alarm.set(dice.uniform(0.00005, 0.001))
     try:
         while True:
             number += 1
@@ -101,7 +101,7 @@ def test_alarms_over_a_consumer(broker: Broker) -> None:
                     broker.append("t", records.encode(fresh[first : first + 25]))
                 appended += fresh
             handed = None
-            alarm.set(dice.uniform(0.00005, 0.002))
+            alarm.set(dice.uniform(0.00005, 0.0012))
             try:
                 alarm.armed = True
                 handed = consumer.poll(timeout=0.5, max_records=20)

@@ -1,0 +1,194 @@
+"""The right to drive, and how it changes hands: each transition by itself."""
+
+from __future__ import annotations
+
+import ctypes
+import statistics
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+from kwire.drivers.reactor import PATIENCE, Reactor
+from kwire.testing import Broker
+from tests.drivers.test_reactor import Answer, broker, make  # noqa: F401 - fixtures
+
+Make = Callable[..., Reactor]
+PATIENT = 60.0
+
+
+def until(condition: Callable[[], bool]) -> None:
+    give_up = time.monotonic() + PATIENT
+    while not condition():
+        assert time.monotonic() < give_up
+        time.sleep(0.0005)
+
+
+class Waiter:
+    """A thread that waits for its flag, and counts what it drives."""
+
+    def __init__(self, reactor: Reactor) -> None:
+        self.flag = False
+        self.ended: bool | None = None
+        self.raised: BaseException | None = None
+        self._reactor = reactor
+        self.thread = threading.Thread(target=self._work)
+        self.thread.start()
+
+    def _work(self) -> None:
+        try:
+            self.ended = self._reactor.wait(lambda: self.flag, PATIENT)
+        except BaseException as error:
+            self.raised = error
+
+    def drives(self) -> bool:
+        return self._reactor._driver == self.thread.ident and self._reactor._parked_until is not None
+
+    def sleeps(self) -> bool:
+        return self._reactor._waiting > 0 and self._reactor._driver != self.thread.ident
+
+    def release(self) -> None:
+        self.flag = True
+        self.join()
+
+    def join(self) -> None:
+        until(self._has_ended)
+
+    def _has_ended(self) -> bool:
+        self._reactor.wake()
+        self._reactor._ring()
+        return not self.thread.is_alive()
+
+
+@pytest.fixture
+def reactor(broker: Broker, make: Make) -> Reactor:  # noqa: F811
+    return make(broker.bootstrap_servers)
+
+
+def test_a_waiter_takes_the_token_and_gives_it_back(reactor: Reactor) -> None:
+    waiter = Waiter(reactor)
+    until(waiter.drives)
+    waiter.release()
+    assert waiter.ended is True
+    assert reactor._driver is None
+
+
+def test_a_waiter_that_ends_hands_the_token_to_one_that_sleeps(reactor: Reactor) -> None:
+    first = Waiter(reactor)
+    until(first.drives)
+    second = Waiter(reactor)
+    until(second.sleeps)
+    first.release()
+    until(second.drives)
+    assert reactor._waiting == 0
+    answer = Answer(reactor)
+    until(answer.here)
+    assert answer.thread == second.thread.ident
+    second.release()
+    assert [first.ended, second.ended] == [True, True]
+
+
+def test_a_waiter_that_is_interrupted_hands_the_token_on(reactor: Reactor) -> None:
+    class Interrupt(BaseException):
+        pass
+
+    first = Waiter(reactor)
+    until(first.drives)
+    second = Waiter(reactor)
+    until(second.sleeps)
+    assert first.thread.ident is not None
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(first.thread.ident), ctypes.py_object(Interrupt))
+    first.join()
+    assert isinstance(first.raised, Interrupt)
+    until(second.drives)
+    second.release()
+    assert second.ended is True
+
+
+def test_the_background_parks_and_lets_go_for_a_waiter(broker: Broker, make: Make) -> None:  # noqa: F811
+    reactor = make(broker.bootstrap_servers, background=True)
+    assert reactor.wait(Answer(reactor).here, PATIENT)
+    thread = reactor._thread
+    assert thread is not None
+    until(lambda: reactor._driver == thread.ident and reactor._parked_until is not None)
+    waiter = Waiter(reactor)
+    until(waiter.drives)
+    waiter.release()
+    until(lambda: reactor._driver == thread.ident and reactor._parked_until is not None)
+
+
+def test_a_call_wakes_a_parked_background_for_an_earlier_timer(broker: Broker, make: Make) -> None:  # noqa: F811
+    reactor = make(broker.bootstrap_servers, background=True)
+    assert reactor.wait(Answer(reactor).here, PATIENT)
+    parked: list[float] = []
+
+    def is_parked() -> bool:
+        parked.append(reactor._parked_until or 0.0)
+        return parked[-1] > time.monotonic() + PATIENT
+
+    until(is_parked)
+    fired: list[float] = []
+    reactor.call(lambda now: reactor.core.call_at(now + 0.05, fired.append))
+    until(lambda: bool(fired))
+    assert fired[0] < parked[-1]
+
+
+def test_a_background_thread_that_dies_is_begun_again_by_the_next_call(
+    broker: Broker, make: Make  # noqa: F811
+) -> None:
+    reactor = make(broker.bootstrap_servers, background=True)
+    assert reactor.wait(Answer(reactor).here, PATIENT)
+    died = reactor._thread
+    assert died is not None
+    reactor._thread = None  # as its end leaves it
+    answer = Answer(reactor)
+    until(answer.here)
+    assert reactor._thread is not died
+
+
+def test_what_is_raised_in_the_background_thread_does_not_end_the_driving(
+    broker: Broker, make: Make, caplog: pytest.LogCaptureFixture  # noqa: F811
+) -> None:
+    reactor = make(broker.bootstrap_servers, background=True)
+    assert reactor.wait(Answer(reactor).here, PATIENT)
+    thread = reactor._thread
+    assert thread is not None
+    for _ in range(3):
+        assert thread.ident is not None
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(SystemExit))
+        reactor.wake()
+        answer = Answer(reactor)
+        until(answer.here)
+        thread = reactor._thread or thread
+
+
+def test_a_caller_between_two_glances_of_the_background_is_not_kept_waiting(
+    broker: Broker, make: Make  # noqa: F811
+) -> None:
+    """The token is free between glances: callers that come one after the other drive themselves, within 2 ms."""
+    reactor = make(broker.bootstrap_servers, background=True)
+    assert reactor.wait(Answer(reactor).here, PATIENT)
+    taken: list[float] = []
+    for _ in range(50):
+        answer = Answer(reactor)
+        begun = time.monotonic()
+        assert reactor.wait(answer.here, PATIENT)
+        taken.append(time.monotonic() - begun)
+    assert statistics.median(taken) < 0.002 + PATIENCE
+
+
+def test_a_callback_that_blocks_keeps_nobody_else_from_driving(reactor: Reactor) -> None:
+    go_on, blocks = threading.Event(), threading.Event()
+
+    def block() -> None:
+        blocks.set()
+        go_on.wait(PATIENT)
+
+    holder = threading.Thread(target=lambda: reactor.call(lambda now: reactor.core.after_step.append(block)))
+    holder.start()
+    assert blocks.wait(PATIENT)
+    answer = Answer(reactor)
+    assert reactor.wait(answer.here, PATIENT)
+    go_on.set()
+    holder.join(PATIENT)
