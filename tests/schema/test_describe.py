@@ -281,6 +281,20 @@ def test_most_items_bounds_the_tree_and_keeps_the_bytes() -> None:
     assert found["[0]"]["more"].meaning == "48 more, not shown"
 
 
+def test_only_the_batch_with_the_byte_is_looked_into() -> None:
+    one = records.encode([b"x"] * 50)
+    data = one * 9
+    found = protocol.describe_records(data, only_at=len(one) * 4 + 70)
+    assert_every_byte_is_in_one_leaf(found, len(data))
+    assert [(part.name, part.value) for part in found.fields] == [("more", 4), ("[4]", None), ("more", 4)]
+    assert found.at(len(one) * 4 + 70)[2].name == "record[1]"
+    packed = records.encode([b"x"] * 3, magic=1, compression="gzip")
+    found = protocol.describe_records(packed * 3, only_at=len(packed) + 40)
+    inner = found["[1]"]["value"].decompressed
+    assert inner is not None
+    assert [part.name for part in inner.children] == ["[0]", "[1]", "[2]"]
+
+
 def test_from_a_byte_to_its_line() -> None:
     frame = metadata_frame()
     found = protocol.describe(frame, 3, 12)

@@ -171,6 +171,7 @@ def _decode_fields(data: bytes, options: argparse.Namespace, color: bool) -> int
         secrets=options.secrets,
         check_crc=not options.no_crc,
         most_items=None if options.at is not None else options.items,
+        only_at=options.at,
     )
     _print(description.to_json() if options.json else description.to_text(color=color, at=options.at))
     return 1 if description.errors else 0

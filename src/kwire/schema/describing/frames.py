@@ -71,17 +71,19 @@ def describe_records(
     secrets: bool = False,
     check_crc: bool = True,
     most_items: int | None = None,
+    only_at: int | None = None,
     max_decompressed_bytes: int = DEFAULT_MAX_DECOMPRESSED_BYTES,
 ) -> Description:
     """Explains record batches and message sets (bytes-like) as `describe` explains frames: a log segment, or a part.
 
     `topic` lets the records of Kafka's own topics (`__consumer_offsets` ...) be explained, too.
-    `generation="0.7"`: messages of Kafka 0.7.
+    `generation="0.7"`: messages of Kafka 0.7. `only_at` looks into the batch with the byte at that offset only:
+    the way to a byte of a large segment.
     """
     view = memoryview(data).cast("B")
     root = Field("records", "records", 0, len(view))
     description = Description(root, "records")
-    options = Options(secrets, most_items, check_crc, max_decompressed_bytes)
+    options = Options(secrets, most_items, check_crc, max_decompressed_bytes, only_at=only_at)
     kind = Messages07 if _is_0_7(generation) else RecordSets
     sets = kind(Cursor(view), options, description.errors, "records", True)
     sets.expand = log_expander(topic, options)

@@ -81,9 +81,10 @@ class RecordSets:
             number += 1
 
     def _whole(self, number: int, end: int, into: Field) -> None:
-        most = self.options.most_items
-        if most is not None and number >= most:
-            self._passed(into, number - most, end)
+        most, only_at = self.options.most_items, self.options.only_at
+        elsewhere = only_at is not None and not self.depth and not self.cursor.at <= only_at < end
+        if elsewhere or (most is not None and number >= most):
+            self._passed(into, end)
         else:
             self._batch(f"[{number}]", self._magic(), end, into)
 
@@ -114,12 +115,14 @@ class RecordSets:
         into.children.append(leaf)
         cursor.at = cursor.end
 
-    def _passed(self, into: Field, number: int, end: int) -> None:
-        if number == 0:
-            into.children.append(Field("more", "batches", self.cursor.at, end))
+    def _passed(self, into: Field, end: int) -> None:
+        """A batch that is not looked into: one leaf stands for all of them in a row."""
+        if not into.children or into.children[-1].name != "more":
+            into.children.append(Field("more", "batches", self.cursor.at, end, 0))
         rest = into.children[-1]
         rest.end = self.cursor.at = end
-        rest.meaning = f"{number + 1} more, not shown"
+        rest.value += 1
+        rest.meaning = f"{rest.value} more, not shown"
 
     def _batch(self, name: str, magic: int, end: int, into: Field) -> None:
         cursor = self.cursor

@@ -23,6 +23,7 @@ class Options:
     check_crc: bool = True
     max_decompressed_bytes: int = DEFAULT_MAX_DECOMPRESSED_BYTES
     topic_names: Mapping[UUID, str] = field(default_factory=dict)
+    only_at: int | None = None
 
 
 def close_after(whole: Field, cursor: Cursor, damage: Damage) -> errors.CodecError:
