@@ -177,10 +177,16 @@ _GZIP_LEAST_MEMBER = 18
 _DEFLATE_MOST_RATIO = 1032
 
 
-def _isal() -> Any:
-    from importlib.util import find_spec
+_found_isal: list[Any] = []
 
-    return _library("isal.isal_zlib") if find_spec("isal") is not None else None
+
+def _isal() -> Any:
+    """isal's module, or None; looked for once, since looking for what is not there is slow."""
+    if not _found_isal:
+        from importlib.util import find_spec
+
+        _found_isal.append(_library("isal.isal_zlib") if find_spec("isal") is not None else None)
+    return _found_isal[0]
 
 
 def _gunzip(view: memoryview, budget: int) -> Buffer:

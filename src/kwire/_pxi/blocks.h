@@ -15,11 +15,14 @@
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #define KW_POOL_LEAST ((size_t)65536)
 #define KW_POOL_CLASSES 40 /* (4..7) * 16 KiB << 0..9 = 64 KiB .. 56 MiB */
 #define KW_POOL_MOST ((size_t)64 << 20)
 #define KW_LARGE ((size_t)1 << 20)
+#define KW_HUGE_PAGE ((size_t)2 << 20)
+#define KW_HUGE (2 * KW_HUGE_PAGE)
 #define KW_FREED_ONCE ((size_t)4 << 20)
 
 typedef struct kw_block {
@@ -92,10 +95,23 @@ static void kw_keep_end_of_heap(void) {
     }
 }
 
+/* Memory for which the system is asked to use large pages: 512 times fewer page faults. To be freed by free(). */
+static void *kw_allocate_huge(size_t size) {
+#ifdef MADV_HUGEPAGE
+    void *memory;
+    if (posix_memalign(&memory, KW_HUGE_PAGE, size) != 0) return NULL;
+    madvise(memory, size / KW_HUGE_PAGE * KW_HUGE_PAGE, MADV_HUGEPAGE);
+    return memory;
+#else
+    return malloc(size);
+#endif
+}
+
 static kw_block *kw_block_allocate(size_t capacity) {
     kw_block *block;
     if (capacity >= KW_LARGE) kw_keep_end_of_heap();
-    block = (kw_block *)malloc(sizeof(kw_block) + capacity);
+    block = (kw_block *)(capacity >= KW_HUGE ? kw_allocate_huge(sizeof(kw_block) + capacity)
+                                             : malloc(sizeof(kw_block) + capacity));
     if (block != NULL) block->capacity = capacity;
     return block;
 }

@@ -21,11 +21,12 @@ END_OF_OFFSETS = 2**63 - 1
 class Chunk:
     """Records fetched from one partition: those before `taken` were handed out, those before `marked` perhaps."""
 
-    __slots__ = ("decompressed", "marked", "next_offset", "records", "taken")
+    __slots__ = ("count", "decompressed", "marked", "next_offset", "records", "taken")
 
     def __init__(self, records: Records, next_offset: int) -> None:
         self.records = records
         self.next_offset = next_offset
+        self.count = len(records)
         self.decompressed = records.decompressed_bytes
         self.taken = 0
         self.marked = 0
@@ -33,22 +34,22 @@ class Chunk:
     @property
     def unspent(self) -> int:
         """How many records are not marked."""
-        return len(self.records) - self.marked
+        return self.count - self.marked
 
     def mark(self, most: int, most_bytes: int | None) -> tuple[Records, int]:
         """The next records to be handed out, at most so many, of so many bytes (at least one); and their bytes."""
         records, begin = self.records, self.taken
-        count = min(most, len(records) - begin)
+        count = min(most, self.count - begin)
         size = 0
         if most_bytes is not None:
             count, size = records.measure(begin, count, most_bytes)
         self.marked = begin + count
-        return (records if count == len(records) else records[begin : self.marked]), size
+        return (records if count == self.count else records[begin : self.marked]), size
 
     @property
     def position(self) -> int:
         """The offset of the first record not handed out, or of what follows the chunk."""
-        return self.records[self.taken].offset if self.taken < len(self.records) else self.next_offset
+        return self.records[self.taken].offset if self.taken < self.count else self.next_offset
 
 
 class PartitionState:
@@ -151,7 +152,11 @@ class PartitionState:
     @property
     def holds_records(self) -> bool:
         """Whether records wait to be handed out."""
-        return not self.paused and self.unspent > 0
+        if not self.paused:
+            for chunk in self.chunks:  # a loop, as this is asked of every partition
+                if chunk.marked < chunk.count:
+                    return True
+        return False
 
     @property
     def unspent(self) -> int:
