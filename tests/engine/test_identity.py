@@ -93,6 +93,20 @@ def test_a_broker_that_refuses_is_not_asked_again(code: int) -> None:
     assert sequences(world) == [-1] * 5
 
 
+def test_a_broker_that_has_no_id_yet_is_not_asked_at_every_send() -> None:
+    world = ProducerWorld(linger_ms=0)
+    world.leader.init_errors = [14] * 1000
+    begun = world.now
+    deliveries = []
+    for number in range(500):
+        deliveries.append(world.send(b"%d" % number))
+        world.run(begun + 0.01 * (number + 1))
+    assert 5 <= questions(world) <= 12, "each wait is longer than the one before, up to a second"
+    world.leader.init_errors.clear()
+    world.settle(*deliveries)
+    assert world.leader.values() == [b"%d" % number for number in range(500)]
+
+
 def test_in_a_cluster_of_old_and_new_brokers_the_new_ones_get_sequences() -> None:
     old, new = Leader("0.10.2.2", 0, Address("a", 1)), Leader("4.4.0", 1, Address("b", 1))
     world = ProducerWorld(old, new, topics={"t": [0, 1]}, linger_ms=0)

@@ -58,6 +58,7 @@ class Identity:
         self._on_change = on_change
         self._on_warning = on_warning
         self._failures = 0
+        self._not_before = 0.0
         self.state = WANTED if enabled or (enabled is None and possible) else OFF
         self.error: KafkaError | None = None
         self.last_error: KafkaError | None = None
@@ -67,8 +68,8 @@ class Identity:
         self.epoch = -1
 
     def ask(self, now: float) -> None:
-        """Asks for an id unless that is under way or needless."""
-        if self.state == WANTED:
+        """Asks for an id unless that is under way, needless, or refused a moment ago."""
+        if self.state == WANTED and now >= self._not_before:
             self._ask(ANY, now)
 
     def may_ask_again(self, node: int) -> bool:
@@ -100,7 +101,8 @@ class Identity:
             self.epoch += 1
 
     def recover(self, now: float) -> None:
-        """After an interrupted step: what was asked will not be answered."""
+        """After an interrupted step: what was asked will not be answered, and no timer is left."""
+        self._not_before = 0.0
         if self.state == ASKING:
             self.state = WANTED
 
@@ -134,7 +136,8 @@ class Identity:
         self.last_error = error
         self.state = WANTED
         self._failures += 1
-        self._core.call_at(now + self._core.retry_backoff.wait(self._failures), self.ask)
+        self._not_before = now + self._core.retry_backoff.wait(self._failures)
+        self._core.call_at(self._not_before, self.ask)
 
     def _go_without(self, error: KafkaError, now: float) -> None:
         if self.required or not isinstance(error, BrokerError):
