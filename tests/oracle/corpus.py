@@ -1,11 +1,12 @@
 """A corpus of what Kafka's classes wrote and read, kept in the repository so that it is compared without Java too.
 
-records.jsonl    {"name", "bytes", "answer"}: the answer to "read", or {"refused": the Java exception's class}
-messages.jsonl   {"name", "api_key", "direction", "version", "bytes", "json"}
+records.jsonl       {"name", "bytes", "answer"}: the answer to "read", or {"refused": the Java exception's class}
+messages.jsonl.gz   {"name", "api_key", "direction", "version", "bytes", "json"}: every API, direction and version
 
 Bytes are in base64. `python -m tests.oracle` writes both anew with the classes of the releases of plugin.py.
 """
 
+import gzip
 import json
 import random
 from collections.abc import Iterator
@@ -14,41 +15,35 @@ from typing import Any
 
 from tests.oracle import messages
 from tests.oracle import records as java
+from tests.oracle.comparing import message_class
 from tests.oracle.damage import first_checked_place, flip_bits, with_right_checksum
 from tests.oracle.drawn import BASE_TIME, FORMATS, draw_records
 from tests.oracle.driver import Oracle, RefusedError, to_base64
 from tests.oracle.records import BatchOptions
+from tests.schema.coverage import ROWS
+from tests.schema.tame import tame
 
 Entry = dict[str, Any]
 
 FOLDER = Path(__file__).parent / "corpus"
 RECORDS = FOLDER / "records.jsonl"
-MESSAGES = FOLDER / "messages.jsonl"
-
-API_NAMES = {
-    0: "Produce",
-    1: "Fetch",
-    2: "ListOffsets",
-    3: "Metadata",
-    18: "ApiVersions",
-    19: "CreateTopics",
-    20: "DeleteTopics",
-    22: "InitProducerId",
-}
-"""The APIs whose messages are compared, by Kafka's names."""
+MESSAGES = FOLDER / "messages.jsonl.gz"
 
 _DAMAGED_PER_FORMAT = 6
 
 
 def load(path: Path) -> list[Entry]:
     """The entries of one of the two files."""
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    data = path.read_bytes()
+    text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8")
+    return [json.loads(line) for line in text.split("\n") if line]
 
 
 def save(path: Path, entries: list[Entry]) -> None:
     """One entry a line."""
     path.parent.mkdir(exist_ok=True)
-    path.write_text("".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries), encoding="utf-8")
+    data = "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries).encode("utf-8")
+    path.write_bytes(gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
 
 
 def build_records(oracle: Oracle) -> list[Entry]:
@@ -70,13 +65,12 @@ def judge(oracle: Oracle, data: bytes) -> Entry:
 def build_messages(oracle: Oracle, old_oracle: Oracle) -> list[Entry]:
     """One random message of every API, direction and version; versions that were dropped come from the old classes."""
     entries = []
-    for api_key, api_name in API_NAMES.items():
+    for api_key, row in ROWS.items():
         for direction in ("Request", "Response"):
-            name = api_name + direction
-            current = messages.versions(oracle, name)
-            for version in range(messages.versions(old_oracle, name).start, current.stop):
-                writer = oracle if version in current else old_oracle
-                drawn = messages.random_message(writer, name, version, seed=version)
+            name = row.name + direction
+            for version in row.known:
+                writer = oracle if row.newest.has(version) else old_oracle
+                drawn = _drawn(writer, api_key, direction, name, version)
                 entries.append(
                     {
                         "name": name,
@@ -88,6 +82,15 @@ def build_messages(oracle: Oracle, old_oracle: Oracle) -> list[Entry]:
                     }
                 )
     return entries
+
+
+def _drawn(writer: Oracle, api_key: int, direction: str, name: str, version: int) -> messages.RandomMessage:
+    """Of a schema from which the release draws nulls that it cannot read, a message that kwire made and Kafka read."""
+    try:
+        return messages.random_message(writer, name, version, seed=version)
+    except RefusedError:
+        data = tame(message_class(api_key, direction), version, with_nulls=False).encode(version)
+        return messages.RandomMessage(data, messages.to_json(writer, name, version, data))
 
 
 def _record_cases(oracle: Oracle) -> Iterator[tuple[str, bytes]]:
