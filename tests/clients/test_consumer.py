@@ -20,6 +20,9 @@ from kwire.engine.core import Core
 from kwire.engine.settings import AdminSettings, ClientSettings, ConsumerSettings, ProducerSettings
 from kwire.testing import Broker
 
+SCHEDULING = 4.0
+"""Seconds that a busy machine may add to a bound."""
+
 T0 = TopicPartition("t", 0)
 OLD = ["0.8.2.2", "0.9.0.1", "0.10.2.2"]
 RELEASES = [*OLD, "3.9.2", "4.4.0"]
@@ -204,14 +207,14 @@ def test_latest_is_the_default(broker: Broker, write: Callable[[Broker], Writer]
 def test_a_long_poll_ends_as_soon_as_something_comes(broker: Broker, write: Callable[[Broker], Writer]) -> None:
     writer = write(broker)
     writer.append("t", 1, [b"there"])
-    with consumer_of(broker, fetch_max_wait_ms=3000) as consumer:
+    with consumer_of(broker, fetch_max_wait_ms=30_000) as consumer:
         consumer.assign([T0])
         assert not consumer.poll(timeout=0.3)
         late = threading.Timer(0.2, writer.append, ("t", 0, [b"now"]))
         late.start()
         begun = time.monotonic()
-        assert consumer.poll(timeout=10).values() == [b"now"]
-        assert 0.1 < time.monotonic() - begun < 1.5
+        assert consumer.poll(timeout=30).values() == [b"now"]
+        assert 0.1 < time.monotonic() - begun < 1.5 + SCHEDULING
         late.join()
 
 
@@ -220,18 +223,18 @@ def test_a_poll_ends_in_time(broker: Broker) -> None:
         consumer.assign([T0])
         begun = time.monotonic()
         assert not consumer.poll(timeout=0.3)
-        assert 0.3 <= time.monotonic() - begun < 0.6
+        assert 0.3 <= time.monotonic() - begun < 0.6 + SCHEDULING
 
 
 def test_iteration_ends_at_the_offsets_given(broker: Broker, write: Callable[[Broker], Writer]) -> None:
     writer = write(broker)
     for partition in range(2):
         writer.append("t", partition, [b"%d" % number for number in range(10)])
-    with consumer_of(broker) as consumer:
+    with consumer_of(broker, fetch_max_wait_ms=30_000) as consumer:
         consumer.assign([("t", 0), ("t", 1)], until={("t", 0): 4, ("t", 1): 7})
         begun = time.monotonic()
         got = [(r.partition, r.offset) for r in consumer]
-        assert time.monotonic() - begun < 0.45
+        assert time.monotonic() - begun < 0.45 + SCHEDULING
         assert consumer.done()
     assert sorted(got) == [(0, offset) for offset in range(4)] + [(1, offset) for offset in range(7)]
 
@@ -242,7 +245,7 @@ def test_wakeup_ends_a_poll_of_another_thread(broker: Broker) -> None:
         threading.Timer(0.1, consumer.wakeup).start()
         begun = time.monotonic()
         assert not consumer.poll(timeout=10)
-        assert time.monotonic() - begun < 1
+        assert time.monotonic() - begun < 1 + SCHEDULING
         consumer.wakeup()
         assert not consumer.poll(timeout=10)
 
@@ -335,7 +338,7 @@ def test_no_broker_is_said_in_time() -> None:
         begun = time.monotonic()
         with pytest.raises(errors.ConnectError) as caught:
             consumer.poll(timeout=0.5)
-        assert 0.5 <= time.monotonic() - begun < 1.5
+        assert 0.5 <= time.monotonic() - begun < 1.5 + SCHEDULING
         assert set(caught.value.causes) == {"127.0.0.1:1", "[::1]:1"}
         with pytest.raises(errors.ConnectError, match=r"127\.0\.0\.1:1"):
             consumer.end_offsets([T0], timeout=0.3)
@@ -425,7 +428,7 @@ def test_close_from_another_thread_ends_a_poll(broker: Broker) -> None:
     begun = time.monotonic()
     with pytest.raises(errors.KafkaError, match="closed"):
         consumer.poll(timeout=10)
-    assert time.monotonic() - begun < 2
+    assert time.monotonic() - begun < 2 + SCHEDULING
 
 
 def test_a_consumer_that_is_not_closed_is_complained_of(broker: Broker) -> None:
