@@ -351,6 +351,17 @@ def test_records_of_many_partitions_end_together_when_all_goes_silent() -> None:
     assert world.now - begun <= DEADLINE + GRACE
 
 
+def test_metadata_that_fails_is_not_asked_for_at_every_send() -> None:
+    world = world_of(batch_size=0, linger_ms=0)
+    metadata_fails(world, 7)
+    begun = world.now
+    for number in range(500):
+        world.send(b"%d" % number)
+        world.run(begun + 0.01 * (number + 1))
+    asked = sum(key == METADATA for key, _, _ in world.leader.requests)
+    assert 5 <= asked <= 12, "each wait is longer than the one before, up to a second"
+
+
 # -- what may come back -----------------------------------------------------------------------------------------------
 
 

@@ -160,13 +160,15 @@ class Cluster:
     # -- wishes -----------------------------------------------------------------------------------------------------
 
     def want(self, topics: Sequence[str], now: float) -> None:
-        """Keeps these topics in the cache from now on; asks at once if one is not known."""
+        """Keeps these topics in the cache from now on; asks at once for new ones, after the backoff for missing."""
         fresh = [name for name in topics if name not in self._wanted]
         self._wanted.update(dict.fromkeys(topics))
-        if fresh or any(name not in self.topics for name in topics):
+        if fresh:
             self._failures = 0
             self._next_allowed = now
             self.refresh(now)
+        elif any(name not in self.topics for name in topics):
+            self.look_for(now)
 
     def unwant(self, topics: Sequence[str]) -> None:
         """These topics are of no more interest."""
