@@ -73,6 +73,8 @@ def test_a_request_of_unknown_version_still_has_a_header() -> None:
         protocol.decode_request_body(body)
     unknown = bytes.fromhex("03e7 0000 00000005 0002 6d65")
     assert protocol.decode_request_header(unknown).request_api_key == 999
+    assert protocol.APIS.get(999) is None
+    assert protocol.APIS.get("Metadata") is protocol.APIS[3]
     with pytest.raises(errors.UnknownVersionError, match="no API 999"):
         protocol.decode_request_body(unknown)
     old = bytes.fromhex("0007 0000 00000005 00000001")

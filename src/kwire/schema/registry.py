@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 from kwire import errors
-from kwire._typing import cast
+from kwire._typing import Any, cast
 from kwire.schema.fields import Versions
 from kwire.schema.messages import Request, Response
 
@@ -70,6 +70,10 @@ class Apis(Mapping[int | str, Api]):
                 f"no API {key!r}; kwire knows {', '.join(map(_label, self._by_key.values()))}"
             )
         return found
+
+    def get(self, key: int | str, default: Any = None) -> Any:
+        """The Api, or `default` where there is none: `Mapping.get` would wait for a KeyError."""
+        return self[key] if key in self else default
 
     def __contains__(self, key: object) -> bool:
         return key in self._by_key or key in self._by_name
