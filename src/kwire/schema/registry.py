@@ -73,7 +73,9 @@ class Apis(Mapping[int | str, Api]):
 
     def get(self, key: int | str, default: Any = None) -> Any:
         """The Api, or `default` where there is none: `Mapping.get` would wait for a KeyError."""
-        return self[key] if key in self else default
+        if key not in self:
+            return default
+        return self[key]
 
     def __contains__(self, key: object) -> bool:
         return key in self._by_key or key in self._by_name
