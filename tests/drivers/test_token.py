@@ -141,6 +141,7 @@ def test_a_background_thread_that_dies_is_begun_again_by_the_next_call(
     assert reactor.wait(Answer(reactor).here, PATIENT)
     died = reactor._thread
     assert died is not None
+    until(died.is_alive)
     reactor._closed = True
     until(lambda: not died.is_alive())
     reactor._closed = False
