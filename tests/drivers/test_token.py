@@ -159,6 +159,7 @@ def test_what_is_raised_in_the_background_thread_does_not_end_the_driving(
     thread = reactor._thread
     assert thread is not None
     for _ in range(3):
+        until(thread.is_alive)
         assert thread.ident is not None
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(SystemExit))
         reactor.wake()
