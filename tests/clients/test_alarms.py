@@ -19,7 +19,7 @@ from kwire.testing import Broker
 from tests.interrupts import Alarms, Cut, alarms
 
 pytestmark = [
-    pytest.mark.timeout(400, method="thread"),  # the other one needs SIGALRM
+    pytest.mark.timeout(900, method="thread"),  # the other one needs SIGALRM
     # of a finalizer, or of a socket that nobody had yet
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
@@ -88,7 +88,7 @@ def test_alarms_over_a_consumer(broker: Broker) -> None:
     dice = random.Random(5)
     appended: list[bytes] = []
     got: list[bytes | None] = []
-    give_up = time.monotonic() + 300
+    give_up = time.monotonic() + 800
     with Consumer(
         broker.bootstrap_servers, auto_offset_reset="earliest", max_partition_fetch_bytes=1, **AT_ONCE
     ) as consumer, alarms() as alarm:
