@@ -21,6 +21,8 @@ from kwire.engine.consumed import ConsumerRecords
 COUNT = 2_000
 _FOUR = ["offset", "timestamp", "key", "value"]
 _PLACE = TopicPartition("topic", 0)
+_ENCODED = ("Metadata response", "Produce request")
+_SMALL = 4096
 _FRAMES = 50
 _MESSAGES = 10
 _READ_AT_ONCE = 16_384
@@ -135,8 +137,10 @@ def _messages() -> dict[str, Loop]:
         ("Fetch response", inputs.fetch_response()),
         ("Produce request", inputs.produce_request()),
     ):
-        loops[f"{name}, decode"] = _often(partial(type(message).decode, message.encode(version), version))
-        loops[f"{name}, encode"] = _often(partial(message.encode, version), steady=len(message.encode(version)) < 4096)
+        data = message.encode(version)
+        loops[f"{name}, decode"] = _often(partial(type(message).decode, data, version))
+        if name in _ENCODED:
+            loops[f"{name}, encode"] = _often(partial(message.encode, version), steady=len(data) < _SMALL)
     return loops
 
 
