@@ -48,10 +48,20 @@ def tables(outcomes: Sequence[Outcome]) -> str:
         if rows:
             parts.append(_table(group, rows))
             parts += _side_tables([work for work, _ in rows], outcomes)
-    failures = [f"- {o.work}, {o.contender}, round {o.round + 1}: {o.error}" for o in outcomes if o.error]
+    failures = _failures(outcomes)
     if failures:
-        parts.append("Failed:\n" + "\n".join(dict.fromkeys(failures)))
+        parts.append("Failed:\n" + "\n".join(failures))
     return "\n\n".join(parts)
+
+
+def _failures(outcomes: Iterable[Outcome]) -> list[str]:
+    """One line for each process that failed; one of the codec's does many works."""
+    works: dict[tuple[str, int, str], list[str]] = {}
+    for outcome in outcomes:
+        if outcome.error:
+            works.setdefault((outcome.contender, outcome.round, outcome.error), []).append(outcome.work)
+    return [f"- {names[0]}{f' and {len(names) - 1} more' if len(names) > 1 else ''}, {contender}, "
+            f"round {number + 1}: {error}" for (contender, number, error), names in works.items()]
 
 
 def _table(group: str, rows: list[tuple[Work, Costs]]) -> str:
