@@ -10,13 +10,15 @@ import time
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kwire import records
-from kwire.cli.copying import HEADER, Resumption, Stamp
+from kwire.cli.copying import HEADER, Resumption, Source, Stamp, copy
+from kwire.engine.addresses import TopicPartition
 from kwire.errors import CorruptError
-from kwire.legacy import Client, Position
+from kwire.legacy import Client, Message, Position
 from kwire.testing import Broker
 from tests.cli.conftest import Kwire
 from tests.thorough import THOROUGH
@@ -124,7 +126,8 @@ def test_a_topic_without_messages_is_named(kwire: Kwire, broker: Broker, old: Br
     assert "t" not in broker.topics()
 
 
-def test_a_gap_in_the_last_window_is_filled(kwire: Kwire, broker: Broker, old: Broker) -> None:
+@pytest.mark.parametrize("present_first", [0, 5])
+def test_a_gap_in_the_last_window_is_filled(kwire: Kwire, broker: Broker, old: Broker, present_first: int) -> None:
     """A batch that failed while later ones were stored: what a run that dies at the wrong moment can leave."""
     sent = fill(old, 0, 60)
     to = f"{broker.bootstrap_servers}/clicks"
@@ -132,11 +135,11 @@ def test_a_gap_in_the_last_window_is_filled(kwire: Kwire, broker: Broker, old: B
     with Client(old.bootstrap_servers) as client:
         found = list(client.messages("clicks", 0))
     name = f"{old.bootstrap_servers}/clicks/0"
-    kept = [*found[:20], *found[30:40]]
+    kept = [*found[present_first:20], *found[30:40]]
     items = [(each.value, None, 1, [(HEADER, Stamp(name, each.position, each.next).encode())]) for each in kept]
     broker.append("clicks", records.encode(items))
     done = kwire("copy", "--from", source_of(old), "--to", to)
-    assert done.err.endswith("30 records to clicks\n")
+    assert done.err.endswith(f"{30 + present_first} records to clicks\n")
     assert sorted(value or b"" for value in copied(broker, 0)) == sorted(sent)
 
 
@@ -149,6 +152,34 @@ def test_resumption_by_hand() -> None:
     assert Resumption.after(whole) == Resumption(Position(40))
     assert Resumption.after(whole[:2]) == Resumption(Position(12, 1))
     assert Resumption.after([whole[0], whole[2]]) == Resumption(Position(12), {Position(12, 1)})
+    assert Resumption.after([whole[2]], first_window=True) == Resumption(None, {Position(12, 1)})
+
+
+class Writing:
+    """A producer that writes down what it is asked to do."""
+
+    def __init__(self) -> None:
+        self.done: list[bytes | str] = []
+
+    def send(self, topic: str, value: bytes, **options: Any) -> None:
+        self.done.append(value)
+
+    def flush(self) -> None:
+        self.done.append("flush")
+
+
+def test_gaps_are_filled_before_anything_new_is_sent() -> None:
+    """So that a gap is always among the newest records, however often filling it was interrupted."""
+    messages = [Message(Position(at), b"%d" % at, Position(at + 1)) for at in range(6)]
+    source = Source("s", lambda start: iter(messages), lambda: 6)
+    producer: Any = Writing()
+    told: list[tuple[int, int, int]] = []
+    sent = copy(
+        source, Resumption(None, {Position(1), Position(3)}), producer, TopicPartition("t", 0),
+        progress=lambda *numbers: told.append(numbers),
+    )  # fmt: skip
+    assert producer.done == [b"0", b"2", "flush", b"4", b"5", "flush"]
+    assert (sent, told) == (4, [(2, 2, 4), (2, 2, 6)])
 
 
 @pytest.mark.parametrize("content", [b"", b"a b", b"a 1 2", b"a 1+x 2+0", b"\xff 1+0 2+0"])

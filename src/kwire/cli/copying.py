@@ -3,7 +3,8 @@
 Every copied record carries a header `kwire.copy`: its source, the position it was read from and the one behind it. The
 destination is therefore its own record of how far the copy came, and a run that was killed anywhere loses and doubles
 nothing: the next one reads the last records back and sends what is not among them. Records are sent in windows, each
-acknowledged as a whole before the next, so that only the last window of a source can have gaps.
+acknowledged as a whole before the next, so that only the last window of a source can have gaps; what fills them is
+acknowledged before anything new is sent.
 """
 
 from __future__ import annotations
@@ -69,11 +70,14 @@ class Resumption:
     present: set[Position] = field(default_factory=set)
 
     @classmethod
-    def after(cls, stamps: Iterable[Stamp]) -> Resumption:
-        """From the newest stamps of one source, of which all before the oldest are known to be there."""
+    def after(cls, stamps: Iterable[Stamp], *, first_window: bool = False) -> Resumption:
+        """From the newest stamps of one source, of which all before the oldest are known to be there.
+
+        Except in the `first_window`: there the gap may be before the oldest.
+        """
         behind = {stamp.position: stamp.next for stamp in stamps}
-        if not behind:
-            return cls()
+        if not behind or first_window:
+            return cls(present=set(behind))
         at = min(behind)
         while at in behind:
             at = behind[at]
@@ -96,7 +100,10 @@ def resumptions(consumer: Consumer, place: TopicPartition, sources: Iterable[str
             if stamp.source in older:
                 older[stamp.source].append(stamp)
         found = {name: older[name] + found[name] for name in names}
-    return {name: Resumption.after(stamps) for name, stamps in found.items()}
+    return {
+        name: Resumption.after(stamps, first_window=first == 0 and len(stamps) < _WINDOW)
+        for name, stamps in found.items()
+    }
 
 
 def _stamps(consumer: Consumer, place: TopicPartition, begin: int, stop: int) -> Iterator[Stamp]:
@@ -122,18 +129,21 @@ def copy(
     written; they are sent by the next run.
     """
     sent = in_window = size = 0
+    last_present = max(resumption.present, default=Position(-1))
+    fills_gap = False
     for message in source.read(resumption.position):
         if message.position in resumption.present:
             continue
+        if in_window == _WINDOW or (fills_gap and message.position > last_present):
+            producer.flush()
+            progress(in_window, size, message.position.offset)
+            in_window = size = 0
+        fills_gap = message.position < last_present
         stamp = Stamp(source.name, message.position, message.next)
         producer.send(place.topic, message.value, partition=place.partition, headers=[(HEADER, stamp.encode())])
         sent += 1
         in_window += 1
         size += len(message.value)
-        if in_window == _WINDOW:
-            producer.flush()
-            progress(in_window, size, message.next.offset)
-            in_window = size = 0
     producer.flush()
     progress(in_window, size, source.end())
     return sent
