@@ -19,6 +19,8 @@ from kwire.legacy.messages import Message, Position, placed
 __all__ = ["Segment", "segments"]
 
 _NAME = re.compile(r"(\d{20})\.kafka")
+# What is decoded in one go: all that is compressed in a whole segment would not fit into memory.
+_PIECE = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -35,17 +37,37 @@ class Segment:
 
     def records(self, *, check_crc: bool = True) -> records.Records:
         """All its whole messages. Raises the CodecErrors of `kwire.records.decode`; an OSError for the file."""
-        if not self.path.stat().st_size:
-            return records.decode(b"", generation="0.7", base_offset=self.base_offset)
-        with self.path.open("rb") as file:
-            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        return records.decode(mapped, generation="0.7", base_offset=self.base_offset, check_crc=check_crc)
+        return records.decode(self._content(), generation="0.7", base_offset=self.base_offset, check_crc=check_crc)
 
     def messages(self, start: Position | None = None) -> Iterator[Message]:
-        """Its messages from `start` on (default: all), each with the position at which reading goes on."""
-        found = self.records()
-        begin = Position(self.base_offset)
-        return (message for message in placed(found, begin) if start is None or message.position >= start)
+        """Its messages from `start` on (default: all), each with the position at which reading goes on.
+
+        Decodes piece after piece, so that a segment may hold more than fits into memory. Raises as `records`.
+        """
+        at = Position(self.base_offset) if start is None else max(start, Position(self.base_offset))
+        content = memoryview(self._content())
+        size = _PIECE
+        while (begin := at.offset - self.base_offset) < len(content):
+            piece = content[begin : begin + size]
+            try:
+                found = records.decode(piece, generation="0.7", base_offset=at.offset)
+            except errors.CodecError as error:
+                raise type(error)(
+                    f"{self.path.name}, what begins at byte {begin}: {error.message}", error.field, error.offset
+                ) from None
+            yield from placed(found, at)
+            if found.consumed:
+                at, size = Position(at.offset + found.consumed), _PIECE
+            elif len(piece) == size:
+                size = max(found.needed, 2 * size)
+            else:
+                return  # the last message was never written to its end
+
+    def _content(self) -> bytes | mmap.mmap:
+        if not self.path.stat().st_size:
+            return b""  # which cannot be mapped
+        with self.path.open("rb") as file:
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
 def segments(directory: str | Path) -> list[Segment]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import gzip
+import sys
 from pathlib import Path
 
 import pytest
 
 from kwire import errors
-from kwire.legacy import Position, segments
+from kwire.legacy import Position, Segment, segments
 from tests.reference.messages_0_7 import message
 
 
@@ -59,3 +60,27 @@ def test_a_missing_segment_is_named(tmp_path: Path) -> None:
     (folder / f"{11:020d}.kafka").unlink()
     with pytest.raises(errors.CorruptError, match=r"00000\.kafka ends at 11, but 0*22\.kafka follows"):
         segments(folder)
+
+
+def test_a_segment_is_decoded_piece_by_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All that is compressed in a segment may be more than one call takes."""
+    monkeypatch.setattr(sys.modules[Segment.__module__], "_PIECE", 64)
+    wrapped = message(gzip.compress(b"".join(message(b"%d" % number) for number in range(50))), 1, 1)
+    plain = [message(b"p" * size) for size in (0, 1, 54, 55, 56, 500)]
+    folder = written(tmp_path, b"".join([plain[0], wrapped, *plain[1:], wrapped, message(b"cut")[:-1]]))
+    [only] = segments(folder)
+    whole = [record.offset for record in only.records()]
+    read = list(only.messages())
+    assert [each.offset for each in read] == whole
+    assert len(read) == 106
+    for number, each in enumerate(read):
+        assert list(only.messages(each.position)) == read[number:]
+    assert list(only.messages(read[-1].next)) == []
+
+
+def test_damage_names_its_file(tmp_path: Path) -> None:
+    bad = bytearray(message(b"b"))
+    bad[-1] ^= 1
+    [only] = segments(written(tmp_path, message(b"a") + bytes(bad)))
+    with pytest.raises(errors.CorruptError, match=r"00000\.kafka, what begins at byte 0: .*checksum"):
+        list(only.messages())
