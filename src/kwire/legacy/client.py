@@ -7,7 +7,7 @@
 
 Each broker has partitions 0 to n-1 of a topic of its own; who has more than one broker says which is meant. PRODUCE is
 never answered: a broker that refuses it closes the connection, which is noticed at the next answer. `flush` asks for
-one; `close` and the end of a `with` block flush.
+one; `close` and the end of a `with` block flush, and so does every thousandth message set without an answer.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 __all__ = ["Client"]
 
 _WRONG_PARTITION = 3
+_MOST_BYTES = 2**31 - 1
+_MOST_UNCONFIRMED = 1000
 _TIMES = {"latest": wire.LATEST, "earliest": wire.EARLIEST}
 
 
@@ -145,6 +147,8 @@ class Client:
                 self._unconfirmed[address] += what
                 self._raise_undelivered(address, error)
             self._unconfirmed[address] += what
+            if len(self._unconfirmed[address]) >= _MOST_UNCONFIRMED:
+                self._ask_for_an_answer(address)
 
     def flush(self) -> None:
         """Returns when every broker has shown that it is past what was produced: it has answered a later request.
@@ -157,7 +161,7 @@ class Client:
                 if not waiting:
                     continue
                 try:
-                    self._ask(address, wire.OffsetsRequest(topic="kwire", max_offsets=0))
+                    self._ask_for_an_answer(address)
                 except errors.DeliveryError as error:
                     failed += error.exceptions
             if failed:
@@ -258,7 +262,8 @@ class Client:
             try:
                 found = self.fetch(topic, partition, at.offset, max_bytes=most, broker=broker)
             except _FetchTooSmallError as error:
-                most = max(error.needed, 2 * most)
+                error.raise_at_the_end()
+                most = min(max(error.needed, 2 * most), _MOST_BYTES)
                 continue
             behind = Position(at.offset + found.consumed)
             for message in placed(found, at):
@@ -289,6 +294,9 @@ class Client:
         self._check_open()
         connection = self._connections[address]
         was_open = connection.open
+        if self._unconfirmed[address] and not was_open:
+            # An answer on a new connection says nothing about what was sent on the one before.
+            self._raise_undelivered(address, None)
         try:
             return self._exchange(connection, request)
         except ConnectionClosedError as error:
@@ -300,6 +308,9 @@ class Client:
             return self._exchange(connection, request)
         except ConnectionClosedError as error:
             raise self._closed_by_broker(address, request) from error
+
+    def _ask_for_an_answer(self, address: Address) -> None:
+        self._ask(address, wire.OffsetsRequest(topic="kwire", max_offsets=0))
 
     def _exchange(self, connection: BlockingConnection, request: Any) -> tuple[Any, Any]:
         connection.send(wire.encode_request(request), self._timeout)
@@ -327,8 +338,9 @@ class Client:
             first = (error.field or "").startswith("batches[0]")
             hint = "; an offset is one at which a message begins" if first else ""
             raise type(error)(f"{where}: {error.message}{hint}", error.field, error.offset) from None
-        if not found.consumed and memoryview(content).nbytes:
-            raise _FetchTooSmallError(where, found.needed, most)
+        size = memoryview(content).nbytes
+        if not found.consumed and size:
+            raise _FetchTooSmallError(where, found.needed, most, size)
         return found
 
     def _position(self, topic: str, partition: int, given: str | int | Position, broker: Any) -> Position:
@@ -383,10 +395,21 @@ _UNDELIVERED = (
 class _FetchTooSmallError(errors.LimitError):
     """Not even the first message fits into what was asked for."""
 
-    def __init__(self, where: str, needed: int, most: int) -> None:
+    def __init__(self, where: str, needed: int, most: int, given: int) -> None:
         size = f"the message takes {needed} bytes" if needed > 4 else "not even a message's length was given"
         super().__init__(f"{where}: {size}, max_bytes is {most}", "max_bytes")
         self.needed = needed
+        self._where, self._most, self._given = where, most, given
+
+    def raise_at_the_end(self) -> None:
+        """Raises TruncatedError when the broker had fewer bytes than it was asked for: asking for more is no use."""
+        if self._given < self._most >= min(self.needed, _MOST_BYTES):
+            raise errors.TruncatedError(
+                f"{self._where}: {self._given} bytes are left, and a message that begins here would take "
+                f"{self.needed}; an offset is one at which a message begins",
+                "batches[0].length",
+                0,
+            ) from None
 
 
 def _time(given: str | int | datetime) -> int:

@@ -127,6 +127,24 @@ def test_an_offset_inside_a_message_says_so(client: Client) -> None:
         client.fetch("t", offset=2)
 
 
+@pytest.mark.parametrize("length", [0x40, 0x7FFFFFF0, 0x7FFFFFFF])
+def test_what_looks_like_a_larger_message_than_there_is(client: Client, length: int) -> None:
+    """An offset inside a message, where a length and a magic seem to stand."""
+    client.produce("t", [length.to_bytes(4, "big") + b"\0hardly"], partition=0, magic=0)
+    with pytest.raises(errors.TruncatedError, match=rf"offset 9: 11 bytes are left.*would take {length + 4};"):
+        list(client.messages("t", start=9))
+
+
+def test_produced_sets_are_asked_for_now_and_then(broker: Broker, client: Client) -> None:
+    for _ in range(1000):
+        client.produce("t", [b"x"], partition=0)
+    assert broker.request_count("Offsets") == 1
+    client.produce("t", [b"x"], partition=9)
+    with pytest.raises(errors.DeliveryError) as caught:
+        client.flush()
+    assert len(caught.value.exceptions) == 1
+
+
 def test_reads_try_once_more_on_a_new_connection(broker: Broker, client: Client) -> None:
     fill(client, sets=1)
     client.flush()

@@ -117,3 +117,18 @@ def test_parts_keep_their_order_and_errors() -> None:
         refused, found = multi_fetch(client)
     assert isinstance(refused, errors.UnknownTopicError)
     assert (found.values(), found.consumed) == ([b"hi"], 12)
+
+
+def test_an_answer_on_another_connection_confirms_nothing() -> None:
+    """What was produced before a silence may be lost: only the connection it went over could tell."""
+    with answering(b"", b"", reference.fetched_7(0, HI)) as client:
+        client.produce("t", [b"a"])
+        with pytest.raises(errors.KafkaTimeoutError):
+            client.fetch("t")
+        with pytest.raises(errors.DeliveryError) as caught:
+            client.flush()
+        assert [str(cause) for cause in caught.value.exceptions] == [
+            f"{client.brokers[0]}: topic 't' partition -1, 11 bytes"
+        ]
+        client.flush()
+        assert client.fetch("t").values() == [b"hi"]
