@@ -358,6 +358,13 @@ def test_requests_are_answered_in_order_however_they_come(broker: Broker) -> Non
     assert peer.closed()
 
 
+def test_a_bad_size_behind_a_good_request_closes(broker: Broker, peer: Peer) -> None:
+    fetch = wire.encode_request(wire.FetchRequest(topic="t", max_size=99))
+    peer.raw(wire.encode_request(wire.ProduceRequest(topic="t", messages=HI)) + fetch + b"\xff\xff\xff\xff")
+    assert peer.frame() == b"\x00\x00" + HI
+    assert peer.closed()
+
+
 def test_what_is_not_flushed_cannot_be_seen() -> None:
     with Broker(generation="0.7", log_flush_interval=3) as broker:
         peer = Peer(broker)

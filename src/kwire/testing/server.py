@@ -276,6 +276,8 @@ class Server:
         """Takes up the requests that came in, one after the other, until one has to wait."""
         while connection.idle and connection.inbox and not connection.closed:
             self._start(connection, self._dispatcher.serve(connection.inbox.popleft()))
+        if connection.idle and not connection.closed and connection.receiver.fault is not None:
+            self._close(connection, str(connection.receiver.fault))
         self._watch(connection)
 
     def _start(self, connection: _Connection, flow: Flow[Answer]) -> None:
