@@ -89,6 +89,26 @@ def test_sources_may_share_a_partition_with_others(kwire: Kwire, broker: Broker,
     assert copied(broker, 0, "one") == [b"somebody else's", *sent[0], *sent[1], *[b"somebody else's"] * 20]
 
 
+def test_a_source_goes_on_where_it_began(kwire: Kwire, broker: Broker, old: Broker, tmp_path: Path) -> None:
+    """Although other sources, or another order of them, would give it another partition."""
+    folders = []
+    sent = [fill(old, partition, 200) for partition in (0, 1)]
+    for partition in (0, 1):
+        folder = tmp_path / f"clicks-{partition}"
+        folder.mkdir()
+        (folder / f"{0:020d}.kafka").write_bytes(old.record_set("clicks", partition=partition))
+        folders.append(str(folder))
+    to = f"{broker.bootstrap_servers}/clicks"
+    assert kwire("copy", "--from", folders[0], "--from", folders[1], "--to", to).code == 0
+    assert "\n0 records to clicks\n" in kwire("copy", "--from", folders[1], "--to", to).err
+    assert "\n0 records to clicks\n" in kwire("copy", "--from", folders[1], "--from", folders[0], "--to", to).err
+    sent[1] += (more := [b"more", b"and more"])
+    with Path(folders[1], f"{0:020d}.kafka").open("ab") as log:
+        log.write(records.encode(more, generation="0.7"))
+    assert "2 records" in kwire("copy", "--from", folders[1], "--to", to).err
+    assert [copied(broker, partition) for partition in (0, 1)] == sent
+
+
 def test_folders_are_read_by_the_same_code(kwire: Kwire, broker: Broker, old: Broker, tmp_path: Path) -> None:
     sent = fill(old, 0, 500)
     with Client(old.bootstrap_servers) as client:

@@ -64,9 +64,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def run(options: argparse.Namespace) -> int:
     """Copies source after source; a record that cannot be written ends it with its error."""
     from kwire.admin import Admin
-    from kwire.cli.copying import copy, resumptions
+    from kwire.cli.copying import copy, placed
     from kwire.consumer import Consumer
-    from kwire.engine.addresses import TopicPartition
     from kwire.producer import Producer
 
     servers, topic = _destination(options.to)
@@ -76,11 +75,8 @@ def run(options: argparse.Namespace) -> int:
             raise ConfigError(f"--from names a partition twice: {', '.join(source.name for source in sources)}")
         admin = stack.enter_context(Admin(servers))
         count = _partition_count(admin, topic, len(sources))
-        places = {source.name: TopicPartition(topic, number % count) for number, source in enumerate(sources)}
         consumer = stack.enter_context(Consumer(servers))
-        done = {}
-        for place in sorted(set(places.values())):
-            done.update(resumptions(consumer, place, [name for name, to in places.items() if to == place]))
+        places = placed(consumer, topic, count, [source.name for source in sources])
         settings = {"delivery.timeout.ms": str(2**31 - 1), **settings_of(options)}
         producer = stack.enter_context(
             Producer.from_config(settings, bootstrap_servers=servers, compression=options.compression)
@@ -88,8 +84,9 @@ def run(options: argparse.Namespace) -> int:
         total = 0
         for source in sources:
             tell = _Progress(source, options.quiet)
-            sent = copy(source, done[source.name], producer, places[source.name], progress=tell.add)
-            tell.finish(sent, places[source.name])
+            place, resumption = places[source.name]
+            sent = copy(source, resumption, producer, place, progress=tell.add)
+            tell.finish(sent, place)
             total += sent
     print(f"{total} records to {topic}", file=sys.stderr)
     return 0

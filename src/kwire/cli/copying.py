@@ -9,6 +9,7 @@ acknowledged before anything new is sent.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from kwire.consumer import Consumer
     from kwire.producer import Producer
 
-__all__ = ["HEADER", "Resumption", "Source", "Stamp", "copy", "resumptions"]
+__all__ = ["HEADER", "Resumption", "Source", "Stamp", "copy", "placed", "resumptions"]
 
 HEADER = "kwire.copy"
 _WINDOW = 10_000
@@ -84,22 +85,47 @@ class Resumption:
         return cls(at, {position for position in behind if position > at})
 
 
+def placed(
+    consumer: Consumer, topic: str, partitions: int, sources: Iterable[str]
+) -> dict[str, tuple[TopicPartition, Resumption]]:
+    """Where each source goes on, and how far it is there.
+
+    A source that is new goes to the partition of its number; one that an earlier run has sent elsewhere, when there
+    were other sources or another order of them, goes on where it began.
+    """
+    names = list(sources)
+    wanted = {name: TopicPartition(topic, number % partitions) for number, name in enumerate(names)}
+    found: dict[str, tuple[TopicPartition, Resumption]] = {}
+    for place in sorted(set(wanted.values())):
+        here = resumptions(consumer, place, [name for name in names if wanted[name] == place])
+        found.update({name: (place, resumption) for name, resumption in here.items()})
+    for number in range(partitions):
+        place = TopicPartition(topic, number)
+        missing = [name for name in names if found[name][1] == Resumption() and wanted[name] != place]
+        if not missing:
+            continue
+        for name, resumption in resumptions(consumer, place, missing).items():
+            if resumption != Resumption():
+                found[name] = place, resumption
+    return found
+
+
 def resumptions(consumer: Consumer, place: TopicPartition, sources: Iterable[str]) -> dict[str, Resumption]:
     """For each source that is copied to the partition `place`: how far it is there. Reads back from the end."""
     names = list(sources)
     first = consumer.beginning_offsets([place])[place]
     end = consumer.end_offsets([place])[place]
-    found: dict[str, list[Stamp]] = {name: [] for name in names}
+    found: dict[str, deque[Stamp]] = {name: deque() for name in names}
     span = _WINDOW * len(names)
     begin = end
     while begin > first and any(len(stamps) < _WINDOW for stamps in found.values()):
         stop, begin = begin, max(first, begin - span)
         span *= 2
-        older: dict[str, list[Stamp]] = {name: [] for name in names}
+        older: dict[str, deque[Stamp]] = {name: deque(maxlen=_WINDOW) for name in names}
         for stamp in _stamps(consumer, place, begin, stop):
             if stamp.source in older:
                 older[stamp.source].append(stamp)
-        found = {name: older[name] + found[name] for name in names}
+        found = {name: deque([*older[name], *found[name]], maxlen=_WINDOW) for name in names}
     return {
         name: Resumption.after(stamps, first_window=first == 0 and len(stamps) < _WINDOW)
         for name, stamps in found.items()
