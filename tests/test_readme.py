@@ -23,7 +23,7 @@ README = "README.md"
 BY_SPARK = {README: ["spark.read"], "docs/spark.md": ["spark.read", "decode_record_sets"]}
 HERE = {
     README: ["with Producer(", "records.encode(", "testing.Broker()"],
-    "docs/old-generations.md": ["records.encode(", "client.messages("],
+    "docs/old-generations.md": ["records.encode(", "client.messages(", "partitioners.scala_0_7("],
     "docs/testing.md": ["broker.offsets(", "def test_my_service("],
     "docs/describe.md": ["protocol.describe("],
     "docs/logs.md": ["def read_log("],

@@ -17,6 +17,7 @@ DOCUMENT = "docs/old-generations.md"
 def test_the_code_runs() -> None:
     assert run(snippet(DOCUMENT, "records.encode("))["found"].consumed > 0
     assert run(snippet(DOCUMENT, "client.messages("))["first"].value == b"one"
+    assert run(snippet(DOCUMENT, "partitioners.scala_0_7("))
 
 
 def frames(heading: str) -> dict[str, bytes]:
