@@ -47,7 +47,7 @@ def summary(about: dict[str, Any], outcomes: Sequence[Outcome]) -> str:
             lines.append([work.title, f"{number(median(mine.values()))} {work.unit}",
                           *(f"{_times(ratio.median)}" if ratio else "" for ratio in ratios)])
     where = (f"{about['date'][:10]}, {about['cores']} cores of {about['processor']}, Python {about['python']}, "
-             f"{about['rounds']} rounds")
+             f"{about['rounds']} rounds; load of the machine by other work: {about['load_before'][0]:.0f}")
     return f"{markdown(lines)}\n\n{where}."
 
 
