@@ -358,6 +358,24 @@ def test_requests_are_answered_in_order_however_they_come(broker: Broker) -> Non
     assert peer.closed()
 
 
+def test_a_topic_name_that_is_not_text_is_an_illegal_one(broker: Broker, peer: Peer) -> None:
+    def frame(request_type: int, *parts: bytes) -> bytes:
+        content = request_type.to_bytes(2, "big") + b"".join(parts)
+        return len(content).to_bytes(4, "big") + content
+
+    bad, good = b"\x00\x06a\xff\xe2\x82b\xc3", b"\x00\x01t"
+    place = bytes(4) + bytes(8) + b"\0\0\0\x63"
+    peer.produce("t", HI)
+    peer.raw(frame(1, bad, place))
+    assert peer.frame() == b"\xff\xff"
+    peer.raw(frame(2, b"\0\2", bad, place, good, place))
+    assert peer.frame() == b"\0\0" + b"\0\0\0\2\xff\xff" + b"\0\0\0\x0e\0\0" + HI
+    part = bytes(4) + len(YO).to_bytes(4, "big") + YO
+    peer.raw(frame(3, b"\0\2", good, part, bad, part))
+    assert peer.closed()
+    assert broker.record_set("t") == HI + YO
+
+
 def test_a_bad_size_behind_a_good_request_closes(broker: Broker, peer: Peer) -> None:
     fetch = wire.encode_request(wire.FetchRequest(topic="t", max_size=99))
     peer.raw(wire.encode_request(wire.ProduceRequest(topic="t", messages=HI)) + fetch + b"\xff\xff\xff\xff")

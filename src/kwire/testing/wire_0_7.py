@@ -39,6 +39,8 @@ REQUEST_NAMES = {"Produce": 0, "Fetch": 1, "MultiFetch": 2, "MultiProduce": 3, "
 # A control or private-use character, or a slash; or a name that is a folder.
 _ILLEGAL_TOPIC = re.compile("^\\.{1,2}$|[/\x00-\x1f\x7f-\x9f\ud800-\uf8ff\ufff0-\uffff]")
 _MOST_NAME = 255
+# Stands for the bytes of a name that are not UTF-8, where 0.7.2 reads U+FFFD: no name may have either.
+_NO_CHARACTER = 0x01
 _UNKNOWN, _WRONG_PARTITION = -1, 3
 
 
@@ -148,7 +150,7 @@ class Dispatcher07:
     def serve(self, frame: Buffer) -> Flow[Answer]:
         """The flow of one frame (without its size). Raises CloseConnectionError."""
         try:
-            header, request = wire.decode_request_body(frame)
+            header, request = _read_request(frame)
         except errors.CodecError as error:
             raise CloseConnectionError(f"a request that 0.7 cannot read: {error}") from error
         key = header.request_type
@@ -207,6 +209,20 @@ class Dispatcher07:
         if request.max_offsets < 0:
             raise RefusedError(_UNKNOWN, f"max_offsets {request.max_offsets}")
         return log.offsets_before(request.time, request.max_offsets)
+
+
+def _read_request(frame: Buffer) -> tuple[wire.RequestHeader, Any]:
+    """A request, also one with a topic name that is not UTF-8. Raises CodecError for what 0.7 cannot read."""
+    readable: Buffer = frame
+    while True:
+        try:
+            return wire.decode_request_body(readable)
+        except errors.CorruptError as error:
+            if error.offset is None or not (error.field or "").endswith("topic"):
+                raise
+            mended = bytearray(readable)
+            mended[error.offset] = _NO_CHARACTER
+            readable = mended
 
 
 def _fetched(parts: list[tuple[int, bytes, int]], outer_code: int | None) -> Answer:
