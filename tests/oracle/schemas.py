@@ -1,0 +1,127 @@
+"""Questions to the schema tables of old clients: the layouts they have, and what they read and write by them.
+
+From 0.8.2 to 0.10.2 the Java clients kept every message as a schema in one table, by key and version. A layout is a
+tuple of (field name, type) in wire order; a type is the name of a plain one ("INT16", "NULLABLE_STRING"), an Array, or
+a layout. As in the reference codec, a structure of one field inside an array is written as its field, and a structure
+that is no element of an array as its fields.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tests.brokers import BrokerError, find_release
+from tests.brokers.java import find_java
+from tests.brokers.maven import resolve_release
+from tests.brokers.processes import JVM_FLAGS
+from tests.oracle.constants import clients_of
+
+_PROGRAM = Path(__file__).parent / "java_any" / "Schemas.java"
+_WITHIN_S = 180
+
+Layout = tuple[tuple[str, Any], ...]
+
+
+class Case(NamedTuple):
+    """A message: the direction is "request" or "response"."""
+
+    direction: str
+    key: int
+    version: int
+
+
+class Array(NamedTuple):
+    """The type of a field with a count before its elements."""
+
+    element: Any
+    nullable: bool
+
+
+class Answer(NamedTuple):
+    """What the classes read (structures as tuples) and wrote; or the refusal, and nothing."""
+
+    values: tuple[Any, ...]
+    data: bytes
+    refusal: str = ""
+
+
+def jars_of(version: str) -> Path:
+    """The folder with the jars of a release: a broker's, where brokers of it are started by other tests."""
+    return clients_of(version) if version == "0.10.1.1" else resolve_release(find_release(version))
+
+
+def layouts(jars: Path) -> dict[Case, Layout]:
+    """Every schema of the release's table."""
+    found = {}
+    for line in _run(jars, "layouts", "").splitlines():
+        direction, key, version, layout = line.split("\t")
+        found[Case(direction, int(key), int(version))] = _fields(json.loads(layout))
+    return found
+
+
+def read_and_write(jars: Path, bodies: Sequence[tuple[Case, bytes]]) -> list[Answer]:
+    """What the release's classes read from each body, and write from what they read."""
+    lines = [f"{case.direction}\t{case.key}\t{case.version}\t{body.hex()}\n" for case, body in bodies]
+    answers = [line.split("\t") for line in _run(jars, "bodies", "".join(lines)).splitlines()]
+    if len(answers) != len(bodies):
+        raise BrokerError(f"{len(answers)} answers for {len(bodies)} bodies")
+    return [
+        Answer((), b"", second) if first == "refused" else Answer(_struct(json.loads(first)), bytes.fromhex(second))
+        for first, second in answers
+    ]
+
+
+def _run(jars: Path, verb: str, questions: str) -> str:
+    command = [find_java(), *JVM_FLAGS, "-cp", f"{jars}/*", str(_PROGRAM), verb]
+    run = subprocess.run(
+        command, input=questions, capture_output=True, encoding="utf-8", timeout=_WITHIN_S, check=False
+    )
+    if run.returncode != 0:
+        raise BrokerError(f"the schemas in {jars} could not be asked for {verb}:\n{run.stdout[-2000:]}{run.stderr}")
+    return run.stdout
+
+
+def _fields(layout: dict[str, Any]) -> Layout:
+    found: list[tuple[str, Any]] = []
+    for name, kind in layout.items():
+        if isinstance(kind, str):
+            found.append((name, kind))
+        elif kind.keys() <= {"[]", "[]?"}:
+            ((mark, element),) = kind.items()
+            found.append((name, Array(_element(element), mark == "[]?")))
+        else:
+            found.extend(_fields(kind))
+    return tuple(found)
+
+
+def _element(kind: str | dict[str, Any]) -> Any:
+    if isinstance(kind, str):
+        return kind
+    fields = _fields(kind)
+    return fields[0][1] if len(fields) == 1 else fields
+
+
+def _struct(read: dict[str, Any]) -> tuple[Any, ...]:
+    found: list[Any] = []
+    for value in read.values():
+        if isinstance(value, dict):
+            found.extend(_struct(value))
+        else:
+            found.append(_value(value))
+    return tuple(found)
+
+
+def _value(read: Any) -> Any:
+    if isinstance(read, list):
+        return [_value(item) for item in read]
+    if isinstance(read, dict):
+        fields = _struct(read)
+        return fields[0] if len(fields) == 1 else fields
+    if isinstance(read, str):
+        data = bytes.fromhex(read[1:])
+        return data.decode() if read[0] == "s" else data
+    return read
