@@ -25,8 +25,8 @@ Data files go to .cache/compare; only --publish changes the tree (benchmarks/res
 and only after a whole run: all works and contenders, the mock cluster, five rounds or more.
 
 examples:
-  python -m benchmarks.compare                      everything, five rounds: about four minutes on an idle machine
-  python -m benchmarks.compare --quick              one round, a quarter of the records: under a minute
+  python -m benchmarks.compare                      everything, five rounds: eight minutes on two busy cores
+  python -m benchmarks.compare --quick              one round, a quarter of the records: a minute or two
   python -m benchmarks.compare produce consume-1k   one group and one work
   python -m benchmarks.compare produce --sink kafka     against Apache Kafka (needs Java and Maven)
   python -m benchmarks.compare consume --sink embedded  against kwire's own broker
