@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -54,6 +55,7 @@ def jars_of(version: str) -> Path:
     return clients_of(version) if version == "0.10.1.1" else resolve_release(find_release(version))
 
 
+@cache
 def layouts(jars: Path) -> dict[Case, Layout]:
     """Every schema of the release's table."""
     found = {}
@@ -61,6 +63,20 @@ def layouts(jars: Path) -> dict[Case, Layout]:
         direction, key, version, layout = line.split("\t")
         found[Case(direction, int(key), int(version))] = _fields(json.loads(layout))
     return found
+
+
+def as_text(layout: Layout) -> str:
+    """The layout as the reference codec's tables have it: "group_ids [string], metadata string?"."""
+    return ", ".join(f"{name} {_type_text(kind)}" for name, kind in layout)
+
+
+def _type_text(kind: Any) -> str:
+    if isinstance(kind, Array):
+        return f"[{_type_text(kind.element)}]{'?' * kind.nullable}"
+    if isinstance(kind, tuple):
+        return as_text(kind)
+    plain = str(kind).removeprefix("NULLABLE_")
+    return ("bool" if plain == "BOOLEAN" else plain.lower()) + "?" * (plain != kind)
 
 
 def read_and_write(jars: Path, bodies: Sequence[tuple[Case, bytes]]) -> list[Answer]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from functools import cache
 from itertools import product
 from typing import Any
 
@@ -20,6 +19,7 @@ from kwire.schema.fields import Field
 from tests.oracle import schemas
 from tests.oracle.comparing import message_class
 from tests.oracle.schemas import Array, Case, Layout
+from tests.reference import protocol as reference
 from tests.schema.seeded import seeded
 from tests.schema.strategies import plain_values
 from tests.schema.tame import tame
@@ -58,6 +58,17 @@ _DIFFERENCES = {
     "0.10.1.1": _RECORDS | {("request", 19, "topics.configs.value", "NULLABLE_STRING", "STRING")},
 }
 
+# The same differences in the layouts of the reference codec.
+_RECORD_SET = {"record_set bytes?": "record_set bytes"}
+_IN_THE_REFERENCE = {
+    "0.9.0.1": {
+        **_RECORD_SET,
+        ", metadata string?": ", metadata string",
+        "delete_partitions bool": "delete_partitions int8",
+    },
+    "0.10.1.1": {**_RECORD_SET, "config_value string?": "config_value string"},
+}
+
 _JOIN_GROUP_0_OF_0_8_2 = {
     "request": (
         ("group_id", "STRING"),
@@ -75,7 +86,6 @@ _JOIN_GROUP_0_OF_0_8_2 = {
 }
 
 
-@cache
 def _theirs(release: str) -> dict[Case, Layout]:
     return schemas.layouts(schemas.jars_of(release))
 
@@ -110,6 +120,15 @@ def test_join_group_0_of_0_8_2_is_another_message() -> None:
         assert _theirs("0.8.2.2")[case] == _JOIN_GROUP_0_OF_0_8_2[case.direction]
         assert list(_differences(_layout(_class_of(case), 0), _theirs("0.8.2.2")[case])) != []
     assert not {11, 12} & set(protocol.versions_of("0.8.2.2"))
+
+
+@pytest.mark.parametrize("release", _IN_THE_REFERENCE)
+def test_the_layouts_of_the_reference_codec_are_the_same_by_name_and_type(release: str) -> None:
+    for case, layout in _theirs(release).items():
+        expected = reference.LAYOUTS[case.key, case.direction, case.version]
+        for ours, theirs in _IN_THE_REFERENCE[release].items():
+            expected = expected.replace(ours, theirs)
+        assert schemas.as_text(layout) == expected, case
 
 
 @pytest.mark.parametrize("release", _RELEASES)

@@ -23,50 +23,52 @@ _FETCHED = (
 _PARTITIONS = (
     "partition_metadata [partition_error_code int16, partition_id int32, leader int32, replicas [int32], isr [int32]]"
 )
+_REPLICA_ERRORS = "error_code int16, partitions [topic string, partition int32, error_code int16]"
+_COMMITTED = "responses [topic string, partition_responses [partition int32, error_code int16]]"
 
-# (key, "request" or "response", version): layout; the comment gives the lines of the 0.10.1 guide.
+# (key, "request" or "response", version): layout; the comment gives the lines of the 0.10.1 guide; of the 0.9 guide.
 LAYOUTS = {
-    (0, "request", 0): _PRODUCE,  # 181-188
-    (0, "request", 1): _PRODUCE,  # 199-206
-    (0, "request", 2): _PRODUCE,  # 217-224
-    (0, "response", 0): (  # 236-242
+    (0, "request", 0): _PRODUCE,  # 181-188; 72-79
+    (0, "request", 1): _PRODUCE,  # 199-206; 89-96
+    (0, "request", 2): _PRODUCE,  # 217-224; 106-113
+    (0, "response", 0): (  # 236-242; 124-130
         "responses [topic string, partition_responses [partition int32, error_code int16, base_offset int64]]"
     ),
-    (0, "response", 1): (  # 252-259
+    (0, "response", 1): (  # 252-259; 140-147
         "responses [topic string, partition_responses [partition int32, error_code int16, base_offset int64]], "
         "throttle_time_ms int32"
     ),
-    (0, "response", 2): (  # 270-278
+    (0, "response", 2): (  # 270-278; 157-165
         "responses [topic string, partition_responses "
         "[partition int32, error_code int16, base_offset int64, timestamp int64]], throttle_time_ms int32"
     ),
-    (1, "request", 0): _FETCH,  # 292-301
-    (1, "request", 1): _FETCH,  # 314-323
-    (1, "request", 2): _FETCH,  # 336-345
+    (1, "request", 0): _FETCH,  # 292-301; 177-186
+    (1, "request", 1): _FETCH,  # 314-323; 198-207
+    (1, "request", 2): _FETCH,  # 336-345; 219-228
     (1, "request", 3): (  # 358-368
         f"replica_id int32, max_wait_time int32, min_bytes int32, max_bytes int32, {_FETCH_TOPICS}"
     ),
-    (1, "response", 0): _FETCHED,  # 383-390
-    (1, "response", 1): f"throttle_time_ms int32, {_FETCHED}",  # 401-409
-    (1, "response", 2): f"throttle_time_ms int32, {_FETCHED}",  # 421-429
+    (1, "response", 0): _FETCHED,  # 383-390; 241-248
+    (1, "response", 1): f"throttle_time_ms int32, {_FETCHED}",  # 401-409; 260-268
+    (1, "response", 2): f"throttle_time_ms int32, {_FETCHED}",  # 421-429; 280-288
     (1, "response", 3): f"throttle_time_ms int32, {_FETCHED}",  # 441-449
-    (2, "request", 0): (  # 463-470
+    (2, "request", 0): (  # 463-470; 302-309
         "replica_id int32, topics [topic string, partitions [partition int32, timestamp int64, max_num_offsets int32]]"
     ),
     (2, "request", 1): (  # 481-487
         "replica_id int32, topics [topic string, partitions [partition int32, timestamp int64]]"
     ),
-    (2, "response", 0): (  # 498-504
+    (2, "response", 0): (  # 498-504; 320-325
         "responses [topic string, partition_responses [partition int32, error_code int16, offsets [int64]]]"
     ),
     (2, "response", 1): (  # 514-521
         "responses [topic string, partition_responses "
         "[partition int32, error_code int16, timestamp int64, offset int64]]"
     ),
-    (3, "request", 0): "topics [string]",  # 534-535
+    (3, "request", 0): "topics [string]",  # 534-535; 337
     (3, "request", 1): "topics [string]?",  # 540-541
     (3, "request", 2): "topics [string]?",  # 546-547
-    (3, "response", 0): (  # 553-566
+    (3, "response", 0): (  # 553-566; 342-353
         "brokers [node_id int32, host string, port int32], "
         f"topic_metadata [topic_error_code int16, topic string, {_PARTITIONS}]"
     ),
@@ -78,23 +80,23 @@ LAYOUTS = {
         "brokers [node_id int32, host string, port int32, rack string?], cluster_id string?, controller_id int32, "
         f"topic_metadata [topic_error_code int16, topic string, is_internal bool, {_PARTITIONS}]"
     ),
-    (4, "request", 0): (  # 659-674
+    (4, "request", 0): (  # 659-674; 359-372
         "controller_id int32, controller_epoch int32, partition_states [topic string, partition int32, "
         "controller_epoch int32, leader int32, leader_epoch int32, isr [int32], zk_version int32, replicas [int32]], "
         "live_leaders [id int32, host string, port int32]"
     ),
-    (4, "response", 0): "error_code int16, partitions [topic string, partition int32, error_code int16]",  # 694-699
-    (5, "request", 0): (  # 710-716
+    (4, "response", 0): _REPLICA_ERRORS,  # 694-699; 391-396
+    (5, "request", 0): (  # 710-716; 416-422
         "controller_id int32, controller_epoch int32, delete_partitions bool, partitions [topic string, partition "
         "int32]"
     ),
-    (5, "response", 0): "error_code int16, partitions [topic string, partition int32, error_code int16]",  # 727-732
-    (6, "request", 0): (  # 743-758
+    (5, "response", 0): _REPLICA_ERRORS,  # 727-732; 432-437
+    (6, "request", 0): (  # 743-758; 448-461
         "controller_id int32, controller_epoch int32, partition_states [topic string, partition int32, "
         "controller_epoch int32, leader int32, leader_epoch int32, isr [int32], zk_version int32, replicas [int32]], "
         "live_brokers [id int32, host string, port int32]"
     ),
-    (6, "request", 1): (  # 777-794
+    (6, "request", 1): (  # 777-794; 479-494
         "controller_id int32, controller_epoch int32, partition_states [topic string, partition int32, "
         "controller_epoch int32, leader int32, leader_epoch int32, isr [int32], zk_version int32, replicas [int32]], "
         "live_brokers [id int32, end_points [port int32, host string, security_protocol_type int16]]"
@@ -104,38 +106,38 @@ LAYOUTS = {
         "controller_epoch int32, leader int32, leader_epoch int32, isr [int32], zk_version int32, replicas [int32]], "
         "live_brokers [id int32, end_points [port int32, host string, security_protocol_type int16], rack string?]"
     ),
-    (6, "response", 0): "error_code int16",  # 856-857
-    (6, "response", 1): "error_code int16",  # 862-863
+    (6, "response", 0): "error_code int16",  # 856-857; 515-516
+    (6, "response", 1): "error_code int16",  # 862-863; 534-535
     (6, "response", 2): "error_code int16",  # 868-869
-    (7, "request", 1): "broker_id int32",  # 876-877
-    (7, "response", 1): "error_code int16, partitions_remaining [topic string, partition int32]",  # 883-887
-    (8, "request", 0): (  # 897-904
+    (7, "request", 1): "broker_id int32",  # 876-877; 557-558
+    (7, "response", 1): "error_code int16, partitions_remaining [topic string, partition int32]",  # 883-887; 563-567
+    (8, "request", 0): (  # 897-904; 573-580
         "group_id string, topics [topic string, partitions [partition int32, offset int64, metadata string?]]"
     ),
-    (8, "request", 1): (  # 915-925
+    (8, "request", 1): (  # 915-925; 590-600
         "group_id string, group_generation_id int32, member_id string, topics [topic string, partitions [partition "
         "int32, offset int64, timestamp int64, metadata string?]]"
     ),
-    (8, "request", 2): (  # 939-949
+    (8, "request", 2): (  # 939-949; 613-623
         "group_id string, group_generation_id int32, member_id string, retention_time int64, topics [topic string, "
         "partitions [partition int32, offset int64, metadata string?]]"
     ),
-    (8, "response", 0): "responses [topic string, partition_responses [partition int32, error_code int16]]",  # 964-969
-    (8, "response", 1): "responses [topic string, partition_responses [partition int32, error_code int16]]",  # 978-983
-    (8, "response", 2): "responses [topic string, partition_responses [partition int32, error_code int16]]",  # 992-997
-    (9, "request", 0): "group_id string, topics [topic string, partitions [int32]]",  # 1008-1013
-    (9, "request", 1): "group_id string, topics [topic string, partitions [int32]]",  # 1022-1027
-    (9, "response", 0): (  # 1037-1044
+    (8, "response", 0): _COMMITTED,  # 964-969; 637-642
+    (8, "response", 1): _COMMITTED,  # 978-983; 652-657
+    (8, "response", 2): _COMMITTED,  # 992-997; 670-675
+    (9, "request", 0): "group_id string, topics [topic string, partitions [int32]]",  # 1008-1013; 690-695
+    (9, "request", 1): "group_id string, topics [topic string, partitions [int32]]",  # 1022-1027; 703-708
+    (9, "response", 0): (  # 1037-1044; 717-724
         "responses [topic string, partition_responses [partition int32, offset int64, metadata string?, error_code "
         "int16]]"
     ),
-    (9, "response", 1): (  # 1055-1062
+    (9, "response", 1): (  # 1055-1062; 732-739
         "responses [topic string, partition_responses [partition int32, offset int64, metadata string?, error_code "
         "int16]]"
     ),
-    (10, "request", 0): "group_id string",  # 1075-1076
-    (10, "response", 0): "error_code int16, node_id int32, host string, port int32",  # 1082-1087
-    (11, "request", 0): (  # 1098-1105
+    (10, "request", 0): "group_id string",  # 1075-1076; 749-750
+    (10, "response", 0): "error_code int16, node_id int32, host string, port int32",  # 1082-1087; 755-760
+    (11, "request", 0): (  # 1098-1105; 766-773
         "group_id string, session_timeout int32, member_id string, protocol_type string, group_protocols "
         "[protocol_name string, protocol_metadata bytes]"
     ),
@@ -143,7 +145,7 @@ LAYOUTS = {
         "group_id string, session_timeout int32, rebalance_timeout int32, member_id string, protocol_type string, "
         "group_protocols [protocol_name string, protocol_metadata bytes]"
     ),
-    (11, "response", 0): (  # 1137-1145
+    (11, "response", 0): (  # 1137-1145; 784-792
         "error_code int16, generation_id int32, group_protocol string, leader_id string, member_id string, members "
         "[member_id string, member_metadata bytes]"
     ),
@@ -151,22 +153,22 @@ LAYOUTS = {
         "error_code int16, generation_id int32, group_protocol string, leader_id string, member_id string, members "
         "[member_id string, member_metadata bytes]"
     ),
-    (12, "request", 0): "group_id string, group_generation_id int32, member_id string",  # 1179-1182
-    (12, "response", 0): "error_code int16",  # 1190-1191
-    (13, "request", 0): "group_id string, member_id string",  # 1198-1200
-    (13, "response", 0): "error_code int16",  # 1207-1208
-    (14, "request", 0): (  # 1215-1221
+    (12, "request", 0): "group_id string, group_generation_id int32, member_id string",  # 1179-1182; 804-807
+    (12, "response", 0): "error_code int16",  # 1190-1191; 814-815
+    (13, "request", 0): "group_id string, member_id string",  # 1198-1200; 823-825
+    (13, "response", 0): "error_code int16",  # 1207-1208; 831-832
+    (14, "request", 0): (  # 1215-1221; 839-845
         "group_id string, generation_id int32, member_id string, group_assignment [member_id string, "
         "member_assignment bytes]"
     ),
-    (14, "response", 0): "error_code int16, member_assignment bytes",  # 1232-1234
-    (15, "request", 0): "group_ids [string]",  # 1242-1243
-    (15, "response", 0): (  # 1249-1261
+    (14, "response", 0): "error_code int16, member_assignment bytes",  # 1232-1234; 855-857
+    (15, "request", 0): "group_ids [string]",  # 1242-1243; 868
+    (15, "response", 0): (  # 1249-1261; 873-885
         "groups [error_code int16, group_id string, state string, protocol_type string, protocol string, members "
         "[member_id string, client_id string, client_host string, member_metadata bytes, member_assignment bytes]]"
     ),
-    (16, "request", 0): "",  # 1279
-    (16, "response", 0): "error_code int16, groups [group_id string, protocol_type string]",  # 1281-1285
+    (16, "request", 0): "",  # 1279; 891
+    (16, "response", 0): "error_code int16, groups [group_id string, protocol_type string]",  # 1281-1285; 893-897
     (17, "request", 0): "mechanism string",  # 1295-1296
     (17, "response", 0): "error_code int16, enabled_mechanisms [string]",  # 1302-1304
     (18, "request", 0): "",  # 1312
@@ -181,6 +183,27 @@ LAYOUTS = {
     (19, "response", 0): "topic_error_codes [topic string, error_code int16]",  # 1357-1360
     (20, "request", 0): "topics [string], timeout int32",  # 1369-1371
     (20, "response", 0): "topic_error_codes [topic string, error_code int16]",  # 1378-1381
+}
+
+# What the 0.9 guide prints: the versions of requests and of responses, by key. Produce 2 and Fetch 2 came with 0.10.0.
+PRINTED_BY_0_9 = {
+    **{key: range(3) for key in (0, 1, 8)},
+    **{key: range(2) for key in (6, 9)},
+    **{key: range(1) for key in (2, 3, 4, 5, 10, 11, 12, 13, 14, 15, 16)},
+    7: range(1, 2),
+}
+# Where it prints something else than the 0.10.1 guide: the same bytes, but for null, which later releases let travel.
+# Its lists of plain values have no type at all, which is "" here.
+PRINTED_OTHERWISE_BY_0_9 = {
+    (2, "response"): {"offsets": ""},
+    (3, "request"): {"topics": ""},
+    (3, "response"): {"replicas": "", "isr": ""},
+    (4, "request"): {"isr": "", "replicas": ""},
+    (5, "request"): {"delete_partitions": "int8"},
+    (6, "request"): {"isr": "", "replicas": ""},
+    (8, "request"): {"metadata": "string"},
+    (9, "response"): {"metadata": "string"},
+    (15, "request"): {"group_ids": ""},
 }
 
 
