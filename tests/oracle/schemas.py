@@ -1,4 +1,4 @@
-"""Questions to the schema tables of old clients: the layouts they have, and what they read and write by them.
+"""Questions to the classes of old releases: the layouts they have, and what they read and write by them.
 
 From 0.8.2 to 0.10.2 the Java clients kept every message as a schema in one table, by key and version. A layout is a
 tuple of (field name, type) in wire order; a type is the name of a plain one ("INT16", "NULLABLE_STRING"), an Array, or
@@ -21,7 +21,7 @@ from tests.brokers.maven import resolve_release
 from tests.brokers.processes import JVM_FLAGS
 from tests.oracle.constants import clients_of
 
-_PROGRAM = Path(__file__).parent / "java_any" / "Schemas.java"
+_PROGRAMS = Path(__file__).parent / "java_any"
 _WITHIN_S = 180
 
 Layout = tuple[tuple[str, Any], ...]
@@ -59,7 +59,7 @@ def jars_of(version: str) -> Path:
 def layouts(jars: Path) -> dict[Case, Layout]:
     """Every schema of the release's table."""
     found = {}
-    for line in _run(jars, "layouts", "").splitlines():
+    for line in _run(jars, "", "Schemas.java", "layouts").splitlines():
         direction, key, version, layout = line.split("\t")
         found[Case(direction, int(key), int(version))] = _fields(json.loads(layout))
     return found
@@ -76,28 +76,41 @@ def _type_text(kind: Any) -> str:
     if isinstance(kind, tuple):
         return as_text(kind)
     plain = str(kind).removeprefix("NULLABLE_")
-    return ("bool" if plain == "BOOLEAN" else plain.lower()) + "?" * (plain != kind)
+    return ("bool" if plain == "BOOLEAN" else plain.lower()) + ("?" if plain != kind else "")
 
 
 def read_and_write(jars: Path, bodies: Sequence[tuple[Case, bytes]]) -> list[Answer]:
     """What the release's classes read from each body, and write from what they read."""
     lines = [f"{case.direction}\t{case.key}\t{case.version}\t{body.hex()}\n" for case, body in bodies]
-    answers = [line.split("\t") for line in _run(jars, "bodies", "".join(lines)).splitlines()]
-    if len(answers) != len(bodies):
-        raise BrokerError(f"{len(answers)} answers for {len(bodies)} bodies")
+    return _answers(_run(jars, "".join(lines), "Schemas.java", "bodies"), len(bodies))
+
+
+def read_and_write_in_scala(jars: Path, messages: Sequence[tuple[str, bytes]]) -> list[Answer]:
+    """The same with classes of kafka.api, by name: of a request what follows its key, of a response its size.
+
+    The values are the plain ones in the order of the classes' own fields, which is not that of the wire.
+    """
+    lines = [f"{name}\t{data.hex()}\n" for name, data in messages]
+    return _answers(_run(jars, "".join(lines), "ScalaMessages.java"), len(messages))
+
+
+def _answers(said: str, count: int) -> list[Answer]:
+    answers = [line.split("\t") for line in said.splitlines()]
+    if len(answers) != count:
+        raise BrokerError(f"{len(answers)} answers for {count} messages")
     return [
-        Answer((), b"", second) if first == "refused" else Answer(_struct(json.loads(first)), bytes.fromhex(second))
+        Answer((), b"", second) if first == "refused" else Answer(_values(json.loads(first)), bytes.fromhex(second))
         for first, second in answers
     ]
 
 
-def _run(jars: Path, verb: str, questions: str) -> str:
-    command = [find_java(), *JVM_FLAGS, "-cp", f"{jars}/*", str(_PROGRAM), verb]
+def _run(jars: Path, questions: str, program: str, *arguments: str) -> str:
+    command = [find_java(), *JVM_FLAGS, "-cp", f"{jars}/*", str(_PROGRAMS / program), *arguments]
     run = subprocess.run(
         command, input=questions, capture_output=True, encoding="utf-8", timeout=_WITHIN_S, check=False
     )
     if run.returncode != 0:
-        raise BrokerError(f"the schemas in {jars} could not be asked for {verb}:\n{run.stdout[-2000:]}{run.stderr}")
+        raise BrokerError(f"{program} failed with {jars}:\n{run.stdout[-2000:]}{run.stderr}")
     return run.stdout
 
 
@@ -119,6 +132,10 @@ def _element(kind: str | dict[str, Any]) -> Any:
         return kind
     fields = _fields(kind)
     return fields[0][1] if len(fields) == 1 else fields
+
+
+def _values(read: dict[str, Any] | list[Any]) -> tuple[Any, ...]:
+    return _struct(read) if isinstance(read, dict) else tuple(_value(item) for item in read)
 
 
 def _struct(read: dict[str, Any]) -> tuple[Any, ...]:

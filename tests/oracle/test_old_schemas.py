@@ -1,8 +1,9 @@
 """Keys 0-20 against the schema tables of the clients of 0.8.2, 0.9.0 and 0.10.1: layouts, values and bytes.
 
-The differences are named: fields in which kwire lets null travel, as the brokers' Scala code and later clients do, and
-these classes do not; a flag that was an int8 first; and JoinGroup 0 of 0.8.2, another message under the same number,
-which kwire does not have. What a release's brokers read with Scala code alone is in no table of its clients.
+The differences are named: fields in which kwire lets null travel, because the brokers' Scala code (metadata of offsets)
+or later releases (record sets, configuration values) do, and these classes do not; a flag that was an int8 first; and
+JoinGroup 0 of 0.8.2, another message under the same number, which kwire does not have. What a release's brokers read
+with Scala code alone is in no table of its clients: `test_scala_messages.py` has it.
 """
 
 from __future__ import annotations
