@@ -24,6 +24,8 @@ LOOKS_FOR_SIGNALS = frozenset(
 
 
 SNOOZE = 0.0001
+SWALLOWED = 0.5
+"""Seconds after which it rings again by itself: Python drops what a handler raises inside a finalizer."""
 
 
 class Cut(BaseException):
@@ -52,6 +54,7 @@ class Alarms:
             return
         self.armed = False
         self.cuts += 1
+        self.set(SWALLOWED)
         raise Cut
 
 
