@@ -12,7 +12,8 @@ import sys
 import time
 
 from tests.brokers import EVERY_RUN, RELEASES, BrokerError, Cluster, find_release
-from tests.brokers.maven import resolve_release, resolve_tools
+from tests.brokers.maven import resolve_clients, resolve_release, resolve_tools
+from tests.brokers.releases import CLIENTS_OF_EVERY_RUN
 
 
 def main(arguments: list[str]) -> int:
@@ -31,6 +32,8 @@ def main(arguments: list[str]) -> int:
     try:
         if options.resolve:
             names = [release.name for release in RELEASES] if options.releases == ["all"] else options.releases
+            for version in () if options.releases else CLIENTS_OF_EVERY_RUN:
+                print(f"Kafka's clients {version}: {resolve_clients(version)}", flush=True)
             return _resolve(names or list(EVERY_RUN))
         if len(options.releases) != 1:
             parser.error("name one RELEASE")

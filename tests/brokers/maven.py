@@ -21,6 +21,7 @@ from tests.brokers.java import find_maven
 from tests.brokers.releases import ALWAYS_EXCLUDED, Release
 
 _GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
+_LOGGING = "org.slf4j:slf4j-api:1.7.36"
 _TIMEOUT_S = 600
 _TRIES = 2
 
@@ -43,6 +44,11 @@ def resolve_tools(release: Release) -> Path:
         return resolve_release(release)
     logs = tuple(extra for extra in release.extras if "slf4j" in extra)
     return resolve(f"tools-{release.tools}", (f"org.apache.kafka:kafka-tools:{release.tools}", *logs), ALWAYS_EXCLUDED)
+
+
+def resolve_clients(version: str) -> Path:
+    """The folder with the jar of a release's clients, for releases that are not in the matrix."""
+    return resolve(f"clients-{version}", (f"org.apache.kafka:kafka-clients:{version}", _LOGGING), ALWAYS_EXCLUDED)
 
 
 def resolve(name: str, coordinates: Sequence[str], excluded: Sequence[str]) -> Path:

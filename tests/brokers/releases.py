@@ -116,6 +116,9 @@ RELEASES: tuple[Release, ...] = (
 EVERY_RUN = ("4.4.0", "3.9.2", "0.10.2.2", "0.9.0.1", "0.8.2.2")
 """The releases that every test run starts; the others are for `make test-brokers`."""
 
+CLIENTS_OF_EVERY_RUN = ("0.10.1.1",)
+"""The releases of which every test run asks the clients' classes and starts no broker."""
+
 _BY_NAME = {release.name: release for release in RELEASES}
 
 

@@ -6,12 +6,9 @@ from typing import NamedTuple
 
 from tests.brokers import BrokerError
 from tests.brokers.java import find_java
-from tests.brokers.maven import resolve
-from tests.brokers.releases import ALWAYS_EXCLUDED
 
 _PROGRAM = Path(__file__).parent / "java_any" / "Constants.java"
 _WITHIN_S = 120
-_LOGGING = "org.slf4j:slf4j-api:1.7.36"
 
 
 class Constant(NamedTuple):
@@ -33,9 +30,3 @@ def constants(jars: Path, *classes: str) -> dict[str, list[Constant]]:
         name, number, constant, *more = line.split("\t")
         found[name].append(Constant(int(number), constant, tuple(more)))
     return found
-
-
-def clients_of(version: str) -> Path:
-    """The folder with the jar of a release's clients, for releases that are not in the matrix."""
-    coordinates = (f"org.apache.kafka:kafka-clients:{version}", _LOGGING)
-    return resolve(f"clients-{version}", coordinates, ALWAYS_EXCLUDED)

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 
 from tests.brokers import BrokerError, find_release
 from tests.brokers.java import find_java
-from tests.brokers.maven import resolve_release
+from tests.brokers.maven import resolve_clients, resolve_release
 from tests.brokers.processes import JVM_FLAGS
-from tests.oracle.constants import clients_of
+from tests.brokers.releases import CLIENTS_OF_EVERY_RUN
 
 _PROGRAMS = Path(__file__).parent / "java_any"
 _WITHIN_S = 180
@@ -52,7 +52,7 @@ class Answer(NamedTuple):
 
 def jars_of(version: str) -> Path:
     """The folder with the jars of a release: a broker's, where brokers of it are started by other tests."""
-    return clients_of(version) if version == "0.10.1.1" else resolve_release(find_release(version))
+    return resolve_clients(version) if version in CLIENTS_OF_EVERY_RUN else resolve_release(find_release(version))
 
 
 @cache

@@ -8,8 +8,8 @@ from kwire.schema.control_records import CONTROL_RECORD_TYPES
 from kwire.schema.logs import lookup
 from kwire.schema.logs.transaction_state import TRANSACTION_STATES
 from tests.brokers import EVERY_RUN, RELEASES, find_release
-from tests.brokers.maven import resolve_release
-from tests.oracle.constants import Constant, clients_of, constants
+from tests.brokers.maven import resolve_clients, resolve_release
+from tests.oracle.constants import Constant, constants
 
 _ERRORS = "org.apache.kafka.common.protocol.Errors"
 _APIS = "org.apache.kafka.common.protocol.ApiKeys"
@@ -70,7 +70,7 @@ def _assert_errors_agree(version: str, theirs: list[Constant]) -> None:
 @pytest.mark.kafka_all
 @pytest.mark.parametrize("version", _NOT_IN_THE_MATRIX)
 def test_releases_of_which_no_broker_is_started(version: str) -> None:
-    jars = clients_of(version)
+    jars = resolve_clients(version)
     _assert_errors_agree(version, constants(jars, _ERRORS)[_ERRORS])
     if version != "0.10.1.1":  # its versions are in a table of schemas, not in the enum
         rows = [(row.number, *map(int, row.more)) for row in constants(jars, _APIS)[_APIS]]
