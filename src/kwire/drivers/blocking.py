@@ -11,6 +11,8 @@ import socket
 import threading
 import time
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from kwire._codec import FrameReceiver
@@ -59,36 +61,34 @@ class BlockingConnection:
         if not self.open:
             self.close()
             self._connect(deadline)
-        try:
-            self._within(deadline, "a request was not taken").sendall(frame)
-        except TimeoutError:
-            self._fail_by_silence("a request was not taken", timeout)
-        except OSError as error:
-            self.close()
-            raise ConnectionClosedError("", {str(self.address): f"the connection broke: {error}"}) from error
-        except BaseException:
-            self.close()
-            raise
+        with self._closed_by_any_error("a request was not taken", timeout):
+            self._within(deadline).sendall(frame)
 
     def receive(self, timeout: float) -> Buffer:
         """The next frame, without its size. Raises ConnectionClosedError, KafkaTimeoutError, FrameError."""
         deadline = time.monotonic() + timeout
-        try:
+        with self._closed_by_any_error("no answer", timeout):
             while not self._frames:
-                room = self._receiver.buffer()
-                count = self._within(deadline, "no answer").recv_into(room)
+                count = self._within(deadline).recv_into(self._receiver.buffer())
                 if not count:
                     raise ConnectionError("closed by the other side")
                 self._frames.extend(self._receiver.received(count))
-        except TimeoutError:
-            self._fail_by_silence("no answer", timeout)
+        return self._frames.popleft()
+
+    @contextmanager
+    def _closed_by_any_error(self, silence: str, timeout: float) -> Iterator[None]:
+        """What is under way in the block is over with its first error; those of sockets become kwire's."""
+        try:
+            yield
+        except TimeoutError as error:
+            self.close()
+            raise KafkaTimeoutError(f"{self.address}: {silence} within {timeout:g} s") from error
         except OSError as error:
             self.close()
             raise ConnectionClosedError("", {str(self.address): f"the connection broke: {error}"}) from error
         except BaseException:
             self.close()
             raise
-        return self._frames.popleft()
 
     def _connect(self, deadline: float) -> None:
         causes = []
@@ -128,16 +128,13 @@ class BlockingConnection:
             raise ConnectError("no connection", {str(self.address): error})
         return addresses
 
-    def _within(self, deadline: float, what: str) -> socket.socket:
+    def _within(self, deadline: float) -> socket.socket:
+        """The socket, which waits until `deadline` at most."""
         made = self._socket
         left = deadline - time.monotonic()
         if made is None:
             raise ConnectionError("the connection is closed")
         if left <= 0:
-            raise TimeoutError(what)
+            raise TimeoutError
         made.settimeout(left)
         return made
-
-    def _fail_by_silence(self, what: str, timeout: float) -> None:
-        self.close()
-        raise KafkaTimeoutError(f"{self.address}: {what} within {timeout:g} s")
