@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import struct
 
 import pytest
@@ -47,7 +48,7 @@ def test_a_size_that_lies_is_refused_before_any_allocation(size: int) -> None:
     before = pool_statistics()["live_bytes"]
     with pytest.raises(errors.FrameError, match=str(size)):
         receiver.feed(struct.pack(">i", size))
-    assert pool_statistics()["live_bytes"] == before
+    assert pool_statistics()["live_bytes"] <= before
 
 
 def test_frames_stay_valid_after_their_receiver() -> None:
@@ -60,12 +61,13 @@ def test_frames_stay_valid_after_their_receiver() -> None:
 
 
 def test_blocks_are_given_back() -> None:
+    gc.collect()  # what other tests left behind must not go meanwhile
     before = pool_statistics()["live_blocks"]
     receiver = FrameReceiver()
     frames = receiver.feed(framed(b"x" * 1_000_000, b"y"))
     assert pool_statistics()["live_blocks"] > before
     del receiver, frames
-    assert pool_statistics()["live_blocks"] == before
+    assert pool_statistics()["live_blocks"] <= before
 
 
 @pytest.mark.parametrize("size", [-1, 1001, 0x7FFFFFFF])

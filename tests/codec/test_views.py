@@ -161,7 +161,7 @@ def test_a_copy_lets_go_of_its_batch() -> None:
     before = _codec.pool_statistics()["live_blocks"]
     wire = reference.encode_batch(DRAWN, BatchFields(codec="zstd"))
     copied = records.decode(wire)[2].copy()
-    assert _codec.pool_statistics()["live_blocks"] == before
+    assert _codec.pool_statistics()["live_blocks"] <= before
     assert copied.value == b"v2"
 
 
@@ -176,7 +176,7 @@ def test_what_was_decoded_is_freed() -> None:
     for _ in range(50):
         with pytest.raises(errors.CorruptError):
             records.decode(damaged)
-    assert _codec.pool_statistics()["live_blocks"] == before
+    assert _codec.pool_statistics()["live_blocks"] <= before
 
 
 def test_records_are_shared_between_threads() -> None:
