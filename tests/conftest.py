@@ -6,8 +6,10 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
+from tests.thorough import THOROUGH
+
 # A test is not about time: on a busy machine any example may take longer than Hypothesis allows by default.
-settings.register_profile("kwire", deadline=None)
+settings.register_profile("kwire", deadline=None, max_examples=100 if THOROUGH else 40)
 settings.load_profile("kwire")
 
 pytest_plugins = ("tests.brokers.plugin", "tests.oracle.plugin")
