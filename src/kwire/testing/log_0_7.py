@@ -13,11 +13,9 @@ from dataclasses import dataclass, field
 
 from kwire import errors, records
 from kwire.errors import broker as codes
+from kwire.protocol import kafka_0_7
 
 __all__ = ["ByteLog", "MessageTooLargeError"]
-
-LATEST = -1
-EARLIEST = -2
 
 
 class MessageTooLargeError(Exception):
@@ -114,9 +112,9 @@ class ByteLog:
         last = self._segments[-1]
         if last.flushed:
             places.append((last.end, self._clock()))
-        if time == EARLIEST:
+        if time == kafka_0_7.EARLIEST:
             places = places[:1]
-        elif time != LATEST:
+        elif time != kafka_0_7.LATEST:
             while places and places[-1][1] > time:
                 places.pop()
         return [start for start, _ in reversed(places)][:most]

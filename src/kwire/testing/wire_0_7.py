@@ -27,7 +27,7 @@ from kwire.protocol import kafka_0_7 as wire
 from kwire.testing.call import CloseConnectionError, Flow
 from kwire.testing.dispatch import Answer, with_faults
 from kwire.testing.faults import Faults
-from kwire.testing.log_0_7 import EARLIEST, LATEST, ByteLog, MessageTooLargeError
+from kwire.testing.log_0_7 import ByteLog, MessageTooLargeError
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -205,7 +205,7 @@ class Dispatcher07:
     def _offsets(self, request: wire.OffsetsRequest) -> list[int]:
         log = self.cluster.log(request.topic, request.partition)
         if log is None:
-            return [0] if request.time in (LATEST, EARLIEST) else []
+            return [0] if request.time in (wire.LATEST, wire.EARLIEST) else []
         if request.max_offsets < 0:
             raise RefusedError(_UNKNOWN, f"max_offsets {request.max_offsets}")
         return log.offsets_before(request.time, request.max_offsets)
