@@ -5,22 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kwire import protocol
 from kwire.schema.messages import Message
 from tests.reference import protocol as reference
-from tests.schema.strategies import EXAMPLES, IDS, MESSAGES, TEXT, plain_values, structs
+from tests.schema.drawing import with_messages, with_seeded_messages
+from tests.schema.strategies import EXAMPLES, IDS, MESSAGES, TEXT, THOROUGH, plain_values, structs
 
-QUICK = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+GUIDES = [(getattr(protocol.APIS[key], direction), version) for key, direction, version in reference.LAYOUTS]
 
 
 @pytest.mark.parametrize(("cls", "version"), MESSAGES, ids=IDS)
-@QUICK
-@given(data=st.data())
-def test_decoding_gives_back_what_was_encoded(cls: type[Message], version: int, data: Any) -> None:
-    message = data.draw(structs(cls, version))
+@with_messages()
+def test_decoding_gives_back_what_was_encoded(cls: type[Message], version: int, message: Message) -> None:
     encoded = message.encode(version)
     decoded = cls.decode(encoded, version)
     assert decoded == message
@@ -33,16 +32,13 @@ def test_defaults_survive(cls: type[Message], version: int) -> None:
     assert cls.decode(cls().encode(version), version) == cls()
 
 
-@pytest.mark.parametrize(("key", "direction", "version"), reference.LAYOUTS, ids=str)
-@settings(max_examples=5 * EXAMPLES, deadline=None)
-@given(data=st.data())
-def test_the_bytes_are_those_of_the_guides(key: int, direction: str, version: int, data: Any) -> None:
-    cls: type[Message] = getattr(protocol.APIS[key], direction)
-    message = data.draw(structs(cls, version))
-    values = plain_values(message, version)
-    expected = reference.encode(key, direction, version, values)
+@pytest.mark.parametrize(("cls", "version"), GUIDES, ids=str)
+@with_messages(5 * EXAMPLES)
+def test_the_bytes_are_those_of_the_guides(cls: type[Message], version: int, message: Any) -> None:
+    layout = (message.__api_key__, "request" if isinstance(message, protocol.Request) else "response", version)
+    expected = reference.encode(*layout, plain_values(message, version))
     assert message.encode(version) == expected
-    assert plain_values(cls.decode(expected, version), version) == reference.decode(key, direction, version, expected)
+    assert plain_values(cls.decode(expected, version), version) == reference.decode(*layout, expected)
 
 
 @settings(max_examples=100, deadline=None)
@@ -62,17 +58,17 @@ def test_old_frames_are_those_of_the_guides(correlation: int, client: str | None
 
 
 @pytest.mark.parametrize(("cls", "version"), MESSAGES, ids=IDS)
-@settings(max_examples=EXAMPLES, deadline=None)
-@given(data=st.data(), client=st.one_of(st.none(), TEXT))
-def test_frames_of_every_version(cls: type[Message], version: int, data: Any, client: str | None) -> None:
-    message = data.draw(structs(cls, version))
+@with_seeded_messages(20 if THOROUGH else 3)
+def test_frames_of_every_version(cls: type[Message], version: int, message: Message) -> None:
     if isinstance(message, protocol.Request):
-        frame = protocol.encode_request(message, version, correlation_id=9, client_id=client)
-        parts = protocol.encode_request_parts(message, version, correlation_id=9, client_id=client)
-        header, decoded = protocol.decode_request(frame)
-        sent = client if (cls, version) != (protocol.ControlledShutdownRequest, 0) else ""
-        assert (header.correlation_id, header.client_id, decoded) == (9, sent, message)
-        assert protocol.decode_request_body(frame[4:])[1] == message
+        for client in (None, "", "größe"):
+            frame = protocol.encode_request(message, version, correlation_id=9, client_id=client)
+            parts = protocol.encode_request_parts(message, version, correlation_id=9, client_id=client)
+            header, decoded = protocol.decode_request(frame)
+            sent = client if (cls, version) != (protocol.ControlledShutdownRequest, 0) else ""
+            assert (header.correlation_id, header.client_id, decoded) == (9, sent, message)
+            assert protocol.decode_request_body(frame[4:])[1] == message
+            assert b"".join(map(bytes, parts)) == frame
     else:
         assert isinstance(message, protocol.Response)
         if isinstance(message, protocol.ApiVersionsResponse) and message.error_code == 35:
@@ -82,4 +78,4 @@ def test_frames_of_every_version(cls: type[Message], version: int, data: Any, cl
         key = message.__api_key__
         assert protocol.decode_response(frame, key, version)[1] == message
         assert protocol.decode_response_body(frame[4:], key, version)[1] == message
-    assert b"".join(map(bytes, parts)) == frame
+        assert b"".join(map(bytes, parts)) == frame
