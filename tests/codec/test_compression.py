@@ -26,6 +26,7 @@ from kwire import _codec, compression, errors, records
 from kwire.errors import ConfigError, CorruptError, LimitError, UnknownCodecError
 from tests.reference import compression as reference
 from tests.reference.records import BatchFields, batch_of_content, message
+from tests.thorough import THOROUGH
 
 TEXT = b"".join(b"event=%d user=%d;" % (i, i % 17) for i in range(9000))
 NOISE = random.Random(1).randbytes(100_000)
@@ -106,7 +107,7 @@ def test_many_gzip_members_take_no_more_than_linear_time() -> None:
 
 @pytest.mark.parametrize("codec", ["snappy", "lz4"])
 def test_many_tiny_blocks_take_no_memory_each(codec: str) -> None:
-    blocks = 50_000
+    blocks = 50_000 if THOROUGH else 5_000
     if codec == "snappy":
         data = b"\x82SNAPPY\x00" + struct.pack(">ii", 1, 1) + (struct.pack(">i", 1) + b"\x00") * blocks
     else:
@@ -319,12 +320,12 @@ import gzip, resource, struct, sys, zstandard, lz4.frame
 from kwire import compression, errors
 compressor = zstandard.ZstdCompressor().compressobj()
 zero = bytes(1 << 20)
-zstd = b"".join(compressor.compress(zero) for _ in range(1024)) + compressor.flush()
+zstd = b"".join(compressor.compress(zero) for _ in range(MIB)) + compressor.flush()
 liar = struct.pack(">i", 8) + b"\\xff\\xff\\xff\\xff\\x0f\\0\\0\\0"
 bombs = {
     "zstd": [zstd, zstd * 4],
-    "gzip": [gzip.compress(bytes(1 << 29), 9)],
-    "lz4": [lz4.frame.compress(bytes(1 << 29), block_linked=False, store_size=size) for size in (True, False)],
+    "gzip": [gzip.compress(bytes(MIB << 19), 9)],
+    "lz4": [lz4.frame.compress(bytes(MIB << 19), block_linked=False, store_size=size) for size in (True, False)],
     "snappy": [b"\\x82SNAPPY\\0" + struct.pack(">ii", 1, 1) + liar * 100],
 }
 del zero, compressor
@@ -344,6 +345,7 @@ for codec, wires in bombs.items():
 def test_bombs_do_not_cost_memory() -> None:
     """In a process whose address space ends 128 MiB above what it has after the bombs were built."""
     code = BOMBS.replace("MOST", "int(open('/proc/self/statm').read().split()[0]) * 4096 + (128 << 20)")
+    code = code.replace("MIB", "1024" if THOROUGH else "320")
     env = {**os.environ, "PYTHONPATH": str(Path(kwire.__file__).parent.parent)}
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=100, check=False)
