@@ -11,7 +11,7 @@ from benchmarks.compare import publish, report, results
 from benchmarks.compare.runner import Outcome, Plan, run
 from benchmarks.compare.sinks import KINDS
 from benchmarks.compare.work import CONTENDERS, KWIRE
-from benchmarks.compare.works import GROUPS, WORKS, chosen
+from benchmarks.compare.works import GROUPS, WORKS, chosen, left_out
 
 _ROUNDS = 5
 _EPILOG = f"""\
@@ -25,8 +25,8 @@ Data files go to .cache/compare; only --publish changes the tree (benchmarks/res
 and only after a whole run: all works and contenders, the mock cluster, five rounds or more.
 
 examples:
-  python -m benchmarks.compare                      everything, five rounds: eight minutes on two busy cores
-  python -m benchmarks.compare --quick              one round, a quarter of the records: a minute or two
+  python -m benchmarks.compare                      everything, five rounds: some minutes
+  python -m benchmarks.compare --quick              one round, a quarter of the records: below a minute
   python -m benchmarks.compare produce consume-1k   one group and one work
   python -m benchmarks.compare produce --sink kafka     against Apache Kafka (needs Java and Maven)
   python -m benchmarks.compare consume --sink embedded  against kwire's own broker
@@ -73,11 +73,15 @@ def _measure(options: argparse.Namespace) -> tuple[dict[str, object], list[Outco
     plan = Plan(
         rounds=rounds, quick=options.quick, sink=options.sink, contenders=[KWIRE, *options.only],
         tell=lambda text: print(f"[{time.monotonic() - started:5.0f} s] {text}", file=sys.stderr, flush=True))
-    about = results.about(rounds, options.quick)
+    works = chosen(options.works, quick=options.quick)
+    missing = "" if options.works else left_out(works)
+    if missing:
+        plan.tell(f"left out: {missing}")
+    about = results.about(rounds, options.quick, missing)
     path = options.output or results.default_path(about, published=options.publish)
     outcomes: list[Outcome] = []
     try:
-        for outcome in results.recorded(about, run(chosen(options.works), plan), path):
+        for outcome in results.recorded(about, run(works, plan), path):
             outcomes.append(outcome)
     except KeyboardInterrupt:
         print("cut short", file=sys.stderr)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
+from benchmarks.compare.contenders.inputs import RECORDS
 from benchmarks.compare.contenders.sweep import BATCHES, SIZES, batch_name, size_name
 from benchmarks.compare.work import AIOKAFKA, CONFLUENT, KAFKA_PYTHON, KIO, KWIRE, Work
 
-_CODECS = (KWIRE, AIOKAFKA, KAFKA_PYTHON, KIO)
+_CODECS = (KWIRE, AIOKAFKA, KAFKA_PYTHON)
+_WITH_KIO = (*_CODECS, KIO)
 _CLIENTS = (KWIRE, CONFLUENT, AIOKAFKA, KAFKA_PYTHON)
 
 
@@ -22,10 +25,10 @@ def _reading() -> list[Work]:
         _codec("columns", "to 4 columns", aiokafka=25, kafka_python=100, most=30),
         _codec("columns-kept", "to all columns, batches kept", most=60),
         _codec("columns-view", "to 4 columns, binary_view", most=28),
-        _codec("records", "to records", aiokafka=6, kafka_python=40, most=95),
+        _codec("records", "to records", aiokafka=6, kafka_python=40, most=95, who=_WITH_KIO),
         _codec("fields", "to records, read 4 fields", aiokafka=3.3, kafka_python=20, most=180),
         _codec("handed-out", "to what consumers hand out, read 4 fields", aiokafka=5, kafka_python=25),
-        _codec("values", "to values", aiokafka=13, kafka_python=80, most=45),
+        _codec("values", "to values", aiokafka=13, kafka_python=80, most=45, who=_WITH_KIO),
         _codec("headers-unread", "3 headers each, not read", aiokafka=10, kafka_python=60),
         _codec("magic-1", "message set (magic 1) to records", aiokafka=6, kafka_python=40),
         _codec("values-gzip", "gzip to values", aiokafka=5),
@@ -34,7 +37,7 @@ def _reading() -> list[Work]:
         _codec("values-zstd", "zstd to values", aiokafka=4.5),
         _codec("records-1k", "1 KiB to records", aiokafka=4),
         _codec("columns-1k", "1 KiB to 4 columns", most=115),
-        _codec("columns-view-1k", "1 KiB to 4 columns, binary_view", who=(KWIRE,)),
+        _codec("columns-view-1k", "1 KiB to 4 columns, binary_view", who=(KWIRE,), beside={"columns-1k": 1.0}),
         _codec("small-batches", "10 records per batch, read 4 fields", most=230),
     ]
 
@@ -44,24 +47,27 @@ def _writing() -> list[Work]:
         _codec("append", "encode, an append each", aiokafka=2.5, kafka_python=20, most=95),
         _codec("encode-values", "encode a list of values", aiokafka=5, most=45),
         _codec("encode-arrow", "encode from Arrow", aiokafka=8, most=30),
-        _codec("encode-gzip", "encode with gzip", aiokafka=4, kafka_python=4),
+        _gzip("encode-gzip", "encode 1.1 MB with gzip", metric="cpu_ns", unit="ms", scale=RECORDS / 1e6,
+              goals={AIOKAFKA: 4, KAFKA_PYTHON: 4}),
+        _gzip("encode-gzip-size", "size of what gzip made of it", metric="bytes_each", unit="kB", scale=RECORDS / 1e3),
     ]
 
 
 def _messages() -> list[Work]:
+    large = {"kio": 3, "kafka_python": 20, "aiokafka": 30}
     return [
-        _codec("metadata-decode", "Metadata, 1,000 partitions, decode", kio=3, kafka_python=20, aiokafka=30, most=120,
-               micro=True),
-        _codec("metadata-encode", "Metadata, 1,000 partitions, encode", most=70, micro=True),
-        _codec("fetch-decode", "Fetch, 100 partitions, decode", kio=4, most=8, micro=True),
-        _codec("produce-encode", "Produce of one record, encode", most=1.0, micro=True),
-        _codec("crc32c", "CRC-32C of 1 MiB", most=2**20 / 15 / 1000, micro=True),
+        _message("metadata-decode", "Metadata, 1,000 partitions, decode", 120, **large),
+        _message("metadata-encode", "Metadata, 1,000 partitions, encode", 70, **large),
+        _message("fetch-decode", "Fetch, 100 partitions, decode", 8, kio=4),
+        _message("produce-encode", "Produce of one record, encode", 1.0),
+        Work("crc32c", "CRC-32C of 1 MiB", "codec", "codec", dict.fromkeys((KWIRE, AIOKAFKA), 1), "cpu_ns", "GB/s",
+             rate=2**20, most=2**20 / 15),
     ]
 
 
 def _threads() -> list[Work]:
-    return [Work("two-threads", "to 4 columns, two threads: time beside one thread's", "codec", "threads",
-                 dict.fromkeys((KWIRE, AIOKAFKA), 1), "share", "of one's; 0.5 is best", most=1 / 1.7)]
+    return [Work("two-threads", "to 4 columns by two threads: speed beside one's", "codec", "threads",
+                 dict.fromkeys((KWIRE, AIOKAFKA), 1), "share", "times; 2 is best", rate=1, most=1 / 1.7)]
 
 
 def _sweep() -> list[Work]:
@@ -76,12 +82,28 @@ def _sweep() -> list[Work]:
 
 
 def _codec(name: str, title: str, *, aiokafka: float | None = None, kafka_python: float | None = None,
-           kio: float | None = None, most: float | None = None, micro: bool = False, who: tuple[str, ...] = _CODECS,
+           most: float | None = None, who: tuple[str, ...] = _CODECS, beside: Mapping[str, float] | None = None,
            group: str = "codec") -> Work:
-    goals = {AIOKAFKA: aiokafka, KAFKA_PYTHON: kafka_python, KIO: kio}
     return Work(
-        name, title, group, "codec", dict.fromkeys(who, 1), "cpu_ns", "µs" if micro else "ns",
-        1e-3 if micro else 1.0, goals={peer: goal for peer, goal in goals.items() if goal is not None}, most=most)
+        name, title, group, "codec", dict.fromkeys(who, 1), "cpu_ns", "ns", most=most, beside=beside or {},
+        goals=_set({AIOKAFKA: aiokafka, KAFKA_PYTHON: kafka_python}), quick=group != "sweep")
+
+
+def _message(name: str, title: str, most: float, *, kio: float | None = None, kafka_python: float | None = None,
+             aiokafka: float | None = None) -> Work:
+    return Work(
+        name, title, "codec", "codec", dict.fromkeys(_WITH_KIO, 1), "cpu_ns", "µs", 1e-3, most=most,
+        goals=_set({AIOKAFKA: aiokafka, KAFKA_PYTHON: kafka_python, KIO: kio}))
+
+
+def _set(goals: Mapping[str, float | None]) -> dict[str, float]:
+    return {peer: goal for peer, goal in goals.items() if goal is not None}
+
+
+def _gzip(name: str, title: str, **how: Any) -> Work:
+    """Both figures of one run: speed says nothing without the size that it reached."""
+    return Work(name, title, "codec", "codec", dict.fromkeys((KWIRE, AIOKAFKA, KAFKA_PYTHON), 1), run="encode-gzip",
+                **how)
 
 
 def package_works() -> list[Work]:

@@ -6,7 +6,6 @@ nothing here fails because something was slow, only because it did not end withi
 
 from __future__ import annotations
 
-import json
 import os
 import resource
 import subprocess
@@ -50,10 +49,11 @@ class Meter:
         self.added_kib = max(_status_kib("VmHWM") - self._resident, 0)
 
     def of(self, count: int) -> dict[str, float]:
-        """The cost of `count` records: CPU seconds per million, records per second, memory."""
+        """The cost of `count` records: CPU seconds per million, records per second and the time of one, memory."""
         return {
             "cpu_s_per_million": self.cpu_s * 1e6 / count,
             "records_per_s": count / self.wall_s,
+            "wall_ns": self.wall_s * 1e9 / count,
             "added_mib": self.added_kib / 1024,
             "count": count,
         }
@@ -127,13 +127,3 @@ def worker_environment() -> dict[str, str]:
     """The environment of contenders and sinks: this tree's kwire, and no variable that changes how Python runs."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     return {**kept, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
-
-
-def run_worker(task: Mapping[str, Any], limit_s: float) -> dict[str, Any]:
-    """One contender's work in a fresh process; what it measured, and with `process_` the cost of the whole process."""
-    done = run_process([sys.executable, "-m", "benchmarks.compare.worker", json.dumps(task)], limit_s)
-    lines = done.output.splitlines()
-    if not lines:
-        raise WorkFailedError("it ended without a result")
-    measured: dict[str, Any] = json.loads(lines[-1])
-    return {**measured, "process_cpu_s": done.cpu_s, "process_wall_s": done.wall_s}

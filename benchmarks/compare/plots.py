@@ -20,11 +20,11 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
 from benchmarks.compare.contenders.sweep import BATCHES, SIZES, batch_name, size_name
-from benchmarks.compare.report import costs_of, number
+from benchmarks.compare.figures import costs_of, number
 from benchmarks.compare.rounds import Ratio, ratio_of
 from benchmarks.compare.runner import Outcome
-from benchmarks.compare.work import AIOKAFKA, CONFLUENT, CONTENDERS, KAFKA_PYTHON, KIO, KWIRE, RAW, Work
-from benchmarks.compare.works import WORKS
+from benchmarks.compare.work import AIOKAFKA, CONFLUENT, CONTENDERS, KAFKA_PYTHON, KIO, KWIRE, RAW
+from benchmarks.compare.works import work_named
 
 _INK = "#768390"
 _FAINT = "#76839055"
@@ -79,7 +79,7 @@ def draw(about: dict[str, Any], outcomes: Sequence[Outcome], folder: Path) -> li
 def _rows(picture: _Picture, outcomes: Sequence[Outcome]) -> list[tuple[str, list[tuple[str, Ratio]]]]:
     """Label of each work, with its contenders' ratios."""
     rows = []
-    for work in (_work(name) for name in picture.works):
+    for work in map(work_named, picture.works):
         costs = costs_of(work, outcomes)
         base = costs.get(picture.base)
         if base:
@@ -88,10 +88,6 @@ def _rows(picture: _Picture, outcomes: Sequence[Outcome]) -> list[tuple[str, lis
             label = f"{work.title}\n{picture.base}: {number(median(base.values()))} {work.unit}"
             rows.append((label, [(name, ratio) for name, ratio in ratios if ratio]))
     return rows
-
-
-def _work(name: str) -> Work:
-    return next(work for work in WORKS if work.name == name)
 
 
 def _bars(picture: _Picture, rows: list[tuple[str, list[tuple[str, Ratio]]]], about: dict[str, Any]) -> Figure:
@@ -135,7 +131,7 @@ def _sweep(outcomes: Sequence[Outcome], about: dict[str, Any]) -> Figure:
                                         (panels[1], batch_name, BATCHES, "records in a batch (100 bytes each)")):
         for contender in (KWIRE, AIOKAFKA):
             for shape, style in _LINES:
-                costs = [costs_of(_work(name_of(step, shape)), outcomes).get(contender) for step in steps]
+                costs = [costs_of(work_named(name_of(step, shape)), outcomes).get(contender) for step in steps]
                 points = [(step, median(cost.values())) for step, cost in zip(steps, costs, strict=True) if cost]
                 axes.plot(*zip(*points, strict=True), style, marker="o", markersize=3, linewidth=1.4,
                           color=_COLOURS[contender])

@@ -7,12 +7,12 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from benchmarks.compare.figures import costs_of, markdown, number
 from benchmarks.compare.measure import ROOT
-from benchmarks.compare.report import costs_of, markdown, number
 from benchmarks.compare.rounds import ratio_of
 from benchmarks.compare.runner import Outcome
 from benchmarks.compare.work import AIOKAFKA, CONFLUENT, KAFKA_PYTHON, KIO, KWIRE
-from benchmarks.compare.works import WORKS
+from benchmarks.compare.works import work_named
 
 README = ROOT / "README.md"
 BEGIN = "<!-- speed: written by benchmarks/compare -->"
@@ -39,7 +39,7 @@ def summary(about: dict[str, Any], outcomes: Sequence[Outcome]) -> str:
     """The rows that a reader wants first: kwire's cost, and how many times that each peer's is."""
     versions = about["versions"]
     lines = [["", "kwire", *(f"{peer} {versions.get(peer) or ''}".strip() for peer in _PEERS)]]
-    for work in (work for name in _ROWS for work in WORKS if work.name == name):
+    for work in map(work_named, _ROWS):
         costs = costs_of(work, outcomes)
         mine = costs.get(KWIRE)
         if mine:

@@ -1,4 +1,4 @@
-"""The tables: one row for each work, kwire's median first, then each peer's with its ratio. Text in, text out."""
+"""The tables: one row for each work, kwire's median first, then each peer's with its ratio; then the targets."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from dataclasses import replace
 from statistics import median
 from typing import Any
 
+from benchmarks.compare import verdicts
+from benchmarks.compare.figures import Costs, costs_of, markdown, number, with_range
 from benchmarks.compare.rounds import Ratio, ratio_of
 from benchmarks.compare.runner import Outcome
 from benchmarks.compare.work import CONTENDERS, KWIRE, Work
 from benchmarks.compare.works import GROUPS, WORKS
-
-Costs = dict[str, dict[int, float]]
-"""contender -> round -> cost"""
 
 _HEADINGS = {
     "codec": "Codec, in process: CPU per record, or per message where µs",
@@ -30,17 +29,8 @@ _BESIDE = (
 )
 
 
-def costs_of(work: Work, outcomes: Iterable[Outcome]) -> Costs:
-    """The figure that the work compares, of every contender's every round that did not fail."""
-    costs: Costs = {}
-    for outcome in outcomes:
-        if outcome.work == work.name and work.metric in outcome.measured:
-            costs.setdefault(outcome.contender, {})[outcome.round] = outcome.measured[work.metric] * work.scale
-    return costs
-
-
 def tables(outcomes: Sequence[Outcome]) -> str:
-    """All groups that have outcomes."""
+    """All groups that have outcomes, then the targets, then what failed."""
     parts = []
     for group in GROUPS:
         rows = [(work, costs_of(work, outcomes)) for work in WORKS if work.group == group]
@@ -48,6 +38,9 @@ def tables(outcomes: Sequence[Outcome]) -> str:
         if rows:
             parts.append(_table(group, rows))
             parts += _side_tables([work for work, _ in rows], outcomes)
+    judged = verdicts.verdicts(outcomes)
+    if judged:
+        parts.append(verdicts.table(judged))
     failures = _failures(outcomes)
     if failures:
         parts.append("Failed:\n" + "\n".join(failures))
@@ -66,17 +59,17 @@ def _failures(outcomes: Iterable[Outcome]) -> list[str]:
 
 def _table(group: str, rows: list[tuple[Work, Costs]]) -> str:
     peers = [name for name in CONTENDERS if name != KWIRE and any(name in costs for _, costs in rows)]
-    lines = [["work", "unit", KWIRE, *peers, "goal"]]
+    lines = [["work", "unit", KWIRE, *peers]]
     for work, costs in rows:
         mine = costs.get(KWIRE, {})
-        cells = [_cell(costs.get(peer), ratio_of(mine, costs.get(peer, {})), work.goals.get(peer)) for peer in peers]
-        lines.append([work.title, work.unit, number(median(mine.values())) if mine else "", *cells, _goal(work, mine)])
+        cells = [_cell(work, costs.get(peer), ratio_of(mine, costs.get(peer, {}))) for peer in peers]
+        lines.append([work.title, work.unit, number(work.shown(median(mine.values()))) if mine else "", *cells])
     return f"### {_HEADINGS[group]}\n\n" + markdown(lines)
 
 
 def _side_tables(works: Sequence[Work], outcomes: Iterable[Outcome]) -> list[str]:
     """What else was measured of works that are compared by their CPU: wall time and memory."""
-    works = [work for work in works if work.verb in ("produce", "consume") and work.metric == "cpu_s_per_million"]
+    works = [work for work in works if work.metric == "cpu_s_per_million"]
     outcomes = list(outcomes)
     parts = []
     for title, metric, scale in _BESIDE:
@@ -89,40 +82,24 @@ def _side_tables(works: Sequence[Work], outcomes: Iterable[Outcome]) -> list[str
     return parts
 
 
-def _cell(cost: dict[int, float] | None, ratio: Ratio | None, goal: float | None) -> str:
-    """A peer's median cost and how many times kwire's it is, with the range of the rounds."""
+def _cell(work: Work, cost: dict[int, float] | None, ratio: Ratio | None) -> str:
+    """A peer's median and how many times kwire's its cost is, with the range of the rounds."""
     if not cost:
         return ""
-    text = number(median(cost.values()))
-    if ratio is None:
-        return text
-    text += f" = {ratio.median:.2f}x ({ratio.least:.2f}-{ratio.greatest:.2f})"
-    return text if goal is None else f"{text}, {'reaches' if ratio.median >= goal else 'below'} {goal:.3g}x"
-
-
-def _goal(work: Work, mine: dict[int, float]) -> str:
-    if work.most is None or not mine:
-        return ""
-    return f"≤ {number(work.most)}: {'yes' if median(mine.values()) <= work.most else 'no'}"
-
-
-def number(value: float) -> str:
-    """Three significant digits, without an exponent."""
-    if value >= 100:
-        return f"{value:,.0f}"
-    return f"{value:.3g}"
-
-
-def markdown(lines: list[list[str]]) -> str:
-    """A table that reads well as text too."""
-    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
-    padded = [[cell.ljust(width) for cell, width in zip(line, widths, strict=True)] for line in lines]
-    rows = ["| " + " | ".join(cells) + " |" for cells in padded]
-    return "\n".join([rows[0], "|" + "|".join("-" * (width + 2) for width in widths) + "|", *rows[1:]])
+    text = number(work.shown(median(cost.values())))
+    return text if ratio is None else f"{text} = {with_range(ratio)}"
 
 
 def heading(about: dict[str, Any]) -> str:
     """Where and when."""
     versions = ", ".join(f"{name} {text}" for name, text in about["versions"].items() if text)
     return (f"{about['date']}, {about['cores']} cores of {about['processor']}, Python {about['python']}, load before "
-            f"{about['load_before'][0]}; medians of {about['rounds']} rounds; {versions}\n\n{_NOTE}")
+            f"{about['load_before'][0]}; {_rounds(about['rounds'])}; {versions}\n\n{_NOTE}{_left_out(about)}")
+
+
+def _rounds(count: int) -> str:
+    return "one round" if count == 1 else f"medians of {count} rounds"
+
+
+def _left_out(about: dict[str, Any]) -> str:
+    return f"\n\nLeft out: {about['left_out']}." if about.get("left_out") else ""

@@ -22,12 +22,14 @@ _PRIVATE = ROOT / ".cache" / "compare"
 _PACKAGES = ("confluent-kafka", "aiokafka", "kafka-python", "kio", "pyarrow", "cramjam", "isal")
 
 
-def about(rounds: int, quick: bool) -> dict[str, Any]:
-    """The machine, the versions, the date; and how busy the machine was with other work at the start."""
+def about(rounds: int, quick: bool, left_out: str) -> dict[str, Any]:
+    """The machine, the versions, the date; how busy the machine was with other work at the start; and what is not in
+    it."""
     from kwire import __version__
 
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"), "rounds": rounds, "quick": quick,
+        "left_out": left_out,
         "machine": platform.machine(), "processor": _processor(), "cores": os.cpu_count(),
         "system": platform.platform(), "python": platform.python_version(),
         "load_before": [round(load, 2) for load in os.getloadavg()],

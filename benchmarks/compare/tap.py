@@ -3,9 +3,10 @@
     python -m benchmarks.compare.tap HOST:PORT
 
 Prints its own address, relays until its stdin ends, then prints one line of JSON: how many microseconds after its
-`send()` each record came in. A record says when it was sent by `MARK` and 20 digits of CLOCK_MONOTONIC in nanoseconds,
-which all processes of a machine share. Brokers tell their address in Metadata; there the relay puts its own instead,
-which has the same length.
+`send()` each record came in. A record says when it was sent by `MARK` and 20 digits of CLOCK_REALTIME in nanoseconds.
+That is the clock of the stamps which Linux puts on what the loopback device takes in: they say when bytes came, however
+late this process got to read them. Elsewhere the time is that of the read. Brokers tell their address in Metadata;
+there the relay puts its own instead, which has the same length.
 """
 
 from __future__ import annotations
@@ -21,11 +22,31 @@ import time
 MARK = b"sent-at:"
 _STAMP = re.compile(re.escape(MARK) + rb"(\d{20})")
 _CHUNK = 65_536
+_NANOSECONDS = 1_000_000_000
+_TIMESPEC = struct.Struct("@ll")
+_SO_TIMESTAMPNS = 35
+"""Linux's asm-generic/socket.h; both the option and the type of the message that it adds (socket(7))."""
 
 
 def mark_now() -> bytes:
     """What a record has to begin with."""
-    return MARK + b"%020d" % time.monotonic_ns()
+    return MARK + b"%020d" % time.time_ns()
+
+
+def stamp_arrivals(connection: socket.socket) -> None:
+    """From now on `receive` on it tells when the bytes came in."""
+    if sys.platform == "linux":
+        connection.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
+
+
+def receive(connection: socket.socket) -> tuple[bytes, int]:
+    """What there is to read, and when it came, in nanoseconds: as stamped, or now if it was not."""
+    data, extra, _, _ = connection.recvmsg(_CHUNK, socket.CMSG_SPACE(_TIMESPEC.size))
+    for level, kind, content in extra:
+        if level == socket.SOL_SOCKET and kind == _SO_TIMESTAMPNS:
+            seconds, rest = _TIMESPEC.unpack(content[:_TIMESPEC.size])
+            return data, seconds * _NANOSECONDS + rest
+    return data, time.time_ns()
 
 
 class Tap:
@@ -44,12 +65,15 @@ class Tap:
             broker = socket.create_connection(self._broker)
             for end in (client, broker):
                 end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            stamp_arrivals(client)
             threading.Thread(target=self._up, args=(client, broker), daemon=True).start()
             threading.Thread(target=self._down, args=(broker, client), daemon=True).start()
 
     def _up(self, client: socket.socket, broker: socket.socket) -> None:
-        while data := client.recv(_CHUNK):
-            arrived = time.monotonic_ns()
+        while True:
+            data, arrived = receive(client)
+            if not data:
+                break
             broker.sendall(data)
             self.late_us += [(arrived - int(stamp)) / 1000 for stamp in _STAMP.findall(data)]
         broker.shutdown(socket.SHUT_WR)

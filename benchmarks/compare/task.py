@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Self
 
 SEED = 20_111
 DISTINCT = 1024
@@ -34,8 +34,12 @@ class Task:
     budget_s: float = 0.1
 
     def to_dict(self) -> dict[str, Any]:
-        """For the worker's command line."""
+        """For the worker's stdin."""
         return asdict(self)
+
+    def through(self, bootstrap: str) -> Self:
+        """The same with another address."""
+        return replace(self, bootstrap=bootstrap)
 
 
 def values_of(size: int) -> list[bytes]:

@@ -34,7 +34,7 @@ def codec(task: Task) -> dict[str, Any]:
             **writing(_builder),
             **_messages(),
             **sweep(shapes(MemoryRecords), task.works),
-            "handed-out": (_hand_out, inputs.COUNT),
+            "handed-out": (_hand_out, inputs.RECORDS),
             "crc32c": (lambda d=bytes(2**20): calc_crc32c(d), 1),
         },
     )

@@ -103,7 +103,7 @@ def send_and_compute(task: Task) -> dict[str, float]:
     producer.flush(_PATIENCE_S)
     for _ in range(task.count):
         producer.produce(task.topic, mark_now(), partition=0)
-        in_flight.compute_for(in_flight.COMPUTING_S)
+        in_flight.compute_beyond(task.linger_ms)
     producer.flush(_PATIENCE_S)
     return {"count": task.count}
 

@@ -9,8 +9,7 @@ from collections.abc import Callable
 from benchmarks.compare.rounds import percentile
 
 _WARM_UP = 50
-COMPUTING_S = 0.012
-"""How long a caller computes after each send: longer than linger_ms=5, so that each record leaves meanwhile."""
+_BEYOND_LINGER_MS = 7
 
 
 def round_trips(exchange: Callable[[], object], count: int) -> dict[str, float]:
@@ -35,9 +34,9 @@ def summary(taken_s: list[float], before: resource.struct_rusage) -> dict[str, f
             "cpu_us": cpu * 1e6 / len(ordered), "count": len(ordered)}
 
 
-def compute_for(seconds: float) -> int:
-    """A caller that does not wait: plain Python for that long."""
-    end = time.perf_counter() + seconds
+def compute_beyond(linger_ms: float) -> int:
+    """A caller that does not wait: plain Python until each record must have left and its answer come."""
+    end = time.perf_counter() + (linger_ms + _BEYOND_LINGER_MS) / 1000
     total = 0
     while time.perf_counter() < end:
         for number in range(50):

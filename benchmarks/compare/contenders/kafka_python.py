@@ -73,7 +73,7 @@ def send_and_compute(task: Task) -> dict[str, float]:
     producer.send(task.topic, b"first", partition=0).get(timeout=_PATIENCE_S)
     for _ in range(task.count):
         producer.send(task.topic, mark_now(), partition=0)
-        in_flight.compute_for(in_flight.COMPUTING_S)
+        in_flight.compute_beyond(task.linger_ms)
     producer.flush(_PATIENCE_S)
     producer.close()
     return {"count": task.count}

@@ -24,12 +24,13 @@ _PLACE = TopicPartition("topic", 0)
 def codec(task: Task) -> dict[str, Any]:
     """Records and messages, in process."""
     return run_codec(task, {
-        **reading(MemoryRecords), **writing(_builder), **_messages(), "handed-out": (_hand_out, inputs.COUNT)})
+        **reading(MemoryRecords, inputs.FEWER, inputs.FEWER_LARGE), **writing(_builder, inputs.FEWER), **_messages(),
+        "handed-out": (_hand_out, inputs.FEWER)})
 
 
 def _hand_out() -> None:
     """The consumer's own records of a fetched batch."""
-    read_fields(Fetcher.PartitionRecords(0, _PLACE, MemoryRecords(inputs.batch())).take())
+    read_fields(Fetcher.PartitionRecords(0, _PLACE, MemoryRecords(inputs.batch(count=inputs.FEWER))).take())
 
 
 def _builder(compression_type: int) -> DefaultRecordBatchBuilder:

@@ -87,7 +87,7 @@ def send_and_compute(task: Task) -> dict[str, float]:
         producer.send(task.topic, b"first").result(timeout=_PATIENCE_S)
         for _ in range(task.count):
             producer.send(task.topic, mark_now(), partition=0)
-            in_flight.compute_for(in_flight.COMPUTING_S)
+            in_flight.compute_beyond(task.linger_ms)
         producer.flush(timeout=_PATIENCE_S)
     return {"count": task.count}
 

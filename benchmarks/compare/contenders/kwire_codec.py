@@ -34,9 +34,9 @@ def threads(task: Task) -> dict[str, float]:
 
 
 def _reading() -> Works:
-    plain, old, large = inputs.batch(), inputs.batch(magic=1), inputs.batch(size=1000, count=inputs.LARGE_COUNT)
+    plain, old, large = inputs.batch(), inputs.batch(magic=1), inputs.batch(size=1000, count=inputs.LARGE_RECORDS)
     headed, small = inputs.batch(headers=True), inputs.small_batches()
-    decode, n, many = records.decode, inputs.COUNT, inputs.LARGE_COUNT
+    decode, n, many = records.decode, inputs.RECORDS, inputs.LARGE_RECORDS
     packed = {codec: inputs.batch(compression=codec) for codec in inputs.CODECS}
     return {
         "index": (lambda: decode(plain), n),
@@ -61,6 +61,7 @@ def _reading() -> Works:
 def _writing() -> Works:
     items, table = inputs.items(), records.decode(inputs.batch()).to_arrow()
     values = [value for value, _, _ in items]
+    packable = [(value, key, when, ()) for value, key, when in items]
 
     def append() -> bytes:
         builder = records.BatchBuilder(max_bytes=2**22)
@@ -70,10 +71,10 @@ def _writing() -> Works:
         return builder.build()
 
     return {
-        "append": (append, inputs.COUNT),
-        "encode-values": (lambda: records.encode(values), inputs.COUNT),
-        "encode-arrow": (lambda: records.encode_arrow(table), inputs.COUNT),
-        "encode-gzip": (lambda: records.encode(values, compression="gzip"), inputs.COUNT),
+        "append": (append, inputs.RECORDS),
+        "encode-values": (lambda: records.encode(values), inputs.RECORDS),
+        "encode-arrow": (lambda: records.encode_arrow(table), inputs.RECORDS),
+        "encode-gzip": (lambda: records.encode(packable, compression="gzip"), inputs.RECORDS),
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from benchmarks.compare.contenders import inputs
@@ -25,12 +25,11 @@ def read_all(memory_records: Any, data: bytes) -> list[Any]:
     return found
 
 
-def reading(memory_records: Any) -> Works:
-    """What the codec reads."""
-    plain, old, large = inputs.batch(), inputs.batch(magic=1), inputs.batch(size=1000, count=inputs.LARGE_COUNT)
-    headed, small = inputs.batch(headers=True), inputs.small_batches()
-    packed = {codec: inputs.batch(compression=codec) for codec in inputs.CODECS}
-    n, many = inputs.COUNT, inputs.LARGE_COUNT
+def reading(memory_records: Any, n: int = inputs.RECORDS, many: int = inputs.LARGE_RECORDS) -> Works:
+    """What the codec reads: `n` records of 100 bytes, `many` of 1 KiB."""
+    plain, old, large = inputs.batch(count=n), inputs.batch(magic=1, count=n), inputs.batch(size=1000, count=many)
+    headed, small = inputs.batch(headers=True, count=n), inputs.small_batches(n)
+    packed = {codec: inputs.batch(compression=codec, count=n) for codec in inputs.CODECS}
 
     def read(data: bytes) -> list[Any]:
         return read_all(memory_records, data)
@@ -57,20 +56,21 @@ def shapes(memory_records: Any) -> dict[str, Callable[[bytes], Any]]:
             "columns": lambda data: four_columns(read_all(memory_records, data))}
 
 
-def writing(builder: Callable[[int], Any]) -> Works:
-    """What it writes; one append for each record is its only way, so it stands in all three rows."""
-    items = inputs.items()
+def writing(builder: Callable[[int], Any], n: int = inputs.RECORDS) -> Works:
+    """What it writes; one append for each record is its only way, so it stands in all rows."""
+    items = inputs.items(count=n)
+    bare = [(value, None, when) for value, _, when in items]
 
-    def encode(compression_type: int) -> bytes:
+    def encode(records: Sequence[tuple[bytes, bytes | None, int]], compression_type: int = 0) -> bytes:
         made = builder(compression_type)
         add = made.append
-        for number, (value, key, when) in enumerate(items):
+        for number, (value, key, when) in enumerate(records):
             add(number, timestamp=when, key=key, value=value, headers=[])
         return bytes(made.build())
 
     return {
-        "append": (lambda: encode(0), inputs.COUNT),
-        "encode-values": (lambda: encode(0), inputs.COUNT),
-        "encode-arrow": (lambda: encode(0), inputs.COUNT),
-        "encode-gzip": (lambda: encode(_GZIP), inputs.COUNT),
+        "append": (lambda: encode(items), n),
+        "encode-values": (lambda: encode(bare), n),
+        "encode-arrow": (lambda: encode(items), n),
+        "encode-gzip": (lambda: encode(items[:inputs.FEWER], _GZIP), min(n, inputs.FEWER)),
     }
