@@ -19,6 +19,7 @@ from kwire.engine.api_keys import PRODUCE
 from kwire.engine.core import Core
 from kwire.engine.settings import AdminSettings, ClientSettings, ConsumerSettings, ProducerSettings
 from kwire.testing import Broker
+from tests.thorough import THOROUGH
 
 SCHEDULING = 4.0
 """Seconds that a busy machine may add to a bound."""
@@ -312,7 +313,7 @@ def test_faults_of_the_connection_lose_nothing(
     writer = write(broker)
     with consumer_of(broker) as consumer:
         consumer.assign([T0])
-        for number in range(10):
+        for number in range(10 if THOROUGH else 4):
             writer.append("t", 0, [b"%d" % number])
             if fault == "close":
                 broker.faults.close("Fetch")
