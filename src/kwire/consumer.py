@@ -141,7 +141,7 @@ class Consumer(Client[ConsumerSettings]):
         return records
 
     def _poll(self, timeout: float | None, most: int | None) -> ConsumerRecords:
-        self._call_inside(self._fetcher.pump_if_due)
+        self._call_inside(self._fetcher.begin_poll)
         if self._fetcher.reads_nothing:
             raise ConfigError("there is nothing to poll: call assign() or subscribe() first")
         self._reactor.poll_once()

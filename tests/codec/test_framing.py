@@ -60,6 +60,63 @@ def test_frames_stay_valid_after_their_receiver() -> None:
     assert bytes(part) == b"ep"
 
 
+def live_blocks() -> int:
+    gc.collect()  # what other tests left behind must not go meanwhile
+    return int(pool_statistics()["live_blocks"])
+
+
+def receive(receiver: FrameReceiver, stream: bytes) -> list[memoryview]:
+    """As a socket that has all of it would: as much at a time as there is room for."""
+    seen: list[memoryview] = []
+    while stream:
+        room = receiver.buffer()
+        count = min(len(room), len(stream))
+        room[:count] = stream[:count]
+        del room
+        seen += map(memoryview, receiver.received(count))
+        stream = stream[count:]
+    return seen
+
+
+def test_a_block_that_nobody_holds_is_filled_again_from_its_start() -> None:
+    before = live_blocks()
+    receiver = FrameReceiver()
+    rooms = set()
+    for number in range(50):
+        assert receive(receiver, framed(bytes([number]) * 20_000)) == [bytes([number]) * 20_000]
+        rooms.add(len(receiver.buffer()))
+    assert len(rooms) == 1
+    assert live_blocks() <= before + 1
+
+
+def test_what_is_held_is_not_written_over() -> None:
+    receiver = FrameReceiver()
+    sizes = [10, 300_000, 20, 30, 2_000_000, 1_500_000, 1_900_000, 40, 70_000, 900_000] * 3
+    bodies = [bytes([number]) * size for number, size in enumerate(sizes)]
+    kept = [frame for body in bodies for frame in receive(receiver, framed(body))]
+    assert kept == bodies
+
+
+def test_a_frame_like_the_last_one_is_received_where_it_stays() -> None:
+    receiver = FrameReceiver()
+    body = bytes(1_200_000)
+    first = receive(receiver, framed(body))
+    room = receiver.buffer()
+    assert len(room) >= len(body) + 4
+    room[:4] = framed(body)[:4]
+    assert receiver.received(4) == []
+    assert len(receiver.buffer()) == len(room) - 4
+    del first
+
+
+def test_after_small_frames_a_large_block_is_let_go() -> None:
+    receiver = FrameReceiver(1 << 30)
+    receive(receiver, framed(bytes(40 << 20)))
+    for _ in range(10):
+        receive(receiver, framed(b"small"))
+    assert len(receiver.buffer()) <= 1 << 20
+
+
 def test_blocks_are_given_back() -> None:
     gc.collect()  # what other tests left behind must not go meanwhile
     before = pool_statistics()["live_blocks"]

@@ -245,17 +245,25 @@ def test_partitions_take_turns_where_a_limit_cuts_them() -> None:
     assert given == [0, 1, 0, 1]
 
 
-def test_a_poll_looks_at_every_partition_only_when_a_fetch_is_due() -> None:
-    reading = Reading(LogBroker()).assign(T0)
-    reading.broker.append(0, [b"%d" % number for number in range(10)])
+def test_the_next_fetch_is_sent_with_half_of_an_answer_given_and_without_a_look_at_every_partition(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    reading = Reading(LogBroker(), max_partition_fetch_bytes=1).assign(T0)
+    for _ in range(3):
+        reading.broker.append(0, [b"%d" % number for number in range(10)])
     reading.take(1)
-    looked = []
-    reading.fetcher.pump = looked.append  # type: ignore[method-assign]
+    asked = len(reading.broker.fetches)
+    looked: list[float] = []
+    monkeypatch.setattr(reading.fetcher, "pump", looked.append)
     for number in range(1, 4):
         assert reading.take(1) == {T0: [b"%d" % number]}
+        reading.world.run(reading.world.now + 0.1)
+    assert len(reading.broker.fetches) == asked
+    for number in range(4, 24):
+        assert reading.take(1) == {T0: [b"%d" % (number % 10)]}
+        reading.world.run(reading.world.now + 0.1)
+        assert len(reading.broker.fetches) == asked + (number + 6) // 10
     assert not looked
-    assert reading.take(1) == {T0: [b"4"]}
-    assert looked, "half of the answer is given: the next fetch is due"
 
 
 def test_no_more_than_two_answers_are_held() -> None:
@@ -484,6 +492,7 @@ def test_paused_partitions_give_nothing_and_lose_nothing() -> None:
     broker.append(1, [b"1"])
     assert reading.take() == {T1: [b"1"]}
     reading.fetcher.state(T0).paused = False
+    reading.fetcher.pump(reading.world.now)
     assert reading.take() == {T0: [b"0"]}
 
 

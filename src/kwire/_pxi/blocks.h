@@ -71,9 +71,10 @@ static inline size_t kw_round_capacity(size_t size) {
     return capacity;
 }
 
-/* Takes a kept block of this class, or of the next two, off its list; NULL when there is none. With the lock held. */
+/* Takes a kept block of this class, or of the next ones up to twice the size, off its list; NULL when there is none.
+ * With the lock held. */
 static kw_block *kw_pool_take(int class_) {
-    int most = class_ + 2 < KW_POOL_CLASSES ? class_ + 2 : KW_POOL_CLASSES - 1;
+    int most = class_ + 4 < KW_POOL_CLASSES ? class_ + 4 : KW_POOL_CLASSES - 1;
     for (; class_ <= most; class_++) {
         kw_block *block = kw_pool.free_list[class_];
         if (block != NULL) {

@@ -5,9 +5,13 @@
 #
 # Needs: blocks.pxi, primitives.pxi. Gives: FrameReceiver.
 # The caller receives straight into a block (`buffer`), says how much came (`received`), and gets Buffers that share the
-# block. Small frames share a 256 KiB chunk; a frame that does not fit into what is left moves to a block of its size.
+# block. Small frames share a 256 KiB chunk. A frame that does not fit into what is left moves to a block of its size;
+# as the next one is expected to be like it, that one is received into such a block from its first byte on, and nothing
+# moves. Sizes of blocks are powers of two up to 16 MiB, so that the pool has one that was used before, whose memory the
+# system need not make first. A block that nobody else holds any more is filled again from its start.
 
 cdef Py_ssize_t CHUNK_SIZE = 256 * 1024
+cdef Py_ssize_t MOST_ROUNDED = 16 * 1024 * 1024
 cdef Py_ssize_t LEAST_ROOM = 16 * 1024
 
 
@@ -22,6 +26,7 @@ cdef class FrameReceiver:
     cdef kw_block *block
     cdef Py_ssize_t begin         # where the first byte not yet handed out lies in the block
     cdef Py_ssize_t filled        # where the received bytes end
+    cdef Py_ssize_t usual         # a block so large would have been right for the last frames
     cdef readonly Py_ssize_t max_frame
     cdef readonly object fault    # the FrameError that what follows the frames given so far deserves, or None
 
@@ -29,6 +34,7 @@ cdef class FrameReceiver:
         self.block = NULL
         self.begin = 0
         self.filled = 0
+        self.usual = CHUNK_SIZE
         self.max_frame = max_frame
 
     def __dealloc__(self):
@@ -44,6 +50,8 @@ cdef class FrameReceiver:
         cdef Py_ssize_t need = self._frame_need()
         cdef Py_ssize_t least = LEAST_ROOM if hint < 0 else min(LEAST_ROOM, hint)
         cdef WritableSpan span
+        if self.block != NULL and self.filled == self.begin:
+            self._begin_anew()
         if self.block == NULL or <Py_ssize_t>self.block.capacity - self.filled < max(need, least):
             self._move_to_new_block(need)
         span = WritableSpan.__new__(WritableSpan)
@@ -77,6 +85,7 @@ cdef class FrameReceiver:
                 break
             frames.append(buffer_of_block(self.block, data + self.begin + 4, size))
             self.begin += 4 + size
+            self.usual = max(_block_size(4 + size), self.usual // 2)
         return frames
 
     def feed(self, data):
@@ -114,10 +123,20 @@ cdef class FrameReceiver:
             return 4 - have
         return 4 + self._frame_size() - have
 
+    cdef void _begin_anew(self) noexcept:
+        """No byte of the next frame is there: it may go to another place."""
+        cdef Py_ssize_t capacity = <Py_ssize_t>self.block.capacity
+        if kw_block_references(self.block) == 1 and self.usual <= capacity <= 4 * self.usual:
+            self.begin = self.filled = 0
+        elif max(capacity, self.usual) > CHUNK_SIZE:
+            kw_block_release(self.block)
+            self.block = NULL
+            self.begin = self.filled = 0
+
     cdef int _move_to_new_block(self, Py_ssize_t need) except -1:
         cdef Py_ssize_t have = self.filled - self.begin
         cdef kw_block *fresh
-        fresh = kw_block_new(max(CHUNK_SIZE, have + need))
+        fresh = kw_block_new(<size_t>max(self.usual, _block_size(have + need)))
         if fresh == NULL:
             raise _errors.LimitError(f"out of memory for a frame of {have + need} bytes")
         if have:
@@ -127,6 +146,15 @@ cdef class FrameReceiver:
         self.begin = 0
         self.filled = have
         return 0
+
+
+cdef Py_ssize_t _block_size(Py_ssize_t needed) noexcept:
+    cdef Py_ssize_t size = CHUNK_SIZE
+    if needed > MOST_ROUNDED:
+        return needed
+    while size < needed:
+        size *= 2
+    return size
 
 
 @cython.final

@@ -21,11 +21,12 @@ END_OF_OFFSETS = 2**63 - 1
 class Chunk:
     """Records fetched from one partition: those before `taken` were handed out, those before `marked` perhaps."""
 
-    __slots__ = ("count", "decompressed", "marked", "next_offset", "records", "taken")
+    __slots__ = ("count", "decompressed", "marked", "next_offset", "node", "records", "taken")
 
-    def __init__(self, records: Records, next_offset: int) -> None:
+    def __init__(self, records: Records, next_offset: int, node: int) -> None:
         self.records = records
         self.next_offset = next_offset
+        self.node = node
         self.count = len(records)
         self.decompressed = records.decompressed_bytes
         self.taken = 0
@@ -61,8 +62,9 @@ class PartitionState:
         "end_offset",
         "epoch",
         "fault",
-        "fetched_from",
         "in_flight",
+        "known_end",
+        "last_size",
         "max_bytes",
         "paused",
         "read_from",
@@ -82,11 +84,12 @@ class PartitionState:
         self.chunks: tuple[Chunk, ...] = ()
         self.fault: KafkaError | None = None
         self.max_bytes = max_bytes
+        self.last_size = max_bytes
         self.rest_until = 0.0
         self.turn = 0
         self.read_from: tuple[int, float] | None = None
         self.end_offset = END_OF_OFFSETS
-        self.fetched_from = -1
+        self.known_end = NO_POSITION
 
     @property
     def position(self) -> int:
@@ -117,10 +120,10 @@ class PartitionState:
         self.fault = None
         self.rest_until = 0.0
 
-    def add(self, records: Records, next_offset: int) -> None:
-        """Takes in what was fetched from `fetch_at`."""
+    def add(self, records: Records, next_offset: int, node: int) -> None:
+        """Takes in what was fetched from `fetch_at`, and from that broker."""
         if len(records):
-            self.chunks = (*self.chunks, Chunk(records, next_offset))
+            self.chunks = (*self.chunks, Chunk(records, next_offset, node))
         elif self.chunks:
             self.chunks[-1].next_offset = next_offset
         else:
@@ -138,6 +141,11 @@ class PartitionState:
         """What is marked has not arrived: it will be handed out again."""
         for chunk in self.chunks:
             chunk.marked = chunk.taken
+
+    def expects(self, record_size: float) -> float:
+        """Bytes that a fetch may be expected to bring, as far as is known, where an offset takes `record_size`."""
+        behind = min(self.known_end, self.end_offset) - self.fetch_at
+        return min(behind * record_size, self.last_size) if behind > 0 else 0.0
 
     @property
     def is_nowhere(self) -> bool:

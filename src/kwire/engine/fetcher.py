@@ -1,13 +1,14 @@
 """Fetching assigned partitions: who is asked for what, and what comes of the answers.
 
-Layer 3, no I/O. Each broker has one fetch under way at most, for all the partitions that are read from it. It is sent
-when half of the records that its last answer brought were handed out; so while the caller works on the rest, the next
-answer is on its way (one fetch ahead), and no more than two answers are in memory. A fetch of some partitions only,
-while others have enough, would make these wait for it later: the broker holds a fetch until fetch_min_bytes are there
-or fetch_max_wait_ms are over (long poll).
+Layer 3, no I/O. Each broker has one fetch under way at most. It is sent when half of the records that its last answer
+brought were handed out; so while the caller works on the rest, the next answer is on its way (one fetch ahead), and no
+more than two answers are in memory. It asks for so many partitions, in turn, as are known to have what one answer is
+to bring, else for all that are read from that broker: which partitions, and how much, is in `fetch_sources.py`. What
+has to be found out or set right first is done by `pump`, which looks at every partition; where nothing is, a fetch
+costs no look at those that it does not ask for.
 
-    order       partitions that gave records go to the end of the next request, since brokers serve in request order and
-                stop at fetch_max_bytes
+    order       brokers serve in request order and stop when the answer is full, so partitions that gave records wait
+                behind the others
     hand-over   a poll without a limit gives about HAND_OVER_BYTES: what Python makes of them then fits into the caches
                 and into memory that the poll before it has just freed
     too small   below v3 a batch larger than max_partition_fetch_bytes comes cut off: the partition asks for more next
@@ -24,8 +25,8 @@ Sources: protocol guide; KIP-74 (order), KIP-320 (epochs), KIP-392 (near replica
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
-from collections.abc import Iterable, Mapping
+from collections import deque
+from collections.abc import Collection, Iterable, Mapping
 from functools import partial
 
 from kwire import protocol
@@ -35,6 +36,7 @@ from kwire.engine.addresses import Address, TopicPartition
 from kwire.engine.api_keys import FETCH
 from kwire.engine.calls import STALE_METADATA, broker_error
 from kwire.engine.fetch_positions import END_OF_OFFSETS, PartitionState, reset_time
+from kwire.engine.fetch_sources import Source
 from kwire.engine.offsets import LATEST, NO_OFFSET, OffsetLookup
 from kwire.engine.retry import is_retriable
 from kwire.engine.settings import ConsumerSettings
@@ -57,6 +59,8 @@ HAND_OVER_RECORDS = 8192
 """The most records that one `take` without a limit gives."""
 
 Fetched = list[tuple[TopicPartition, Records]]
+Sent = Mapping[TopicPartition, tuple[int, int]]
+"""The partitions of one fetch, each with the epoch of its state and the offset asked for."""
 
 
 class Fetcher:
@@ -67,17 +71,17 @@ class Fetcher:
         self._settings = settings
         self._isolation = _READ_COMMITTED if settings.isolation_level == "read_committed" else 0
         self.states: dict[TopicPartition, PartitionState] = {}
-        self._asked: set[int] = set()
-        self._rest: dict[int, float] = {}
+        self._sources: dict[int, Source] = {}
         self._lookup: OffsetLookup | None = None
         self._lookup_of: dict[TopicPartition, int] = {}
         self._fault: KafkaError | None = None
         self._subscribed: tuple[str, ...] = ()
         self._turns = 0
         self._settled = False
+        self._is_due = False
+        self._polled_at = 0.0
+        self._record_size = 0.0
         self._ready: deque[PartitionState] = deque()
-        self._unspent: dict[int, int] = {}
-        self._enough: dict[int, int] = {}
         self._short_of_room = False
         self._faulty: list[PartitionState] = []
         self._marked: list[PartitionState] = []
@@ -220,10 +224,10 @@ class Fetcher:
         """So many were handed out. Behind the others, if it has more; with half of an answer gone the next is due."""
         if state.holds_records:
             self._ready.append(state)
-        node = state.fetched_from
-        self._unspent[node] -= count
-        if node not in self._asked and self._unspent[node] <= self._enough.get(node, 0):
-            self._settled = False
+        source = self._sources[state.chunks[0].node]
+        source.unspent -= count
+        if source.unspent <= source.enough:
+            self._is_due = True
         if self._short_of_room and not self._ready:
             self._settled = False
 
@@ -245,17 +249,25 @@ class Fetcher:
 
     def _recover(self, now: float) -> None:
         """After a step that was cut: what was asked will not be answered."""
-        self._asked.clear()
+        for source in self._sources.values():
+            source.asked = False
         for state in self.states.values():
             state.in_flight = False
         self.pump(now)
 
     # -- asking -----------------------------------------------------------------------------------------------------
 
+    def begin_poll(self, now: float) -> None:
+        """A poll begins: what it waits for from now on, it waits for because of the brokers."""
+        self._polled_at = now
+        self.pump_if_due(now)
+
     def pump_if_due(self, now: float) -> None:
-        """`pump`, unless nothing has changed since the last one found nothing more to do: a poll costs little then."""
+        """Sends the fetches that are due, with a look at every partition only if something else may have changed."""
         if not self._settled:
             self.pump(now)
+        elif self._is_due:
+            self._ask_all(now)
 
     def pump(self, now: float) -> None:
         """Sends every fetch and every look-up that is due, and notes who has something to hand out."""
@@ -264,35 +276,53 @@ class Fetcher:
         self._settled = True
         self._look_up_positions(now)
         self._note_what_is_held()
-        by_node: dict[int, list[PartitionState]] = defaultdict(list)
+        self._line_up(now)
+        self._faulty = [state for state in self.states.values() if state.fault is not None]
+        self._settled = self._settled and not self._faulty
+        self._ask_all(now)
+
+    def _note_what_is_held(self) -> None:
+        """Who has something to hand out, in turn, and how many records of each broker that makes."""
+        self._ready = deque(sorted((state for state in self.states.values() if state.holds_records), key=_turn))
+        for source in self._sources.values():
+            source.unspent = 0
+        for state in self._ready:
+            for chunk in state.chunks:
+                self._sources[chunk.node].unspent += chunk.unspent
+        self._short_of_room = self._short_of_room and bool(self._ready)
+
+    def _line_up(self, now: float) -> None:
+        """Who is to be asked for, at which broker, in turn."""
+        for source in self._sources.values():
+            source.line.clear()
         for state in sorted(self.states.values(), key=_turn):
             if state.wants_fetch(now):
                 node = self._node_of(state, now)
                 if node is None:
                     self._settled = False
-                elif self._may_ask(node, now):
-                    by_node[node].append(state)
-        self._faulty = [state for state in self.states.values() if state.fault is not None]
-        self._settled = self._settled and not self._faulty
-        for node, states in by_node.items():
-            self._fetch(node, states, now)
+                else:
+                    self._source(node).line.append(state)
 
-    def _note_what_is_held(self) -> None:
-        """Who has something to hand out, in turn, and how many records of each broker that makes."""
-        ready = sorted((state for state in self.states.values() if state.holds_records), key=_turn)
-        unspent: dict[int, int] = defaultdict(int)
-        for state in ready:
-            unspent[state.fetched_from] += state.unspent
-        self._ready, self._unspent = deque(ready), unspent
-        self._short_of_room = self._short_of_room and bool(ready)
+    def _source(self, node: int) -> Source:
+        found = self._sources.get(node)
+        if found is None:
+            settings = self._settings
+            found = self._sources[node] = Source(node, settings.fetch_min_bytes, settings.fetch_max_bytes)
+        return found
 
-    def _may_ask(self, node: int, now: float) -> bool:
-        return (
-            node not in self._asked
-            and not self._short_of_room
-            and self._unspent.get(node, 0) <= self._enough.get(node, 0)
-            and self._rest.get(node, 0.0) <= now
-        )
+    def _ask_all(self, now: float) -> None:
+        self._is_due = False
+        for source in list(self._sources.values()):
+            if source.line and not self._short_of_room and source.may_be_asked(now):
+                self._ask(source, now)
+
+    def _ask(self, source: Source, now: float) -> None:
+        taken = source.next_in_line(now, self._record_size)
+        states = [state for state in taken if self._node_of(state, now) == source.node]
+        if states:
+            self._fetch(source, states, now)
+        if len(states) < len(taken):
+            self.pump(now)
 
     def _node_of(self, state: PartitionState, now: float) -> int | None:
         """The broker to fetch from; asks for metadata, or sets the fault, where there is none."""
@@ -312,7 +342,7 @@ class Fetcher:
             self._core.cluster.look_for(now)
         return None
 
-    def _fetch(self, node: int, states: list[PartitionState], now: float) -> None:
+    def _fetch(self, source: Source, states: list[PartitionState], now: float) -> None:
         sent = {state.tp: (state.epoch, state.fetch_at) for state in states}
         known_ids = all(self._core.cluster.topic_id(tp.topic) != no_uuid() for tp in sent)
         versions = protocol.APIS[FETCH].versions
@@ -320,15 +350,14 @@ class Fetcher:
             versions = range(versions[0], _LAST_VERSION_BY_NAME + 1)
         for state in states:
             state.in_flight = True
-            state.fetched_from = node
-        self._asked.add(node)
+        source.is_asked(now)
         wait = self._settings.fetch_max_wait_ms / 1000
         self._core.request(
-            node, FETCH, partial(self._message, sent), partial(self._on_response, node, sent),
-            partial(self._on_error, node, sent), now, versions=versions, long_poll=True,
+            source.node, FETCH, partial(self._message, sent, source.size), partial(self._on_response, source, sent),
+            partial(self._on_error, source, sent), now, versions=versions, long_poll=True,
             timeout=max(self._core.settings.request_timeout_ms / 1000, wait + 1))
 
-    def _message(self, sent: Mapping[TopicPartition, tuple[int, int]], version: int) -> Any:
+    def _message(self, sent: Sent, size: int, version: int) -> Any:
         made = protocol.FetchRequest
         cluster = self._core.cluster
         topics: dict[str, list[Any]] = {}
@@ -343,7 +372,7 @@ class Fetcher:
         by_id = version > _LAST_VERSION_BY_NAME
         return made(
             max_wait_ms=settings.fetch_max_wait_ms, min_bytes=settings.fetch_min_bytes,
-            max_bytes=settings.fetch_max_bytes, isolation_level=self._isolation, rack_id=settings.client_rack,
+            max_bytes=size, isolation_level=self._isolation, rack_id=settings.client_rack,
             topics=[
                 made.FetchTopic(topic_id=cluster.topic_id(name), partitions=rows) if by_id
                 else made.FetchTopic(topic=name, partitions=rows)
@@ -352,57 +381,79 @@ class Fetcher:
 
     # -- answers ----------------------------------------------------------------------------------------------------
 
-    def _on_error(
-        self, node: int, sent: Mapping[TopicPartition, tuple[int, int]], error: KafkaError, now: float
-    ) -> None:
-        self._back(node, sent)
+    def _on_error(self, source: Source, sent: Sent, error: KafkaError, now: float) -> None:
+        self._back(source, sent, ())
         if not is_retriable(error):
             self._fault = error
-        self._rest_node(node, now + self._core.retry_backoff.wait(1))
+        self._rest(source, now + self._core.retry_backoff.wait(1))
 
-    def _on_response(
-        self, node: int, sent: Mapping[TopicPartition, tuple[int, int]], response: Any, version: int, now: float
-    ) -> None:
-        self._back(node, sent)
+    def _on_response(self, source: Source, sent: Sent, response: Any, version: int, now: float) -> None:
         if response.throttle_time_ms > 0:
-            self._rest_node(node, now + response.throttle_time_ms / 1000)
+            self._rest(source, now + response.throttle_time_ms / 1000)
         if response.error_code:
-            self._on_error(node, sent, broker_error(response.error_code, f"Fetch from broker {node}"), now)
+            text = f"Fetch from broker {source.node}"
+            self._on_error(source, sent, broker_error(response.error_code, text), now)
             return
-        most = max(_DECOMPRESSED_AT_ONCE, self._settings.max_decompressed_bytes)
-        room = most - sum(state.decompressed for state in self.states.values() if not state.paused)
-        held = self._unspent.get(node, 0)
         endpoints = {row.node_id: Address(row.host, row.port) for row in response.node_endpoints}
         if endpoints:
             self._core.brokers_are(endpoints, complete=False, now=now)
+        self._take_in_all(source, sent, response, version, now)
+        self.pump_if_due(now)
+
+    def _take_in_all(self, source: Source, sent: Sent, response: Any, version: int, now: float) -> None:
+        """What all partitions of an answer brought is ready to be handed out."""
+        most = max(_DECOMPRESSED_AT_ONCE, self._settings.max_decompressed_bytes)
+        room = most - sum(state.decompressed for state in {*self._ready, *self._marked} if not state.paused)
+        gave: dict[PartitionState, None] = {}
+        count = size = offsets = 0
         for topic in response.responses:
             name = topic.topic or self._core.cluster.names.get(topic.topic_id, "")
             for row in topic.partitions:
                 tp = TopicPartition(name, row.partition_index)
                 state = self.states.get(tp)
-                if state is not None and sent.get(tp) == (state.epoch, state.fetch_at):
-                    room -= self._take_in(state, row, version, now, room, room == most)
-        self._note_what_is_held()
-        self._enough[node] = (self._unspent.get(node, 0) - held) // 2
-        self.pump(now)
+                if state is None or sent.get(tp) != (state.epoch, state.fetch_at):
+                    continue
+                begin, was_ready, held = state.fetch_at, state.holds_records, len(state.chunks)
+                room -= self._take_in(state, source.node, row, version, now, room, room == most)
+                if len(state.chunks) > held:
+                    gave[state] = None
+                    if not was_ready:
+                        self._ready.append(state)
+                    count += state.chunks[-1].count
+                    state.last_size = len(row.records)
+                    size += state.last_size
+                    offsets += state.fetch_at - begin
+        self._back(source, sent, gave)
+        if gave:
+            self._record_size = size / offsets
+        source.answered(count, size, self._polled_at, now)
+        self._is_due = True
+        self._settled = self._settled and not self._short_of_room
 
-    def _back(self, node: int, sent: Mapping[TopicPartition, tuple[int, int]]) -> None:
-        self._asked.discard(node)
+    def _back(self, source: Source, sent: Sent, gave: Collection[PartitionState]) -> None:
+        """The fetch has ended; who is still read from where it was asked for is in line again."""
+        source.asked = False
+        asked = []
         for tp, (epoch, _) in sent.items():
             state = self.states.get(tp)
             if state is not None and state.epoch == epoch:
                 state.in_flight = False
+                asked.append(state)
+        source.put_back(asked, gave)
 
     def _take_in(
-        self, state: PartitionState, row: Any, version: int, now: float, room: int, first: bool
+        self, state: PartitionState, node: int, row: Any, version: int, now: float, room: int, first: bool
     ) -> int:
         """One partition of an answer, with `room` bytes for what is decompressed; gives how many that took."""
         if row.error_code:
+            self._settled = False
             self._take_in_error(state, row, now)
             return 0
         if row.preferred_read_replica >= 0:
+            self._settled = False
             state.read_from = (row.preferred_read_replica, now + _REPLICA_FOR)
             return 0
+        state.known_end = row.last_stable_offset if self._isolation else row.high_watermark
         if not row.records:
             return 0
         if room <= 0:
@@ -417,10 +468,11 @@ class Fetcher:
             aborted=aborted if self._isolation else ())
         next_offset = records.next_offset
         if next_offset is not None and next_offset > state.fetch_at:
-            state.add(records, next_offset)
+            state.add(records, next_offset, node)
         if fault is not None and isinstance(fault.error, LimitError) and (records.consumed or not first):
             self._short_of_room = True  # there may be enough when it comes again, with nothing else in memory
         elif fault is not None:
+            self._settled = False
             state.fault = _in_data(fault.error, state.tp, fault.base_offset, fault.next_offset)
         elif not records.consumed:
             self._ask_for_more(state, records.needed, version)
@@ -459,9 +511,14 @@ class Fetcher:
             state.rest_until = now + self._core.retry_backoff.wait(1)
             self._core.call_at(state.rest_until, self.pump)
 
-    def _rest_node(self, node: int, until: float) -> None:
-        self._rest[node] = max(until, self._rest.get(node, 0.0))
-        self._core.call_at(until, self.pump)
+    def _rest(self, source: Source, until: float) -> None:
+        """Nothing is asked there until that moment."""
+        source.rest_until = max(until, source.rest_until)
+        self._core.call_at(until, self._end_rest)
+
+    def _end_rest(self, now: float) -> None:
+        self._is_due = True
+        self.pump_if_due(now)
 
     # -- positions --------------------------------------------------------------------------------------------------
 

@@ -140,7 +140,8 @@ class ConsumerSettings(ClientSettings):
     fetch_min_bytes: int = setting(
         int, 1, "Bytes that a broker gathers before it answers a fetch.", least=0, most=_INT_MAX)
     fetch_max_bytes: int = setting(
-        int, 52_428_800, "Bytes of one answer to a fetch.", least=0, most=_INT_MAX)
+        int, 52_428_800, "The most bytes of one answer to a fetch; less is asked for where that is as quick.", least=0,
+        most=_INT_MAX)
     fetch_max_wait_ms: int = setting(
         int, 500, "How long a broker waits for fetch_min_bytes.", least=0, most=_DAY_MS, aliases=("fetch.wait.max.ms",))
     max_partition_fetch_bytes: int = setting(
