@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,11 @@ KWIRE_IN_THE_EXTENSION = {"kwire", "kwire.errors", "kwire.compression", "kwire.r
 IO_AND_CLOCKS = {"socket", "ssl", "select", "selectors", "asyncio", "time", "random", "logging", "os", "subprocess"}
 FOREIGN_IN_THE_EXTENSION = {"kwire", "cython", "cpython", "libc", "pyarrow"}
 LAZY_COLUMN_LIBRARIES = {"pyarrow", "pandas", "numpy", "pyspark"}
+
+
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
 
 
 def imported(source: str) -> set[str]:
@@ -50,14 +56,14 @@ def test_every_included_file_is_in_the_table_of_contents(path: Path) -> None:
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT / "src")))
 def test_every_module_says_what_it_is(path: Path) -> None:
-    assert ast.get_docstring(ast.parse(path.read_text())), f"{path} has no docstring"
+    assert ast.get_docstring(parsed(path)), f"{path} has no docstring"
 
 
 @pytest.mark.parametrize(
     "path", [p for p in MODULES if "spark" not in str(p.relative_to(ROOT / "src"))], ids=lambda path: path.name
 )
 def test_column_libraries_are_imported_inside_functions_only(path: Path) -> None:
-    for node in ast.parse(path.read_text()).body:
+    for node in parsed(path).body:
         names = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from kwire import errors, records
 from kwire._codec import Accumulator, Batch, Delivery, PartitionQueue, SendPath, murmur2, pool_statistics
+from tests.thorough import THOROUGH
 
 TOPIC = "t"
 PARTITIONS = 3
@@ -128,7 +129,7 @@ class Model:
             self.deliver(batch, 0)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200 if THOROUGH else 60)
 @given(events)
 def test_any_order_of_events_leaves_each_record_in_one_place(played: Any) -> None:
     model = Model()

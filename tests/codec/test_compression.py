@@ -55,7 +55,7 @@ def test_round_trips_with_the_plain_codec(codec: str, magic: int) -> None:
         assert read(codec, reference.compress(codec, plain, magic), magic=magic) == plain
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50 if THOROUGH else 25)
 @given(plain=st.binary(max_size=5000), codec=st.sampled_from(CODECS))
 def test_any_bytes_come_back(plain: bytes, codec: str) -> None:
     assert read(codec, compression.compress(codec, plain), max(len(plain), 1)) == plain

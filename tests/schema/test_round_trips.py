@@ -41,7 +41,7 @@ def test_the_bytes_are_those_of_the_guides(cls: type[Message], version: int, mes
     assert plain_values(cls.decode(expected, version), version) == reference.decode(*layout, expected)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100 if THOROUGH else 40)
 @given(correlation=st.integers(-(2**31), 2**31 - 1), client=st.one_of(st.none(), TEXT), data=st.data())
 def test_old_frames_are_those_of_the_guides(correlation: int, client: str | None, data: Any) -> None:
     request = data.draw(structs(protocol.FetchRequest, 3))
