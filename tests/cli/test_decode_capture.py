@@ -305,7 +305,7 @@ def test_kafka_0_7_is_told_or_found_out_and_said(kwire: Kwire, tmp_path: Path) -
     assert heads([line for line in outcome.lines if json.loads(line)["connection"] == 2]) == EXPECTED
     assert "connection 1 was taken for Kafka 0.7, by its first request" in outcome.err
     text = kwire("decode", "--frame", "7", path).out.decode()
-    assert "OFFSET_OUT_OF_RANGE" in text
+    assert "OffsetOutOfRangeCode" in text
     assert '"two"' in text
     told = write(tmp_path, pcap(conversation_of_0_7(Wire()).packets))
     lines = kwire("decode", "--summary", "--generation", "0.7", "--port", "9092", told).lines

@@ -6,6 +6,7 @@ import pytest
 
 from kwire import errors
 from kwire.errors import broker, history
+from kwire.protocol import kafka_0_7
 from kwire.schema.releases import RELEASES
 
 # Of the guides of 0.9 and 0.10.1, as far as something moved since.
@@ -104,3 +105,14 @@ def test_codes_that_no_release_has(code: int) -> None:
 
 def test_it_is_loaded_by_name() -> None:
     assert errors.history.meaning is history.meaning
+
+
+def test_what_a_0_7_frame_shows_is_what_the_history_says() -> None:
+    assert kafka_0_7.ERRORS == {code: row.name for code, row in history.codes_of("0.7").items()} == {
+        -1: "UnknownCode",
+        0: "NoError",
+        1: "OffsetOutOfRangeCode",
+        2: "InvalidMessageCode",
+        3: "WrongPartitionCode",
+        4: "InvalidFetchSizeCode",
+    }

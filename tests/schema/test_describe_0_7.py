@@ -61,13 +61,13 @@ def test_answers() -> None:
     found = protocol.describe(several, 2, generation="0.7")
     assert_every_byte_is_in_one_leaf(found, len(several))
     assert found["body"]["parts[0]"]["messages"]["[1]"]["payload"].value == b"two"
-    assert found["body"]["parts[1]"]["error_code"].meaning == "WRONG_PARTITION"
+    assert found["body"]["parts[1]"]["error_code"].meaning == "WrongPartitionCode"
     offsets = old.encode_response(old.OffsetsResponse(offsets=[9, 0]))
     assert protocol.describe(offsets, 4, generation="0.7")["body"]["offsets"].value == (9, 0)
     refused = old.encode_response(old.OffsetsResponse(), error_code=3)[:6]
     refused = b"\x00\x00\x00\x02" + refused[4:]
     found = protocol.describe(refused, 4, generation="0.7")
-    assert (found.errors, found["header"]["error_code"].meaning) == ([], "WRONG_PARTITION")
+    assert (found.errors, found["header"]["error_code"].meaning) == ([], "WrongPartitionCode")
 
 
 def test_what_0_7_does_not_have() -> None:

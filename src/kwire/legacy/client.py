@@ -327,7 +327,7 @@ class Client:
         topic, partition, offset = place
         where = f"topic {topic!r} partition {partition} offset {offset}"
         if code == _WRONG_PARTITION:
-            raise errors.UnknownTopicError(f"{where}: the broker has no such partition (wrong partition, 3)")
+            raise errors.UnknownTopicError(f"{where}: the broker has no such partition (WrongPartitionCode, 3)")
         if code == -1:
             raise errors.UnknownTopicError(f"{where}: the broker failed, as it does for an illegal topic name (-1)")
         if code:

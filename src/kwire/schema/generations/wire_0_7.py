@@ -26,6 +26,7 @@ from typing import Any, Self
 
 from kwire import errors
 from kwire._codec import encode_frame
+from kwire.errors import history
 from kwire.schema.fields import BytesLike, array, i16, i32, i64, i64s, record_data, rest, short, string
 from kwire.schema.framing import checked_size
 from kwire.schema.generations.bodies import Body
@@ -58,15 +59,8 @@ __all__ = [
 LATEST = -1
 EARLIEST = -2
 
-# What 0.7's broker means by its codes; 2 and 4 it never sends.
-ERRORS = {
-    -1: "UNKNOWN",
-    0: "NONE",
-    1: "OFFSET_OUT_OF_RANGE",
-    2: "INVALID_MESSAGE",
-    3: "WRONG_PARTITION",
-    4: "INVALID_FETCH_SIZE",
-}
+ERRORS = {code: meaning.name for code, meaning in history.codes_of("0.7").items()}
+"""{code: the constant of 0.7's ErrorMapping}, as `kwire.errors.history` has them; its broker never sends 2 and 4."""
 
 
 class RequestHeader(Header, versions="0"):
