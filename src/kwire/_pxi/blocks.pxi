@@ -1,6 +1,6 @@
 # Where kwire's own bytes live: received frames, decompressed batches, columns.
 #
-# Needs: blocks.h. Gives: Buffer (a read-only view of a span of a block, or of a foreign buffer), pool_statistics.
+# Needs: blocks.h. Gives: Buffer (a read-only view of a span of a block, or of a foreign buffer), Hold, pool_statistics.
 # A block holds no Python object and may be released by any thread without the GIL. What another object lent is pinned by
 # a foreign block; when its last reference goes, it waits for whoever is the next here with the GIL. A Buffer is the
 # Python handle: as long as it, or a memoryview of it, is held, the bytes stay valid whatever the client does next.
@@ -69,6 +69,20 @@ def pool_statistics():
 
 @cython.final
 @cython.no_gc
+@cython.freelist(64)
+cdef class Hold:
+    """One reference to a block, given back when this object goes. Buffers of the same bytes share it."""
+
+    cdef kw_block *block
+
+    def __dealloc__(self):
+        kw_block_release(self.block)
+        if kw_foreign_waits():
+            give_back_borrowed()
+
+
+@cython.final
+@cython.no_gc
 @cython.freelist(256)
 cdef class Buffer:
     """Bytes that stay valid as long as this object lives: a span of a block, or of a foreign buffer that is pinned.
@@ -76,18 +90,14 @@ cdef class Buffer:
     Supports the buffer protocol (read-only), `len()`, `bytes()` and slicing (a Buffer of the same bytes, no copy).
     """
 
-    # A new instance is all zeros: there is no __cinit__, since a fetch makes one Buffer per partition.
-    cdef kw_block *block
+    # A fetch makes one Buffer per partition: hence neither __cinit__ nor __dealloc__, and no atomic count for each.
+    cdef Hold hold
+    cdef kw_block *block             # that of `hold`
     cdef const uint8_t *data
     cdef Py_ssize_t size
 
     def __init__(self):
         raise TypeError("Buffers are made by kwire; hand any bytes-like object to the functions that take one")
-
-    def __dealloc__(self):
-        kw_block_release(self.block)
-        if kw_foreign_waits():
-            give_back_borrowed()
 
     def __len__(self):
         return self.size
@@ -122,34 +132,39 @@ cdef class Buffer:
         pass
 
 
-cdef Buffer buffer_of_block(kw_block *block, const uint8_t *data, Py_ssize_t size):
-    """A Buffer that takes one more reference to `block`."""
+cdef inline Buffer _buffer_on(Hold hold, kw_block *block, const uint8_t *data, Py_ssize_t size):
     cdef Buffer made = Buffer.__new__(Buffer)
-    kw_block_retain(block)
+    made.hold = hold
     made.block = block
     made.data = data
     made.size = size
     return made
 
 
+cdef Buffer buffer_of_block(kw_block *block, const uint8_t *data, Py_ssize_t size):
+    """A Buffer that takes one more reference to `block`."""
+    cdef Hold hold = Hold.__new__(Hold)
+    kw_block_retain(block)
+    hold.block = block
+    return _buffer_on(hold, block, data, size)
+
+
 cdef Buffer buffer_slice(Buffer whole, Py_ssize_t start, Py_ssize_t size):
-    return buffer_of_block(whole.block, whole.data + start, size)
+    return _buffer_on(whole.hold, whole.block, whole.data + start, size)
 
 
 cdef Buffer pin(object data):
     """Any contiguous bytes-like object as a Buffer, without a copy; a Buffer is given back as it is."""
-    cdef Buffer made
+    cdef Hold hold
     cdef foreign_t *foreign
     if type(data) is Buffer:
         return <Buffer>data
     if kw_foreign_waits():
         give_back_borrowed()
-    made = Buffer.__new__(Buffer)
+    hold = Hold.__new__(Hold)
     foreign = borrow(data)
-    made.block = &foreign.block
-    made.data = <const uint8_t *>foreign.view.buf
-    made.size = foreign.view.len
-    return made
+    hold.block = &foreign.block
+    return _buffer_on(hold, hold.block, <const uint8_t *>foreign.view.buf, foreign.view.len)
 
 
 cdef inline bint may_change(Buffer buffer):

@@ -26,6 +26,7 @@ cdef enum:
     MOST_USUAL_SIZE = 64 * 1024
     KEPT_INTS = 16               # a power of two
     LONGEST_KEPT_INTS = 16
+    KEPT_LONGS = 8               # a power of two
 
 cdef enum Kind:
     KIND_BOOL = 0
@@ -79,6 +80,16 @@ ctypedef struct kept_ints_t:
     PyObject *made           # the tuple, owned; NULL when the place is free
 
 
+ctypedef struct kept_long_t:
+    int64_t value
+    PyObject *made           # the int, owned; NULL when the place is free
+
+
+ctypedef struct default_t:
+    Py_ssize_t slot
+    PyObject *value          # borrowed: the plan keeps it
+
+
 ctypedef struct walk_t:
     # Where in the message the interpreter stands, so that an error can name its field; and what encoding gathers.
     int depth
@@ -87,6 +98,8 @@ ctypedef struct walk_t:
     # Decoding: arrays of int32 seen before. Replica lists repeat, and a tuple can be shared.
     kept_ints_t kept_ints[KEPT_INTS]
     bint has_kept_ints       # until then the table is not even cleared
+    # Decoding: int64 seen before. A partition's last stable offset is nearly always its high watermark.
+    kept_long_t kept_longs[KEPT_LONGS]
     # Encoding in the gather form.
     PyObject *cuts           # list of (position in the writer, buffer), or NULL when everything is copied
     Py_ssize_t outside       # bytes in those buffers
@@ -136,7 +149,6 @@ cdef object joined_records(object value):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class Layout:
     """The slots of one struct class: names, defaults, and where in an instance each value lies.
 
@@ -254,7 +266,6 @@ cdef inline Layout layout_of(object instance):
 
 
 @cython.no_gc
-@cython.auto_pickle(False)
 cdef class StructBase:
     """The base of every message and nested struct: constructed by keywords, compared by value.
 
@@ -288,7 +299,6 @@ cdef class StructBase:
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class StructField:
     """The attribute of a field whose default is a struct: a fresh default is made when it is first read."""
 
@@ -326,7 +336,6 @@ cdef class StructField:
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class Plan:
     """The wire layout of one struct class at one version.
 
@@ -347,12 +356,15 @@ cdef class Plan:
     cdef Py_ssize_t plain
     cdef Py_ssize_t tagged
     cdef Py_ssize_t total
+    cdef default_t *defaults           # of the fields behind the plain ones, the lazy ones apart
+    cdef Py_ssize_t default_count
     cdef tuple fields
     cdef dict versions
 
     def __cinit__(self, cls, str name, int version, bint flexible, fields):
         cdef Py_ssize_t at = 0
         self.ops = NULL
+        self.defaults = NULL
         self.cls = cls
         self.name = name
         self.version = version
@@ -368,7 +380,8 @@ cdef class Plan:
         self.versions = {field[0]: field[10] for field in fields}
         self.plain, self.tagged, self.total = len(plain), len(tagged), len(self.fields)
         self.ops = <op_t *>malloc(max(self.total, 1) * sizeof(op_t))
-        if self.ops == NULL:
+        self.defaults = <default_t *>malloc(max(self.total, 1) * sizeof(default_t))
+        if self.ops == NULL or self.defaults == NULL:
             raise MemoryError
         self.height = 1
         self.usual_size = LEAST_USUAL_SIZE
@@ -379,6 +392,7 @@ cdef class Plan:
                 self.least += least_size(&self.ops[at], self.ops[at].kind)
             at += 1
         self._find_runs()
+        self._find_defaults()
         if self.height > MOST_DEPTH:
             raise TypeError(f"{name} is {self.height} structs deep; {MOST_DEPTH} is the most")
 
@@ -416,8 +430,18 @@ cdef class Plan:
             first.run += 1
             first.run_size += fixed_width(self.ops[i].kind)
 
+    cdef void _find_defaults(self) noexcept:
+        cdef Py_ssize_t i
+        self.default_count = 0
+        for i in range(self.plain, self.total):
+            if not self.ops[i].lazy:
+                self.defaults[self.default_count].slot = self.ops[i].slot
+                self.defaults[self.default_count].value = self.ops[i].fallback
+                self.default_count += 1
+
     def __dealloc__(self):
         free(self.ops)
+        free(self.defaults)
 
     def encode(self, message):
         """The bytes of `message`, which must be an instance of `cls`."""

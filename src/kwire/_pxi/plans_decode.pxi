@@ -10,6 +10,7 @@ cdef tuple decode_from(Plan plan, Buffer source, Py_ssize_t start, bint strict):
     cdef walk_t walk
     reader_init(&r, source.data, source.size)
     walk_init(&walk)
+    memset(walk.kept_longs, 0, sizeof(walk.kept_longs))
     if start < 0 or start > source.size:
         raise ValueError(f"a start of {start} in {source.size} bytes")
     r.at += start
@@ -21,7 +22,7 @@ cdef tuple decode_from(Plan plan, Buffer source, Py_ssize_t start, bint strict):
     except MemoryError:
         raise _errors.LimitError(f"out of memory for {plan.name}", path_of(&walk), r.at - r.start) from None
     finally:
-        forget_ints(&walk)
+        forget_kept(&walk)
     return message, r.at - r.start
 
 
@@ -49,7 +50,7 @@ cdef PyObject *decode_struct(Plan plan, reader_t *r, walk_t *walk, Buffer source
     while i < plan.plain:
         op = &plan.ops[i]
         if op.run and bytes_left(r) >= op.run_size:
-            decode_run(op, read_span(r, op.run_size), instance)
+            decode_run(op, read_span(r, op.run_size), instance, walk)
             i += op.run
             continue
         value = decode_value(op, op.kind, r, walk, source)
@@ -59,10 +60,8 @@ cdef PyObject *decode_struct(Plan plan, reader_t *r, walk_t *walk, Buffer source
         if op.kind >= KIND_STRUCT and may_refer_back(op, value):
             leaf = False
         i += 1
-    for i in range(plan.plain, plan.total):
-        op = &plan.ops[i]
-        if not op.lazy:
-            slot_of(instance, op.slot)[0] = kw_new_reference(op.fallback)
+    for i in range(plan.default_count):
+        slot_of(instance, plan.defaults[i].slot)[0] = kw_new_reference(plan.defaults[i].value)
     if plan.flexible and not (r.at < r.end and r.at[0] == 0):
         leaf = decode_tagged(plan, made, r, walk, source) and leaf
     elif plan.flexible:
@@ -72,34 +71,50 @@ cdef PyObject *decode_struct(Plan plan, reader_t *r, walk_t *walk, Buffer source
     return new_reference(made)
 
 
-cdef inline int decode_run(const op_t *first, const uint8_t *span, PyObject *instance) except -1:
+cdef inline int decode_run(const op_t *first, const uint8_t *span, PyObject *instance, walk_t *walk) except -1:
     """The fields of fixed width from `first` on, whose bytes are `span`."""
     cdef int i
     for i in range(first.run):
-        slot_of(instance, first[i].slot)[0] = fixed_value(first[i].kind, span + first[i].at)
+        slot_of(instance, first[i].slot)[0] = fixed_value(first[i].kind, span + first[i].at, walk)
     return 0
 
 
-cdef inline PyObject *fixed_value(int kind, const uint8_t *p) except NULL:
+cdef inline PyObject *fixed_value(int kind, const uint8_t *p, walk_t *walk) except NULL:
     """A new reference to the value of fixed width at `p`."""
+    cdef int64_t number
     if kind == KIND_I32:
-        return kw_int(<int32_t>load_u32(p))
+        number = <int32_t>load_u32(p)
     elif kind == KIND_I16:
-        return kw_int(<int16_t>load_u16(p))
+        number = <int16_t>load_u16(p)
     elif kind == KIND_I64:
-        return kw_int(<int64_t>load_u64(p))
-    elif kind == KIND_BOOL:
-        return new_reference(p[0] != 0)
+        number = <int64_t>load_u64(p)
     elif kind == KIND_I8:
-        return kw_int(<int8_t>p[0])
-    elif kind == KIND_UUID:
-        return new_reference(uuid_of(p))
+        number = <int8_t>p[0]
     elif kind == KIND_U16:
-        return kw_int(load_u16(p))
+        number = load_u16(p)
     elif kind == KIND_U32:
-        return kw_int(load_u32(p))
+        number = load_u32(p)
     else:
-        return kw_float(load_f64(p))
+        return value_of_no_int(kind, p)
+    return kw_int(number) if kw_is_kept_int(number) else long_value(number, walk)
+
+
+cdef PyObject *value_of_no_int(int kind, const uint8_t *p) except NULL:
+    if kind == KIND_BOOL:
+        return new_reference(p[0] != 0)
+    if kind == KIND_UUID:
+        return new_reference(uuid_of(p))
+    return kw_float(load_f64(p))
+
+
+cdef PyObject *long_value(int64_t number, walk_t *walk) except NULL:
+    """An int that Python does not keep, but that this message may hold once more."""
+    cdef kept_long_t *kept = &walk.kept_longs[number & (KEPT_LONGS - 1)]
+    if kept.made == NULL or kept.value != number:
+        made = kw_int(number)
+        Py_XDECREF(kept.made)
+        kept.value, kept.made = number, made
+    return kw_new_reference(kept.made)
 
 
 cdef inline bint may_refer_back(const op_t *op, PyObject *value) noexcept:
@@ -178,7 +193,7 @@ cdef inline PyObject *decode_value(const op_t *op, int kind, reader_t *r, walk_t
     if kind == KIND_REST:
         return decode_rest(r, source)
     span = read_span(r, fixed_width(kind))
-    return fixed_value(kind, span) if span != NULL else new_reference(None)
+    return fixed_value(kind, span, walk) if span != NULL else new_reference(None)
 
 
 cdef PyObject *null_value(const op_t *op, int kind, reader_t *r, const uint8_t *begin) noexcept:
@@ -193,6 +208,7 @@ cdef PyObject *decode_string(const op_t *op, reader_t *r, walk_t *walk) except N
     cdef const uint8_t *begin = r.at
     cdef int64_t length = read_compact_length(r) if op.compact else read_string_length(r)
     cdef const uint8_t *span
+    cdef PyObject *value
     if length < 0:
         return null_value(op, KIND_STRING, r, begin)
     if length > MOST_STRING:
@@ -200,6 +216,13 @@ cdef PyObject *decode_string(const op_t *op, reader_t *r, walk_t *walk) except N
         reader_fail(r, FAULT_LENGTH)
         return new_reference(None)
     span = read_span(r, length)
+    value = kw_text_or_null(<const char *>span, length, NULL)
+    return value if value != NULL else odd_text(op, r, walk, span, length)
+
+
+cdef PyObject *odd_text(const op_t *op, reader_t *r, walk_t *walk, const uint8_t *span, int64_t length) except NULL:
+    """Decodes once more what could not be decoded, and says why it cannot be."""
+    PyErr_Clear()
     try:
         return kw_text(<const char *>span, length, NULL)
     except UnicodeDecodeError as cause:
@@ -303,8 +326,10 @@ cdef PyObject *made_ints(const uint8_t *span, Py_ssize_t count) except NULL:
     return new_reference(made)
 
 
-cdef void forget_ints(walk_t *walk) noexcept:
+cdef void forget_kept(walk_t *walk) noexcept:
     cdef int i
+    for i in range(KEPT_LONGS):
+        Py_XDECREF(walk.kept_longs[i].made)
     if walk.has_kept_ints:
         for i in range(KEPT_INTS):
             Py_XDECREF(walk.kept_ints[i].made)

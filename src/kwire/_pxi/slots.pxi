@@ -5,6 +5,7 @@
 # before an offset is used.
 
 from cpython.dict cimport PyDict_GetItemWithError, PyDict_Size
+from cpython.exc cimport PyErr_Clear
 from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE, PyList_New
 from cpython.number cimport PyNumber_Index
 from cpython.object cimport PyObject, PyObject_RichCompareBool, PyTypeObject, Py_EQ
@@ -28,6 +29,7 @@ cdef extern from *:
        for its members; here they lie side by side. Freed memory is kept for the next instance of as many slots. */
     #define KW_MOST_SLOTS 32
     #define KW_MOST_KEPT 128
+    #define KW_MOST_DEPTH 32
     static struct { int count; PyObject *kept[KW_MOST_KEPT]; } kw_kept_instances[KW_MOST_SLOTS + 1];
     static inline size_t kw_slots_of(PyTypeObject *cls) {
         return ((size_t)cls->tp_basicsize - sizeof(PyObject)) / sizeof(PyObject *);
@@ -37,25 +39,38 @@ cdef extern from *:
         PyObject *made;
         if (slots <= KW_MOST_SLOTS && kw_kept_instances[slots].count > 0) {
             made = kw_kept_instances[slots].kept[--kw_kept_instances[slots].count];
-            return PyObject_Init(made, (PyTypeObject *)cls);
+            Py_SET_TYPE(made, (PyTypeObject *)Py_NewRef(cls));
+            _Py_NewReference(made);
+            return made;
         }
         made = PyObject_GC_New(PyObject, (PyTypeObject *)cls);
         if (made != NULL) memset(made + 1, 0, slots * sizeof(PyObject *));
         return made;
     }
-    static void kw_free_instance(PyObject *self) {
+    static inline void kw_drop_instance(PyObject *self) {
         PyTypeObject *cls = Py_TYPE(self);
         size_t slots = kw_slots_of(cls);
         PyObject **slot = (PyObject **)(self + 1);
         PyObject **end = slot + slots;
-        PyObject_GC_UnTrack(self);
-        Py_TRASHCAN_BEGIN(self, kw_free_instance)
         for (; slot < end; slot++) Py_CLEAR(*slot);
         if (slots <= KW_MOST_SLOTS && kw_kept_instances[slots].count < KW_MOST_KEPT)
             kw_kept_instances[slots].kept[kw_kept_instances[slots].count++] = self;
         else
             PyObject_GC_Del(self);
         Py_DECREF(cls);
+    }
+    /* Python's trashcan bounds the C stack where objects hold objects without end; messages are rarely that deep. */
+    static int kw_depth;
+    static void kw_free_instance(PyObject *self) {
+        PyObject_GC_UnTrack(self);
+        if (kw_depth < KW_MOST_DEPTH) {
+            kw_depth++;
+            kw_drop_instance(self);
+            kw_depth--;
+            return;
+        }
+        Py_TRASHCAN_BEGIN(self, kw_free_instance)
+        kw_drop_instance(self);
         Py_TRASHCAN_END
     }
     static void kw_use_free_instance(PyObject *cls) {
@@ -79,9 +94,11 @@ cdef extern from *:
             if ((kw_kept_ints[i] = PyLong_FromLong(KW_LEAST_KEPT + i)) == NULL) return -1;
         return 0;
     }
+    static inline int kw_is_kept_int(long long value) {
+        return (unsigned long long)value - (unsigned long long)KW_LEAST_KEPT < KW_KEPT;
+    }
     static inline PyObject *kw_int(long long value) {
-        unsigned long long at = (unsigned long long)value - (unsigned long long)KW_LEAST_KEPT;
-        return at < KW_KEPT ? Py_NewRef(kw_kept_ints[at]) : PyLong_FromLongLong(value);
+        return kw_is_kept_int(value) ? Py_NewRef(kw_kept_ints[value - KW_LEAST_KEPT]) : PyLong_FromLongLong(value);
     }
     /* Whether `value` is an int of one digit (30 bits), and which: nearly all that messages hold. */
     static inline int kw_is_short_int(PyObject *value, int64_t *number) {
@@ -102,6 +119,7 @@ cdef extern from *:
     bint kw_is_slots_only(PyObject *cls, PyObject *base, Py_ssize_t slots) noexcept
     void kw_use_free_instance(PyObject *cls) noexcept
     int kw_fill_kept_ints() except -1
+    bint kw_is_kept_int(long long value) noexcept
     PyObject *kw_int(long long value) except NULL      # a new reference
     bint kw_is_short_int(PyObject *value, int64_t *number) noexcept
 
@@ -114,6 +132,7 @@ cdef extern from "Python.h":
     PyObject *kw_new_reference "Py_NewRef"(PyObject *value) noexcept
     PyObject *kw_float "PyFloat_FromDouble"(double value) except NULL
     PyObject *kw_text "PyUnicode_DecodeUTF8"(const char *data, Py_ssize_t size, const char *errors) except NULL
+    PyObject *kw_text_or_null "PyUnicode_DecodeUTF8"(const char *data, Py_ssize_t size, const char *errors) noexcept
     PyObject *kw_bytes "PyBytes_FromStringAndSize"(const char *data, Py_ssize_t size) except NULL
     void kw_set_list_item "PyList_SET_ITEM"(PyObject *list, Py_ssize_t i, PyObject *item) noexcept
     void kw_set_tuple_item "PyTuple_SET_ITEM"(PyObject *tuple, Py_ssize_t i, PyObject *item) noexcept

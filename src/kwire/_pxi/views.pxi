@@ -221,6 +221,7 @@ def rebuild_record(int64_t offset, int64_t timestamp, int8_t timestamp_type, val
 
 
 @cython.final
+@cython.auto_pickle(True)
 cdef class BatchHeader:
     """What the header of one wire batch, or of one message set, says.
 
