@@ -78,7 +78,8 @@ bench: build $(VENV)/.bench-ready  ## the same work through kwire and its peers:
 
 .PHONY: bench-codec
 bench-codec: build $(VENV)/.bench-ready  ## the codec's benchmarks by pytest-benchmark
-	@$(PY) -m pytest benchmarks/bench_*.py -q --benchmark-only --benchmark-columns=median,iqr,rounds $(PYTEST_ARGS)
+	@$(PY) -m pytest benchmarks/bench_*.py -q --benchmark-only --benchmark-max-time=0.3 \
+		--benchmark-columns=median,iqr,rounds $(PYTEST_ARGS)
 
 .PHONY: bench-instructions
 bench-instructions: build  ## instructions of the hot loops against the committed counts (BENCH_ARGS=--update commits new ones)

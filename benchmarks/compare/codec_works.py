@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from benchmarks.compare.contenders.inputs import RECORDS
@@ -11,6 +11,8 @@ from benchmarks.compare.work import AIOKAFKA, CONFLUENT, KAFKA_PYTHON, KIO, KWIR
 
 _CODECS = (KWIRE, AIOKAFKA, KAFKA_PYTHON)
 _WITH_KIO = (*_CODECS, KIO)
+_NO_CLIFF = 1.5
+_ROUNDS_OF_SWEEP = 3
 _CLIENTS = (KWIRE, CONFLUENT, AIOKAFKA, KAFKA_PYTHON)
 
 
@@ -71,22 +73,28 @@ def _threads() -> list[Work]:
 
 
 def _sweep() -> list[Work]:
-    two = (KWIRE, AIOKAFKA)
-    shapes = (("values", "values"), ("columns", "4 columns"))
-    return [
-        *(_codec(size_name(size, shape), f"records of {size:,} bytes, to {title}", who=two, group="sweep")
-          for shape, title in shapes for size in SIZES),
-        *(_codec(batch_name(count, shape), f"records per batch: {count:,}, to {title}", who=two, group="sweep")
-          for shape, title in shapes for count in BATCHES),
-    ]
+    """No cliff: a record ten times as large may cost fifteen times as much, one of a larger batch half more."""
+    steps = []
+    for shape, title in (("values", "values"), ("columns", "4 columns")):
+        sizes = [(size_name(size, shape), f"records of {size:,} bytes, to {title}") for size in SIZES]
+        batches = [(batch_name(count, shape), f"records per batch: {count:,}, to {title}") for count in BATCHES]
+        steps += [*_steps(sizes, 10 * _NO_CLIFF), *_steps(batches, _NO_CLIFF)]
+    return steps
+
+
+def _steps(named: Sequence[tuple[str, str]], most_times: float) -> list[Work]:
+    """Works of which each may cost so many times what the one before it does."""
+    before = [{}, *({name: most_times} for name, _ in named)]
+    return [Work(name, title, "sweep", "codec", dict.fromkeys((KWIRE, AIOKAFKA), 1), "cpu_ns", "ns", beside=limit,
+                 rounds=_ROUNDS_OF_SWEEP, quick=False) for (name, title), limit in zip(named, before, strict=False)]
 
 
 def _codec(name: str, title: str, *, aiokafka: float | None = None, kafka_python: float | None = None,
-           most: float | None = None, who: tuple[str, ...] = _CODECS, beside: Mapping[str, float] | None = None,
-           group: str = "codec") -> Work:
+           most: float | None = None, who: tuple[str, ...] = _CODECS,
+           beside: Mapping[str, float] | None = None) -> Work:
     return Work(
-        name, title, group, "codec", dict.fromkeys(who, 1), "cpu_ns", "ns", most=most, beside=beside or {},
-        goals=_set({AIOKAFKA: aiokafka, KAFKA_PYTHON: kafka_python}), quick=group != "sweep")
+        name, title, "codec", "codec", dict.fromkeys(who, 1), "cpu_ns", "ns", most=most, beside=beside or {},
+        goals=_set({AIOKAFKA: aiokafka, KAFKA_PYTHON: kafka_python}))
 
 
 def _message(name: str, title: str, most: float, *, kio: float | None = None, kafka_python: float | None = None,

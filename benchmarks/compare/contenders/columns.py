@@ -17,7 +17,7 @@ def read_fields(records: Iterable[Any]) -> None:
 def four_columns(found: list[Any]) -> Any:
     """Offset, timestamp, key and value as a pyarrow.RecordBatch: the way there is from records without one for columns.
 
-    The first call imports pyarrow.
+    The first call imports pyarrow: modules that make columns in most of their works do it when they are imported.
     """
     import pyarrow as pa
 

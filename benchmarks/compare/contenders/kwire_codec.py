@@ -7,7 +7,7 @@ from typing import Any
 
 from benchmarks.compare.contenders import inputs
 from benchmarks.compare.contenders.codec_loop import Works, run_codec
-from benchmarks.compare.contenders.columns import FOUR, read_fields
+from benchmarks.compare.contenders.columns import FOUR, four_columns, read_fields
 from benchmarks.compare.contenders.sweep import sweep
 from benchmarks.compare.contenders.two_threads import share_of_one
 from benchmarks.compare.task import Task
@@ -15,6 +15,8 @@ from kwire import records
 from kwire._codec import crc32c
 from kwire.engine.addresses import TopicPartition
 from kwire.engine.consumed import ConsumerRecords
+
+four_columns([])
 
 _SHAPES: dict[str, Callable[[bytes], Any]] = {
     "values": lambda data: records.decode(data).values(),
