@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 
-from kwire._codec import ConsumerRecord
+from kwire._codec import ConsumedIterator, ConsumerRecord
 from kwire._typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 from kwire.drivers.client import Client
 from kwire.engine.addresses import TopicPartition
@@ -72,6 +72,7 @@ class Consumer(Client[ConsumerSettings]):
         self._used = False
         self._woken = False
         self._arrived = True
+        self._handing: ConsumedIterator | None = None
         self._missing_since: dict[str, float] = {}
 
     if not TYPE_CHECKING:
@@ -173,9 +174,18 @@ class Consumer(Client[ConsumerSettings]):
         return self._woken or self._fetcher.has_something() or self._fetcher.done
 
     def __iter__(self) -> Iterator[ConsumerRecord]:
-        """All records, one after the other; waits for new ones. Ends after `wakeup()`, and when `done()`."""
-        while records := self.poll(timeout=None):
-            yield from records
+        """All records, one after the other; waits for new ones. Ends after `wakeup()`, and when `done()`.
+
+        What the loop has not been given yet when it is left, or when any other method is called in it, is not lost: it
+        comes with the next poll or loop. So `position()` is right behind the last record given, and a `seek()` or
+        `pause()` in the loop holds from the next record on.
+        """
+        most = self.settings.max_poll_records
+        while records := self._alone(lambda: self._poll(None, most)):
+            handing = iter(records)
+            self._handing = handing
+            self._arrived = True
+            yield from handing
 
     def done(self) -> bool:
         """Whether every assigned partition has reached the offset given as `until`."""
@@ -320,7 +330,7 @@ class Consumer(Client[ConsumerSettings]):
 
     def _alone(self, work: Callable[[], T]) -> T:
         """Does the work unless another does some: who comes second is told instead of made to wait. What the last poll
-        gave has arrived if that poll came to its end.
+        gave has arrived if that poll came to its end; of a loop that is under way, what it was given.
 
         Neither another thread nor a signal comes between look and leap, because no call stands there.
         """
@@ -330,6 +340,9 @@ class Consumer(Client[ConsumerSettings]):
         try:
             self._used = True
             self._check_open()
+            if self._handing is not None:
+                self._fetcher.keep_rest(self._handing.end())
+                self._handing = None
             self._fetcher.confirm(arrived=self._arrived)
             self._arrived = False
             return work()

@@ -9,6 +9,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Any
 
 import pytest
@@ -24,7 +25,7 @@ from tests.thorough import THOROUGH
 SCHEDULING = 4.0
 """Seconds that a busy machine may add to a bound."""
 
-T0 = TopicPartition("t", 0)
+T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 OLD = ["0.8.2.2", "0.9.0.1", "0.10.2.2"]
 RELEASES = [*OLD, "3.9.2", "4.4.0"]
 
@@ -238,6 +239,66 @@ def test_iteration_ends_at_the_offsets_given(broker: Broker, write: Callable[[Br
         assert time.monotonic() - begun < 0.45 + SCHEDULING
         assert consumer.done()
     assert sorted(got) == [(0, offset) for offset in range(4)] + [(1, offset) for offset in range(7)]
+
+
+def numbered(broker: Broker) -> Consumer:
+    """Both partitions hold 0 to 29, in batches of ten; a poll gives what there is of both."""
+    for partition in (0, 1):
+        for first in (0, 10, 20):
+            values = [b"%d" % number for number in range(first, first + 10)]
+            broker.append("t", records.encode(values), partition=partition)
+    consumer = consumer_of(broker)
+    consumer.assign([("t", 0), ("t", 1)])
+    return consumer
+
+
+def test_leaving_a_loop_keeps_the_rest_for_the_next(broker: Broker) -> None:
+    got: dict[int, list[int]] = {0: [], 1: []}
+    with numbered(broker) as consumer:
+        for count in (1, 3, 11, 7, 9, 2):
+            for record in islice(consumer, count):
+                got[record.partition].append(record.offset)
+            assert [consumer.position(("t", partition)) for partition in (0, 1)] == [len(got[0]), len(got[1])]
+        while len(got[0]) + len(got[1]) < 60:
+            for tp, part in consumer.poll(timeout=5.0).by_partition().items():
+                got[tp.partition] += [record.offset for record in part]
+    assert got == {0: [*range(30)], 1: [*range(30)]}
+
+
+def test_an_exception_in_a_loop_loses_nothing(broker: Broker) -> None:
+    with numbered(broker) as consumer:
+        def work() -> None:
+            for record in consumer:
+                1 // (3 - record.offset)
+
+        with pytest.raises(ZeroDivisionError):
+            work()
+        assert next(iter(consumer)).offset == 4
+
+
+def test_in_a_loop_positions_seeks_and_pauses_count_from_the_next_record_on(broker: Broker) -> None:
+    seen: dict[int, list[int]] = {0: [], 1: []}
+    with numbered(broker) as consumer:
+        for record in consumer:
+            seen[record.partition].append(record.offset)
+            place = ("t", record.partition)
+            assert consumer.position(place) == record.offset + 1
+            if seen[0][-1:] == [2]:
+                consumer.seek(T0, 25)
+            if seen[1][-1:] == [4]:
+                consumer.pause([T1])
+            if seen[0][-1:] == [29] and seen[1][-1:] == [4]:
+                break
+        consumer.resume([T1])
+        assert next(iter(consumer)).offset == 5
+    assert seen == {0: [0, 1, 2, 25, 26, 27, 28, 29], 1: [0, 1, 2, 3, 4]}
+
+
+def test_two_loops_at_once_share_the_records(broker: Broker) -> None:
+    with numbered(broker) as consumer:
+        pairs = list(islice(zip(consumer, consumer, strict=False), 30))
+    got = sorted((record.partition, record.offset) for pair in pairs for record in pair)
+    assert got == [(partition, offset) for partition in (0, 1) for offset in range(30)]
 
 
 def test_wakeup_ends_a_poll_of_another_thread(broker: Broker) -> None:

@@ -89,6 +89,40 @@ def test_a_poll_cut_anywhere_gives_each_record_once(broker: Broker) -> None:
     assert len(places) > 50
 
 
+def test_a_loop_cut_anywhere_and_left_now_and_then_gives_each_record_once(broker: Broker) -> None:
+    stride = 5 if THOROUGH else 11
+    expected = [b"%d" % number for number in range(50)]
+    got: list[bytes | None] = []
+    places: set[str] = set()
+    at, rounds = 1, 0
+    for first in range(0, len(expected), 25):
+        broker.append("t", records.encode(expected[first : first + 25]))
+    with Consumer(
+        broker.bootstrap_servers, auto_offset_reset="earliest", max_partition_fetch_bytes=1, **AT_ONCE
+    ) as consumer:
+        consumer.assign([T0])
+        loop = iter(consumer)
+        while len(got) < len(expected):
+            record = None
+            interruption = Interruptions(at)
+            try:
+                with interruption:
+                    record = next(loop)
+            except Cut:
+                places.add(interruption.place)
+            if record is not None:
+                got.append(record.value)
+            if interruption.happened:
+                at += stride
+            else:
+                rounds += 1
+                at = 1 + rounds % stride
+            if interruption.happened or rounds % 3 == 0:
+                loop = iter(consumer)
+            assert got == expected[: len(got)], interruption.place
+    assert len(places) > 50
+
+
 @pytest.mark.parametrize("work", ["send", "result", "flush"])
 def test_a_producer_cut_anywhere_delivers_each_record_once_and_by_itself(broker: Broker, work: str) -> None:
     taken: list[tuple[int, Delivery]] = []

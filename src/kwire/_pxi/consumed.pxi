@@ -85,9 +85,10 @@ cdef class ConsumerRecord:
 
 @cython.final
 cdef class ConsumedIterator:
-    """Iterates over a sequence of (Records, topic, partition), record by record."""
+    """Iterates over a sequence of ((topic, partition), Records), record by record."""
 
     cdef object parts
+    cdef Py_ssize_t given
     cdef RecordsIterator records
     cdef str topic
     cdef int32_t partition
@@ -102,10 +103,17 @@ cdef class ConsumedIterator:
     def __next__(self):
         cdef ConsumerRecord made
         while self.records is None or self.records.place >= self.records.stop:
-            records, self.topic, self.partition = next(self.parts)
+            (self.topic, self.partition), records = next(self.parts)
             self.records = <RecordsIterator?>iter(records)
         made = ConsumerRecord.__new__(ConsumerRecord)
         made.record = <Record>next(self.records)
         made.topic = self.topic
         made.partition = self.partition
+        self.given += 1
         return made
+
+    def end(self):
+        """Gives no more; how many records it gave."""
+        self.records = None
+        self.parts = iter(())
+        return self.given

@@ -5,7 +5,7 @@ Layer 3, no I/O. The bytes are shared with what was received; nothing is decoded
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from kwire._codec import ConsumedIterator, ConsumerRecord, RecordColumns, Records, record_plan
 from kwire._typing import Any
@@ -26,8 +26,8 @@ class ConsumerRecords:
     def __bool__(self) -> bool:
         return any(len(records) for _, records in self._parts)
 
-    def __iter__(self) -> Iterator[ConsumerRecord]:
-        return ConsumedIterator((records, tp.topic, tp.partition) for tp, records in self._parts)
+    def __iter__(self) -> ConsumedIterator:
+        return ConsumedIterator(self._parts)
 
     def __getitem__(self, index: int) -> ConsumerRecord:
         if index < 0:

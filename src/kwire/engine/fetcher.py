@@ -194,6 +194,16 @@ class Fetcher:
                 self._settled = False
         self._marked = []
 
+    def keep_rest(self, arrived: int) -> None:
+        """Of the records that `take` gave last only the first so many arrived; the others will be given again."""
+        for state in self._marked:
+            chunk = state.chunks[0]
+            count = min(arrived, chunk.marked - chunk.taken)
+            arrived -= count
+            if chunk.taken + count < chunk.marked:
+                self._settled = False
+                chunk.marked = chunk.taken + count
+
     def take(self, most: int | None) -> Fetched:
         """What was fetched, at most so many records, to be confirmed by `confirm`; raises a fault if that comes first.
 
