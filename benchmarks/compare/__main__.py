@@ -25,8 +25,8 @@ Data files go to .cache/compare; only --publish changes the tree (benchmarks/res
 and only after a whole run: all works and contenders, the mock cluster, five rounds or more.
 
 examples:
-  python -m benchmarks.compare                      everything, five rounds: some minutes
-  python -m benchmarks.compare --quick              one round, a quarter of the records: below a minute
+  python -m benchmarks.compare                      everything, five rounds: about five minutes
+  python -m benchmarks.compare --quick              one round of fewer records: below a minute
   python -m benchmarks.compare produce consume-1k   one group and one work
   python -m benchmarks.compare produce --sink kafka     against Apache Kafka (needs Java and Maven)
   python -m benchmarks.compare consume --sink embedded  against kwire's own broker
@@ -110,7 +110,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m benchmarks.compare", description="The same work through kwire and its peers, side by side.",
         epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("works", nargs="*", metavar="WORK", help="works or groups (default: all)")
-    parser.add_argument("--quick", action="store_true", help="one round, a quarter of the records")
+    parser.add_argument("--quick", action="store_true", help="one round of fewer records, without sizes and memory")
     parser.add_argument("--rounds", type=_positive, help="how many rounds (default: 5; 1 with --quick)")
     parser.add_argument("--sink", choices=KINDS, default="mock", help="whom clients talk to (default: %(default)s)")
     parser.add_argument("--only", nargs="+", choices=CONTENDERS, default=list(CONTENDERS), metavar="CONTENDER",

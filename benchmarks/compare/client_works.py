@@ -11,6 +11,7 @@ that waits, for some milliseconds longer than the linger time; then it sends the
 has long come and the connection is idle, and whatever a client has to do about a record it does beside a caller that
 keeps the interpreter busy. The record holds the time just before the call. It arrives when the kernel takes it in at
 the loopback device, by the stamp that a relay in front of the sink reads; when the relay gets to run does not matter.
+An asyncio client has no such row: while its caller computes, its loop does not run.
 """
 
 from __future__ import annotations

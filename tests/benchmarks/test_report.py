@@ -118,7 +118,8 @@ def test_every_contender_of_a_work_can_do_it(contender: str, verb: str) -> None:
 
 def test_a_quick_run_does_a_share_but_never_nothing() -> None:
     quick = Plan(2, True, "mock", (KWIRE, RAW), lambda text: None)
-    assert quick.count(SENT, KWIRE) == SENT.counts[KWIRE] // 4
+    assert quick.count(SENT, KWIRE) == SENT.counts[KWIRE] // 2
+    assert quick.count(SENT, CONFLUENT) == SENT.counts[CONFLUENT] // 4
     assert quick.count(next(work for work in WORKS if work.name == "memory-produce"), KWIRE) > 100_000
     one = next(work for work in WORKS if work.name == "one-p50")
     assert quick.who(one, 1) == [RAW, KWIRE]
