@@ -191,7 +191,7 @@ class Writing:
 def test_gaps_are_filled_before_anything_new_is_sent() -> None:
     """So that a gap is always among the newest records, however often filling it was interrupted."""
     messages = [Message(Position(at), b"%d" % at, Position(at + 1)) for at in range(6)]
-    source = Source("s", lambda start: iter(messages), lambda: 6)
+    source = Source("s", lambda start: iter(messages), lambda: 6, lambda offset: 6)
     producer: Any = Writing()
     told: list[tuple[int, int, int]] = []
     sent = copy(

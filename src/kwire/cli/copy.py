@@ -31,8 +31,13 @@ examples:
 Run it again after an interruption: it goes on where it was, nothing is lost or doubled. For that each record carries a
 header kwire.copy with its old position, so the new broker has to be Kafka 0.11 or newer. A topic that is not there is
 made with one partition per source. Kafka 0.7 keeps no times: the records get the time at which they are copied.
+
+A message that cannot be read (its checksum does not match, say) ends the copy. --skip-corrupt leaves it out: on stderr
+stands where it was and how many bytes it had. Where not even its length can be right, nothing says where the next one
+begins, and the copy goes on with the next segment of the log.
 """
 _PROGRESS_EVERY = 1.0
+_MOST_SEGMENTS = 1 << 16
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -54,6 +59,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     parser.add_argument("--to", required=True, metavar="HOST:PORT,.../TOPIC", help="where the records go")
     parser.add_argument("--compression", default="none", metavar="CODEC", help="none, gzip, snappy, lz4 or zstd")
+    parser.add_argument(
+        "--skip-corrupt", action="store_true", help="leave out what cannot be read, and say on stderr what that was"
+    )
     parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
     parser.add_argument(
         "-c", "--config", action="append", default=[], metavar="NAME=VALUE", help="a setting of the producer"
@@ -64,13 +72,16 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def run(options: argparse.Namespace) -> int:
     """Copies source after source; a record that cannot be written ends it with its error."""
     from kwire.admin import Admin
-    from kwire.cli.copying import copy, placed
+    from kwire.cli.copying import copy, damage_of, placed, without_damage
     from kwire.consumer import Consumer
     from kwire.producer import Producer
 
     servers, topic = _destination(options.to)
     with ExitStack() as stack:
         sources = [source for text in options.sources for source in _sources(text, stack)]
+        skipped = _Skipped()
+        if options.skip_corrupt:
+            sources = [without_damage(source, skipped.add) for source in sources]
         if len({source.name for source in sources}) < len(sources):
             raise ConfigError(f"--from names a partition twice: {', '.join(source.name for source in sources)}")
         admin = stack.enter_context(Admin(servers))
@@ -85,10 +96,15 @@ def run(options: argparse.Namespace) -> int:
         for source in sources:
             tell = _Progress(source, options.quiet)
             place, resumption = places[source.name]
-            sent = copy(source, resumption, producer, place, progress=tell.add)
+            try:
+                sent = copy(source, resumption, producer, place, progress=tell.add)
+            except CodecError as error:
+                if damage_of(error) is not None:
+                    error.message += "; --skip-corrupt leaves it out"
+                raise
             tell.finish(sent, place)
             total += sent
-    print(f"{total} records to {topic}", file=sys.stderr)
+    print(f"{total} records to {topic}{skipped}", file=sys.stderr)
     return 0
 
 
@@ -129,7 +145,8 @@ def _partitions(client: Client, topic: str, broker: Any) -> Iterator[Source]:
         except (BrokerError, CodecError):
             pass  # the log begins later, or its first message is larger: the partition is there
         here = {"topic": topic, "partition": number, "broker": broker}
-        yield Source(f"{broker}/{topic}/{number}", partial(_read, client, here), partial(_end, client, here))
+        name = f"{broker}/{topic}/{number}"
+        yield Source(name, partial(_read, client, here), partial(_end, client, here), partial(_behind, client, here))
         number += 1
 
 
@@ -141,18 +158,32 @@ def _end(client: Client, here: dict[str, Any]) -> int:
     return client.offsets(**here)[0]
 
 
+def _behind(client: Client, here: dict[str, Any], offset: int) -> int:
+    later = [start for start in client.offsets(**here, max_offsets=_MOST_SEGMENTS) if start > offset]
+    if not later:
+        raise UnknownTopicError(f"topic {here['topic']!r} partition {here['partition']} no longer reaches {offset}")
+    return min(later)
+
+
 def _folder(path: Path) -> Source:
     from kwire.cli.copying import Source
     from kwire.legacy import segments
 
     found = segments(path)
+    newest = found[-1]
 
     def read(start: Position | None) -> Iterator[Message]:
         for segment in found:
             if start is None or segment.end_offset > start.offset:
-                yield from segment.messages(start)
+                end = yield from segment.messages(start, is_last=segment is newest)
+                if segment.end_offset > end:
+                    left = f"the last {segment.end_offset - end:,} bytes are no whole message and stay behind"
+                    print(f"\r{segment.path}: {left}", file=sys.stderr)
 
-    return Source(path.resolve().name, read, lambda: found[-1].end_offset)
+    def next_segment(offset: int) -> int:
+        return min(segment.end_offset for segment in found if segment.end_offset > offset)
+
+    return Source(path.resolve().name, read, lambda: newest.end_offset, next_segment)
 
 
 def _partition_count(admin: Admin, topic: str, wanted: int) -> int:
@@ -161,6 +192,23 @@ def _partition_count(admin: Admin, topic: str, wanted: int) -> int:
     except UnknownTopicError:
         admin.create_topics({topic: wanted})
         return wanted
+
+
+class _Skipped:
+    """What was left out: each place as it is met, and how much it was in all."""
+
+    def __init__(self) -> None:
+        self._places = self._bytes = 0
+
+    def add(self, error: CodecError, behind: int) -> None:
+        size = behind - (error.record_offset or 0)
+        self._places += 1
+        self._bytes += size
+        what = "the rest of its segment" if error.seek_to is None else "a message"
+        print(f"\rleft out: {what}, {size:,} bytes up to {behind}: {error.message}", file=sys.stderr)
+
+    def __str__(self) -> str:
+        return f"; damaged and left out: {self._places}, of {self._bytes:,} bytes" if self._places else ""
 
 
 class _Progress:

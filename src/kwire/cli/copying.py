@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from kwire import errors
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kwire.consumer import Consumer
     from kwire.producer import Producer
 
-__all__ = ["HEADER", "Resumption", "Source", "Stamp", "copy", "placed", "resumptions"]
+__all__ = ["HEADER", "Resumption", "Source", "Stamp", "copy", "damage_of", "placed", "resumptions", "without_damage"]
 
 HEADER = "kwire.copy"
 _WINDOW = 10_000
@@ -56,11 +56,43 @@ def _position(text: str) -> Position:
 
 @dataclass(frozen=True)
 class Source:
-    """One partition to copy: `read` gives its messages from a position on (None: all), `end` the byte behind them."""
+    """One partition to copy: `read` gives its messages from a position on (None: all), `end` the byte behind them.
+
+    `next_segment` gives the offset of the first segment that begins behind an offset, or the end of the log.
+    """
 
     name: str
     read: Callable[[Position | None], Iterator[Message]]
     end: Callable[[], int]
+    next_segment: Callable[[int], int]
+
+
+def without_damage(source: Source, tell: Callable[[errors.CodecError, int], None]) -> Source:
+    """The same source without what cannot be read, each of which is told: the error, and where reading goes on.
+
+    That is behind the damaged message, or with the next segment where not even the message's length can be right.
+    """
+
+    def read(start: Position | None) -> Iterator[Message]:
+        at = start
+        while True:
+            try:
+                yield from source.read(at)
+                return
+            except errors.CodecError as error:
+                damaged = damage_of(error)
+                if damaged is None:
+                    raise
+                behind = source.next_segment(damaged) if error.seek_to is None else error.seek_to
+                tell(error, behind)
+                at = Position(behind)
+
+    return replace(source, read=read)
+
+
+def damage_of(error: errors.CodecError) -> int | None:
+    """The offset of the message that is at fault; None when none is, but a limit that it is above."""
+    return None if isinstance(error, errors.LimitError) else error.record_offset
 
 
 @dataclass

@@ -20,10 +20,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from kwire import errors, records
+from kwire._codec import scan_generation
 from kwire.compression import DEFAULT_MAX_DECOMPRESSED_BYTES
 from kwire.drivers.blocking import BlockingConnection, ConnectionClosedError
 from kwire.engine.addresses import Address, parse_address, parse_bootstrap
-from kwire.legacy.messages import Message, Position, placed
+from kwire.legacy.messages import Message, Position, placed, placed_fault
 from kwire.protocol import kafka_0_7 as wire
 
 if TYPE_CHECKING:
@@ -62,7 +63,8 @@ class Client:
         addresses = parse_bootstrap(bootstrap_servers)
         self._timeout = request_timeout_ms / 1000
         self._fetch_max_bytes = fetch_max_bytes
-        self._limits: dict[str, Any] = {"max_decompressed_bytes": max_decompressed_bytes, "check_crc": check_crcs}
+        self._max_decompressed_bytes = max_decompressed_bytes
+        self._check_crcs = check_crcs
         self._connections = {address: BlockingConnection(address) for address in addresses}
         # What was produced on each connection since its last answer.
         self._unconfirmed: dict[Address, list[str]] = {address: [] for address in addresses}
@@ -180,7 +182,8 @@ class Client:
 
         None at the end of the log, and of a topic that was never written to. Raises BrokerError (OFFSET_OUT_OF_RANGE)
         outside of the log, UnknownTopicError for a partition or topic name that cannot be, LimitError when not even
-        the first message fits, another CodecError for bytes that are no message, as at an offset inside of one.
+        the first message fits, another CodecError when the first bytes are no message, as at an offset inside of one:
+        its `seek_to` is the offset behind a message that is damaged. What precedes a fault is given first.
         """
         most = self._fetch_max_bytes if max_bytes is None else max_bytes
         with self._lock:
@@ -332,16 +335,18 @@ class Client:
             raise errors.UnknownTopicError(f"{where}: the broker failed, as it does for an illegal topic name (-1)")
         if code:
             raise errors.broker.error_for(code, where)
-        try:
-            found = records.decode(content, generation="0.7", base_offset=offset, **self._limits)
-        except errors.CodecError as error:
-            first = (error.field or "").startswith("batches[0]")
-            hint = "; an offset is one at which a message begins" if first else ""
-            raise type(error)(f"{where}: {error.message}{hint}", error.field, error.offset) from None
+        found, fault = scan_generation("0.7", content, self._check_crcs, self._max_decompressed_bytes, offset)
+        if found.consumed:
+            return found
         size = memoryview(content).nbytes
-        if not found.consumed and size:
-            raise _FetchTooSmallError(where, found.needed, most, size)
-        return found
+        if fault is not None:
+            error = placed_fault(fault, where, offset, memoryview(content))
+        elif size:
+            error = _FetchTooSmallError(where, found.needed, most, size)
+        else:
+            return found
+        error.topic, error.partition, error.record_offset = place
+        raise error
 
     def _position(self, topic: str, partition: int, given: str | int | Position, broker: Any) -> Position:
         if isinstance(given, Position):
@@ -404,12 +409,14 @@ class _FetchTooSmallError(errors.LimitError):
     def raise_at_the_end(self) -> None:
         """Raises TruncatedError when the broker had fewer bytes than it was asked for: asking for more is no use."""
         if self._given < self._most >= min(self.needed, _MOST_BYTES):
-            raise errors.TruncatedError(
+            cut = errors.TruncatedError(
                 f"{self._where}: {self._given} bytes are left, and a message that begins here would take "
-                f"{self.needed}; an offset is one at which a message begins",
+                f"{self.needed}; an offset is one at which a message begins; if one begins here, its length is wrong",
                 "batches[0].length",
                 0,
-            ) from None
+            )
+            cut.topic, cut.partition, cut.record_offset = self.topic, self.partition, self.record_offset
+            raise cut from None
 
 
 def _time(given: str | int | datetime) -> int:

@@ -1,7 +1,8 @@
-"""Where a message of Kafka 0.7 stands, and going on from there.
+"""Where a message of Kafka 0.7 stands, and going on from there, also behind one that cannot be read.
 
 A fetch can begin only where an outermost message begins, so a place inside a compressed one is that offset and a count
-of the messages to pass over. No I/O.
+of the messages to pass over. Nothing but its length says where a message ends: where that is wrong, too, the rest of
+the segment cannot be read. No I/O.
 """
 
 from __future__ import annotations
@@ -9,9 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from kwire.errors import CodecError
 from kwire.records import Records
 
-__all__ = ["Message", "Position", "placed"]
+__all__ = ["Message", "Position", "placed", "placed_fault"]
+
+_LENGTH_AND_MAGIC = 5
+_LEAST_LENGTH = 5
 
 
 class Position(NamedTuple):
@@ -45,3 +50,31 @@ def placed(found: Records, start: Position) -> Iterator[Message]:
         skip = skip + 1 if behind == offset else 0
         if here >= start:
             yield Message(here, record.value or b"", Position(behind, skip))
+
+
+def placed_fault(error: CodecError, where: str, offset: int, content: memoryview) -> CodecError:
+    """The same error, of the message that begins at byte `offset` of the log and of `content`, `where` in words.
+
+    Its `record_offset` is the offset, its `seek_to` the one behind the message, None where the length cannot be right.
+    """
+    size = _believable_size(content)
+    behind = "its length is wrong, too" if size is None else f"the next one begins at {offset + size}"
+    found = type(error)(
+        f"{where}: {error.message}; an offset is one at which a message begins; if one begins here, {behind}",
+        error.field,
+        error.offset,
+    )
+    found.record_offset, found.seek_to = offset, None if size is None else offset + size
+    return found
+
+
+def _believable_size(content: memoryview) -> int | None:
+    """Of the message at the beginning of `content`, its length field included: what is behind it begins like one."""
+    size = 4 + int.from_bytes(content[:4], "big", signed=True)
+    if not 4 + _LEAST_LENGTH <= size <= len(content):
+        return None
+    head = content[size : size + _LENGTH_AND_MAGIC]
+    if len(head) < _LENGTH_AND_MAGIC:
+        return size
+    is_message = head[4] in (0, 1) and int.from_bytes(head[:4], "big", signed=True) >= _LEAST_LENGTH + head[4]
+    return size if is_message else None

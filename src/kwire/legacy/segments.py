@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import mmap
 import re
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
 from kwire import errors, records
-from kwire.legacy.messages import Message, Position, placed
+from kwire._codec import scan_generation
+from kwire.compression import DEFAULT_MAX_DECOMPRESSED_BYTES
+from kwire.legacy.messages import Message, Position, placed, placed_fault
 
 __all__ = ["Segment", "segments"]
 
@@ -39,29 +41,36 @@ class Segment:
         """All its whole messages. Raises the CodecErrors of `kwire.records.decode`; an OSError for the file."""
         return records.decode(self._content(), generation="0.7", base_offset=self.base_offset, check_crc=check_crc)
 
-    def messages(self, start: Position | None = None) -> Iterator[Message]:
+    def messages(self, start: Position | None = None, *, is_last: bool = True) -> Generator[Message, None, int]:
         """Its messages from `start` on (default: all), each with the position at which reading goes on.
 
-        Decodes piece after piece, so that a segment may hold more than fits into memory. Raises as `records`.
+        Decodes piece after piece, so that a segment may hold more than fits into memory. Raises as `records`, once what
+        precedes the fault was given: the error's `seek_to` is the offset behind the damaged message, None where not
+        even its length can be right. Only the last segment of a log may end within a message: TruncatedError in others.
+        The generator's own value is the offset behind the last whole message.
         """
         at = Position(self.base_offset) if start is None else max(start, Position(self.base_offset))
         content = memoryview(self._content())
         size = _PIECE
         while (begin := at.offset - self.base_offset) < len(content):
             piece = content[begin : begin + size]
-            try:
-                found = records.decode(piece, generation="0.7", base_offset=at.offset)
-            except errors.CodecError as error:
-                raise type(error)(
-                    f"{self.path.name}, what begins at byte {begin}: {error.message}", error.field, error.offset
-                ) from None
+            where = f"{self.path}, what begins at byte {begin}"
+            found, fault = scan_generation("0.7", piece, True, DEFAULT_MAX_DECOMPRESSED_BYTES, at.offset)
+            if fault is not None and not found.consumed:
+                raise placed_fault(fault, where, at.offset, content[begin:])
             yield from placed(found, at)
             if found.consumed:
                 at, size = Position(at.offset + found.consumed), _PIECE
             elif len(piece) == size:
                 size = max(found.needed, 2 * size)
+            elif is_last:
+                break  # the last message was never written to its end
             else:
-                return  # the last message was never written to its end
+                cut = f"{where}: {len(piece)} bytes are left, and the message would take {found.needed}"
+                error = errors.TruncatedError(cut, "batches[0].length", 0)
+                error.record_offset = at.offset
+                raise error
+        return at.offset
 
     def _content(self) -> bytes | mmap.mmap:
         if not self.path.stat().st_size:

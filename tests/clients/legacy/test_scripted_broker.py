@@ -94,6 +94,17 @@ def test_an_answer_becomes_its_error(call: Call, answer: bytes, error: type[erro
     assert isinstance(caught.value, errors.KafkaError)
 
 
+def test_what_precedes_damage_is_given_first_and_the_way_past_it_is_said() -> None:
+    bad = HI[:-1] + b"!"
+    with answering(reference.fetched_7(0, HI + bad + HI), reference.fetched_7(0, bad + HI)) as client:
+        before = client.fetch("t", 3, 24)
+        assert (before.values(), before.consumed) == ([b"hi"], 12)
+        with pytest.raises(errors.CorruptError, match=r"partition 3 offset 36: .*the next one begins at 48") as caught:
+            client.fetch("t", 3, 36)
+    error = caught.value
+    assert (error.topic, error.partition, error.record_offset, error.seek_to) == ("t", 3, 36, 48)
+
+
 def test_a_closed_connection_is_tried_once_more() -> None:
     with answering(reference.fetched_7(0, b""), None, reference.fetched_7(0, HI)) as client:
         assert client.fetch("t").values() == []

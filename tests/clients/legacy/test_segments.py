@@ -82,5 +82,38 @@ def test_damage_names_its_file(tmp_path: Path) -> None:
     bad = bytearray(message(b"b"))
     bad[-1] ^= 1
     [only] = segments(written(tmp_path, message(b"a") + bytes(bad)))
-    with pytest.raises(errors.CorruptError, match=r"00000\.kafka, what begins at byte 0: .*checksum"):
+    with pytest.raises(errors.CorruptError, match=r"00000\.kafka, what begins at byte 11: .*checksum") as caught:
         list(only.messages())
+    assert (caught.value.record_offset, caught.value.seek_to) == (11, 22)
+
+
+def test_what_precedes_damage_is_given_and_what_follows_is_one_seek_away(tmp_path: Path) -> None:
+    bad = message(b"b")[:-1] + b"?"
+    segment, last = segments(written(tmp_path, message(b"a") + bad + message(b"c"), message(b"d")))
+    reading = segment.messages()
+    assert next(reading).value == b"a"
+    with pytest.raises(errors.CorruptError) as caught:
+        next(reading)
+    assert caught.value.seek_to is not None
+    assert [each.value for each in segment.messages(Position(caught.value.seek_to))] == [b"c"]
+    assert [each.value for each in last.messages()] == [b"d"]
+
+
+@pytest.mark.parametrize("length", [0, 4, 9, 22, 60])
+def test_a_length_that_cannot_be_right_leads_nowhere(tmp_path: Path, length: int) -> None:
+    content = message(b"a") + length.to_bytes(4, "big") + message(b"b")[4:] + message(b"c")
+    segment, _ = segments(written(tmp_path, content, message(b"d")))
+    with pytest.raises(errors.CodecError) as caught:
+        list(segment.messages(is_last=False))
+    assert (caught.value.record_offset, caught.value.seek_to) == (11, None)
+
+
+def test_only_the_last_segment_may_end_within_a_message(tmp_path: Path) -> None:
+    [only] = segments(written(tmp_path, message(b"a") + message(b"b")[:-1]))
+    reading = only.messages()
+    assert next(reading).value == b"a"
+    with pytest.raises(StopIteration) as end:
+        next(reading)
+    assert end.value.value == 11
+    with pytest.raises(errors.TruncatedError, match="10 bytes are left, and the message would take 11"):
+        list(only.messages(is_last=False))
