@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import threading
+import tracemalloc
 import zlib
 from datetime import datetime, timedelta, timezone
 from typing import Any
@@ -156,6 +157,30 @@ def test_more_headers_than_fit_on_the_stack() -> None:
 def test_nothing_gives_nothing() -> None:
     assert encode([]) == b""
     assert BatchBuilder().build() == b""
+
+
+@pytest.mark.parametrize("magic", [0, 1, 2])
+@pytest.mark.parametrize("later", [b"", b"as long as the first ones", b"x" * 5000])
+def test_a_list_whose_later_values_are_not_like_its_first(magic: int, later: bytes) -> None:
+    values = [*[b"as long as the first ones"] * 70, *[later] * 1000]
+    data = encode(values, magic=magic)
+    builder = BatchBuilder(magic=magic)
+    assert builder.extend(values) == len(values)
+    assert data == builder.build()
+    assert records.decode(data).values() == values
+
+
+def test_a_batch_refused_half_way_leaves_no_memory_behind() -> None:
+    large = bytes(1 << 20)
+    refused = [*[(large, None)] * 65, (b"", None, -2, ())]
+    tracemalloc.start()
+    try:
+        with pytest.raises(errors.CodecError, match="timestamp"):
+            encode(refused)
+        left, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert left < len(large) < most
 
 
 @pytest.mark.parametrize("magic", [0, 1, 2])

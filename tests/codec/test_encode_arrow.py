@@ -114,6 +114,17 @@ def test_slices_write_what_their_rows_say(rows: list[Any], cut: int, as_struct: 
     assert encode_arrow(part) == encode(rows[cut:])
 
 
+def test_headers_that_are_longer_than_everything_else() -> None:
+    headers = [[("k", b"h" * 3000)]] * 50
+    values = pa.array([b"v"] * 50, pa.binary())
+    batch = pa.RecordBatch.from_arrays([values, header_column(headers)], ["value", "headers"])
+    assert encode_arrow(batch) == encode([(b"v", None, None, pairs) for pairs in headers])
+
+
+def test_no_rows_give_nothing() -> None:
+    assert encode_arrow(pa.array([], pa.binary())) == b""
+
+
 def test_options_and_other_columns() -> None:
     batch = pa.RecordBatch.from_arrays([pa.array([9]), pa.array([b"v"])], ["offset", "value"])
     assert encode_arrow(batch, magic=1, base_offset=4) == encode([b"v"], magic=1, base_offset=4)

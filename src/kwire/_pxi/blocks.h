@@ -6,8 +6,9 @@
  * than the work on it. The pool is dropped after fork() in the child, which cannot know what the parent's other threads
  * were doing with it.
  *
- * A foreign block has no bytes of its own: it stands for a buffer that another object lent. Its owner embeds it, and
- * takes it back from the list of released ones when it holds the GIL, which giving a buffer back needs.
+ * A foreign block has no bytes of its own: it stands for a buffer that another object lent, and points to its bytes. Its
+ * owner embeds it, and takes it back from the list of released ones when it holds the GIL, which giving a buffer back
+ * needs.
  */
 #ifndef KWIRE_BLOCKS_H
 #define KWIRE_BLOCKS_H
@@ -29,7 +30,7 @@ typedef struct kw_block {
     long references;
     size_t capacity;
     struct kw_block *next_free;
-    uint64_t is_foreign; /* its width keeps the bytes 16-aligned; Arrow asks for 8 */
+    uint8_t *data; /* behind this head, which keeps them 16-aligned (Arrow asks for 8), or another object's */
 } kw_block;
 
 typedef struct {
@@ -44,7 +45,9 @@ static kw_block_pool kw_pool = {PTHREAD_MUTEX_INITIALIZER, {0}, 0, 0, 0};
 
 static kw_block *kw_released_foreign = NULL;
 
-static inline uint8_t *kw_block_data(kw_block *block) { return (uint8_t *)(block + 1); }
+static inline uint8_t *kw_block_data(kw_block *block) { return block->data; }
+
+static inline int kw_block_is_foreign(const kw_block *block) { return block->data != (const uint8_t *)(block + 1); }
 
 /* The power of two of which a quarter is the step between the capacities around `size`; size >= KW_POOL_LEAST. */
 static inline size_t kw_octave(size_t size) { return (size_t)1 << (63 - __builtin_clzll((unsigned long long)size)); }
@@ -138,7 +141,7 @@ static kw_block *kw_block_new(size_t size) {
     if (block == NULL) return NULL;
     block->references = 1;
     block->next_free = NULL;
-    block->is_foreign = 0;
+    block->data = (uint8_t *)(block + 1);
     return block;
 }
 
@@ -175,11 +178,11 @@ static void kw_block_free_chain(kw_block *block) {
 }
 
 /* A block that its owner embeds, with one reference. */
-static inline void kw_foreign_init(kw_block *block) {
+static inline void kw_foreign_init(kw_block *block, void *data, size_t capacity) {
     block->references = 1;
-    block->capacity = 0;
+    block->capacity = capacity;
     block->next_free = NULL;
-    block->is_foreign = 1;
+    block->data = (uint8_t *)data;
 }
 
 static void kw_foreign_push(kw_block *block) {
@@ -200,7 +203,7 @@ static void kw_block_release(kw_block *block) {
     kw_block *dropped = NULL;
     int class_;
     if (block == NULL || __atomic_sub_fetch(&block->references, 1, __ATOMIC_ACQ_REL) > 0) return;
-    if (block->is_foreign) {
+    if (kw_block_is_foreign(block)) {
         kw_foreign_push(block);
         return;
     }

@@ -5,11 +5,12 @@
 # a foreign block; when its last reference goes, it waits for whoever is the next here with the GIL. A Buffer is the
 # Python handle: as long as it, or a memoryview of it, is held, the bytes stay valid whatever the client does next.
 
+from cpython.bytes cimport _PyBytes_Resize
+
 cdef extern from "blocks.h" nogil:
     ctypedef struct kw_block:
         size_t capacity
         kw_block *next_free
-        uint64_t is_foreign
 
     ctypedef struct kw_block_pool:
         size_t pooled
@@ -22,7 +23,8 @@ cdef extern from "blocks.h" nogil:
     void kw_block_release(kw_block *block)
     long kw_block_references(kw_block *block)
     uint8_t *kw_block_data(kw_block *block)
-    void kw_foreign_init(kw_block *block)
+    bint kw_block_is_foreign(const kw_block *block)
+    void kw_foreign_init(kw_block *block, void *data, size_t capacity)
     bint kw_foreign_waits()
     kw_block *kw_foreign_take()
     int kw_pool_install_fork_handler()
@@ -46,7 +48,7 @@ cdef foreign_t *borrow(object data) except NULL:
     except BaseException:
         PyMem_Free(made)
         raise
-    kw_foreign_init(&made.block)
+    kw_foreign_init(&made.block, made.view.buf, <size_t>made.view.len)
     return made
 
 
@@ -59,6 +61,26 @@ cdef void give_back_borrowed() noexcept:
         PyBuffer_Release(&(<foreign_t *>block).view)
         PyMem_Free(block)
         block = after
+
+
+cdef kw_block *block_of_new_bytes(size_t size):
+    """A block that lies in a bytes object nobody has seen yet; NULL when there is no memory for it."""
+    try:
+        return &borrow(PyBytes_FromStringAndSize(NULL, <Py_ssize_t>size)).block
+    except (MemoryError, _errors.LimitError):
+        return NULL
+
+
+cdef object bytes_of_block(kw_block *block, Py_ssize_t size):
+    """The bytes object of `block_of_new_bytes`, cut to `size`. The caller has the only reference and loses it."""
+    cdef PyObject *made = <PyObject *>(<foreign_t *>block).view.obj
+    Py_INCREF(<object>made)
+    kw_block_release(block)
+    give_back_borrowed()
+    _PyBytes_Resize(&made, size)
+    finished = <object>made
+    Py_XDECREF(made)
+    return finished
 
 
 def pool_statistics():
@@ -169,4 +191,4 @@ cdef Buffer pin(object data):
 
 cdef inline bint may_change(Buffer buffer):
     """Whether the bytes belong to somebody who may write to them."""
-    return buffer.block.is_foreign and not (<foreign_t *>buffer.block).view.readonly
+    return kw_block_is_foreign(buffer.block) and not (<foreign_t *>buffer.block).view.readonly

@@ -149,12 +149,19 @@ cdef inline int64_t varint_datum_size(const datum_t *datum) noexcept nogil:
     return varint_size(datum.size) + (datum.size if datum.size > 0 else 0)
 
 
+cdef inline uint8_t *put_bytes(uint8_t *at, const uint8_t *data, size_t size) noexcept nogil:
+    """The 8 to 16 bytes that most keys have go as the first eight and the last eight, which needs no call."""
+    if 8 <= size <= 16:
+        memcpy(at, data, 8)
+        memcpy(at + size - 8, data + size - 8, 8)
+    else:
+        memcpy(at, data, size)
+    return at + size
+
+
 cdef inline uint8_t *put_varint_datum(uint8_t *at, const datum_t *datum) noexcept nogil:
     at = put_varint(at, datum.size)
-    if datum.size > 0:
-        memcpy(at, datum.data, datum.size)
-        at += datum.size
-    return at
+    return put_bytes(at, datum.data, <size_t>datum.size) if datum.size > 0 else at
 
 
 cdef inline uint8_t *put_int32_datum(uint8_t *at, const datum_t *datum) noexcept nogil:

@@ -198,6 +198,8 @@ cdef class BatchBuilder:
 
     def __dealloc__(self):
         kw_block_release(self.core.block)
+        if kw_foreign_waits():
+            give_back_borrowed()
 
     def __len__(self):
         return self.core.count
@@ -256,11 +258,31 @@ cdef class BatchBuilder:
             raise_build_fault(fault, self.core.magic)
         return True
 
-    cdef int _expect(self, Py_ssize_t items) except -1:
-        """Makes room for so many items in all, to be like those that are in already."""
-        cdef int64_t each = <int64_t>self.core.used // self.core.count
-        builder_expect(&self.core, 0, (items - self.core.count) * (each + each // 16))
+    cdef int _expect(self, int64_t more) except -1:
+        """Makes room for about so many bytes more, in the bytes object that `_finish` hands out if nothing compresses."""
+        cdef size_t size = self.core.used + <size_t>max(more, 0)
+        cdef kw_block *block = NULL
+        if self.core.codec == 0 and size <= <size_t>MOST_BATCH_BYTES:
+            block = block_of_new_bytes(size)
+        if block == NULL:
+            builder_expect(&self.core, 0, more)
+            return 0
+        if self.core.block != NULL:
+            memcpy(kw_block_data(block), kw_block_data(self.core.block), self.core.used)
+            kw_block_release(self.core.block)
+        self.core.block = block
         return 0
+
+    cdef object _finish(self):
+        """`build()`, after which nothing is appended: without a copy where the records lie in a bytes object already."""
+        cdef kw_block *block = self.core.block
+        cdef Py_ssize_t size = <Py_ssize_t>self.core.used
+        if self.core.count == 0 or not kw_block_is_foreign(block):
+            return self.build()
+        if self.core.magic == 2:
+            put_batch_header(kw_block_data(block), self.core.used, &self.core, &self.seal)
+        self.core.block = NULL
+        return bytes_of_block(block, size)
 
     cdef int _skip_to(self, int64_t offset) except -1:
         """The next record gets this offset; those between are left out, as compaction leaves them out."""
@@ -294,6 +316,7 @@ def encode(items, *, magic=None, compression="none", level=None, base_offset=Non
     1, keys and Kafka 0.7, a timestamp below -1, offsets going back), LimitError (more than 2 GiB).
     """
     cdef BatchBuilder builder
+    cdef size_t each
     if generation is not None:
         check_generation(generation)
         return encode_0_7(items, 1 if magic is None else magic, compression or "none", level)
@@ -313,5 +336,6 @@ def encode(items, *, magic=None, compression="none", level=None, base_offset=Non
         if not builder._add_item(item):
             raise_build_fault(BUILD_TOO_LARGE, magic)
         if builder.core.count == SAMPLED_ITEMS and isinstance(items, (list, tuple)):
-            builder._expect(len(items))
-    return builder.build()
+            each = builder.core.used // SAMPLED_ITEMS
+            builder._expect((len(items) - SAMPLED_ITEMS) * <int64_t>(each + each // 16))
+    return builder._finish()

@@ -96,16 +96,28 @@ cdef inline bint arrow_is_null(const uint8_t *validity, int64_t row) noexcept no
     return validity != NULL and not (validity[row >> 3] >> (row & 7)) & 1
 
 
-cdef int arrow_datum(const binary_column_t *column, int64_t row, datum_t *out) noexcept nogil:
+cdef inline int arrow_datum(const binary_column_t *column, int64_t row, datum_t *out) noexcept nogil:
+    """Points `out` at row `row`, -1 bytes where it is null. Gives an ArrowFault."""
+    cdef const int32_t *offsets
+    row += column.offset
+    if column.kind != ARROW_OFFSETS_32 or column.validity != NULL:
+        return arrow_datum_of_any(column, row, out)
+    offsets = <const int32_t *>column.index + row
+    out.data = column.data + offsets[0]
+    out.size = <int64_t>offsets[1] - offsets[0]
+    return ARROW_OK if offsets[0] >= 0 and out.size >= 0 else ARROW_FAULT_LENGTH
+
+
+cdef int arrow_datum_of_any(const binary_column_t *column, int64_t place, datum_t *out) noexcept nogil:
+    """The same for any kind of column; `place` counts from the column's begin, not from its offset."""
     cdef const int32_t *view
     cdef int64_t begin, end
-    row += column.offset
     out.data = NULL
     out.size = -1
-    if column.kind == ARROW_NULL or arrow_is_null(column.validity, row):
+    if column.kind == ARROW_NULL or arrow_is_null(column.validity, place):
         return ARROW_OK
     if column.kind == ARROW_VIEWS:
-        view = (<const int32_t *>column.index) + 4 * row
+        view = (<const int32_t *>column.index) + 4 * place
         out.size = view[0]
         if view[0] <= 12:
             out.data = <const uint8_t *>(view + 1)
@@ -115,14 +127,14 @@ cdef int arrow_datum(const binary_column_t *column, int64_t row, datum_t *out) n
         out.data = column.variadic[view[2]] + view[3]
         return ARROW_OK
     if column.kind == ARROW_FIXED:
-        begin = row * column.width
+        begin = place * column.width
         end = begin + column.width
     elif column.kind == ARROW_OFFSETS_32:
-        begin = (<const int32_t *>column.index)[row]
-        end = (<const int32_t *>column.index)[row + 1]
+        begin = (<const int32_t *>column.index)[place]
+        end = (<const int32_t *>column.index)[place + 1]
     else:
-        begin = (<const int64_t *>column.index)[row]
-        end = (<const int64_t *>column.index)[row + 1]
+        begin = (<const int64_t *>column.index)[place]
+        end = (<const int64_t *>column.index)[place + 1]
     if begin < 0 or end < begin or end - begin > MOST_BATCH_BYTES:
         return ARROW_FAULT_LENGTH
     out.data = column.data + begin
@@ -130,7 +142,8 @@ cdef int arrow_datum(const binary_column_t *column, int64_t row, datum_t *out) n
     return ARROW_OK
 
 
-cdef int arrow_timestamp(const timestamp_column_t *column, int64_t row, int64_t when_null, int64_t *out) noexcept nogil:
+cdef inline int arrow_timestamp(const timestamp_column_t *column, int64_t row, int64_t when_null,
+                                int64_t *out) noexcept nogil:
     cdef int64_t value
     row += column.offset
     out[0] = when_null
@@ -144,6 +157,23 @@ cdef int arrow_timestamp(const timestamp_column_t *column, int64_t row, int64_t 
     else:
         out[0] = value // column.divide
     return ARROW_OK
+
+
+cdef inline int arrow_list(const list_column_t *column, int64_t row, int64_t *begin, int64_t *end) noexcept nogil:
+    """From which element of the child to which row `row` goes; nothing is written where it is null. Gives an ArrowFault."""
+    row += column.offset
+    if column.kind == ARROW_NULL or arrow_is_null(column.validity, row):
+        return ARROW_OK
+    if column.kind == ARROW_OFFSETS_32:
+        begin[0] = (<const int32_t *>column.index)[row]
+        end[0] = (<const int32_t *>column.index)[row + 1]
+    else:
+        begin[0] = (<const int64_t *>column.index)[row]
+        end[0] = (<const int64_t *>column.index)[row + 1]
+    if 0 <= begin[0] <= end[0] <= column.most:
+        return ARROW_OK
+    end[0] = begin[0]
+    return ARROW_FAULT_LENGTH
 
 
 @cython.final
@@ -203,8 +233,9 @@ cdef class ArrowRecords:
             self.headers = headers_column(schema, array, offset)
         return 0
 
-    cdef int record(self, int64_t row, record_datum_t *out) noexcept nogil:
+    cdef inline int record(self, int64_t row, record_datum_t *out) noexcept nogil:
         """Points `out` at row `row`; its headers stay valid until the next call. Gives an ArrowFault."""
+        cdef int64_t begin = 0, end = 0
         cdef int fault = arrow_datum(&self.value, row, &out.value)
         out.header_count = 0
         out.headers = NULL
@@ -212,23 +243,13 @@ cdef class ArrowRecords:
             fault = arrow_datum(&self.key, row, &out.key)
         if fault == ARROW_OK:
             fault = arrow_timestamp(&self.timestamp, row, self.when_null, &out.timestamp)
-        if fault == ARROW_OK and self.headers.kind != ARROW_NULL:
-            fault = self._record_headers(row + self.headers.offset, out)
-        return fault
+        if fault == ARROW_OK:
+            fault = arrow_list(&self.headers, row, &begin, &end)
+        return fault if begin == end else self._record_headers(begin, end, out)
 
-    cdef int _record_headers(self, int64_t row, record_datum_t *out) noexcept nogil:
-        cdef int64_t begin, end, i
+    cdef int _record_headers(self, int64_t begin, int64_t end, record_datum_t *out) noexcept nogil:
+        cdef int64_t i
         cdef int fault
-        if arrow_is_null(self.headers.validity, row):
-            return ARROW_OK
-        if self.headers.kind == ARROW_OFFSETS_32:
-            begin = (<const int32_t *>self.headers.index)[row]
-            end = (<const int32_t *>self.headers.index)[row + 1]
-        else:
-            begin = (<const int64_t *>self.headers.index)[row]
-            end = (<const int64_t *>self.headers.index)[row + 1]
-        if begin < 0 or end < begin or end > self.headers.most:
-            return ARROW_FAULT_LENGTH
         if self._span_room(end - begin) != ARROW_OK:
             return ARROW_FAULT_MEMORY
         for i in range(begin, end):
@@ -244,6 +265,11 @@ cdef class ArrowRecords:
         out.headers = self.spans
         out.header_count = end - begin
         return ARROW_OK
+
+    cdef int64_t usual_size(self) noexcept nogil:
+        """About how many bytes the rows take in a batch."""
+        return (arrow_bytes(&self.value, self.length) + arrow_bytes(&self.key, self.length)
+                + self.length * USUAL_OVERHEAD)
 
     cdef int _span_room(self, int64_t count) noexcept nogil:
         cdef header_datum_t *moved
@@ -396,8 +422,6 @@ cdef int fill_from_arrow(builder_t *core, ArrowRecords rows, int64_t *row) noexc
     cdef record_datum_t record
     cdef int64_t i
     cdef int fault
-    cdef int64_t size = arrow_bytes(&rows.value, rows.length) + arrow_bytes(&rows.key, rows.length)
-    builder_expect(core, rows.length, size)
     for i in range(rows.length):
         fault = rows.record(i, &record)
         if fault == ARROW_OK:
@@ -422,8 +446,9 @@ def encode_arrow(batch, **options):
     cdef ArrowRecords rows = ArrowRecords(batch)
     cdef int64_t row = 0
     cdef int fault
+    builder._expect(rows.usual_size())
     with nogil:
         fault = fill_from_arrow(&builder.core, rows, &row)
     if fault != ARROW_OK:
         raise_arrow_fault(fault, row, builder.core.magic)
-    return builder.build()
+    return builder._finish()
