@@ -19,7 +19,7 @@ _LIMIT_S = 120.0
 _QUICK_SHARE, _QUICK_SHARE_OF_KWIRE = 4, 2
 _FEWEST = 50
 _BUDGET_S, _QUICK_BUDGET_S = 0.04, 0.01
-_IMPORTS_S, _QUICK_IMPORTS_S = 0.2, 0.1
+_IMPORTS_S, _QUICK_IMPORTS_S = 0.2, 0.05
 
 
 @dataclass(frozen=True)
@@ -73,8 +73,8 @@ def run(works: Sequence[Work], plan: Plan) -> Iterator[Outcome]:
     """All works; those of one sink share a sink process."""
     with Workers() as workers:
         comparison = _Comparison(plan, workers)
-        without_sink = {"codec": comparison.codecs, "threads": comparison.threads, "import": comparison.imports,
-                        "sizes": comparison.sizes}
+        without_sink = {"codec": comparison.in_process, "threads": comparison.in_process,
+                        "import": comparison.imports, "sizes": comparison.sizes}
         for verb, run_them in without_sink.items():
             mine = [work for work in works if work.verb == verb]
             if mine:
@@ -92,29 +92,18 @@ class _Comparison:
         self._plan = plan
         self._workers = workers
 
-    def codecs(self, works: list[Work]) -> Iterator[Outcome]:
-        """One process per contender and round does all of them."""
+    def in_process(self, works: list[Work]) -> Iterator[Outcome]:
+        """Each round goes through all works, and a work's contenders follow each other at once."""
         plan = self._plan
-        everyone = [name for name in dict.fromkeys(name for work in works for name in work.counts)
-                    if name in plan.contenders]
         for number in range(plan.rounds):
-            for contender in rotated(everyone, number):
-                plan.tell(f"codec, round {number + 1} of {plan.rounds}: {contender}")
-                mine = [work for work in works if contender in work.counts and number in plan.rounds_of(work)]
-                names = list(dict.fromkeys(work.source for work in mine))
-                measured, error = self._attempt(Task("codec", contender, works=names, budget_s=plan.budget_s))
-                for work in mine:
-                    yield Outcome(work.name, contender, number, "", measured.get(work.source, {}), error)
-
-    def threads(self, works: list[Work]) -> Iterator[Outcome]:
-        """Time by the wall, of two threads at once."""
-        plan = self._plan
-        for work in works:
-            for number in plan.rounds_of(work):
-                for contender in plan.who(work, number):
-                    self._tell(work, number, contender)
-                    measured, error = self._attempt(Task(work.verb, contender, budget_s=plan.budget_s))
-                    yield Outcome(work.name, contender, number, "", measured, error)
+            for measured_together in _same_runs([work for work in works if number in plan.rounds_of(work)]):
+                first = measured_together[0]
+                plan.tell(f"round {number + 1} of {len(plan.rounds_of(first))}: {first.title}")
+                for contender in plan.who(first, number):
+                    task = Task(first.verb, contender, work=first.source, budget_s=plan.budget_s)
+                    measured, error = self._attempt(task)
+                    for work in measured_together:
+                        yield Outcome(work.name, contender, number, "", measured, error)
 
     def sizes(self, works: list[Work]) -> Iterator[Outcome]:
         """Nothing runs for them."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
@@ -30,7 +29,7 @@ class Task:
     linger_ms: int = 10
     batch_size: int = 131_072
     release: str = ""
-    works: Sequence[str] = ()
+    work: str = ""
     budget_s: float = 0.1
 
     def to_dict(self) -> dict[str, Any]:

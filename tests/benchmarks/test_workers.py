@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import sys
 
 import pytest
-from benchmarks.compare.contenders.codec_loop import run_codec
+from benchmarks.compare.contenders.codec_loop import Piece, run_codec
 from benchmarks.compare.measure import WorkFailedError, run_process
 from benchmarks.compare.task import Task
+from benchmarks.compare.work import AIOKAFKA, KAFKA_PYTHON, KIO, KWIRE
+from benchmarks.compare.worker import module_of
 from benchmarks.compare.workers import Workers
+from benchmarks.compare.works import WORKS
 
 _RUN = """
 import json, sys, time
@@ -57,14 +61,14 @@ def test_an_alarm_ends_what_hangs() -> None:
 
 def test_a_contender_runs_again_and_again_in_processes_of_their_own() -> None:
     with Workers() as workers:
-        task = Task("codec", "kwire", works=["produce-encode", "encode-gzip"], budget_s=0.0)
         for _ in range(2):
-            measured = workers.run(task)
-            assert measured["produce-encode"]["cpu_ns"] > 0
-            assert 10 < measured["encode-gzip"]["bytes_each"] < 100
+            measured = workers.run(Task("codec", "kwire", work="encode-gzip", budget_s=0.0))
+            assert measured["cpu_ns"] > 0
+            assert 10 < measured["bytes_each"] < 100
             assert measured["process_cpu_s"] > 0
         with pytest.raises(WorkFailedError, match="KeyError: 'no-such-work'"):
-            workers.run(Task("codec", "kwire", works=["no-such-work"]))
+            workers.run(Task("codec", "kwire", work="no-such-work"))
+        assert workers.run(Task("codec", "kwire", work="index", budget_s=0.0))["cpu_ns"] > 0
 
 
 def test_a_contender_that_is_not_there_is_told() -> None:
@@ -72,7 +76,16 @@ def test_a_contender_that_is_not_there_is_told() -> None:
         workers.run(Task("codec", "no-such"))
 
 
-def test_costs_are_per_record() -> None:
-    found = run_codec(Task("codec", "x", works=["made"], budget_s=0.0), {"made": (lambda: bytes(300), 100)})
-    assert found["made"]["bytes_each"] == 3.0
-    assert found["made"]["cpu_ns"] >= 0
+def test_costs_are_per_record_of_what_was_given() -> None:
+    given: list[int] = []
+    piece = Piece(lambda size: given.append(size) or bytes(size), lambda: 300, 100)
+    found = run_codec(Task("codec", "x", work="made", budget_s=0.0), {"made": piece})
+    assert found["bytes_each"] == 3.0
+    assert found["cpu_ns"] >= 0
+    assert set(given) == {300}
+
+
+@pytest.mark.parametrize("contender", [KWIRE, AIOKAFKA, KAFKA_PYTHON, KIO])
+def test_every_codec_has_the_works_that_it_is_listed_for(contender: str) -> None:
+    module = importlib.import_module(f"benchmarks.compare.contenders.{module_of(contender, 'codec')}")
+    assert {work.source for work in WORKS if work.verb == "codec" and contender in work.counts} <= set(module.pieces())

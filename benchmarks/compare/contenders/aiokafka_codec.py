@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from functools import partial
 from typing import Any
 
 from aiokafka import TopicPartition
@@ -15,7 +16,7 @@ from aiokafka.record.memory_records import MemoryRecords
 from aiokafka.record.util import calc_crc32c
 
 from benchmarks.compare.contenders import inputs
-from benchmarks.compare.contenders.codec_loop import Works, run_codec
+from benchmarks.compare.contenders.codec_loop import Piece, Pieces, run_codec
 from benchmarks.compare.contenders.columns import read_fields
 from benchmarks.compare.contenders.peer_records import reading, shapes, writing
 from benchmarks.compare.contenders.sweep import sweep
@@ -25,25 +26,30 @@ from benchmarks.compare.task import Task
 _PLACE = TopicPartition("topic", 0)
 
 
-def codec(task: Task) -> dict[str, Any]:
-    """Records and messages, in process."""
-    return run_codec(
-        task,
-        {
-            **reading(MemoryRecords),
-            **writing(_builder),
-            **_messages(),
-            **sweep(shapes(MemoryRecords), task.works),
-            "handed-out": (_hand_out, inputs.RECORDS),
-            "crc32c": (lambda d=bytes(2**20): calc_crc32c(d), 1),
-        },
-    )
+inputs.prepare()
 
 
-def _hand_out() -> None:
+def codec(task: Task) -> dict[str, float]:
+    """One piece of work, in process."""
+    return run_codec(task, pieces())
+
+
+def pieces() -> Pieces:
+    """Records, messages and checksums."""
+    make = shapes(MemoryRecords)
+    return {
+        **reading(make),
+        **writing(_builder),
+        **_messages(),
+        **sweep({shape: make[shape] for shape in ("values", "columns")}),
+        "handed-out": Piece(_hand_out, inputs.batch, inputs.RECORDS),
+        "crc32c": Piece(calc_crc32c, lambda: bytes(inputs.CHECKED_BYTES), 1),
+    }
+
+
+def _hand_out(data: bytes) -> None:
     """The consumer's own records of a fetched batch."""
-    records = MemoryRecords(inputs.batch())
-    read_fields(PartitionRecords(_PLACE, records, [], 0, None, None, True, READ_UNCOMMITTED))
+    read_fields(PartitionRecords(_PLACE, MemoryRecords(data), [], 0, None, None, True, READ_UNCOMMITTED))
 
 
 def threads(task: Task) -> dict[str, float]:
@@ -64,18 +70,30 @@ def _builder(compression_type: int) -> DefaultRecordBatchBuilder:
     )
 
 
-def _messages() -> Works:
-    works: dict[str, Any] = {}
-    for name, kind, (message, version) in (
-        ("metadata", MetadataResponse_v5, inputs.metadata_response()),
-        ("fetch", FetchResponse_v10, inputs.fetch_response()),
-        ("produce", ProduceRequest_v7, inputs.produce_request()),
-    ):
-        data = message.encode(version)
-        decoded = kind.decode(io.BytesIO(data))
-        works[f"{name}-decode"] = (lambda k=kind, d=data: k.decode(io.BytesIO(d)), 1)
-        works[f"{name}-encode"] = (lambda m=decoded: m.encode(), 1)
-    return works
+def _messages() -> Pieces:
+    found = {}
+    for name, kind in (("metadata", MetadataResponse_v5), ("fetch", FetchResponse_v10), ("produce", ProduceRequest_v7)):
+        found[f"{name}-decode"] = Piece(partial(_decode, kind), partial(_encoded, name), 1)
+        found[f"{name}-encode"] = Piece(_encode, partial(_decoded, kind, name), 1)
+    return found
+
+
+def _encoded(name: str) -> bytes:
+    message, version = inputs.MESSAGES[name]()
+    return message.encode(version)
+
+
+def _decode(kind: Any, data: bytes) -> Any:
+    return kind.decode(io.BytesIO(data))
+
+
+def _decoded(kind: Any, name: str) -> Any:
+    return _decode(kind, _encoded(name))
+
+
+def _encode(message: Any) -> bytes:
+    encoded: bytes = message.encode()
+    return encoded
 
 
 VERBS = {"codec": codec, "threads": threads}

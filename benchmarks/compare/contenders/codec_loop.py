@@ -1,47 +1,53 @@
-"""Measures works that need no sink, one after the other, inside one process."""
+"""Measures one piece of work that needs no sink, in a process that does nothing else."""
 
 from __future__ import annotations
 
-import gc
 import time
 from collections.abc import Callable, Mapping
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 from benchmarks.compare.task import Task
-
-Works = Mapping[str, tuple[Callable[[], Any], int]]
-"""Name of a work -> what does it once, and how many records (or messages) one call handles."""
 
 _CHUNK_S = 0.002
 _FEWEST_CHUNKS = 3
 
 
-def run_codec(task: Task, works: Works) -> dict[str, dict[str, float]]:
-    """{work: figures} of the works that the task names; per record, `cpu_ns` is the median of CPU nanoseconds and
-    `bytes_each` the bytes made, where it makes bytes."""
-    return {name: _measured(*works[name], task.budget_s) for name in task.works}
+class Piece(NamedTuple):
+    """`do` is called with what `given` makes, again and again; each call handles so many records (or messages)."""
+
+    do: Callable[[Any], Any]
+    given: Callable[[], Any]
+    records: int
 
 
-def _measured(work: Callable[[], Any], count: int, budget_s: float) -> dict[str, float]:
-    made = work()
-    sizes = {"bytes_each": len(made) / count} if isinstance(made, bytes) else {}
+Pieces = Mapping[str, Piece]
+"""By the name of the work."""
+
+
+def run_codec(task: Task, pieces: Pieces) -> dict[str, float]:
+    """Of the work that the task names, per record: `cpu_ns`, the median of CPU nanoseconds, and `bytes_each`, the bytes
+    made, where it makes bytes."""
+    do, given, records = pieces[task.work]
+    data = given()
+    made = do(data)
+    sizes = {"bytes_each": len(made) / records} if isinstance(made, bytes) else {}
     del made
-    return {"cpu_ns": _cpu_ns(work, count, budget_s), **sizes}
+    return {"cpu_ns": _cpu_ns(do, data, task.budget_s) / records, **sizes}
 
 
-def _cpu_ns(work: Callable[[], Any], count: int, budget_s: float) -> float:
-    gc.collect()
-    once = _chunk(work, 1)
+def _cpu_ns(do: Callable[[Any], Any], data: Any, budget_s: float) -> float:
+    """Of one call."""
+    once = _chunk_s(do, data, 1)
     calls = max(1, round(_CHUNK_S / max(once, 1e-9)))
     chunks = [once] if calls == 1 else []
     while len(chunks) < _FEWEST_CHUNKS or sum(chunks) < budget_s:
-        chunks.append(_chunk(work, calls))
-    return median(chunks) / calls / count * 1e9
+        chunks.append(_chunk_s(do, data, calls))
+    return median(chunks) / calls * 1e9
 
 
-def _chunk(work: Callable[[], Any], calls: int) -> float:
+def _chunk_s(do: Callable[[Any], Any], data: Any, calls: int) -> float:
     started = time.process_time()
     for _ in range(calls):
-        work()
+        do(data)
     return time.process_time() - started

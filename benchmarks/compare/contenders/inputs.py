@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from functools import cache
 
+from benchmarks.compare.contenders.columns import four_columns
 from benchmarks.compare.task import values_of
 from kwire import records
 from kwire.protocol import FetchResponse, MetadataResponse, ProduceRequest
@@ -17,6 +18,7 @@ FEWER = 2_000
 LARGE_RECORDS = 2_000
 FEWER_LARGE = 500
 SMALL_BATCH = 10
+CHECKED_BYTES = 2**20
 KEPT = 20
 CODECS = ("gzip", "snappy", "lz4", "zstd")
 NOON_MS = 1_700_000_000_000
@@ -27,6 +29,12 @@ _FETCHED = FetchResponse.FetchableTopicResponse
 _PRODUCED = ProduceRequest.TopicProduceData
 
 
+def prepare(count: int = RECORDS) -> None:
+    """Makes what many works need, and imports pyarrow; called once, before processes are forked for them."""
+    items(count=count)
+    four_columns([])
+
+
 @cache
 def items(size: int = 90, count: int = RECORDS) -> list[tuple[bytes, bytes, int]]:
     """(value, key, timestamp) of every record."""
@@ -35,6 +43,11 @@ def items(size: int = 90, count: int = RECORDS) -> list[tuple[bytes, bytes, int]
 
 
 @cache
+def bare_items(count: int = RECORDS) -> list[tuple[bytes, None, int]]:
+    """The same without keys."""
+    return [(value, None, when) for value, _, when in items(count=count)]
+
+
 def batch(*, magic: int = 2, compression: str = "none", headers: bool = False, size: int = 90,
           count: int = RECORDS) -> bytes:
     """One batch, or message set, of them."""
@@ -43,16 +56,12 @@ def batch(*, magic: int = 2, compression: str = "none", headers: bool = False, s
     return records.encode(made, magic=magic, compression=compression)
 
 
-@cache
-def small_batches(count: int = RECORDS) -> bytes:
-    """The same records, ten to a batch."""
-    every = items(count=count)
-    return b"".join(
-        records.encode([(v, k, t, ()) for v, k, t in every[at:at + SMALL_BATCH]], base_offset=at)
-        for at in range(0, count, SMALL_BATCH))
+def in_batches(per_batch: int, count: int = RECORDS) -> bytes:
+    """The same records, so many to a batch."""
+    every = [(value, key, when, ()) for value, key, when in items(count=count)]
+    return b"".join(records.encode(every[at:at + per_batch], base_offset=at) for at in range(0, count, per_batch))
 
 
-@cache
 def metadata_response() -> tuple[Message, int]:
     """Metadata of one topic with 1,000 partitions, and the version in which all codecs can speak."""
     partitions = [
@@ -65,7 +74,6 @@ def metadata_response() -> tuple[Message, int]:
         brokers=brokers, cluster_id="cluster", controller_id=1, topics=[_TOPIC(name="topic", partitions=partitions)]), 5
 
 
-@cache
 def fetch_response() -> tuple[Message, int]:
     """A Fetch of 100 partitions with 1.1 KB each, and its version."""
     partitions = [
@@ -75,8 +83,10 @@ def fetch_response() -> tuple[Message, int]:
     return FetchResponse(responses=[_FETCHED(topic="topic", partitions=partitions)]), 10
 
 
-@cache
 def produce_request() -> tuple[Message, int]:
     """A Produce of one record, and its version."""
     entry = _PRODUCED.PartitionProduceData(index=3, records=records.encode([b"r" * 30]))
     return ProduceRequest(acks=-1, timeout_ms=30_000, topic_data=[_PRODUCED(name="topic", partition_data=[entry])]), 7
+
+
+MESSAGES = {"metadata": metadata_response, "fetch": fetch_response, "produce": produce_request}

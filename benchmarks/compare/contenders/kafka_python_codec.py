@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from kafka import TopicPartition
@@ -13,24 +14,32 @@ from kafka.record.default_records import DefaultRecordBatchBuilder
 from kafka.record.memory_records import MemoryRecords
 
 from benchmarks.compare.contenders import inputs
-from benchmarks.compare.contenders.codec_loop import Works, run_codec
+from benchmarks.compare.contenders.codec_loop import Piece, Pieces, run_codec
 from benchmarks.compare.contenders.columns import read_fields
-from benchmarks.compare.contenders.peer_records import reading, writing
+from benchmarks.compare.contenders.peer_records import reading, shapes, writing
 from benchmarks.compare.task import Task
 
 _PLACE = TopicPartition("topic", 0)
 
 
-def codec(task: Task) -> dict[str, Any]:
-    """Records and messages, in process."""
-    return run_codec(task, {
-        **reading(MemoryRecords, inputs.FEWER, inputs.FEWER_LARGE), **writing(_builder, inputs.FEWER), **_messages(),
-        "handed-out": (_hand_out, inputs.FEWER)})
+inputs.prepare(inputs.FEWER)
 
 
-def _hand_out() -> None:
+def codec(task: Task) -> dict[str, float]:
+    """One piece of work, in process."""
+    return run_codec(task, pieces())
+
+
+def pieces() -> Pieces:
+    """Records and messages."""
+    n = inputs.FEWER
+    return {**reading(shapes(MemoryRecords), n, inputs.FEWER_LARGE), **writing(_builder, n), **_messages(),
+            "handed-out": Piece(_hand_out, partial(inputs.batch, count=n), n)}
+
+
+def _hand_out(data: bytes) -> None:
     """The consumer's own records of a fetched batch."""
-    read_fields(Fetcher.PartitionRecords(0, _PLACE, MemoryRecords(inputs.batch(count=inputs.FEWER))).take())
+    read_fields(Fetcher.PartitionRecords(0, _PLACE, MemoryRecords(data)).take())
 
 
 def _builder(compression_type: int) -> DefaultRecordBatchBuilder:
@@ -39,19 +48,37 @@ def _builder(compression_type: int) -> DefaultRecordBatchBuilder:
         base_sequence=-1, batch_size=2**22)
 
 
-def _messages() -> Works:
-    works: dict[str, Any] = {}
-    for name, kind, (message, version) in (
-        ("metadata", metadata_messages.MetadataResponse, inputs.metadata_response()),
-        ("fetch", consumer_messages.FetchResponse, inputs.fetch_response()),
-        ("produce", producer_messages.ProduceRequest, inputs.produce_request()),
-    ):
-        data = message.encode(version)
-        decoded = kind.decode(data, version=version)
-        decoded._header = None
-        works[f"{name}-decode"] = (lambda k=kind, d=data, v=version: k.decode(d, version=v), 1)
-        works[f"{name}-encode"] = (lambda m=decoded, v=version: m.encode(version=v), 1)
-    return works
+def _messages() -> Pieces:
+    found = {}
+    for name, kind in (("metadata", metadata_messages.MetadataResponse), ("fetch", consumer_messages.FetchResponse),
+                       ("produce", producer_messages.ProduceRequest)):
+        found[f"{name}-decode"] = Piece(partial(_decode, kind), partial(_encoded, name), 1)
+        found[f"{name}-encode"] = Piece(_encode, partial(_decoded, kind, name), 1)
+    return found
+
+
+def _encoded(name: str) -> tuple[bytes, int]:
+    message, version = inputs.MESSAGES[name]()
+    return message.encode(version), version
+
+
+def _decode(kind: Any, given: tuple[bytes, int]) -> Any:
+    data, version = given
+    return kind.decode(data, version=version)
+
+
+def _decoded(kind: Any, name: str) -> tuple[Any, int]:
+    """Encoding reads an attribute that decoding does not set."""
+    data, version = _encoded(name)
+    message = _decode(kind, (data, version))
+    message._header = None
+    return message, version
+
+
+def _encode(given: tuple[Any, int]) -> bytes:
+    message, version = given
+    encoded: bytes = message.encode(version=version)
+    return encoded
 
 
 VERBS = {"codec": codec}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from functools import partial
 from typing import Any
 
 from kio.records.readers import read_batch
@@ -12,28 +13,47 @@ from kio.schema.produce.v7.request import ProduceRequest
 from kio.serial import entity_reader, entity_writer
 
 from benchmarks.compare.contenders import inputs
-from benchmarks.compare.contenders.codec_loop import run_codec
+from benchmarks.compare.contenders.codec_loop import Piece, Pieces, run_codec
 from benchmarks.compare.task import Task
 
+inputs.prepare(inputs.FEWER)
 
-def codec(task: Task) -> dict[str, Any]:
-    """Records and messages, in process."""
-    plain = inputs.batch(count=inputs.FEWER)
-    works: dict[str, Any] = {
-        "records": (lambda: read_batch(plain, 0)[0].records, inputs.FEWER),
-        "values": (lambda: [record.value for record in read_batch(plain, 0)[0].records], inputs.FEWER),
-    }
-    for name, kind, (message, version) in (
-        ("metadata", MetadataResponse, inputs.metadata_response()),
-        ("fetch", FetchResponse, inputs.fetch_response()),
-        ("produce", ProduceRequest, inputs.produce_request()),
-    ):
-        data = message.encode(version)
-        read, write = entity_reader(kind), entity_writer(kind)
-        decoded = read(data, 0)[0]
-        works[f"{name}-decode"] = (lambda r=read, d=data: r(d, 0)[0], 1)
-        works[f"{name}-encode"] = (lambda w=write, m=decoded: _encode(w, m), 1)
-    return run_codec(task, works)
+
+def codec(task: Task) -> dict[str, float]:
+    """One piece of work, in process."""
+    return run_codec(task, pieces())
+
+
+def pieces() -> Pieces:
+    """Records and messages."""
+    n = inputs.FEWER
+    plain = partial(inputs.batch, count=n)
+    return {
+        "records": Piece(lambda data: read_batch(data, 0)[0].records, plain, n),
+        "values": Piece(lambda data: [record.value for record in read_batch(data, 0)[0].records], plain, n),
+        **_messages()}
+
+
+def _messages() -> Pieces:
+    found = {}
+    for name, kind in (("metadata", MetadataResponse), ("fetch", FetchResponse), ("produce", ProduceRequest)):
+        decode = partial(_decode, entity_reader(kind))
+        found[f"{name}-decode"] = Piece(decode, partial(_encoded, name), 1)
+        found[f"{name}-encode"] = Piece(partial(_encode, entity_writer(kind)), partial(_decoded, decode, name), 1)
+    return found
+
+
+def _encoded(name: str) -> bytes:
+    message, version = inputs.MESSAGES[name]()
+    return message.encode(version)
+
+
+def _decode(read: Any, data: bytes) -> Any:
+    return read(data, 0)[0]
+
+
+def _decoded(decode: Any, name: str) -> Any:
+    return decode(_encoded(name))
 
 
 def _encode(write: Any, message: Any) -> bytes:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from benchmarks.compare.contenders import inputs
-from benchmarks.compare.contenders.codec_loop import Works, run_codec
-from benchmarks.compare.contenders.columns import FOUR, four_columns, read_fields
+from benchmarks.compare.contenders.codec_loop import Piece, Pieces, run_codec
+from benchmarks.compare.contenders.columns import FOUR, read_fields
 from benchmarks.compare.contenders.sweep import sweep
 from benchmarks.compare.contenders.two_threads import share_of_one
 from benchmarks.compare.task import Task
@@ -15,81 +16,114 @@ from kwire import records
 from kwire._codec import crc32c
 from kwire.engine.addresses import TopicPartition
 from kwire.engine.consumed import ConsumerRecords
+from kwire.records import decode
+from kwire.schema.messages import Message
 
-four_columns([])
+_PLACE = TopicPartition("topic", 0)
 
-_SHAPES: dict[str, Callable[[bytes], Any]] = {
-    "values": lambda data: records.decode(data).values(),
-    "columns": lambda data: records.decode(data).to_arrow(FOUR),
-}
+inputs.prepare()
 
 
-def codec(task: Task) -> dict[str, Any]:
-    """Records, messages and checksums, in process."""
-    return run_codec(task, {**_reading(), **_writing(), **_messages(), **sweep(_SHAPES, task.works)})
+def codec(task: Task) -> dict[str, float]:
+    """One piece of work, in process."""
+    return run_codec(task, pieces())
+
+
+def pieces() -> Pieces:
+    """Records, messages and checksums."""
+    return {**_reading(), **_writing(), **_messages(), **sweep(_SHAPES)}
 
 
 def threads(task: Task) -> dict[str, float]:
     """Two threads decode to columns."""
     data = inputs.batch()
-    return share_of_one(lambda: _SHAPES["columns"](data), task.budget_s)
+    return share_of_one(lambda: _columns(data), task.budget_s)
 
 
-def _reading() -> Works:
-    plain, old, large = inputs.batch(), inputs.batch(magic=1), inputs.batch(size=1000, count=inputs.LARGE_RECORDS)
-    headed, small = inputs.batch(headers=True), inputs.small_batches()
-    decode, n, many = records.decode, inputs.RECORDS, inputs.LARGE_RECORDS
-    packed = {codec: inputs.batch(compression=codec) for codec in inputs.CODECS}
+def _values(data: bytes) -> list[bytes | None]:
+    return decode(data).values()
+
+
+def _records(data: bytes) -> list[Any]:
+    return list(decode(data))
+
+
+def _columns(data: bytes) -> Any:
+    return decode(data).to_arrow(FOUR)
+
+
+def _views(data: bytes) -> Any:
+    return decode(data).to_arrow(FOUR, binary_view=True)
+
+
+_SHAPES: dict[str, Callable[[bytes], Any]] = {"values": _values, "columns": _columns}
+
+
+def _reading() -> Pieces:
+    plain, n = inputs.batch, inputs.RECORDS
+    large, many = partial(inputs.batch, size=1000, count=inputs.LARGE_RECORDS), inputs.LARGE_RECORDS
     return {
-        "index": (lambda: decode(plain), n),
-        "columns": (lambda: decode(plain).to_arrow(FOUR), n),
-        "columns-kept": (lambda: [decode(plain).to_arrow() for _ in range(inputs.KEPT)], inputs.KEPT * n),
-        "columns-view": (lambda: decode(plain).to_arrow(FOUR, binary_view=True), n),
-        "records": (lambda: list(decode(plain)), n),
-        "fields": (lambda: read_fields(decode(plain)), n),
-        "handed-out": (lambda: read_fields(ConsumerRecords([(TopicPartition("topic", 0), decode(plain))])), n),
-        "values": (lambda: decode(plain).values(), n),
-        "headers-unread": (lambda: list(decode(headed)), n),
-        "magic-1": (lambda: list(decode(old)), n),
-        **{f"values-{codec}": (lambda data=data: decode(data).values(), n) for codec, data in packed.items()},
-        "records-1k": (lambda: list(decode(large)), many),
-        "columns-1k": (lambda: decode(large).to_arrow(FOUR), many),
-        "columns-view-1k": (lambda: decode(large).to_arrow(FOUR, binary_view=True), many),
-        "small-batches": (lambda: read_fields(decode(small)), n),
-        "crc32c": (lambda data=bytes(2**20): crc32c(data), 1),
+        "index": Piece(decode, plain, n),
+        "columns": Piece(_columns, plain, n),
+        "columns-kept": Piece(lambda data: [decode(data).to_arrow() for _ in range(inputs.KEPT)], plain,
+                              inputs.KEPT * n),
+        "columns-view": Piece(_views, plain, n),
+        "records": Piece(_records, plain, n),
+        "fields": Piece(lambda data: read_fields(decode(data)), plain, n),
+        "handed-out": Piece(lambda data: read_fields(ConsumerRecords([(_PLACE, decode(data))])), plain, n),
+        "values": Piece(_values, plain, n),
+        "headers-unread": Piece(_records, partial(inputs.batch, headers=True), n),
+        "magic-1": Piece(_records, partial(inputs.batch, magic=1), n),
+        **{f"values-{codec}": Piece(_values, partial(inputs.batch, compression=codec), n) for codec in inputs.CODECS},
+        "records-1k": Piece(_records, large, many),
+        "columns-1k": Piece(_columns, large, many),
+        "columns-view-1k": Piece(_views, large, many),
+        "small-batches": Piece(lambda data: read_fields(decode(data)), partial(inputs.in_batches, inputs.SMALL_BATCH),
+                               n),
+        "crc32c": Piece(crc32c, lambda: bytes(inputs.CHECKED_BYTES), 1),
     }
 
 
-def _writing() -> Works:
-    items, table = inputs.items(), records.decode(inputs.batch()).to_arrow()
-    values = [value for value, _, _ in items]
-    packable = [(value, key, when, ()) for value, key, when in items]
-
-    def append() -> bytes:
-        builder = records.BatchBuilder(max_bytes=2**22)
-        add = builder.append
-        for value, key, when in items:
-            add(value, key, when)
-        return builder.build()
-
+def _writing() -> Pieces:
+    n = inputs.RECORDS
     return {
-        "append": (append, inputs.RECORDS),
-        "encode-values": (lambda: records.encode(values), inputs.RECORDS),
-        "encode-arrow": (lambda: records.encode_arrow(table), inputs.RECORDS),
-        "encode-gzip": (lambda: records.encode(packable, compression="gzip"), inputs.RECORDS),
+        "append": Piece(_append, inputs.items, n),
+        "encode-values": Piece(records.encode, lambda: [value for value, _, _ in inputs.items()], n),
+        "encode-arrow": Piece(records.encode_arrow, lambda: decode(inputs.batch()).to_arrow(), n),
+        "encode-gzip": Piece(partial(records.encode, compression="gzip"),
+                             lambda: [(value, key, when, ()) for value, key, when in inputs.items()], n),
     }
 
 
-def _messages() -> Works:
-    made = {"metadata": inputs.metadata_response(), "fetch": inputs.fetch_response(),
-            "produce": inputs.produce_request()}
-    works: dict[str, Any] = {}
-    for name, (message, version) in made.items():
-        data = message.encode(version)
-        works[f"{name}-encode"] = (lambda m=message, v=version: m.encode(v), 1)
-        kind = type(message)
-        works[f"{name}-decode"] = (lambda k=kind, d=data, v=version: k.decode(d, v), 1)
-    return works
+def _append(items: list[tuple[bytes, bytes, int]]) -> bytes:
+    builder = records.BatchBuilder(max_bytes=2**22)
+    add = builder.append
+    for value, key, when in items:
+        add(value, key, when)
+    return builder.build()
+
+
+def _messages() -> Pieces:
+    found = {}
+    for name, make in inputs.MESSAGES.items():
+        found[f"{name}-encode"] = Piece(_encode, make, 1)
+        found[f"{name}-decode"] = Piece(_decode, partial(_encoded, make), 1)
+    return found
+
+
+def _encode(given: tuple[Message, int]) -> bytes:
+    message, version = given
+    return message.encode(version)
+
+
+def _encoded(make: Callable[[], tuple[Message, int]]) -> tuple[type[Message], bytes, int]:
+    message, version = make()
+    return type(message), message.encode(version), version
+
+
+def _decode(given: tuple[type[Message], bytes, int]) -> Message:
+    kind, data, version = given
+    return kind.decode(data, version)
 
 
 VERBS = {"codec": codec, "threads": threads}

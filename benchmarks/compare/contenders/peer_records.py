@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from benchmarks.compare.contenders import inputs
-from benchmarks.compare.contenders.codec_loop import Works
+from benchmarks.compare.contenders.codec_loop import Piece, Pieces
 from benchmarks.compare.contenders.columns import four_columns, read_fields
 
-four_columns([])
-
 _GZIP = 1
+_KEPT = 2
+
+Shapes = dict[str, Callable[[bytes], Any]]
 
 
-def read_all(memory_records: Any, data: bytes) -> list[Any]:
+def shapes(memory_records: Any) -> Shapes:
+    """What is made of a record set, by the codec whose class this is."""
+    read = partial(_read, memory_records)
+    return {
+        "records": read,
+        "values": lambda data: [record.value for record in read(data)],
+        "columns": lambda data: four_columns(read(data)),
+        "columns-kept": lambda data: [four_columns(read(data)) for _ in range(_KEPT)],
+        "fields": lambda data: read_fields(read(data)),
+    }
+
+
+def _read(memory_records: Any, data: bytes) -> list[Any]:
     """The records of all batches, the checksums verified, as the client's consumer goes through them."""
     found: list[Any] = []
     log = memory_records(data)
@@ -27,52 +41,42 @@ def read_all(memory_records: Any, data: bytes) -> list[Any]:
     return found
 
 
-def reading(memory_records: Any, n: int = inputs.RECORDS, many: int = inputs.LARGE_RECORDS) -> Works:
+def reading(make: Shapes, n: int = inputs.RECORDS, many: int = inputs.LARGE_RECORDS) -> Pieces:
     """What the codec reads: `n` records of 100 bytes, `many` of 1 KiB."""
-    plain, old, large = inputs.batch(count=n), inputs.batch(magic=1, count=n), inputs.batch(size=1000, count=many)
-    headed, small = inputs.batch(headers=True, count=n), inputs.small_batches(n)
-    packed = {codec: inputs.batch(compression=codec, count=n) for codec in inputs.CODECS}
-
-    def read(data: bytes) -> list[Any]:
-        return read_all(memory_records, data)
-
+    plain, large = partial(inputs.batch, count=n), partial(inputs.batch, size=1000, count=many)
     return {
-        "columns": (lambda: four_columns(read(plain)), n),
-        "columns-kept": (lambda: [four_columns(read(plain)) for _ in range(2)], 2 * n),
-        "columns-view": (lambda: four_columns(read(plain)), n),
-        "records": (lambda: read(plain), n),
-        "fields": (lambda: read_fields(read(plain)), n),
-        "values": (lambda: [r.value for r in read(plain)], n),
-        "headers-unread": (lambda: read(headed), n),
-        "magic-1": (lambda: read(old), n),
-        **{f"values-{codec}": (lambda data=data: [r.value for r in read(data)], n) for codec, data in packed.items()},
-        "records-1k": (lambda: read(large), many),
-        "columns-1k": (lambda: four_columns(read(large)), many),
-        "small-batches": (lambda: read_fields(read(small)), n),
+        "columns": Piece(make["columns"], plain, n),
+        "columns-kept": Piece(make["columns-kept"], plain, _KEPT * n),
+        "columns-view": Piece(make["columns"], plain, n),
+        "records": Piece(make["records"], plain, n),
+        "fields": Piece(make["fields"], plain, n),
+        "values": Piece(make["values"], plain, n),
+        "headers-unread": Piece(make["records"], partial(inputs.batch, headers=True, count=n), n),
+        "magic-1": Piece(make["records"], partial(inputs.batch, magic=1, count=n), n),
+        **{f"values-{codec}": Piece(make["values"], partial(inputs.batch, compression=codec, count=n), n)
+           for codec in inputs.CODECS},
+        "records-1k": Piece(make["records"], large, many),
+        "columns-1k": Piece(make["columns"], large, many),
+        "small-batches": Piece(make["fields"], partial(inputs.in_batches, inputs.SMALL_BATCH, n), n),
     }
 
 
-def shapes(memory_records: Any) -> dict[str, Callable[[bytes], Any]]:
-    """What the sweep over sizes makes of a record set."""
-    return {"values": lambda data: [record.value for record in read_all(memory_records, data)],
-            "columns": lambda data: four_columns(read_all(memory_records, data))}
-
-
-def writing(builder: Callable[[int], Any], n: int = inputs.RECORDS) -> Works:
+def writing(builder: Callable[[int], Any], n: int = inputs.RECORDS) -> Pieces:
     """What it writes; one append for each record is its only way, so it stands in all rows."""
-    items = inputs.items(count=n)
-    bare = [(value, None, when) for value, _, when in items]
-
-    def encode(records: Sequence[tuple[bytes, bytes | None, int]], compression_type: int = 0) -> bytes:
-        made = builder(compression_type)
-        add = made.append
-        for number, (value, key, when) in enumerate(records):
-            add(number, timestamp=when, key=key, value=value, headers=[])
-        return bytes(made.build())
-
+    plain, packed = partial(_append_each, builder, 0), partial(_append_each, builder, _GZIP)
+    items, fewer = partial(inputs.items, count=n), partial(inputs.items, count=inputs.FEWER)
     return {
-        "append": (lambda: encode(items), n),
-        "encode-values": (lambda: encode(bare), n),
-        "encode-arrow": (lambda: encode(items), n),
-        "encode-gzip": (lambda: encode(items[:inputs.FEWER], _GZIP), min(n, inputs.FEWER)),
+        "append": Piece(plain, items, n),
+        "encode-values": Piece(plain, partial(inputs.bare_items, count=n), n),
+        "encode-arrow": Piece(plain, items, n),
+        "encode-gzip": Piece(packed, fewer, inputs.FEWER),
     }
+
+
+def _append_each(builder: Callable[[int], Any], compression_type: int,
+                 records: Sequence[tuple[bytes, bytes | None, int]]) -> bytes:
+    made = builder(compression_type)
+    add = made.append
+    for number, (value, key, when) in enumerate(records):
+        add(number, timestamp=when, key=key, value=value, headers=[])
+    return bytes(made.build())
