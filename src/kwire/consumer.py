@@ -142,11 +142,14 @@ class Consumer(Client[ConsumerSettings]):
         return records
 
     def _poll(self, timeout: float | None, most: int | None) -> ConsumerRecords:
-        self._call_inside(self._fetcher.begin_poll)
+        begun = self._fetcher.polled_at = time.monotonic()
+        if self._fetcher.is_due:
+            self._call_inside(self._fetcher.pump_if_due)
         if self._fetcher.reads_nothing:
             raise ConfigError("there is nothing to poll: call assign() or subscribe() first")
         self._reactor.poll_once()
-        self._await_records(timeout)
+        if not self._something_to_say():
+            self._await_records(timeout, begun)
         woken, self._woken = self._woken, False
         return ConsumerRecords(() if woken else self._call_inside(lambda now: self._take(most, now)))
 
@@ -155,9 +158,8 @@ class Consumer(Client[ConsumerSettings]):
         self._fetcher.pump_if_due(now)
         return taken
 
-    def _await_records(self, timeout: float | None) -> None:
+    def _await_records(self, timeout: float | None, begun: float) -> None:
         """Drives until there is something to give or say; looks now and then whether waiting makes sense at all."""
-        begun = time.monotonic()
         deadline = float("inf") if timeout is None else begun + timeout
         while not self._something_to_say():
             now = time.monotonic()

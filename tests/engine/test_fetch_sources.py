@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from kwire.engine.addresses import TopicPartition
+from kwire.engine.api_keys import FETCH
 from kwire.engine.fetch_positions import PartitionState
-from kwire.engine.fetch_sources import LONG_WAIT, SMALL_ANSWER, Source
+from kwire.engine.fetch_sources import LONG_WAIT, SMALL_ANSWER, Found, Source
 from tests.engine.test_fetcher import LogBroker, Reading
 
 VALUE = bytes(1000)
@@ -77,14 +78,50 @@ def test_partitions_of_which_nothing_is_known_to_wait_come_along() -> None:
 
 def test_no_fetch_is_held_while_others_have_more() -> None:
     broker = WideBroker(3, 1)
-    for _ in range(200):
+    for _ in range(60):
         broker.append(2, [VALUE] * EACH)
     polling = reading(broker)
     begun = polling.world.now
     count = 0
-    while count < 203 * EACH:
+    while count < 63 * EACH:
         count += sum(len(values) for values in polling.take().values())
     assert polling.world.now - begun < 0.4, "the first two are at their end: a fetch of these alone takes 0.5 s"
+
+
+def test_who_is_said_to_have_records_and_gives_none_holds_up_nobody() -> None:
+    broker = WideBroker(60, 4)
+    honest = broker.fetch_one
+
+    def fetch_one(part: Any, version: int) -> Any:
+        row = honest(part, version)
+        if part.partition < 45:
+            row.records = None
+        return row
+
+    broker.fetch_one = fetch_one  # type: ignore[method-assign]
+    polling = reading(broker)
+    count = 0
+    while count < 15 * 4 * EACH:
+        count += sum(len(values) for values in polling.take().values())
+    assert polling.world.now < 1000.5, "no fetch was held"
+
+
+def test_no_more_partitions_are_asked_for_than_find_a_place_in_an_answer() -> None:
+    """Whatever the reason why an answer is full before it should be."""
+    broker = WideBroker(60, 4)
+    generous = broker.fetch
+
+    def fetch(message: Any, version: int, now: float) -> Any:
+        response = generous(message, version, now)
+        for row in response.responses[0].partitions[5:]:
+            row.records = None
+        return response
+
+    broker.handlers[FETCH] = fetch
+    polling = reading(broker)
+    while len(broker.fetches) < 12:
+        polling.take()
+    assert all(len(broker.asked(number)) <= 6 for number in range(2, 12))
 
 
 def test_a_partition_that_moved_is_asked_for_at_its_new_broker_at_once() -> None:
@@ -104,7 +141,8 @@ def test_the_answer_grows_when_polls_wait_long_for_full_ones() -> None:
     polling = reading(broker, fetch_max_bytes=3 * SMALL_ANSWER)
 
     def poll() -> None:
-        polling.fetcher.begin_poll(polling.world.now)
+        polling.fetcher.polled_at = polling.world.now
+        polling.fetcher.pump_if_due(polling.world.now)
         polling.take()
 
     def sizes() -> list[int]:
@@ -120,6 +158,12 @@ def test_the_answer_grows_when_polls_wait_long_for_full_ones() -> None:
     assert sizes()[-1] == SMALL_ANSWER
 
 
+def brought(records: int, size: int) -> Found:
+    found = Found()
+    found.add(PartitionState(TopicPartition("t", 0), 1, None), records, records, size)
+    return found
+
+
 def source(**more: int) -> Source:
     return Source(0, **{"least": 1, "most": 50 << 20, **more})
 
@@ -127,14 +171,14 @@ def source(**more: int) -> Source:
 def test_an_answer_that_a_slow_caller_was_late_to_read_does_not_grow() -> None:
     made = source()
     made.is_asked(10.0)
-    made.answered(1000, SMALL_ANSWER, polled_at=11.0, now=11.0)
+    made.answered(brought(1000, SMALL_ANSWER), polled_at=11.0, now=11.0)
     assert made.size == SMALL_ANSWER
 
 
 def test_an_answer_held_for_want_of_records_does_not_grow() -> None:
     made = source()
     made.is_asked(10.0)
-    made.answered(1, 100, polled_at=10.0, now=10.5)
+    made.answered(brought(1, 100), polled_at=10.0, now=10.5)
     assert made.size == SMALL_ANSWER
 
 
@@ -145,7 +189,8 @@ def test_the_size_keeps_to_the_settings() -> None:
     made = source(most=3 * SMALL_ANSWER)
     for _ in range(4):
         made.is_asked(10.0)
-        made.answered(0, made.size, polled_at=10.0, now=11.0)
+        made.answered(brought(1, made.size), polled_at=10.0, now=11.0)
+        made.unspent = 0
     assert made.size == 3 * SMALL_ANSWER
 
 

@@ -54,7 +54,11 @@ class Chunk:
 
 
 class PartitionState:
-    """One assigned partition."""
+    """One assigned partition. `fetch_at` is the offset to fetch from: behind what was fetched, or NO_POSITION.
+
+    What must change together with the chunks (`fetch_at`, the position) changes beside them without a call in between:
+    no exception comes there.
+    """
 
     __slots__ = (
         "_offset",
@@ -62,6 +66,7 @@ class PartitionState:
         "end_offset",
         "epoch",
         "fault",
+        "fetch_at",
         "in_flight",
         "known_end",
         "last_size",
@@ -77,6 +82,7 @@ class PartitionState:
     def __init__(self, tp: TopicPartition, max_bytes: int, reset_to: int | None) -> None:
         self.tp = tp
         self._offset = NO_POSITION
+        self.fetch_at = NO_POSITION
         self.reset_to = reset_to
         self.epoch = 0
         self.paused = False
@@ -84,7 +90,7 @@ class PartitionState:
         self.chunks: tuple[Chunk, ...] = ()
         self.fault: KafkaError | None = None
         self.max_bytes = max_bytes
-        self.last_size = max_bytes
+        self.last_size = 0
         self.rest_until = 0.0
         self.turn = 0
         self.read_from: tuple[int, float] | None = None
@@ -96,38 +102,33 @@ class PartitionState:
         """The offset of the next record to hand out; NO_POSITION while it is being looked up."""
         return self.chunks[0].position if self.chunks else self._offset
 
-    @property
-    def fetch_at(self) -> int:
-        """The offset to fetch from: behind what was fetched."""
-        return self.chunks[-1].next_offset if self.chunks else self._offset
-
     def move(self, offset: int) -> None:
         """The next record is to be that of `offset`; what was fetched or is being fetched is of no use."""
-        self._forget()
-        self._offset = offset
-        self.reset_to = None
+        self._begin_anew(offset, None)
 
     def reset(self, time: int) -> None:
         """The position is to be looked up by time."""
-        self._forget()
-        self._offset = NO_POSITION
-        self.reset_to = time
+        self._begin_anew(NO_POSITION, time)
 
-    def _forget(self) -> None:
+    def _begin_anew(self, offset: int, reset_to: int | None) -> None:
         self.epoch += 1
         self.in_flight = False
         self.chunks = ()
+        self._offset = self.fetch_at = offset
+        self.reset_to = reset_to
         self.fault = None
         self.rest_until = 0.0
 
     def add(self, records: Records, next_offset: int, node: int) -> None:
         """Takes in what was fetched from `fetch_at`, and from that broker."""
         if len(records):
-            self.chunks = (*self.chunks, Chunk(records, next_offset, node))
+            chunk = Chunk(records, next_offset, node)
+            self.chunks = (*self.chunks, chunk)
         elif self.chunks:
             self.chunks[-1].next_offset = next_offset
         else:
             self._offset = next_offset
+        self.fetch_at = next_offset
 
     def confirm(self) -> None:
         """What is marked has arrived."""
@@ -142,10 +143,12 @@ class PartitionState:
         for chunk in self.chunks:
             chunk.marked = chunk.taken
 
-    def expects(self, record_size: float) -> float:
-        """Bytes that a fetch may be expected to bring, as far as is known, where an offset takes `record_size`."""
+    def expects(self, record_size: float, usual_size: float) -> float:
+        """Bytes that a fetch may be expected to bring: of as many offsets as are known to wait, each of `record_size`,
+        but no more than it brought last time, or than others usually bring.
+        """
         behind = min(self.known_end, self.end_offset) - self.fetch_at
-        return min(behind * record_size, self.last_size) if behind > 0 else 0.0
+        return min(behind * record_size, self.last_size or usual_size) if behind > 0 else 0.0
 
     @property
     def is_nowhere(self) -> bool:

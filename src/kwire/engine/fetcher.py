@@ -36,7 +36,7 @@ from kwire.engine.addresses import Address, TopicPartition
 from kwire.engine.api_keys import FETCH
 from kwire.engine.calls import STALE_METADATA, broker_error
 from kwire.engine.fetch_positions import END_OF_OFFSETS, PartitionState, reset_time
-from kwire.engine.fetch_sources import Source
+from kwire.engine.fetch_sources import Found, Source
 from kwire.engine.offsets import LATEST, NO_OFFSET, OffsetLookup
 from kwire.engine.retry import is_retriable
 from kwire.engine.settings import ConsumerSettings
@@ -64,7 +64,7 @@ Sent = Mapping[TopicPartition, tuple[int, int]]
 
 
 class Fetcher:
-    """The fetching side of one consumer."""
+    """The fetching side of one consumer. `polled_at` is when its last poll began, to be set by the consumer."""
 
     def __init__(self, core: Core, settings: ConsumerSettings) -> None:
         self._core = core
@@ -79,8 +79,7 @@ class Fetcher:
         self._turns = 0
         self._settled = False
         self._is_due = False
-        self._polled_at = 0.0
-        self._record_size = 0.0
+        self.polled_at = 0.0
         self._ready: deque[PartitionState] = deque()
         self._short_of_room = False
         self._faulty: list[PartitionState] = []
@@ -267,10 +266,10 @@ class Fetcher:
 
     # -- asking -----------------------------------------------------------------------------------------------------
 
-    def begin_poll(self, now: float) -> None:
-        """A poll begins: what it waits for from now on, it waits for because of the brokers."""
-        self._polled_at = now
-        self.pump_if_due(now)
+    @property
+    def is_due(self) -> bool:
+        """Whether `pump_if_due` would do anything."""
+        return self._is_due or not self._settled
 
     def pump_if_due(self, now: float) -> None:
         """Sends the fetches that are due, with a look at every partition only if something else may have changed."""
@@ -327,7 +326,7 @@ class Fetcher:
                 self._ask(source, now)
 
     def _ask(self, source: Source, now: float) -> None:
-        taken = source.next_in_line(now, self._record_size)
+        taken = source.next_in_line(now)
         states = [state for state in taken if self._node_of(state, now) == source.node]
         if states:
             self._fetch(source, states, now)
@@ -354,9 +353,8 @@ class Fetcher:
 
     def _fetch(self, source: Source, states: list[PartitionState], now: float) -> None:
         sent = {state.tp: (state.epoch, state.fetch_at) for state in states}
-        known_ids = all(self._core.cluster.topic_id(tp.topic) != no_uuid() for tp in sent)
         versions = protocol.APIS[FETCH].versions
-        if not known_ids:
+        if any(self._core.cluster.topic_id(topic) == no_uuid() for topic in {tp.topic for tp in sent}):
             versions = range(versions[0], _LAST_VERSION_BY_NAME + 1)
         for state in states:
             state.in_flight = True
@@ -414,8 +412,7 @@ class Fetcher:
         """What all partitions of an answer brought is ready to be handed out."""
         most = max(_DECOMPRESSED_AT_ONCE, self._settings.max_decompressed_bytes)
         room = most - sum(state.decompressed for state in {*self._ready, *self._marked} if not state.paused)
-        gave: dict[PartitionState, None] = {}
-        count = size = offsets = 0
+        found = Found()
         for topic in response.responses:
             name = topic.topic or self._core.cluster.names.get(topic.topic_id, "")
             for row in topic.partitions:
@@ -423,20 +420,20 @@ class Fetcher:
                 state = self.states.get(tp)
                 if state is None or sent.get(tp) != (state.epoch, state.fetch_at):
                     continue
+                if row.error_code or row.preferred_read_replica >= 0:
+                    self._redirect(state, row, now)
+                    continue
+                state.known_end = row.last_stable_offset if self._isolation else row.high_watermark
+                if not row.records:
+                    continue
                 begin, was_ready, held = state.fetch_at, state.holds_records, len(state.chunks)
-                room -= self._take_in(state, source.node, row, version, now, room, room == most)
+                room -= self._take_in(state, source.node, row, version, room, room == most)
                 if len(state.chunks) > held:
-                    gave[state] = None
                     if not was_ready:
                         self._ready.append(state)
-                    count += state.chunks[-1].count
-                    state.last_size = len(row.records)
-                    size += state.last_size
-                    offsets += state.fetch_at - begin
-        self._back(source, sent, gave)
-        if gave:
-            self._record_size = size / offsets
-        source.answered(count, size, self._polled_at, now)
+                    found.add(state, state.chunks[-1].count, state.fetch_at - begin, len(row.records))
+        self._back(source, sent, found.gave)
+        source.answered(found, self.polled_at, now)
         self._is_due = True
         self._settled = self._settled and not self._short_of_room
 
@@ -451,31 +448,27 @@ class Fetcher:
                 asked.append(state)
         source.put_back(asked, gave)
 
-    def _take_in(
-        self, state: PartitionState, node: int, row: Any, version: int, now: float, room: int, first: bool
-    ) -> int:
-        """One partition of an answer, with `room` bytes for what is decompressed; gives how many that took."""
+    def _redirect(self, state: PartitionState, row: Any, now: float) -> None:
+        """The records of a partition are to be had elsewhere, later, or not at all."""
+        self._settled = False
         if row.error_code:
-            self._settled = False
             self._take_in_error(state, row, now)
-            return 0
-        if row.preferred_read_replica >= 0:
-            self._settled = False
+        else:
             state.read_from = (row.preferred_read_replica, now + _REPLICA_FOR)
-            return 0
-        state.known_end = row.last_stable_offset if self._isolation else row.high_watermark
-        if not row.records:
-            return 0
+
+    def _take_in(
+        self, state: PartitionState, node: int, row: Any, version: int, room: int, first: bool
+    ) -> int:
+        """Records of one partition, with `room` bytes for what is decompressed; gives how many that took."""
         if room <= 0:
             self._short_of_room = True
             return 0
-        data = row.records
-        aborted = [(entry.producer_id, entry.first_offset) for entry in row.aborted_transactions or ()]
+        aborted = row.aborted_transactions if self._isolation else None
         records, fault = scan_records(
-            data, check_crc=self._settings.check_crcs,
+            row.records, check_crc=self._settings.check_crcs,
             max_decompressed_bytes=self._settings.max_decompressed_bytes, max_total_bytes=room,
             min_offset=state.fetch_at, end_offset=state.end_offset, skip_control=True, ascending=True,
-            aborted=aborted if self._isolation else ())
+            aborted=[(entry.producer_id, entry.first_offset) for entry in aborted] if aborted else ())
         next_offset = records.next_offset
         if next_offset is not None and next_offset > state.fetch_at:
             state.add(records, next_offset, node)
@@ -492,6 +485,7 @@ class Fetcher:
         """Not one whole batch came: it is larger than what was asked for."""
         if version >= _FIRST_VERSION_THAT_GROWS_BY_ITSELF and state.max_bytes >= needed:
             return
+        self._settled = False
         limit = self._core.settings.receive_message_max_bytes
         if needed > limit or state.max_bytes >= limit:
             state.fault = LimitError(
