@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.brokers import BrokerError
-from tests.brokers.java import find_java
+from tests.oracle.compiling import program
 
-_PROGRAM = Path(__file__).parent / "java_any" / "Constants.java"
 _WITHIN_S = 120
 
 
@@ -21,7 +20,7 @@ class Constant(NamedTuple):
 
 def constants(jars: Path, *classes: str) -> dict[str, list[Constant]]:
     """By class, in the class's own order. `jars` is a folder."""
-    command = [find_java(), "-cp", f"{jars}/*", str(_PROGRAM), *classes]
+    command = [*program("Constants", jars, named_classes=True), *classes]
     run = subprocess.run(command, capture_output=True, text=True, timeout=_WITHIN_S, check=False)
     if run.returncode != 0:
         raise BrokerError(f"the constants in {jars} could not be read:\n{run.stdout}{run.stderr}")

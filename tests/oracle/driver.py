@@ -1,29 +1,25 @@
-"""Compiles the Java program against one release's jars, runs one JVM and asks it: a JSON object a line, both ways.
+"""Runs one JVM with the Java program and one release's jars, and asks it: a JSON object a line, both ways.
 
-The class files are kept in the cache folder under a digest of their sources, so that a session compiles only what
-changed. Standard library only.
+Standard library only.
 """
 
 import base64
-import hashlib
 import json
-import shutil
 import subprocess
-import tempfile
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from tests.brokers import BrokerError, find_release
-from tests.brokers.java import OLDEST_JAVA, find_java
-from tests.brokers.maven import cache_folder, resolve_release
+from tests.brokers.java import find_java
+from tests.brokers.maven import resolve_release
 from tests.brokers.processes import JVM_FLAGS, dying_with_parent
+from tests.oracle.compiling import compiled
 
 JsonObject = dict[str, Any]
 
 _SOURCES = Path(__file__).parent / "java"
 _MAIN = "kwire.oracle.Main"
-_COMPILE_WITHIN_S = 120
 
 
 class RefusedError(Exception):
@@ -40,7 +36,7 @@ class Oracle:
 
     def __init__(self, release: str) -> None:
         jars = resolve_release(find_release(release))
-        classes = _compiled(release, jars)
+        classes = compiled(release, sorted(_SOURCES.rglob("*.java")), jars)
         command = [find_java(), *JVM_FLAGS, "-cp", f"{classes}:{jars}/*", _MAIN]
         self._process = subprocess.Popen(
             dying_with_parent(command),
@@ -86,33 +82,3 @@ def to_base64(data: bytes | None) -> str | None:
 def from_base64(text: str | None) -> bytes | None:
     """Bytes of an answer."""
     return None if text is None else base64.b64decode(text)
-
-
-def _compiled(release: str, jars: Path) -> Path:
-    sources = sorted(_SOURCES.rglob("*.java"))
-    digest = hashlib.sha256(b"\0".join(source.read_bytes() for source in sources)).hexdigest()[:12]
-    folder = cache_folder() / "oracle" / f"{release}-{digest}"
-    if folder.is_dir():
-        return folder
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    partial = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-    try:
-        _compile(sources, jars, partial)
-        if not folder.is_dir():
-            partial.rename(folder)
-    except OSError:
-        # Another process may have put the same classes in place between the look and the rename.
-        if not folder.is_dir():
-            raise
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
-    return folder
-
-
-def _compile(sources: list[Path], jars: Path, target: Path) -> None:
-    # For the oldest Java that is let in, so that classes in the cache outlive a change of JDK.
-    command = [find_java("javac"), "--release", str(OLDEST_JAVA), "-encoding", "UTF-8", "-d", str(target)]
-    command += ["-cp", f"{jars}/*", *map(str, sources)]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=_COMPILE_WITHIN_S, check=False)
-    if run.returncode != 0:
-        raise BrokerError(f"the oracle does not compile:\n{run.stdout}{run.stderr}")

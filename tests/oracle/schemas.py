@@ -16,12 +16,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.brokers import BrokerError, find_release
-from tests.brokers.java import find_java
 from tests.brokers.maven import resolve_clients, resolve_release
-from tests.brokers.processes import JVM_FLAGS
 from tests.brokers.releases import CLIENTS_OF_EVERY_RUN
+from tests.oracle.compiling import program
 
-_PROGRAMS = Path(__file__).parent / "java_any"
 _WITHIN_S = 180
 
 Layout = tuple[tuple[str, Any], ...]
@@ -59,7 +57,7 @@ def jars_of(version: str) -> Path:
 def layouts(jars: Path) -> dict[Case, Layout]:
     """Every schema of the release's table."""
     found = {}
-    for line in _run(jars, "", "Schemas.java", "layouts").splitlines():
+    for line in _run([*program("Schemas", jars), "layouts"], "").splitlines():
         direction, key, version, layout = line.split("\t")
         found[Case(direction, int(key), int(version))] = _fields(json.loads(layout))
     return found
@@ -82,7 +80,7 @@ def _type_text(kind: Any) -> str:
 def read_and_write(jars: Path, bodies: Sequence[tuple[Case, bytes]]) -> list[Answer]:
     """What the release's classes read from each body, and write from what they read."""
     lines = [f"{case.direction}\t{case.key}\t{case.version}\t{body.hex()}\n" for case, body in bodies]
-    return _answers(_run(jars, "".join(lines), "Schemas.java", "bodies"), len(bodies))
+    return _answers(_run([*program("Schemas", jars), "bodies"], "".join(lines)), len(bodies))
 
 
 def read_and_write_in_scala(jars: Path, messages: Sequence[tuple[str, bytes]]) -> list[Answer]:
@@ -91,7 +89,7 @@ def read_and_write_in_scala(jars: Path, messages: Sequence[tuple[str, bytes]]) -
     The values are the plain ones in the order of the classes' own fields, which is not that of the wire.
     """
     lines = [f"{name}\t{data.hex()}\n" for name, data in messages]
-    return _answers(_run(jars, "".join(lines), "ScalaMessages.java"), len(messages))
+    return _answers(_run(program("ScalaMessages", jars), "".join(lines)), len(messages))
 
 
 def _answers(said: str, count: int) -> list[Answer]:
@@ -104,13 +102,12 @@ def _answers(said: str, count: int) -> list[Answer]:
     ]
 
 
-def _run(jars: Path, questions: str, program: str, *arguments: str) -> str:
-    command = [find_java(), *JVM_FLAGS, "-cp", f"{jars}/*", str(_PROGRAMS / program), *arguments]
+def _run(command: list[str], questions: str) -> str:
     run = subprocess.run(
         command, input=questions, capture_output=True, encoding="utf-8", timeout=_WITHIN_S, check=False
     )
     if run.returncode != 0:
-        raise BrokerError(f"{program} failed with {jars}:\n{run.stdout[-2000:]}{run.stderr}")
+        raise BrokerError(f"{' '.join(command)} failed:\n{run.stdout[-2000:]}{run.stderr}")
     return run.stdout
 
 

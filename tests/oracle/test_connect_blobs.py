@@ -1,17 +1,15 @@
 """What workers of Kafka Connect hand out, as Connect's own classes write it."""
 
 import subprocess
-from pathlib import Path
 
 import pytest
 
 from kwire import protocol
 from kwire.protocol import group_blobs
 from tests.brokers import find_release
-from tests.brokers.java import find_java
 from tests.brokers.maven import resolve_tools
+from tests.oracle.compiling import program
 
-_PROGRAM = Path(__file__).parent / "java_any" / "ConnectBlobs.java"
 _ORDERS = group_blobs.ConnectAssignment.ConnectorAssignment(connector="orders", tasks=[-1, 0, 3])
 _GONE = group_blobs.ConnectAssignment.ConnectorAssignment(connector="gone", tasks=[-1, 1])
 
@@ -30,8 +28,7 @@ def _expected_assignment(version: int) -> group_blobs.ConnectAssignment:
 @pytest.mark.kafka
 def test_every_version() -> None:
     jars = resolve_tools(find_release("4.4.0"))
-    command = [find_java(), "-cp", f"{jars}/*", str(_PROGRAM)]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    run = subprocess.run(program("ConnectBlobs", jars), capture_output=True, text=True, timeout=120, check=True)
     rows = [line.split("\t") for line in run.stdout.splitlines()]
     assert [(kind, int(version)) for kind, version, _ in rows] == [
         *(("metadata", 0), ("assignment", 0)),
