@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from kafka.record.memory_records import MemoryRecordsBuilder
 
 from kwire import _codec, records
+from kwire.errors import CodecError
 from tests.codec.drawn_records import MOST_INT64, all_plain, plain_records
 from tests.reference import records as reference
 from tests.reference.compression import compress
@@ -72,6 +73,67 @@ def test_every_cut_leaves_the_whole_batches(data: st.DataObject, magic: int) -> 
             assert read.needed == 0
         else:
             assert read.needed == (12 if begun < 12 else len(parts[1] if whole else parts[0]))
+
+
+WIDTHS = (0, 63, 64, 8191, 8192, 2**20 - 1, 2**20, 2**27 - 1, 2**27)
+"""Where a varint takes a byte more: the last of each width, and the first of the next."""
+
+
+@pytest.mark.parametrize("delta", WIDTHS)
+def test_deltas_of_every_width(delta: int) -> None:
+    drawn = [
+        PlainRecord(7, 2**40, b"k", b"v"),
+        PlainRecord(8 + delta, 2**40 + delta, b"", None),
+        PlainRecord(9 + delta, 2**40 - delta, None, b"w"),
+    ]
+    assert all_plain(records.decode(reference.encode_batch(drawn))) == drawn
+
+
+@pytest.mark.parametrize("size", WIDTHS[:7])
+@pytest.mark.parametrize("last", [b"v", None])
+def test_sizes_of_every_width(size: int, last: bytes | None) -> None:
+    drawn = [
+        PlainRecord(0, 1, b"k" * size, None),
+        PlainRecord(1, 1, b"k" * size, b"v" * size, ((b"h" * size, b""),)),
+        PlainRecord(2, 1, None, b"v" * size),
+        PlainRecord(3, 1, b"k", last),
+    ]
+    assert all_plain(records.decode(reference.encode_batch(drawn))) == drawn
+
+
+@pytest.mark.parametrize("followers", [0, 1])
+@pytest.mark.parametrize("width", [2, 3, 4, 5])
+@pytest.mark.parametrize("place", range(6))
+def test_varints_may_be_wider_than_they_need(place: int, width: int, followers: int) -> None:
+    timestamp, offset, key_size, value_size, headers = (reference.varint(value) for value in (0, 0, 1, 1, 0))
+    fields = [timestamp, offset, key_size, value_size, headers]
+    if place:
+        fields[place - 1] = wider(fields[place - 1], width)
+    body = b"\0" + b"".join([*fields[:3], b"k", fields[3], b"v", fields[4]])
+    length = reference.varint(len(body)) if place else wider(reference.varint(len(body)), width)
+    expected = [PlainRecord(at, 5, b"k", b"v") for at in range(1 + followers)]
+    follower = b"".join(reference.record_bytes(record, 0, 5) for record in expected[1:])
+    wire = reference.batch_of_content(length + body + follower, len(expected), 5, BatchFields(last_offset=followers))
+    assert all_plain(records.decode(wire)) == expected
+
+
+def wider(varint: bytes, width: int) -> bytes:
+    """The same number in `width` bytes."""
+    return varint[:-1] + bytes([varint[-1] | 0x80]) + b"\x80" * (width - len(varint) - 1) + b"\0"
+
+
+def test_records_cut_anywhere_are_refused() -> None:
+    drawn = [
+        PlainRecord(0, 5, b"k" * 70, b"v" * 9000, ((b"h", b"x"),)),
+        PlainRecord(1, 10**7, None, b"v" * 64),
+        PlainRecord(2, 6, b"k", None),
+    ]
+    content = b"".join(reference.record_bytes(record, 0, 5) for record in drawn)
+    for cut in {*range(300), *range(8900, len(content))}:
+        wire = reference.batch_of_content(content[:cut], len(drawn), 5, BatchFields(last_offset=2))
+        with pytest.raises(CodecError):
+            records.decode(wire)
+    assert all_plain(records.decode(reference.encode_batch(drawn))) == drawn
 
 
 def test_log_append_time_of_a_batch_overrides_its_records() -> None:

@@ -1,6 +1,6 @@
 # The bounds-checked big-endian reader and writer that every parser and builder of the codec stands on.
 #
-# Needs: endian.h. Gives: reader_t with read_*, writer_t with write_*, raise_read_fault, raise_write_fault.
+# Needs: endian.h. Gives: reader_t with read_*, quick_varint, writer_t with write_*, raise_read_fault, raise_write_fault.
 # This is the one place where a pointer into foreign bytes is compared with its end. A parser may dereference only what
 # a read_* handed to it.
 #
@@ -184,6 +184,25 @@ cdef inline int64_t read_varlong(reader_t *r) noexcept nogil:
     else:
         raw = _read_uvarint_tail(r, 10, 0x01)
     return <int64_t>((raw >> 1) ^ (0 - (raw & 1)))
+
+
+cdef inline const uint8_t *quick_varint(const uint8_t *p, int32_t *value, bint *is_long) noexcept nogil:
+    """Behind the varint at `p`, where the caller knows three bytes to be. One that has more sets `is_long`.
+
+    For loops over records: the place stays in a register, where a reader's is stored and loaded for each field.
+    """
+    cdef uint32_t raw = p[0]
+    if p[0] < 0x80:
+        p += 1
+    elif p[1] < 0x80:
+        raw = (raw & 0x7F) | <uint32_t>p[1] << 7
+        p += 2
+    else:
+        is_long[0] |= p[2] >= 0x80
+        raw = (raw & 0x7F) | (<uint32_t>p[1] & 0x7F) << 7 | <uint32_t>p[2] << 14
+        p += 3
+    value[0] = <int32_t>((raw >> 1) ^ (0 - (raw & 1)))
+    return p
 
 
 cdef inline int64_t _length_or_fault(reader_t *r, int64_t length, const uint8_t *begin) noexcept nogil:

@@ -28,6 +28,8 @@ cdef enum:
     BATCH_LEAST_LENGTH = 49
     RECORD_LEAST_SIZE = 7
     HEADER_LEAST_SIZE = 2
+    QUICK_VARINT = 3             # the longest varint that quick_varint takes
+    QUICK_HEAD = 13              # four of them and the attributes
 
 cdef int64_t GREATEST_OFFSET = 0x7FFFFFFFFFFFFFFF
 
@@ -130,58 +132,116 @@ cdef inline int32_t _read_header_count(reader_t *r) noexcept nogil:
 
 
 cdef int _index_records(scan_t *s, part_t *part, size_t size) noexcept nogil:
-    """The hot loop. Faults are sticky in the reader, so each record is judged once, at its end."""
-    cdef reader_t r
+    """The hot loop. Offset and timestamp are deltas until the record is judged."""
     cdef record_t *out = s.records + s.record_count
     cdef const uint8_t *data = part.data
+    cdef const uint8_t *end = data + size
+    cdef const uint8_t *at = data
     cdef const uint8_t *begin
-    cdef const uint8_t *body
     cdef int64_t previous = -1
     cdef int64_t last = s.batch.last_offset - s.batch.base_offset
-    cdef int64_t timestamp, key_size, value_size, delta
-    cdef int32_t length, i, header_count
+    cdef int32_t i
     cdef bint append_time = s.batch.timestamp_type == 1
-    cdef bint fault
-    reader_init(&r, data, size)
     for i in range(s.batch.count):
-        begin = r.at
-        length = read_varint(&r)
-        body = r.at
-        read_span(&r, 1)
-        timestamp = read_varlong(&r)
-        delta = read_varint(&r)
-        key_size = _read_length(&r)
-        out.key_at = <uint32_t>(r.at - data)
-        if key_size > 0:
-            read_span(&r, <size_t>key_size)
-        value_size = _read_length(&r)
-        out.value_at = <uint32_t>(r.at - data)
-        if value_size > 0:
-            read_span(&r, <size_t>value_size)
-        header_count = _read_header_count(&r)
-        out.headers_at = <uint32_t>(r.at - data)
-        if header_count > 0:
-            _skip_headers(&r, header_count)
-        fault = r.error != FAULT_NONE or length < 0 or r.at - body != length
-        if fault or delta <= previous or delta > last:
+        begin = at
+        at = _quick_record(begin, data, end, out)
+        if at == NULL:
+            at = _careful_record(begin, data, end, out)
+        if at == NULL or out.offset <= previous or out.offset > last:
             return _record_fault(s, part, begin, i, previous)
-        previous = delta
-        out.offset = s.batch.base_offset + delta
+        previous = out.offset
+        out.offset += s.batch.base_offset
         if append_time:
             out.timestamp = s.batch.max_timestamp
         else:
-            out.timestamp = <int64_t>(<uint64_t>s.batch.base_timestamp + <uint64_t>timestamp)
-        out.key_size = <int32_t>key_size
-        out.value_size = <int32_t>value_size
-        out.header_count = header_count
+            out.timestamp = <int64_t>(<uint64_t>s.batch.base_timestamp + <uint64_t>out.timestamp)
         if out.offset >= s.least_offset and out.offset <= s.most_offset:
             out += 1
-    if r.at != r.end:
+    if at != end:
         s.fault_record = -1
-        scan_fault(s, FAULT_TRAILING, b"records", <size_t>(r.at - data), bytes_left(&r))
+        scan_fault(s, FAULT_TRAILING, b"records", <size_t>(at - data), <size_t>(end - at))
         return _place_inside(s, part)
     s.record_count = <size_t>(out - s.records)
     return SCAN_GOES_ON
+
+
+cdef inline const uint8_t *_quick_record(const uint8_t *at, const uint8_t *data, const uint8_t *end,
+                                         record_t *out) noexcept nogil:
+    """Behind the record at `at`; NULL where it is bad, or is not like nearly all are: then look at it with care.
+
+    Nearly all have varints of three bytes at most, and enough bytes behind them that one check of the bounds will do
+    before the key, one before the value and one before the headers.
+    """
+    cdef const uint8_t *body
+    cdef int32_t length, timestamp, delta
+    cdef bint is_long = False
+    if end - at < QUICK_HEAD:
+        return NULL
+    body = quick_varint(at, &length, &is_long)
+    at = quick_varint(body + 1, &timestamp, &is_long)
+    at = quick_varint(at, &delta, &is_long)
+    at = quick_varint(at, &out.key_size, &is_long)
+    if out.key_size < -1 or out.key_size > end - at - QUICK_VARINT:
+        return NULL
+    out.key_at = <uint32_t>(at - data)
+    at = quick_varint(at + max(out.key_size, 0), &out.value_size, &is_long)
+    if out.value_size < -1 or out.value_size >= end - at:
+        return NULL
+    out.value_at = <uint32_t>(at - data)
+    at = _behind_headers(at + max(out.value_size, 0), data, end, out)
+    # One condition of three, so that the compiler may not take the places for each other that it finds equal: the next
+    # record's is known by the length alone, and so the processor can begin with it before it has this one's sizes.
+    if is_long | (at == NULL) | ((at - body) ^ length):
+        return NULL
+    out.timestamp = timestamp
+    out.offset = delta
+    return body + length
+
+
+cdef inline const uint8_t *_behind_headers(const uint8_t *at, const uint8_t *data, const uint8_t *end,
+                                           record_t *out) noexcept nogil:
+    """Behind the headers whose count is at `at`, where one byte is at least; NULL where they are bad."""
+    if at[0] == 0:
+        out.header_count = 0
+        out.headers_at = <uint32_t>(at + 1 - data)
+        return at + 1
+    return _behind_some_headers(at, data, end, out)
+
+
+cdef const uint8_t *_behind_some_headers(const uint8_t *at, const uint8_t *data, const uint8_t *end,
+                                         record_t *out) noexcept nogil:
+    cdef reader_t r
+    reader_init(&r, data, <size_t>(end - data))
+    r.at = at
+    out.header_count = _read_header_count(&r)
+    out.headers_at = <uint32_t>(r.at - data)
+    _skip_headers(&r, out.header_count)
+    return r.at if r.error == FAULT_NONE else NULL
+
+
+cdef const uint8_t *_careful_record(const uint8_t *at, const uint8_t *data, const uint8_t *end,
+                                    record_t *out) noexcept nogil:
+    """Behind the record at `at`; NULL where it is bad. Faults are sticky in the reader: it is judged once, at its end."""
+    cdef reader_t r
+    cdef const uint8_t *body
+    cdef int32_t length
+    reader_init(&r, data, <size_t>(end - data))
+    r.at = at
+    length = read_varint(&r)
+    body = r.at
+    read_span(&r, 1)
+    out.timestamp = read_varlong(&r)
+    out.offset = read_varint(&r)
+    out.key_size = <int32_t>_read_length(&r)
+    out.key_at = <uint32_t>(r.at - data)
+    read_span(&r, <size_t>max(out.key_size, 0))
+    out.value_size = <int32_t>_read_length(&r)
+    out.value_at = <uint32_t>(r.at - data)
+    read_span(&r, <size_t>max(out.value_size, 0))
+    if r.error != FAULT_NONE or r.at == end:
+        return NULL
+    at = _behind_headers(r.at, data, end, out)
+    return at if at != NULL and at - body == length else NULL
 
 
 cdef int _place_inside(scan_t *s, part_t *part) noexcept nogil:
