@@ -3,7 +3,7 @@
 """The compiled part of kwire: this file is its table of contents.
 
 Each file of `_pxi/` says at its head what it needs and what it gives; they are included in the order in which they
-stand on each other. Layer 1: bytes only. No sockets, no clocks, no schema.
+stand on each other. Layer 1: bytes only, no schema; sockets and clocks in driving.pxi alone, which the last layer uses.
 """
 
 # The names are used in the files included below, where cython-lint does not look.
@@ -56,5 +56,9 @@ include "outgoing.pxi"
 include "queues.pxi"
 include "lanes.pxi"
 include "accumulator.pxi"
-include "exchanges.pxi"
 include "send_path.pxi"
+include "timers.pxi"
+include "exchanges.pxi"
+include "brokers.pxi"
+include "dispatch.pxi"
+include "driving.pxi"

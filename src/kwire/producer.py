@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from types import TracebackType
 
-from kwire._codec import Accumulator, Delivery, Fate, RecordMetadata, SendPath
+from kwire._codec import Accumulator, Delivery, Fate, Front, RecordMetadata, SendPath
 from kwire._typing import TYPE_CHECKING, Any, Self, Unpack
 from kwire.drivers.chance import whole
 from kwire.drivers.client import Client
@@ -23,7 +23,7 @@ from kwire.drivers.reactor import Reactor
 from kwire.drivers.threads import begin_thread
 from kwire.engine.sender import Sender
 from kwire.engine.settings import ProducerSettings, documented, from_config, keywords
-from kwire.errors import ConcurrentUseError, DeliveryError, KafkaError, KafkaTimeoutError
+from kwire.errors import DeliveryError, KafkaError, KafkaTimeoutError
 
 if TYPE_CHECKING:
     from kwire.engine.options import ProducerOptions, Servers
@@ -169,13 +169,6 @@ def _abandon(sender: Sender, reactor: Reactor, why: str) -> None:
 def _connect(accumulator: Accumulator, sender: Sender, reactor: Reactor, max_block: float) -> None:
     """Tells the accumulator how to wait and whom to call; nothing here may refer to the Producer itself."""
 
-    def wait_for(delivery: Delivery, timeout: float | None) -> None:
-        batch = delivery._fate.batch
-        if batch is not None and not batch.closed:
-            reactor.call(partial(sender.hasten, delivery))
-        if not reactor.wait(delivery.done, timeout) and not delivery.done():
-            raise KafkaTimeoutError(f"{delivery!r}: its fate is not known after {timeout} s")
-
     def wait_for_room(size: int, since: float) -> None:
         def room() -> bool:
             return accumulator.used + size <= accumulator.buffer_memory or accumulator.closed is not None
@@ -185,16 +178,9 @@ def _connect(accumulator: Accumulator, sender: Sender, reactor: Reactor, max_blo
         if not reactor.wait(room, left) and not room():
             raise reactor.call(lambda now: sender.no_room(max_block))
 
-    def on_attention() -> None:
-        try:
-            reactor.call(sender.pump)
-        except ConcurrentUseError:  # a log handler or a finalizer sends: its record goes with the next step
-            accumulator.after_step.append(on_attention)
-
-    accumulator.wait_for = wait_for
     accumulator.wait_for_room = wait_for_room
     accumulator.run_callback = _run_callback
-    accumulator.on_attention = on_attention
+    Front(reactor, sender, accumulator)
 
 
 def _run_callback(function: Callable[[Delivery], object], delivery: Delivery) -> None:

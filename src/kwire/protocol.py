@@ -565,16 +565,10 @@ def encode_request_parts(
     m: Request, version: int, *, correlation_id: int = 0, client_id: str | None = None
 ) -> list[Any]:
     """The frame of a request as a list of buffers to send in order; large `records` are not copied into it."""
+    header_plan, plan = _request_plans(m, version)
     header = RequestHeader(
         request_api_key=m.__api_key__, request_api_version=version, correlation_id=correlation_id, client_id=client_id
     )
-    return encode_parts_under(header, m)
-
-
-def encode_parts_under(header: RequestHeader, m: Request) -> list[Any]:
-    """As `encode_request_parts`, with a header that says version, correlation id and client."""
-    version = header.request_api_version
-    header_plan, plan = _REQUEST_PLANS.get((type(m), version)) or _request_plans(m, version)
     return encode_frame_parts(header_plan, header, plan, m)
 
 
@@ -650,6 +644,25 @@ def _response_plans(m: Response, version: int) -> tuple[Plan, Plan]:
     return plans
 
 
+def request_plans(api_key: int, version: int) -> tuple[Plan, Plan]:
+    """What writes the header and the body of that request, for a PlanTable."""
+    api = APIS[api_key]
+    return RequestHeader.plan(request_header_version(api_key, version, api.flexible)), api.request.plan(version)
+
+
+def response_plans(api_key: int, version: int) -> tuple[Plan, Plan] | None:
+    """What reads the header and the body of that response, for a PlanTable; None where it takes `decode_response`."""
+    return None if api_key == _API_VERSIONS else _answer_plans(api_key, version)
+
+
+def _answer_plans(api_key: int, version: int) -> tuple[Plan, Plan]:
+    api = APIS[api_key]
+    plan = api.response.plan(version)
+    header_plan = ResponseHeader.plan(response_header_version(api_key, version, api.flexible))
+    plans = _ANSWER_PLANS[api_key, version] = header_plan, plan
+    return plans
+
+
 def _decode_request_header_at(frame: Any, start: int) -> tuple[RequestHeader, int]:
     common, _ = RequestHeader.plan(0).decode_prefix(frame, start)
     key, version = common.request_api_key, common.request_api_version
@@ -675,14 +688,6 @@ def _decode_response_at(
     if api_key == _API_VERSIONS and bytes(memoryview(frame)[end : end + 2]) == _UNSUPPORTED_VERSION.to_bytes(2, "big"):
         return header, _unsupported_version_answer(APIS[api_key], frame, end)
     return header, plan.decode(frame, strict, end)
-
-
-def _answer_plans(api_key: int, version: int) -> tuple[Plan, Plan]:
-    api = APIS[api_key]
-    plan = api.response.plan(version)
-    header_plan = ResponseHeader.plan(response_header_version(api_key, version, api.flexible))
-    plans = _ANSWER_PLANS[api_key, version] = header_plan, plan
-    return plans
 
 
 def _unsupported_version_answer(api: Api, frame: Any, start: int) -> Response:

@@ -16,7 +16,7 @@ MOST_FAILED_FATES = 1000
 
 cdef extern from "clock.h" nogil:
     int64_t kw_wall_milliseconds()
-    double kw_monotonic_seconds()
+    double kw_coarse_seconds()
 
 
 @cython.final
@@ -76,7 +76,7 @@ cdef class Accumulator:
         self.frozen_wall = wall_milliseconds
 
     cdef inline double _now(self) noexcept nogil:
-        return self.frozen_now if self.frozen else kw_monotonic_seconds()
+        return self.frozen_now if self.frozen else kw_coarse_seconds()
 
     cdef inline int64_t _wall(self) noexcept nogil:
         return self.frozen_wall if self.frozen else kw_wall_milliseconds()
@@ -344,7 +344,7 @@ cdef class Accumulator:
 
     # -- for the sender -------------------------------------------------------------------------------------------
 
-    def expire_linger(self, double now):
+    cpdef expire_linger(self, double now):
         """Lists what has lingered long enough; gives the moment of the next, or None."""
         cdef Batch batch
         self.linger_told = False
@@ -371,7 +371,7 @@ cdef class Accumulator:
             batch = self.lingering.popleft()
             self.urge(batch)
 
-    def line_up(self):
+    cpdef list line_up(self):
         """Moves the partitions with something to send to the lanes of their leaders; gives those that have no lane.
 
         From then on send() says it again when there is something.
@@ -398,7 +398,7 @@ cdef class Accumulator:
                 if queue._head() is not None:
                     self._list(queue)
 
-    def settle(self, Batch batch not None, int64_t base_offset, int64_t append_time, object error):
+    cpdef settle(self, Batch batch, int64_t base_offset, int64_t append_time, object error):
         """The fate of a batch is known, wherever it was: its memory is free again."""
         batch.queue._remove(batch)
         self._release(batch)

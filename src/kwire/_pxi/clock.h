@@ -1,5 +1,6 @@
-/* The coarse clocks that send() stamps records with: a tick of 1 to 4 ms, a few nanoseconds to read, no system call.
- * The one place of the extension that knows a clock; whoever wants virtual time sets it instead (Accumulator.set_clock).
+/* The clocks of the extension, and the one place that knows any. send() stamps records with the coarse ones: a tick of
+ * 1 to 4 ms, a few nanoseconds to read, no system call. Who drives asks the fine one, which is Python's time.monotonic.
+ * Whoever wants virtual time sets it instead (Accumulator.set_clock).
  */
 #ifndef KWIRE_CLOCK_H
 #define KWIRE_CLOCK_H
@@ -7,12 +8,17 @@
 #include <stdint.h>
 #include <time.h>
 
+#ifdef CLOCK_UPTIME_RAW
+#define KW_FINE_CLOCK CLOCK_UPTIME_RAW
+#else
+#define KW_FINE_CLOCK CLOCK_MONOTONIC
+#endif
 #ifdef CLOCK_REALTIME_COARSE
 #define KW_WALL_CLOCK CLOCK_REALTIME_COARSE
-#define KW_MONOTONIC_CLOCK CLOCK_MONOTONIC_COARSE
+#define KW_COARSE_CLOCK CLOCK_MONOTONIC_COARSE
 #else
 #define KW_WALL_CLOCK CLOCK_REALTIME
-#define KW_MONOTONIC_CLOCK CLOCK_MONOTONIC
+#define KW_COARSE_CLOCK KW_FINE_CLOCK
 #endif
 
 static inline int64_t kw_wall_milliseconds(void) {
@@ -21,10 +27,14 @@ static inline int64_t kw_wall_milliseconds(void) {
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-static inline double kw_monotonic_seconds(void) {
+static inline double kw_seconds_of(clockid_t clock) {
     struct timespec t;
-    clock_gettime(KW_MONOTONIC_CLOCK, &t);
+    clock_gettime(clock, &t);
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
+
+static inline double kw_coarse_seconds(void) { return kw_seconds_of(KW_COARSE_CLOCK); }
+
+static inline double kw_fine_seconds(void) { return kw_seconds_of(KW_FINE_CLOCK); }
 
 #endif

@@ -4,10 +4,23 @@
 # Source: the protocol guide ("Network"): a broker answers the requests of one connection in their order and repeats the
 # correlation id of each. A Produce request with acks 0 is not answered at all.
 #
-# Needs: framing.pxi, blocks.pxi, delivery.pxi. Gives: Request, Channel.
+# Needs: framing.pxi, blocks.pxi, delivery.pxi, wires.h (the layout of a gather write). Gives: Request, Channel.
 # No I/O and no clock, and neither knows what a message means.
 
-cdef Py_ssize_t BUFFERS_PER_WRITE = 64
+CONNECT = "connect"                       # to the driver: open a socket for the connection
+WRITE = "write"                           # to the driver: there are bytes to write
+CLOSE = "close"                           # to the driver: close the socket, say no more about this connection
+
+cdef enum:
+    BUFFERS_PER_WRITE = 64
+
+cdef extern from "wires.h" nogil:
+    cdef struct iovec:
+        void *iov_base
+        size_t iov_len
+
+cdef extern from "Python.h":
+    Py_buffer *PyMemoryView_GET_BUFFER(object view) noexcept
 
 
 def _ignore_response(message, version, now):
@@ -18,8 +31,8 @@ def _ignore_error(error, now):
     """Stands where the callback of a request that has ended was, so that what it held is freed."""
 
 
-@cython.final
 @cython.auto_pickle(False)
+@cython.nonecheck(True)
 cdef class Request:
     """A request under way, from the moment it is handed over until its answer or its error.
 
@@ -40,7 +53,7 @@ cdef class Request:
     cdef readonly double timeout
     cdef readonly double sent_at
     cdef readonly int version             # at which it was written; -1 before
-    cdef readonly dict tried              # address -> why not, while any broker would do
+    cdef dict why_not
     cdef public object deadline_timer     # has cancel(); None without a deadline
     cdef int32_t correlation_id
     cdef int64_t written_at               # place in the stream behind its last byte, where nobody answers
@@ -64,24 +77,40 @@ cdef class Request:
         self.raw = raw
         self.on_end = on_end
         self.version = -1
-        self.tried = {}
 
-    def message(self, int version):
+    @property
+    def tried(self):
+        """address -> why it failed there, while any broker would do."""
+        if self.why_not is None:
+            self.why_not = {}
+        return self.why_not
+
+    cdef object message(self, int version):
         """The message to send at `version`."""
         return self.build(version) if callable(self.build) else self.build
+
+    cdef int _begin(self, int target, int api_key, int newest, double timeout) except -1:
+        """For subclasses, in place of the constructor: whatever version up to `newest` will do."""
+        self.target = target
+        self.api_key = api_key
+        self.newest = newest
+        self.timeout = timeout
+        self.version = -1
+        self.expect_response = True
+        return 0
 
     def cancel(self):
         """Neither callback will run; an answer that still comes is thrown away."""
         self._finish()
 
-    def answer(self, message, now):
+    cpdef answer(self, message, double now):
         """Ends the request with its answer, unless it has ended."""
         cdef object on_response = self.on_response
         if not self.done:
             self._finish()
             on_response(message, self.version, now)
 
-    def fail(self, error, now):
+    cpdef fail(self, error, double now):
         """Ends the request with an error, unless it has ended."""
         cdef object on_error = self.on_error
         if not self.done:
@@ -103,10 +132,12 @@ cdef class Request:
 
 
 @cython.auto_pickle(False)
+@cython.nonecheck(True)
 cdef class Channel:
     """The two directions of one connection: the base of the engine's Connection.
 
-    `who` names the other end in errors. While it is not `open` there is nothing to write.
+    `who` names the other end in errors. While it is not `open` there is nothing to write. Requests are written by
+    `plans` under `header`, and `events` is where the driver is told that there is something to write.
     """
 
     cdef public bint open
@@ -116,18 +147,42 @@ cdef class Channel:
     cdef readonly object in_flight        # deque of Requests that will be answered, oldest first
     cdef readonly int32_t correlation_id  # of the next request
     cdef object unanswered                # deque of Requests with bytes still to write that nobody answers
-    cdef object out                       # deque of buffers of bytes, none empty
+    cdef object out                       # deque of buffers of bytes, none empty: bytes, Buffer or memoryview
+    cdef object header
+    cdef PlanTable plans
+    cdef object events
     cdef int64_t written
     cdef int64_t written_goal
 
-    def __init__(self, who, Py_ssize_t max_frame):
+    def __init__(self, who, Py_ssize_t max_frame, header=None, PlanTable plans=None, events=None):
         self.who = who
+        self.header = header
+        self.plans = plans
+        self.events = events
         self.receiver = FrameReceiver(max_frame)
         self.in_flight = _deque()
         self.unanswered = _deque()
         self.out = _deque()
 
-    def write(self, Request request not None, int version, list parts not None, double now):
+    cpdef write_request(self, Request request, int version, double now):
+        """Encodes `request` at `version`, queues its bytes and tells the driver to write.
+
+        Raises CodecError if it cannot be encoded so.
+        """
+        cdef object message = request.message(version)
+        cdef object header = self.header
+        cdef tuple plans = self.plans.of(request.api_key, version)
+        header.request_api_key = request.api_key
+        header.request_api_version = version
+        header.correlation_id = self.correlation_id
+        if self.write(request, version, encode_frame_parts(<Plan>plans[0], header, <Plan>plans[1], message), now):
+            self.events.append((WRITE, self))
+
+    cdef bint ends_in_long_poll(self) except -1:
+        """Whether the request sent last may be held back by the broker, and with it all behind it."""
+        return len(self.in_flight) > 0 and (<Request>self.in_flight[len(self.in_flight) - 1]).long_poll
+
+    cpdef bint write(self, Request request, int version, list parts, double now) except -1:
         """Queues the bytes of a request: whether there were none before, so that the driver is to be told."""
         cdef bint news
         for part in parts:
@@ -157,7 +212,27 @@ cdef class Channel:
             return list(self.out)
         return [self.out[index] for index in range(BUFFERS_PER_WRITE)]
 
-    def sent(self, Py_ssize_t count, now):
+    cdef int gather(self, iovec *spans) except -1:
+        """The same as places in memory, at most BUFFERS_PER_WRITE of them: how many. Valid until `sent`."""
+        cdef int count = 0
+        if not self.open:
+            return 0
+        for part in self.out:
+            if count == BUFFERS_PER_WRITE:
+                break
+            if PyBytes_Check(part):
+                spans[count].iov_base = PyBytes_AS_STRING(part)
+                spans[count].iov_len = <size_t>len(<bytes>part)
+            elif type(part) is Buffer:
+                spans[count].iov_base = <void *>(<Buffer>part).data
+                spans[count].iov_len = <size_t>(<Buffer>part).size
+            else:
+                spans[count].iov_base = PyMemoryView_GET_BUFFER(part).buf
+                spans[count].iov_len = <size_t>PyMemoryView_GET_BUFFER(part).len
+            count += 1
+        return count
+
+    cpdef sent(self, Py_ssize_t count, double now):
         """`count` of those bytes were written: requests that nobody answers are done once their last byte is."""
         cdef Py_ssize_t size
         cdef Request request
@@ -185,7 +260,7 @@ cdef class Channel:
         """The oldest request that nobody answers and whose bytes are not all written; None if there is none."""
         return self.unanswered[0] if self.unanswered else None
 
-    def take_answer(self, Buffer frame not None):
+    cpdef Request take_answer(self, Buffer frame):
         """The request that `frame` answers; raises FrameError if it is not the oldest one under way."""
         cdef Request request
         cdef int32_t found

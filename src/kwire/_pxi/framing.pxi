@@ -47,21 +47,23 @@ cdef class FrameReceiver:
 
     def buffer(self, Py_ssize_t hint=-1):
         """A writable memoryview to receive into, of at least min(hint, what the frame under way still needs) bytes."""
+        cdef WritableSpan span = WritableSpan.__new__(WritableSpan)
+        span.size = self.room(&span.data, LEAST_ROOM if hint < 0 else min(LEAST_ROOM, hint))
+        kw_block_retain(self.block)
+        span.block = self.block
+        return memoryview(span)
+
+    cdef Py_ssize_t room(self, uint8_t **data, Py_ssize_t least) except -1:
+        """The same as a place in memory, of at least `least` bytes: its size. Valid until `received`."""
         cdef Py_ssize_t need = self._frame_need()
-        cdef Py_ssize_t least = LEAST_ROOM if hint < 0 else min(LEAST_ROOM, hint)
-        cdef WritableSpan span
         if self.block != NULL and self.filled == self.begin:
             self._begin_anew()
         if self.block == NULL or <Py_ssize_t>self.block.capacity - self.filled < max(need, least):
             self._move_to_new_block(need)
-        span = WritableSpan.__new__(WritableSpan)
-        kw_block_retain(self.block)
-        span.block = self.block
-        span.data = kw_block_data(self.block) + self.filled
-        span.size = <Py_ssize_t>self.block.capacity - self.filled
-        return memoryview(span)
+        data[0] = kw_block_data(self.block) + self.filled
+        return <Py_ssize_t>self.block.capacity - self.filled
 
-    def received(self, Py_ssize_t count):
+    cpdef list received(self, Py_ssize_t count):
         """`count` bytes came in: gives the list of frames (Buffers, without their size field) that are now whole.
 
         Frames that precede a size that cannot be are given; then `fault` is set, and the next call raises it.
@@ -87,6 +89,10 @@ cdef class FrameReceiver:
             self.begin += 4 + size
             self.usual = max(_block_size(4 + size), self.usual // 2)
         return frames
+
+    cdef bint expects_large(self) except -1:
+        """Whether a frame of more than a chunk is under way, or is likely to come."""
+        return self.usual > CHUNK_SIZE or self._frame_need() > CHUNK_SIZE // 4
 
     def feed(self, data):
         """Copies `data` in and gives the frames that are now whole: for transports that own their buffers."""

@@ -30,7 +30,7 @@ cdef class Lane:
     def __repr__(self):
         return f"<lane to broker {self.node}, {self.under_way} under way, {len(self.queues)} partitions waiting>"
 
-    def count(self, int more):
+    cpdef count(self, int more):
         """So many requests more, or less, are under way."""
         self.under_way = max(self.under_way + more, 0)
         self.full = self.under_way >= self.most
@@ -46,7 +46,17 @@ cdef class Lane:
         self.queues.clear()
         return queues
 
-    def sendable(self, double now):
+    cdef bint can_send(self, double now) except -1:
+        """Whether any can be sent; as `sendable`, if one can't."""
+        cdef PartitionQueue queue
+        cdef Batch head
+        for queue in self.queues:
+            head = queue._head()
+            if head is not None and queue.retry_at <= now and _may_follow(queue, head):
+                return True
+        return PyList_GET_SIZE(self.sendable(now)) > 0
+
+    cpdef list sendable(self, double now):
         """The partitions whose first batch can be sent now, as a list; forgets those that hold nothing."""
         cdef PartitionQueue queue
         cdef Batch head
@@ -66,7 +76,7 @@ cdef class Lane:
             del self.queues[queue]
         return found
 
-    def take(self, PartitionQueue queue not None, list taken):
+    cpdef Batch take(self, PartitionQueue queue, list taken):
         """Moves the partition's first batch to `taken`, in flight from now on; what follows it waits its turn."""
         cdef Batch batch = queue.take(taken)
         self.queues.pop(queue, None)

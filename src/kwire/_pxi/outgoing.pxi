@@ -114,13 +114,16 @@ cdef class Batch:
     @property
     def size(self):
         """Bytes that it will take in a request, or took: exact once it is sealed, else before compression."""
+        return self.bytes_to_send()
+
+    cdef inline int64_t bytes_to_send(self):
         return self.sealed.size if self.sealed is not None else <int64_t>self.core.used
 
     @property
     def carries_headers(self):
         return self.has_headers
 
-    def seal(self, int magic, int codec, object level):
+    cpdef Buffer seal(self, int magic, int codec, object level):
         """The bytes to send, in the record format `magic` and compressed by `codec` (a number).
 
         With magic 2 and a sequence assigned, under that producer id, epoch and sequence.
@@ -140,7 +143,7 @@ cdef class Batch:
                 self.core.block = NULL
         return self.sealed
 
-    def restamp(self, int64_t producer_id, int16_t producer_epoch, int32_t base_sequence):
+    cpdef restamp(self, int64_t producer_id, int16_t producer_epoch, int32_t base_sequence):
         """Another producer id, epoch and sequence, for bytes that may be sealed already but are on no wire."""
         self.producer_id = producer_id
         self.producer_epoch = producer_epoch

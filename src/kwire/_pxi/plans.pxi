@@ -218,6 +218,15 @@ cdef class Layout:
             raise TypeError(f"{type(instance).__qualname__} has no field {odd}; it has {', '.join(self.names) or 'none'}")
         return 0
 
+    cdef object make(self):
+        """An instance with its defaults, to be filled by `fill_slot`. The cyclic collector does not see it."""
+        cdef object instance = kw_bare_instance(<PyObject *>self.cls)
+        cdef Py_ssize_t i
+        for i in range(self.count):
+            if self.structs[i] is None:
+                fill_slot(<PyObject *>instance, self.offsets[i], <object>PyTuple_GET_ITEM(self.defaults, i))
+        return instance
+
     cdef bint equal(self, object left, object right) except -1:
         cdef Py_ssize_t i
         cdef PyObject *a
@@ -454,6 +463,29 @@ cdef class Plan:
     def decode_prefix(self, data, Py_ssize_t start=0):
         """(the message in `data` from `start` on, the position after it)."""
         return decode_from(self, pin(data), start, False)
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class PlanTable:
+    """The plans of a frame, header first, by API key and version: found by `find(api_key, version)` when first asked for.
+
+    `find` gives (Plan, Plan), or None where plans alone will not do.
+    """
+
+    cdef object find
+    cdef dict known
+
+    def __init__(self, find):
+        self.find = find
+        self.known = {}
+
+    cdef tuple of(self, int api_key, int version):
+        cdef int key = api_key << 8 | version
+        found = self.known.get(key, self)
+        if found is self:
+            found = self.known[key] = self.find(api_key, version)
+        return <tuple?>found if found is not None else None
 
 
 cdef inline size_t fixed_width(int kind) noexcept:

@@ -19,7 +19,7 @@ def encode_frame(Plan header_plan not None, header, Plan plan not None, message)
     return encode_to_bytes(header_plan, header, plan, message)
 
 
-def encode_frame_parts(Plan header_plan not None, header, Plan plan not None, message):
+cpdef list encode_frame_parts(Plan header_plan, header, Plan plan, message):
     """Size, header and message as a list of buffers to be sent in order; large records fields are not copied."""
     cdef writer_t w
     cdef walk_t walk
@@ -27,6 +27,8 @@ def encode_frame_parts(Plan header_plan not None, header, Plan plan not None, me
     cdef list parts = []
     cdef Py_ssize_t begin = 0
     cdef Py_ssize_t cut
+    if header_plan is None or plan is None:
+        raise TypeError("two plans are needed, of the header and of the message")
     walk_init(&walk)
     walk.cuts = <PyObject *>cuts
     try:

@@ -84,12 +84,6 @@ cdef class PartitionQueue:
         """The batch to send next, or None: the oldest closed one, else the open one if it is due."""
         return self._head()
 
-    @property
-    def head_size(self):
-        """Bytes of that batch, 0 if there is none."""
-        cdef Batch head = self._head()
-        return 0 if head is None else head.size
-
     cdef Batch _head(self):
         if self.waiting:
             return <Batch>self.waiting[0]
@@ -101,7 +95,7 @@ cdef class PartitionQueue:
         """Whether its leader has all the requests that it may have: the next answer will look here anyway."""
         return self.lane is not None and self.lane.full
 
-    def take(self, list taken):
+    cpdef Batch take(self, list taken):
         """Moves the head to `taken` and counts it as in flight; it is closed from now on."""
         cdef Batch batch
         if self.waiting:
@@ -151,7 +145,7 @@ cdef class PartitionQueue:
             self.waiting.remove(batch)
         return 0
 
-    def give_sequence(self, Batch batch, int64_t producer_id, int16_t producer_epoch):
+    cpdef give_sequence(self, Batch batch, int64_t producer_id, int16_t producer_epoch):
         """The next sequence number of this partition for the batch, if it has none under that producer id and epoch."""
         if self.producer_id != producer_id or self.producer_epoch != producer_epoch:
             self.producer_id = producer_id

@@ -1,6 +1,7 @@
-"""The synchronous driver: one selector, and one token, the right to drive it.
+"""The synchronous driver: one poll of all sockets, and one token, the right to do it.
 
-Layer 4: moves bytes between sockets and the engine's core, tells it the time; no protocol logic.
+Layer 4: moves bytes between sockets and the engine's core, tells it the time; no protocol logic. Calls, waits and steps
+are compiled (`Turns` in driving.pxi); here is what goes with them seldom.
 
 Who drives. Whoever waits for something (`wait`) takes the token, selects, and reads its own answer; others who wait
 meanwhile sleep until a step is done or the token is free. A call that only changes something (`call`) writes to the
@@ -16,9 +17,9 @@ While the lock is held a log handler or a finalizer may run, and may want this v
 entry raises ConcurrentUseError there, where it would wait for itself.
 
 Interrupts. `core.dirty` is set while the core runs. A KeyboardInterrupt or the like that cuts a step leaves it set,
-and the next step begins with `core.recover`. CPython runs signal handlers when a function begins, behind a call and
-where a loop jumps back, and nowhere else; so what must not be cut (taking and giving up the token, saying who is
-inside) is written without a call. Who sleeps looks again every NAP, in case whoever was to ring was cut.
+and the next step begins with `core.recover`. CPython runs signal handlers where a Python function begins, behind its
+calls and where its loops jump back, and nowhere else, so not in compiled code; what must not be cut in Python is
+written without a call. Who sleeps looks again every NAP, in case whoever was to ring was cut.
 
 Fork. A child process may not use what its parent opened: every entry raises there, before any lock is touched.
 """
@@ -26,25 +27,23 @@ Fork. A child process may not use what its parent opened: every entry raises the
 from __future__ import annotations
 
 import os
-import selectors
 import socket
 import sys
 import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable
 from functools import partial
 from threading import get_ident
 from time import monotonic
 
-from kwire._typing import TypeVar
+from kwire._codec import READS, WRITES, Turns, Wire
 from kwire.drivers.loggers import LateLogger
 from kwire.drivers.sockets import SocketAddress, connect_error, literal, look_up, open_socket
 from kwire.drivers.threads import begin_thread
-from kwire.engine.connection import CLOSED, CONNECT, WRITE, Connection
+from kwire.engine.connection import Connection
 from kwire.engine.core import Core
-from kwire.errors import ConcurrentUseError, FrameError, KafkaError
+from kwire.errors import ConcurrentUseError, KafkaError
 
 PATIENCE = 0.1
 """Seconds after the last call for which the background thread does not park."""
@@ -64,57 +63,34 @@ NAP = 0.1
 NEXT_ADDRESS_AFTER = 2.0
 """Seconds that one of several addresses of a name is given before the next is tried."""
 
-_READS_AT_ONCE = 8
-_NONE = 0
-_READ = selectors.EVENT_READ
-_WRITE = selectors.EVENT_WRITE
-
 FOR_EVER = float("inf")
 _reactors: weakref.WeakSet[Reactor] = weakref.WeakSet()
-T = TypeVar("T")
 _log = LateLogger("kwire.drivers")
 
 
-class _Link:
+class _Link(Wire):
     """A connection's socket, and the addresses of its name that are still to be tried."""
 
-    __slots__ = ("addresses", "connected", "connection", "error", "mask", "socket")
+    __slots__ = ("addresses", "error", "socket")
 
     def __init__(self, connection: Connection) -> None:
-        self.connection = connection
+        super().__init__(connection)
         self.addresses: deque[SocketAddress] = deque()
         self.socket: socket.socket | None = None
-        self.mask = _NONE
-        self.connected = False
         self.error = ""
 
 
-class Reactor:
+class Reactor(Turns):
     """Drives one core for any number of threads."""
 
     def __init__(self, core: Core, *, background: bool, name: str) -> None:
-        self.core = core
+        super().__init__(core, background)
         self._name = name
-        self._background = background
-        self._thread: threading.Thread | None = None
-        self._lock = threading.Lock()
-        self._bells: deque[threading.Lock] = deque()
-        self._driver: int | None = None
-        self._parked_until: float | None = None
         self._waiting = 0
-        self._steps = 0
-        self._last_active = 0.0
         self._kept_waiting = False
-        self._in_callbacks: set[int] = set()
-        self._stepper = 0
-        self._links: dict[Connection, _Link] = {}
-        self._resolved: deque[tuple[Connection, list[SocketAddress], str]] = deque()
-        self._selector: selectors.BaseSelector | None = None
         self._wakers: tuple[socket.socket, socket.socket] | None = None
         self._pid = os.getpid()
-        self._is_copy = False
         _reactors.add(self)
-        self._closed = False
 
     # -- for the clients --------------------------------------------------------------------------------------------
 
@@ -133,76 +109,6 @@ class Reactor:
         self._check_entry()
         self._check_no_callback(get_ident())
 
-    def call(self, function: Callable[[float], T], *, active: bool = True) -> T:
-        """Runs `function(now)` with the core to itself, then writes what it left to write. Never blocks on the network.
-
-        An Exception that `function` raises passes through; it must not leave the core half changed. A call that is not
-        `active` does not count as one by a caller.
-        """
-        me = get_ident()
-        if self._is_copy or self._stepper == me:
-            self._check_entry()
-        with self._lock:
-            try:
-                self._stepper = me
-                now = monotonic()
-                if active:
-                    self._last_active = now
-                self._begin(now)
-                try:
-                    result = function(now)
-                except Exception:
-                    self._end(now)
-                    raise
-                self._end(now)
-                if self._background and self._thread is None:
-                    self._start_background()
-                if self._parked_until is not None:
-                    self._wake_if_parked(self._parked_until)
-            finally:
-                self._stepper = 0
-        if self.core.after_step:
-            self._run_callbacks()
-        return result
-
-    def wait(self, done: Callable[[], bool], timeout: float | None) -> bool:
-        """Drives until `done()` (called with the core to itself) or until `timeout` seconds have passed; what it said.
-
-        Raises ConcurrentUseError inside a callback.
-        """
-        me = get_ident()
-        if self._is_copy or self._stepper == me or self._in_callbacks:
-            self._check_entry()
-            self._check_no_callback(me)
-        deadline = None if timeout is None else monotonic() + timeout
-        try:
-            while True:
-                with self._lock:
-                    try:
-                        self._stepper = me
-                        self._last_active = now = monotonic()
-                        if done():
-                            return True
-                        if self._closed or (deadline is not None and now >= deadline):
-                            return False
-                        driven = self._driver is not None and self._driver != me
-                        if driven:
-                            bell = self._hang_up_a_bell()
-                        else:
-                            self._driver = me
-                            self._prepare(deadline, now)
-                    finally:
-                        self._stepper = 0
-                if not driven:
-                    self._turn(me, now)
-                elif self._driver is not None:
-                    self._sleep(bell, NAP if deadline is None else min(deadline - now, NAP))
-        finally:
-            if self._driver == me:
-                self._driver = None
-                if self._bells:
-                    self._ring()
-
     def wake(self) -> None:
         """Makes whoever selects look again; from any thread, also from a signal handler."""
         wakers = self._wakers
@@ -211,22 +117,6 @@ class Reactor:
                 wakers[1].send(b"\0")
             except OSError:
                 pass  # closed, or so full that whoever selects wakes anyway
-
-    def poll_once(self) -> None:
-        """Reads and writes what is ready, without waiting; nothing if another thread drives."""
-        me = get_ident()
-        self._check_entry()
-        try:
-            with self._lock:
-                if self._closed or (self._driver is not None and self._driver != me):
-                    return
-                self._driver = me
-            self._step(me, 0.0)
-        finally:
-            if self._driver == me:
-                self._driver = None
-                if self._bells:
-                    self._ring()
 
     def close(self) -> None:
         """Closes all connections and ends the thread. Idempotent; one that was cut is finished by the next. In a
@@ -237,17 +127,7 @@ class Reactor:
             return
         me = get_ident()
         self._check_entry()
-        with self._lock:
-            try:
-                self._stepper = me
-                if not self._closed:
-                    now = monotonic()
-                    self._begin(now)
-                    self.core.close(now)
-                    self._end(now)
-                    self._closed = True
-            finally:
-                self._stepper = 0
+        self._close_core(me)
         self._ring()
         self.wake()
         if self.core.after_step:
@@ -259,14 +139,12 @@ class Reactor:
 
     def _free(self) -> None:
         """Gives back what is the system's. A child's copies: what the parent registered stays registered."""
-        selector, self._selector = self._selector, None
-        if selector is not None:
-            selector.close()
         for link in list(self._links.values()):
             self._drop(link)
         for waker in self._wakers or ():
             waker.close()
         self._wakers = None
+        self._wake_fd = -1
 
     @property
     def closed(self) -> bool:
@@ -276,21 +154,14 @@ class Reactor:
     @property
     def used(self) -> bool:
         """Whether there is anything of the system's to close."""
-        return self._selector is not None or self._wakers is not None or bool(self._links)
+        return self._wakers is not None or bool(self._links)
 
-    def _opened(self) -> selectors.BaseSelector:
-        """The selector; made when it is first needed."""
-        return self._selector or self._open()
-
-    def _open(self) -> selectors.BaseSelector:
-        """Makes the selector, with the pair of sockets that wakes it."""
-        selector = selectors.DefaultSelector()
+    def _open(self) -> None:
+        """Makes the pair of sockets that wakes who selects."""
         reader, writer = self._wakers = socket.socketpair()
         reader.setblocking(False)
         writer.setblocking(False)
-        selector.register(reader, _READ, None)
-        self._selector = selector
-        return selector
+        self._wake_fd = reader.fileno()
 
     # -- the token --------------------------------------------------------------------------------------------------
 
@@ -310,7 +181,7 @@ class Reactor:
         """Until the bell rings; the background thread does not take the token meanwhile."""
         self._waiting += 1
         try:
-            bell.acquire(timeout=max(seconds, 0.0))
+            bell.acquire(timeout=max(min(seconds, NAP), 0.0))
         finally:
             self._waiting -= 1
 
@@ -406,96 +277,11 @@ class Reactor:
             bell.acquire(timeout=PATIENCE)
             return
         try:
-            self._step(me, None)
+            self._step(me, FOR_EVER)
         finally:
             if self._driver == me:
                 self._driver = None
                 self._ring()
-
-    # -- one step ---------------------------------------------------------------------------------------------------
-
-    def _step(self, me: int, deadline: float | None) -> None:
-        """With the token: one turn, which ends by `deadline`."""
-        with self._lock:
-            if self._closed:
-                return
-            try:
-                self._stepper = me
-                now = monotonic()
-                self._prepare(deadline, now)
-            finally:
-                self._stepper = 0
-        self._turn(me, now)
-
-    def _prepare(self, deadline: float | None, now: float) -> None:
-        """With the token and the lock, before a turn: settles until when it may select."""
-        if self.core.dirty:
-            self._begin(now)
-            self._end(now)
-        if self._selector is None:
-            self._open()
-        until = self.core.get_timer()
-        if until is None or (deadline is not None and deadline < until):
-            until = deadline
-        self._parked_until = FOR_EVER if until is None else until
-
-    def _turn(self, me: int, now: float) -> None:
-        """With the token, prepared: selects until something is ready, a timer is due or the deadline has come; then
-        handles it. The token is given up where callbacks are to be run."""
-        until, selector = self._parked_until, self._selector
-        if until is None or selector is None:
-            return
-        try:
-            ready = selector.select(None if until == FOR_EVER else max(until - now, 0.0))
-        finally:
-            self._parked_until = None
-        core = self.core
-        with self._lock:
-            if self._closed:
-                return
-            try:
-                self._stepper = me
-                now = monotonic()
-                self._begin(now)
-                for key, mask in ready:
-                    self._handle(key.data, mask, now)
-                if self._resolved:
-                    self._take_resolved(now)
-                core.handle_timer(now)
-                self._end(now)
-            finally:
-                self._stepper = 0
-            self._steps += 1
-        if core.after_step:
-            self._driver = None
-            if self._bells:
-                self._ring()
-            self._run_callbacks()
-        elif self._bells:
-            self._ring()
-
-    def _begin(self, now: float) -> None:
-        if self.core.dirty:
-            for link in list(self._links.values()):
-                self._drop(link)
-            self.core.recover(now)
-        self.core.dirty = True
-
-    def _end(self, now: float) -> None:
-        """Does what the core wants done; from here on the core is whole."""
-        events = self.core.events
-        while events:
-            kind, connection = events.popleft()
-            link = self._links.get(connection)
-            if kind is CONNECT:
-                self._connect(connection, now)
-            elif link is None:
-                continue
-            elif kind is WRITE:
-                self._write(link, now)
-            else:
-                self._drop(link)
-        self.core.dirty = False
 
     def _run_callbacks(self) -> None:
         callbacks = self.core.after_step
@@ -521,17 +307,6 @@ class Reactor:
         timer = self.core.get_timer()
         if timer is not None and timer < parked_until:
             self.wake()
-
-    def _handle(self, link: _Link | None, mask: int, now: float) -> None:
-        if link is None:
-            self._drain_wake()
-        elif link.connected:
-            if mask & _READ:
-                self._read(link, now)
-            if mask & _WRITE:
-                self._write(link, now)
-        elif link.socket is not None and link.connection.state != CLOSED:
-            self._connected(link, now)
 
     def _drain_wake(self) -> None:
         assert self._wakers is not None
@@ -574,7 +349,8 @@ class Reactor:
             link.socket, link.error = open_socket(
                 link.addresses.popleft(), settings.send_buffer_bytes, settings.receive_buffer_bytes)
             if not link.error:
-                self._watch(link, _WRITE)
+                link.fd = link.socket.fileno()
+                self._watch(link, WRITES)
                 if link.addresses:
                     self.core.call_at(now + NEXT_ADDRESS_AFTER, partial(self._too_slow, link, link.socket))
                 return
@@ -593,57 +369,9 @@ class Reactor:
             return
         link.connected = True
         link.addresses.clear()
-        self._watch(link, _READ)
+        self._watch(link, READS)
         _log.debug("connected to %s", link.connection.address)
         self.core.connection_made(link.connection, now)
-
-    def _read(self, link: _Link, now: float) -> None:
-        core, connection = self.core, link.connection
-        for _ in range(_READS_AT_ONCE):
-            if link.socket is None or connection.state == CLOSED:
-                return
-            try:
-                room = connection.receiver.buffer()
-                count = link.socket.recv_into(room)
-            except BlockingIOError:
-                return
-            except (OSError, FrameError) as error:
-                self._lost(link, _reason(error), now)
-                return
-            if not count:
-                self._lost(link, "the broker closed the connection", now)
-                return
-            core.received(connection, count, now)
-            if count < len(room):
-                return
-
-    def _write(self, link: _Link, now: float) -> None:
-        connection = link.connection
-        if link.socket is None or not link.connected:
-            return
-        while parts := connection.data_to_send():
-            try:
-                count = link.socket.sendmsg(parts)
-            except BlockingIOError:
-                self._watch(link, _READ | _WRITE)
-                return
-            except OSError as error:
-                self._lost(link, _reason(error), now)
-                return
-            connection.sent(count, now)
-        if link.mask != _READ:
-            self._watch(link, _READ)
-
-    def _watch(self, link: _Link, mask: int) -> None:
-        if link.mask == mask or link.socket is None:
-            return
-        if link.mask == _NONE:
-            self._opened().register(link.socket, mask, link)
-        else:
-            self._opened().modify(link.socket, mask, link)
-        link.mask = mask
-        if self._parked_until is not None:
-            self.wake()
 
     def _lost(self, link: _Link, reason: str, now: float) -> None:
         self._drop(link)
@@ -657,20 +385,12 @@ class Reactor:
 
     def _close_socket(self, link: _Link) -> None:
         if link.socket is not None:
-            try:
-                if self._selector is not None:
-                    self._selector.unregister(link.socket)
-            except (KeyError, ValueError):
-                pass  # was not registered, or is closed already
-            link.mask = _NONE
+            link.fd = -1
+            link.mask = 0
             link.socket.close()
             link.socket = None
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
-    return str(error) or type(error).__name__
+            if self._parked_until is not None:
+                self.wake()  # a socket lives as long as somebody selects it
 
 
 def _after_fork_in_child() -> None:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from kwire import errors
+from kwire._codec import Timer
 from kwire._typing import TYPE_CHECKING, Any
 from kwire.engine.request import MessageOrBuilder, Request
 from kwire.engine.retry import is_retriable
-from kwire.engine.timers import Timer
 from kwire.errors import BrokerError, KafkaError, KafkaTimeoutError
 
 if TYPE_CHECKING:

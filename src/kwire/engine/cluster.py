@@ -15,12 +15,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from kwire import errors, protocol
-from kwire._codec import no_uuid
+from kwire._codec import Timer, no_uuid
 from kwire._typing import TYPE_CHECKING, Any, NamedTuple
 from kwire.engine.addresses import Address
 from kwire.engine.api_keys import METADATA
 from kwire.engine.request import ANY, Request
-from kwire.engine.timers import Timer
 from kwire.errors import KafkaError, UnknownTopicError
 
 if TYPE_CHECKING:

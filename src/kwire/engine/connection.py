@@ -14,22 +14,19 @@ from collections import deque
 from collections.abc import Callable
 
 from kwire import protocol
-from kwire._codec import Channel
+from kwire._codec import CLOSE, CONNECT, WRITE, Channel, PlanTable
 from kwire.engine.addresses import Address
-from kwire.engine.request import Request
 from kwire.errors import KafkaError
+
+__all__ = ["CLOSE", "CLOSED", "CONNECT", "CONNECTING", "OPEN", "WRITE", "Connection", "Events"]
 
 CONNECTING = "connecting"
 OPEN = "open"
 CLOSED = "closed"
 
-CONNECT = "connect"
-"""To the driver: open a socket to the connection's address, and say connection_made or connection_lost."""
-WRITE = "write"
-"""To the driver: there are bytes to write."""
-CLOSE = "close"
-"""To the driver: close the socket; say no more about this connection."""
 
+
+_PLANS = PlanTable(protocol.request_plans)
 
 Events = deque[tuple[str, "Connection"]]
 
@@ -40,18 +37,17 @@ class Connection(Channel):
     `on_made` and `on_lost` are set by whoever owns it at the time. `on_lost` takes the requests that were under way.
     """
 
-    __slots__ = ("_events", "_header", "address", "client_id", "number", "on_lost", "on_made", "state")
+    __slots__ = ("address", "client_id", "number", "on_lost", "on_made", "state")
 
     def __init__(self, number: int, address: Address, client_id: str, max_frame: int, events: Events) -> None:
-        super().__init__(address, max_frame)
-        self._events = events
+        super().__init__(
+            address, max_frame, protocol.RequestHeader(client_id=client_id), _PLANS, events)
         self.number = number
         self.address = address
         self.client_id = client_id
         self.state = CONNECTING
         self.on_made: Callable[[Connection, float], None] = _nobody
         self.on_lost: Callable[[Connection, KafkaError, float], None] = _nobody_loses
-        self._header = protocol.RequestHeader(client_id=client_id)
 
     def __repr__(self) -> str:
         return f"<connection {self.number} to {self.address}, {self.state}, {len(self.in_flight)} in flight>"
@@ -60,19 +56,6 @@ class Connection(Channel):
         """OPEN or CLOSED from now on."""
         self.state = state
         self.open = state is OPEN
-
-    def write_request(self, request: Request, version: int, now: float) -> None:
-        """Encodes `request` at `version`, queues its bytes and tells the driver to write.
-
-        Raises CodecError if it cannot be encoded so.
-        """
-        message = request.message(version)
-        header = self._header
-        header.request_api_key = request.api_key
-        header.request_api_version = version
-        header.correlation_id = self.correlation_id
-        if self.write(request, version, protocol.encode_parts_under(header, message), now):
-            self._events.append((WRITE, self))
 
 
 def _nobody(connection: Connection, now: float) -> None:

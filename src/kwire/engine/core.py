@@ -65,17 +65,19 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 
+from kwire._codec import Exchanges, PlanTable
 from kwire.engine.addresses import Address
 from kwire.engine.cluster import Cluster
-from kwire.engine.connection import CLOSE, CLOSED, CONNECT, OPEN, Connection, Events
+from kwire.engine.connection import CLOSE, CLOSED, CONNECT, OPEN, Connection
 from kwire.engine.node import Node
-from kwire.engine.request import ANY, CONTROLLER, MessageOrBuilder, OnError, OnResponse, Request
+from kwire.engine.request import ANY, CONTROLLER, Request
 from kwire.engine.retry import Backoff, Dice
 from kwire.engine.settings import ClientSettings
-from kwire.engine.timers import Timer, Timers
 from kwire.engine.versions import Versions
-from kwire.errors import CodecError, ConnectError, FrameError, KafkaError, KafkaTimeoutError
-from kwire.protocol import APIS, decode_response_body
+from kwire.errors import CodecError, ConnectError, KafkaError, KafkaTimeoutError
+from kwire.protocol import APIS, decode_response_body, response_plans
+
+_PLANS = PlanTable(response_plans)
 
 NEXT_BROKER_AFTER = 0.3
 """Seconds after which, if no broker could be reached yet, another address is tried at the same time."""
@@ -84,29 +86,19 @@ OnMade = Callable[[Connection, float], None]
 OnLost = Callable[[Connection, KafkaError, float], None]
 
 
-class Core:
+class Core(Exchanges):
     """See the module's text for the contract."""
 
     def __init__(self, settings: ClientSettings, dice: Dice) -> None:
+        super().__init__(_PLANS, decode_response_body, settings.request_timeout_ms / 1000)
         self.settings = settings
         self.dice = dice
         self.retry_backoff = Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms, dice)
         self.reconnect_backoff = Backoff(settings.reconnect_backoff_ms, settings.reconnect_backoff_max_ms, dice)
-        self.after_step: deque[Callable[[], None]] = deque()
         self.recovered: list[Callable[[float], None]] = []
-        self.dirty = False
-        self._recovering = False
-        self.closed = False
-        self._timers = Timers()
         self.ahead: list[Callable[[float, float], None]] = []
-        self.get_timer = self._timers.next_moment
-        self.next_due = self._timers.peek
-        self.handle_timer = self._timers.run
-        self.events: Events = deque()
         self._connections: set[Connection] = set()
         self._connection_count = 0
-        self._requests: set[Request] = set()
-        self._nodes: dict[int, Node] = {}
         self._anywhere: deque[Request] = deque()
         addresses = settings.addresses
         first = int(dice() * len(addresses)) % len(addresses)
@@ -127,35 +119,6 @@ class Core:
         if connection.state != CLOSED:
             cause = str(error) or type(error).__name__
             self._lose(connection, ConnectError("connection lost", {str(connection.address): cause}), now)
-
-    def received(self, connection: Connection, count: int, now: float) -> None:
-        """`count` bytes came into the receive buffer."""
-        try:
-            frames = connection.receiver.received(count)
-        except FrameError as error:
-            self.lose_connection(connection, error, now)
-            return
-        for frame in frames:
-            if connection.state == CLOSED:
-                return
-            try:
-                request = connection.take_answer(frame)
-            except FrameError as error:
-                self.lose_connection(connection, error, now)
-                return
-            if request.done:
-                continue
-            try:
-                key, version = request.api_key, request.version
-                message = frame if request.raw else decode_response_body(frame, key, version)[1]
-            except CodecError as error:
-                name = APIS[request.api_key].name
-                error.message = f"{name} v{request.version} response of {connection.address}: {error.message}"
-                request.fail(error, now)
-            else:
-                request.answer(message, now)
-        if connection.receiver.fault is not None and connection.state != CLOSED:
-            self.lose_connection(connection, connection.receiver.fault, now)
 
     def run_ahead(self, seconds: float, now: float) -> None:
         """Runs what is due, and what components may do so much before its time."""
@@ -204,48 +167,6 @@ class Core:
 
     # -- for components ---------------------------------------------------------------------------------------------
 
-    def request(
-        self,
-        target: int,
-        api_key: int,
-        message: MessageOrBuilder,
-        on_response: OnResponse,
-        on_error: OnError,
-        now: float,
-        *,
-        deadline: float | None = None,
-        timeout: float | None = None,
-        expect_response: bool = True,
-        long_poll: bool = False,
-        versions: Sequence[int] | None = None,
-    ) -> Request:
-        """Sends one request; see the module's text."""
-        request = Request(
-            target, api_key, message, on_response, on_error,
-            versions=APIS[api_key].versions if versions is None else versions,
-            expect_response=expect_response, long_poll=long_poll,
-            timeout=self.settings.request_timeout_ms / 1000 if timeout is None else timeout,
-            on_end=self._requests.discard)
-        if self._recovering:
-            request.cancel()  # its component counts anew and asks again when it is told to recover
-            return request
-        self._requests.add(request)
-        if self.closed:
-            request.fail(KafkaError("the client was closed"), now)
-            return request
-        if deadline is not None:
-            request.deadline_timer = self.call_at(deadline, lambda now: self._too_late(request, now))
-        node = self._nodes.get(target) if target >= 0 else None
-        if node is not None:
-            node.submit(request, now)
-        else:
-            self._dispatch(request, now)
-        return request
-
-    def call_at(self, when: float, callback: Callable[[float], None]) -> Timer:
-        """Runs `callback(now)` when `when` has come."""
-        return self._timers.call_at(when, callback)
-
     def versions(self, node_id: int) -> Versions | None:
         """What the broker offers on its present connection; None without one."""
         node = self._nodes.get(node_id)
@@ -265,7 +186,18 @@ class Core:
             return f"broker {node_id}: not in the metadata"
         return f"{node.who}: {node.last_error or node.state}"
 
-    def _dispatch(self, request: Request, now: float) -> None:
+    def versions_of(self, api_key: int) -> Sequence[int]:
+        """The versions of that API that kwire knows."""
+        return APIS[api_key].versions
+
+    def unreadable(self, connection: Connection, request: Request, error: CodecError, now: float) -> None:
+        """The answer to `request` is not what it should be."""
+        name = APIS[request.api_key].name
+        error.message = f"{name} v{request.version} response of {connection.address}: {error.message}"
+        request.fail(error, now)
+
+    def dispatch(self, request: Request, now: float) -> None:
+        """A request for any broker, for the controller, or for one that is not known."""
         target = request.target
         if target == CONTROLLER:
             target = self.cluster.controller_id if self.cluster.controller_id in self._nodes else ANY
@@ -280,7 +212,8 @@ class Core:
             return
         node.submit(request, now)
 
-    def _too_late(self, request: Request, now: float) -> None:
+    def too_late(self, request: Request, now: float) -> None:
+        """The deadline of the request has come."""
         name = APIS[request.api_key].name
         request.fail(KafkaTimeoutError(f"{name} was not answered in time"), now)
 
@@ -374,7 +307,8 @@ class Core:
 
     def _adopted(self, address: Address, node_id: int) -> Node | None:
         """The bootstrap node at this very address, which from now on has the broker's id."""
-        for known, node in list(self._nodes.items()):
+        nodes: dict[int, Node] = self._nodes
+        for known, node in list(nodes.items()):
             if known < -1 and node.address == address:
                 del self._nodes[known]
                 node.node_id = node_id

@@ -25,14 +25,13 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 
 from kwire import errors, protocol
-from kwire._codec import Buffer
+from kwire._codec import Buffer, Timer
 from kwire._typing import TYPE_CHECKING, Any
 from kwire._version import __version__
 from kwire.engine.addresses import Address
 from kwire.engine.api_keys import API_VERSIONS, METADATA
 from kwire.engine.connection import Connection
 from kwire.engine.request import Request
-from kwire.engine.timers import Timer
 from kwire.engine.versions import BEFORE_0_10, UNSUPPORTED_VERSION, Versions
 from kwire.errors import BrokerError, CodecError, ConnectError, KafkaError, TruncatedError
 

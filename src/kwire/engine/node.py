@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections import deque
 from functools import partial
 
+from kwire._codec import Post, Timer
 from kwire._typing import TYPE_CHECKING
 from kwire.engine.addresses import Address
 from kwire.engine.connection import Connection
 from kwire.engine.negotiation import Negotiation
 from kwire.engine.request import Request
-from kwire.engine.timers import Timer
 from kwire.engine.versions import Versions
 from kwire.errors import ConnectError, KafkaError
 from kwire.protocol import APIS
@@ -27,21 +27,18 @@ if TYPE_CHECKING:
     from kwire.engine.core import Core
 
 
-class Node:
+class Node(Post):
     """A broker with id `node_id`; ids below -1 are bootstrap addresses whose id is not known yet."""
 
     def __init__(self, core: Core, node_id: int, address: Address) -> None:
+        super().__init__()
         self._core = core
         self.node_id = node_id
         self.address = address
-        self.connection: Connection | None = None
-        self.versions: Versions | None = None
         self.failures = 0
         self.last_error: KafkaError | None = None
-        self._queue: deque[Request] = deque()
         self._negotiation: Negotiation | None = None
         self._rest: Timer | None = None
-        self._timeout: Timer | None = None
         self._was_old = False
         self._attempt = 0
         self._twin: Node | None = None
@@ -64,19 +61,8 @@ class Node:
         """Requests waiting or under way."""
         return len(self._queue) + (len(self.connection.in_flight) if self.connection else 0)
 
-    def submit(self, request: Request, now: float) -> None:
-        """Writes the request, or keeps it until there is a connection."""
-        connection = self.connection
-        if connection is not None:
-            if connection.in_flight and connection.in_flight[-1].long_poll and not request.long_poll:
-                self._beside().submit(request, now)
-            else:
-                self._write(connection, request, now)
-            return
-        self._queue.append(request)
-        self.connect(now)
-
-    def _beside(self) -> Node:
+    def beside(self) -> Node:
+        """The twin, for what must not wait behind a long poll."""
         if self._twin is None:
             self._twin = Node(self._core, self.node_id, self.address)
         return self._twin
@@ -192,23 +178,15 @@ class Node:
 
     # -- requests ---------------------------------------------------------------------------------------------------
 
-    def _write(self, connection: Connection, request: Request, now: float) -> None:
-        if request.done:
-            return
+    def no_version(self, request: Request, now: float) -> None:
+        """The broker offers none that will do."""
         assert self.versions is not None
-        version = self.versions.newest_common(request.api_key, request.oldest, request.newest)
-        if version is None:
-            name = APIS[request.api_key].name
-            error = self.versions.why_not(request.api_key, name, request.oldest, request.newest, self.who)
-            request.fail(error, now)
-            return
-        try:
-            connection.write_request(request, version, now)
-        except KafkaError as error:
-            request.fail(error, now)
-            return
-        if self._timeout is None:
-            self._timeout = self._core.call_at(now + request.timeout, self._look_for_silence)
+        name = APIS[request.api_key].name
+        request.fail(self.versions.why_not(request.api_key, name, request.oldest, request.newest, self.who), now)
+
+    def watch(self, moment: float) -> None:
+        """The oldest request is looked at then."""
+        self._timeout = self._core.call_at(moment, self._look_for_silence)
 
     def _look_for_silence(self, now: float) -> None:
         """The oldest request decides: unanswered for its time-out, it takes the connection with it."""
@@ -222,7 +200,7 @@ class Node:
         oldest = connection.in_flight[0]
         due = oldest.sent_at + oldest.timeout
         if due > now:
-            self._timeout = self._core.call_at(due, self._look_for_silence)
+            self.watch(due)
             return
         name = APIS[oldest.api_key].name
         text = f"{self.who} did not answer {name} within {round(oldest.timeout * 1000)} ms"
@@ -235,7 +213,7 @@ class Node:
         if oldest is None:
             return
         if oldest is not before:
-            self._timeout = self._core.call_at(now + oldest.timeout, self._look_for_silence)
+            self.watch(now + oldest.timeout)
             return
         name = APIS[oldest.api_key].name
         text = f"{self.who} did not take the bytes of {name} within {round(oldest.timeout * 1000)} ms"

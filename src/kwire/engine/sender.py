@@ -15,25 +15,27 @@ from collections.abc import Callable
 from functools import partial
 
 from kwire import protocol
-from kwire._codec import CODEC_NAMES, Accumulator, Batch, Buffer, Delivery, Lane, PartitionQueue, no_uuid
+from kwire._codec import (
+    CODEC_NAMES,
+    Accumulator,
+    Batch,
+    Delivery,
+    Dispatch,
+    Lane,
+    PartitionQueue,
+    ProduceCall,
+    Timer,
+    no_uuid,
+)
 from kwire._typing import Any
-from kwire.engine.api_keys import METADATA, PRODUCE
+from kwire.engine.api_keys import METADATA
 from kwire.engine.cluster import metadata_request
 from kwire.engine.core import Core
-from kwire.engine.identity import KNOWN, REFUSED, UNSETTLED, Identity
-from kwire.engine.produce_call import (
-    FIRST_WITH_MAGIC_2,
-    FIRST_WITH_TOPIC_IDS,
-    FIRST_WITH_ZSTD,
-    ProduceCall,
-    magic_of,
-    words_of,
-)
+from kwire.engine.identity import UNSETTLED, Identity
 from kwire.engine.retry import is_retriable
 from kwire.engine.settings import ProducerSettings
-from kwire.engine.timers import Timer
 from kwire.engine.unplaced import Unplaced
-from kwire.errors import CodecError, KafkaError, KafkaTimeoutError, UnknownCodecError
+from kwire.errors import CodecError, KafkaError, KafkaTimeoutError
 from kwire.errors.broker import by_code
 
 MESSAGE_TOO_LARGE = 10
@@ -44,10 +46,6 @@ UNKNOWN_PRODUCER_ID = 59
 UNSUPPORTED_FOR_MESSAGE_FORMAT = 43
 
 _BROKEN_SEQUENCE = frozenset({OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_PRODUCER_EPOCH, UNKNOWN_PRODUCER_ID})
-_ZSTD = CODEC_NAMES.index("zstd")
-_ROOM_FOR_THE_REST = 512
-_BEFORE_TOPIC_IDS = range(FIRST_WITH_TOPIC_IDS)
-_ALL_VERSIONS = range(14)
 
 
 class _NothingToSendError(KafkaError):
@@ -57,7 +55,7 @@ class _NothingToSendError(KafkaError):
     """
 
 
-class Sender:
+class Sender(Dispatch):
     """Moves the batches of one accumulator. `on_warning(text)` is for words to the user, once each."""
 
     def __init__(
@@ -67,27 +65,16 @@ class Sender:
         accumulator: Accumulator,
         on_warning: Callable[[str], None],
     ) -> None:
-        self._core = core
+        super().__init__(
+            core, accumulator, settings, CODEC_NAMES.index(settings.compression), protocol.ProduceRequest)
         self._cluster = core.cluster
-        self._accumulator = accumulator
-        self._acks: int = settings.required_acks
-        self._codec = CODEC_NAMES.index(settings.compression)
-        self._level = settings.level
-        self._most_in_flight = settings.max_in_flight_requests_per_connection
-        self._most_bytes = settings.max_request_size
         self._retries = settings.retries
         self._delivery_timeout = settings.delivery_timeout_ms / 1000
-        self._timeout_ms = settings.request_timeout_ms
-        self._lanes: dict[int, Lane] = {}
-        self._by_topic_id = False
-        self._hasty: dict[Delivery, None] = {}
-        self._unanswered: set[int] = set()
         self.farewells = 0
         self._timers: dict[str, Timer] = {}
-        self._deadline: Timer | None = None
-        self._without_sequences: set[PartitionQueue] = set()
         self._on_warning = on_warning
         self._unplaced = Unplaced(core, accumulator, settings.max_block_ms / 1000)
+        self._waiting_topics = self._unplaced.topics
         self.identity = Identity(
             core, settings.enable_idempotence,
             possible=self._acks == -1 and self._most_in_flight <= 5 and self._retries > 0,
@@ -97,33 +84,6 @@ class Sender:
         core.ahead.append(self.send_ahead)
 
     # -- the ways in ------------------------------------------------------------------------------------------------
-
-    def pump(self, now: float) -> None:
-        """Sends what is ready and can be sent."""
-        accumulator = self._accumulator
-        if accumulator.unplaced or self._unplaced.topics:
-            self._wake_at("unplaced", self._unplaced.look(now))
-        if self._hasty:
-            self._hasten_all()
-        if accumulator.lingering:
-            self._wake_at("linger", accumulator.expire_linger(now))
-        if self._deadline is None and accumulator.pending:
-            self._deadline = self._core.call_at(self._next_deadline(), self._expire)
-        if self.identity.state in UNSETTLED:
-            if accumulator.pending:
-                self.identity.ask(now)
-            return
-        for queue in accumulator.line_up():
-            self._enlist(queue, now)
-        for lane in self._lanes.values():
-            if lane:
-                self._send_to(lane, now)
-
-    def hasten(self, delivery: Delivery, now: float) -> None:
-        """Somebody waits for this record: its batch need not linger unless its leader is busy with requests of ours."""
-        if not delivery.done():
-            self._hasty[delivery] = None
-            self.pump(now)
 
     def send_ahead(self, until: float, now: float) -> None:
         """What lingers until then goes out now."""
@@ -206,127 +166,22 @@ class Sender:
         self._unplaced.on_metadata(now)
         self.pump(now)
 
-    def _send_to(self, lane: Lane, now: float) -> None:
-        if lane.node < 0:
-            return
-        if self.identity.not_offered and self.identity.may_ask_again(lane.node):
-            self.identity.ask_again(lane.node, now)
-            return
-        if self.identity.state == REFUSED:
-            self._give_up(lane, self.identity.error)
-            return
-        if lane.quiet_until > now:
-            self._wake_at(f"quiet {lane.node}", lane.quiet_until)
-            return
-        while not lane.full and lane.sendable(now) and self._may_send(lane):
-            call = ProduceCall(lane)
-            before = lane.under_way
-            lane.count(1)
-            self._core.request(
-                lane.node, PRODUCE, partial(self._build, call, now),
-                partial(self._on_answer, call), partial(self._on_error, call), now,
-                expect_response=self._acks != 0,
-                versions=_ALL_VERSIONS if self._by_topic_id else _BEFORE_TOPIC_IDS)
-            if not call.batches and lane.under_way == before:
-                return
-        if lane.retry_at > now:
-            self._wake_at(f"retry {lane.node}", lane.retry_at)
-
-    def _may_send(self, lane: Lane) -> bool:
-        """One request at a time as long as there is no connection: it takes its batches when it is written."""
-        return not lane.under_way or self._core.versions(lane.node) is not None
-
     def _give_up(self, lane: Lane, error: KafkaError | None) -> None:
         """Nothing can be sent to that leader: whatever is to be sent to it fails."""
         for queue in lane.empty():
             while (batch := queue.head) is not None:
                 self._accumulator.settle(batch, -1, -1, error)
 
-    # -- one request ------------------------------------------------------------------------------------------------
+    def nothing_to_send(self, lane: Lane) -> KafkaError:
+        """The error that ends a request which found no batch."""
+        return _NothingToSendError(f"nothing is left to send to broker {lane.node}")
 
-    def _build(self, call: ProduceCall, then: float, version: int) -> protocol.ProduceRequest:
-        """Takes the batches as the request is written: at most one per partition."""
-        if self.identity.not_offered and self.identity.may_ask_again(call.lane.node):
-            raise _NothingToSendError(f"broker {call.lane.node} may give a producer id: that is asked first")
-        sealed: list[Buffer] = []
-        room = self._most_bytes - _ROOM_FOR_THE_REST
-        by_id = version >= FIRST_WITH_TOPIC_IDS
-        for queue in call.lane.sendable(then):
-            if sealed and queue.head_size > room:
-                break
-            if by_id and queue.name not in call.topic_ids and not self._knows_id(queue.name, call):
-                continue
-            data = self._seal(call.lane.take(queue, call.batches), call, version, then)
-            if data is not None:
-                sealed.append(data)
-                room -= len(data)
-        if not sealed:
-            raise _NothingToSendError(f"nothing is left to send to broker {call.lane.node}")
-        return call.request(sealed, self._acks, self._timeout_ms)
-
-    def _knows_id(self, topic: str, call: ProduceCall) -> bool:
-        topic_id = self._cluster.topic_id(topic)
-        if topic_id == no_uuid():
-            return False
-        call.topic_ids[topic] = topic_id
-        return True
-
-    def _seal(self, batch: Batch, call: ProduceCall, version: int, now: float) -> Buffer | None:
-        """The bytes of a batch that was taken; None if it turned out unsendable."""
-        magic = 2 if version >= FIRST_WITH_MAGIC_2 else magic_of(version)
-        if magic < 2 and batch.carries_headers:
-            call.batches.remove(batch)
-            self._accumulator.without_headers(batch, CodecError(
-                f"{batch.topic}[{batch.partition}]: its leader, broker {call.lane.node}, takes records of magic "
-                f"{magic} only, which have no headers (Kafka 0.11 brought them)", "headers"))
-            return None
-        try:
-            if self._codec == _ZSTD and version < FIRST_WITH_ZSTD:
-                raise UnknownCodecError(
-                    f"broker {call.lane.node} speaks Produce {version}, and zstd begins with version {FIRST_WITH_ZSTD} "
-                    "(Kafka 2.1): use lz4, snappy or gzip", "compression")
-            if magic == 2 and self.identity.state == KNOWN:
-                self._give_sequence(batch.queue, batch, now)
-            return batch.seal(magic, self._codec, self._level)
-        except KafkaError as error:
-            call.batches.remove(batch)
-            self._fail(batch, error)
-            return None
-
-    def _give_sequence(self, queue: PartitionQueue, batch: Batch, now: float) -> None:
-        identity = self.identity
-        if queue in self._without_sequences:
-            queue.needs_new_epoch = False
-            batch.restamp(-1, -1, -1)
-        elif queue.needs_new_epoch:
-            queue.needs_new_epoch = False
-            identity.next_epoch(now)
-            queue.give_sequence(batch, identity.producer_id, identity.epoch)
-        elif queue.producer_id == identity.producer_id:
-            queue.give_sequence(batch, queue.producer_id, queue.producer_epoch)
-        else:
-            queue.give_sequence(batch, identity.producer_id, identity.epoch)
+    def _without_headers(self, batch: Batch, lane: Lane, magic: int) -> None:
+        self._accumulator.without_headers(batch, CodecError(
+            f"{batch.topic}[{batch.partition}]: its leader, broker {lane.node}, takes records of magic {magic} only, "
+            "which have no headers (Kafka 0.11 brought them)", "headers"))
 
     # -- its end ----------------------------------------------------------------------------------------------------
-
-    def _on_answer(self, call: ProduceCall, response: Any, version: int, now: float) -> None:
-        call.lane.count(-1)
-        if response is None:
-            self._unanswered.add(call.lane.node)
-            for batch in call.batches:
-                self._accumulator.settle(batch, -1, -1, None)
-        else:
-            for batch, row in call.results(response, version):
-                if batch.fate.done:
-                    continue
-                if row is not None and row.error_code == 0:
-                    self._accumulator.settle(batch, row.base_offset, row.log_append_time_ms, None)
-                else:
-                    self._on_no_success(batch, row, now)
-            if response.throttle_time_ms > 0:
-                call.lane.quiet_until = now + response.throttle_time_ms / 1000
-        self._reset_stalled(call)
-        self.pump(now)
 
     def _on_no_success(self, batch: Batch, row: Any, now: float) -> None:
         """`row` is what the answer says of the batch, None where it says nothing."""
@@ -397,12 +252,8 @@ class Sender:
             batch.queue.needs_new_epoch = True
         self._accumulator.settle(batch, -1, -1, error)
 
-    def _reset_stalled(self, call: ProduceCall) -> None:
-        """A queue that waited for its last batch in flight may go on; it is listed anew only if it has a head."""
-        for batch in call.batches:
-            queue = batch.queue
-            if queue.needs_new_epoch and not queue.in_flight and queue.head is not None:
-                self._lane(self._cluster.leader(queue.name, queue.partition)).add(queue)
+    def _list_anew(self, queue: PartitionQueue) -> None:
+        self._lane(self._cluster.leader(queue.name, queue.partition)).add(queue)
 
     # -- timers -----------------------------------------------------------------------------------------------------
 
@@ -416,8 +267,9 @@ class Sender:
         if moment is not None:
             self._timers[name] = self._core.call_at(moment, self.pump)
 
-    def _next_deadline(self) -> float:
-        return min(batch.created_at for batch in self._accumulator.pending) + self._delivery_timeout
+    def _await_deadline(self) -> None:
+        oldest = min(batch.created_at for batch in self._accumulator.pending)
+        self._deadline = self._core.call_at(oldest + self._delivery_timeout, self._expire)
 
     def _expire(self, now: float) -> None:
         self._deadline = None
@@ -475,3 +327,11 @@ class Sender:
         lane = self._lanes.get(self._cluster.leader(batch.topic, batch.partition))
         if lane is None or not lane.under_way:
             self._accumulator.urge(batch)
+
+
+def words_of(row: Any) -> str:
+    """What the broker says in words: of the batch, or of its first bad record."""
+    words = [row.error_message] if row.error_message else []
+    for bad in row.record_errors[:3]:
+        words.append(f"record {bad.batch_index}: {bad.batch_index_error_message or 'refused'}")
+    return "; ".join(words)

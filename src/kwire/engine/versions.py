@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kwire import errors
+from kwire._codec import Offer
 from kwire.engine.api_keys import FETCH, LIST_OFFSETS, METADATA, PRODUCE
 from kwire.errors import KafkaError
 
@@ -19,27 +20,18 @@ _FETCH_FLOOR_OF_4_0 = 4
 _PRODUCE_FLOOR_OF_4_0 = 3
 
 
-class Versions:
+class Versions(Offer):
     """The ranges that a broker offers, and whether it is one from before ApiVersions."""
 
-    __slots__ = ("before_0_10", "ranges")
+    __slots__ = ("before_0_10",)
 
     def __init__(self, ranges: Mapping[int, tuple[int, int]], *, before_0_10: bool = False) -> None:
-        self.ranges = dict(ranges)
+        super().__init__(ranges)
         self.before_0_10 = before_0_10
         lowest_fetch = self.ranges.get(FETCH, (0, 0))[0]
         if lowest_fetch >= _FETCH_FLOOR_OF_4_0 and PRODUCE in self.ranges:
             low, high = self.ranges[PRODUCE]
             self.ranges[PRODUCE] = (max(low, _PRODUCE_FLOOR_OF_4_0), high)
-
-    def newest_common(self, api_key: int, oldest: int, newest: int) -> int | None:
-        """The newest version that the broker and [oldest, newest] share, or None."""
-        offered = self.ranges.get(api_key)
-        if offered is None:
-            return None
-        low, high = offered
-        version = newest if newest < high else high
-        return version if version >= oldest and version >= low else None
 
     def why_not(self, api_key: int, name: str, oldest: int, newest: int, who: str) -> KafkaError:
         """The error for an API that `newest_common` has no version of."""

@@ -1,0 +1,180 @@
+# What each request and each answer passes through on its way: the hot half of the engine's core and of its nodes.
+#
+# Needs: timers.pxi, exchanges.pxi. Gives: Offer (the base of Versions), Exchanges (of Core), Post (of Node).
+# No I/O and no clock. What is seldom (connections, negotiation, failures) is in the subclasses, in Python.
+
+
+@cython.auto_pickle(False)
+@cython.nonecheck(True)
+cdef class Offer:
+    """The versions that a broker offers: `ranges`, API key -> (oldest, newest)."""
+
+    cdef readonly dict ranges
+
+    def __init__(self, ranges):
+        self.ranges = dict(ranges)
+
+    def newest_common(self, int api_key, int oldest, int newest):
+        """The newest version that the broker and [oldest, newest] share, or None."""
+        cdef int version = self._newest_common(api_key, oldest, newest)
+        return None if version < 0 else version
+
+    cdef int _newest_common(self, int api_key, int oldest, int newest) except -2:
+        cdef tuple offered = self.ranges.get(api_key)
+        cdef int version
+        if offered is None:
+            return -1
+        version = min(newest, <int>offered[1])
+        return version if version >= max(oldest, <int>offered[0]) else -1
+
+
+@cython.auto_pickle(False)
+@cython.nonecheck(True)
+cdef class Exchanges:
+    """Requests out to brokers by id, answers in.
+
+    `plans` reads the answers; where it has none, `decode(frame, api_key, version)` gives (header, message).
+    """
+
+    cdef public bint dirty                # a step runs, or one was cut
+    cdef public bint closed
+    cdef public bint _recovering
+    cdef readonly object events           # deque of (CONNECT | WRITE | CLOSE, Channel) for the driver
+    cdef readonly object after_step       # deque of callables for the driver to run outside any lock
+    cdef readonly Timers _timers
+    cdef readonly set _requests           # under way
+    cdef readonly dict _nodes             # id -> Post
+    cdef PlanTable plans
+    cdef object decode
+    cdef double usual_timeout
+
+    def __init__(self, PlanTable plans not None, decode, double usual_timeout):
+        self.events = _deque()
+        self.after_step = _deque()
+        self._timers = Timers()
+        self._requests = set()
+        self._nodes = {}
+        self.plans = plans
+        self.decode = decode
+        self.usual_timeout = usual_timeout
+
+    def get_timer(self):
+        """The moment of the next timer, or None."""
+        return self._timers.next_moment()
+
+    def next_due(self):
+        """As `get_timer`, at any time and from any thread; the timer may have been cancelled."""
+        return self._timers.peek()
+
+    def handle_timer(self, double now):
+        """Runs what is due."""
+        self._timers.run(now)
+
+    def call_at(self, double when, callback):
+        """Runs `callback(now)` when `when` has come; the Timer."""
+        return self._timers.call_at(when, callback)
+
+    def request(self, int target, int api_key, message, on_response, on_error, double now, *, deadline=None,
+                timeout=None, bint expect_response=True, bint long_poll=False, versions=None):
+        """Sends one request; see the text of kwire.engine.core."""
+        cdef Request request = Request(
+            target, api_key, message, on_response, on_error,
+            versions=self.versions_of(api_key) if versions is None else versions, expect_response=expect_response,
+            long_poll=long_poll, timeout=self.usual_timeout if timeout is None else timeout)
+        if deadline is not None:
+            request.deadline_timer = self._timers.call_at(deadline, _partial(self.too_late, request))
+        self.begin(request, now)
+        return request
+
+    cdef int begin(self, Request request, double now) except -1:
+        request.on_end = self._requests.discard
+        if self._recovering:
+            request.cancel()  # its component counts anew and asks again when it is told to recover
+            return 0
+        self._requests.add(request)
+        if self.closed:
+            request.fail(_errors.KafkaError("the client was closed"), now)
+            return 0
+        node = self._nodes.get(request.target) if request.target >= 0 else None
+        if node is not None:
+            (<Post>node).submit(request, now)
+        else:
+            self.dispatch(request, now)
+        return 0
+
+    cpdef received(self, Channel connection, Py_ssize_t count, double now):
+        """`count` bytes came into the receive buffer."""
+        cdef Request request
+        cdef Buffer frame
+        cdef list frames
+        try:
+            frames = connection.receiver.received(count)
+        except _errors.FrameError as error:
+            self.lose_connection(connection, error, now)
+            return
+        for frame in frames:
+            if not connection.open:
+                return
+            try:
+                request = connection.take_answer(frame)
+            except _errors.FrameError as error:
+                self.lose_connection(connection, error, now)
+                return
+            if request.done:
+                continue
+            try:
+                message = frame if request.raw else self._read(frame, request.api_key, request.version)
+            except _errors.CodecError as error:
+                self.unreadable(connection, request, error, now)
+            else:
+                request.answer(message, now)
+        if connection.receiver.fault is not None and connection.open:
+            self.lose_connection(connection, connection.receiver.fault, now)
+
+    cdef object _read(self, Buffer frame, int api_key, int version):
+        """The message in an answer. Bytes left over are not looked at: a newer broker may say more."""
+        cdef tuple plans = self.plans.of(api_key, version)
+        if plans is None:
+            return self.decode(frame, api_key, version)[1]
+        return decode_from(<Plan>plans[1], frame, decode_from(<Plan>plans[0], frame, 0, False)[1], False)[0]
+
+
+@cython.auto_pickle(False)
+@cython.nonecheck(True)
+cdef class Post:
+    """The requests to one broker: written at once while there is a connection, kept until then otherwise."""
+
+    cdef public Channel connection
+    cdef public Offer versions            # on that connection; None before the first
+    cdef public object _queue             # deque of Requests that wait for a connection
+    cdef public Timer _timeout            # by which the oldest request is looked at
+
+    def __init__(self):
+        self._queue = _deque()
+
+    cpdef submit(self, Request request, double now):
+        """Writes the request, or keeps it until there is a connection."""
+        cdef Channel connection = self.connection
+        if connection is None:
+            self._queue.append(request)
+            self.connect(now)
+        elif request.long_poll or not connection.ends_in_long_poll():
+            self._write(connection, request, now)
+        else:
+            self.beside().submit(request, now)
+
+    cdef int _write(self, Channel connection, Request request, double now) except -1:
+        if request.done:
+            return 0
+        cdef int version = self.versions._newest_common(request.api_key, request.oldest, request.newest)
+        if version < 0:
+            self.no_version(request, now)
+            return 0
+        try:
+            connection.write_request(request, version, now)
+        except _errors.KafkaError as error:
+            request.fail(error, now)
+            return 0
+        if self._timeout is None:
+            self.watch(now + request.timeout)
+        return 0

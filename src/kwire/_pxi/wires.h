@@ -1,0 +1,39 @@
+/* The system calls of the compiled driver, as plain C: gather, wait. Sockets are non-blocking. */
+#ifndef KWIRE_WIRES_H
+#define KWIRE_WIRES_H
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <time.h>
+
+/* Bytes taken, or -1 with errno. */
+static inline ssize_t kw_send(int fd, struct iovec *spans, int count) {
+    struct msghdr message = {0};
+    message.msg_iov = spans;
+    message.msg_iovlen = count;
+    return sendmsg(fd, &message, 0);
+}
+
+static inline int kw_would_block(int number) { return number == EAGAIN || number == EWOULDBLOCK || number == EINTR; }
+
+/* poll(2) in seconds; a negative or endless number waits for ever. */
+static inline int kw_poll(struct pollfd *watched, nfds_t count, double seconds) {
+    int endless = !(seconds >= 0 && seconds < 1e8);
+#ifdef __linux__
+    struct timespec t;
+    if (endless) return ppoll(watched, count, NULL, NULL);
+    t.tv_sec = (time_t)seconds;
+    t.tv_nsec = (long)((seconds - (double)t.tv_sec) * 1e9);
+    return ppoll(watched, count, &t, NULL);
+#else
+    double milliseconds = seconds * 1e3;
+    int rounded = (int)milliseconds;
+    if (endless) return poll(watched, count, -1);
+    if (rounded > 1 << 30) rounded = 1 << 30;
+    return poll(watched, count, rounded < milliseconds ? rounded + 1 : rounded);
+#endif
+}
+
+#endif
