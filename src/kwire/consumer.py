@@ -131,7 +131,7 @@ class Consumer(Client[ConsumerSettings]):
         no limit), after `wakeup()`, and when every partition is at its `until`.
         Raises ConfigError while nothing is assigned or subscribed to.
 
-        `max_records` is the most to give (default: `max_poll_records`, else about a megabyte of the log). The next
+        `max_records` is the most to give (default: `max_poll_records`, else about two megabytes of the log). The next
         fetch is on its way when half of what was fetched is given.
         """
         most = self.settings.max_poll_records if max_records is None else max_records

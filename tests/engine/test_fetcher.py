@@ -198,9 +198,9 @@ def test_a_limit_hands_out_the_rest_next_time() -> None:
     assert reading.fetcher.state(T0).position == 5
 
 
-def test_without_a_limit_a_megabyte_of_the_log_is_given_at_a_time() -> None:
+def test_without_a_limit_two_megabytes_of_the_log_are_given_at_a_time() -> None:
     reading = Reading(LogBroker(), max_partition_fetch_bytes=1 << 24).assign(T0)
-    values = [bytes([number]) * 100_000 for number in range(25)]
+    values = [bytes([number]) * 100_000 for number in range(50)]
     reading.broker.append(0, values)
     sizes = []
     got: list[bytes | None] = []
@@ -208,7 +208,7 @@ def test_without_a_limit_a_megabyte_of_the_log_is_given_at_a_time() -> None:
         got += (part := reading.take()[T0])
         sizes.append(sum(len(value or b"") for value in part))
     assert got == values
-    assert sizes == [1_000_000, 1_000_000, 500_000]
+    assert sizes == [2_000_000, 2_000_000, 1_000_000]
 
 
 def test_without_a_limit_there_is_one_on_small_records() -> None:

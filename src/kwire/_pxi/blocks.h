@@ -90,7 +90,7 @@ static kw_block *kw_pool_take(int class_) {
 }
 
 /* glibc gives the end of its heap back to the system as soon as 128 KiB there are free, unless a large piece was freed
- * before: then it keeps twice as much. Without this, the megabyte that each poll's values take would be new each time. */
+ * before: then it keeps twice as much. Without this, the megabytes that each poll's values take would be new each time. */
 static void kw_keep_end_of_heap(void) {
     static int done = 0;
     if (!__atomic_exchange_n(&done, 1, __ATOMIC_RELAXED)) {

@@ -9,8 +9,8 @@ costs no look at those that it does not ask for.
 
     order       brokers serve in request order and stop when the answer is full, so partitions that gave records wait
                 behind the others
-    hand-over   a poll without a limit gives about HAND_OVER_BYTES: what Python makes of them then fits into the caches
-                and into memory that the poll before it has just freed
+    hand-over   a poll without a limit gives about HAND_OVER_BYTES, as many as a small answer brings: what Python makes
+                of them then fits into the caches and into memory that the poll before it has just freed
     too small   below v3 a batch larger than max_partition_fetch_bytes comes cut off: the partition asks for more next
                 time, up to receive_message_max_bytes, then LimitError
     memory      what is decompressed and not handed out yet is bounded (1 GiB, or max_decompressed_bytes if more), over
@@ -52,10 +52,10 @@ _READ_COMMITTED = 1
 _REPLICA_FOR = 300.0
 _DECOMPRESSED_AT_ONCE = 1 << 30
 
-HAND_OVER_BYTES = 1 << 20
+HAND_OVER_BYTES = 2 << 20
 """About how many bytes of the log one `take` without a limit gives, if more than one record."""
 
-HAND_OVER_RECORDS = 8192
+HAND_OVER_RECORDS = 16384
 """The most records that one `take` without a limit gives."""
 
 Fetched = list[tuple[TopicPartition, Records]]

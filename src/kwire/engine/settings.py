@@ -148,7 +148,7 @@ class ConsumerSettings(ClientSettings):
         int, 1_048_576, "Bytes of one partition in one answer.", least=0, most=_INT_MAX,
         aliases=("fetch.message.max.bytes",))
     max_poll_records: int | None = optional_setting(
-        int, "Records that one poll gives at most; None gives about a megabyte of the log, or 8192 records.", least=1)
+        int, "Records that one poll gives at most; None gives two megabytes of the log, or 16384 records.", least=1)
     check_crcs: bool = setting(bool, True, "Verify the checksum of each batch.", aliases=("check.crcs",))
     isolation_level: str = setting(
         str, "read_uncommitted", "Whether records of open and aborted transactions are given.",
