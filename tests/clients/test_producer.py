@@ -199,10 +199,10 @@ def test_back_pressure_blocks_and_nowait_raises(broker: Broker) -> None:
 
 def test_back_pressure_ends_after_max_block(broker: Broker) -> None:
     broker.faults.mute("Produce", times=None)
-    producer = Producer(broker.bootstrap_servers, buffer_memory=10_000, max_block_ms=300, delivery_timeout_ms=700)
+    producer = Producer(broker.bootstrap_servers, buffer_memory=10_000, max_block_ms=300, delivery_timeout_ms=1500)
     with pytest.raises(errors.KafkaTimeoutError, match="max_block_ms=300"):
         producer.send_many("t", [b"x" * 1000] * 20)
-    with pytest.raises(errors.DeliveryError, match="delivery_timeout_ms=700"):
+    with pytest.raises(errors.DeliveryError, match="delivery_timeout_ms=1500"):
         producer.close()
 
 
