@@ -76,6 +76,7 @@ class Fetcher:
         self._lookup_of: dict[TopicPartition, int] = {}
         self._fault: KafkaError | None = None
         self._subscribed: tuple[str, ...] = ()
+        self._assigned: tuple[str, ...] = ()
         self._turns = 0
         self._settled = False
         self._is_due = False
@@ -123,6 +124,7 @@ class Fetcher:
         for tp, state in self.states.items():
             state.end_offset = until.get(tp, END_OF_OFFSETS)
         topics = list(dict.fromkeys(tp.topic for tp in wanted))
+        self._assigned = tuple(topics)
         self._core.cluster.unwant([topic for topic in before if topic not in topics])
         if topics:
             self._core.cluster.want(topics, now)
@@ -157,9 +159,9 @@ class Fetcher:
             self.pump(now)
 
     @property
-    def topics(self) -> list[str]:
+    def topics(self) -> tuple[str, ...]:
         """The topics that are read, or would be if they existed."""
-        return list(dict.fromkeys((*self._subscribed, *(tp.topic for tp in self.states))))
+        return self._subscribed or self._assigned
 
     @property
     def reads_nothing(self) -> bool:
