@@ -841,6 +841,7 @@ class Dispatch:
 # driving.pxi
 READS: int
 WRITES: int
+LATE: float
 
 @final
 class Latch:

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from kwire import errors, protocol
-from kwire.drivers.reactor import LATE, PATIENCE, Reactor
+from kwire._codec import LATE
+from kwire.drivers.reactor import PATIENCE, Reactor
 from kwire.drivers.sockets import literal
 from kwire.engine.addresses import Address
 from kwire.engine.api_keys import METADATA
@@ -145,6 +146,29 @@ def test_what_may_be_done_ahead_is_done_where_a_look_came_late(
     [(until, now)] = told
     assert until - now == pytest.approx(sys.getswitchinterval())
     assert now <= time.monotonic()
+
+
+def test_what_may_be_done_ahead_is_done_where_a_parked_driver_came_late(
+    broker: Broker, make: Callable[..., Reactor], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reactor = make(broker.bootstrap_servers, background=True)
+    assert reactor.wait(Answer(reactor).here, 5)
+    monkeypatch.setattr(reactor, "_glance", lambda: time.sleep(0.01))
+    give_up = time.monotonic() + 10
+    while reactor._parked_until is None and time.monotonic() < give_up:
+        time.sleep(0.01)
+    told: list[tuple[float, float]] = []
+    reactor.core.ahead.append(lambda until, now: told.append((until, now)))
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(20 * LATE)
+    try:
+        reactor.call(lambda now: reactor.core.call_at(now, lambda now: None))
+        while not told and time.monotonic() < give_up:
+            sum(range(1000))
+    finally:
+        sys.setswitchinterval(interval)
+    assert told
+    assert told[0][0] - told[0][1] == pytest.approx(20 * LATE)
 
 
 def test_many_threads_wait_at_once(broker: Broker, make: Callable[..., Reactor]) -> None:

@@ -44,6 +44,9 @@ cdef extern from "string.h" nogil:
 READS = POLLIN
 WRITES = POLLOUT
 
+cdef double _late = 0.001                 # seconds; who gets to run so much later was kept waiting for the interpreter
+LATE = _late
+
 cdef enum:
     READS_AT_ONCE = 8
     HELD_BYTES = 65536
@@ -314,6 +317,7 @@ cdef class Turns:
         handles it. The token is given up where callbacks are to be run."""
         cdef unsigned long count = <unsigned long>PyList_GET_SIZE(self.watched_wires) + 1
         cdef double seconds
+        cdef double awake = now
         cdef int ready
         cdef Py_ssize_t i
         if self._parked_until is None:
@@ -324,6 +328,7 @@ cdef class Turns:
             if seconds > 0:
                 with nogil:
                     ready = kw_poll(self.watched, count, seconds)
+                    awake = kw_fine_seconds()
             else:
                 ready = kw_poll(self.watched, count, 0)
             if ready < 0:
@@ -345,7 +350,10 @@ cdef class Turns:
                         self._handle(<Wire>self.watched_wires[i - 1], &self.watched[i], now)
             if self._resolved:
                 self._take_resolved(now)
-            self.core._timers.run(now)
+            if seconds > 0 and now - awake > _late and self._background:
+                self._run_ahead(now)
+            else:
+                self.core._timers.run(now)
             self._end(now)
         finally:
             self._stepper = 0

@@ -37,7 +37,7 @@ from functools import partial
 from threading import get_ident
 from time import monotonic
 
-from kwire._codec import READS, WRITES, Turns, Wire
+from kwire._codec import LATE, READS, WRITES, Turns, Wire
 from kwire.drivers.loggers import LateLogger
 from kwire.drivers.sockets import SocketAddress, connect_error, literal, look_up, open_socket
 from kwire.drivers.threads import begin_thread
@@ -53,9 +53,6 @@ GLANCE = 0.002
 
 SHORT_GLANCE = 0.0005
 """The same when it came late to the one before, because callers compute and leave the interpreter only when asked."""
-
-LATE = 0.001
-"""Seconds; a look that comes so much later than planned was kept waiting for the interpreter."""
 
 NAP = 0.1
 """Seconds after which one who waits for another's step looks for himself."""
@@ -260,10 +257,14 @@ class Reactor(Turns):
         if self._steps != steps_seen:
             return
         if self._kept_waiting and now - self._last_active > LATE:
-            self.call(partial(self.core.run_ahead, sys.getswitchinterval()), active=False)
+            self.call(self._run_ahead, active=False)
         elif due is not None and due <= now:
             self.call(self.core.handle_timer, active=False)
         self.poll_once()
+
+    def _run_ahead(self, now: float) -> None:
+        """Callers compute: whoever has the interpreter now gets it again a switch interval after asking for it."""
+        self.core.run_ahead(sys.getswitchinterval(), now)
 
     def _park(self, me: int) -> None:
         """Selects for as long as it takes; while somebody else drives or wants to, waits for the token."""
