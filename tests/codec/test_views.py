@@ -93,6 +93,28 @@ def test_values_are_bytes(bad: object) -> None:
         Record(bad)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("field", ["offset", "timestamp", "timestamp_type", "key", "value", "headers", "raw_headers"])
+def test_fields_are_the_same_however_they_are_asked_for(field: str) -> None:
+    record = records.decode(WIRE)[3]
+    for seen in (record, _codec.ConsumerRecord(record, "t", 1)):
+        not_interned = "".join(list(field))
+        expected = getattr(DRAWN[3], "headers" if field == "raw_headers" else field)
+        if field == "headers":
+            expected = tuple((key.decode(), value) for key, value in expected)
+        by_class = getattr(type(seen), field).__get__(seen)
+        assert getattr(seen, field) == getattr(seen, not_interned) == by_class == expected
+        with pytest.raises(AttributeError):
+            setattr(seen, field, expected)
+
+
+def test_an_unknown_attribute_of_a_record_is_named() -> None:
+    record = Record(b"v")
+    for seen in (record, _codec.ConsumerRecord(record, "t", 1)):
+        with pytest.raises(AttributeError, match="'valeu'"):
+            _ = seen.valeu
+        assert not hasattr(seen, "offsets")
+
+
 def test_records_pickle_and_copy() -> None:
     for record in records.decode(WIRE):
         assert pickle.loads(pickle.dumps(record)) == record

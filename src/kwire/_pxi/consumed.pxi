@@ -26,6 +26,18 @@ cdef class ConsumerRecord:
         self.topic = topic
         self.partition = partition
 
+    def __getattribute__(self, name):
+        # As in Record.
+        if name is _VALUE:
+            return bytes_at(self.record.part, self.record.record.value_at, self.record.record.value_size)
+        if name is _KEY:
+            return bytes_at(self.record.part, self.record.record.key_at, self.record.record.key_size)
+        if name is _OFFSET:
+            return self.record.record.offset
+        if name is _TIMESTAMP:
+            return self.record.record.timestamp
+        return PyObject_GenericGetAttr(self, name)
+
     @property
     def offset(self):
         """The offset in its partition."""

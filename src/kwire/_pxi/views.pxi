@@ -5,7 +5,13 @@
 # back.
 # Nothing is decoded before it is asked for: a Record is three pointers, its fields are made on access.
 
+from cpython.object cimport PyObject_GenericGetAttr
+
 cdef tuple _NO_HEADERS = ()
+cdef str _OFFSET = "offset"            # attribute names are interned, so that one look at the pointer tells them
+cdef str _TIMESTAMP = "timestamp"
+cdef str _KEY = "key"
+cdef str _VALUE = "value"
 cdef record_t _EMPTY_RECORD
 cdef part_t _EMPTY_PART
 cdef RecordIndex _NO_INDEX = RecordIndex.__new__(RecordIndex)
@@ -76,6 +82,18 @@ cdef class Record:
         fields.offset = -1
         fields.timestamp = take_timestamp(timestamp, -1)
         _stand_alone(self, &fields, 0, value, key, headers)
+
+    def __getattribute__(self, name):
+        # Python's own way asks the class first, which takes longer than the fields that everybody reads.
+        if name is _VALUE:
+            return bytes_at(self.part, self.record.value_at, self.record.value_size)
+        if name is _KEY:
+            return bytes_at(self.part, self.record.key_at, self.record.key_size)
+        if name is _OFFSET:
+            return self.record.offset
+        if name is _TIMESTAMP:
+            return self.record.timestamp
+        return PyObject_GenericGetAttr(self, name)
 
     @property
     def offset(self):
