@@ -71,7 +71,7 @@ def alarms() -> Iterator[Alarms]:
         signal.signal(signal.SIGALRM, before)
 
 
-class _Trip:
+class Trip:
     """`trip[number]` makes a signal pending; unlike a call, a subscript does not make the interpreter look for one."""
 
     __getitem__ = _thread.interrupt_main
@@ -85,7 +85,7 @@ class Interruptions:
         self.moments = 0
         self.place = "nowhere"
         self._package = f"/src/{package}/"
-        self._trip = _Trip()
+        self._trip = Trip()
 
     def __enter__(self) -> Interruptions:
         self._before = signal.signal(signal.SIGUSR1, self._cut)

@@ -37,6 +37,7 @@ cdef extern from "Python.h":
     void PyThread_free_lock(PyThread_type_lock lock) nogil
     PyLockStatus PyThread_acquire_lock_timed(PyThread_type_lock lock, long long microseconds, int interruptible) nogil
     void PyThread_release_lock(PyThread_type_lock lock) nogil
+    unsigned long PyThread_get_thread_ident() nogil
 
 cdef extern from "string.h" nogil:
     char *strerror(int number)
@@ -46,6 +47,8 @@ WRITES = POLLOUT
 
 cdef double _late = 0.001                 # seconds; who gets to run so much later was kept waiting for the interpreter
 LATE = _late
+cdef double _nap = 0.1                    # seconds after which whoever waits looks for himself: for a step of others
+NAP = _nap                                # that was cut, for a signal that another thread or nobody was told of
 
 cdef enum:
     READS_AT_ONCE = 8
@@ -57,9 +60,14 @@ cdef enum:
 @cython.auto_pickle(False)
 @cython.nonecheck(True)
 cdef class Latch:
-    """A threading.Lock that compiled code takes without a call of Python. Ctrl-C cuts the wait for it, as there."""
+    """A threading.Lock that compiled code takes without a call of Python. Ctrl-C cuts the wait for it, as there.
+
+    Whoever has it gets a ConcurrentUseError where he would wait for himself: in a signal handler, a log handler or a
+    finalizer that ran meanwhile.
+    """
 
     cdef PyThread_type_lock lock
+    cdef unsigned long holder             # thread that has it; 0: none, no thread has that number
 
     def __cinit__(self):
         self.lock = PyThread_allocate_lock()
@@ -76,16 +84,30 @@ cdef class Latch:
     def __exit__(self, kind, error, trace):
         self.give()
 
+    @property
+    def mine(self):
+        """Whether the calling thread has it."""
+        return self._is_mine()
+
+    cdef inline bint _is_mine(self) noexcept:
+        return self.holder == PyThread_get_thread_ident()
+
     cdef int take(self) except -1:
-        cdef PyLockStatus status = PyThread_acquire_lock_timed(self.lock, 0, 0)
+        cdef PyLockStatus status
+        if self._is_mine():
+            raise _errors.ConcurrentUseError(
+                "a signal handler, log handler or finalizer uses the client that it interrupts")
+        status = PyThread_acquire_lock_timed(self.lock, 0, 0)
         while status != PY_LOCK_ACQUIRED:
             with nogil:
                 status = PyThread_acquire_lock_timed(self.lock, -1, 1)
             if status != PY_LOCK_ACQUIRED:
                 PyErr_CheckSignals()
+        self.holder = PyThread_get_thread_ident()
         return 0
 
     cdef void give(self) noexcept:
+        self.holder = 0
         PyThread_release_lock(self.lock)
 
 
@@ -118,7 +140,6 @@ cdef class Turns:
     cdef public object _parked_until      # until when it selects; None while it does not
     cdef public object _thread            # in the background
     cdef readonly set _in_callbacks       # threads that run callbacks
-    cdef public object _stepper           # thread that holds the lock and runs a step; 0: none
     cdef public int64_t _steps
     cdef public double _last_active
     cdef public bint _closed
@@ -142,7 +163,6 @@ cdef class Turns:
         self._resolved = _deque()
         self._bells = _deque()
         self._in_callbacks = set()
-        self._stepper = 0
         self._background = background
         self._wake_fd = -1
         self.watched_wires = []
@@ -159,12 +179,10 @@ cdef class Turns:
 
     cdef object _call(self, function, bint active):
         cdef double now
-        me = _get_ident()
-        if self._is_copy or self._stepper == me:
+        if self._is_copy:
             self._check_entry()
         self._lock.take()
         try:
-            self._stepper = me
             now = kw_fine_seconds()
             if active:
                 self._last_active = now
@@ -180,7 +198,6 @@ cdef class Turns:
             if self._parked_until is not None:
                 self._wake_if_parked(self._parked_until)
         finally:
-            self._stepper = 0
             self._lock.give()
         if self.core.after_step:
             self._run_callbacks()
@@ -194,7 +211,7 @@ cdef class Turns:
         cdef double now, deadline
         cdef bint driven
         me = _get_ident()
-        if self._is_copy or self._stepper == me or self._in_callbacks:
+        if self._is_copy or self._lock._is_mine() or self._in_callbacks:
             self._check_entry()
             self._check_no_callback(me)
         deadline = FOR_EVER if timeout is None else kw_fine_seconds() + <double>timeout
@@ -202,7 +219,6 @@ cdef class Turns:
             while True:
                 self._lock.take()
                 try:
-                    self._stepper = me
                     self._last_active = now = kw_fine_seconds()
                     if done():
                         return True
@@ -213,9 +229,8 @@ cdef class Turns:
                         bell = self._hang_up_a_bell()
                     else:
                         self._driver = me
-                        self._prepare(deadline, now)
+                        self._prepare(min(deadline, now + _nap), now)
                 finally:
-                    self._stepper = 0
                     self._lock.give()
                 if not driven:
                     self._turn(me, now)
@@ -240,12 +255,11 @@ cdef class Turns:
         finally:
             self._let_go(me)
 
-    def _close_core(self, me):
+    def _close_core(self):
         """The core closes its connections; only once."""
         cdef double now
         self._lock.take()
         try:
-            self._stepper = me
             if not self._closed:
                 now = kw_fine_seconds()
                 self._begin(now)
@@ -253,7 +267,6 @@ cdef class Turns:
                 self._end(now)
                 self._closed = True
         finally:
-            self._stepper = 0
             self._lock.give()
 
     # -- one step -------------------------------------------------------------------------------------------------
@@ -263,21 +276,25 @@ cdef class Turns:
         cdef double now
         self._lock.take()
         try:
-            if self._closed:
+            if self._closed or self._driver != me:
                 return
-            self._stepper = me
             now = kw_fine_seconds()
             self._prepare(deadline, now)
         finally:
-            self._stepper = 0
             self._lock.give()
         self._turn(me, now)
 
     cdef int _let_go(self, me) except -1:
         if self._driver == me:
-            self._driver = None
+            self._driver = self._parked_until = None
             if self._bells:
                 self._ring()
+        return 0
+
+    cpdef int _ring(self) except -1:
+        """Whoever sleeps looks again. Bells are C: nothing gets between the look and the ring."""
+        while self._bells:
+            self._bells.popleft().release()
         return 0
 
     cdef int _prepare(self, double deadline, double now) except -1:
@@ -316,30 +333,13 @@ cdef class Turns:
         """With the token, prepared: selects until something is ready, a timer is due or the deadline has come; then
         handles it. The token is given up where callbacks are to be run."""
         cdef unsigned long count = <unsigned long>PyList_GET_SIZE(self.watched_wires) + 1
-        cdef double seconds
-        cdef double awake = now
-        cdef int ready
+        cdef double awake = FOR_EVER
+        cdef int ready = self._select(me, count, now, &awake)
         cdef Py_ssize_t i
-        if self._parked_until is None:
-            return 0
-        seconds = max(<double>self._parked_until - now, 0.0)
-        try:
-            PyErr_CheckSignals()
-            if seconds > 0:
-                with nogil:
-                    ready = kw_poll(self.watched, count, seconds)
-                    awake = kw_fine_seconds()
-            else:
-                ready = kw_poll(self.watched, count, 0)
-            if ready < 0:
-                PyErr_CheckSignals()
-        finally:
-            self._parked_until = None
         self._lock.take()
         try:
-            if self._closed:
-                return 0
-            self._stepper = me
+            if self._closed or self._driver != me:
+                return 0  # a signal handler drove meanwhile: what was selected is no more what is watched
             now = kw_fine_seconds()
             self._begin(now)
             if ready > 0:
@@ -350,13 +350,12 @@ cdef class Turns:
                         self._handle(<Wire>self.watched_wires[i - 1], &self.watched[i], now)
             if self._resolved:
                 self._take_resolved(now)
-            if seconds > 0 and now - awake > _late and self._background:
+            if now - awake > _late and self._background:
                 self._run_ahead(now)
             else:
                 self.core._timers.run(now)
             self._end(now)
         finally:
-            self._stepper = 0
             self._lock.give()
         self._steps += 1
         if self.core.after_step:
@@ -367,6 +366,31 @@ cdef class Turns:
         elif self._bells:
             self._ring()
         return 0
+
+    cdef int _select(self, me, unsigned long count, double now, double *awake) except -2:
+        """How many of `watched` are ready; -1 where a signal came. Its handler may drive, which takes the token away.
+
+        `awake`: when it was over, if it waited.
+        """
+        cdef int ready = -1
+        cdef double seconds
+        try:
+            PyErr_CheckSignals()
+            if self._driver != me or self._parked_until is None:
+                return -1
+            seconds = max(<double>self._parked_until - now, 0.0)
+            if seconds > 0:
+                with nogil:
+                    ready = kw_poll(self.watched, count, seconds)
+                    awake[0] = kw_fine_seconds()
+            else:
+                ready = kw_poll(self.watched, count, 0)
+            if ready < 0:
+                PyErr_CheckSignals()
+        finally:
+            if self._driver == me:
+                self._parked_until = None
+        return ready
 
     cdef int _begin(self, double now) except -1:
         if self.core.dirty:

@@ -8,12 +8,16 @@
 #include <sys/uio.h>
 #include <time.h>
 
-/* Bytes taken, or -1 with errno. */
+#ifndef MSG_NOSIGNAL
+#define MSG_NOSIGNAL 0
+#endif
+
+/* Bytes taken, or -1 with errno. A broker that is gone is an error, also where the process has SIGPIPE end it. */
 static inline ssize_t kw_send(int fd, struct iovec *spans, int count) {
     struct msghdr message = {0};
     message.msg_iov = spans;
     message.msg_iovlen = count;
-    return sendmsg(fd, &message, 0);
+    return sendmsg(fd, &message, MSG_NOSIGNAL);
 }
 
 static inline int kw_would_block(int number) { return number == EAGAIN || number == EWOULDBLOCK || number == EINTR; }
@@ -28,10 +32,9 @@ static inline int kw_poll(struct pollfd *watched, nfds_t count, double seconds) 
     t.tv_nsec = (long)((seconds - (double)t.tv_sec) * 1e9);
     return ppoll(watched, count, &t, NULL);
 #else
-    double milliseconds = seconds * 1e3;
+    double milliseconds = seconds < 1e6 ? seconds * 1e3 : 1e9;
     int rounded = (int)milliseconds;
     if (endless) return poll(watched, count, -1);
-    if (rounded > 1 << 30) rounded = 1 << 30;
     return poll(watched, count, rounded < milliseconds ? rounded + 1 : rounded);
 #endif
 }

@@ -13,13 +13,15 @@ Locking. `_lock` guards the core and everything here; it is never held while sel
 callback runs (`core.after_step` runs after each step, outside the lock and without the token: a callback that blocks
 keeps nobody else from driving).
 
-While the lock is held a log handler or a finalizer may run, and may want this very reactor: `inside` tells, and every
-entry raises ConcurrentUseError there, where it would wait for itself.
+While the lock is held a signal handler, a log handler or a finalizer may run, and may want this very reactor: `inside`
+tells, and every entry raises ConcurrentUseError there, where it would wait for itself. One that runs while its thread
+only selects may do everything; if it waits, it takes the token and gives it back to nobody, and its thread begins anew.
 
 Interrupts. `core.dirty` is set while the core runs. A KeyboardInterrupt or the like that cuts a step leaves it set,
 and the next step begins with `core.recover`. CPython runs signal handlers where a Python function begins, behind its
 calls and where its loops jump back, and nowhere else, so not in compiled code; what must not be cut in Python is
-written without a call. Who sleeps looks again every NAP, in case whoever was to ring was cut.
+written without a call. Who sleeps or selects looks again every NAP, in case whoever was to ring was cut, or a signal
+came that nobody woke him for: between the look for signals and the system call, or to another thread.
 
 Fork. A child process may not use what its parent opened: every entry raises there, before any lock is touched.
 """
@@ -37,7 +39,7 @@ from functools import partial
 from threading import get_ident
 from time import monotonic
 
-from kwire._codec import LATE, READS, WRITES, Turns, Wire
+from kwire._codec import LATE, NAP, READS, WRITES, Turns, Wire
 from kwire.drivers.loggers import LateLogger
 from kwire.drivers.sockets import SocketAddress, connect_error, literal, look_up, open_socket
 from kwire.drivers.threads import begin_thread
@@ -53,9 +55,6 @@ GLANCE = 0.002
 
 SHORT_GLANCE = 0.0005
 """The same when it came late to the one before, because callers compute and leave the interpreter only when asked."""
-
-NAP = 0.1
-"""Seconds after which one who waits for another's step looks for himself."""
 
 NEXT_ADDRESS_AFTER = 2.0
 """Seconds that one of several addresses of a name is given before the next is tried."""
@@ -94,7 +93,7 @@ class Reactor(Turns):
     @property
     def inside(self) -> bool:
         """Whether the calling thread holds the lock: what it runs interrupts a step."""
-        return self._stepper == get_ident()
+        return self._lock.mine
 
     @property
     def here(self) -> bool:
@@ -124,7 +123,7 @@ class Reactor(Turns):
             return
         me = get_ident()
         self._check_entry()
-        self._close_core(me)
+        self._close_core()
         self._ring()
         self.wake()
         if self.core.after_step:
@@ -155,7 +154,10 @@ class Reactor(Turns):
 
     def _open(self) -> None:
         """Makes the pair of sockets that wakes who selects."""
-        reader, writer = self._wakers = socket.socketpair()
+        try:
+            reader, writer = self._wakers = socket.socketpair()
+        except OSError as error:
+            raise KafkaError(f"the sockets that wake the driver cannot be opened: {error}") from error
         reader.setblocking(False)
         writer.setblocking(False)
         self._wake_fd = reader.fileno()
@@ -182,13 +184,6 @@ class Reactor(Turns):
         finally:
             self._waiting -= 1
 
-    def _ring(self) -> None:
-        """Whoever sleeps looks again."""
-        with self._lock:
-            bells = self._bells
-            while bells:
-                bells.popleft().release()
-
     def _wait_for_the_thread(self, me: int) -> None:
         """Until the background thread has ended, or is in a callback, behind which it will end by itself."""
         thread = self._thread
@@ -211,7 +206,7 @@ class Reactor(Turns):
         if self._is_copy:
             raise KafkaError(f"this client belongs to process {self._pid}: make a new one after a fork")
         if self.inside:
-            raise ConcurrentUseError("a log handler or a finalizer uses the client that it interrupts")
+            raise ConcurrentUseError("a signal handler, log handler or finalizer uses the client that it interrupts")
 
     def _check_no_callback(self, me: int) -> None:
         if me in self._in_callbacks:
@@ -349,7 +344,7 @@ class Reactor(Turns):
             settings = self.core.settings
             link.socket, link.error = open_socket(
                 link.addresses.popleft(), settings.send_buffer_bytes, settings.receive_buffer_bytes)
-            if not link.error:
+            if link.socket is not None and not link.error:
                 link.fd = link.socket.fileno()
                 self._watch(link, WRITES)
                 if link.addresses:

@@ -45,10 +45,13 @@ def look_up(address: Address, done: Callable[[list[SocketAddress], str], None]) 
     begin_thread(work, f"kwire-look-up-{address.host}")
 
 
-def open_socket(where: SocketAddress, send_buffer: int, receive_buffer: int) -> tuple[socket.socket, str]:
-    """Begins to connect; the socket, and the reason if that failed at once."""
+def open_socket(where: SocketAddress, send_buffer: int, receive_buffer: int) -> tuple[socket.socket | None, str]:
+    """Begins to connect; the socket, if there is one, and the reason if that failed at once."""
     family, target = where
-    made = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        made = socket.socket(family, socket.SOCK_STREAM)
+    except OSError as error:  # too many open files, or no such family here
+        return None, str(error)
     made.setblocking(False)
     made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
