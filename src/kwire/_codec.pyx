@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=True, wraparound=False, cdivision=True, initializedcheck=False
-# cython: embedsignature=True, binding=True, auto_pickle=False
+# cython: embedsignature=True, embedsignature.format=clinic, binding=False, auto_pickle=False
 """The compiled part of kwire: this file is its table of contents.
 
 Each file of `_pxi/` says at its head what it needs and what it gives; they are included in the order in which they
