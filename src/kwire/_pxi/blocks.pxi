@@ -24,6 +24,8 @@ cdef extern from "blocks.h" nogil:
     long kw_block_references(kw_block *block)
     uint8_t *kw_block_data(kw_block *block)
     bint kw_block_is_foreign(const kw_block *block)
+    size_t KW_POOL_LEAST
+    void kw_keep_end_of_heap()
     void kw_foreign_init(kw_block *block, void *data, size_t capacity)
     bint kw_foreign_waits()
     kw_block *kw_foreign_take()
@@ -65,6 +67,8 @@ cdef void give_back_borrowed() noexcept:
 
 cdef kw_block *block_of_new_bytes(size_t size):
     """A block that lies in a bytes object nobody has seen yet; NULL when there is no memory for it."""
+    if size >= KW_POOL_LEAST:
+        kw_keep_end_of_heap()
     try:
         return &borrow(PyBytes_FromStringAndSize(NULL, <Py_ssize_t>size)).block
     except (MemoryError, _errors.LimitError):
