@@ -56,6 +56,7 @@ def test_unknown_settings_name_the_nearest() -> None:
 @pytest.mark.parametrize(("given", "words"), [
     ({"linger_ms": "soon"}, "a whole number from 0"),
     ({"linger_ms": -1}, "out of range"),
+    ({"buffer_memory": 2**63}, "out of range"),
     ({"linger_ms": 1.5}, "a whole number"),
     ({"linger_ms": True}, "a whole number"),
     ({"compression": "brotli"}, "'none', 'gzip', 'snappy', 'lz4', 'zstd'"),

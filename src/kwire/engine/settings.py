@@ -15,6 +15,7 @@ from kwire.errors import ConfigError
 
 _DAY_MS = 86_400_000
 _INT_MAX = 2**31 - 1
+_LONG_MAX = 2**63 - 1
 _ACKS = {"all": -1, "-1": -1, "0": 0, "1": 1}
 
 
@@ -95,7 +96,7 @@ class ProducerSettings(ClientSettings):
         int, 120_000, "A record not acknowledged for so long has failed.", least=0, most=_INT_MAX,
         aliases=("message.timeout.ms",))
     buffer_memory: int = setting(
-        int, 32 * 1024 * 1024, "Bytes of records that may wait; then send() blocks.", least=0)
+        int, 32 * 1024 * 1024, "Bytes of records that may wait; then send() blocks.", least=0, most=_LONG_MAX)
     max_block_ms: int = setting(
         int, 60_000, "How long send() may wait for room or for a topic's metadata.", least=0, most=_INT_MAX)
     max_request_size: int = setting(
