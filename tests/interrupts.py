@@ -59,24 +59,34 @@ class Alarms:
 
 
 @contextlib.contextmanager
-def alarms() -> Iterator[Alarms]:
-    """SIGALRM rings these within the block.
+def dropped(kind: type[BaseException]) -> Iterator[None]:
+    """Within the block Python may drop a `kind` that a handler raised in a finalizer or a callback of the collector.
 
-    What finalizers raise meanwhile is looked at at its end: a Cut, or the warning of a socket that nobody had yet.
-    pytest's own hook takes so long that it is cut itself, and takes that for a failure.
+    All else that is dropped there fails at the end, but for the warning of a socket that nobody had yet. pytest's own
+    hook takes so long that it is cut itself, and takes that for a failure.
     """
-    made = Alarms()
-    unraisable: list[Any] = []
-    before, hook = signal.signal(signal.SIGALRM, made.ring), sys.unraisablehook
-    sys.unraisablehook = lambda what: unraisable.append(what.exc_type)
+    kinds: list[Any] = []
+    hook = sys.unraisablehook
+    sys.unraisablehook = lambda what: kinds.append(what.exc_type)
     try:
-        yield made
+        yield
     finally:
-        made.armed = False
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
         sys.unraisablehook = hook
-    assert set(unraisable) <= {Cut, ResourceWarning}
+    assert set(kinds) <= {kind, ResourceWarning}
+
+
+@contextlib.contextmanager
+def alarms() -> Iterator[Alarms]:
+    """SIGALRM rings these within the block."""
+    made = Alarms()
+    before = signal.signal(signal.SIGALRM, made.ring)
+    with dropped(Cut):
+        try:
+            yield made
+        finally:
+            made.armed = False
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
 
 
 class Trip:
@@ -94,8 +104,10 @@ class Interruptions:
         self.place = "nowhere"
         self._package = f"/src/{package}/"
         self._trip = Trip()
+        self._dropped = dropped(Cut)
 
     def __enter__(self) -> Interruptions:
+        self._dropped.__enter__()
         self._before = signal.signal(signal.SIGUSR1, self._cut)
         sys.settrace(self._enter)
         return self
@@ -105,6 +117,7 @@ class Interruptions:
     ) -> None:
         sys.settrace(None)
         signal.signal(signal.SIGUSR1, self._before)
+        self._dropped.__exit__(None, None, None)
 
     @property
     def happened(self) -> bool:
