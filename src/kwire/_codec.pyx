@@ -3,7 +3,8 @@
 """The compiled part of kwire: this file is its table of contents.
 
 Each file of `_pxi/` says at its head what it needs and what it gives; they are included in the order in which they
-stand on each other. Layer 1: bytes only, no schema; sockets and clocks in driving.pxi alone, which the last layer uses.
+stand on each other. Layer 1: bytes only, no schema; the clocks are those of clock.h, and there are no sockets but in
+driving.pxi, the last of them.
 """
 
 # The names are used in the files included below, where cython-lint does not look.

@@ -20,7 +20,6 @@ cdef extern from "clock.h" nogil:
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class Accumulator:
     """Gathers records into batches, within `buffer_memory` bytes.
 

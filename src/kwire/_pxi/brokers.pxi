@@ -4,7 +4,6 @@
 # No I/O and no clock. What is seldom (connections, negotiation, failures) is in the subclasses, in Python.
 
 
-@cython.auto_pickle(False)
 @cython.nonecheck(True)
 cdef class Offer:
     """The versions that a broker offers: `ranges`, API key -> (oldest, newest)."""
@@ -28,7 +27,6 @@ cdef class Offer:
         return version if version >= max(oldest, <int>offered[0]) else -1
 
 
-@cython.auto_pickle(False)
 @cython.nonecheck(True)
 cdef class Exchanges:
     """Requests out to brokers by id, answers in.
@@ -139,7 +137,6 @@ cdef class Exchanges:
         return decode_from(<Plan>plans[1], frame, decode_from(<Plan>plans[0], frame, 0, False)[1], False)[0]
 
 
-@cython.auto_pickle(False)
 @cython.nonecheck(True)
 cdef class Post:
     """The requests to one broker: written at once while there is a connection, kept until then otherwise."""

@@ -15,7 +15,6 @@ from functools import partial as _partial
 
 
 @cython.final
-@cython.auto_pickle(False)
 @cython.nonecheck(True)
 cdef class Fate:
     """What became of a batch."""
@@ -116,7 +115,6 @@ cdef class RecordMetadata:
 @cython.final
 @cython.no_gc
 @cython.freelist(256)
-@cython.auto_pickle(False)
 @cython.nonecheck(True)
 cdef class Delivery:
     """What `send()` gives back: the verbs of a Future for one record."""

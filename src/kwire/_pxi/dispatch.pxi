@@ -21,7 +21,6 @@ cdef enum:
     ROOM_FOR_THE_REST = 512               # of a request: what is neither a batch nor counted
 
 
-@cython.auto_pickle(False)
 @cython.nonecheck(True)
 cdef class ProducerState:
     """Who an idempotent producer is: the base of Identity. `state` is one of OFF, WANTED, ASKING, KNOWN and REFUSED."""
@@ -33,7 +32,6 @@ cdef class ProducerState:
 
 
 @cython.final
-@cython.auto_pickle(False)
 @cython.nonecheck(True)
 cdef class ProduceCall(Request):
     """One Produce request: the batches it took, from the moment it is written until its answer."""
@@ -67,7 +65,6 @@ cdef class ProduceCall(Request):
                 for batch in self.batches}
 
 
-@cython.auto_pickle(False)
 @cython.nonecheck(True)
 cdef class Dispatch:
     """Moves the batches of one accumulator to the leaders of their partitions."""
@@ -286,7 +283,6 @@ cdef class Dispatch:
 
 
 @cython.final
-@cython.auto_pickle(False)
 @cython.nonecheck(True)
 cdef class ProduceForm:
     """Fills in Produce requests, slot by slot: a hundred partitions are a hundred small messages."""

@@ -57,7 +57,6 @@ cdef enum:
 
 
 @cython.final
-@cython.auto_pickle(False)
 @cython.nonecheck(True)
 cdef class Latch:
     """A threading.Lock that compiled code takes without a call of Python. Ctrl-C cuts the wait for it, as there.
@@ -111,7 +110,6 @@ cdef class Latch:
         PyThread_release_lock(self.lock)
 
 
-@cython.auto_pickle(False)
 @cython.nonecheck(True)
 cdef class Wire:
     """A connection and the number of its socket (-1: it has none), watched for READS, WRITES, both or neither (0)."""
@@ -126,7 +124,6 @@ cdef class Wire:
         self.fd = -1
 
 
-@cython.auto_pickle(False)
 @cython.nonecheck(True)
 cdef class Turns:
     """The right to step, and the step."""
@@ -446,7 +443,7 @@ cdef class Turns:
             except _errors.FrameError as error:
                 self._lost(wire, str(error), now)
                 return 0
-            if receiver.expects_large():
+            if receiver.expects_more_than(HELD_BYTES):
                 with nogil:
                     count = recv(fd, room, <size_t>size, 0)
                     number = kw_errno
@@ -508,7 +505,6 @@ cdef str words_of_errno(int number):
 
 
 @cython.final
-@cython.auto_pickle(False)
 @cython.nonecheck(True)
 cdef class Front:
     """What a producer's send() and its Deliveries ask of who drives; refers to nothing of the producer's own."""

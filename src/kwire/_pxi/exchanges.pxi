@@ -31,7 +31,6 @@ def _ignore_error(error, now):
     """Stands where the callback of a request that has ended was, so that what it held is freed."""
 
 
-@cython.auto_pickle(False)
 @cython.nonecheck(True)
 cdef class Request:
     """A request under way, from the moment it is handed over until its answer or its error.
@@ -131,7 +130,6 @@ cdef class Request:
         return 0
 
 
-@cython.auto_pickle(False)
 @cython.nonecheck(True)
 cdef class Channel:
     """The two directions of one connection: the base of the engine's Connection.

@@ -90,9 +90,9 @@ cdef class FrameReceiver:
             self.usual = max(_block_size(4 + size), self.usual // 2)
         return frames
 
-    cdef bint expects_large(self) except -1:
-        """Whether a frame of more than a chunk is under way, or is likely to come."""
-        return self.usual > CHUNK_SIZE or self._frame_need() > CHUNK_SIZE // 4
+    cdef bint expects_more_than(self, Py_ssize_t size) except -1:
+        """Whether the frame under way needs more than so many bytes still, or frames beyond a chunk are usual."""
+        return self.usual > CHUNK_SIZE or self._frame_need() > size
 
     def feed(self, data):
         """Copies `data` in and gives the frames that are now whole: for transports that own their buffers."""

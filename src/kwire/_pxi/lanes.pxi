@@ -6,7 +6,6 @@
 
 
 @cython.final
-@cython.auto_pickle(False)
 @cython.nonecheck(True)
 cdef class Lane:
     """What waits for the leader with id `node` (-1: no leader is known); `most` requests may be under way to it."""

@@ -62,7 +62,6 @@ cdef bint walk_next(record_walk_t *walk, record_datum_t *out) noexcept nogil:
 
 
 @cython.final
-@cython.auto_pickle(False)
 @cython.nonecheck(True)
 cdef class Batch:
     """Records for one partition that live and die together. Made by the accumulator, moved by the sender."""
@@ -118,10 +117,6 @@ cdef class Batch:
 
     cdef inline int64_t bytes_to_send(self):
         return self.sealed.size if self.sealed is not None else <int64_t>self.core.used
-
-    @property
-    def carries_headers(self):
-        return self.has_headers
 
     cpdef Buffer seal(self, int magic, int codec, object level):
         """The bytes to send, in the record format `magic` and compressed by `codec` (a number).

@@ -466,7 +466,6 @@ cdef class Plan:
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class PlanTable:
     """The plans of a frame, header first, by API key and version: found by `find(api_key, version)` when first asked for.
 

@@ -40,7 +40,6 @@ cdef inline bint comes_before(Batch one, Batch other):
 
 
 @cython.final
-@cython.auto_pickle(False)
 @cython.nonecheck(True)
 cdef class PartitionQueue:
     """The batches of one partition; partition -1 is the staging of a topic."""
@@ -157,7 +156,6 @@ cdef class PartitionQueue:
 
 
 @cython.final
-@cython.auto_pickle(False)
 @cython.nonecheck(True)
 cdef class TopicQueue:
     """A topic that records were sent to."""

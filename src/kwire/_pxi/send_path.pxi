@@ -3,7 +3,6 @@
 # Needs: accumulator.pxi. Gives: SendPath, the base of the Producer classes.
 
 
-@cython.auto_pickle(False)
 cdef class SendPath:
     """What every producer inherits; `accumulator` is set by its constructor."""
 

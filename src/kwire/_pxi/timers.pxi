@@ -11,7 +11,6 @@ cdef double FOR_EVER = float("inf")
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class Timer:
     """A callback that waits for its moment; `cancel()` is allowed at any time, also afterwards."""
 
@@ -35,7 +34,6 @@ cdef class Timer:
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class Timers:
     """A heap of timers; those of one moment run in the order in which they were set."""
 
