@@ -11,7 +11,7 @@ BROKER ?= embedded
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export KWIRE_CACHE ?= $(CURDIR)/.cache
 
-EXTENSION_SOURCES := setup.py $(wildcard src/kwire/_codec.pyx src/kwire/_pxi/*)
+EXTENSION_SOURCES := setup.py $(wildcard src/kwire/_codec.pyx src/kwire/_pxi/*/*)
 
 .PHONY: help
 help:  ## this list
@@ -67,7 +67,8 @@ test-brokers: build java  ## exchange with every Kafka release of the matrix, 0.
 .PHONY: check
 check: build  ## lint, types, layer contracts, stubs
 	@ruff check .
-	@cython-lint src/kwire/_codec.pyx src/kwire/_pxi/*.pxi
+	@ruff format --check .
+	@cython-lint src/kwire/_codec.pyx src/kwire/_pxi/*/*.pxi
 	@mypy
 	@lint-imports
 	@$(PY) -m mypy.stubtest kwire._codec --ignore-disjoint-bases --allowlist tests/typing/stubtest-allowlist.txt

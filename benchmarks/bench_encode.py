@@ -25,11 +25,13 @@ LARGE = 1 << 30
 DICE = random.Random(2024)
 ITEMS = [(DICE.randbytes(45).hex().encode(), b"%010d" % i, 1_700_000_000_000 + i, ()) for i in range(COUNT)]
 VALUES = [item[0] for item in ITEMS]
-COLUMNS = pa.RecordBatch.from_pydict({
-    "value": pa.array(VALUES, pa.binary()),
-    "key": pa.array([item[1] for item in ITEMS], pa.binary()),
-    "timestamp": pa.array([item[2] for item in ITEMS], pa.int64()),
-})
+COLUMNS = pa.RecordBatch.from_pydict(
+    {
+        "value": pa.array(VALUES, pa.binary()),
+        "key": pa.array([item[1] for item in ITEMS], pa.binary()),
+        "timestamp": pa.array([item[2] for item in ITEMS], pa.int64()),
+    }
+)
 CODECS = {"gzip": 1, "snappy": 2, "lz4": 3, "zstd": 4}
 
 

@@ -19,8 +19,10 @@ from types import FrameType, TracebackType
 from typing import Any
 
 LOOKS_FOR_SIGNALS = frozenset(
-    number for name, number in dis.opmap.items()
-    if name in {"RESUME", "CALL", "CALL_KW", "CALL_FUNCTION_EX", "JUMP_BACKWARD"})
+    number
+    for name, number in dis.opmap.items()
+    if name in {"RESUME", "CALL", "CALL_KW", "CALL_FUNCTION_EX", "JUMP_BACKWARD"}
+)
 
 
 SNOOZE = 0.0001

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-COMPILED = sorted([*ROOT.glob("src/kwire/*.pyx"), *ROOT.glob("src/kwire/_pxi/*.pxi")])
+COMPILED = sorted([*ROOT.glob("src/kwire/*.pyx"), *ROOT.glob("src/kwire/_pxi/*/*.pxi")])
 MODULES = sorted(ROOT.glob("src/**/*.py"))
 IMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+(c?import)|(c?import)\s+([\w.]+))", re.MULTILINE)
 KWIRE_IN_THE_EXTENSION = {"kwire", "kwire.errors", "kwire.compression", "kwire.records"}
@@ -51,7 +51,7 @@ def test_every_included_file_says_what_it_needs_and_gives(path: Path) -> None:
 @pytest.mark.parametrize("path", [p for p in COMPILED if p.suffix == ".pxi"], ids=lambda path: path.name)
 def test_every_included_file_is_in_the_table_of_contents(path: Path) -> None:
     contents = (ROOT / "src/kwire/_codec.pyx").read_text()
-    assert f'include "{path.name}"' in contents
+    assert f'include "{path.parent.name}/{path.name}"' in contents
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT / "src")))

@@ -19,7 +19,7 @@ Every contender runs in a process of its own, in an order that rotates from roun
 of the whole process. A ratio is a peer's cost by kwire's in the same round; shown is the median of the rounds and, in
 parentheses, the least and the greatest. Only ratios travel from machine to machine.
 
-groups: {', '.join(GROUPS)}
+groups: {", ".join(GROUPS)}
 
 Data files go to .cache/compare; only --publish changes the tree (benchmarks/results, docs/plots, the README's table),
 and only after a whole run: all works and contenders, the mock cluster, five rounds or more.
@@ -60,7 +60,9 @@ def _not_whole(options: argparse.Namespace) -> str:
     if options.show:
         return ""
     lacks = {
-        "a quick run": options.quick, "some works only": options.works, "another sink": options.sink != "mock",
+        "a quick run": options.quick,
+        "some works only": options.works,
+        "another sink": options.sink != "mock",
         "some contenders only": set(options.only) != set(CONTENDERS),
         "fewer than five rounds": (options.rounds or _ROUNDS) < _ROUNDS,
     }
@@ -71,8 +73,12 @@ def _measure(options: argparse.Namespace) -> tuple[dict[str, object], list[Outco
     rounds = options.rounds or (1 if options.quick else _ROUNDS)
     started = time.monotonic()
     plan = Plan(
-        rounds=rounds, quick=options.quick, sink=options.sink, contenders=[KWIRE, *options.only],
-        tell=lambda text: print(f"[{time.monotonic() - started:5.0f} s] {text}", file=sys.stderr, flush=True))
+        rounds=rounds,
+        quick=options.quick,
+        sink=options.sink,
+        contenders=[KWIRE, *options.only],
+        tell=lambda text: print(f"[{time.monotonic() - started:5.0f} s] {text}", file=sys.stderr, flush=True),
+    )
     works = chosen(options.works, quick=options.quick)
     missing = "" if options.works else left_out(works)
     if missing:
@@ -107,17 +113,29 @@ def _draw(about: dict[str, object], outcomes: list[Outcome], folder: Path) -> No
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.compare", description="The same work through kwire and its peers, side by side.",
-        epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)
+        prog="python -m benchmarks.compare",
+        description="The same work through kwire and its peers, side by side.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("works", nargs="*", metavar="WORK", help="works or groups (default: all)")
     parser.add_argument("--quick", action="store_true", help="one round of fewer records, without sizes and memory")
     parser.add_argument("--rounds", type=_positive, help="how many rounds (default: 5; 1 with --quick)")
     parser.add_argument("--sink", choices=KINDS, default="mock", help="whom clients talk to (default: %(default)s)")
-    parser.add_argument("--only", nargs="+", choices=CONTENDERS, default=list(CONTENDERS), metavar="CONTENDER",
-                        help=f"compare kwire with these only ({', '.join(CONTENDERS[1:-1])})")
+    parser.add_argument(
+        "--only",
+        nargs="+",
+        choices=CONTENDERS,
+        default=list(CONTENDERS),
+        metavar="CONTENDER",
+        help=f"compare kwire with these only ({', '.join(CONTENDERS[1:-1])})",
+    )
     parser.add_argument("--output", type=Path, help="the data file (default: .cache/compare/DATE.jsonl)")
-    parser.add_argument("--publish", action="store_true",
-                        help="after a whole run: data file, plots and the README's table go into the tree")
+    parser.add_argument(
+        "--publish",
+        action="store_true",
+        help="after a whole run: data file, plots and the README's table go into the tree",
+    )
     parser.add_argument("--plots", type=Path, metavar="FOLDER", help="draw PNG and SVG into this folder")
     parser.add_argument("--show", nargs="+", type=Path, metavar="FILE", help="measure nothing: show earlier runs")
     parser.add_argument("--list", action="store_true", help="name the works")

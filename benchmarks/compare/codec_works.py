@@ -49,8 +49,14 @@ def _writing() -> list[Work]:
         _codec("append", "encode, an append each", aiokafka=2.5, kafka_python=20, most=95),
         _codec("encode-values", "encode a list of values", aiokafka=5, most=45),
         _codec("encode-arrow", "encode from Arrow", aiokafka=8, most=30),
-        _gzip("encode-gzip", "encode 1.1 MB with gzip", metric="cpu_ns", unit="ms", scale=RECORDS / 1e6,
-              goals={AIOKAFKA: 4, KAFKA_PYTHON: 4}),
+        _gzip(
+            "encode-gzip",
+            "encode 1.1 MB with gzip",
+            metric="cpu_ns",
+            unit="ms",
+            scale=RECORDS / 1e6,
+            goals={AIOKAFKA: 4, KAFKA_PYTHON: 4},
+        ),
         _gzip("encode-gzip-size", "size of what gzip made of it", metric="bytes_each", unit="kB", scale=RECORDS / 1e3),
     ]
 
@@ -62,14 +68,34 @@ def _messages() -> list[Work]:
         _message("metadata-encode", "Metadata, 1,000 partitions, encode", 70, **large),
         _message("fetch-decode", "Fetch, 100 partitions, decode", 8, kio=4),
         _message("produce-encode", "Produce of one record, encode", 1.0),
-        Work("crc32c", "CRC-32C of 1 MiB", "codec", "codec", dict.fromkeys((KWIRE, AIOKAFKA), 1), "cpu_ns", "GB/s",
-             rate=2**20, most=2**20 / 15),
+        Work(
+            "crc32c",
+            "CRC-32C of 1 MiB",
+            "codec",
+            "codec",
+            dict.fromkeys((KWIRE, AIOKAFKA), 1),
+            "cpu_ns",
+            "GB/s",
+            rate=2**20,
+            most=2**20 / 15,
+        ),
     ]
 
 
 def _threads() -> list[Work]:
-    return [Work("two-threads", "to 4 columns by two threads: speed beside one's", "codec", "threads",
-                 dict.fromkeys((KWIRE, AIOKAFKA), 1), "share", "times; 2 is best", rate=1, most=1 / 1.7)]
+    return [
+        Work(
+            "two-threads",
+            "to 4 columns by two threads: speed beside one's",
+            "codec",
+            "threads",
+            dict.fromkeys((KWIRE, AIOKAFKA), 1),
+            "share",
+            "times; 2 is best",
+            rate=1,
+            most=1 / 1.7,
+        )
+    ]
 
 
 def _sweep() -> list[Work]:
@@ -85,23 +111,68 @@ def _sweep() -> list[Work]:
 def _steps(named: Sequence[tuple[str, str]], most_times: float) -> list[Work]:
     """Works of which each may cost so many times what the one before it does."""
     before = [{}, *({name: most_times} for name, _ in named)]
-    return [Work(name, title, "sweep", "codec", dict.fromkeys((KWIRE, AIOKAFKA), 1), "cpu_ns", "ns", beside=limit,
-                 rounds=_ROUNDS_OF_SWEEP, quick=False) for (name, title), limit in zip(named, before, strict=False)]
+    return [
+        Work(
+            name,
+            title,
+            "sweep",
+            "codec",
+            dict.fromkeys((KWIRE, AIOKAFKA), 1),
+            "cpu_ns",
+            "ns",
+            beside=limit,
+            rounds=_ROUNDS_OF_SWEEP,
+            quick=False,
+        )
+        for (name, title), limit in zip(named, before, strict=False)
+    ]
 
 
-def _codec(name: str, title: str, *, aiokafka: float | None = None, kafka_python: float | None = None,
-           most: float | None = None, who: tuple[str, ...] = _CODECS,
-           beside: Mapping[str, float] | None = None) -> Work:
+def _codec(
+    name: str,
+    title: str,
+    *,
+    aiokafka: float | None = None,
+    kafka_python: float | None = None,
+    most: float | None = None,
+    who: tuple[str, ...] = _CODECS,
+    beside: Mapping[str, float] | None = None,
+) -> Work:
     return Work(
-        name, title, "codec", "codec", dict.fromkeys(who, 1), "cpu_ns", "ns", most=most, beside=beside or {},
-        goals=_set({AIOKAFKA: aiokafka, KAFKA_PYTHON: kafka_python}))
+        name,
+        title,
+        "codec",
+        "codec",
+        dict.fromkeys(who, 1),
+        "cpu_ns",
+        "ns",
+        most=most,
+        beside=beside or {},
+        goals=_set({AIOKAFKA: aiokafka, KAFKA_PYTHON: kafka_python}),
+    )
 
 
-def _message(name: str, title: str, most: float, *, kio: float | None = None, kafka_python: float | None = None,
-             aiokafka: float | None = None) -> Work:
+def _message(
+    name: str,
+    title: str,
+    most: float,
+    *,
+    kio: float | None = None,
+    kafka_python: float | None = None,
+    aiokafka: float | None = None,
+) -> Work:
     return Work(
-        name, title, "codec", "codec", dict.fromkeys(_WITH_KIO, 1), "cpu_ns", "µs", 1e-3, most=most,
-        goals=_set({AIOKAFKA: aiokafka, KAFKA_PYTHON: kafka_python, KIO: kio}))
+        name,
+        title,
+        "codec",
+        "codec",
+        dict.fromkeys(_WITH_KIO, 1),
+        "cpu_ns",
+        "µs",
+        1e-3,
+        most=most,
+        goals=_set({AIOKAFKA: aiokafka, KAFKA_PYTHON: kafka_python, KIO: kio}),
+    )
 
 
 def _set(goals: Mapping[str, float | None]) -> dict[str, float]:
@@ -110,18 +181,30 @@ def _set(goals: Mapping[str, float | None]) -> dict[str, float]:
 
 def _gzip(name: str, title: str, **how: Any) -> Work:
     """Both figures of one run: speed says nothing without the size that it reached."""
-    return Work(name, title, "codec", "codec", dict.fromkeys((KWIRE, AIOKAFKA, KAFKA_PYTHON), 1), run="encode-gzip",
-                **how)
+    return Work(
+        name, title, "codec", "codec", dict.fromkeys((KWIRE, AIOKAFKA, KAFKA_PYTHON), 1), run="encode-gzip", **how
+    )
 
 
 def package_works() -> list[Work]:
     """What it costs to have and to import a package."""
-    statements = {KWIRE: "import kwire", CONFLUENT: "import confluent_kafka", AIOKAFKA: "import aiokafka",
-                  KAFKA_PYTHON: "import kafka"}
-    codecs = {KWIRE: "import kwire.records", AIOKAFKA: "import aiokafka.record.memory_records",
-              KAFKA_PYTHON: "import kafka.record.memory_records"}
-    producers = {KWIRE: "from kwire import Producer", CONFLUENT: "from confluent_kafka import Producer",
-                 AIOKAFKA: "from aiokafka import AIOKafkaProducer", KAFKA_PYTHON: "from kafka import KafkaProducer"}
+    statements = {
+        KWIRE: "import kwire",
+        CONFLUENT: "import confluent_kafka",
+        AIOKAFKA: "import aiokafka",
+        KAFKA_PYTHON: "import kafka",
+    }
+    codecs = {
+        KWIRE: "import kwire.records",
+        AIOKAFKA: "import aiokafka.record.memory_records",
+        KAFKA_PYTHON: "import kafka.record.memory_records",
+    }
+    producers = {
+        KWIRE: "from kwire import Producer",
+        CONFLUENT: "from confluent_kafka import Producer",
+        AIOKAFKA: "from aiokafka import AIOKafkaProducer",
+        KAFKA_PYTHON: "from kafka import KafkaProducer",
+    }
     once = dict.fromkeys(_CLIENTS, 1)
     return [
         _import("import-package", "import the package", statements, 3),
@@ -133,5 +216,14 @@ def package_works() -> list[Work]:
 
 
 def _import(name: str, title: str, statements: Mapping[str, str], most: float) -> Work:
-    return Work(name, title, "package", "import", dict.fromkeys(statements, 1), "cpu_ms", "CPU ms over bare Python",
-                options=statements, most=most)
+    return Work(
+        name,
+        title,
+        "package",
+        "import",
+        dict.fromkeys(statements, 1),
+        "cpu_ms",
+        "CPU ms over bare Python",
+        options=statements,
+        most=most,
+    )

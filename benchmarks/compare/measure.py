@@ -95,7 +95,11 @@ def run_process(command: Sequence[str], limit_s: float, environment: Mapping[str
     """
     started = time.perf_counter()
     process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT,
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
         env=worker_environment() if environment is None else dict(environment),
     )
     killer = threading.Timer(limit_s, process.kill)
@@ -113,7 +117,8 @@ def run_process(command: Sequence[str], limit_s: float, environment: Mapping[str
     if process.returncode != 0:
         raise WorkFailedError(
             f"exit code {process.returncode} after {time.perf_counter() - started:.1f} s (limit {limit_s:.0f} s): "
-            + "".join(complaints).strip()[-800:])
+            + "".join(complaints).strip()[-800:]
+        )
     return Finished(output, used.ru_utime + used.ru_stime, time.perf_counter() - started)
 
 

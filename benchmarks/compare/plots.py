@@ -28,8 +28,14 @@ from benchmarks.compare.works import work_named
 
 _INK = "#768390"
 _FAINT = "#76839055"
-_COLOURS = {KWIRE: "#d1495b", CONFLUENT: "#4684c4", AIOKAFKA: "#d9982f", KAFKA_PYTHON: "#5b9f72", KIO: "#9a6fc9",
-            RAW: "#768390"}
+_COLOURS = {
+    KWIRE: "#d1495b",
+    CONFLUENT: "#4684c4",
+    AIOKAFKA: "#d9982f",
+    KAFKA_PYTHON: "#5b9f72",
+    KIO: "#9a6fc9",
+    RAW: "#768390",
+}
 _LINES = (("values", "-"), ("columns", "--"))
 _BAR_INCHES = 0.17
 _WIDTH_INCHES = 8.5
@@ -45,22 +51,54 @@ class _Picture:
 
 
 _BARS = {
-    "codec": _Picture("Codec: CPU per record, as a multiple of kwire's", KWIRE, (
-        "columns", "records", "handed-out", "values", "headers-unread", "magic-1", "values-lz4", "values-gzip",
-        "append", "encode-values", "encode-arrow", "metadata-decode", "fetch-decode")),
-    "produce": _Picture("Produce: CPU per record, as a multiple of kwire's", KWIRE, (
-        "produce-fates", "produce-unasked", "produce-32", "produce-512", "produce-1k", "produce-lz4", "produce-old")),
-    "consume": _Picture("Consume: CPU per record, as a multiple of kwire's", KWIRE, (
-        "consume-records", "consume-one", "consume-values", "consume-columns", "consume-1k")),
+    "codec": _Picture(
+        "Codec: CPU per record, as a multiple of kwire's",
+        KWIRE,
+        (
+            "columns",
+            "records",
+            "handed-out",
+            "values",
+            "headers-unread",
+            "magic-1",
+            "values-lz4",
+            "values-gzip",
+            "append",
+            "encode-values",
+            "encode-arrow",
+            "metadata-decode",
+            "fetch-decode",
+        ),
+    ),
+    "produce": _Picture(
+        "Produce: CPU per record, as a multiple of kwire's",
+        KWIRE,
+        ("produce-fates", "produce-unasked", "produce-32", "produce-512", "produce-1k", "produce-lz4", "produce-old"),
+    ),
+    "consume": _Picture(
+        "Consume: CPU per record, as a multiple of kwire's",
+        KWIRE,
+        ("consume-records", "consume-one", "consume-values", "consume-columns", "consume-1k"),
+    ),
     "latency": _Picture("One record in flight: time, as a multiple of a raw socket's", RAW, ("one-p50", "one-p99")),
 }
 
 mpl.use("Agg")
-mpl.rcParams.update({
-    "svg.hashsalt": "kwire", "svg.fonttype": "none", "font.size": 9, "text.color": _INK, "axes.labelcolor": _INK,
-    "axes.edgecolor": _INK, "xtick.color": _INK, "ytick.color": _INK, "axes.facecolor": "none",
-    "figure.facecolor": "none", "savefig.facecolor": "none",
-})
+mpl.rcParams.update(
+    {
+        "svg.hashsalt": "kwire",
+        "svg.fonttype": "none",
+        "font.size": 9,
+        "text.color": _INK,
+        "axes.labelcolor": _INK,
+        "axes.edgecolor": _INK,
+        "xtick.color": _INK,
+        "ytick.color": _INK,
+        "axes.facecolor": "none",
+        "figure.facecolor": "none",
+        "savefig.facecolor": "none",
+    }
+)
 
 
 def draw(about: dict[str, Any], outcomes: Sequence[Outcome], folder: Path) -> list[Path]:
@@ -113,8 +151,14 @@ def _bars(picture: _Picture, rows: list[tuple[str, list[tuple[str, Ratio]]]], ab
     shown = [name for name in CONTENDERS if any(name == other for _, ratios in rows for other, _ in ratios)]
     handles: list[Any] = [Line2D([0], [0], color=_COLOURS[picture.base], linewidth=1.6)]
     handles += [Rectangle((0, 0), 1, 1, color=_COLOURS[name]) for name in shown]
-    _entitle(figure, axes, picture.title, handles, [f"{_named(picture.base, about)} = 1x",
-                                                    *(_named(name, about) for name in shown)], about)
+    _entitle(
+        figure,
+        axes,
+        picture.title,
+        handles,
+        [f"{_named(picture.base, about)} = 1x", *(_named(name, about) for name in shown)],
+        about,
+    )
     return figure
 
 
@@ -127,14 +171,22 @@ def _bar(axes: Axes, place: float, name: str, ratio: Ratio) -> None:
 
 def _sweep(outcomes: Sequence[Outcome], about: dict[str, Any]) -> Figure:
     figure, panels = plt.subplots(1, 2, figsize=(_WIDTH_INCHES, 3.4))
-    for axes, name_of, steps, label in ((panels[0], size_name, SIZES, "bytes of a record"),
-                                        (panels[1], batch_name, BATCHES, "records in a batch (100 bytes each)")):
+    for axes, name_of, steps, label in (
+        (panels[0], size_name, SIZES, "bytes of a record"),
+        (panels[1], batch_name, BATCHES, "records in a batch (100 bytes each)"),
+    ):
         for contender in (KWIRE, AIOKAFKA):
             for shape, style in _LINES:
                 costs = [costs_of(work_named(name_of(step, shape)), outcomes).get(contender) for step in steps]
                 points = [(step, median(cost.values())) for step, cost in zip(steps, costs, strict=True) if cost]
-                axes.plot(*zip(*points, strict=True), style, marker="o", markersize=3, linewidth=1.4,
-                          color=_COLOURS[contender])
+                axes.plot(
+                    *zip(*points, strict=True),
+                    style,
+                    marker="o",
+                    markersize=3,
+                    linewidth=1.4,
+                    color=_COLOURS[contender],
+                )
         axes.set_xscale("log")
         axes.set_yscale("log")
         axes.set_xlabel(label, fontsize=8)
@@ -149,16 +201,33 @@ def _sweep(outcomes: Sequence[Outcome], about: dict[str, Any]) -> Figure:
     return figure
 
 
-def _entitle(figure: Figure, axes: Axes, title: str, handles: list[Any], labels: list[str],
-             about: dict[str, Any]) -> None:
+def _entitle(
+    figure: Figure, axes: Axes, title: str, handles: list[Any], labels: list[str], about: dict[str, Any]
+) -> None:
     inch = 1 / figure.get_figheight()
     figure.text(0.01, 1 - 0.06 * inch, title, ha="left", va="top", fontsize=10.5, fontweight="bold")
-    legend = figure.legend(handles, labels, fontsize=8, loc="upper left", bbox_to_anchor=(0, 1 - 0.25 * inch),
-                           ncols=len(labels), frameon=False, borderaxespad=0.2, handlelength=1.6, columnspacing=1.4)
+    legend = figure.legend(
+        handles,
+        labels,
+        fontsize=8,
+        loc="upper left",
+        bbox_to_anchor=(0, 1 - 0.25 * inch),
+        ncols=len(labels),
+        frameon=False,
+        borderaxespad=0.2,
+        handlelength=1.6,
+        columnspacing=1.4,
+    )
     legend.set_in_layout(False)
-    figure.text(0.01, 0.03 * inch, f"Logarithmic. {_rounds(about['rounds'])}. {about['cores']} cores of "
-                f"{about['processor']}, Python {about['python']}, {about['date'][:10]}.",
-                fontsize=6.5, ha="left", va="bottom")
+    figure.text(
+        0.01,
+        0.03 * inch,
+        f"Logarithmic. {_rounds(about['rounds'])}. {about['cores']} cores of "
+        f"{about['processor']}, Python {about['python']}, {about['date'][:10]}.",
+        fontsize=6.5,
+        ha="left",
+        va="bottom",
+    )
     figure.tight_layout(rect=(0, 0.14 * inch, 1, 1 - 0.48 * inch))
 
 

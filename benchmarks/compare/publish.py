@@ -19,9 +19,18 @@ BEGIN = "<!-- speed: written by benchmarks/compare -->"
 END = "<!-- end of speed -->"
 _PEERS = (CONFLUENT, AIOKAFKA, KAFKA_PYTHON, KIO)
 _ROWS = (
-    "produce-fates", "produce-unasked", "produce-512", "produce-lz4",
-    "consume-records", "consume-values", "consume-columns",
-    "records", "values", "columns", "append", "metadata-decode",
+    "produce-fates",
+    "produce-unasked",
+    "produce-512",
+    "produce-lz4",
+    "consume-records",
+    "consume-values",
+    "consume-columns",
+    "records",
+    "values",
+    "columns",
+    "append",
+    "metadata-decode",
 )
 
 
@@ -44,10 +53,17 @@ def summary(about: dict[str, Any], outcomes: Sequence[Outcome]) -> str:
         mine = costs.get(KWIRE)
         if mine:
             ratios = [ratio_of(mine, costs.get(peer, {})) for peer in _PEERS]
-            lines.append([work.title, f"{number(median(mine.values()))} {work.unit}",
-                          *(f"{_times(ratio.median)}" if ratio else "" for ratio in ratios)])
-    where = (f"{about['date'][:10]}, {about['cores']} cores of {about['processor']}, Python {about['python']}, "
-             f"{about['rounds']} rounds; load of the machine by other work: {about['load_before'][0]:.0f}")
+            lines.append(
+                [
+                    work.title,
+                    f"{number(median(mine.values()))} {work.unit}",
+                    *(f"{_times(ratio.median)}" if ratio else "" for ratio in ratios),
+                ]
+            )
+    where = (
+        f"{about['date'][:10]}, {about['cores']} cores of {about['processor']}, Python {about['python']}, "
+        f"{about['rounds']} rounds; load of the machine by other work: {about['load_before'][0]:.0f}"
+    )
     return f"{markdown(lines)}\n\n{where}."
 
 

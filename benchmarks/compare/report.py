@@ -17,12 +17,18 @@ from benchmarks.compare.works import GROUPS, WORKS
 _HEADINGS = {
     "codec": "Codec, in process: CPU per record, or per message where µs",
     "sweep": "Codec, sizes of records and batches: CPU per record",
-    "produce": "Produce", "consume": "Consume", "latency": "Latency", "memory": "Memory", "package": "Package",
+    "produce": "Produce",
+    "consume": "Consume",
+    "latency": "Latency",
+    "memory": "Memory",
+    "package": "Package",
 }
 
 
-_NOTE = ("kwire checks every checksum, librdkafka by default none. Rows of kwire under asyncio are left out: there is "
-         "no asyncio client yet.")
+_NOTE = (
+    "kwire checks every checksum, librdkafka by default none. Rows of kwire under asyncio are left out: there is "
+    "no asyncio client yet."
+)
 _BESIDE = (
     ("thousand records per second (wall)", "records_per_s", 1e-3),
     ("resident memory added, MiB", "added_mib", 1.0),
@@ -53,8 +59,11 @@ def _failures(outcomes: Iterable[Outcome]) -> list[str]:
     for outcome in outcomes:
         if outcome.error:
             works.setdefault((outcome.contender, outcome.round, outcome.error), []).append(outcome.work)
-    return [f"- {names[0]}{f' and {len(names) - 1} more' if len(names) > 1 else ''}, {contender}, "
-            f"round {number + 1}: {error}" for (contender, number, error), names in works.items()]
+    return [
+        f"- {names[0]}{f' and {len(names) - 1} more' if len(names) > 1 else ''}, {contender}, "
+        f"round {number + 1}: {error}"
+        for (contender, number, error), names in works.items()
+    ]
 
 
 def _table(group: str, rows: list[tuple[Work, Costs]]) -> str:
@@ -76,9 +85,17 @@ def _side_tables(works: Sequence[Work], outcomes: Iterable[Outcome]) -> list[str
         rows = [(work.title, costs_of(replace(work, metric=metric, scale=scale), outcomes)) for work in works]
         names = [name for name in CONTENDERS if any(name in costs for _, costs in rows)]
         if names:
-            parts.append(markdown([[title, *names], *(
-                [row, *(number(median(costs[name].values())) if name in costs else "" for name in names)]
-                for row, costs in rows)]))
+            parts.append(
+                markdown(
+                    [
+                        [title, *names],
+                        *(
+                            [row, *(number(median(costs[name].values())) if name in costs else "" for name in names)]
+                            for row, costs in rows
+                        ),
+                    ]
+                )
+            )
     return parts
 
 
@@ -93,8 +110,10 @@ def _cell(work: Work, cost: dict[int, float] | None, ratio: Ratio | None) -> str
 def heading(about: dict[str, Any]) -> str:
     """Where and when."""
     versions = ", ".join(f"{name} {text}" for name, text in about["versions"].items() if text)
-    return (f"{about['date']}, {about['cores']} cores of {about['processor']}, Python {about['python']}, load before "
-            f"{about['load_before'][0]}; {_rounds(about['rounds'])}; {versions}\n\n{_NOTE}{_left_out(about)}")
+    return (
+        f"{about['date']}, {about['cores']} cores of {about['processor']}, Python {about['python']}, load before "
+        f"{about['load_before'][0]}; {_rounds(about['rounds'])}; {versions}\n\n{_NOTE}{_left_out(about)}"
+    )
 
 
 def _rounds(count: int) -> str:

@@ -28,12 +28,18 @@ def about(rounds: int, quick: bool, left_out: str) -> dict[str, Any]:
     from kwire import __version__
 
     return {
-        "date": datetime.now(UTC).isoformat(timespec="seconds"), "rounds": rounds, "quick": quick,
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "rounds": rounds,
+        "quick": quick,
         "left_out": left_out,
-        "machine": platform.machine(), "processor": _processor(), "cores": os.cpu_count(),
-        "system": platform.platform(), "python": platform.python_version(),
+        "machine": platform.machine(),
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "system": platform.platform(),
+        "python": platform.python_version(),
         "load_before": [round(load, 2) for load in os.getloadavg()],
-        "versions": {"kwire": __version__, **{name: _version(name) for name in _PACKAGES}}, "commit": _commit(),
+        "versions": {"kwire": __version__, **{name: _version(name) for name in _PACKAGES}},
+        "commit": _commit(),
     }
 
 
@@ -54,8 +60,9 @@ def _version(name: str) -> str | None:
 
 
 def _commit() -> str | None:
-    done = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True,
-                          check=False)
+    done = subprocess.run(
+        ["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     return done.stdout.strip() or None
 
 

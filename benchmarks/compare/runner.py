@@ -73,8 +73,12 @@ def run(works: Sequence[Work], plan: Plan) -> Iterator[Outcome]:
     """All works; those of one sink share a sink process."""
     with Workers() as workers:
         comparison = _Comparison(plan, workers)
-        without_sink = {"codec": comparison.in_process, "threads": comparison.in_process,
-                        "import": comparison.imports, "sizes": comparison.sizes}
+        without_sink = {
+            "codec": comparison.in_process,
+            "threads": comparison.in_process,
+            "import": comparison.imports,
+            "sizes": comparison.sizes,
+        }
         for verb, run_them in without_sink.items():
             mine = [work for work in works if work.verb == verb]
             if mine:
@@ -82,7 +86,8 @@ def run(works: Sequence[Work], plan: Plan) -> Iterator[Outcome]:
         clients = [work for work in works if work.verb not in without_sink]
         for place in dict.fromkeys((work.sink or plan.sink, work.release) for work in clients):
             yield from comparison.clients(
-                [work for work in clients if (work.sink or plan.sink, work.release) == place], *place)
+                [work for work in clients if (work.sink or plan.sink, work.release) == place], *place
+            )
 
 
 class _Comparison:
@@ -150,8 +155,17 @@ class _Comparison:
         needs them, which takes tens of seconds for some hundred partitions and would be the first contender's loss."""
         for topic, partitions in _open_topics(works).items():
             self._plan.tell(f"first records to {partitions} partitions")
-            self._workers.run(Task("produce", KWIRE, bootstrap=bootstrap, topic=topic, partitions=partitions,
-                                   spread=True, count=4 * partitions))
+            self._workers.run(
+                Task(
+                    "produce",
+                    KWIRE,
+                    bootstrap=bootstrap,
+                    topic=topic,
+                    partitions=partitions,
+                    spread=True,
+                    count=4 * partitions,
+                )
+            )
 
     def _load(self, works: list[Work], bootstrap: str) -> None:
         for topic, (size, count) in _loads(works, self._plan).items():

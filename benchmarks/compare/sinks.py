@@ -24,8 +24,14 @@ class Sink:
 
     def __init__(self, kind: str, command: Sequence[str]) -> None:
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT,
-            env=worker_environment())
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
+            env=worker_environment(),
+        )
         self._complaints: list[str] = []
         threading.Thread(target=self._listen, daemon=True).start()
         self.bootstrap = self._first_line(kind)
@@ -74,8 +80,16 @@ def _command(kind: str, topics: Mapping[str, int], release: str) -> list[str]:
         return [*python, "benchmarks.compare.mock_cluster", *named]
     if kind == "embedded":
         options = [option for text in named for option in ("--topic", text)]
-        return [*python, "kwire.cli.main", "broker", "--release", release or "4.4.0", "--retention-bytes",
-                str(_KEPT_BYTES), *options]
+        return [
+            *python,
+            "kwire.cli.main",
+            "broker",
+            "--release",
+            release or "4.4.0",
+            "--retention-bytes",
+            str(_KEPT_BYTES),
+            *options,
+        ]
     if kind == "kafka":
         return [*python, "tests.brokers", release or KAFKA_RELEASE]
     raise ValueError(f"{kind!r} is no sink: {', '.join(KINDS)}")

@@ -44,7 +44,7 @@ def receive(connection: socket.socket) -> tuple[bytes, int]:
     data, extra, _, _ = connection.recvmsg(_CHUNK, socket.CMSG_SPACE(_TIMESPEC.size))
     for level, kind, content in extra:
         if level == socket.SOL_SOCKET and kind == _SO_TIMESTAMPNS:
-            seconds, rest = _TIMESPEC.unpack(content[:_TIMESPEC.size])
+            seconds, rest = _TIMESPEC.unpack(content[: _TIMESPEC.size])
             return data, seconds * _NANOSECONDS + rest
     return data, time.time_ns()
 

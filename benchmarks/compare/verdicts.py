@@ -41,8 +41,10 @@ def verdicts(outcomes: Sequence[Outcome]) -> list[Verdict]:
 def table(found: Sequence[Verdict]) -> str:
     """One line for each."""
     lines = [["work", "target", "measured", "of the target", ""]]
-    lines += [[verdict.title, verdict.target, verdict.measured, f"{verdict.share:.2f}",
-               "met" if verdict.met else "missed"] for verdict in found]
+    lines += [
+        [verdict.title, verdict.target, verdict.measured, f"{verdict.share:.2f}", "met" if verdict.met else "missed"]
+        for verdict in found
+    ]
     return f"### Targets: {sum(verdict.met for verdict in found)} of {len(found)} met\n\n{markdown(lines)}"
 
 
@@ -70,4 +72,4 @@ def _of_itself(work: Work, costs: Costs, outcomes: Sequence[Outcome]) -> Iterato
         other = work_named(name)
         ratio = ratio_of(costs_of(other, outcomes).get(KWIRE, {}), costs[KWIRE])
         if ratio:
-            yield Verdict(work.title, f"≤ {limit:.3g}x \"{other.title}\"", with_range(ratio), limit / ratio.median)
+            yield Verdict(work.title, f'≤ {limit:.3g}x "{other.title}"', with_range(ratio), limit / ratio.median)

@@ -57,8 +57,14 @@ class _Parent:
         self._module = module
         self._complaints = TemporaryFile("w+")
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.compare.worker", module], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=self._complaints, text=True, cwd=ROOT, env=worker_environment())
+            [sys.executable, "-m", "benchmarks.compare.worker", module],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._complaints,
+            text=True,
+            cwd=ROOT,
+            env=worker_environment(),
+        )
 
     def ask(self, task: Task) -> dict[str, Any]:
         assert self._process.stdin is not None

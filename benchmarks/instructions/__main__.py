@@ -40,8 +40,9 @@ def main(arguments: list[str]) -> int:
     except callgrind.CannotCountError as reason:
         print(f"instructions were not counted: {reason}", file=sys.stderr)
         return 0 if options.optional else 2
-    counted = {name: round(callgrind.per_unit(totals[name], loop.units), 1)
-               for name, loop in loops.items() if name in totals}
+    counted = {
+        name: round(callgrind.per_unit(totals[name], loop.units), 1) for name, loop in loops.items() if name in totals
+    }
     if options.update:
         _commit(here, counted, whole=not options.names)
         return 0
@@ -88,8 +89,10 @@ def _commit(here: dict[str, str], counted: dict[str, float], *, whole: bool) -> 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.instructions",
-        description="Instructions of the hot loops, against committed counts.", epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter)
+        description="Instructions of the hot loops, against committed counts.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("names", nargs="*", metavar="LOOP", help="loops to count (default: all)")
     parser.add_argument("--update", action="store_true", help="write counts.json instead of comparing with it")
     parser.add_argument("--optional", action="store_true", help="without valgrind, say so and succeed")

@@ -33,8 +33,19 @@ def totals(names: Sequence[str]) -> dict[str, dict[int, int]]:
     with tempfile.TemporaryDirectory(prefix="kwire-instructions-") as folder:
         probe = Path(folder, "probe.so")
         _run([compiler, "-O2", "-shared", "-fPIC", "-o", str(probe), str(_PROBE)])
-        _run([valgrind, "--tool=callgrind", "--instr-atstart=no", f"--callgrind-out-file={folder}/counted",
-              sys.executable, "-m", "benchmarks.instructions.counting", str(probe), *names])
+        _run(
+            [
+                valgrind,
+                "--tool=callgrind",
+                "--instr-atstart=no",
+                f"--callgrind-out-file={folder}/counted",
+                sys.executable,
+                "-m",
+                "benchmarks.instructions.counting",
+                str(probe),
+                *names,
+            ]
+        )
         return read_totals(path.read_text(errors="replace") for path in Path(folder).glob("counted*"))
 
 
@@ -68,8 +79,9 @@ def _needed(command: str, package: str) -> str:
 def _run(command: list[str]) -> str:
     environment = {**worker_environment(), "PYTHONHASHSEED": "0", "HOME": os.environ.get("HOME", "/")}
     try:
-        done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment, timeout=_LIMIT_S,
-                              check=False)
+        done = subprocess.run(
+            command, capture_output=True, text=True, cwd=ROOT, env=environment, timeout=_LIMIT_S, check=False
+        )
     except subprocess.TimeoutExpired:
         raise CannotCountError(f"{command[0]} did not end within {_LIMIT_S} s") from None
     if done.returncode:

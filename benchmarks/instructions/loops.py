@@ -51,7 +51,8 @@ def _reading() -> dict[str, Loop]:
     headed, large = inputs.batch(count=COUNT, headers=True), inputs.batch(size=1000, count=200)
     small = b"".join(
         records.encode([(v, k, t, ()) for v, k, t in inputs.items(count=COUNT)[first:end]], base_offset=first)
-        for first, end in pairwise(range(0, COUNT + 1, 10)))
+        for first, end in pairwise(range(0, COUNT + 1, 10))
+    )
     return {
         "index": Loop(lambda: decode(plain), COUNT),
         "index, 10 per batch": Loop(lambda: decode(small), COUNT),
@@ -98,8 +99,8 @@ def _sending() -> dict[str, Loop]:
         receiver = FrameReceiver(1 << 20)
         found = 0
         for start in range(0, len(frames), _READ_AT_ONCE):
-            piece = frames[start:start + _READ_AT_ONCE]
-            receiver.buffer(len(piece))[:len(piece)] = piece
+            piece = frames[start : start + _READ_AT_ONCE]
+            receiver.buffer(len(piece))[: len(piece)] = piece
             found += len(receiver.received(len(piece)))
         return found
 
@@ -146,6 +147,7 @@ def _messages() -> dict[str, Loop]:
 
 def _often(call: Callable[[], object], *, steady: bool = True) -> Loop:
     """One message is too few: where its memory comes from differs from call to call."""
+
     def run() -> None:
         for _ in range(_MESSAGES):
             call()

@@ -45,8 +45,11 @@ class Line:
 
 def differences(now: Mapping[str, str], committed: Mapping[str, str]) -> list[str]:
     """Where the environments differ, as text."""
-    return [f"{name}: {now.get(name)} here, {committed.get(name)} there"
-            for name in sorted({*now, *committed}) if now.get(name) != committed.get(name)]
+    return [
+        f"{name}: {now.get(name)} here, {committed.get(name)} there"
+        for name in sorted({*now, *committed})
+        if now.get(name) != committed.get(name)
+    ]
 
 
 def lines(counted: Mapping[str, float], committed: Mapping[str, float], tolerance: Mapping[str, float]) -> list[Line]:
@@ -57,13 +60,24 @@ def lines(counted: Mapping[str, float], committed: Mapping[str, float], toleranc
 
 def table(every: list[Line]) -> str:
     """Name, count, committed count, change, remark."""
-    cells = [["loop", "instructions", "committed", "change", ""],
-             *([line.name, _number(line.counted), _number(line.committed),
-                "" if line.change is None else f"{line.change:+.1%}", line.remark] for line in every)]
+    cells = [
+        ["loop", "instructions", "committed", "change", ""],
+        *(
+            [
+                line.name,
+                _number(line.counted),
+                _number(line.committed),
+                "" if line.change is None else f"{line.change:+.1%}",
+                line.remark,
+            ]
+            for line in every
+        ),
+    ]
     widths = [max(len(row[column]) for row in cells) for column in range(5)]
     return "\n".join(
         f"{row[0]:<{widths[0]}}  " + "  ".join(f"{row[c]:>{widths[c]}}" for c in (1, 2, 3)) + f"  {row[4]}".rstrip()
-        for row in cells)
+        for row in cells
+    )
 
 
 def _number(value: float | None) -> str:

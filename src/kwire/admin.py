@@ -68,8 +68,12 @@ class Admin(Client[AdminSettings]):
         wanted = {_name(name): _new_topic(name, detail) for name, detail in given.items()}
         if not wanted:
             return {}
-        found: dict[str, CreatedTopic] = self._ask(timeout, lambda now, deadline: create_topics(
-            self._core, wanted, validate_only=validate_only, deadline=deadline, now=now))
+        found: dict[str, CreatedTopic] = self._ask(
+            timeout,
+            lambda now, deadline: create_topics(
+                self._core, wanted, validate_only=validate_only, deadline=deadline, now=now
+            ),
+        )
         return found
 
     def delete_topics(self, topics: Iterable[str], *, timeout: float | None = None) -> None:
@@ -91,7 +95,8 @@ class Admin(Client[AdminSettings]):
         if names == []:
             return {}
         found: dict[str, TopicInfo] = self._ask(
-            timeout, lambda now, deadline: describe_topics(self._core, names, deadline=deadline, now=now))
+            timeout, lambda now, deadline: describe_topics(self._core, names, deadline=deadline, now=now)
+        )
         return found
 
     def list_offsets(
@@ -102,8 +107,9 @@ class Admin(Client[AdminSettings]):
         None where no record is that late.
         """
         times = {TopicPartition(*partition): time_of(moment) for partition, moment in when.items()}
-        found: dict[TopicPartition, OffsetAndTimestamp] = self._ask(timeout, lambda now, deadline: OffsetLookup(
-            self._core, times, isolation=0, deadline=deadline, now=now))
+        found: dict[TopicPartition, OffsetAndTimestamp] = self._ask(
+            timeout, lambda now, deadline: OffsetLookup(self._core, times, isolation=0, deadline=deadline, now=now)
+        )
         return {tp: None if entry.offset == NO_OFFSET else entry for tp, entry in found.items()}
 
 

@@ -79,8 +79,10 @@ class Consumer(Client[ConsumerSettings]):
 
         def __getattr__(self, name: str) -> Any:
             if name in _NOT_YET:
-                raise NotInThisVersionError(f"Consumer.{name}() needs a consumer group, and groups are not in this "
-                                            "version of kwire: keep positions by position() and seek()")
+                raise NotInThisVersionError(
+                    f"Consumer.{name}() needs a consumer group, and groups are not in this "
+                    "version of kwire: keep positions by position() and seek()"
+                )
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     # -- what is read -----------------------------------------------------------------------------------------------
@@ -272,8 +274,9 @@ class Consumer(Client[ConsumerSettings]):
             raise fault
         return state.position
 
-    def beginning_offsets(self, partitions: Iterable[Partition], timeout: float | None = None) -> dict[
-        TopicPartition, int]:
+    def beginning_offsets(
+        self, partitions: Iterable[Partition], timeout: float | None = None
+    ) -> dict[TopicPartition, int]:
         """The offset of the first record of each partition."""
         return {tp: found.offset for tp, found in self._look_up(partitions, EARLIEST, timeout).items()}
 
@@ -323,9 +326,12 @@ class Consumer(Client[ConsumerSettings]):
         self, times: dict[TopicPartition, int], timeout: float | None
     ) -> dict[TopicPartition, OffsetAndTimestamp]:
         isolation = 1 if self.settings.isolation_level == "read_committed" else 0
-        found: dict[TopicPartition, OffsetAndTimestamp] = self._alone(lambda: self._ask(
-            timeout, lambda now, deadline: OffsetLookup(
-                self._core, times, isolation=isolation, deadline=deadline, now=now)))
+        found: dict[TopicPartition, OffsetAndTimestamp] = self._alone(
+            lambda: self._ask(
+                timeout,
+                lambda now, deadline: OffsetLookup(self._core, times, isolation=isolation, deadline=deadline, now=now),
+            )
+        )
         return found
 
     # -- help -------------------------------------------------------------------------------------------------------
@@ -337,8 +343,10 @@ class Consumer(Client[ConsumerSettings]):
         Neither another thread nor a signal comes between look and leap, because no call stands there.
         """
         if self._used:
-            raise ConcurrentUseError("this consumer is in use by another thread, or by the call that this one "
-                                     "interrupts; only wakeup() and close() may be called meanwhile")
+            raise ConcurrentUseError(
+                "this consumer is in use by another thread, or by the call that this one "
+                "interrupts; only wakeup() and close() may be called meanwhile"
+            )
         try:
             self._used = True
             self._check_open()

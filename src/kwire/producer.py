@@ -64,11 +64,19 @@ class Producer(SendPath, Client[ProducerSettings]):
         super()._open(settings, background=background)
         core = self._core
         self.accumulator = Accumulator(
-            batch_size=settings.batch_size, linger=settings.linger_ms / 1000, buffer_memory=settings.buffer_memory,
-            max_request_size=settings.max_request_size, seed=whole(63), after_step=core.after_step)
+            batch_size=settings.batch_size,
+            linger=settings.linger_ms / 1000,
+            buffer_memory=settings.buffer_memory,
+            max_request_size=settings.max_request_size,
+            seed=whole(63),
+            after_step=core.after_step,
+        )
         self._sender = Sender(
-            core, settings, self.accumulator,
-            on_warning=lambda text: core.after_step.append(partial(_log.warning, "%s", text)))
+            core,
+            settings,
+            self.accumulator,
+            on_warning=lambda text: core.after_step.append(partial(_log.warning, "%s", text)),
+        )
         _connect(self.accumulator, self._sender, self._reactor, settings.max_block_ms / 1000)
         _live.add(self)
 
@@ -201,8 +209,11 @@ def _warn_of_undelivered(producer: Producer, what: str) -> None:
     if count:
         import warnings
 
-        warnings.warn(f"{producer!r} {what} with {count} records undelivered: call flush() or close()",
-                      ResourceWarning, source=producer)
+        warnings.warn(
+            f"{producer!r} {what} with {count} records undelivered: call flush() or close()",
+            ResourceWarning,
+            source=producer,
+        )
 
 
 def _at_exit() -> None:

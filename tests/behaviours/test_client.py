@@ -142,8 +142,7 @@ def test_b07_the_client_partitions_by_javas_hash_of_the_key_and_spreads_what_has
     keys = [b"key-%d" % number for number in range(60)]
     deliveries = [world.send(b"v", key=key) for key in keys]
     world.settle(*deliveries)
-    assert [delivery.result().partition for delivery in deliveries] == [
-        (murmur2(key) & 0x7FFFFFFF) % 6 for key in keys]
+    assert [delivery.result().partition for delivery in deliveries] == [(murmur2(key) & 0x7FFFFFFF) % 6 for key in keys]
     assert murmur2(b"foobar") == -790332482 & 0xFFFFFFFF, "as org.apache.kafka.common.utils.Utils has it"
     without = [world.send(b"x" * 100) for _ in range(100)]
     world.settle(*without)
@@ -154,8 +153,13 @@ def test_b08_sends_gather_over_topics_and_partitions_and_one_at_a_time_stays_pos
     world = ProducerWorld(topics={"t": [0, 0], "u": [0]}, linger_ms=50)
     world.settle(world.send(b"v", partition=0), world.send(b"v", "u"))
     before = len(world.leader.produced())
-    world.settle(*[world.send(b"v", topic, partition=partition)
-                   for topic, partition in (("t", 0), ("t", 1), ("u", 0)) for _ in range(10)])
+    world.settle(
+        *[
+            world.send(b"v", topic, partition=partition)
+            for topic, partition in (("t", 0), ("t", 1), ("u", 0))
+            for _ in range(10)
+        ]
+    )
     [(_, together)] = world.leader.produced()[before:]
     assert sum(len(topic.partition_data) for topic in together.topic_data) == 3
     alone = ProducerWorld(linger_ms=0)
@@ -273,7 +277,8 @@ def test_b15_topics_are_made_by_the_controller_wherever_it_moves() -> None:
     world = World({A: first, B: second}, ConsumerSettings(bootstrap_servers="a:1"))
     for name in ("one", "two"):
         call = create_topics(
-            world.core, {name: NewTopic(1, 1)}, validate_only=False, deadline=world.now + 30, now=world.now)
+            world.core, {name: NewTopic(1, 1)}, validate_only=False, deadline=world.now + 30, now=world.now
+        )
         world.run(lambda: call.done)  # noqa: B023 - run at once
         assert call.error is None
         controller[0] = 1

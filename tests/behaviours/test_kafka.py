@@ -36,7 +36,8 @@ class Peer:
         """Writes the request; its correlation id."""
         self._sent += 1
         self._socket.sendall(
-            protocol.encode_request(request, version, correlation_id=self._sent, client_id="behaviours"))
+            protocol.encode_request(request, version, correlation_id=self._sent, client_id="behaviours")
+        )
         return self._sent
 
     def send_bytes(self, data: bytes) -> None:
@@ -97,7 +98,7 @@ def cluster(sasl_port: int) -> Iterator[Cluster]:
     """One node with a low limit for requests and a second listener, on which SASL comes first."""
     settings = {
         "listeners": f"PLAINTEXT://{LOOPBACK}:{{port}},CONTROLLER://{LOOPBACK}:{{controller_port}},"
-                     f"SASL://{LOOPBACK}:{sasl_port}",
+        f"SASL://{LOOPBACK}:{sasl_port}",
         "advertised.listeners": f"PLAINTEXT://{LOOPBACK}:{{port}},SASL://{LOOPBACK}:{sasl_port}",
         "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SASL:SASL_PLAINTEXT",
         "inter.broker.listener.name": "PLAINTEXT",
@@ -129,8 +130,10 @@ def other(cluster: Cluster) -> Iterator[Peer]:
 
 def create(peer: Peer, name: str, *, timeout_ms: int = 30_000, **settings: str) -> Any:
     made = protocol.CreateTopicsRequest
-    configs = [made.CreatableTopic.CreatableTopicConfig(name=key.replace("_", "."), value=value)
-               for key, value in settings.items()]
+    configs = [
+        made.CreatableTopic.CreatableTopicConfig(name=key.replace("_", "."), value=value)
+        for key, value in settings.items()
+    ]
     topic = made.CreatableTopic(name=name, num_partitions=1, replication_factor=1, configs=configs)
     return peer.call(made(timeout_ms=timeout_ms, topics=[topic]), 4).topics[0]
 
@@ -163,15 +166,20 @@ def metadata(names: list[str] | None) -> Any:
 def produce(topic: str, *values: bytes, acks: int = -1, partition: int = 0) -> Any:
     made = protocol.ProduceRequest
     data = made.TopicProduceData.PartitionProduceData(
-        index=partition, records=records.encode([(value, None, 5) for value in values]))
+        index=partition, records=records.encode([(value, None, 5) for value in values])
+    )
     return made(acks=acks, timeout_ms=10_000, topic_data=[made.TopicProduceData(name=topic, partition_data=[data])])
 
 
 def fetch(topic: str, offset: int, *, max_wait_ms: int, max_bytes: int = 1 << 20) -> Any:
     made = protocol.FetchRequest
     part = made.FetchTopic.FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=max_bytes)
-    return made(max_wait_ms=max_wait_ms, min_bytes=1, max_bytes=max_bytes,
-                topics=[made.FetchTopic(topic=topic, partitions=[part])])
+    return made(
+        max_wait_ms=max_wait_ms,
+        min_bytes=1,
+        max_bytes=max_bytes,
+        topics=[made.FetchTopic(topic=topic, partitions=[part])],
+    )
 
 
 def values_of(response: Any) -> list[bytes | None]:
@@ -318,8 +326,13 @@ def test_b16_a_group_is_joined_with_an_empty_member_id_at_its_coordinator(peer: 
     assert (found.error_code, found.host) == (0, LOOPBACK)
     made = protocol.JoinGroupRequest
     request = made(
-        group_id="b16", session_timeout_ms=10_000, rebalance_timeout_ms=10_000, member_id="", protocol_type="consumer",
-        protocols=[made.JoinGroupRequestProtocol(name="range", metadata=b"")])
+        group_id="b16",
+        session_timeout_ms=10_000,
+        rebalance_timeout_ms=10_000,
+        member_id="",
+        protocol_type="consumer",
+        protocols=[made.JoinGroupRequestProtocol(name="range", metadata=b"")],
+    )
     while (joined := peer.call(request, 2)).error_code in (14, 16):
         assert time.monotonic() < give_up, "the coordinator does not load"
         time.sleep(0.05)

@@ -41,7 +41,8 @@ def test_a_new_loop_passes_and_a_lost_one_fails() -> None:
 
 def test_other_environments_are_named() -> None:
     assert verdict.differences({"python": "3.12", "machine": "m"}, {"python": "3.11", "machine": "m"}) == [
-        "python: 3.12 here, 3.11 there"]
+        "python: 3.12 here, 3.11 there"
+    ]
     assert verdict.differences({"machine": "m"}, {"machine": "m"}) == []
 
 
@@ -56,8 +57,11 @@ def test_the_table_lines_up() -> None:
 
 def test_callgrind_s_files_are_read_and_the_surroundings_taken_off() -> None:
     file = "version: 1\ndesc: Trigger: {}\nevents: Ir\nsummary: {}\n\nob=(1) x\nfn=(1)\n1 5\ntotals: {}\n"
-    texts = [file.format("Client Request: columns, 4 x2", 1500, 1501), file.format("Program termination", 9, 9),
-             file.format("Client Request: columns, 4 x4", 2700, 2701)]
+    texts = [
+        file.format("Client Request: columns, 4 x2", 1500, 1501),
+        file.format("Program termination", 9, 9),
+        file.format("Client Request: columns, 4 x4", 2700, 2701),
+    ]
     found = callgrind.read_totals(texts)
     assert found == {"columns, 4": {2: 1500, 4: 2700}}
     assert callgrind.per_unit(found["columns, 4"], 100) == 6.0
@@ -92,7 +96,13 @@ def test_the_same_loop_counts_the_same_twice() -> None:
 
 
 def test_the_loops_count_under_valgrind_only() -> None:
-    done = subprocess.run([sys.executable, "-m", "benchmarks.instructions.counting", "/nowhere/probe.so"], cwd=ROOT,
-                          env=worker_environment(), capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.instructions.counting", "/nowhere/probe.so"],
+        cwd=ROOT,
+        env=worker_environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 1
     assert "/nowhere/probe.so" in done.stderr

@@ -50,7 +50,12 @@ def test_costs_are_per_million_records() -> None:
     meter = Meter()
     meter.cpu_s, meter.wall_s, meter.added_kib = 0.5, 2.0, 3072
     assert meter.of(250_000) == {
-        "cpu_s_per_million": 2.0, "records_per_s": 125_000, "wall_ns": 8_000.0, "added_mib": 3.0, "count": 250_000}
+        "cpu_s_per_million": 2.0,
+        "records_per_s": 125_000,
+        "wall_ns": 8_000.0,
+        "added_mib": 3.0,
+        "count": 250_000,
+    }
 
 
 def test_the_tap_relays_notes_when_a_record_comes_and_puts_its_address_for_the_broker_s() -> None:

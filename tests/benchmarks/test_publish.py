@@ -19,16 +19,24 @@ from benchmarks.compare.work import AIOKAFKA, CONFLUENT, KWIRE, RAW, Work
 from benchmarks.compare.works import WORKS
 
 ABOUT: dict[str, Any] = {
-    "date": "2030-01-02T03:04:05+00:00", "rounds": 2, "quick": False, "cores": 2, "processor": "Z80",
-    "python": "3.11.9", "load_before": [0.5, 0.5, 0.5],
+    "date": "2030-01-02T03:04:05+00:00",
+    "rounds": 2,
+    "quick": False,
+    "cores": 2,
+    "processor": "Z80",
+    "python": "3.11.9",
+    "load_before": [0.5, 0.5, 0.5],
     "versions": {KWIRE: "1.2", CONFLUENT: "2.3", AIOKAFKA: "0.9", "kio": None},
 }
 
 
 def outcomes(name: str, costs: dict[str, tuple[float, ...]]) -> list[Outcome]:
     work = next(work for work in WORKS if work.name == name)
-    return [Outcome(name, contender, number, "mock", {work.metric: cost / work.scale})
-            for contender, rounds in costs.items() for number, cost in enumerate(rounds)]
+    return [
+        Outcome(name, contender, number, "mock", {work.metric: cost / work.scale})
+        for contender, rounds in costs.items()
+        for number, cost in enumerate(rounds)
+    ]
 
 
 PRODUCED = outcomes("produce-fates", {KWIRE: (0.2, 0.3), CONFLUENT: (1.0, 1.8), AIOKAFKA: (4.0, 6.0)})
@@ -44,9 +52,21 @@ def test_the_readme_gets_the_table_between_its_marks(tmp_path: Path) -> None:
     assert (lines[0], lines[-1]) == ("before", "after")
     assert "old" not in lines
     assert [cell.strip() for cell in lines[2].strip("|").split("|")] == [
-        "", "kwire", "confluent-kafka 2.3", "aiokafka 0.9", "kafka-python", "kio"]
+        "",
+        "kwire",
+        "confluent-kafka 2.3",
+        "aiokafka 0.9",
+        "kafka-python",
+        "kio",
+    ]
     assert [cell.strip() for cell in lines[4].strip("|").split("|")] == [
-        "produce, each fate known", "0.25 CPU s per million", "5.5x", "20x", "", ""]
+        "produce, each fate known",
+        "0.25 CPU s per million",
+        "5.5x",
+        "20x",
+        "",
+        "",
+    ]
     assert [cell.strip() for cell in lines[5].strip("|").split("|")] == ["to values", "45 ns", "", "10x", "", ""]
 
 
@@ -58,12 +78,21 @@ def test_a_readme_without_marks_is_refused(tmp_path: Path) -> None:
     assert readme.read_text() == "nothing"
 
 
-@pytest.mark.parametrize(("arguments", "reason"), [
-    (["--quick"], "a quick run"), (["values"], "some works only"), (["--sink", "embedded"], "another sink"),
-    (["--only", "aiokafka"], "some contenders only"), (["--rounds", "3"], "fewer than five rounds"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["--quick"], "a quick run"),
+        (["values"], "some works only"),
+        (["--sink", "embedded"], "another sink"),
+        (["--only", "aiokafka"], "some contenders only"),
+        (["--rounds", "3"], "fewer than five rounds"),
+    ],
+)
 def test_less_than_a_whole_run_leaves_the_tree_as_it_is(
-    arguments: list[str], reason: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    reason: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
     tmp_path: Path,
 ) -> None:
     monkeypatch.setattr(command, "run", lambda works, plan: iter(PRODUCED))
@@ -80,9 +109,18 @@ def test_pictures_name_the_peers_with_their_versions_and_are_small(tmp_path: Pat
     plots = pytest.importorskip("benchmarks.compare.plots", reason="needs matplotlib")
     written = plots.draw(ABOUT, [*PRODUCED, *VALUES, *IN_FLIGHT], tmp_path)
     assert sorted(path.name for path in written) == [
-        "codec.png", "codec.svg", "latency.png", "latency.svg", "produce.png", "produce.svg"]
-    text = " ".join("".join(node.itertext()) for node in ElementTree.parse(tmp_path / "produce.svg").iter()
-                    if node.tag.endswith("}text"))
+        "codec.png",
+        "codec.svg",
+        "latency.png",
+        "latency.svg",
+        "produce.png",
+        "produce.svg",
+    ]
+    text = " ".join(
+        "".join(node.itertext())
+        for node in ElementTree.parse(tmp_path / "produce.svg").iter()
+        if node.tag.endswith("}text")
+    )
     for part in ("kwire 1.2 = 1x", "confluent-kafka 2.3", "aiokafka 0.9", "5.5x", "kwire: 0.25 CPU s per million"):
         assert part in text
     assert all(path.stat().st_size < 100_000 for path in written)

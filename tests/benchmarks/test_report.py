@@ -29,16 +29,31 @@ def test_a_row_has_the_median_of_the_ratios_and_their_range() -> None:
 
 def test_a_rate_is_shown_as_one_and_compared_as_a_cost() -> None:
     work = work_named("crc32c")
-    text = report.tables([Outcome(work.name, KWIRE, 0, "", {"cpu_ns": 2**20 / 20}),
-                          Outcome(work.name, AIOKAFKA, 0, "", {"cpu_ns": 2**20 / 2})])
+    text = report.tables(
+        [
+            Outcome(work.name, KWIRE, 0, "", {"cpu_ns": 2**20 / 20}),
+            Outcome(work.name, AIOKAFKA, 0, "", {"cpu_ns": 2**20 / 2}),
+        ]
+    )
     row = next(line for line in text.splitlines() if work.title in line)
     assert [cell.strip() for cell in row.strip("|").split("|")] == [
-        "CRC-32C of 1 MiB", "GB/s", "20", "2 = 10.00x (10.00-10.00)"]
+        "CRC-32C of 1 MiB",
+        "GB/s",
+        "20",
+        "2 = 10.00x (10.00-10.00)",
+    ]
 
 
 def test_what_was_left_out_is_told_at_the_head() -> None:
-    about = {"date": "2030-01-02", "cores": 2, "processor": "Z80", "python": "3.11", "load_before": [0.5], "rounds": 1,
-             "versions": {}}
+    about = {
+        "date": "2030-01-02",
+        "cores": 2,
+        "processor": "Z80",
+        "python": "3.11",
+        "load_before": [0.5],
+        "rounds": 1,
+        "versions": {},
+    }
     assert report.heading({**about, "left_out": "sweep"}).endswith("\n\nLeft out: sweep.")
     assert "Left out" not in report.heading(about)
 
@@ -75,7 +90,10 @@ def test_a_run_that_is_cut_short_keeps_what_it_has(tmp_path: Path) -> None:
 
 def test_works_are_chosen_by_name_or_group() -> None:
     assert [work.name for work in chosen(["import-records", "memory"])] == [
-        "memory-produce", "memory-consume", "import-records"]
+        "memory-produce",
+        "memory-consume",
+        "import-records",
+    ]
     assert chosen([]) == list(WORKS)
     with pytest.raises(ValueError, match="'prodcue' is no work and no group"):
         chosen(["prodcue"])
@@ -95,7 +113,14 @@ def test_a_figure_of_another_s_run_needs_the_same_run() -> None:
     for work in WORKS:
         source = work_named(work.source)
         assert (work.verb, work.options, work.loaded, work.sink, work.rounds, work.quick, set(work.counts)) == (
-            source.verb, source.options, source.loaded, source.sink, source.rounds, source.quick, set(source.counts))
+            source.verb,
+            source.options,
+            source.loaded,
+            source.sink,
+            source.rounds,
+            source.quick,
+            set(source.counts),
+        )
 
 
 def test_a_quick_run_says_what_it_leaves_out() -> None:
@@ -110,8 +135,12 @@ def test_a_name_is_a_work_or_a_group_but_not_both() -> None:
     assert not {work.name for work in WORKS} & {work.group for work in WORKS}
 
 
-@pytest.mark.parametrize(("contender", "verb"), sorted(
-    {(contender, work.verb) for work in WORKS for contender in work.counts if work.verb not in ("import", "sizes")}))
+@pytest.mark.parametrize(
+    ("contender", "verb"),
+    sorted(
+        {(contender, work.verb) for work in WORKS for contender in work.counts if work.verb not in ("import", "sizes")}
+    ),
+)
 def test_every_contender_of_a_work_can_do_it(contender: str, verb: str) -> None:
     assert callable(verbs_of(module_of(contender, verb))[verb])
 

@@ -33,8 +33,7 @@ def test_a_round_that_one_of_them_lacks_does_not_count() -> None:
     assert ratio_of({0: 1.0}, {1: 1.0}) is None
 
 
-@pytest.mark.parametrize(
-    ("share", "expected"), [(0.0, 1), (0.01, 1), (0.5, 50), (0.99, 99), (0.995, 100), (1.0, 100)])
+@pytest.mark.parametrize(("share", "expected"), [(0.0, 1), (0.01, 1), (0.5, 50), (0.99, 99), (0.995, 100), (1.0, 100)])
 def test_percentile_by_the_nearest_rank(share: float, expected: int) -> None:
     assert percentile([float(number) for number in range(1, 101)], share) == expected
 

@@ -16,11 +16,13 @@ def measured(name: str, contender: str, *costs: float) -> list[Outcome]:
 
 
 def test_a_cost_and_a_peer_s_multiple_of_it() -> None:
-    found = verdicts.verdicts([*measured("produce-fates", KWIRE, 0.2, 0.4, 0.25),
-                               *measured("produce-fates", CONFLUENT, 1.0, 2.4, 1.0)])
+    found = verdicts.verdicts(
+        [*measured("produce-fates", KWIRE, 0.2, 0.4, 0.25), *measured("produce-fates", CONFLUENT, 1.0, 2.4, 1.0)]
+    )
     assert found == [
         Verdict("produce, each fate known", "≤ 0.3 CPU s per million", "0.25 CPU s per million", 0.3 / 0.25),
-        Verdict("produce, each fate known", "confluent-kafka ≥ 6x", "5.00x (4.00-6.00)", 5 / 6)]
+        Verdict("produce, each fate known", "confluent-kafka ≥ 6x", "5.00x (4.00-6.00)", 5 / 6),
+    ]
     assert [verdict.met for verdict in found] == [True, False]
 
 
@@ -36,16 +38,20 @@ def test_a_multiple_of_the_raw_socket_s_time() -> None:
 
 def test_a_multiple_of_its_own_cost_in_another_work() -> None:
     (found,) = verdicts.verdicts([*measured("produce-512", KWIRE, 1.0, 1.2), *measured("produce-1", KWIRE, 1.0, 1.0)])
-    assert found == Verdict("produce to 512 partitions in turn", "≤ 1.1x \"produce to 1 partition, named\"",
-                            "1.10x (1.00-1.20)", 1.0)
+    assert found == Verdict(
+        "produce to 512 partitions in turn", '≤ 1.1x "produce to 1 partition, named"', "1.10x (1.00-1.20)", 1.0
+    )
 
 
 def test_what_was_not_measured_is_not_judged() -> None:
     assert verdicts.verdicts([]) == []
     assert verdicts.verdicts(measured("columns", AIOKAFKA, 900.0)) == []
-    assert [verdict.target for verdict in verdicts.verdicts(
-        [*measured("columns", KWIRE, 20.0), *measured("columns", KAFKA_PYTHON, 4000.0)])] == [
-            "≤ 30 ns", "kafka-python ≥ 100x"]
+    assert [
+        verdict.target
+        for verdict in verdicts.verdicts(
+            [*measured("columns", KWIRE, 20.0), *measured("columns", KAFKA_PYTHON, 4000.0)]
+        )
+    ] == ["≤ 30 ns", "kafka-python ≥ 100x"]
 
 
 def test_the_table_counts_what_is_met() -> None:

@@ -63,7 +63,8 @@ class MortalProxy:
                 writers.append(far_writer)
                 await asyncio.wait(
                     [asyncio.create_task(_pump(reader, far_writer)), asyncio.create_task(_pump(far_reader, writer))],
-                    return_when=asyncio.FIRST_COMPLETED)
+                    return_when=asyncio.FIRST_COMPLETED,
+                )
         except TimeoutError:
             self.deaths += 1
         except OSError:

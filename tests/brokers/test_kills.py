@@ -38,11 +38,14 @@ def _wait_for_replicas(cluster: Cluster, topic: str) -> None:
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize(("release", "kills", "count"), [
-    pytest.param("4.4.0", 2, 60_000, id="4.4.0", marks=pytest.mark.kafka),
-    pytest.param("4.4.0", 8, 200_000, id="4.4.0-long", marks=[pytest.mark.kafka, pytest.mark.kafka_all]),
-    pytest.param("3.9.2", 8, 200_000, id="3.9.2-long", marks=[pytest.mark.kafka, pytest.mark.kafka_all]),
-])
+@pytest.mark.parametrize(
+    ("release", "kills", "count"),
+    [
+        pytest.param("4.4.0", 2, 60_000, id="4.4.0", marks=pytest.mark.kafka),
+        pytest.param("4.4.0", 8, 200_000, id="4.4.0-long", marks=[pytest.mark.kafka, pytest.mark.kafka_all]),
+        pytest.param("3.9.2", 8, 200_000, id="3.9.2-long", marks=[pytest.mark.kafka, pytest.mark.kafka_all]),
+    ],
+)
 def test_leaders_die_and_every_record_arrives_once_in_order(
     release: str, kills: int, count: int, new_topic: Callable[[], str]
 ) -> None:

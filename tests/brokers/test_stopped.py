@@ -78,8 +78,11 @@ def test_a_producer_lives_through_a_broker_that_is_stopped_and_killed(new_topic:
     with Cluster("4.4.0") as cluster:
         where = cluster.bootstrap_servers
         with kwire.Producer(
-            where, delivery_timeout_ms=round(_DELIVERY_TIMEOUT_S * 1000), max_block_ms=round(_MAX_BLOCK_S * 1000),
-            request_timeout_ms=1000, buffer_memory=_BUFFER,
+            where,
+            delivery_timeout_ms=round(_DELIVERY_TIMEOUT_S * 1000),
+            max_block_ms=round(_MAX_BLOCK_S * 1000),
+            request_timeout_ms=1000,
+            buffer_memory=_BUFFER,
         ) as producer:
             sender = Sender(producer, topic)
             sender.send_until_acknowledged(100)

@@ -81,8 +81,7 @@ class Follower(threading.Thread):
             self.failure = failure
 
     def _done(self) -> bool:
-        return self._ends is not None and all(
-            len(seen) >= end for seen, end in zip(self.seen, self._ends, strict=True))
+        return self._ends is not None and all(len(seen) >= end for seen, end in zip(self.seen, self._ends, strict=True))
 
     def until(self, ends: list[int]) -> None:
         """The log is complete."""
@@ -103,9 +102,14 @@ def read_by_kwire(cluster: Cluster, topic: str, ends: list[int]) -> list[list[in
 
 
 def read_by_confluent(cluster: Cluster, topic: str, count: int) -> list[list[int]]:
-    consumer = ConfluentConsumer({
-        "bootstrap.servers": cluster.bootstrap_servers, "group.id": "kills", "enable.auto.commit": False,
-        "log_level": 3})
+    consumer = ConfluentConsumer(
+        {
+            "bootstrap.servers": cluster.bootstrap_servers,
+            "group.id": "kills",
+            "enable.auto.commit": False,
+            "log_level": 3,
+        }
+    )
     found: list[list[int]] = [[] for _ in range(PARTITIONS)]
     deadline = time.monotonic() + READ_WITHIN_S
     try:

@@ -37,7 +37,8 @@ def test_topics_are_made_listed_described_and_deleted(release: str) -> None:
         assert all(part.leader >= 0 for part in described.partitions.values())
         assert admin.list_offsets({("first", 0): "latest", ("first", 2): "earliest"}) == {
             TopicPartition("first", 0): admin.list_offsets({("first", 0): "earliest"})[TopicPartition("first", 0)],
-            TopicPartition("first", 2): admin.list_offsets({("first", 2): "latest"})[TopicPartition("first", 2)]}
+            TopicPartition("first", 2): admin.list_offsets({("first", 2): "latest"})[TopicPartition("first", 2)],
+        }
         admin.delete_topics(["first"])
         assert admin.list_topics() == ["second"]
 
@@ -99,11 +100,18 @@ def test_validation_makes_nothing(broker: Broker) -> None:
         assert admin.list_topics() == []
 
 
-@pytest.mark.parametrize(("topics", "words"), [
-    ({"t": 0}, "num_partitions=0"), ({"t": -2}, "num_partitions=-2"), ({"t": "12"}, "'12' is neither"),
-    ({"": 1}, "'' is no topic name"), ({"t": {"partitions": 3}}, "unknown detail 'partitions'"),
-    ({"t": NewTopic(2, assignments={0: [0]})}, "leave the two numbers out"), ({"t": True}, "num_partitions=True"),
-])
+@pytest.mark.parametrize(
+    ("topics", "words"),
+    [
+        ({"t": 0}, "num_partitions=0"),
+        ({"t": -2}, "num_partitions=-2"),
+        ({"t": "12"}, "'12' is neither"),
+        ({"": 1}, "'' is no topic name"),
+        ({"t": {"partitions": 3}}, "unknown detail 'partitions'"),
+        ({"t": NewTopic(2, assignments={0: [0]})}, "leave the two numbers out"),
+        ({"t": True}, "num_partitions=True"),
+    ],
+)
 def test_details_that_cannot_be_meant(topics: Any, words: str) -> None:
     with Admin("127.0.0.1:1") as admin, pytest.raises(errors.ConfigError) as caught:
         admin.create_topics(topics)

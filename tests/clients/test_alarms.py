@@ -25,8 +25,12 @@ pytestmark = [
 ]
 ALARMS = 10_000 if os.environ.get("KWIRE_THOROUGH") == "1" else 200
 T0 = TopicPartition("t", 0)
-AT_ONCE: dict[str, Any] = {"reconnect_backoff_ms": 1, "reconnect_backoff_max_ms": 5, "retry_backoff_ms": 1,
-                           "retry_backoff_max_ms": 5}
+AT_ONCE: dict[str, Any] = {
+    "reconnect_backoff_ms": 1,
+    "reconnect_backoff_max_ms": 5,
+    "retry_backoff_ms": 1,
+    "retry_backoff_max_ms": 5,
+}
 
 
 @pytest.fixture
@@ -40,9 +44,7 @@ def log_of(broker: Broker, partition: int) -> list[int]:
     return [int(value or b"") for value in records.decode(record_set).values()]
 
 
-def send_some(
-    producer: Producer, alarm: Alarms, number: int, taken: dict[int, Delivery], dice: random.Random
-) -> int:
+def send_some(producer: Producer, alarm: Alarms, number: int, taken: dict[int, Delivery], dice: random.Random) -> int:
     """Sends until an alarm cuts it; the last number. A record whose send was cut may be there, once."""
     alarm.set(dice.uniform(0.00005, 0.001))
     try:
@@ -81,7 +83,8 @@ def test_alarms_over_a_producer(broker: Broker, idempotent: bool) -> None:
     if idempotent:
         assert all(log == sorted(set(log)) for log in logs), "doubled, or out of order"
         assert {(number, delivery.result(0).partition) for number, delivery in taken.items()} <= {
-            (number, partition) for partition, log in enumerate(logs) for number in log}
+            (number, partition) for partition, log in enumerate(logs) for number in log
+        }
 
 
 def test_alarms_over_a_consumer(broker: Broker) -> None:
@@ -89,9 +92,12 @@ def test_alarms_over_a_consumer(broker: Broker) -> None:
     appended: list[bytes] = []
     got: list[bytes | None] = []
     give_up = time.monotonic() + 800
-    with Consumer(
-        broker.bootstrap_servers, auto_offset_reset="earliest", max_partition_fetch_bytes=1, **AT_ONCE
-    ) as consumer, alarms() as alarm:
+    with (
+        Consumer(
+            broker.bootstrap_servers, auto_offset_reset="earliest", max_partition_fetch_bytes=1, **AT_ONCE
+        ) as consumer,
+        alarms() as alarm,
+    ):
         consumer.assign([T0])
         while alarm.cuts < ALARMS or len(got) < len(appended):
             assert time.monotonic() < give_up, "hung"

@@ -30,9 +30,17 @@ def values(broker: Broker) -> list[bytes | None]:
 
 
 def producer_of(broker: Broker, **options: object) -> Producer:
-    return Producer(broker.bootstrap_servers, **{
-        "buffer_memory": BUFFER, "max_block_ms": round(MAX_BLOCK_S * 1000), "batch_size": 4000,
-        "request_timeout_ms": 1000, "reconnect_backoff_max_ms": 100, **options})
+    return Producer(
+        broker.bootstrap_servers,
+        **{
+            "buffer_memory": BUFFER,
+            "max_block_ms": round(MAX_BLOCK_S * 1000),
+            "batch_size": 4000,
+            "request_timeout_ms": 1000,
+            "reconnect_backoff_max_ms": 100,
+            **options,
+        },
+    )
 
 
 def send_first(producer: Producer) -> None:
@@ -64,10 +72,13 @@ def go_on(broker: Broker) -> None:
     broker.faults.clear()
 
 
-@pytest.mark.parametrize(("break_it", "mend_it", "cause"), [
-    pytest.param(stop, go_on, "not answer", id="stopped"),
-    pytest.param(Broker.stop, Broker.start, "connect", id="vanished"),
-])
+@pytest.mark.parametrize(
+    ("break_it", "mend_it", "cause"),
+    [
+        pytest.param(stop, go_on, "not answer", id="stopped"),
+        pytest.param(Broker.stop, Broker.start, "connect", id="vanished"),
+    ],
+)
 def test_send_waits_max_block_ms_names_the_cause_and_goes_on_when_the_broker_does(
     break_it: Callable[[Broker], None], mend_it: Callable[[Broker], None], cause: str
 ) -> None:
@@ -88,7 +99,10 @@ def test_send_waits_max_block_ms_names_the_cause_and_goes_on_when_the_broker_doe
         assert producer.accumulator.used == 0
         producer.send("t", b"last").result(60)
         assert [(value or b"").rstrip() for value in values(broker)] == [
-            b"first", *[b"%d" % number for number in range(len(taken))], b"last"]
+            b"first",
+            *[b"%d" % number for number in range(len(taken))],
+            b"last",
+        ]
 
 
 def test_a_slow_broker_slows_the_sender_down_and_nothing_fails() -> None:

@@ -21,11 +21,14 @@ def broker() -> Iterator[Broker]:
         yield running
 
 
-@pytest.mark.parametrize("call", [
-    pytest.param(lambda producer, delivery: producer.flush(1), id="flush"),
-    pytest.param(lambda producer, delivery: producer.close(1), id="close"),
-    pytest.param(lambda producer, delivery: producer.send("t", b"more").result(1), id="result of another"),
-])
+@pytest.mark.parametrize(
+    "call",
+    [
+        pytest.param(lambda producer, delivery: producer.flush(1), id="flush"),
+        pytest.param(lambda producer, delivery: producer.close(1), id="close"),
+        pytest.param(lambda producer, delivery: producer.send("t", b"more").result(1), id="result of another"),
+    ],
+)
 def test_a_blocking_call_in_a_callback_is_refused_and_harms_nothing(
     broker: Broker, call: Callable[[Producer, Any], object]
 ) -> None:

@@ -46,14 +46,23 @@ class Writer:
             made = protocol.ProduceRequest.TopicProduceData
             magic = 2 if version >= 3 else 1 if version == 2 else 0
             rows = [made.PartitionProduceData(index=partition, records=records.encode(items, magic=magic, **more))]
-            data = (made(topic_id=self.core.cluster.topic_id(topic), partition_data=rows) if version >= 13
-                    else made(name=topic, partition_data=rows))
+            data = (
+                made(topic_id=self.core.cluster.topic_id(topic), partition_data=rows)
+                if version >= 13
+                else made(name=topic, partition_data=rows)
+            )
             return protocol.ProduceRequest(acks=-1, timeout_ms=5000, topic_data=[data])
 
-        self.reactor.call(lambda now: self.core.request(
-            self.core.cluster.leader(topic, partition), PRODUCE, build,
-            lambda response, *_: outcome.append(response.responses[0].partition_responses[0].error_code),
-            lambda error, now: outcome.append(error), now))
+        self.reactor.call(
+            lambda now: self.core.request(
+                self.core.cluster.leader(topic, partition),
+                PRODUCE,
+                build,
+                lambda response, *_: outcome.append(response.responses[0].partition_responses[0].error_code),
+                lambda error, now: outcome.append(error),
+                now,
+            )
+        )
         assert self.reactor.wait(lambda: bool(outcome), 10)
         assert outcome == [0]
 
@@ -100,7 +109,10 @@ def test_records_come_with_their_place(release: str, write: Callable[[Broker], W
             consumer.subscribe(["t"])
             found = read(consumer, 3)
     assert sorted((r.topic, r.partition, r.offset, r.key, r.value) for r in found) == [
-        ("t", 0, 0, b"k", b"a"), ("t", 0, 1, None, b"b"), ("t", 1, 0, None, b"c")]
+        ("t", 0, 0, b"k", b"a"),
+        ("t", 0, 1, None, b"b"),
+        ("t", 1, 0, None, b"c"),
+    ]
 
 
 def test_a_poll_gives_objects_and_columns(broker: Broker, write: Callable[[Broker], Writer]) -> None:
@@ -124,10 +136,26 @@ def test_a_poll_gives_objects_and_columns(broker: Broker, write: Callable[[Broke
     assert {tp: len(part) for tp, part in got.by_partition().items()} == {("t", 0): 2, ("t", 1): 1}
     table = got.to_arrow()
     assert table.schema.names == [
-        "topic", "partition", "offset", "timestamp", "timestamp_type", "key", "value", "headers"]
+        "topic",
+        "partition",
+        "offset",
+        "timestamp",
+        "timestamp_type",
+        "key",
+        "value",
+        "headers",
+    ]
     row = next(row for row in table.to_pylist() if row["value"] == b"a")
-    assert row == {"topic": "t", "partition": 0, "offset": 0, "timestamp": 1000, "timestamp_type": 0, "key": b"k",
-                   "value": b"a", "headers": [{"key": "h", "value": b"1"}, {"key": "h", "value": None}]}
+    assert row == {
+        "topic": "t",
+        "partition": 0,
+        "offset": 0,
+        "timestamp": 1000,
+        "timestamp_type": 0,
+        "key": b"k",
+        "value": b"a",
+        "headers": [{"key": "h", "value": b"1"}, {"key": "h", "value": None}],
+    }
     assert got.to_arrow(["value"]).schema.names == ["value"]
     assert pyarrow.record_batch(got).num_rows == 3
     first = got[0]
@@ -267,6 +295,7 @@ def test_leaving_a_loop_keeps_the_rest_for_the_next(broker: Broker) -> None:
 
 def test_an_exception_in_a_loop_loses_nothing(broker: Broker) -> None:
     with numbered(broker) as consumer:
+
         def work() -> None:
             for record in consumer:
                 1 // (3 - record.offset)
@@ -368,9 +397,7 @@ def test_a_broker_that_restarts_is_found_again(write: Callable[[Broker], Writer]
 
 
 @pytest.mark.parametrize("fault", ["close", "truncate", "delay"])
-def test_faults_of_the_connection_lose_nothing(
-    broker: Broker, write: Callable[[Broker], Writer], fault: str
-) -> None:
+def test_faults_of_the_connection_lose_nothing(broker: Broker, write: Callable[[Broker], Writer], fault: str) -> None:
     writer = write(broker)
     with consumer_of(broker) as consumer:
         consumer.assign([T0])
@@ -430,16 +457,19 @@ def test_a_partition_that_does_not_exist_is_named(broker: Broker) -> None:
             consumer.poll(timeout=5)
 
 
-@pytest.mark.parametrize(("call", "words"), [
-    (lambda c: c.assign(["t"]), "'t' is no partition"),
-    (lambda c: c.assign([("t", -1)]), "not a number from 0"),
-    (lambda c: c.assign([("", 1)]), "no topic name"),
-    (lambda c: c.subscribe([5]), "5 is no topic name"),
-    (lambda c: c.seek(("u", 0), 1), "u-0 is not assigned"),
-    (lambda c: c.seek(("t", 0), -5), "-5 of t-0 is negative"),
-    (lambda c: c.seek(("t", 0), "soon"), "'soon' is no time"),
-    (lambda c: c.offsets_for_times({("t", 0): 1.5}), "1.5 is no time"),
-])
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda c: c.assign(["t"]), "'t' is no partition"),
+        (lambda c: c.assign([("t", -1)]), "not a number from 0"),
+        (lambda c: c.assign([("", 1)]), "no topic name"),
+        (lambda c: c.subscribe([5]), "5 is no topic name"),
+        (lambda c: c.seek(("u", 0), 1), "u-0 is not assigned"),
+        (lambda c: c.seek(("t", 0), -5), "-5 of t-0 is negative"),
+        (lambda c: c.seek(("t", 0), "soon"), "'soon' is no time"),
+        (lambda c: c.offsets_for_times({("t", 0): 1.5}), "1.5 is no time"),
+    ],
+)
 def test_arguments_that_cannot_be_meant(broker: Broker, call: Callable[[Consumer], object], words: str) -> None:
     with consumer_of(broker) as consumer:
         consumer.assign([T0])
@@ -448,8 +478,9 @@ def test_arguments_that_cannot_be_meant(broker: Broker, call: Callable[[Consumer
     assert words in str(caught.value)
 
 
-@pytest.mark.parametrize(("client", "table"), [
-    (Producer, ProducerSettings), (Consumer, ConsumerSettings), (Admin, AdminSettings)])
+@pytest.mark.parametrize(
+    ("client", "table"), [(Producer, ProducerSettings), (Consumer, ConsumerSettings), (Admin, AdminSettings)]
+)
 def test_help_lists_the_settings(client: type, table: type[ClientSettings]) -> None:
     for keyword in table.table:
         assert f"\n    {keyword} (default " in (client.__doc__ or "")
@@ -475,8 +506,14 @@ def test_a_closed_consumer_says_so(broker: Broker) -> None:
     consumer.assign([T0])
     consumer.close()
     consumer.close()
-    for call in (consumer.poll, consumer.done, lambda: consumer.position(T0), lambda: consumer.seek(T0, 0),
-                 lambda: consumer.end_offsets([T0]), lambda: consumer.partitions_for("t")):
+    for call in (
+        consumer.poll,
+        consumer.done,
+        lambda: consumer.position(T0),
+        lambda: consumer.seek(T0, 0),
+        lambda: consumer.end_offsets([T0]),
+        lambda: consumer.partitions_for("t"),
+    ):
         with pytest.raises(errors.KafkaError, match="this consumer is closed"):
             call()
     consumer.wakeup()
@@ -517,11 +554,15 @@ def test_it_pickles_as_its_settings(broker: Broker, write: Callable[[Broker], Wr
 
 
 def test_from_config_takes_the_usual_names(broker: Broker) -> None:
-    config = {"kafka.bootstrap.servers": broker.bootstrap_servers, "auto.offset.reset": "earliest",
-              "fetch.max.wait.ms": "50"}
+    config = {
+        "kafka.bootstrap.servers": broker.bootstrap_servers,
+        "auto.offset.reset": "earliest",
+        "fetch.max.wait.ms": "50",
+    }
     with Consumer.from_config(config) as consumer:
         assert consumer.settings == ConsumerSettings(
-            bootstrap_servers=broker.bootstrap_servers, auto_offset_reset="earliest", fetch_max_wait_ms=50)
+            bootstrap_servers=broker.bootstrap_servers, auto_offset_reset="earliest", fetch_max_wait_ms=50
+        )
         assert consumer.end_offsets([T0]) == {T0: 0}
 
 

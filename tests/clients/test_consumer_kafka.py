@@ -101,11 +101,10 @@ def test_committed_records_only(kafka: Cluster, new_topic: TopicNames) -> None:
         pytest.skip(f"Kafka {kafka.release.name} has no transactions")
     topic = new_topic()
     Confluent(kafka).produce_transactions(
-        topic, [([b"kept"], True), ([b"dropped", b"too"], False), ([b"also", b"kept"], True), ([b"gone"], False)])
+        topic, [([b"kept"], True), ([b"dropped", b"too"], False), ([b"also", b"kept"], True), ([b"gone"], False)]
+    )
     write(kafka, topic, [b"plain"])
-    with Consumer(
-        kafka.bootstrap_servers, auto_offset_reset="earliest", isolation_level="read_committed"
-    ) as consumer:
+    with Consumer(kafka.bootstrap_servers, auto_offset_reset="earliest", isolation_level="read_committed") as consumer:
         consumer.assign([(topic, 0)])
         assert read(consumer, 4) == [b"kept", b"also", b"kept", b"plain"]
 

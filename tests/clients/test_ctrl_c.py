@@ -72,8 +72,11 @@ def test_ctrl_c_in_a_producer_whose_broker_is_silent(broker: Broker, ctrl_c: int
         broker.faults.mute("Produce", times=None)
         delivery = producer.send("t", b"during")
         calls: dict[str, Callable[[], object]] = {
-            "send": lambda: fill(producer), "result": lambda: delivery.result(60),
-            "flush": lambda: producer.flush(60), "close": lambda: producer.close(60)}
+            "send": lambda: fill(producer),
+            "result": lambda: delivery.result(60),
+            "flush": lambda: producer.flush(60),
+            "close": lambda: producer.close(60),
+        }
         assert interrupted(calls[blocked], selects(producer), ctrl_c) < ANSWERED_WITHIN + SCHEDULING
         broker.faults.clear()
         if blocked == "close":
@@ -95,9 +98,12 @@ def test_ctrl_c_in_a_consumer(broker: Broker, ctrl_c: int, blocked: str) -> None
         elif blocked == "partitions_for":
             broker.faults.mute("Metadata", times=None)
         calls: dict[str, Callable[[], object]] = {
-            "poll": lambda: consumer.poll(60), "iteration": lambda: next(iter(consumer)),
-            "position": lambda: consumer.position(T0, 60), "end_offsets": lambda: consumer.end_offsets([T0], 60),
-            "partitions_for": lambda: consumer.partitions_for("t", 60)}
+            "poll": lambda: consumer.poll(60),
+            "iteration": lambda: next(iter(consumer)),
+            "position": lambda: consumer.position(T0, 60),
+            "end_offsets": lambda: consumer.end_offsets([T0], 60),
+            "partitions_for": lambda: consumer.partitions_for("t", 60),
+        }
         assert interrupted(calls[blocked], selects(consumer), ctrl_c) < ANSWERED_WITHIN + SCHEDULING
         broker.faults.clear()
         broker.append("t", records.encode([b"v"]))
@@ -110,12 +116,15 @@ def test_ctrl_c_in_a_consumer(broker: Broker, ctrl_c: int, blocked: str) -> None
         assert consumer.position(T0) == 1
 
 
-@pytest.mark.parametrize(("api", "call"), [
-    ("Metadata", lambda admin: admin.list_topics(timeout=60)),
-    ("ListOffsets", lambda admin: admin.list_offsets({T0: "latest"}, timeout=60)),
-    ("CreateTopics", lambda admin: admin.create_topics({"new": 1}, timeout=60)),
-    ("DeleteTopics", lambda admin: admin.delete_topics(["t"], timeout=60)),
-])
+@pytest.mark.parametrize(
+    ("api", "call"),
+    [
+        ("Metadata", lambda admin: admin.list_topics(timeout=60)),
+        ("ListOffsets", lambda admin: admin.list_offsets({T0: "latest"}, timeout=60)),
+        ("CreateTopics", lambda admin: admin.create_topics({"new": 1}, timeout=60)),
+        ("DeleteTopics", lambda admin: admin.delete_topics(["t"], timeout=60)),
+    ],
+)
 def test_ctrl_c_in_an_admin(broker: Broker, ctrl_c: int, api: str, call: Callable[[Admin], object]) -> None:
     with Admin(broker.bootstrap_servers, **SOON) as admin:
         broker.faults.mute(api, times=None)
@@ -159,5 +168,3 @@ def test_ctrl_c_in_one_who_sleeps_while_another_thread_drives(broker: Broker, ct
         other.join(60)
         assert not other.is_alive()
         assert delivery.result(0).offset == 1
-
-

@@ -17,11 +17,16 @@ from tests.clients.test_consumer import Writer
 from tests.interrupts import Cut, Interruptions
 
 pytestmark = pytest.mark.filterwarnings(  # of a socket that was cut before anybody had it
-    "ignore::pytest.PytestUnraisableExceptionWarning")
+    "ignore::pytest.PytestUnraisableExceptionWarning"
+)
 THOROUGH = os.environ.get("KWIRE_THOROUGH") == "1"
 T0 = TopicPartition("t", 0)
 AT_ONCE: dict[str, Any] = {
-    "reconnect_backoff_ms": 0, "reconnect_backoff_max_ms": 0, "retry_backoff_ms": 1, "retry_backoff_max_ms": 1}
+    "reconnect_backoff_ms": 0,
+    "reconnect_backoff_max_ms": 0,
+    "retry_backoff_ms": 1,
+    "retry_backoff_max_ms": 1,
+}
 
 
 @pytest.fixture

@@ -409,7 +409,10 @@ class PanicException(BaseException):
     ],
 )
 def test_only_our_errors_leave(
-    monkeypatch: pytest.MonkeyPatch, codec: str, raised: BaseException, decoding: type[BaseException],
+    monkeypatch: pytest.MonkeyPatch,
+    codec: str,
+    raised: BaseException,
+    decoding: type[BaseException],
     encoding: type[BaseException],
 ) -> None:
     packed = compression.compress(codec, b"some bytes " * 100)

@@ -188,8 +188,7 @@ def test_null_rows_that_arrow_has_not_counted_are_seen(offset: int) -> None:
     fields = pa.struct([("value", pa.binary())])
 
     def rows(bits: int) -> Any:
-        made = pa.StructArray.from_buffers(
-            fields, 3, [pa.py_buffer(bytes([bits]))], null_count=-1, children=[values])
+        made = pa.StructArray.from_buffers(fields, 3, [pa.py_buffer(bytes([bits]))], null_count=-1, children=[values])
         return made.slice(offset)
 
     assert decode(encode_arrow(rows(0b111))).values() == [b"a", b"b", b"c"][offset:]
@@ -199,6 +198,7 @@ def test_null_rows_that_arrow_has_not_counted_are_seen(offset: int) -> None:
 
 def test_offsets_that_lie_take_no_memory() -> None:
     lying = pa.Array.from_buffers(
-        pa.binary(), 2, [None, pa.py_buffer(struct.pack("<iii", 0, 2**31 - 1, 1)), pa.py_buffer(b"ab")])
+        pa.binary(), 2, [None, pa.py_buffer(struct.pack("<iii", 0, 2**31 - 1, 1)), pa.py_buffer(b"ab")]
+    )
     with pytest.raises(errors.CodecError):
         encode_arrow(lying)

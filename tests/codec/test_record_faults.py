@@ -18,7 +18,7 @@ SECOND = records.encode([b"v"] * 10, base_offset=110)
 
 def with_field(wire: bytes, place: int, layout: str, value: int) -> bytes:
     """The batch with another value in its header, whose checksum no longer matches where it covers the field."""
-    return wire[:place] + struct.pack(layout, value) + wire[place + struct.calcsize(layout):]
+    return wire[:place] + struct.pack(layout, value) + wire[place + struct.calcsize(layout) :]
 
 
 def next_offset(wire: bytes, min_offset: int = 100) -> int:

@@ -55,9 +55,17 @@ class Answer:
     def __init__(self, reactor: Reactor, deadline: float | None = None) -> None:
         self.outcomes: list[Any] = []
         self.thread: int | None = None
-        reactor.call(lambda now: reactor.core.request(
-            ANY, METADATA, lambda version: protocol.MetadataRequest(topics=[]), self.take, self.take_error, now,
-            deadline=None if deadline is None else now + deadline))
+        reactor.call(
+            lambda now: reactor.core.request(
+                ANY,
+                METADATA,
+                lambda version: protocol.MetadataRequest(topics=[]),
+                self.take,
+                self.take_error,
+                now,
+                deadline=None if deadline is None else now + deadline,
+            )
+        )
 
     def take(self, response: Any, version: int, now: float) -> None:
         self.outcomes.append(response)
@@ -274,8 +282,10 @@ def test_a_name_with_several_addresses_uses_the_one_that_answers(
     port = int(broker.bootstrap_servers.rpartition(":")[2])
 
     def found(host: str, wanted: int, **more: object) -> Any:
-        return [(socket.AF_INET6, socket.SOCK_STREAM, 6, "", ("::1", port, 0, 0)),
-                (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", port))]
+        return [
+            (socket.AF_INET6, socket.SOCK_STREAM, 6, "", ("::1", port, 0, 0)),
+            (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", port)),
+        ]
 
     monkeypatch.setattr(socket, "getaddrinfo", found)
     reactor = make(f"two-faced.invalid:{port}")
@@ -299,9 +309,7 @@ def test_a_blocking_call_inside_a_callback_is_refused(broker: Broker, make: Call
     assert reactor.wait(lambda: True, 1)
 
 
-def test_callbacks_of_two_threads_do_not_get_into_each_others_way(
-    broker: Broker, make: Callable[..., Reactor]
-) -> None:
+def test_callbacks_of_two_threads_do_not_get_into_each_others_way(broker: Broker, make: Callable[..., Reactor]) -> None:
     reactor = make(broker.bootstrap_servers)
     first_is_in, second_is_in = threading.Event(), threading.Event()
 

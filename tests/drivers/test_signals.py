@@ -41,7 +41,8 @@ def handling(number: int, handler: Callable[[], object]) -> Iterator[None]:
 
 
 def test_a_handler_that_waits_takes_the_token_from_the_wait_that_it_interrupts(
-    broker: Broker, make: Make  # noqa: F811
+    broker: Broker,
+    make: Make,  # noqa: F811
 ) -> None:
     """The interrupted wait may not select what the next driver watches: it sleeps as everybody else does."""
     reactor = make(broker.bootstrap_servers)
@@ -136,8 +137,12 @@ def test_whoever_has_the_lock_is_told_and_does_not_wait_for_himself(broker: Brok
     assert reactor.wait(Answer(reactor).here, PATIENT)
     bell = reactor._hang_up_a_bell()
     entries: list[Callable[[], object]] = [
-        lambda: reactor.call(lambda now: now), lambda: reactor.wait(lambda: True, PATIENT), reactor.poll_once,
-        reactor.close, reactor._lock.__enter__]
+        lambda: reactor.call(lambda now: now),
+        lambda: reactor.wait(lambda: True, PATIENT),
+        reactor.poll_once,
+        reactor.close,
+        reactor._lock.__enter__,
+    ]
     with reactor._lock:
         inside = reactor.inside
         for entry in entries:

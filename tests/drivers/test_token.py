@@ -135,7 +135,8 @@ def test_a_call_wakes_a_parked_background_for_an_earlier_timer(broker: Broker, m
 
 
 def test_a_background_thread_that_dies_is_begun_again_by_the_next_call(
-    broker: Broker, make: Make  # noqa: F811
+    broker: Broker,
+    make: Make,  # noqa: F811
 ) -> None:
     reactor = make(broker.bootstrap_servers, background=True)
     assert reactor.wait(Answer(reactor).here, PATIENT)
@@ -152,7 +153,9 @@ def test_a_background_thread_that_dies_is_begun_again_by_the_next_call(
 
 
 def test_what_is_raised_in_the_background_thread_does_not_end_the_driving(
-    broker: Broker, make: Make, caplog: pytest.LogCaptureFixture  # noqa: F811
+    broker: Broker,
+    make: Make,
+    caplog: pytest.LogCaptureFixture,  # noqa: F811
 ) -> None:
     reactor = make(broker.bootstrap_servers, background=True)
     assert reactor.wait(Answer(reactor).here, PATIENT)
@@ -169,7 +172,8 @@ def test_what_is_raised_in_the_background_thread_does_not_end_the_driving(
 
 
 def test_a_caller_between_two_glances_of_the_background_is_not_kept_waiting(
-    broker: Broker, make: Make  # noqa: F811
+    broker: Broker,
+    make: Make,  # noqa: F811
 ) -> None:
     """The token is free between glances: callers that come one after the other drive themselves, within 2 ms."""
     reactor = make(broker.bootstrap_servers, background=True)

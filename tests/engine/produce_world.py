@@ -115,8 +115,12 @@ class Leader(Broker):
 
     def values(self, topic: str = "t", partition: int | None = None) -> list[bytes]:
         """What was appended, in order, of one partition or of all."""
-        return [record.value for (name, number), log in sorted(self.logs.items())
-                if name == topic and partition in (None, number) for record in log]
+        return [
+            record.value
+            for (name, number), log in sorted(self.logs.items())
+            if name == topic and partition in (None, number)
+            for record in log
+        ]
 
     def produced(self) -> list[tuple[int, Any]]:
         """The Produce requests that came in, with their versions."""
@@ -141,8 +145,13 @@ class ProducerWorld(World):
         super().__init__({places[leader.node_id]: leader for leader in self.leaders}, settings)
         self.warnings: list[str] = []
         self.accumulator = Accumulator(
-            batch_size=settings.batch_size, linger=settings.linger_ms / 1000, buffer_memory=settings.buffer_memory,
-            max_request_size=settings.max_request_size, seed=5, after_step=self.core.after_step)
+            batch_size=settings.batch_size,
+            linger=settings.linger_ms / 1000,
+            buffer_memory=settings.buffer_memory,
+            max_request_size=settings.max_request_size,
+            seed=5,
+            after_step=self.core.after_step,
+        )
         self.accumulator.run_callback = lambda function, delivery: function(delivery)
         self.sender = Sender(self.core, settings, self.accumulator, self.warnings.append)
         self.accumulator.on_attention = lambda: self.sender.pump(self.now)

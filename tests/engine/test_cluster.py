@@ -111,8 +111,12 @@ def test_an_older_leader_epoch_is_not_believed() -> None:
     row = protocol.MetadataResponse.MetadataResponseTopic
 
     def topic(name: str) -> Any:
-        return row(name=name, partitions=[row.MetadataResponsePartition(
-            partition_index=0, leader_id=epochs[0] % 2, leader_epoch=epochs[0])])
+        return row(
+            name=name,
+            partitions=[
+                row.MetadataResponsePartition(partition_index=0, leader_id=epochs[0] % 2, leader_epoch=epochs[0])
+            ],
+        )
 
     broker.topic = topic  # type: ignore[method-assign]
     broker.brokers = {0: A, 1: B}

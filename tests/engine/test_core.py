@@ -47,8 +47,13 @@ def test_requests_are_pipelined_and_answered_in_order() -> None:
     order: list[int] = []
     for number in range(20):
         world.core.request(
-            0, METADATA, metadata, lambda *_, number=number: order.append(number), lambda *_: order.append(-1),
-            world.now)
+            0,
+            METADATA,
+            metadata,
+            lambda *_, number=number: order.append(number),
+            lambda *_: order.append(-1),
+            world.now,
+        )
     world.run(lambda: len(order) == 20)
     assert order == list(range(20))
 
@@ -58,8 +63,7 @@ def test_all_bootstrap_addresses_are_tried_and_each_names_its_cause() -> None:
     outcome = world.ask(ANY, METADATA, metadata)
     world.run(lambda: outcome.ended)
     assert isinstance(outcome.error, errors.ConnectError)
-    assert outcome.error.causes == {
-        "a:1": "Connection refused", "b:2": "No route to host", "c:3": "name not known"}
+    assert outcome.error.causes == {"a:1": "Connection refused", "b:2": "No route to host", "c:3": "name not known"}
     assert "no broker could be reached" in str(outcome.error)
     assert "a:1: Connection refused" in str(outcome.error)
 

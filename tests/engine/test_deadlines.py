@@ -34,8 +34,10 @@ Trouble = Callable[[ProducerWorld, int], object]
 
 
 def world_of(*leaders: Leader, **options: Any) -> ProducerWorld:
-    return ProducerWorld(*leaders, **{
-        "delivery_timeout_ms": int(DEADLINE * 1000), "max_block_ms": int(METADATA_DEADLINE * 1000), **options})
+    return ProducerWorld(
+        *leaders,
+        **{"delivery_timeout_ms": int(DEADLINE * 1000), "max_block_ms": int(METADATA_DEADLINE * 1000), **options},
+    )
 
 
 def end_of(world: ProducerWorld, delivery: Delivery, begun: float) -> errors.KafkaError | None:
@@ -63,7 +65,8 @@ def produce_fails(world: ProducerWorld, code: int) -> None:
 
 def metadata_fails(world: ProducerWorld, code: int) -> None:
     world.leader.handlers[METADATA] = lambda message, version, now: protocol.MetadataResponse(
-        error_code=code if version >= 13 else 0)
+        error_code=code if version >= 13 else 0
+    )
 
 
 def topic_fails(world: ProducerWorld, code: int) -> None:
@@ -97,9 +100,18 @@ def api_versions_fails(world: ProducerWorld, code: int) -> None:
     world.leader.handlers[API_VERSIONS] = lambda message, version, now: protocol.ApiVersionsResponse(error_code=code)
 
 
-@pytest.mark.parametrize("trouble", [
-    produce_fails, metadata_fails, topic_fails, topic_fails_later, partition_fails, init_producer_id_fails,
-    api_versions_fails])
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        produce_fails,
+        metadata_fails,
+        topic_fails,
+        topic_fails_later,
+        partition_fails,
+        init_producer_id_fails,
+        api_versions_fails,
+    ],
+)
 def test_an_error_code_for_ever_ends_by_the_deadline_and_is_named(trouble: Trouble) -> None:
     for code in CODES:
         world = world_of()
@@ -320,8 +332,10 @@ def test_a_topic_that_never_exists_ends_with_the_shorter_of_both_deadlines() -> 
         assert names(error, 3) or "topic t does not exist" in str(error)
 
 
-@pytest.mark.parametrize(("allowed", "hint"), [
-    (True, "create it first (Admin.create_topics)"), (False, "allow_auto_create_topics, which is off")])
+@pytest.mark.parametrize(
+    ("allowed", "hint"),
+    [(True, "create it first (Admin.create_topics)"), (False, "allow_auto_create_topics, which is off")],
+)
 def test_a_missing_topic_is_named_with_what_would_work(allowed: bool, hint: str) -> None:
     world = world_of(topics={}, allow_auto_create_topics=allowed)
     error = end_of(world, world.send(b"v"), world.now)

@@ -200,5 +200,3 @@ def test_whoever_gave_goes_behind_who_did_not() -> None:
     made.line.extend(states[4:])
     made.put_back(states[:4], {states[1], states[2]})
     assert [state.tp.partition for state in made.line] == [0, 3, 4, 1, 2]
-
-

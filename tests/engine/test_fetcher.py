@@ -72,16 +72,17 @@ class LogBroker(Broker):
         elif not self.starts.get(part.partition, 0) <= part.fetch_offset <= self.end(part.partition):
             row.error_code = 1
         else:
-            data = b"".join(
-                batch for base, end, batch in self.logs.get(part.partition, ()) if end > part.fetch_offset)
-            first = next((len(batch) for base, end, batch in self.logs.get(part.partition, ())
-                          if end > part.fetch_offset), 0)
+            data = b"".join(batch for base, end, batch in self.logs.get(part.partition, ()) if end > part.fetch_offset)
+            first = next(
+                (len(batch) for base, end, batch in self.logs.get(part.partition, ()) if end > part.fetch_offset), 0
+            )
             most = part.partition_max_bytes
             row.records = data[: max(most, first) if version >= 3 else most]
             if version >= 4:
                 row.aborted_transactions = [
                     made.AbortedTransaction(producer_id=producer, first_offset=first_offset)
-                    for producer, first_offset in self.aborted.get(part.partition, ())]
+                    for producer, first_offset in self.aborted.get(part.partition, ())
+                ]
         return row
 
     def list_offsets(self, message: Any, version: int, now: float) -> Any:
@@ -90,8 +91,9 @@ class LogBroker(Broker):
         for topic in message.topics:
             rows = []
             for part in topic.partitions:
-                offset = self.starts.get(part.partition_index, 0) if part.timestamp == -2 else self.end(
-                    part.partition_index)
+                offset = (
+                    self.starts.get(part.partition_index, 0) if part.timestamp == -2 else self.end(part.partition_index)
+                )
                 row = made.ListOffsetsTopicResponse.ListOffsetsPartitionResponse(partition_index=part.partition_index)
                 if version == 0:
                     row.old_style_offsets = [offset]
@@ -216,7 +218,8 @@ def test_without_a_limit_there_is_one_on_small_records() -> None:
     reading.broker.append(0, [b"%d" % number for number in range(fetcher.HAND_OVER_RECORDS + 5)])
     assert len(reading.take()[T0]) == fetcher.HAND_OVER_RECORDS
     assert [value for _, values in reading.take().items() for value in values] == [
-        b"%d" % (fetcher.HAND_OVER_RECORDS + number) for number in range(5)]
+        b"%d" % (fetcher.HAND_OVER_RECORDS + number) for number in range(5)
+    ]
 
 
 def test_a_record_larger_than_what_is_given_at_a_time_is_given_alone() -> None:
@@ -538,8 +541,14 @@ def test_records_of_aborted_transactions_are_left_out_when_asked() -> None:
     broker = LogBroker()
     reading = Reading(broker, isolation_level="read_committed")
     broker.append(0, [b"aborted"], producer_id=9, producer_epoch=0, base_sequence=0, is_transactional=True)
-    control = records.encode([(b"\0\0\0\0\0\0", b"\0\0\0\0")], base_offset=1, producer_id=9, producer_epoch=0,
-                             is_transactional=True, is_control=True)
+    control = records.encode(
+        [(b"\0\0\0\0\0\0", b"\0\0\0\0")],
+        base_offset=1,
+        producer_id=9,
+        producer_epoch=0,
+        is_transactional=True,
+        is_control=True,
+    )
     broker.logs[0].append((1, 2, control))
     broker.append(0, [b"plain"])
     broker.aborted[0] = [(9, 0)]
@@ -551,8 +560,9 @@ def test_records_of_aborted_transactions_are_left_out_when_asked() -> None:
 def test_control_records_are_never_given() -> None:
     broker = LogBroker()
     reading = Reading(broker)
-    control = records.encode([(b"\0\0\0\0\0\0", b"\0\0\0\1")], producer_id=9, producer_epoch=0, is_transactional=True,
-                             is_control=True)
+    control = records.encode(
+        [(b"\0\0\0\0\0\0", b"\0\0\0\1")], producer_id=9, producer_epoch=0, is_transactional=True, is_control=True
+    )
     broker.logs[0] = [(0, 1, control)]
     reading.assign(T0)
     reading.world.run(lambda: reading.fetcher.state(T0).position == 1)

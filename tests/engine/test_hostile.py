@@ -70,15 +70,20 @@ def test_damaged_answers_end_requests_and_nothing_else(seed: int) -> None:
     broker = Damaging(seed, share=0.5)
     for number in range(20):
         broker.append(number % 2, [b"%d" % number] * 3)
-    settings = ConsumerSettings(bootstrap_servers="a:1", auto_offset_reset="earliest", request_timeout_ms=500,
-                                socket_connection_setup_timeout_ms=500)
+    settings = ConsumerSettings(
+        bootstrap_servers="a:1",
+        auto_offset_reset="earliest",
+        request_timeout_ms=500,
+        socket_connection_setup_timeout_ms=500,
+    )
     world = World(Anywhere({A: broker}), settings)
     fetcher = Fetcher(world.core, settings)
     fetcher.assign([T0, T1], world.now)
     outcomes = []
     for _ in range(60):
-        outcomes.append(world.ask(ANY, METADATA, lambda version: protocol.MetadataRequest(topics=[]),
-                                  deadline=world.now + 2))
+        outcomes.append(
+            world.ask(ANY, METADATA, lambda version: protocol.MetadataRequest(topics=[]), deadline=world.now + 2)
+        )
         with suppress(errors.KafkaError):
             fetcher.take(None)
         fetcher.confirm(arrived=True)

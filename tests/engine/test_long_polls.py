@@ -25,7 +25,8 @@ class Polling:
         self.broker.long_poll = True
         self.broker.append(0, [b"0", b"1"])
         settings = ConsumerSettings(
-            bootstrap_servers=[("a", 1)], auto_offset_reset="latest", fetch_max_wait_ms=round(POLL_S * 1000))
+            bootstrap_servers=[("a", 1)], auto_offset_reset="latest", fetch_max_wait_ms=round(POLL_S * 1000)
+        )
         self.world = World({A: self.broker, B: self.broker}, settings)
         self.fetcher = Fetcher(self.world.core, settings)
         self.fetcher.assign([T0], self.world.now)

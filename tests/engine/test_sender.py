@@ -343,16 +343,20 @@ def test_throttling_is_obeyed() -> None:
 
 
 def sequences(world: ProducerWorld) -> list[tuple[int, int, int]]:
-    return [(header.producer_id, header.producer_epoch, header.base_sequence)
-            for _, _, header in world.leader.appended_batches]
+    return [
+        (header.producer_id, header.producer_epoch, header.base_sequence)
+        for _, _, header in world.leader.appended_batches
+    ]
 
 
 def test_sequences_count_records_of_each_partition() -> None:
     world = ProducerWorld(topics={"t": [0, 0]}, linger_ms=0)
     for _ in range(3):
         world.settle(world.send(b"a", partition=0), world.send(b"b", partition=0), world.send(b"c", partition=1))
-    found = {partition: [h.base_sequence for _, p, h in world.leader.appended_batches if p == partition]
-             for partition in (0, 1)}
+    found = {
+        partition: [h.base_sequence for _, p, h in world.leader.appended_batches if p == partition]
+        for partition in (0, 1)
+    }
     assert found[1] == [0, 1, 2]
     assert found[0][0] == 0
     assert sum(header.count for _, p, header in world.leader.appended_batches if p == 0) == 6

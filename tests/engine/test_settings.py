@@ -20,22 +20,39 @@ from kwire.engine.settings import (
 )
 
 
-@pytest.mark.parametrize(("servers", "expected"), [
-    ("a:1,b:2", [("a", 1), ("b", 2)]),
-    (" a:1 , b ", [("a", 1), ("b", 9092)]),
-    (["a:1", ("b", 2)], [("a", 1), ("b", 2)]),
-    ("[::1]:9093,::1", [("::1", 9093), ("::1", 9092)]),
-    ("PLAINTEXT://a:1,a:1", [("a", 1)]),
-])
+@pytest.mark.parametrize(
+    ("servers", "expected"),
+    [
+        ("a:1,b:2", [("a", 1), ("b", 2)]),
+        (" a:1 , b ", [("a", 1), ("b", 9092)]),
+        (["a:1", ("b", 2)], [("a", 1), ("b", 2)]),
+        ("[::1]:9093,::1", [("::1", 9093), ("::1", 9092)]),
+        ("PLAINTEXT://a:1,a:1", [("a", 1)]),
+    ],
+)
 def test_bootstrap_servers(servers: object, expected: list[tuple[str, int]]) -> None:
     assert list(parse_bootstrap(servers)) == expected  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("servers", "words"), [
-    ("a:port", "'port'"), ("a:0", "'0'"), ("a:65536", "'65536'"), ("a:-1", "'-1'"), ("", "empty"), (",", "empty"),
-    ("SSL://a:1", "SSL"), ("[::1", "[::1"), (":9092", ":9092"), (b"a:1", "bytes"), ([("a", 1, 2)], "pair"),
-    ("http://a:1/", "http"), (5, "5"), ("a b:1", "a b:1"),
-])
+@pytest.mark.parametrize(
+    ("servers", "words"),
+    [
+        ("a:port", "'port'"),
+        ("a:0", "'0'"),
+        ("a:65536", "'65536'"),
+        ("a:-1", "'-1'"),
+        ("", "empty"),
+        (",", "empty"),
+        ("SSL://a:1", "SSL"),
+        ("[::1", "[::1"),
+        (":9092", ":9092"),
+        (b"a:1", "bytes"),
+        ([("a", 1, 2)], "pair"),
+        ("http://a:1/", "http"),
+        (5, "5"),
+        ("a b:1", "a b:1"),
+    ],
+)
 def test_a_bad_address_is_named(servers: object, words: str) -> None:
     with pytest.raises(errors.ConfigError) as caught:
         parse_bootstrap(servers)  # type: ignore[arg-type]
@@ -53,17 +70,20 @@ def test_unknown_settings_name_the_nearest() -> None:
         from_config(ConsumerSettings, {"fetch.max.byte": 5})
 
 
-@pytest.mark.parametrize(("given", "words"), [
-    ({"linger_ms": "soon"}, "a whole number from 0"),
-    ({"linger_ms": -1}, "out of range"),
-    ({"buffer_memory": 2**63}, "out of range"),
-    ({"linger_ms": 1.5}, "a whole number"),
-    ({"linger_ms": True}, "a whole number"),
-    ({"compression": "brotli"}, "'none', 'gzip', 'snappy', 'lz4', 'zstd'"),
-    ({"client_id": None}, "a string is needed"),
-    ({"security_protocol": "SASL_SSL"}, "'PLAINTEXT' is the one that works"),
-    ({"enable_idempotence": "perhaps"}, "True or False or None"),
-])
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"linger_ms": "soon"}, "a whole number from 0"),
+        ({"linger_ms": -1}, "out of range"),
+        ({"buffer_memory": 2**63}, "out of range"),
+        ({"linger_ms": 1.5}, "a whole number"),
+        ({"linger_ms": True}, "a whole number"),
+        ({"compression": "brotli"}, "'none', 'gzip', 'snappy', 'lz4', 'zstd'"),
+        ({"client_id": None}, "a string is needed"),
+        ({"security_protocol": "SASL_SSL"}, "'PLAINTEXT' is the one that works"),
+        ({"enable_idempotence": "perhaps"}, "True or False or None"),
+    ],
+)
 def test_a_bad_value_says_what_would_work(given: dict[str, object], words: str) -> None:
     with pytest.raises(errors.ConfigError) as caught:
         ProducerSettings(**given)
@@ -72,9 +92,16 @@ def test_a_bad_value_says_what_would_work(given: dict[str, object], words: str) 
 
 
 def test_names_of_java_librdkafka_and_spark() -> None:
-    settings = from_config(ProducerSettings, {
-        "kafka.bootstrap.servers": "a:1", "queue.buffering.max.ms": "7", "compression.type": "LZ4",
-        "enable.idempotence": "true"}, client_id="me")
+    settings = from_config(
+        ProducerSettings,
+        {
+            "kafka.bootstrap.servers": "a:1",
+            "queue.buffering.max.ms": "7",
+            "compression.type": "LZ4",
+            "enable.idempotence": "true",
+        },
+        client_id="me",
+    )
     assert settings.addresses == (Address("a", 1),)
     assert (settings.linger_ms, settings.compression, settings.enable_idempotence) == (7, "lz4", True)
     assert settings.client_id == "me"
@@ -106,8 +133,10 @@ def test_settings_pickle_compare_and_do_not_change() -> None:
         settings.linger_ms = 8
 
 
-@pytest.mark.parametrize(("table", "options"), [
-    (ProducerSettings, ProducerOptions), (ConsumerSettings, ConsumerOptions), (AdminSettings, AdminOptions)])
+@pytest.mark.parametrize(
+    ("table", "options"),
+    [(ProducerSettings, ProducerOptions), (ConsumerSettings, ConsumerOptions), (AdminSettings, AdminOptions)],
+)
 def test_type_checkers_see_the_keywords_of_the_table(table: type[ClientSettings], options: type) -> None:
     seen = get_type_hints(options)
     expected = get_type_hints(table)

@@ -78,8 +78,9 @@ class Broker(Peer):
 
     def api_versions(self, message: Any, version: int, now: float) -> Any:
         row = protocol.ApiVersionsResponse.ApiVersion
-        return protocol.ApiVersionsResponse(api_keys=[
-            row(api_key=key, min_version=low, max_version=high) for key, (low, high) in self.versions.items()])
+        return protocol.ApiVersionsResponse(
+            api_keys=[row(api_key=key, min_version=low, max_version=high) for key, (low, high) in self.versions.items()]
+        )
 
     def metadata(self, message: Any, version: int, now: float) -> Any:
         made = protocol.MetadataResponse
@@ -87,18 +88,31 @@ class Broker(Peer):
         names = sorted(self.topics) if wanted is None or (version == 0 and not wanted) else wanted
         return made(
             controller_id=self.node_id,
-            brokers=[made.MetadataResponseBroker(node_id=node_id, host=address.host, port=address.port)
-                     for node_id, address in self.brokers.items()],
-            topics=[self.topic(name) for name in names])
+            brokers=[
+                made.MetadataResponseBroker(node_id=node_id, host=address.host, port=address.port)
+                for node_id, address in self.brokers.items()
+            ],
+            topics=[self.topic(name) for name in names],
+        )
 
     def topic(self, name: str) -> Any:
         row = protocol.MetadataResponse.MetadataResponseTopic
         if name not in self.topics:
             return row(name=name, error_code=self.errors.get(name, 3))
-        return row(name=name, error_code=self.errors.get(name, 0), partitions=[
-            row.MetadataResponsePartition(partition_index=index, leader_id=leader, replica_nodes=[leader],
-                                          isr_nodes=[leader], error_code=0 if leader >= 0 else 5)
-            for index, leader in enumerate(self.topics[name])])
+        return row(
+            name=name,
+            error_code=self.errors.get(name, 0),
+            partitions=[
+                row.MetadataResponsePartition(
+                    partition_index=index,
+                    leader_id=leader,
+                    replica_nodes=[leader],
+                    isr_nodes=[leader],
+                    error_code=0 if leader >= 0 else 5,
+                )
+                for index, leader in enumerate(self.topics[name])
+            ],
+        )
 
 
 class MuteBroker(Broker):
@@ -127,8 +141,10 @@ class World:
     def __init__(self, peers: dict[Address, Peer], settings: ClientSettings | None = None, dice: float = 0.5) -> None:
         self.peers = peers
         self.now = 1000.0
-        self.core = Core(settings or ProducerSettings(bootstrap_servers=[tuple(address) for address in peers]),
-                         lambda: dice if dice < 1 else 0.0)
+        self.core = Core(
+            settings or ProducerSettings(bootstrap_servers=[tuple(address) for address in peers]),
+            lambda: dice if dice < 1 else 0.0,
+        )
         self.order = itertools.count()
         self.agenda: list[tuple[float, int, Callable[[], None]]] = []
         self.inbox: dict[Connection, bytes] = {}

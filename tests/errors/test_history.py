@@ -108,11 +108,15 @@ def test_it_is_loaded_by_name() -> None:
 
 
 def test_what_a_0_7_frame_shows_is_what_the_history_says() -> None:
-    assert kafka_0_7.ERRORS == {code: row.name for code, row in history.codes_of("0.7").items()} == {
-        -1: "UnknownCode",
-        0: "NoError",
-        1: "OffsetOutOfRangeCode",
-        2: "InvalidMessageCode",
-        3: "WrongPartitionCode",
-        4: "InvalidFetchSizeCode",
-    }
+    assert (
+        kafka_0_7.ERRORS
+        == {code: row.name for code, row in history.codes_of("0.7").items()}
+        == {
+            -1: "UnknownCode",
+            0: "NoError",
+            1: "OffsetOutOfRangeCode",
+            2: "InvalidMessageCode",
+            3: "WrongPartitionCode",
+            4: "InvalidFetchSizeCode",
+        }
+    )

@@ -23,8 +23,9 @@ def orders() -> Iterator[testing.Broker]:
         yield broker
 
 
-@pytest.mark.parametrize(("document", "address"), [
-    ("README.md", "localhost:9092"), ("docs/spark.md", "broker1:9092,broker2:9092")])
+@pytest.mark.parametrize(
+    ("document", "address"), [("README.md", "localhost:9092"), ("docs/spark.md", "broker1:9092,broker2:9092")]
+)
 def test_a_batch_read(spark: SparkSession, orders: testing.Broker, document: str, address: str) -> None:
     code = snippet(document, "spark.read")
     assert address in code
@@ -32,7 +33,9 @@ def test_a_batch_read(spark: SparkSession, orders: testing.Broker, document: str
     assert frame.columns == COLUMNS
     rows = sorted(frame.collect(), key=lambda row: row.offset)
     assert [(bytes(row.key), bytes(row.value), row.partition) for row in rows] == [
-        (b"a", b"17.50", 1), (b"b", b"3.20", 1)]
+        (b"a", b"17.50", 1),
+        (b"b", b"3.20", 1),
+    ]
 
 
 def test_raw_record_sets(spark: SparkSession) -> None:
@@ -41,4 +44,6 @@ def test_raw_record_sets(spark: SparkSession) -> None:
     rows = run(snippet("docs/spark.md", "decode_record_sets"), frame=frame)["rows"]
     assert rows.columns == ["file", "offset", "key", "value"]
     assert [(row.file, row.offset, bytes(row.value)) for row in rows.collect()] == [
-        ("one.log", 0, b"17.50"), ("one.log", 1, b"3.20")]
+        ("one.log", 0, b"17.50"),
+        ("one.log", 1, b"3.20"),
+    ]

@@ -47,8 +47,9 @@ def peers_of(release: Release) -> list[str]:
     return [name for name in PEERS if release.number >= (0, 11) or name != "aiokafka"]
 
 
-@pytest.mark.parametrize("name", [
-    *["0.9.0.1", "0.10.2.2", "4.4.0"], *(["0.11.0.3", "2.4.1", "3.9.2", "4.0.2"] if THOROUGH else [])])
+@pytest.mark.parametrize(
+    "name", [*["0.9.0.1", "0.10.2.2", "4.4.0"], *(["0.11.0.3", "2.4.1", "3.9.2", "4.0.2"] if THOROUGH else [])]
+)
 def test_what_one_client_writes_every_other_reads(name: str) -> None:
     release = find_release(name)
     sent = records_for(release)

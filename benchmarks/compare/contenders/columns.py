@@ -21,8 +21,11 @@ def four_columns(found: list[Any]) -> Any:
     """
     import pyarrow as pa
 
-    return pa.record_batch({
-        "offset": pa.array([record.offset for record in found], pa.int64()),
-        "timestamp": pa.array([record.timestamp for record in found], pa.int64()),
-        "key": pa.array([record.key for record in found], pa.binary()),
-        "value": pa.array([record.value for record in found], pa.binary())})
+    return pa.record_batch(
+        {
+            "offset": pa.array([record.offset for record in found], pa.int64()),
+            "timestamp": pa.array([record.timestamp for record in found], pa.int64()),
+            "key": pa.array([record.key for record in found], pa.binary()),
+            "value": pa.array([record.value for record in found], pa.binary()),
+        }
+    )

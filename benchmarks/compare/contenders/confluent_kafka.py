@@ -49,9 +49,17 @@ def produce(task: Task) -> dict[str, float]:
 
 def consume(task: Task) -> dict[str, float]:
     """consume(1000) into lists of messages; `shape` "one" takes them one by one by poll()."""
-    consumer = Consumer({
-        "bootstrap.servers": task.bootstrap, "group.id": "compare", "enable.auto.commit": False, "log_level": 0,
-        "auto.offset.reset": "earliest", "fetch.queue.backoff.ms": 1, "fetch.wait.max.ms": 100})
+    consumer = Consumer(
+        {
+            "bootstrap.servers": task.bootstrap,
+            "group.id": "compare",
+            "enable.auto.commit": False,
+            "log_level": 0,
+            "auto.offset.reset": "earliest",
+            "fetch.queue.backoff.ms": 1,
+            "fetch.wait.max.ms": 100,
+        }
+    )
     consumer.get_watermark_offsets(TopicPartition(task.topic, 0), timeout=_PATIENCE_S)
     got = 0
     with Meter() as meter:
@@ -110,10 +118,21 @@ def send_and_compute(task: Task) -> dict[str, float]:
 
 def _producer(task: Task, more: dict[str, Any]) -> Producer:
     old = {"api.version.request": False, "broker.version.fallback": task.release} if _is_mute(task.release) else {}
-    return Producer({
-        "bootstrap.servers": task.bootstrap, "acks": 1, "linger.ms": task.linger_ms, "batch.size": task.batch_size,
-        "batch.num.messages": 1_000_000, "compression.type": task.compression, "log_level": 0,
-        "queue.buffering.max.messages": 1_000_000, "queue.buffering.max.kbytes": 1_000_000, **old, **more})
+    return Producer(
+        {
+            "bootstrap.servers": task.bootstrap,
+            "acks": 1,
+            "linger.ms": task.linger_ms,
+            "batch.size": task.batch_size,
+            "batch.num.messages": 1_000_000,
+            "compression.type": task.compression,
+            "log_level": 0,
+            "queue.buffering.max.messages": 1_000_000,
+            "queue.buffering.max.kbytes": 1_000_000,
+            **old,
+            **more,
+        }
+    )
 
 
 def _is_mute(release: str) -> bool:

@@ -30,8 +30,12 @@ def summary(taken_s: list[float], before: resource.struct_rusage) -> dict[str, f
     now = resource.getrusage(resource.RUSAGE_SELF)
     ordered = sorted(taken_s)
     cpu = now.ru_utime + now.ru_stime - before.ru_utime - before.ru_stime
-    return {"p50_us": percentile(ordered, 0.5) * 1e6, "p99_us": percentile(ordered, 0.99) * 1e6,
-            "cpu_us": cpu * 1e6 / len(ordered), "count": len(ordered)}
+    return {
+        "p50_us": percentile(ordered, 0.5) * 1e6,
+        "p99_us": percentile(ordered, 0.99) * 1e6,
+        "cpu_us": cpu * 1e6 / len(ordered),
+        "count": len(ordered),
+    }
 
 
 def compute_beyond(linger_ms: float) -> int:

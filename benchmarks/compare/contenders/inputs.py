@@ -54,8 +54,9 @@ def bare_items(count: int = RECORDS) -> list[tuple[bytes, None, int]]:
     return [(value, None, when) for value, _, when in items(count=count)]
 
 
-def batch(*, magic: int = 2, compression: str = "none", headers: bool = False, size: int = 90,
-          count: int = RECORDS) -> bytes:
+def batch(
+    *, magic: int = 2, compression: str = "none", headers: bool = False, size: int = 90, count: int = RECORDS
+) -> bytes:
     """One batch, or message set, of them."""
     extra = HEADERS if headers else ()
     made = [(value, key, when, extra) for value, key, when in items(size, count)]
@@ -65,27 +66,34 @@ def batch(*, magic: int = 2, compression: str = "none", headers: bool = False, s
 def in_batches(per_batch: int, count: int = RECORDS) -> bytes:
     """The same records, so many to a batch."""
     every = [(value, key, when, ()) for value, key, when in items(count=count)]
-    return b"".join(records.encode(every[at:at + per_batch], base_offset=at) for at in range(0, count, per_batch))
+    return b"".join(records.encode(every[at : at + per_batch], base_offset=at) for at in range(0, count, per_batch))
 
 
 def metadata_response() -> tuple[Message, int]:
     """Metadata of one topic with 1,000 partitions, and the version in which all codecs can speak."""
     partitions = [
         _TOPIC.MetadataResponsePartition(
-            partition_index=i, leader_id=i % 3, replica_nodes=[i % 3, (i + 1) % 3, (i + 2) % 3],
-            isr_nodes=[i % 3, (i + 1) % 3, (i + 2) % 3])
-        for i in range(1000)]
+            partition_index=i,
+            leader_id=i % 3,
+            replica_nodes=[i % 3, (i + 1) % 3, (i + 2) % 3],
+            isr_nodes=[i % 3, (i + 1) % 3, (i + 2) % 3],
+        )
+        for i in range(1000)
+    ]
     brokers = [MetadataResponse.MetadataResponseBroker(node_id=i, host=f"broker-{i}", port=9092) for i in range(3)]
     return MetadataResponse(
-        brokers=brokers, cluster_id="cluster", controller_id=1, topics=[_TOPIC(name="topic", partitions=partitions)]), 5
+        brokers=brokers, cluster_id="cluster", controller_id=1, topics=[_TOPIC(name="topic", partitions=partitions)]
+    ), 5
 
 
 def fetch_response() -> tuple[Message, int]:
     """A Fetch of 100 partitions with 1.1 KB each, and its version."""
     partitions = [
         _FETCHED.PartitionData(
-            partition_index=i, high_watermark=1_000_000 + i, last_stable_offset=1_000_000, records=b"x" * 1100)
-        for i in range(100)]
+            partition_index=i, high_watermark=1_000_000 + i, last_stable_offset=1_000_000, records=b"x" * 1100
+        )
+        for i in range(100)
+    ]
     return FetchResponse(responses=[_FETCHED(topic="topic", partitions=partitions)]), 10
 
 

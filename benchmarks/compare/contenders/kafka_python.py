@@ -24,8 +24,10 @@ def produce(task: Task) -> dict[str, float]:
     producer.flush(_PATIENCE_S)
     partitions = cycle(range(task.partitions)) if task.spread else cycle([None])
     with Meter() as meter:
-        futures = [producer.send(task.topic, value, partition=partition)
-                   for value, partition in zip(values, partitions, strict=False)]
+        futures = [
+            producer.send(task.topic, value, partition=partition)
+            for value, partition in zip(values, partitions, strict=False)
+        ]
         producer.flush(_PATIENCE_S)
         if not all(future.succeeded() for future in futures):
             raise SystemExit("a record was not delivered")
@@ -36,8 +38,12 @@ def produce(task: Task) -> dict[str, float]:
 def consume(task: Task) -> dict[str, float]:
     """poll() into lists of ConsumerRecords."""
     consumer = KafkaConsumer(
-        bootstrap_servers=task.bootstrap, auto_offset_reset="earliest", enable_auto_commit=False,
-        max_poll_records=1000, api_version=_release_of(task))
+        bootstrap_servers=task.bootstrap,
+        auto_offset_reset="earliest",
+        enable_auto_commit=False,
+        max_poll_records=1000,
+        api_version=_release_of(task),
+    )
     got = 0
     if task.shape == "columns":
         four_columns([])
@@ -62,7 +68,8 @@ def exchange_one(task: Task) -> dict[str, float]:
     producer = _producer(task)
     value = values_of(task.size)[0]
     measured = in_flight.round_trips(
-        lambda: producer.send(task.topic, value, partition=0).get(timeout=_PATIENCE_S), task.count)
+        lambda: producer.send(task.topic, value, partition=0).get(timeout=_PATIENCE_S), task.count
+    )
     producer.close()
     return measured
 
@@ -81,9 +88,14 @@ def send_and_compute(task: Task) -> dict[str, float]:
 
 def _producer(task: Task) -> KafkaProducer:
     return KafkaProducer(
-        bootstrap_servers=task.bootstrap, acks=1, linger_ms=task.linger_ms, batch_size=task.batch_size,
-        enable_idempotence=False, compression_type=None if task.compression == "none" else task.compression,
-        api_version=_release_of(task))
+        bootstrap_servers=task.bootstrap,
+        acks=1,
+        linger_ms=task.linger_ms,
+        batch_size=task.batch_size,
+        enable_idempotence=False,
+        compression_type=None if task.compression == "none" else task.compression,
+        api_version=_release_of(task),
+    )
 
 
 def _release_of(task: Task) -> tuple[int, ...]:

@@ -33,8 +33,12 @@ def codec(task: Task) -> dict[str, float]:
 def pieces() -> Pieces:
     """Records and messages."""
     n = inputs.FEWER
-    return {**reading(shapes(MemoryRecords), n, inputs.FEWER_LARGE), **writing(_builder, n), **_messages(),
-            "handed-out": Piece(_hand_out, partial(inputs.batch, count=n), n)}
+    return {
+        **reading(shapes(MemoryRecords), n, inputs.FEWER_LARGE),
+        **writing(_builder, n),
+        **_messages(),
+        "handed-out": Piece(_hand_out, partial(inputs.batch, count=n), n),
+    }
 
 
 def _hand_out(data: bytes) -> None:
@@ -44,14 +48,23 @@ def _hand_out(data: bytes) -> None:
 
 def _builder(compression_type: int) -> DefaultRecordBatchBuilder:
     return DefaultRecordBatchBuilder(
-        magic=2, compression_type=compression_type, is_transactional=0, producer_id=-1, producer_epoch=-1,
-        base_sequence=-1, batch_size=2**22)
+        magic=2,
+        compression_type=compression_type,
+        is_transactional=0,
+        producer_id=-1,
+        producer_epoch=-1,
+        base_sequence=-1,
+        batch_size=2**22,
+    )
 
 
 def _messages() -> Pieces:
     found = {}
-    for name, kind in (("metadata", metadata_messages.MetadataResponse), ("fetch", consumer_messages.FetchResponse),
-                       ("produce", producer_messages.ProduceRequest)):
+    for name, kind in (
+        ("metadata", metadata_messages.MetadataResponse),
+        ("fetch", consumer_messages.FetchResponse),
+        ("produce", producer_messages.ProduceRequest),
+    ):
         found[f"{name}-decode"] = Piece(partial(_decode, kind), partial(_encoded, name), 1)
         found[f"{name}-encode"] = Piece(_encode, partial(_decoded, kind, name), 1)
     return found

@@ -31,7 +31,8 @@ def pieces() -> Pieces:
     return {
         "records": Piece(lambda data: read_batch(data, 0)[0].records, plain, n),
         "values": Piece(lambda data: [record.value for record in read_batch(data, 0)[0].records], plain, n),
-        **_messages()}
+        **_messages(),
+    }
 
 
 def _messages() -> Pieces:

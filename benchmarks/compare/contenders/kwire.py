@@ -52,8 +52,12 @@ def consume(task: Task) -> dict[str, float]:
     """Reads `count` records from the beginning; `shape` says what is made of each poll's."""
     if task.shape == "one":
         return _consume_one_by_one(task)
-    take = {"records": list, "values": lambda polled: polled.values(), "columns": lambda polled: polled.to_arrow(FOUR),
-            "fields": read_fields}[task.shape]
+    take = {
+        "records": list,
+        "values": lambda polled: polled.values(),
+        "columns": lambda polled: polled.to_arrow(FOUR),
+        "fields": read_fields,
+    }[task.shape]
     take(records.decode(records.encode([b"the first call of to_arrow imports pyarrow"])))
     with _consumer(task) as consumer:
         got = 0
@@ -78,7 +82,8 @@ def exchange_one(task: Task) -> dict[str, float]:
     value = values_of(task.size)[0]
     with _producer(task) as producer:
         return in_flight.round_trips(
-            lambda: producer.send(task.topic, value, partition=0).result(timeout=_PATIENCE_S), task.count)
+            lambda: producer.send(task.topic, value, partition=0).result(timeout=_PATIENCE_S), task.count
+        )
 
 
 def send_and_compute(task: Task) -> dict[str, float]:
@@ -93,8 +98,9 @@ def send_and_compute(task: Task) -> dict[str, float]:
 
 
 def _producer(task: Task) -> Producer:
-    return Producer(task.bootstrap, acks=1, linger_ms=task.linger_ms, batch_size=task.batch_size,
-                    compression=task.compression)
+    return Producer(
+        task.bootstrap, acks=1, linger_ms=task.linger_ms, batch_size=task.batch_size, compression=task.compression
+    )
 
 
 @contextmanager
@@ -106,5 +112,10 @@ def _consumer(task: Task) -> Iterator[Consumer]:
         yield consumer
 
 
-VERBS = {"produce": produce, "load": load, "consume": consume, "exchange_one": exchange_one,
-         "send_and_compute": send_and_compute}
+VERBS = {
+    "produce": produce,
+    "load": load,
+    "consume": consume,
+    "exchange_one": exchange_one,
+    "send_and_compute": send_and_compute,
+}

@@ -65,8 +65,9 @@ def _reading() -> Pieces:
     return {
         "index": Piece(decode, plain, n),
         "columns": Piece(_columns, plain, n),
-        "columns-kept": Piece(lambda data: [decode(data).to_arrow() for _ in range(inputs.KEPT)], plain,
-                              inputs.KEPT * n),
+        "columns-kept": Piece(
+            lambda data: [decode(data).to_arrow() for _ in range(inputs.KEPT)], plain, inputs.KEPT * n
+        ),
         "columns-view": Piece(_views, plain, n),
         "records": Piece(_records, plain, n),
         "fields": Piece(lambda data: read_fields(decode(data)), plain, n),
@@ -78,8 +79,9 @@ def _reading() -> Pieces:
         "records-1k": Piece(_records, large, many),
         "columns-1k": Piece(_columns, large, many),
         "columns-view-1k": Piece(_views, large, many),
-        "small-batches": Piece(lambda data: read_fields(decode(data)), partial(inputs.in_batches, inputs.SMALL_BATCH),
-                               n),
+        "small-batches": Piece(
+            lambda data: read_fields(decode(data)), partial(inputs.in_batches, inputs.SMALL_BATCH), n
+        ),
         "crc32c": Piece(crc32c, lambda: bytes(inputs.CHECKED_BYTES), 1),
     }
 
@@ -90,8 +92,11 @@ def _writing() -> Pieces:
         "append": Piece(_append, inputs.items, n),
         "encode-values": Piece(records.encode, lambda: [value for value, _, _ in inputs.items()], n),
         "encode-arrow": Piece(records.encode_arrow, lambda: decode(inputs.batch()).to_arrow(), n),
-        "encode-gzip": Piece(partial(records.encode, compression="gzip"),
-                             lambda: [(value, key, when, ()) for value, key, when in inputs.items()], n),
+        "encode-gzip": Piece(
+            partial(records.encode, compression="gzip"),
+            lambda: [(value, key, when, ()) for value, key, when in inputs.items()],
+            n,
+        ),
     }
 
 

@@ -53,8 +53,10 @@ def reading(make: Shapes, n: int = inputs.RECORDS, many: int = inputs.LARGE_RECO
         "values": Piece(make["values"], plain, n),
         "headers-unread": Piece(make["records"], partial(inputs.batch, headers=True, count=n), n),
         "magic-1": Piece(make["records"], partial(inputs.batch, magic=1, count=n), n),
-        **{f"values-{codec}": Piece(make["values"], partial(inputs.batch, compression=codec, count=n), n)
-           for codec in inputs.CODECS},
+        **{
+            f"values-{codec}": Piece(make["values"], partial(inputs.batch, compression=codec, count=n), n)
+            for codec in inputs.CODECS
+        },
         "records-1k": Piece(make["records"], large, many),
         "columns-1k": Piece(make["columns"], large, many),
         "small-batches": Piece(make["fields"], partial(inputs.in_batches, inputs.SMALL_BATCH, n), n),
@@ -73,8 +75,9 @@ def writing(builder: Callable[[int], Any], n: int = inputs.RECORDS) -> Pieces:
     }
 
 
-def _append_each(builder: Callable[[int], Any], compression_type: int,
-                 records: Sequence[tuple[bytes, bytes | None, int]]) -> bytes:
+def _append_each(
+    builder: Callable[[int], Any], compression_type: int, records: Sequence[tuple[bytes, bytes | None, int]]
+) -> bytes:
     made = builder(compression_type)
     add = made.append
     for number, (value, key, when) in enumerate(records):

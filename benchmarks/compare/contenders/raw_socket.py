@@ -17,7 +17,8 @@ def exchange_one(task: Task) -> dict[str, float]:
     data = protocol.ProduceRequest.TopicProduceData
     entry = data.PartitionProduceData(index=0, records=records.encode([values_of(task.size)[0]]))
     request = protocol.ProduceRequest(
-        acks=1, timeout_ms=30_000, topic_data=[data(name=task.topic, partition_data=[entry])])
+        acks=1, timeout_ms=30_000, topic_data=[data(name=task.topic, partition_data=[entry])]
+    )
     frame = protocol.encode_request(request, _VERSION, correlation_id=1, client_id="raw")
     host, _, port = task.bootstrap.rpartition(":")
     with socket.create_connection((host, int(port))) as connection:

@@ -343,7 +343,8 @@ class Reactor(Turns):
             self._close_socket(link)
             settings = self.core.settings
             link.socket, link.error = open_socket(
-                link.addresses.popleft(), settings.send_buffer_bytes, settings.receive_buffer_bytes)
+                link.addresses.popleft(), settings.send_buffer_bytes, settings.receive_buffer_bytes
+            )
             if link.socket is not None and not link.error:
                 link.fd = link.socket.fileno()
                 self._watch(link, WRITES)

@@ -65,8 +65,10 @@ def parse_address(text: str) -> Address:
     scheme, separator, rest = entry.partition("://")
     if separator:
         if scheme.upper() != "PLAINTEXT":
-            raise ConfigError(f"bootstrap server {text.strip()!r}: listener {scheme!r} is not PLAINTEXT, the only "
-                              "security protocol of this version")
+            raise ConfigError(
+                f"bootstrap server {text.strip()!r}: listener {scheme!r} is not PLAINTEXT, the only "
+                "security protocol of this version"
+            )
         entry = rest
     if entry.startswith("["):
         host, bracket, tail = entry[1:].partition("]")

@@ -66,7 +66,8 @@ def create_topics(
             raise broker_error(35, "validate_only needs Kafka 0.10.2 or newer")
         request = protocol.CreateTopicsRequest(
             timeout_ms=core.settings.request_timeout_ms,
-            topics=[_creatable(name, topic, version, len(core.cluster.brokers)) for name, topic in topics.items()])
+            topics=[_creatable(name, topic, version, len(core.cluster.brokers)) for name, topic in topics.items()],
+        )
         if validate_only:
             request.validate_only = True
         return request
@@ -79,8 +80,16 @@ def create_topics(
         }
 
     return RequestCall(
-        core, f"CreateTopics of {', '.join(topics)}", CONTROLLER, CREATE_TOPICS, message, take, deadline, now,
-        prepared=lambda: core.cluster.generation > 0)
+        core,
+        f"CreateTopics of {', '.join(topics)}",
+        CONTROLLER,
+        CREATE_TOPICS,
+        message,
+        take,
+        deadline,
+        now,
+        prepared=lambda: core.cluster.generation > 0,
+    )
 
 
 def _creatable(name: str, topic: NewTopic, version: int, brokers: int) -> Any:
@@ -92,12 +101,15 @@ def _creatable(name: str, topic: NewTopic, version: int, brokers: int) -> Any:
         if replicas == BROKER_DEFAULT:
             replicas = max(1, min(_USUAL_REPLICATION, brokers))
     return made(
-        name=name, num_partitions=partitions, replication_factor=replicas,
+        name=name,
+        num_partitions=partitions,
+        replication_factor=replicas,
         assignments=[
             made.CreatableReplicaAssignment(partition_index=index, broker_ids=list(ids))
             for index, ids in topic.assignments.items()
         ],
-        configs=[made.CreatableTopicConfig(name=key, value=str(value)) for key, value in topic.configs.items()])
+        configs=[made.CreatableTopicConfig(name=key, value=str(value)) for key, value in topic.configs.items()],
+    )
 
 
 def delete_topics(core: Core, names: Sequence[str], *, deadline: float, now: float) -> RequestCall:
@@ -115,8 +127,16 @@ def delete_topics(core: Core, names: Sequence[str], *, deadline: float, now: flo
         _raise_first(response.responses, "DeleteTopics")
 
     return RequestCall(
-        core, f"DeleteTopics of {', '.join(names)}", CONTROLLER, DELETE_TOPICS, message, take, deadline, now,
-        prepared=lambda: core.cluster.generation > 0)
+        core,
+        f"DeleteTopics of {', '.join(names)}",
+        CONTROLLER,
+        DELETE_TOPICS,
+        message,
+        take,
+        deadline,
+        now,
+        prepared=lambda: core.cluster.generation > 0,
+    )
 
 
 def describe_topics(core: Core, names: Sequence[str] | None, *, deadline: float, now: float) -> RequestCall:

@@ -31,6 +31,7 @@ def broker_error(code: int, context: str) -> BrokerError:
     error: BrokerError = errors.broker.by_code(code)(context)
     return error
 
+
 OnDone = Callable[[Any, float], None]
 
 
@@ -148,7 +149,8 @@ class RequestCall(Call):
             self.core.cluster.refresh(now)
             return
         self._request = self.core.request(
-            self._target, self._api_key, self._message, self._on_response, self._on_error, now, versions=self._versions)
+            self._target, self._api_key, self._message, self._on_response, self._on_error, now, versions=self._versions
+        )
 
     def ask_again(self, now: float) -> None:
         self._request = None

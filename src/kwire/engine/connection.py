@@ -25,7 +25,6 @@ OPEN = "open"
 CLOSED = "closed"
 
 
-
 _PLANS = PlanTable(protocol.request_plans)
 
 Events = deque[tuple[str, "Connection"]]
@@ -40,8 +39,7 @@ class Connection(Channel):
     __slots__ = ("address", "client_id", "number", "on_lost", "on_made", "state")
 
     def __init__(self, number: int, address: Address, client_id: str, max_frame: int, events: Events) -> None:
-        super().__init__(
-            address, max_frame, protocol.RequestHeader(client_id=client_id), _PLANS, events)
+        super().__init__(address, max_frame, protocol.RequestHeader(client_id=client_id), _PLANS, events)
         self.number = number
         self.address = address
         self.client_id = client_id

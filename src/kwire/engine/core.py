@@ -328,7 +328,8 @@ class Core(Exchanges):
         self._connection_count += 1
         settings = self.settings
         connection = Connection(
-            self._connection_count, address, settings.client_id, settings.receive_message_max_bytes, self.events)
+            self._connection_count, address, settings.client_id, settings.receive_message_max_bytes, self.events
+        )
         connection.on_made = on_made
         connection.on_lost = on_lost
         self._connections.add(connection)

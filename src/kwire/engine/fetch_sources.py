@@ -52,8 +52,22 @@ class Found:
 class Source:
     """One broker that partitions are fetched from. `rest_until` is a moment before which nothing is asked there."""
 
-    __slots__ = ("_asked_at", "_known", "_least", "_most", "_most_known", "_record_size", "_usual_size", "asked",
-                 "enough", "line", "node", "rest_until", "size", "unspent")
+    __slots__ = (
+        "_asked_at",
+        "_known",
+        "_least",
+        "_most",
+        "_most_known",
+        "_record_size",
+        "_usual_size",
+        "asked",
+        "enough",
+        "line",
+        "node",
+        "rest_until",
+        "size",
+        "unspent",
+    )
 
     def __init__(self, node: int, least: int, most: int) -> None:
         self.node = node

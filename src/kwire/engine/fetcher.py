@@ -363,9 +363,16 @@ class Fetcher:
         source.is_asked(now)
         wait = self._settings.fetch_max_wait_ms / 1000
         self._core.request(
-            source.node, FETCH, partial(self._message, sent, source.size), partial(self._on_response, source, sent),
-            partial(self._on_error, source, sent), now, versions=versions, long_poll=True,
-            timeout=max(self._core.settings.request_timeout_ms / 1000, wait + 1))
+            source.node,
+            FETCH,
+            partial(self._message, sent, source.size),
+            partial(self._on_response, source, sent),
+            partial(self._on_error, source, sent),
+            now,
+            versions=versions,
+            long_poll=True,
+            timeout=max(self._core.settings.request_timeout_ms / 1000, wait + 1),
+        )
 
     def _message(self, sent: Sent, size: int, version: int) -> Any:
         made = protocol.FetchRequest
@@ -375,19 +382,29 @@ class Fetcher:
             state = self.states.get(tp)
             if state is None or state.epoch != epoch:
                 continue
-            topics.setdefault(tp.topic, []).append(made.FetchTopic.FetchPartition(
-                partition=tp.partition, current_leader_epoch=cluster.leader_epoch(tp.topic, tp.partition),
-                fetch_offset=offset, partition_max_bytes=state.max_bytes))
+            topics.setdefault(tp.topic, []).append(
+                made.FetchTopic.FetchPartition(
+                    partition=tp.partition,
+                    current_leader_epoch=cluster.leader_epoch(tp.topic, tp.partition),
+                    fetch_offset=offset,
+                    partition_max_bytes=state.max_bytes,
+                )
+            )
         settings = self._settings
         by_id = version > _LAST_VERSION_BY_NAME
         return made(
-            max_wait_ms=settings.fetch_max_wait_ms, min_bytes=settings.fetch_min_bytes,
-            max_bytes=size, isolation_level=self._isolation, rack_id=settings.client_rack,
+            max_wait_ms=settings.fetch_max_wait_ms,
+            min_bytes=settings.fetch_min_bytes,
+            max_bytes=size,
+            isolation_level=self._isolation,
+            rack_id=settings.client_rack,
             topics=[
-                made.FetchTopic(topic_id=cluster.topic_id(name), partitions=rows) if by_id
+                made.FetchTopic(topic_id=cluster.topic_id(name), partitions=rows)
+                if by_id
                 else made.FetchTopic(topic=name, partitions=rows)
                 for name, rows in topics.items()
-            ])
+            ],
+        )
 
     # -- answers ----------------------------------------------------------------------------------------------------
 
@@ -458,19 +475,23 @@ class Fetcher:
         else:
             state.read_from = (row.preferred_read_replica, now + _REPLICA_FOR)
 
-    def _take_in(
-        self, state: PartitionState, node: int, row: Any, version: int, room: int, first: bool
-    ) -> int:
+    def _take_in(self, state: PartitionState, node: int, row: Any, version: int, room: int, first: bool) -> int:
         """Records of one partition, with `room` bytes for what is decompressed; gives how many that took."""
         if room <= 0:
             self._short_of_room = True
             return 0
         aborted = row.aborted_transactions if self._isolation else None
         records, fault = scan_records(
-            row.records, check_crc=self._settings.check_crcs,
-            max_decompressed_bytes=self._settings.max_decompressed_bytes, max_total_bytes=room,
-            min_offset=state.fetch_at, end_offset=state.end_offset, skip_control=True, ascending=True,
-            aborted=[(entry.producer_id, entry.first_offset) for entry in aborted] if aborted else ())
+            row.records,
+            check_crc=self._settings.check_crcs,
+            max_decompressed_bytes=self._settings.max_decompressed_bytes,
+            max_total_bytes=room,
+            min_offset=state.fetch_at,
+            end_offset=state.end_offset,
+            skip_control=True,
+            ascending=True,
+            aborted=[(entry.producer_id, entry.first_offset) for entry in aborted] if aborted else (),
+        )
         next_offset = records.next_offset
         if next_offset is not None and next_offset > state.fetch_at:
             state.add(records, next_offset, node)
@@ -492,7 +513,8 @@ class Fetcher:
         if needed > limit or state.max_bytes >= limit:
             state.fault = LimitError(
                 f"{state.tp.topic}-{state.tp.partition} at offset {state.fetch_at}: a batch of {needed} bytes is above "
-                f"receive_message_max_bytes={limit}")
+                f"receive_message_max_bytes={limit}"
+            )
             return
         state.max_bytes = min(max(state.max_bytes * 2, needed), limit)
 
@@ -540,14 +562,17 @@ class Fetcher:
                 self._settled = False
                 self._node_of(state, now)
             elif state.is_nowhere and state.fault is None:
-                state.fault = ConfigError(f"{state.tp.topic}-{state.tp.partition} has no position, and "
-                                          f"auto_offset_reset='none' gives it none: seek() first, or set 'earliest' "
-                                          f"or 'latest'")
+                state.fault = ConfigError(
+                    f"{state.tp.topic}-{state.tp.partition} has no position, and "
+                    f"auto_offset_reset='none' gives it none: seek() first, or set 'earliest' "
+                    f"or 'latest'"
+                )
         if wanted:
             self._lookup_of = {tp: self.states[tp].epoch for tp in wanted}
             deadline = now + self._core.settings.default_api_timeout_ms / 1000
-            lookup = OffsetLookup(self._core, wanted, isolation=self._isolation, deadline=deadline, now=now,
-                                  on_done=self._looked_up)
+            lookup = OffsetLookup(
+                self._core, wanted, isolation=self._isolation, deadline=deadline, now=now, on_done=self._looked_up
+            )
             self._lookup = None if lookup.done else lookup
 
     def _looked_up(self, call: OffsetLookup, now: float) -> None:

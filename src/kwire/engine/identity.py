@@ -73,8 +73,10 @@ class Identity(ProducerState):
         if not self.not_offered or self.state not in (OFF, REFUSED):
             return False
         versions = self._core.versions(node)
-        return versions is not None and versions.newest_common(
-            INIT_PRODUCER_ID, _STABLE_VERSIONS[0], _STABLE_VERSIONS[-1]) is not None
+        return (
+            versions is not None
+            and versions.newest_common(INIT_PRODUCER_ID, _STABLE_VERSIONS[0], _STABLE_VERSIONS[-1]) is not None
+        )
 
     def ask_again(self, node: int, now: float) -> None:
         """Asks that very broker."""
@@ -84,9 +86,14 @@ class Identity(ProducerState):
         self.state = ASKING
         self.not_offered = False
         self._core.request(
-            target, INIT_PRODUCER_ID,
+            target,
+            INIT_PRODUCER_ID,
             protocol.InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=2**31 - 1),
-            self._on_answer, self._on_error, now, versions=_STABLE_VERSIONS)
+            self._on_answer,
+            self._on_error,
+            now,
+            versions=_STABLE_VERSIONS,
+        )
 
     def next_epoch(self, now: float) -> None:
         """Raises the epoch; when there is no higher one, a new id is asked for."""

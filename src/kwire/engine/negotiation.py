@@ -269,7 +269,8 @@ class Negotiation:
             else:
                 api_key, version, message = step
                 request = Request(
-                    0, api_key, message, on_frame, on_error, versions=(version,), timeout=LATE + SILENCE, raw=True)
+                    0, api_key, message, on_frame, on_error, versions=(version,), timeout=LATE + SILENCE, raw=True
+                )
                 connection.write_request(request, version, now)
 
         def on_error(error: KafkaError, now: float) -> None:

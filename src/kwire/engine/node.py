@@ -72,8 +72,13 @@ class Node(Post):
         if self.state == "idle":
             self._attempt += 1
             self._negotiation = Negotiation(
-                self._core, self.address, on_ready=partial(self._on_ready, self._attempt),
-                on_failed=partial(self._on_failed, self._attempt), suspect_old=self._was_old, now=now)
+                self._core,
+                self.address,
+                on_ready=partial(self._on_ready, self._attempt),
+                on_failed=partial(self._on_failed, self._attempt),
+                suspect_old=self._was_old,
+                now=now,
+            )
 
     def move(self, address: Address, now: float) -> None:
         """The broker is at another address now."""

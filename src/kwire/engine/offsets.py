@@ -41,7 +41,7 @@ class OffsetAndTimestamp(NamedTuple):
 
 
 def time_of(when: datetime | int | str) -> int:
-    """"earliest", "latest", a datetime (naive: local time) or ms since the epoch, as ListOffsets wants it."""
+    """ "earliest", "latest", a datetime (naive: local time) or ms since the epoch, as ListOffsets wants it."""
     if isinstance(when, str):
         if when not in _NAMES:
             raise ConfigError(f"{when!r} is no time: 'earliest', 'latest', a datetime or milliseconds are")
@@ -124,8 +124,13 @@ class OffsetLookup(Call):
                 self.core.cluster.look_for(now)
         for leader, partitions in by_leader.items():
             request = self.core.request(
-                leader, LIST_OFFSETS, partial(self._message, partitions), partial(self._on_response, partitions),
-                partial(self._on_error, partitions), now)
+                leader,
+                LIST_OFFSETS,
+                partial(self._message, partitions),
+                partial(self._on_response, partitions),
+                partial(self._on_error, partitions),
+                now,
+            )
             if not request.done:
                 self._asked.update(dict.fromkeys(partitions, request))
 
@@ -135,15 +140,24 @@ class OffsetLookup(Call):
         for tp in partitions:
             time = self._times[tp]
             if version == 0 and time >= 0:
-                raise broker_error(_UNSUPPORTED_VERSION, f"the offset of a time in {tp.topic}-{tp.partition}: brokers "
-                                   "before Kafka 0.10.1 know no times of records; seek to 'earliest' or an offset")
-            topics[tp.topic].append(made.ListOffsetsTopic.ListOffsetsPartition(
-                partition_index=tp.partition, timestamp=time,
-                current_leader_epoch=self.core.cluster.leader_epoch(tp.topic, tp.partition)))
+                raise broker_error(
+                    _UNSUPPORTED_VERSION,
+                    f"the offset of a time in {tp.topic}-{tp.partition}: brokers "
+                    "before Kafka 0.10.1 know no times of records; seek to 'earliest' or an offset",
+                )
+            topics[tp.topic].append(
+                made.ListOffsetsTopic.ListOffsetsPartition(
+                    partition_index=tp.partition,
+                    timestamp=time,
+                    current_leader_epoch=self.core.cluster.leader_epoch(tp.topic, tp.partition),
+                )
+            )
         return made(
-            replica_id=-1, isolation_level=self._isolation if version >= 2 else 0,
+            replica_id=-1,
+            isolation_level=self._isolation if version >= 2 else 0,
             timeout_ms=self.core.settings.request_timeout_ms,
-            topics=[made.ListOffsetsTopic(name=name, partitions=rows) for name, rows in topics.items()])
+            topics=[made.ListOffsetsTopic(name=name, partitions=rows) for name, rows in topics.items()],
+        )
 
     def _on_response(self, partitions: list[TopicPartition], response: Any, version: int, now: float) -> None:
         self._forget(partitions)

@@ -65,8 +65,7 @@ class Sender(Dispatch):
         accumulator: Accumulator,
         on_warning: Callable[[str], None],
     ) -> None:
-        super().__init__(
-            core, accumulator, settings, CODEC_NAMES.index(settings.compression), protocol.ProduceRequest)
+        super().__init__(core, accumulator, settings, CODEC_NAMES.index(settings.compression), protocol.ProduceRequest)
         self._cluster = core.cluster
         self._retries = settings.retries
         self._delivery_timeout = settings.delivery_timeout_ms / 1000
@@ -76,9 +75,12 @@ class Sender(Dispatch):
         self._unplaced = Unplaced(core, accumulator, settings.max_block_ms / 1000)
         self._waiting_topics = self._unplaced.topics
         self.identity = Identity(
-            core, settings.enable_idempotence,
+            core,
+            settings.enable_idempotence,
             possible=self._acks == -1 and self._most_in_flight <= 5 and self._retries > 0,
-            on_change=self.pump, on_warning=on_warning)
+            on_change=self.pump,
+            on_warning=on_warning,
+        )
         self._cluster.listeners.append(self._on_metadata)
         core.recovered.append(self.recover)
         core.ahead.append(self.send_ahead)
@@ -112,8 +114,13 @@ class Sender(Dispatch):
         for node in self._unanswered:
             self.farewells += 1
             self._core.request(
-                node, METADATA, partial(metadata_request, topics=[], allow_auto_create=False),
-                self._on_farewell, self._on_no_farewell, now)
+                node,
+                METADATA,
+                partial(metadata_request, topics=[], allow_auto_create=False),
+                self._on_farewell,
+                self._on_no_farewell,
+                now,
+            )
         self._unanswered.clear()
 
     def _on_farewell(self, response: Any, version: int, now: float) -> None:
@@ -177,9 +184,14 @@ class Sender(Dispatch):
         return _NothingToSendError(f"nothing is left to send to broker {lane.node}")
 
     def _without_headers(self, batch: Batch, lane: Lane, magic: int) -> None:
-        self._accumulator.without_headers(batch, CodecError(
-            f"{batch.topic}[{batch.partition}]: its leader, broker {lane.node}, takes records of magic {magic} only, "
-            "which have no headers (Kafka 0.11 brought them)", "headers"))
+        self._accumulator.without_headers(
+            batch,
+            CodecError(
+                f"{batch.topic}[{batch.partition}]: its leader, broker {lane.node}, takes records of magic {magic} only, "
+                "which have no headers (Kafka 0.11 brought them)",
+                "headers",
+            ),
+        )
 
     # -- its end ----------------------------------------------------------------------------------------------------
 
@@ -201,8 +213,9 @@ class Sender(Dispatch):
             if row.error_code != OUT_OF_ORDER_SEQUENCE_NUMBER or batch.queue.is_first(batch):
                 batch.queue.needs_new_epoch = True
             self._again(batch, error, now)
-        elif (row.error_code == UNSUPPORTED_FOR_MESSAGE_FORMAT and batch.base_sequence >= 0
-              and not self.identity.required):
+        elif (
+            row.error_code == UNSUPPORTED_FOR_MESSAGE_FORMAT and batch.base_sequence >= 0 and not self.identity.required
+        ):
             self._go_without_sequences(batch, error, now)
         elif error.retriable:
             leader = row.current_leader
@@ -280,8 +293,10 @@ class Sender(Dispatch):
 
     def _too_late(self, batch: Batch) -> KafkaError:
         cause = batch.last_error or self.identity.last_error or self._cluster.failure
-        error = KafkaTimeoutError(f"{batch.topic}[{batch.partition}]: not delivered within delivery_timeout_ms="
-                                  f"{round(self._delivery_timeout * 1000)}; {self.why_waiting(batch)}")
+        error = KafkaTimeoutError(
+            f"{batch.topic}[{batch.partition}]: not delivered within delivery_timeout_ms="
+            f"{round(self._delivery_timeout * 1000)}; {self.why_waiting(batch)}"
+        )
         error.__cause__ = cause
         return error
 
@@ -316,7 +331,8 @@ class Sender(Dispatch):
             why = f"; the oldest, of {oldest.topic}[{oldest.partition}]: {self.why_waiting(oldest)}"
         return KafkaTimeoutError(
             f"{accumulator.used} of buffer_memory={accumulator.buffer_memory} bytes were still waiting to be delivered "
-            f"after max_block_ms={round(waited * 1000)}{why}")
+            f"after max_block_ms={round(waited * 1000)}{why}"
+        )
 
     def _hasten(self, delivery: Delivery) -> None:
         batch = delivery._fate.batch

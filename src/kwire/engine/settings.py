@@ -23,47 +23,89 @@ class ClientSettings(Settings):
     """What every client has."""
 
     bootstrap_servers: Any = setting(
-        object, "127.0.0.1:9092", "Brokers to begin with: 'host:port,host:port' or a sequence; the rest is learned.",
-        aliases=("metadata.broker.list",))
+        object,
+        "127.0.0.1:9092",
+        "Brokers to begin with: 'host:port,host:port' or a sequence; the rest is learned.",
+        aliases=("metadata.broker.list",),
+    )
     client_id: str = setting(str, "kwire", "The name by which brokers log and limit this client.")
     security_protocol: str = setting(
-        str, "PLAINTEXT", "How connections are secured.",
-        choices=("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"))
+        str, "PLAINTEXT", "How connections are secured.", choices=("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+    )
     request_timeout_ms: int = setting(
-        int, 30_000, "A request unanswered for so long closes its connection.", least=1, most=_DAY_MS,
-        aliases=("socket.timeout.ms",))
+        int,
+        30_000,
+        "A request unanswered for so long closes its connection.",
+        least=1,
+        most=_DAY_MS,
+        aliases=("socket.timeout.ms",),
+    )
     socket_connection_setup_timeout_ms: int = setting(
-        int, 10_000, "How long one attempt to connect and to agree on versions may take.", least=1, most=_DAY_MS,
-        aliases=("socket.connection.setup.timeout.ms",))
+        int,
+        10_000,
+        "How long one attempt to connect and to agree on versions may take.",
+        least=1,
+        most=_DAY_MS,
+        aliases=("socket.connection.setup.timeout.ms",),
+    )
     reconnect_backoff_ms: int = setting(
-        int, 50, "The first wait before a broker is tried again; it doubles with each failure.", least=0, most=_DAY_MS)
+        int, 50, "The first wait before a broker is tried again; it doubles with each failure.", least=0, most=_DAY_MS
+    )
     reconnect_backoff_max_ms: int = setting(
-        int, 1_000, "The longest wait before a broker is tried again.", least=0, most=_DAY_MS,
-        aliases=("reconnect.backoff.max.ms",))
+        int,
+        1_000,
+        "The longest wait before a broker is tried again.",
+        least=0,
+        most=_DAY_MS,
+        aliases=("reconnect.backoff.max.ms",),
+    )
     retry_backoff_ms: int = setting(
-        int, 100, "The first wait before a failed request is sent again; it doubles with each failure.",
-        least=0, most=_DAY_MS)
+        int,
+        100,
+        "The first wait before a failed request is sent again; it doubles with each failure.",
+        least=0,
+        most=_DAY_MS,
+    )
     retry_backoff_max_ms: int = setting(
-        int, 1_000, "The longest wait before a failed request is sent again.", least=0, most=_DAY_MS)
+        int, 1_000, "The longest wait before a failed request is sent again.", least=0, most=_DAY_MS
+    )
     metadata_max_age_ms: int = setting(
-        int, 300_000, "Metadata older than this is asked for again.", least=0, most=_INT_MAX,
-        aliases=("topic.metadata.refresh.interval.ms",))
+        int,
+        300_000,
+        "Metadata older than this is asked for again.",
+        least=0,
+        most=_INT_MAX,
+        aliases=("topic.metadata.refresh.interval.ms",),
+    )
     send_buffer_bytes: int = setting(
-        int, -1, "SO_SNDBUF of each socket; -1 leaves it to the system.", least=-1, most=_INT_MAX,
-        aliases=("send.buffer.bytes", "socket.send.buffer.bytes"))
+        int,
+        -1,
+        "SO_SNDBUF of each socket; -1 leaves it to the system.",
+        least=-1,
+        most=_INT_MAX,
+        aliases=("send.buffer.bytes", "socket.send.buffer.bytes"),
+    )
     receive_buffer_bytes: int = setting(
-        int, -1, "SO_RCVBUF of each socket; -1 leaves it to the system.", least=-1, most=_INT_MAX,
-        aliases=("socket.receive.buffer.bytes",))
+        int,
+        -1,
+        "SO_RCVBUF of each socket; -1 leaves it to the system.",
+        least=-1,
+        most=_INT_MAX,
+        aliases=("socket.receive.buffer.bytes",),
+    )
     receive_message_max_bytes: int = setting(
-        int, 200 * 1024 * 1024, "A larger response is refused before memory is given to it.",
-        least=1000, most=_INT_MAX)
+        int, 200 * 1024 * 1024, "A larger response is refused before memory is given to it.", least=1000, most=_INT_MAX
+    )
     default_api_timeout_ms: int = setting(
-        int, 60_000, "How long a blocking call may take when it is given no timeout.", least=0, most=_INT_MAX)
+        int, 60_000, "How long a blocking call may take when it is given no timeout.", least=0, most=_INT_MAX
+    )
 
     def check_together(self) -> None:
         if self.security_protocol != "PLAINTEXT":
-            raise ConfigError(f"security_protocol={self.security_protocol!r} is not in this version of kwire: "
-                              "'PLAINTEXT' is the one that works")
+            raise ConfigError(
+                f"security_protocol={self.security_protocol!r} is not in this version of kwire: "
+                "'PLAINTEXT' is the one that works"
+            )
         parse_bootstrap(self.bootstrap_servers)
 
     @property
@@ -76,40 +118,80 @@ class ProducerSettings(ClientSettings):
     """What a Producer has besides."""
 
     acks: Any = setting(
-        object, "all", "How many replicas must have a record before it is acknowledged: 0, 1, or 'all' (-1).",
-        aliases=("request.required.acks",))
+        object,
+        "all",
+        "How many replicas must have a record before it is acknowledged: 0, 1, or 'all' (-1).",
+        aliases=("request.required.acks",),
+    )
     linger_ms: int = setting(
-        int, 5, "How long a batch waits for more records before it is sent.", least=0, most=_DAY_MS,
-        aliases=("queue.buffering.max.ms",))
+        int,
+        5,
+        "How long a batch waits for more records before it is sent.",
+        least=0,
+        most=_DAY_MS,
+        aliases=("queue.buffering.max.ms",),
+    )
     batch_size: int = setting(int, 16_384, "Bytes of a batch at which it is sent at once.", least=0, most=_INT_MAX)
     compression: str = setting(
-        str, "none", "The codec of batches.", choices=("none", "gzip", "snappy", "lz4", "zstd"),
-        aliases=("compression.type", "compression.codec"))
+        str,
+        "none",
+        "The codec of batches.",
+        choices=("none", "gzip", "snappy", "lz4", "zstd"),
+        aliases=("compression.type", "compression.codec"),
+    )
     level: int | None = optional_setting(
-        int, "The codec's level; None means its default.", aliases=("compression.level",))
+        int, "The codec's level; None means its default.", aliases=("compression.level",)
+    )
     enable_idempotence: bool | None = optional_setting(
-        bool, "Each record once and in order: None means where the broker can, True raises where it cannot.")
+        bool, "Each record once and in order: None means where the broker can, True raises where it cannot."
+    )
     max_in_flight_requests_per_connection: int = setting(
-        int, 5, "Produce requests under way to one broker.", least=1, most=1000,
-        aliases=("max.in.flight", "max.in.flight.requests.per.connection"))
+        int,
+        5,
+        "Produce requests under way to one broker.",
+        least=1,
+        most=1000,
+        aliases=("max.in.flight", "max.in.flight.requests.per.connection"),
+    )
     delivery_timeout_ms: int = setting(
-        int, 120_000, "A record not acknowledged for so long has failed.", least=0, most=_INT_MAX,
-        aliases=("message.timeout.ms",))
+        int,
+        120_000,
+        "A record not acknowledged for so long has failed.",
+        least=0,
+        most=_INT_MAX,
+        aliases=("message.timeout.ms",),
+    )
     buffer_memory: int = setting(
-        int, 32 * 1024 * 1024, "Bytes of records that may wait; then send() blocks.", least=0, most=_LONG_MAX)
+        int, 32 * 1024 * 1024, "Bytes of records that may wait; then send() blocks.", least=0, most=_LONG_MAX
+    )
     max_block_ms: int = setting(
-        int, 60_000, "How long send() may wait for room or for a topic's metadata.", least=0, most=_INT_MAX)
+        int, 60_000, "How long send() may wait for room or for a topic's metadata.", least=0, most=_INT_MAX
+    )
     max_request_size: int = setting(
-        int, 1_048_576, "The largest request in bytes, and so the largest record.", least=0, most=_INT_MAX,
-        aliases=("message.max.bytes",))
+        int,
+        1_048_576,
+        "The largest request in bytes, and so the largest record.",
+        least=0,
+        most=_INT_MAX,
+        aliases=("message.max.bytes",),
+    )
     retries: int = setting(
-        int, _INT_MAX, "How often a batch is sent again; delivery_timeout_ms ends it sooner.", least=0, most=_INT_MAX,
-        aliases=("message.send.max.retries",))
+        int,
+        _INT_MAX,
+        "How often a batch is sent again; delivery_timeout_ms ends it sooner.",
+        least=0,
+        most=_INT_MAX,
+        aliases=("message.send.max.retries",),
+    )
     partitioner: str = setting(
-        str, "default", "How a partition is chosen: by murmur2 of the key where there is one, else sticky.",
-        choices=("default",))
+        str,
+        "default",
+        "How a partition is chosen: by murmur2 of the key where there is one, else sticky.",
+        choices=("default",),
+    )
     allow_auto_create_topics: bool = setting(
-        bool, True, "Let the broker create a topic that is asked for (where the broker is set to do so).")
+        bool, True, "Let the broker create a topic that is asked for (where the broker is set to do so)."
+    )
 
     def check_together(self) -> None:
         super().check_together()
@@ -117,8 +199,10 @@ class ProducerSettings(ClientSettings):
         if self.enable_idempotence and acks != -1:
             raise ConfigError(f"enable_idempotence=True needs acks='all', not acks={self.acks!r}")
         if self.enable_idempotence and self.max_in_flight_requests_per_connection > 5:
-            raise ConfigError("enable_idempotence=True needs max_in_flight_requests_per_connection of at most 5, not "
-                              f"{self.max_in_flight_requests_per_connection}")
+            raise ConfigError(
+                "enable_idempotence=True needs max_in_flight_requests_per_connection of at most 5, not "
+                f"{self.max_in_flight_requests_per_connection}"
+            )
         if self.enable_idempotence and not self.retries:
             raise ConfigError("enable_idempotence=True needs retries above 0")
 
@@ -136,35 +220,57 @@ class ConsumerSettings(ClientSettings):
 
     group_id: str | None = optional_setting(str, "The consumer group; None reads without one.")
     auto_offset_reset: str = setting(
-        str, "latest", "Where to begin in a partition without a position, or with one that is gone.",
-        choices=("earliest", "latest", "none"))
+        str,
+        "latest",
+        "Where to begin in a partition without a position, or with one that is gone.",
+        choices=("earliest", "latest", "none"),
+    )
     fetch_min_bytes: int = setting(
-        int, 1, "Bytes that a broker gathers before it answers a fetch.", least=0, most=_INT_MAX)
+        int, 1, "Bytes that a broker gathers before it answers a fetch.", least=0, most=_INT_MAX
+    )
     fetch_max_bytes: int = setting(
-        int, 52_428_800, "The most bytes of one answer to a fetch; less is asked for where that is as quick.", least=0,
-        most=_INT_MAX)
+        int,
+        52_428_800,
+        "The most bytes of one answer to a fetch; less is asked for where that is as quick.",
+        least=0,
+        most=_INT_MAX,
+    )
     fetch_max_wait_ms: int = setting(
-        int, 500, "How long a broker waits for fetch_min_bytes.", least=0, most=_DAY_MS, aliases=("fetch.wait.max.ms",))
+        int, 500, "How long a broker waits for fetch_min_bytes.", least=0, most=_DAY_MS, aliases=("fetch.wait.max.ms",)
+    )
     max_partition_fetch_bytes: int = setting(
-        int, 1_048_576, "Bytes of one partition in one answer.", least=0, most=_INT_MAX,
-        aliases=("fetch.message.max.bytes",))
+        int,
+        1_048_576,
+        "Bytes of one partition in one answer.",
+        least=0,
+        most=_INT_MAX,
+        aliases=("fetch.message.max.bytes",),
+    )
     max_poll_records: int | None = optional_setting(
-        int, "Records that one poll gives at most; None gives two megabytes of the log, or 16384 records.", least=1)
+        int, "Records that one poll gives at most; None gives two megabytes of the log, or 16384 records.", least=1
+    )
     check_crcs: bool = setting(bool, True, "Verify the checksum of each batch.", aliases=("check.crcs",))
     isolation_level: str = setting(
-        str, "read_uncommitted", "Whether records of open and aborted transactions are given.",
-        choices=("read_uncommitted", "read_committed"))
+        str,
+        "read_uncommitted",
+        "Whether records of open and aborted transactions are given.",
+        choices=("read_uncommitted", "read_committed"),
+    )
     client_rack: str = setting(str, "", "The rack of this client, for reading from a near replica.")
     max_decompressed_bytes: int = setting(
-        int, 256 * 1024 * 1024, "A batch that decompresses to more is refused.", least=1, most=2**40)
+        int, 256 * 1024 * 1024, "A batch that decompresses to more is refused.", least=1, most=2**40
+    )
     allow_auto_create_topics: bool = setting(
-        bool, True, "Let the broker create a topic that is asked for (where the broker is set to do so).")
+        bool, True, "Let the broker create a topic that is asked for (where the broker is set to do so)."
+    )
 
     def check_together(self) -> None:
         super().check_together()
         if self.group_id is not None:
-            raise ConfigError(f"group_id={self.group_id!r}: group membership is not in this version of kwire; leave "
-                              "group_id out, and assign() partitions or subscribe() to whole topics")
+            raise ConfigError(
+                f"group_id={self.group_id!r}: group membership is not in this version of kwire; leave "
+                "group_id out, and assign() partitions or subscribe() to whole topics"
+            )
 
 
 class AdminSettings(ClientSettings):

@@ -99,6 +99,9 @@ class Unplaced:
             return UnknownTopicError(
                 f"topic {batch.topic} has {len(info.partitions)} partitions, and no partition {queue.partition} "
                 f"appeared {waited}; brokers asked: {asked}; send to one of 0 to {max(info.partitions)}, or leave "
-                "partition out")
-        return UnknownTopicError(f"topic {batch.topic} does not exist and did not appear {waited}; brokers asked: "
-                                 f"{asked}; {self._cluster.how_to_make_a_topic}")
+                "partition out"
+            )
+        return UnknownTopicError(
+            f"topic {batch.topic} does not exist and did not appear {waited}; brokers asked: "
+            f"{asked}; {self._cluster.how_to_make_a_topic}"
+        )

@@ -8,7 +8,7 @@ that the version cannot carry, where it would otherwise raise. `secret` keeps th
 
 A specifier returns a `Field`, but is declared to return the type of the value, so that type checkers see what a reader
 sees: `field: type = specifier(...)`. `older: type = renamed("field")` keeps a field's older name usable. No wire bytes
-here: `_pxi/plans.pxi` has them.
+here: `_pxi/codec/plans.pxi` has them.
 """
 
 from __future__ import annotations

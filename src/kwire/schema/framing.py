@@ -1,6 +1,6 @@
 """The size field that stands before every frame of every generation.
 
-    size   int32   bytes that follow it
+size   int32   bytes that follow it
 """
 
 from __future__ import annotations

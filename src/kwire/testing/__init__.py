@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 __all__ = ["Broker", "Faults"]
 
 if not TYPE_CHECKING:
-
     _HOMES = {"Broker": "kwire.testing.broker", "Faults": "kwire.testing.faults"}
 
     def __getattr__(name: str) -> Any:
