@@ -8,84 +8,29 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from kwire import errors, protocol
+from kwire import errors
 from kwire._codec import LATE
-from kwire.drivers.reactor import PATIENCE, Reactor
+from kwire.drivers.reactor import PATIENCE
 from kwire.drivers.sockets import literal
 from kwire.engine.addresses import Address
-from kwire.engine.api_keys import METADATA
-from kwire.engine.core import Core
-from kwire.engine.request import ANY
-from kwire.engine.settings import ClientSettings
 from kwire.testing import Broker
+from tests.drivers.waiting import Answer, Make
 from tests.interrupts import dropped
-
-SCHEDULING = 4.0
-"""Seconds that a busy machine may add to a bound."""
+from tests.timing import SCHEDULING
 
 
-@pytest.fixture
-def broker() -> Iterator[Broker]:
-    with Broker(topics={"t": 1}) as running:
-        yield running
-
-
-@pytest.fixture
-def make() -> Iterator[Callable[..., Reactor]]:
-    made: list[Reactor] = []
-
-    def reactor(servers: str, *, background: bool = False, **settings: Any) -> Reactor:
-        core = Core(ClientSettings(bootstrap_servers=servers, **settings), lambda: 0.5)
-        made.append(Reactor(core, background=background, name="test"))
-        return made[-1]
-
-    yield reactor
-    for each in made:
-        each.close()
-
-
-class Answer:
-    """The outcome of one Metadata request."""
-
-    def __init__(self, reactor: Reactor, deadline: float | None = None) -> None:
-        self.outcomes: list[Any] = []
-        self.thread: int | None = None
-        reactor.call(
-            lambda now: reactor.core.request(
-                ANY,
-                METADATA,
-                lambda version: protocol.MetadataRequest(topics=[]),
-                self.take,
-                self.take_error,
-                now,
-                deadline=None if deadline is None else now + deadline,
-            )
-        )
-
-    def take(self, response: Any, version: int, now: float) -> None:
-        self.outcomes.append(response)
-        self.thread = threading.get_ident()
-
-    def take_error(self, error: Exception, now: float) -> None:
-        self.outcomes.append(error)
-
-    def here(self) -> bool:
-        return bool(self.outcomes)
-
-
-def test_a_waiter_reads_its_own_answer(broker: Broker, make: Callable[..., Reactor]) -> None:
+def test_a_waiter_reads_its_own_answer(broker: Broker, make: Make) -> None:
     reactor = make(broker.bootstrap_servers, background=True)
     answer = Answer(reactor)
     assert reactor.wait(answer.here, 5)
     assert answer.thread == threading.get_ident()
 
 
-def test_the_background_reads_what_nobody_waits_for(broker: Broker, make: Callable[..., Reactor]) -> None:
+def test_the_background_reads_what_nobody_waits_for(broker: Broker, make: Make) -> None:
     reactor = make(broker.bootstrap_servers, background=True)
     answer = Answer(reactor)
     give_up = time.monotonic() + 5
@@ -95,7 +40,7 @@ def test_the_background_reads_what_nobody_waits_for(broker: Broker, make: Callab
     assert answer.thread != threading.get_ident()
 
 
-def test_without_a_background_nothing_happens_between_calls(broker: Broker, make: Callable[..., Reactor]) -> None:
+def test_without_a_background_nothing_happens_between_calls(broker: Broker, make: Make) -> None:
     reactor = make(broker.bootstrap_servers)
     threads = threading.active_count()
     answer = Answer(reactor)
@@ -105,7 +50,7 @@ def test_without_a_background_nothing_happens_between_calls(broker: Broker, make
     assert reactor.wait(answer.here, 5)
 
 
-def test_a_waiter_takes_the_token_from_a_parked_background(broker: Broker, make: Callable[..., Reactor]) -> None:
+def test_a_waiter_takes_the_token_from_a_parked_background(broker: Broker, make: Make) -> None:
     reactor = make(broker.bootstrap_servers, background=True)
     first = Answer(reactor)
     assert reactor.wait(first.here, 5)
@@ -116,7 +61,7 @@ def test_a_waiter_takes_the_token_from_a_parked_background(broker: Broker, make:
     assert time.monotonic() - begun < 0.1 + SCHEDULING
 
 
-def test_a_parked_background_keeps_its_timers(broker: Broker, make: Callable[..., Reactor]) -> None:
+def test_a_parked_background_keeps_its_timers(broker: Broker, make: Make) -> None:
     reactor = make(broker.bootstrap_servers, background=True)
     assert reactor.wait(Answer(reactor).here, 5)
     time.sleep(PATIENCE * 3)
@@ -129,7 +74,7 @@ def test_a_parked_background_keeps_its_timers(broker: Broker, make: Callable[...
     assert 0.05 <= fired[0] - begun < 0.15 + SCHEDULING
 
 
-def test_timers_run_while_a_caller_computes(broker: Broker, make: Callable[..., Reactor]) -> None:
+def test_timers_run_while_a_caller_computes(broker: Broker, make: Make) -> None:
     reactor = make(broker.bootstrap_servers, background=True)
     assert reactor.wait(Answer(reactor).here, 5)
     fired: list[float] = []
@@ -142,9 +87,7 @@ def test_timers_run_while_a_caller_computes(broker: Broker, make: Callable[..., 
     assert fired[0] - begun >= 0.005
 
 
-def test_what_may_be_done_ahead_is_done_where_a_look_came_late(
-    make: Callable[..., Reactor], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_may_be_done_ahead_is_done_where_a_look_came_late(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     reactor = make("127.0.0.1:1")
     told: list[tuple[float, float]] = []
     reactor.core.ahead.append(lambda until, now: told.append((until, now)))
@@ -158,7 +101,7 @@ def test_what_may_be_done_ahead_is_done_where_a_look_came_late(
 
 
 def test_what_may_be_done_ahead_is_done_where_a_parked_driver_came_late(
-    broker: Broker, make: Callable[..., Reactor], monkeypatch: pytest.MonkeyPatch
+    broker: Broker, make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reactor = make(broker.bootstrap_servers, background=True)
     assert reactor.wait(Answer(reactor).here, 5)
@@ -180,7 +123,7 @@ def test_what_may_be_done_ahead_is_done_where_a_parked_driver_came_late(
     assert told[0][0] - told[0][1] == pytest.approx(20 * LATE)
 
 
-def test_many_threads_wait_at_once(broker: Broker, make: Callable[..., Reactor]) -> None:
+def test_many_threads_wait_at_once(broker: Broker, make: Make) -> None:
     reactor = make(broker.bootstrap_servers, background=True)
     failures: list[object] = []
 
@@ -199,7 +142,7 @@ def test_many_threads_wait_at_once(broker: Broker, make: Callable[..., Reactor])
     assert failures == []
 
 
-def test_one_waiter_ends_while_another_goes_on(broker: Broker, make: Callable[..., Reactor]) -> None:
+def test_one_waiter_ends_while_another_goes_on(broker: Broker, make: Make) -> None:
     reactor = make(broker.bootstrap_servers)
     broker.faults.delay("Metadata", 0.4)
     slow = Answer(reactor)
@@ -213,14 +156,14 @@ def test_one_waiter_ends_while_another_goes_on(broker: Broker, make: Callable[..
     assert ended == [True]
 
 
-def test_a_wait_ends_in_time(make: Callable[..., Reactor]) -> None:
+def test_a_wait_ends_in_time(make: Make) -> None:
     reactor = make("127.0.0.1:1")
     begun = time.monotonic()
     assert not reactor.wait(lambda: False, 0.2)
     assert 0.2 <= time.monotonic() - begun < 0.4 + SCHEDULING
 
 
-def test_a_broker_that_is_not_there_is_said_at_once(make: Callable[..., Reactor]) -> None:
+def test_a_broker_that_is_not_there_is_said_at_once(make: Make) -> None:
     reactor = make("127.0.0.1:1,[::1]:1")
     answer = Answer(reactor)
     assert reactor.wait(answer.here, 5)
@@ -230,7 +173,7 @@ def test_a_broker_that_is_not_there_is_said_at_once(make: Callable[..., Reactor]
     assert error.causes["127.0.0.1:1"] == os.strerror(111)
 
 
-def test_a_host_that_answers_nothing_costs_no_more_than_the_deadline(make: Callable[..., Reactor]) -> None:
+def test_a_host_that_answers_nothing_costs_no_more_than_the_deadline(make: Make) -> None:
     with socket.socket() as deaf:
         deaf.bind(("127.0.0.1", 0))
         deaf.listen(0)
@@ -248,7 +191,7 @@ def test_a_host_that_answers_nothing_costs_no_more_than_the_deadline(make: Calla
     assert isinstance(answer.outcomes[0], errors.KafkaTimeoutError)
 
 
-def test_a_name_that_does_not_exist_is_said(make: Callable[..., Reactor]) -> None:
+def test_a_name_that_does_not_exist_is_said(make: Make) -> None:
     reactor = make("no-such-host.invalid:9092")
     answer = Answer(reactor)
     assert reactor.wait(answer.here, 20)
@@ -257,9 +200,7 @@ def test_a_name_that_does_not_exist_is_said(make: Callable[..., Reactor]) -> Non
     assert "'no-such-host.invalid' cannot be resolved" in error.causes["no-such-host.invalid:9092"]
 
 
-def test_a_slow_look_up_does_not_block_the_caller(
-    make: Callable[..., Reactor], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_slow_look_up_does_not_block_the_caller(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     released = threading.Event()
 
     def slow(*ignored: object, **more: object) -> Any:
@@ -277,7 +218,7 @@ def test_a_slow_look_up_does_not_block_the_caller(
 
 
 def test_a_name_with_several_addresses_uses_the_one_that_answers(
-    broker: Broker, make: Callable[..., Reactor], monkeypatch: pytest.MonkeyPatch
+    broker: Broker, make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     port = int(broker.bootstrap_servers.rpartition(":")[2])
 
@@ -294,7 +235,7 @@ def test_a_name_with_several_addresses_uses_the_one_that_answers(
     assert not isinstance(answer.outcomes[0], Exception)
 
 
-def test_a_blocking_call_inside_a_callback_is_refused(broker: Broker, make: Callable[..., Reactor]) -> None:
+def test_a_blocking_call_inside_a_callback_is_refused(broker: Broker, make: Make) -> None:
     reactor = make(broker.bootstrap_servers)
     raised: list[Exception] = []
 
@@ -309,7 +250,7 @@ def test_a_blocking_call_inside_a_callback_is_refused(broker: Broker, make: Call
     assert reactor.wait(lambda: True, 1)
 
 
-def test_callbacks_of_two_threads_do_not_get_into_each_others_way(broker: Broker, make: Callable[..., Reactor]) -> None:
+def test_callbacks_of_two_threads_do_not_get_into_each_others_way(broker: Broker, make: Make) -> None:
     reactor = make(broker.bootstrap_servers)
     first_is_in, second_is_in = threading.Event(), threading.Event()
 
@@ -331,7 +272,7 @@ def test_callbacks_of_two_threads_do_not_get_into_each_others_way(broker: Broker
 
 
 def test_a_callback_that_raises_is_logged_and_harms_nobody(
-    broker: Broker, make: Callable[..., Reactor], caplog: pytest.LogCaptureFixture
+    broker: Broker, make: Make, caplog: pytest.LogCaptureFixture
 ) -> None:
     reactor = make(broker.bootstrap_servers)
 
@@ -345,14 +286,14 @@ def test_a_callback_that_raises_is_logged_and_harms_nobody(
     assert reactor.wait(Answer(reactor).here, 5)
 
 
-def test_callbacks_may_call(broker: Broker, make: Callable[..., Reactor]) -> None:
+def test_callbacks_may_call(broker: Broker, make: Make) -> None:
     reactor = make(broker.bootstrap_servers)
     answers: list[Answer] = []
     reactor.call(lambda now: reactor.core.after_step.append(lambda: answers.append(Answer(reactor))))
     assert reactor.wait(answers[0].here, 5)
 
 
-def test_an_interrupted_step_is_recovered_from(broker: Broker, make: Callable[..., Reactor]) -> None:
+def test_an_interrupted_step_is_recovered_from(broker: Broker, make: Make) -> None:
     reactor = make(broker.bootstrap_servers)
     assert reactor.wait(Answer(reactor).here, 5)
 
@@ -371,7 +312,7 @@ def test_an_interrupted_step_is_recovered_from(broker: Broker, make: Callable[..
     assert not isinstance(after.outcomes[0], Exception)
 
 
-def test_an_exception_of_a_call_is_no_interrupt(broker: Broker, make: Callable[..., Reactor]) -> None:
+def test_an_exception_of_a_call_is_no_interrupt(broker: Broker, make: Make) -> None:
     reactor = make(broker.bootstrap_servers)
     waiting = Answer(reactor)
 
@@ -389,7 +330,7 @@ class _Alarm(BaseException):
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
-def test_interrupts_at_any_moment_leave_it_usable(broker: Broker, make: Callable[..., Reactor]) -> None:
+def test_interrupts_at_any_moment_leave_it_usable(broker: Broker, make: Make) -> None:
     reactor = make(broker.bootstrap_servers, reconnect_backoff_ms=0, reconnect_backoff_max_ms=0)
 
     def ring(number: int, frame: object) -> None:
@@ -424,7 +365,7 @@ def test_interrupts_at_any_moment_leave_it_usable(broker: Broker, make: Callable
     assert len(reactor._links) <= 2
 
 
-def test_ctrl_c_answers_at_once(make: Callable[..., Reactor], ctrl_c: int) -> None:
+def test_ctrl_c_answers_at_once(make: Make, ctrl_c: int) -> None:
     reactor = make("127.0.0.1:1")
     timer = threading.Timer(0.1, signal.pthread_kill, (threading.main_thread().ident, ctrl_c))
     timer.start()
@@ -435,7 +376,7 @@ def test_ctrl_c_answers_at_once(make: Callable[..., Reactor], ctrl_c: int) -> No
     timer.join()
 
 
-def test_close_ends_waits_and_threads(broker: Broker, make: Callable[..., Reactor]) -> None:
+def test_close_ends_waits_and_threads(broker: Broker, make: Make) -> None:
     reactor = make(broker.bootstrap_servers, background=True)
     assert reactor.wait(Answer(reactor).here, 5)
     ended: list[bool] = []
@@ -451,14 +392,14 @@ def test_close_ends_waits_and_threads(broker: Broker, make: Callable[..., Reacto
     reactor.close()
 
 
-def test_a_reactor_that_was_never_used_opens_nothing(make: Callable[..., Reactor]) -> None:
+def test_a_reactor_that_was_never_used_opens_nothing(make: Make) -> None:
     before = len(os.listdir("/proc/self/fd"))
     reactor = make("127.0.0.1:1")
     assert len(os.listdir("/proc/self/fd")) == before
     assert not reactor.used
 
 
-def test_a_child_process_is_told_to_make_its_own(broker: Broker, make: Callable[..., Reactor]) -> None:
+def test_a_child_process_is_told_to_make_its_own(broker: Broker, make: Make) -> None:
     reactor = make(broker.bootstrap_servers, background=True)
     assert reactor.wait(Answer(reactor).here, 5)
     child = os.fork()

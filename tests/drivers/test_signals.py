@@ -16,14 +16,12 @@ import pytest
 
 from kwire import errors
 from kwire._codec import NAP
-from kwire.drivers.reactor import Reactor
 from kwire.testing import Broker
-from tests.drivers.test_reactor import SCHEDULING, Answer, broker, make  # noqa: F401 - fixtures
-from tests.drivers.test_token import PATIENT, Waiter, until
+from tests.drivers.waiting import Answer, Make, Waiter, until
 from tests.interrupts import Trip
 from tests.thorough import THOROUGH
+from tests.timing import PATIENT, SCHEDULING
 
-Make = Callable[..., Reactor]
 TRIP: Any = Trip()
 TIMES = 100 if THOROUGH else 20
 
@@ -42,7 +40,7 @@ def handling(number: int, handler: Callable[[], object]) -> Iterator[None]:
 
 def test_a_handler_that_waits_takes_the_token_from_the_wait_that_it_interrupts(
     broker: Broker,
-    make: Make,  # noqa: F811
+    make: Make,
 ) -> None:
     """The interrupted wait may not select what the next driver watches: it sleeps as everybody else does."""
     reactor = make(broker.bootstrap_servers)
@@ -85,7 +83,7 @@ def test_a_handler_that_waits_takes_the_token_from_the_wait_that_it_interrupts(
     assert reactor.wait(answer.here, PATIENT)
 
 
-def test_a_handler_may_send_and_wait_wherever_it_is_run(broker: Broker, make: Make) -> None:  # noqa: F811
+def test_a_handler_may_send_and_wait_wherever_it_is_run(broker: Broker, make: Make) -> None:
     """Two threads wait for answers all the while, so that the token goes to and fro, and connections come and go."""
     reactor = make(broker.bootstrap_servers, reconnect_backoff_ms=1, reconnect_backoff_max_ms=5)
     handled: list[bool] = []
@@ -132,7 +130,7 @@ def test_a_handler_may_send_and_wait_wherever_it_is_run(broker: Broker, make: Ma
     assert reactor._driver is None
 
 
-def test_whoever_has_the_lock_is_told_and_does_not_wait_for_himself(broker: Broker, make: Make) -> None:  # noqa: F811
+def test_whoever_has_the_lock_is_told_and_does_not_wait_for_himself(broker: Broker, make: Make) -> None:
     reactor = make(broker.bootstrap_servers)
     assert reactor.wait(Answer(reactor).here, PATIENT)
     bell = reactor._hang_up_a_bell()
@@ -155,7 +153,7 @@ def test_whoever_has_the_lock_is_told_and_does_not_wait_for_himself(broker: Brok
     assert reactor.wait(Answer(reactor).here, PATIENT)
 
 
-def test_a_signal_that_another_thread_took_is_answered_soon(make: Make, ctrl_c: int) -> None:  # noqa: F811
+def test_a_signal_that_another_thread_took_is_answered_soon(make: Make, ctrl_c: int) -> None:
     """Python runs handlers in the main thread, and nothing ends its select when the system told another thread."""
     reactor = make("127.0.0.1:1")
     sent: list[float] = []
@@ -175,7 +173,7 @@ def test_a_signal_that_another_thread_took_is_answered_soon(make: Make, ctrl_c: 
         thread.join()
 
 
-def test_a_broker_that_is_gone_is_an_error_though_sigpipe_is_not_ignored(broker: Broker, make: Make) -> None:  # noqa: F811
+def test_a_broker_that_is_gone_is_an_error_though_sigpipe_is_not_ignored(broker: Broker, make: Make) -> None:
     reactor = make(broker.bootstrap_servers)
     answer = Answer(reactor)
     assert reactor.wait(answer.here, PATIENT)
@@ -192,7 +190,7 @@ def test_a_broker_that_is_gone_is_an_error_though_sigpipe_is_not_ignored(broker:
     assert pipes == []
 
 
-def test_too_many_open_files_is_an_error_of_kwire_and_passes(make: Make) -> None:  # noqa: F811
+def test_too_many_open_files_is_an_error_of_kwire_and_passes(make: Make) -> None:
     usual, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     unopened, opened = make("127.0.0.1:1"), make("127.0.0.1:1")
     assert not opened.wait(lambda: False, 0.001)

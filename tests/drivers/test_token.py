@@ -6,63 +6,17 @@ import ctypes
 import statistics
 import threading
 import time
-from collections.abc import Callable
 
 import pytest
 
 from kwire.drivers.reactor import PATIENCE, Reactor
 from kwire.testing import Broker
-from tests.drivers.test_reactor import Answer, broker, make  # noqa: F401 - fixtures
-
-Make = Callable[..., Reactor]
-PATIENT = 60.0
-
-
-def until(condition: Callable[[], bool]) -> None:
-    give_up = time.monotonic() + PATIENT
-    while not condition():
-        assert time.monotonic() < give_up
-        time.sleep(0.0005)
-
-
-class Waiter:
-    """A thread that waits for its flag, and counts what it drives."""
-
-    def __init__(self, reactor: Reactor) -> None:
-        self.flag = False
-        self.ended: bool | None = None
-        self.raised: BaseException | None = None
-        self._reactor = reactor
-        self.thread = threading.Thread(target=self._work)
-        self.thread.start()
-
-    def _work(self) -> None:
-        try:
-            self.ended = self._reactor.wait(lambda: self.flag, PATIENT)
-        except BaseException as error:
-            self.raised = error
-
-    def drives(self) -> bool:
-        return self._reactor._driver == self.thread.ident and self._reactor._parked_until is not None
-
-    def sleeps(self) -> bool:
-        return self._reactor._waiting > 0 and self._reactor._driver != self.thread.ident
-
-    def release(self) -> None:
-        self.flag = True
-        self.join()
-
-    def join(self) -> None:
-        until(self._has_ended)
-
-    def _has_ended(self) -> bool:
-        self._reactor.wake()
-        self._reactor._ring()
-        return not self.thread.is_alive()
+from tests.drivers.waiting import Answer, Make, Waiter, until
+from tests.timing import PATIENT
 
 
 @pytest.fixture
-def reactor(broker: Broker, make: Make) -> Reactor:  # noqa: F811
+def reactor(broker: Broker, make: Make) -> Reactor:
     return make(broker.bootstrap_servers)
 
 
@@ -106,7 +60,7 @@ def test_a_waiter_that_is_interrupted_hands_the_token_on(reactor: Reactor) -> No
     assert second.ended is True
 
 
-def test_the_background_parks_and_lets_go_for_a_waiter(broker: Broker, make: Make) -> None:  # noqa: F811
+def test_the_background_parks_and_lets_go_for_a_waiter(broker: Broker, make: Make) -> None:
     reactor = make(broker.bootstrap_servers, background=True)
     assert reactor.wait(Answer(reactor).here, PATIENT)
     thread = reactor._thread
@@ -118,7 +72,7 @@ def test_the_background_parks_and_lets_go_for_a_waiter(broker: Broker, make: Mak
     until(lambda: reactor._driver == thread.ident and reactor._parked_until is not None)
 
 
-def test_a_call_wakes_a_parked_background_for_an_earlier_timer(broker: Broker, make: Make) -> None:  # noqa: F811
+def test_a_call_wakes_a_parked_background_for_an_earlier_timer(broker: Broker, make: Make) -> None:
     reactor = make(broker.bootstrap_servers, background=True)
     assert reactor.wait(Answer(reactor).here, PATIENT)
     parked: list[float] = []
@@ -136,7 +90,7 @@ def test_a_call_wakes_a_parked_background_for_an_earlier_timer(broker: Broker, m
 
 def test_a_background_thread_that_dies_is_begun_again_by_the_next_call(
     broker: Broker,
-    make: Make,  # noqa: F811
+    make: Make,
 ) -> None:
     reactor = make(broker.bootstrap_servers, background=True)
     assert reactor.wait(Answer(reactor).here, PATIENT)
@@ -155,7 +109,7 @@ def test_a_background_thread_that_dies_is_begun_again_by_the_next_call(
 def test_what_is_raised_in_the_background_thread_does_not_end_the_driving(
     broker: Broker,
     make: Make,
-    caplog: pytest.LogCaptureFixture,  # noqa: F811
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     reactor = make(broker.bootstrap_servers, background=True)
     assert reactor.wait(Answer(reactor).here, PATIENT)
@@ -173,7 +127,7 @@ def test_what_is_raised_in_the_background_thread_does_not_end_the_driving(
 
 def test_a_caller_between_two_glances_of_the_background_is_not_kept_waiting(
     broker: Broker,
-    make: Make,  # noqa: F811
+    make: Make,
 ) -> None:
     """The token is free between glances: callers that come one after the other drive themselves, within 2 ms."""
     reactor = make(broker.bootstrap_servers, background=True)

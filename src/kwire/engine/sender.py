@@ -187,8 +187,8 @@ class Sender(Dispatch):
         self._accumulator.without_headers(
             batch,
             CodecError(
-                f"{batch.topic}[{batch.partition}]: its leader, broker {lane.node}, takes records of magic {magic} only, "
-                "which have no headers (Kafka 0.11 brought them)",
+                f"{batch.topic}[{batch.partition}]: its leader, broker {lane.node}, takes records of magic {magic} "
+                "only, which have no headers (Kafka 0.11 brought them)",
                 "headers",
             ),
         )

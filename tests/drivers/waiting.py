@@ -1,0 +1,88 @@
+"""Requests and threads that wait on a reactor: what the tests of the drivers share. It has no tests and no fixtures."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from kwire import protocol
+from kwire.drivers.reactor import Reactor
+from kwire.engine.api_keys import METADATA
+from kwire.engine.request import ANY
+from tests.timing import PATIENT
+
+Make = Callable[..., Reactor]
+
+
+def until(condition: Callable[[], bool]) -> None:
+    give_up = time.monotonic() + PATIENT
+    while not condition():
+        assert time.monotonic() < give_up
+        time.sleep(0.0005)
+
+
+class Waiter:
+    """A thread that waits for its flag, and counts what it drives."""
+
+    def __init__(self, reactor: Reactor) -> None:
+        self.flag = False
+        self.ended: bool | None = None
+        self.raised: BaseException | None = None
+        self._reactor = reactor
+        self.thread = threading.Thread(target=self._work)
+        self.thread.start()
+
+    def _work(self) -> None:
+        try:
+            self.ended = self._reactor.wait(lambda: self.flag, PATIENT)
+        except BaseException as error:
+            self.raised = error
+
+    def drives(self) -> bool:
+        return self._reactor._driver == self.thread.ident and self._reactor._parked_until is not None
+
+    def sleeps(self) -> bool:
+        return self._reactor._waiting > 0 and self._reactor._driver != self.thread.ident
+
+    def release(self) -> None:
+        self.flag = True
+        self.join()
+
+    def join(self) -> None:
+        until(self._has_ended)
+
+    def _has_ended(self) -> bool:
+        self._reactor.wake()
+        self._reactor._ring()
+        return not self.thread.is_alive()
+
+
+class Answer:
+    """The outcome of one Metadata request."""
+
+    def __init__(self, reactor: Reactor, deadline: float | None = None) -> None:
+        self.outcomes: list[Any] = []
+        self.thread: int | None = None
+        reactor.call(
+            lambda now: reactor.core.request(
+                ANY,
+                METADATA,
+                lambda version: protocol.MetadataRequest(topics=[]),
+                self.take,
+                self.take_error,
+                now,
+                deadline=None if deadline is None else now + deadline,
+            )
+        )
+
+    def take(self, response: Any, version: int, now: float) -> None:
+        self.outcomes.append(response)
+        self.thread = threading.get_ident()
+
+    def take_error(self, error: Exception, now: float) -> None:
+        self.outcomes.append(error)
+
+    def here(self) -> bool:
+        return bool(self.outcomes)
