@@ -16,7 +16,7 @@ from kafka.record.default_records import DefaultRecordBatchBuilder as KafkaPytho
 from kafka.record.legacy_records import LegacyRecordBatchBuilder as KafkaPythonOldBuilder
 
 from kwire import records
-from kwire._codec import Accumulator, SendPath
+from kwire._codec import Accumulator, ProducerBase
 
 pa = pytest.importorskip("pyarrow")
 
@@ -62,10 +62,10 @@ def foreign_old(kind: Any) -> bytes:
 
 def by_send() -> int:
     """The send path up to the batch, to 32 known partitions; nothing leaves."""
-    path = SendPath()
+    path = ProducerBase()
     path.accumulator = accumulator = Accumulator(batch_size=131_072, linger=1000.0, buffer_memory=LARGE)
     path.send("topic", b"")
-    accumulator.partitions_are(accumulator.topics["topic"], 32, range(32))
+    accumulator.update_partitions(accumulator.topics["topic"], 32, range(32))
     send = path.send
     for value, key, timestamp, _ in ITEMS:
         send("topic", value, key=key, timestamp=timestamp)

@@ -115,12 +115,12 @@ def test_a_late_logger_speaks_through_logging(caplog: pytest.LogCaptureFixture) 
 
 
 def test_chance_is_uniform_and_within_its_bounds() -> None:
-    from kwire.drivers.chance import fraction, whole
+    from kwire.drivers.randomness import random_bits, random_fraction
 
-    drawn = [fraction() for _ in range(2000)]
+    drawn = [random_fraction() for _ in range(2000)]
     assert all(0 <= number < 1 for number in drawn)
     assert 0.4 < sum(drawn) / len(drawn) < 0.6  # 15 standard deviations either way
     for bits in (1, 7, 8, 63):
-        many = [whole(bits) for _ in range(200)]
+        many = [random_bits(bits) for _ in range(200)]
         assert all(0 <= number < 1 << bits for number in many)
         assert len(set(many)) > 1

@@ -14,9 +14,9 @@ from typing import NamedTuple
 from benchmarks.compare.contenders import inputs
 from benchmarks.compare.contenders.columns import read_fields
 from kwire import records
-from kwire._codec import Accumulator, FrameReceiver, SendPath
+from kwire._codec import Accumulator, FrameReceiver, ProducerBase
 from kwire.engine.addresses import TopicPartition
-from kwire.engine.consumed import ConsumerRecords
+from kwire.engine.consumer_records import ConsumerRecords
 
 COUNT = 2_000
 _FOUR = ["offset", "timestamp", "key", "value"]
@@ -113,10 +113,10 @@ def _sending() -> dict[str, Loop]:
 
 def _send_to(partitions: int, values: list[bytes], *, named: bool = False) -> Callable[[], None]:
     """send() to known partitions, up to the batch: nothing leaves, the batches stay."""
-    path = SendPath()
+    path = ProducerBase()
     path.accumulator = accumulator = Accumulator(batch_size=131_072, linger=1e6, buffer_memory=1 << 30)
     path.send("topic", b"")
-    accumulator.partitions_are(accumulator.topics["topic"], partitions, range(partitions))
+    accumulator.update_partitions(accumulator.topics["topic"], partitions, range(partitions))
 
     def in_turn() -> None:
         send = path.send

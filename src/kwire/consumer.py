@@ -13,7 +13,7 @@ from kwire._codec import ConsumedIterator, ConsumerRecord
 from kwire._typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 from kwire.drivers.client import Client
 from kwire.engine.addresses import TopicPartition
-from kwire.engine.consumed import ConsumerRecords
+from kwire.engine.consumer_records import ConsumerRecords
 from kwire.engine.fetcher import Fetched, Fetcher
 from kwire.engine.offsets import EARLIEST, LATEST, NO_OFFSET, OffsetAndTimestamp, OffsetLookup, time_of
 from kwire.engine.settings import ConsumerSettings, documented, from_config, keywords
@@ -302,7 +302,7 @@ class Consumer(Client[ConsumerSettings]):
 
     def _partitions_for(self, topic: str, timeout: float | None) -> list[TopicPartition]:
         cluster = self._core.cluster
-        self._call_inside(lambda now: cluster.want([topic], now))
+        self._call_inside(lambda now: cluster.track([topic], now))
 
         def missing() -> KafkaError | None:
             return cluster.definite_error(topic, 0, newer_than=0)

@@ -14,11 +14,11 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from types import TracebackType
 
-from kwire._codec import Accumulator, Delivery, Fate, Front, RecordMetadata, SendPath
+from kwire._codec import Accumulator, BatchResult, Delivery, ProducerBase, ProducerHooks, RecordMetadata
 from kwire._typing import TYPE_CHECKING, Any, Self, Unpack
-from kwire.drivers.chance import whole
 from kwire.drivers.client import Client
 from kwire.drivers.loggers import LateLogger
+from kwire.drivers.randomness import random_bits
 from kwire.drivers.reactor import Reactor
 from kwire.drivers.threads import begin_thread
 from kwire.engine.sender import Sender
@@ -37,7 +37,7 @@ _live: weakref.WeakSet[Producer] = weakref.WeakSet()
 
 
 @documented(ProducerSettings)
-class Producer(SendPath, Client[ProducerSettings]):
+class Producer(ProducerBase, Client[ProducerSettings]):
     """Sends records to topics; any thread may use it.
 
         with Producer("host:9092", compression="lz4") as producer:
@@ -68,7 +68,7 @@ class Producer(SendPath, Client[ProducerSettings]):
             linger=settings.linger_ms / 1000,
             buffer_memory=settings.buffer_memory,
             max_request_size=settings.max_request_size,
-            seed=whole(63),
+            seed=random_bits(63),
             after_step=core.after_step,
         )
         self._sender = Sender(
@@ -88,12 +88,12 @@ class Producer(SendPath, Client[ProducerSettings]):
         are still on their way at the end of `timeout`.
         """
         self._check_open()
-        fates = [batch.fate for batch in list(self.accumulator.pending)]
+        results = [batch.batch_result for batch in list(self.accumulator.pending)]
         self._reactor.call(self._sender.flush)
-        if not self._reactor.wait(partial(_all_settled, fates), timeout):
+        if not self._reactor.wait(partial(_all_complete, results), timeout):
             self._check_open()
-            left = sum(not fate.settled for fate in fates)
-            raise KafkaTimeoutError(f"flush: {left} of {len(fates)} batches were not delivered within {timeout} s")
+            left = sum(not result.all_complete for result in results)
+            raise KafkaTimeoutError(f"flush: {left} of {len(results)} batches were not delivered within {timeout} s")
         self._raise_failures()
 
     def close(self, timeout: float | None = None) -> None:
@@ -110,12 +110,12 @@ class Producer(SendPath, Client[ProducerSettings]):
             self.accumulator.closed = _CLOSED
         try:
             if self.accumulator.pending:
-                fates = [batch.fate for batch in list(self.accumulator.pending)]
+                results = [batch.batch_result for batch in list(self.accumulator.pending)]
                 self._reactor.call(self._sender.flush)
-                self._reactor.wait(partial(_all_settled, fates), timeout)
-            self._reactor.call(self._sender.say_goodbye)
-            if self._sender.farewells:
-                self._reactor.wait(lambda: not self._sender.farewells, _FAREWELL if timeout is None else timeout)
+                self._reactor.wait(partial(_all_complete, results), timeout)
+            self._reactor.call(self._sender.probe_unacked)
+            if self._sender.drain_probes:
+                self._reactor.wait(lambda: not self._sender.drain_probes, _FAREWELL if timeout is None else timeout)
         finally:
             _abandon(self._sender, self._reactor, "the producer was closed before the record was delivered")
             _live.discard(self)
@@ -125,7 +125,7 @@ class Producer(SendPath, Client[ProducerSettings]):
         failed = self.accumulator.failed
         errors = []
         while failed:
-            errors += failed.popleft().errors(unseen=True)
+            errors += failed.popleft().errors(unreported=True)
         if errors:
             raise DeliveryError(f"{len(errors)} batches could not be delivered, the first: {errors[0]}", errors)
 
@@ -150,21 +150,21 @@ class Producer(SendPath, Client[ProducerSettings]):
 
     def __del__(self) -> None:
         reactor = getattr(self, "_reactor", None)
-        if self.accumulator is None or reactor is None or reactor.closed or not reactor.here:
+        if self.accumulator is None or reactor is None or reactor.closed or not reactor.owned_by_process:
             return
         try:
             _warn_of_undelivered(self, "was dropped")
         finally:
-            if not sys.is_finalizing() and (self.accumulator.pending or reactor.used):
+            if not sys.is_finalizing() and (self.accumulator.pending or reactor.has_resources):
                 self.accumulator.closed = _CLOSED
                 begin_thread(partial(_deliver_the_rest, self.accumulator, self._sender, reactor), "kwire-close")
 
 
 def _deliver_the_rest(accumulator: Accumulator, sender: Sender, reactor: Reactor) -> None:
     """For a producer that was dropped, as a temporary perhaps whose delivery somebody waits for."""
-    fates = [batch.fate for batch in list(accumulator.pending)]
+    results = [batch.batch_result for batch in list(accumulator.pending)]
     reactor.call(sender.flush)
-    reactor.wait(partial(_all_settled, fates), None)
+    reactor.wait(partial(_all_complete, results), None)
     _abandon(sender, reactor, "the producer was dropped before the record was delivered")
 
 
@@ -188,7 +188,7 @@ def _connect(accumulator: Accumulator, sender: Sender, reactor: Reactor, max_blo
 
     accumulator.wait_for_room = wait_for_room
     accumulator.run_callback = _run_callback
-    Front(reactor, sender, accumulator)
+    ProducerHooks(reactor, sender, accumulator)
 
 
 def _run_callback(function: Callable[[Delivery], object], delivery: Delivery) -> None:
@@ -198,10 +198,10 @@ def _run_callback(function: Callable[[Delivery], object], delivery: Delivery) ->
         _log.exception("a delivery callback raised")
 
 
-def _all_settled(fates: list[Fate]) -> bool:
-    while fates and fates[-1].settled:
-        fates.pop()
-    return not fates
+def _all_complete(results: list[BatchResult]) -> bool:
+    while results and results[-1].all_complete:
+        results.pop()
+    return not results
 
 
 def _warn_of_undelivered(producer: Producer, what: str) -> None:

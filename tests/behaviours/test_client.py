@@ -46,7 +46,7 @@ def fetching(broker: LogBroker, **settings: Any) -> tuple[World, Fetcher]:
 def test_b01_one_connection_per_broker_that_stays_and_no_farewell() -> None:
     world, first, second = two_leaders(linger_ms=0)
     for number in range(50):
-        world.settle(world.send(b"v", partition=number % 2))
+        world.complete(world.send(b"v", partition=number % 2))
         world.run(world.now + 1)
     assert (first.connections, second.connections) == (1, 1)
     known = [len(leader.requests) for leader in (first, second)]
@@ -57,34 +57,34 @@ def test_b01_one_connection_per_broker_that_stays_and_no_farewell() -> None:
 
 def test_b02_requests_are_pipelined_and_answers_matched_in_order() -> None:
     world = ProducerWorld(linger_ms=0, batch_size=0, max_request_size=600)
-    world.settle(world.send(b"first"))
+    world.complete(world.send(b"first"))
     world.leader.latency = 5.0
     deliveries = [world.send(b"%d" % number) for number in range(5)]
     begun = world.now
-    assert world.settle(*deliveries) == [1, 2, 3, 4, 5]
+    assert world.complete(*deliveries) == [1, 2, 3, 4, 5]
     assert world.now - begun < 6, "five requests, each answered after 5 s, none of which waited for another"
 
 
 def test_b03_with_acks_0_nothing_is_waited_for_and_an_error_is_the_end_of_the_connection() -> None:
     world = ProducerWorld(acks=0, linger_ms=0)
-    world.settle(world.send(b"first"))
+    world.complete(world.send(b"first"))
     world.leader.latency = 100.0
     begun = world.now
-    assert world.settle(world.send(b"second")) == [-1]
+    assert world.complete(world.send(b"second")) == [-1]
     assert world.now == begun
     world.leader.latency = 0.001
     world.run(world.now + 101)
     world.leader.script = ["unseen"]
-    world.settle(world.send(b"the broker closes instead of an answer"))
+    world.complete(world.send(b"the broker closes instead of an answer"))
     world.run(world.now + 1)
-    world.settle(world.send(b"third"))
+    world.complete(world.send(b"third"))
     world.run(world.now + 1)
     assert world.leader.values() == [b"first", b"second", b"third"]
 
 
 def test_b04_no_request_is_larger_than_max_request_size() -> None:
     world = ProducerWorld(topics={"t": [0] * 8}, max_request_size=4000, batch_size=3000, linger_ms=100)
-    world.settle(*[world.send(b"x" * 900, partition=number % 8) for number in range(80)])
+    world.complete(*[world.send(b"x" * 900, partition=number % 8) for number in range(80)])
     sizes = [len(protocol.encode_request(message, version)) for version, message in world.leader.produced()]
     assert max(sizes) <= 4000
     with pytest.raises(errors.LimitError, match="max_request_size=4000"):
@@ -96,7 +96,7 @@ def test_b05_bootstrap_goes_through_the_seeds_caches_and_asks_again_when_told_to
     dead.refuses = "connection refused"
     world = ProducerWorld(seed, leader, topics={"t": [1]}, bootstrap_servers=[("a", 1), ("b", 1)])
     world.peers[A] = dead
-    assert world.settle(world.send(b"v")) == [0]
+    assert world.complete(world.send(b"v")) == [0]
     asked = len(metadata_requests(seed, leader))
     world.run(world.now + 100)
     assert len(metadata_requests(seed, leader)) == asked, "nobody asks while nothing is wrong"
@@ -104,14 +104,14 @@ def test_b05_bootstrap_goes_through_the_seeds_caches_and_asks_again_when_told_to
     world.run(world.now + 1)
     assert len(metadata_requests(seed, leader)) == asked + 1, "a socket error"
     leader.script = [6]
-    world.settle(world.send(b"w"))
+    world.complete(world.send(b"w"))
     assert len(metadata_requests(seed, leader)) == asked + 2, "a code that says that the metadata is stale"
     assert leader.values() == [b"v", b"w"]
 
 
 def test_b06_requests_go_to_the_leader_and_follow_it() -> None:
     world, first, second = two_leaders()
-    world.settle(world.send(b"0", partition=0), world.send(b"1", partition=1))
+    world.complete(world.send(b"0", partition=0), world.send(b"1", partition=1))
     assert (first.values(), second.values()) == ([b"0"], [b"1"])
 
     def move(leader: Leader, read: Any) -> int:
@@ -120,7 +120,7 @@ def test_b06_requests_go_to_the_leader_and_follow_it() -> None:
         return 6
 
     first.script = [move]
-    world.settle(world.send(b"2", partition=0))
+    world.complete(world.send(b"2", partition=0))
     assert second.values("t", 0) == [b"2"]
 
 
@@ -141,19 +141,19 @@ def test_b07_the_client_partitions_by_javas_hash_of_the_key_and_spreads_what_has
     world = ProducerWorld(topics={"t": [0] * 6}, batch_size=500)
     keys = [b"key-%d" % number for number in range(60)]
     deliveries = [world.send(b"v", key=key) for key in keys]
-    world.settle(*deliveries)
+    world.complete(*deliveries)
     assert [delivery.result().partition for delivery in deliveries] == [(murmur2(key) & 0x7FFFFFFF) % 6 for key in keys]
     assert murmur2(b"foobar") == -790332482 & 0xFFFFFFFF, "as org.apache.kafka.common.utils.Utils has it"
     without = [world.send(b"x" * 100) for _ in range(100)]
-    world.settle(*without)
+    world.complete(*without)
     assert len({delivery.result().partition for delivery in without}) == 6
 
 
 def test_b08_sends_gather_over_topics_and_partitions_and_one_at_a_time_stays_possible() -> None:
     world = ProducerWorld(topics={"t": [0, 0], "u": [0]}, linger_ms=50)
-    world.settle(world.send(b"v", partition=0), world.send(b"v", "u"))
+    world.complete(world.send(b"v", partition=0), world.send(b"v", "u"))
     before = len(world.leader.produced())
-    world.settle(
+    world.complete(
         *[
             world.send(b"v", topic, partition=partition)
             for topic, partition in (("t", 0), ("t", 1), ("u", 0))
@@ -164,19 +164,19 @@ def test_b08_sends_gather_over_topics_and_partitions_and_one_at_a_time_stays_pos
     assert sum(len(topic.partition_data) for topic in together.topic_data) == 3
     alone = ProducerWorld(linger_ms=0)
     for number in range(5):
-        assert alone.settle(alone.send(b"v")) == [number]
+        assert alone.complete(alone.send(b"v")) == [number]
     assert len(alone.leader.produced()) == 5
 
 
 def test_b09_the_highest_common_version_of_each_connection_alone() -> None:
     world = ProducerWorld(Leader("4.4.0"), linger_ms=0)
-    world.settle(world.send(b"v"))
+    world.complete(world.send(b"v"))
     world.leader.versions = protocol.versions_of("2.4.1")
     world.lose_all(A)
-    world.settle(world.send(b"v"))
+    world.complete(world.send(b"v"))
     world.leader.versions = protocol.versions_of("4.4.0")
     world.lose_all(A)
-    world.settle(world.send(b"v"))
+    world.complete(world.send(b"v"))
     assert [version for version, _ in world.leader.produced()] == [13, 8, 13]
     assert sum(key == API_VERSIONS for key, _, _ in world.leader.requests) == 3
 
@@ -210,7 +210,7 @@ def test_b11_a_batch_above_every_limit_is_read_all_the_same() -> None:
 @pytest.mark.parametrize(("acks", "wire"), [(0, 0), (1, 1), ("all", -1), (-1, -1)])
 def test_b12_acks_are_0_1_or_all(acks: Any, wire: int) -> None:
     world = ProducerWorld(acks=acks)
-    world.settle(world.send(b"v"))
+    world.complete(world.send(b"v"))
     world.run(world.now + 1)
     assert {message.acks for _, message in world.leader.produced()} == {wire}
     with pytest.raises(errors.ConfigError, match="acks"):
@@ -228,7 +228,7 @@ def test_b13_all_topics_and_no_topic_at_each_version() -> None:
 def test_b14_the_time_of_a_record_is_the_brokers_where_the_log_says_so_and_throttling_is_obeyed() -> None:
     world = ProducerWorld(linger_ms=0)
     created = world.send(b"v", timestamp=5)
-    world.settle(created)
+    world.complete(created)
     assert created.result().timestamp == 5
     produce = world.leader.produce
 
@@ -241,10 +241,10 @@ def test_b14_the_time_of_a_record_is_the_brokers_where_the_log_says_so_and_throt
 
     world.leader.handlers[PRODUCE] = stamp
     appended = world.send(b"v", timestamp=5)
-    world.settle(appended)
+    world.complete(appended)
     assert appended.result().timestamp == 777
     begun = world.now
-    world.settle(world.send(b"v"))
+    world.complete(world.send(b"v"))
     assert world.now - begun >= 2.9
 
 

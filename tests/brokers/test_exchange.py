@@ -28,11 +28,11 @@ every_codec = pytest.mark.parametrize("codec", _ALL_CODECS)
 
 def _records(magic: int, seed: int, *, null_headers: bool = True) -> list[PeerRecord]:
     headers = (("trace", b"\0\x01"), ("größe", b""), ("trace", None if null_headers else b"again"))
-    dice = random.Random(seed)
+    rng = random.Random(seed)
     now = int(time.time() * 1000) - _COUNT
     return [
         PeerRecord(
-            value=dice.randbytes(dice.randrange(1, 500)) if index % 7 else b"",
+            value=rng.randbytes(rng.randrange(1, 500)) if index % 7 else b"",
             key=f"key-{index}".encode() if index % 3 else None,
             timestamp=now + index if magic else None,
             headers=headers[: index % 4] if magic == 2 else (),

@@ -40,7 +40,7 @@ def tcp(source: Address, target: Address, sequence: int, payload: bytes = b"", f
 
 
 @dataclass
-class Wire:
+class SocketBase:
     """A connection that is written down packet by packet."""
 
     client: Address = CLIENT
@@ -50,7 +50,7 @@ class Wire:
     server_sequence: int = 4711
     packets: list[Packet] = field(default_factory=list)
 
-    def open(self) -> Wire:
+    def open(self) -> SocketBase:
         self._add(tcp(self.client, self.server, self.client_sequence, flags=SYN))
         self._add(tcp(self.server, self.client, self.server_sequence, flags=SYN | ACK))
         self.client_sequence += 1
@@ -58,20 +58,20 @@ class Wire:
         self._add(tcp(self.client, self.server, self.client_sequence, flags=ACK))
         return self
 
-    def ask(self, data: bytes, *, size: int = 1448) -> Wire:
+    def ask(self, data: bytes, *, size: int = 1448) -> SocketBase:
         """The client sends `data`, in segments of at most `size` bytes."""
         for at in range(0, len(data), size):
             self._add(tcp(self.client, self.server, self.client_sequence, data[at : at + size]))
             self.client_sequence += len(data[at : at + size])
         return self
 
-    def answer(self, data: bytes, *, size: int = 1448) -> Wire:
+    def answer(self, data: bytes, *, size: int = 1448) -> SocketBase:
         for at in range(0, len(data), size):
             self._add(tcp(self.server, self.client, self.server_sequence, data[at : at + size]))
             self.server_sequence += len(data[at : at + size])
         return self
 
-    def close(self) -> Wire:
+    def close(self) -> SocketBase:
         self._add(tcp(self.client, self.server, self.client_sequence, flags=FIN | ACK))
         self._add(tcp(self.server, self.client, self.server_sequence, flags=FIN | ACK))
         return self
@@ -81,12 +81,12 @@ class Wire:
         self.time_ns += STEP_NS
 
 
-def shuffled(packets: Sequence[Packet], dice: random.Random, *, reach: int = 4) -> list[Packet]:
+def shuffled(packets: Sequence[Packet], rng: random.Random, *, reach: int = 4) -> list[Packet]:
     """The same packets a little out of order, some of them twice; the times keep their order."""
-    places = sorted(range(len(packets)), key=lambda place: place + dice.random() * reach)
+    places = sorted(range(len(packets)), key=lambda place: place + rng.random() * reach)
     order = [packets[place] for place in places]
     for _ in range(len(packets) // 4):
-        order.insert(dice.randrange(len(order)), dice.choice(order))
+        order.insert(rng.randrange(len(order)), rng.choice(order))
     return [Packet(packet.data, START_NS + number * 1000) for number, packet in enumerate(order)]
 
 

@@ -141,14 +141,14 @@ def test_an_unknown_link_type_names_those_that_are_known() -> None:
 
 
 def test_damaged_files_raise_nothing_else() -> None:
-    dice = random.Random(5)
+    rng = random.Random(5)
     whole = [write(one_packet() * 3, link=link) for write in FILES.values() for link in LINKS]
     for _ in range(3000):
-        data = bytearray(dice.choice(whole))
-        for _ in range(dice.randint(1, 4)):
-            data[dice.randrange(len(data))] = dice.choice((0, 1, 0x7F, 0xFF, dice.randrange(256)))
+        data = bytearray(rng.choice(whole))
+        for _ in range(rng.randint(1, 4)):
+            data[rng.randrange(len(data))] = rng.choice((0, 1, 0x7F, 0xFF, rng.randrange(256)))
         try:
-            found = segments(bytes(data[: dice.randint(1, len(data))]))
+            found = segments(bytes(data[: rng.randint(1, len(data))]))
         except errors.CodecError:
             continue
         assert all(isinstance(segment, (Segment, str)) for segment in found)

@@ -28,18 +28,18 @@ def started() -> Stream:
 
 def test_order_repeats_and_overlaps_do_not_matter() -> None:
     text = bytes(range(256)) * 3
-    dice = random.Random(3)
+    rng = random.Random(3)
     for _ in range(300):
         pieces = []
         at = 0
         while at < len(text):
-            size = dice.randint(1, 60)
-            pieces.append(segment(max(0, at - dice.randint(0, 10)), b""))
+            size = rng.randint(1, 60)
+            pieces.append(segment(max(0, at - rng.randint(0, 10)), b""))
             begin = pieces[-1].at - 1000
             pieces[-1] = segment(begin, text[begin : at + size])
             at += size
-        order = sorted(pieces, key=lambda piece: piece.at + dice.random() * 200)
-        order += dice.choices(pieces, k=5)
+        order = sorted(pieces, key=lambda piece: piece.at + rng.random() * 200)
+        order += rng.choices(pieces, k=5)
         stream = started()
         given = [item for piece in order for item in stream.take(piece)]
         assert all(isinstance(item, Piece) for item in given)

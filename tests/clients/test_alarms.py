@@ -44,9 +44,9 @@ def log_of(broker: Broker, partition: int) -> list[int]:
     return [int(value or b"") for value in records.decode(record_set).values()]
 
 
-def send_some(producer: Producer, alarm: Alarms, number: int, taken: dict[int, Delivery], dice: random.Random) -> int:
+def send_some(producer: Producer, alarm: Alarms, number: int, taken: dict[int, Delivery], rng: random.Random) -> int:
     """Sends until an alarm cuts it; the last number. A record whose send was cut may be there, once."""
-    alarm.set(dice.uniform(0.00005, 0.001))
+    alarm.set(rng.uniform(0.00005, 0.001))
     try:
         while True:
             number += 1
@@ -65,7 +65,7 @@ def send_some(producer: Producer, alarm: Alarms, number: int, taken: dict[int, D
 @pytest.mark.parametrize("idempotent", [True, False])
 def test_alarms_over_a_producer(broker: Broker, idempotent: bool) -> None:
     """Without idempotence an interrupted connection may double a record, as any lost connection may."""
-    dice = random.Random(11)
+    rng = random.Random(11)
     taken: dict[int, Delivery] = {}
     number = 0
     with Producer(
@@ -74,7 +74,7 @@ def test_alarms_over_a_producer(broker: Broker, idempotent: bool) -> None:
     ) as producer, alarms() as alarm:  # fmt: skip
         producer.send("t", b"0", partition=0).result(60)
         while alarm.cuts < (ALARMS if idempotent else ALARMS // 5):
-            number = send_some(producer, alarm, number, taken, dice)
+            number = send_some(producer, alarm, number, taken, rng)
         producer.flush(60)
         assert all(delivery.done() for delivery in taken.values()), "hung"
         assert all(delivery.exception(0) is None for delivery in taken.values())
@@ -88,7 +88,7 @@ def test_alarms_over_a_producer(broker: Broker, idempotent: bool) -> None:
 
 
 def test_alarms_over_a_consumer(broker: Broker) -> None:
-    dice = random.Random(5)
+    rng = random.Random(5)
     appended: list[bytes] = []
     got: list[bytes | None] = []
     give_up = time.monotonic() + 800
@@ -107,7 +107,7 @@ def test_alarms_over_a_consumer(broker: Broker) -> None:
                     broker.append("t", records.encode(fresh[first : first + 25]))
                 appended += fresh
             handed = None
-            alarm.set(dice.uniform(0.00005, 0.0012))
+            alarm.set(rng.uniform(0.00005, 0.0012))
             try:
                 alarm.armed = True
                 handed = consumer.poll(timeout=0.5, max_records=20)

@@ -38,7 +38,7 @@ class Writer:
         self.reactor = Reactor(self.core, background=False, name="writer")
 
     def append(self, topic: str, partition: int, items: list[Any], **more: Any) -> None:
-        self.reactor.call(lambda now: self.core.cluster.want([topic], now))
+        self.reactor.call(lambda now: self.core.cluster.track([topic], now))
         assert self.reactor.wait(lambda: self.core.cluster.leader(topic, partition) >= 0, 10)
         outcome: list[Any] = []
 

@@ -55,7 +55,7 @@ def interrupted(call: Callable[[], object], selecting: Callable[[], bool], numbe
 
 
 def selects(client: Any) -> Callable[[], bool]:
-    return lambda: client._reactor._parked_until is not None
+    return lambda: client._reactor._polling_until is not None
 
 
 def fill(producer: Producer) -> None:

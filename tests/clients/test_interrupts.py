@@ -191,7 +191,7 @@ def test_a_close_cut_anywhere_is_finished_by_the_next(broker: Broker) -> None:
             delivered.add(number)
         with pytest.raises(KafkaError, match="closed"):
             producer.send("t", b"v")
-        assert not producer._reactor.used
+        assert not producer._reactor.has_resources
         assert not producer._reactor._links
     give_up = time.monotonic() + 30
     while [thread for thread in threading.enumerate() if thread.name == "kwire-producer"]:
@@ -248,5 +248,5 @@ def test_a_close_of_a_client_without_a_thread_cut_anywhere_is_finished_by_the_ne
         except Cut:
             pass
         asked.close()
-        assert not asked._reactor.used
+        assert not asked._reactor.has_resources
         assert not asked._reactor._links

@@ -12,14 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kwire import errors, records
-from kwire._codec import Accumulator, Batch, Delivery, PartitionQueue, SendPath, murmur2, pool_statistics
+from kwire._codec import Accumulator, Batch, Delivery, PartitionQueue, ProducerBase, murmur2, pool_statistics
 from tests.thorough import THOROUGH
 
 TOPIC = "t"
 PARTITIONS = 3
 
 
-class Path(SendPath):
+class Path(ProducerBase):
     """The compiled front alone."""
 
     def __init__(self, **options: Any) -> None:
@@ -28,13 +28,13 @@ class Path(SendPath):
         self.accumulator.set_clock(100.0, 1_700_000_000_000)
 
     def know(self, count: int = PARTITIONS) -> None:
-        self.accumulator.partitions_are(self.accumulator.topics[TOPIC], count, range(count))
+        self.accumulator.update_partitions(self.accumulator.topics[TOPIC], count, range(count))
 
     def drain(self) -> list[Batch]:
         """Takes everything that can be taken now."""
-        self.accumulator.urge_all()
+        self.accumulator.make_all_due()
         taken: list[Batch] = []
-        for queue in self.accumulator.line_up():
+        for queue in self.accumulator.route_ready():
             while queue.head is not None:
                 queue.take(taken)
         return taken
@@ -72,16 +72,16 @@ class Model:
         delivery = self.path.send(TOPIC, value, key=key, partition=partition, headers=headers)
         self.sent.append((value, key, partition, delivery))
 
-    def take(self, how_many: int, urge: bool) -> None:
-        if urge:
-            self.path.accumulator.urge_all()
+    def take(self, how_many: int, make_due: bool) -> None:
+        if make_due:
+            self.path.accumulator.make_all_due()
         for _ in range(how_many):
-            self.line.extend(self.path.accumulator.line_up())
+            self.line.extend(self.path.accumulator.route_ready())
             queue = self.line.popleft() if self.line else None
             if queue is not None and queue.head is not None:
                 queue.take(self.flying)
                 if queue.head is not None:
-                    queue.put_back(self.flying.pop())
+                    queue.reenqueue(self.flying.pop())
 
     def on_flying(self, name: str, which: int, codec: int) -> None:
         if not self.flying:
@@ -96,14 +96,14 @@ class Model:
             self.deliver(batch, codec)
         elif name == "fail":
             self.failed.update(value or b"" for value in read(batch).values())
-            accumulator.settle(batch, -1, -1, errors.KafkaError("as asked"))
+            accumulator.complete(batch, -1, -1, errors.KafkaError("as asked"))
         elif name == "back" or not accumulator.split(batch):
-            batch.queue.put_back(batch)
+            batch.queue.reenqueue(batch)
 
     def deliver(self, batch: Batch, codec: int) -> None:
         log = self.logs.setdefault(batch.partition, [])
         content = read(batch, 2, codec)
-        self.path.accumulator.settle(batch, len(log), -1, None)
+        self.path.accumulator.complete(batch, len(log), -1, None)
         log += content.values()
 
     def play(self, event: Any) -> None:
@@ -123,8 +123,8 @@ class Model:
         if self.sent:
             self.path.know()
         for batch in self.flying:
-            batch.queue.put_back(batch)
-        self.path.accumulator.forget_lanes()
+            batch.queue.reenqueue(batch)
+        self.path.accumulator.unroute_all()
         for batch in self.path.drain():
             self.deliver(batch, 0)
 
@@ -171,7 +171,7 @@ def test_room_that_others_take_first_does_not_begin_the_wait_anew() -> None:
         path.accumulator.set_clock(now, 1_700_000_000_000)
         if len(waits) == 5:
             for batch in path.drain():
-                path.accumulator.settle(batch, 0, -1, None)
+                path.accumulator.complete(batch, 0, -1, None)
 
     path.accumulator.wait_for_room = others_are_quicker
     path.send(TOPIC, b"y" * 600)
@@ -191,7 +191,7 @@ def test_memory_is_counted_and_given_back() -> None:
         path.send_many(TOPIC, [b"x" * 400] * 100, nowait=True)
     assert 4000 < path.accumulator.used <= 5000
     for batch in path.drain():
-        path.accumulator.settle(batch, 0, -1, None)
+        path.accumulator.complete(batch, 0, -1, None)
     assert path.accumulator.used == 0
     del path, batch
     gc.collect()
@@ -206,12 +206,12 @@ def test_sequences_go_on_and_begin_anew_under_another_epoch() -> None:
     taken = path.drain()
     queue = taken[0].queue
     for batch in taken:
-        queue.give_sequence(batch, 7, 0)
+        queue.assign_sequence(batch, 7, 0)
     assert [batch.base_sequence for batch in taken] == [0, 1, 2]
     data = bytes(taken[2].seal(2, 0, None))
-    queue.give_sequence(taken[2], 7, 0)
+    queue.assign_sequence(taken[2], 7, 0)
     assert bytes(taken[2].seal(2, 0, None)) == data, "sent again, it is the same bytes"
-    queue.give_sequence(taken[2], 7, 1)
+    queue.assign_sequence(taken[2], 7, 1)
     header = records.decode(taken[2].seal(2, 0, None)).batches[0]
     assert (header.producer_id, header.producer_epoch, header.base_sequence) == (7, 1, 0)
 
@@ -270,7 +270,7 @@ def test_a_garbage_collection_in_the_middle_of_send_may_send_too() -> None:
     log: list[Any] = []
     for batch in path.drain():
         content = read(batch).values()
-        path.accumulator.settle(batch, len(log), -1, None)
+        path.accumulator.complete(batch, len(log), -1, None)
         log += content
     assert sorted(delivery.result().offset for delivery in sent) == list(range(1, len(sent) + 1))
     assert len(log) == len(sent) + 1

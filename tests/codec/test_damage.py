@@ -33,22 +33,22 @@ BUDGET = 1 << 20
 ROUNDS = 60_000 if THOROUGH else 12_000
 
 
-def damaged(dice: random.Random, wire: bytes) -> bytes:
+def damaged(rng: random.Random, wire: bytes) -> bytes:
     changed = bytearray(wire)
-    for _ in range(dice.randrange(1, 4)):
-        kind = dice.randrange(5)
-        place = dice.randrange(len(changed))
+    for _ in range(rng.randrange(1, 4)):
+        kind = rng.randrange(5)
+        place = rng.randrange(len(changed))
         if kind == 0:
-            changed[place] ^= 1 << dice.randrange(8)
+            changed[place] ^= 1 << rng.randrange(8)
         elif kind == 1:
-            changed[place] = dice.randrange(256)
+            changed[place] = rng.randrange(256)
         elif kind == 2:
-            word = dice.choice(WORDS)
+            word = rng.choice(WORDS)
             changed[place : place + len(word)] = word
         elif kind == 3:
-            del changed[place : place + dice.randrange(1, 9)]
+            del changed[place : place + rng.randrange(1, 9)]
         else:
-            changed[place:place] = changed[place : place + dice.randrange(1, 20)]
+            changed[place:place] = changed[place : place + rng.randrange(1, 20)]
         if len(changed) < 18:
             return bytes(changed)
     return bytes(changed)
@@ -79,11 +79,11 @@ def use(read: records.Records) -> None:
 
 @pytest.mark.timeout(300)
 def test_damaged_records_give_errors_of_kwire_or_records() -> None:
-    dice = random.Random(20_240_817)
+    rng = random.Random(20_240_817)
     blocks = _codec.pool_statistics()["live_blocks"]
     decoded = refused = 0
     for round_ in range(ROUNDS):
-        wire = damaged(dice, dice.choice(SEEDS))
+        wire = damaged(rng, rng.choice(SEEDS))
         if round_ % 4 and len(wire) > 21:
             wire = with_right_checksum(with_right_length(wire))
         read = decoded_or_none(wire, check_crc=bool(round_ % 3))
@@ -103,16 +103,16 @@ def test_damaged_records_give_errors_of_kwire_or_records() -> None:
 
 def test_damage_before_compression_gives_errors_of_kwire_or_records() -> None:
     """The records are damaged, then compressed: the decompressor is content, the parser must not be."""
-    dice = random.Random(9)
+    rng = random.Random(9)
     content = b"".join(reference.record_bytes(r, 100, 1000) for r in DRAWN)
     inner = reference.plain_set(OLD, 1)
     for round_ in range(4000 if THOROUGH else 1000):
         if round_ % 2:
-            bad = compress("gzip", damaged(dice, content))
+            bad = compress("gzip", damaged(rng, content))
             fields = BatchFields(codec="gzip", base_offset=100, last_offset=111)
             wire = reference.batch_of_content(bad, 12, 1000, fields)
         else:
-            bad = compress("lz4", damaged(dice, inner))
+            bad = compress("lz4", damaged(rng, inner))
             wire = reference.message(111, None, bad, magic=1, attributes=3, timestamp=1)
         read = decoded_or_none(wire, check_crc=False)
         if read is not None:
@@ -121,24 +121,24 @@ def test_damage_before_compression_gives_errors_of_kwire_or_records() -> None:
 
 @pytest.mark.parametrize("codec", CODECS[1:])
 def test_damaged_streams_give_errors_of_kwire_or_at_most_the_budget(codec: str) -> None:
-    dice = random.Random(codec)
+    rng = random.Random(codec)
     plain = b"".join(reference.record_bytes(r, 100, 1000) for r in DRAWN) * 20
     seeds = [compress(codec, plain), compression.compress(codec, plain), compression.compress(codec, plain, magic=2)]
     for _ in range(8000 if THOROUGH else 2000):
-        wire = damaged(dice, dice.choice(seeds))
+        wire = damaged(rng, rng.choice(seeds))
         try:
-            content = compression.decompress(codec, wire, BUDGET, magic=2 if codec == "zstd" else dice.randrange(3))
+            content = compression.decompress(codec, wire, BUDGET, magic=2 if codec == "zstd" else rng.randrange(3))
         except errors.CodecError:
             continue
         assert len(content) <= BUDGET
 
 
 def test_random_bytes_give_errors_of_kwire_or_nothing() -> None:
-    dice = random.Random(3)
+    rng = random.Random(3)
     for size in range(600):
-        wire = bytearray(dice.randbytes(size))
+        wire = bytearray(rng.randbytes(size))
         if size > 16:
-            wire[16] = dice.randrange(4)
+            wire[16] = rng.randrange(4)
         try:
             read = records.decode(wire, check_crc=False)
         except errors.CodecError:

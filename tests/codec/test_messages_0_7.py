@@ -30,7 +30,7 @@ def resumed(found: records.Records, base_offset: int) -> list[tuple[int, bytes |
     return [(record.offset, record.value, after) for record, after in zip(found, behind, strict=len(offsets) > 0)]
 
 
-# Wire Format of 0.7, MESSAGE: LENGTH, MAGIC, [COMPRESSION,] CHECKSUM (CRC-32 of "hi" is 0xd8932aac), PAYLOAD
+# SocketBase Format of 0.7, MESSAGE: LENGTH, MAGIC, [COMPRESSION,] CHECKSUM (CRC-32 of "hi" is 0xd8932aac), PAYLOAD
 PLAIN_0 = bytes.fromhex("00000007 00 d8932aac 6869")
 PLAIN_1 = bytes.fromhex("00000008 01 00 d8932aac 6869")
 
@@ -177,12 +177,12 @@ def test_a_generation_is_named_never_guessed() -> None:
 
 
 def test_damage_gives_errors_of_kwire_only() -> None:
-    dice = random.Random(7)
+    rng = random.Random(7)
     log = b"".join(records.encode([b"abc", b"", b"d" * 40], generation="0.7", compression=codec) for codec in CODECS)
     refused = 0
     for _ in range(20_000):
         try:
-            found = decode(damaged(log, dice))
+            found = decode(damaged(log, rng))
         except errors.CodecError:
             refused += 1
         else:

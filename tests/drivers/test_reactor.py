@@ -14,7 +14,7 @@ import pytest
 
 from kwire import errors
 from kwire._codec import LATE
-from kwire.drivers.reactor import PATIENCE
+from kwire.drivers.reactor import IDLE_AFTER_S
 from kwire.drivers.sockets import literal
 from kwire.engine.addresses import Address
 from kwire.testing import Broker
@@ -54,7 +54,7 @@ def test_a_waiter_takes_the_token_from_a_parked_background(broker: Broker, make:
     reactor = make(broker.bootstrap_servers, background=True)
     first = Answer(reactor)
     assert reactor.wait(first.here, 5)
-    time.sleep(PATIENCE * 3)
+    time.sleep(IDLE_AFTER_S * 3)
     second = Answer(reactor)
     begun = time.monotonic()
     assert reactor.wait(second.here, 5)
@@ -64,7 +64,7 @@ def test_a_waiter_takes_the_token_from_a_parked_background(broker: Broker, make:
 def test_a_parked_background_keeps_its_timers(broker: Broker, make: Make) -> None:
     reactor = make(broker.bootstrap_servers, background=True)
     assert reactor.wait(Answer(reactor).here, 5)
-    time.sleep(PATIENCE * 3)
+    time.sleep(IDLE_AFTER_S * 3)
     fired: list[float] = []
     begun = time.monotonic()
     reactor.call(lambda now: reactor.core.call_at(now + 0.05, fired.append))
@@ -90,11 +90,11 @@ def test_timers_run_while_a_caller_computes(broker: Broker, make: Make) -> None:
 def test_what_may_be_done_ahead_is_done_where_a_look_came_late(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     reactor = make("127.0.0.1:1")
     told: list[tuple[float, float]] = []
-    reactor.core.ahead.append(lambda until, now: told.append((until, now)))
+    reactor.core.early.append(lambda until, now: told.append((until, now)))
     reactor.call(lambda now: None)
     sleep = time.sleep
     monkeypatch.setattr(time, "sleep", lambda seconds: sleep(seconds + 10 * LATE))
-    reactor._glance()
+    reactor._look_in()
     [(until, now)] = told
     assert until - now == pytest.approx(sys.getswitchinterval())
     assert now <= time.monotonic()
@@ -105,12 +105,12 @@ def test_what_may_be_done_ahead_is_done_where_a_parked_driver_came_late(
 ) -> None:
     reactor = make(broker.bootstrap_servers, background=True)
     assert reactor.wait(Answer(reactor).here, 5)
-    monkeypatch.setattr(reactor, "_glance", lambda: time.sleep(0.01))
+    monkeypatch.setattr(reactor, "_look_in", lambda: time.sleep(0.01))
     give_up = time.monotonic() + 10
-    while reactor._parked_until is None and time.monotonic() < give_up:
+    while reactor._polling_until is None and time.monotonic() < give_up:
         time.sleep(0.01)
     told: list[tuple[float, float]] = []
-    reactor.core.ahead.append(lambda until, now: told.append((until, now)))
+    reactor.core.early.append(lambda until, now: told.append((until, now)))
     interval = sys.getswitchinterval()
     sys.setswitchinterval(20 * LATE)
     try:
@@ -396,7 +396,7 @@ def test_a_reactor_that_was_never_used_opens_nothing(make: Make) -> None:
     before = len(os.listdir("/proc/self/fd"))
     reactor = make("127.0.0.1:1")
     assert len(os.listdir("/proc/self/fd")) == before
-    assert not reactor.used
+    assert not reactor.has_resources
 
 
 def test_a_child_process_is_told_to_make_its_own(broker: Broker, make: Make) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from kwire import errors
-from kwire._codec import NAP
+from kwire._codec import MAX_SLEEP_S
 from kwire.testing import Broker
 from tests.drivers.waiting import Answer, Make, Waiter, until
 from tests.interrupts import Trip
@@ -133,7 +133,7 @@ def test_a_handler_may_send_and_wait_wherever_it_is_run(broker: Broker, make: Ma
 def test_whoever_has_the_lock_is_told_and_does_not_wait_for_himself(broker: Broker, make: Make) -> None:
     reactor = make(broker.bootstrap_servers)
     assert reactor.wait(Answer(reactor).here, PATIENT)
-    bell = reactor._hang_up_a_bell()
+    waiter = reactor._add_waiter()
     entries: list[Callable[[], object]] = [
         lambda: reactor.call(lambda now: now),
         lambda: reactor.wait(lambda: True, PATIENT),
@@ -142,14 +142,14 @@ def test_whoever_has_the_lock_is_told_and_does_not_wait_for_himself(broker: Brok
         reactor._lock.__enter__,
     ]
     with reactor._lock:
-        inside = reactor.inside
+        inside = reactor.lock_held
         for entry in entries:
             with pytest.raises(errors.ConcurrentUseError, match="interrupts"):
                 entry()
-        reactor._ring()  # by a handler that was cut, say: it needs no lock
-    assert bell.acquire(timeout=0)
+        reactor._wake_waiters()  # by a handler that was cut, say: it needs no lock
+    assert waiter.acquire(timeout=0)
     assert inside
-    assert not reactor.inside
+    assert not reactor.lock_held
     assert reactor.wait(Answer(reactor).here, PATIENT)
 
 
@@ -159,7 +159,7 @@ def test_a_signal_that_another_thread_took_is_answered_soon(make: Make, ctrl_c: 
     sent: list[float] = []
 
     def take_it_here() -> None:
-        until(lambda: reactor._parked_until is not None)
+        until(lambda: reactor._polling_until is not None)
         sent.append(time.monotonic())
         signal.pthread_kill(threading.get_ident(), ctrl_c)
 
@@ -168,7 +168,7 @@ def test_a_signal_that_another_thread_took_is_answered_soon(make: Make, ctrl_c: 
     try:
         with pytest.raises(KeyboardInterrupt):
             reactor.wait(lambda: False, PATIENT)
-        assert time.monotonic() - sent[0] < NAP + SCHEDULING
+        assert time.monotonic() - sent[0] < MAX_SLEEP_S + SCHEDULING
     finally:
         thread.join()
 

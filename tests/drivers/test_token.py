@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from kwire.drivers.reactor import PATIENCE, Reactor
+from kwire.drivers.reactor import IDLE_AFTER_S, Reactor
 from kwire.testing import Broker
 from tests.drivers.waiting import Answer, Make, Waiter, until
 from tests.timing import PATIENT
@@ -65,11 +65,11 @@ def test_the_background_parks_and_lets_go_for_a_waiter(broker: Broker, make: Mak
     assert reactor.wait(Answer(reactor).here, PATIENT)
     thread = reactor._thread
     assert thread is not None
-    until(lambda: reactor._driver == thread.ident and reactor._parked_until is not None)
+    until(lambda: reactor._driver == thread.ident and reactor._polling_until is not None)
     waiter = Waiter(reactor)
     until(waiter.drives)
     waiter.release()
-    until(lambda: reactor._driver == thread.ident and reactor._parked_until is not None)
+    until(lambda: reactor._driver == thread.ident and reactor._polling_until is not None)
 
 
 def test_a_call_wakes_a_parked_background_for_an_earlier_timer(broker: Broker, make: Make) -> None:
@@ -78,7 +78,7 @@ def test_a_call_wakes_a_parked_background_for_an_earlier_timer(broker: Broker, m
     parked: list[float] = []
 
     def is_parked() -> bool:
-        parked.append(reactor._parked_until or 0.0)
+        parked.append(reactor._polling_until or 0.0)
         return parked[-1] > time.monotonic() + 5
 
     until(is_parked)
@@ -138,7 +138,7 @@ def test_a_caller_between_two_glances_of_the_background_is_not_kept_waiting(
         begun = time.monotonic()
         assert reactor.wait(answer.here, PATIENT)
         taken.append(time.monotonic() - begun)
-    assert statistics.median(taken) < 0.002 + PATIENCE
+    assert statistics.median(taken) < 0.002 + IDLE_AFTER_S
 
 
 def test_a_callback_that_blocks_keeps_nobody_else_from_driving(reactor: Reactor) -> None:

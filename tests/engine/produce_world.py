@@ -11,7 +11,7 @@ from typing import Any
 from uuid import UUID
 
 from kwire import protocol, records
-from kwire._codec import Accumulator, Delivery, SendPath
+from kwire._codec import Accumulator, Delivery, ProducerBase
 from kwire.engine.addresses import Address
 from kwire.engine.sender import Sender
 from kwire.engine.settings import ProducerSettings
@@ -127,7 +127,7 @@ class Leader(Broker):
         return [(version, message) for key, version, message in self.requests if key == 0]
 
 
-class Sending(SendPath):
+class Sending(ProducerBase):
     """The producer without its reactor."""
 
 
@@ -166,8 +166,8 @@ class ProducerWorld(World):
         self.accumulator.set_clock(self.now, int(self.now * 1000))
         return self.producer.send(topic, value, **more)
 
-    def settle(self, *deliveries: Delivery) -> list[int]:
-        """Plays until their fates are known; their offsets."""
+    def complete(self, *deliveries: Delivery) -> list[int]:
+        """Plays until their results are known; their offsets."""
         self.run(lambda: all(delivery.done() for delivery in deliveries))
         return [delivery.result().offset for delivery in deliveries]
 

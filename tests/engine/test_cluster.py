@@ -42,7 +42,7 @@ def test_a_client_that_may_not_create_never_names_a_topic_to_an_old_broker() -> 
 def test_a_topic_that_is_being_created_is_asked_for_until_it_has_leaders() -> None:
     broker = Broker("4.4.0")
     world = World({A: broker})
-    world.core.cluster.want(["t"], world.now)
+    world.core.cluster.track(["t"], world.now)
     world.at(1000.5, lambda: broker.topics.update(t=[-1, 0]))
     world.at(1001.0, lambda: broker.topics.update(t=[0, 0]))
     world.run(lambda: world.core.cluster.leader("t", 0) == 0)
@@ -57,7 +57,7 @@ def test_old_metadata_is_asked_for_again() -> None:
     broker.topics = {"t": [0]}
     settings = ProducerSettings(bootstrap_servers="a:1", metadata_max_age_ms=5000)
     world = World({A: broker}, settings)
-    world.core.cluster.want(["t"], world.now)
+    world.core.cluster.track(["t"], world.now)
     world.run(1001.0)
     before = len(asked(broker))
     world.run(1016.0)
@@ -68,7 +68,7 @@ def test_a_lost_connection_asks_again() -> None:
     broker = Broker("4.4.0")
     broker.topics = {"t": [0]}
     world = World({A: broker})
-    world.core.cluster.want(["t"], world.now)
+    world.core.cluster.track(["t"], world.now)
     world.run(1001.0)
     before = len(asked(broker))
     world.lose_all(A)
@@ -80,7 +80,7 @@ def test_stale_metadata_is_asked_for_once_however_often_it_is_said() -> None:
     broker = Broker("4.4.0")
     broker.topics = {"t": [0]}
     world = World({A: broker})
-    world.core.cluster.want(["t"], world.now)
+    world.core.cluster.track(["t"], world.now)
     world.run(1001.0)
     before = len(asked(broker))
     for _ in range(100):
@@ -93,7 +93,7 @@ def test_a_leader_that_moves_is_found_at_its_new_address() -> None:
     first, second = Broker("4.4.0", 0, A), Broker("4.4.0", 0, A)
     first.topics = second.topics = {"t": [0]}
     world = World({A: first, B: second}, ProducerSettings(bootstrap_servers="a:1"))
-    world.core.cluster.want(["t"], world.now)
+    world.core.cluster.track(["t"], world.now)
     world.run(1001.0)
     first.brokers = second.brokers = {0: B}
     world.core.cluster.refresh(world.now)
@@ -122,14 +122,14 @@ def test_an_older_leader_epoch_is_not_believed() -> None:
     broker.brokers = {0: A, 1: B}
     world = World({A: broker, B: Broker("4.4.0", 1, B)}, ProducerSettings(bootstrap_servers="a:1"))
     cluster = world.core.cluster
-    cluster.want(["t"], world.now)
+    cluster.track(["t"], world.now)
     world.run(1001.0)
     epochs[0] = 4
     cluster.refresh(world.now)
     world.run(1002.0)
     assert (cluster.leader("t", 0), cluster.leader_epoch("t", 0)) == (1, 5)
-    assert cluster.leader_is("t", 0, 0, 6)
-    assert not cluster.leader_is("t", 0, 1, 6)
+    assert cluster.update_leader("t", 0, 0, 6)
+    assert not cluster.update_leader("t", 0, 1, 6)
     assert cluster.leader("t", 0) == 0
 
 
@@ -145,7 +145,7 @@ def test_a_release_that_lists_no_broker_yet_stays_reachable() -> None:
 
     broker = Lists()
     world = World({A: broker})
-    world.core.cluster.want(["t"], world.now)
+    world.core.cluster.track(["t"], world.now)
     world.at(1001.0, lambda: broker.topics.update(t=[0]))
     world.run(lambda: world.core.cluster.leader("t", 0) == 0)
     assert world.now < 1003
@@ -154,7 +154,7 @@ def test_a_release_that_lists_no_broker_yet_stays_reachable() -> None:
 def test_a_missing_topic_does_not_flood_the_broker() -> None:
     broker = Broker("4.4.0")
     world = World({A: broker}, ConsumerSettings(bootstrap_servers="a:1"))
-    world.core.cluster.want(["missing"], world.now)
+    world.core.cluster.track(["missing"], world.now)
     world.run(1030.0)
     assert 10 < len(asked(broker)) < 45
     info = world.core.cluster.topic("missing")
@@ -169,7 +169,7 @@ def test_failures_are_kept_for_messages(answer: Answer) -> None:
             return answer
 
     world = World({A: Fails()})
-    world.core.cluster.want(["t"], world.now)
+    world.core.cluster.track(["t"], world.now)
     world.run(1015.0)
     assert world.core.cluster.failure is not None
     assert "a:1" in str(world.core.cluster.failure)

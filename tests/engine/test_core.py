@@ -42,7 +42,7 @@ def two_brokers(release: str = "4.4.0") -> tuple[World, Broker, Broker]:
 
 def test_requests_are_pipelined_and_answered_in_order() -> None:
     world, _, _ = two_brokers()
-    world.core.cluster.want(["t"], world.now)
+    world.core.cluster.track(["t"], world.now)
     world.run(lambda: world.core.cluster.topic("t") is not None)
     order: list[int] = []
     for number in range(20):
@@ -70,7 +70,7 @@ def test_all_bootstrap_addresses_are_tried_and_each_names_its_cause() -> None:
 
 @pytest.mark.parametrize("dead", [Refusing, Blackhole])
 def test_a_dead_bootstrap_address_costs_little(dead: type[Peer]) -> None:
-    world = World({A: dead(), B: Broker("4.4.0", 0, B)}, dice=0.0)
+    world = World({A: dead(), B: Broker("4.4.0", 0, B)}, rng=0.0)
     outcome = world.ask(ANY, METADATA, metadata)
     world.run(lambda: outcome.ended)
     assert outcome.error is None
@@ -82,7 +82,7 @@ def test_a_broker_that_comes_later_is_found() -> None:
     broker.refuses = "Connection refused"
     broker.topics = {"t": [0]}
     world = World({A: broker})
-    world.core.cluster.want(["t"], world.now)
+    world.core.cluster.track(["t"], world.now)
     world.at(1005.0, lambda: setattr(broker, "refuses", ""))
     world.run(lambda: world.core.cluster.topic("t") is not None)
     assert world.now < 1007.5
@@ -91,7 +91,7 @@ def test_a_broker_that_comes_later_is_found() -> None:
 
 def test_the_bootstrap_connection_is_kept_when_it_is_that_of_a_broker() -> None:
     world, first, _ = two_brokers()
-    world.core.cluster.want(["t"], world.now)
+    world.core.cluster.track(["t"], world.now)
     world.run(lambda: world.core.cluster.topic("t") is not None)
     outcome = world.ask(0, METADATA, metadata)
     world.run(lambda: outcome.ended)
@@ -207,7 +207,7 @@ def test_a_lost_connection_fails_what_was_written_and_is_made_anew() -> None:
 def test_reconnects_wait_longer_and_longer() -> None:
     broker = Refusing()
     world = World({A: broker})
-    world.core.cluster.want(["t"], world.now)
+    world.core.cluster.track(["t"], world.now)
     world.run(1020.0)
     moments = [moment for moment, kind, _ in world.events if kind == CONNECT]
     waits = [later - earlier for earlier, later in pairwise(moments)]

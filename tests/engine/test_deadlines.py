@@ -75,7 +75,7 @@ def topic_fails(world: ProducerWorld, code: int) -> None:
 
 
 def topic_fails_later(world: ProducerWorld, code: int) -> None:
-    world.settle(world.send(b"before"))
+    world.complete(world.send(b"before"))
     topic_fails(world, code)
     world.leader.script = [6]
 
@@ -211,7 +211,7 @@ def test_an_api_that_falls_silent_after_the_first_record(key: int, how: Answer) 
     leader = Stubborn()
     leader.key, leader.how, leader.after = key, how, float("inf")
     world = world_of(leader, request_timeout_ms=3000)
-    world.settle(world.send(b"first"))
+    world.complete(world.send(b"first"))
     leader.after = world.now
     world.lose_all(Address("a", 1))
     begun = world.now
@@ -228,7 +228,7 @@ def test_an_api_that_falls_silent_after_the_first_record(key: int, how: Answer) 
 def test_a_broker_that_cannot_be_reached(how: str, known: bool) -> None:
     world = world_of(socket_connection_setup_timeout_ms=2000, request_timeout_ms=3000)
     if known:
-        world.settle(world.send(b"first"))
+        world.complete(world.send(b"first"))
     if how == "refused":
         world.leader.refuses = "connection refused"
     elif how == "unreachable":
@@ -246,7 +246,7 @@ def test_a_broker_that_cannot_be_reached(how: str, known: bool) -> None:
 
 def test_a_broker_that_goes_while_a_request_is_under_way_is_named() -> None:
     world = world_of()
-    world.settle(world.send(b"first"))
+    world.complete(world.send(b"first"))
     world.leader.paused_until = world.now + 1000
     begun = world.now
     delivery = world.send(b"v")
@@ -257,7 +257,7 @@ def test_a_broker_that_goes_while_a_request_is_under_way_is_named() -> None:
 
 def test_acks_0_and_a_broker_that_cannot_be_reached() -> None:
     world = world_of(acks=0)
-    world.settle(world.send(b"first"))
+    world.complete(world.send(b"first"))
     world.leader.refuses = "connection refused"
     world.lose_all(Address("a", 1))
     begun = world.now
@@ -267,7 +267,7 @@ def test_acks_0_and_a_broker_that_cannot_be_reached() -> None:
 def test_acks_0_and_a_broker_that_takes_no_more_bytes() -> None:
     """It is gone without a word: the connection is given up, and what comes later goes over the next one."""
     world = world_of(acks=0, request_timeout_ms=2000, linger_ms=0)
-    world.settle(world.send(b"first"))
+    world.complete(world.send(b"first"))
     world.leader.takes_nothing = True
     begun = world.now
     lost = [world.send(b"lost") for _ in range(3)]
@@ -275,7 +275,7 @@ def test_acks_0_and_a_broker_that_takes_no_more_bytes() -> None:
         error = end_of(world, delivery, begun)
         assert "broker 0 (a:1) did not take the bytes of Produce within 2000 ms" in str(error)
     world.leader.takes_nothing = False
-    world.settle(world.send(b"last"))
+    world.complete(world.send(b"last"))
     world.run(world.now + 1)
     assert world.leader.values() == [b"first", b"last"]
 
@@ -356,7 +356,7 @@ def test_a_partition_beyond_the_last_is_named_with_what_would_work() -> None:
 
 def test_records_of_many_partitions_end_together_when_all_goes_silent() -> None:
     world = world_of(topics={"t": [0] * 40}, request_timeout_ms=3000)
-    world.settle(*[world.send(b"first", partition=number) for number in range(40)])
+    world.complete(*[world.send(b"first", partition=number) for number in range(40)])
     world.leader.paused_until = world.now + 1000
     begun = world.now
     deliveries = [world.send(b"%d" % number, partition=number % 40) for number in range(400)]
@@ -383,14 +383,14 @@ def test_a_broker_of_another_cluster_makes_the_client_begin_at_the_bootstrap_add
     """REBOOTSTRAP_REQUIRED (KIP-1102)."""
     seed, old = Leader("4.4.0", 0, Address("a", 1)), Leader("4.4.0", 1, Address("b", 1))
     world = ProducerWorld(seed, old, topics={"t": [1]}, bootstrap_servers=[("a", 1)], metadata_max_age_ms=1000)
-    world.settle(world.send(b"v"))
+    world.complete(world.send(b"v"))
     for leader in (seed, old):
         metadata_fails_of(leader, 129)
     world.run(world.now + 2)
     assert set(world.core._nodes) == {node for node in world.core._nodes if node < 0}
     for leader in (seed, old):
         leader.handlers[METADATA] = leader.metadata
-    assert world.settle(world.send(b"w")) == [1]
+    assert world.complete(world.send(b"w")) == [1]
 
 
 def metadata_fails_of(leader: Leader, code: int) -> None:

@@ -33,7 +33,7 @@ class Damaging(LogBroker):
     def __init__(self, seed: int, share: float) -> None:
         super().__init__()
         self.topics = {"t": [0, 0]}
-        self.dice = random.Random(seed)
+        self.rng = random.Random(seed)
         self.share = share
         self.long_poll = True
 
@@ -42,25 +42,25 @@ class Damaging(LogBroker):
             answer = super().answer(frame, now)
         except AssertionError:
             return HANG_UP
-        if not answer or self.dice.random() >= self.share:
+        if not answer or self.rng.random() >= self.share:
             return answer
         return [self.damaged(bytearray(part)) for part in answer]
 
     def damaged(self, part: bytearray) -> bytes:
-        for _ in range(self.dice.randrange(1, 4)):
-            at = self.dice.randrange(len(part))
-            kind = self.dice.randrange(4)
+        for _ in range(self.rng.randrange(1, 4)):
+            at = self.rng.randrange(len(part))
+            kind = self.rng.randrange(4)
             if kind == 0:
-                part[at] = self.dice.randrange(256)
+                part[at] = self.rng.randrange(256)
             elif kind == 1:
-                part[at : at + 4] = self.dice.choice([b"\xff" * 4, b"\x7f\xff\xff\xff", b"\0\0\0\0", b"\x80\0\0\0"])
+                part[at : at + 4] = self.rng.choice([b"\xff" * 4, b"\x7f\xff\xff\xff", b"\0\0\0\0", b"\x80\0\0\0"])
             elif kind == 2:
-                del part[at : at + self.dice.randrange(1, 9)]
+                del part[at : at + self.rng.randrange(1, 9)]
             else:
-                part[at:at] = part[at : at + self.dice.randrange(1, 9)]
+                part[at:at] = part[at : at + self.rng.randrange(1, 9)]
             if not part:
                 break
-        if self.dice.random() < 0.7 and len(part) >= 4:
+        if self.rng.random() < 0.7 and len(part) >= 4:
             part[:4] = (len(part) - 4).to_bytes(4, "big")
         return bytes(part)
 

@@ -36,13 +36,13 @@ def questions(world: ProducerWorld) -> int:
 def test_after_a_false_verdict_the_next_connection_brings_idempotence_back() -> None:
     leader = TakenForOld()
     world = ProducerWorld(leader, linger_ms=0)
-    world.settle(world.send(b"0"))
+    world.complete(world.send(b"0"))
     assert sequences(world) == [-1]
     assert len(world.warnings) == 1
     leader.awake = True
     world.lose_all(A)
     for number in range(1, 4):
-        assert world.settle(world.send(b"%d" % number)) == [number]
+        assert world.complete(world.send(b"%d" % number)) == [number]
     assert sequences(world) == [-1, 0, 1, 2]
     assert questions(world) == 1
     assert len(world.warnings) == 1
@@ -57,17 +57,17 @@ def test_a_producer_that_demands_idempotence_recovers_from_a_false_verdict() -> 
     leader.awake = True
     world.lose_all(A)
     world.run(world.now + 1)
-    assert world.settle(world.send(b"v")) == [0]
+    assert world.complete(world.send(b"v")) == [0]
     assert sequences(world) == [0]
 
 
 def test_a_broker_that_is_upgraded_gets_sequences_from_then_on() -> None:
     world = ProducerWorld(Leader("0.10.2.2"), linger_ms=0)
-    world.settle(*[world.send(b"v") for _ in range(3)])
+    world.complete(*[world.send(b"v") for _ in range(3)])
     world.leader.versions = protocol.versions_of("4.4.0")
     world.lose_all(A)
-    world.settle(world.send(b"v"))
-    world.settle(world.send(b"v"))
+    world.complete(world.send(b"v"))
+    world.complete(world.send(b"v"))
     assert sequences(world)[-2:] == [0, 1]
     assert len(world.warnings) == 1
 
@@ -75,7 +75,7 @@ def test_a_broker_that_is_upgraded_gets_sequences_from_then_on() -> None:
 def test_a_broker_that_is_old_is_not_asked_again() -> None:
     world = ProducerWorld(Leader("0.10.2.2"), linger_ms=0)
     for _ in range(5):
-        world.settle(world.send(b"v"))
+        world.complete(world.send(b"v"))
         world.lose_all(A)
     assert questions(world) == 0
     assert len(world.warnings) == 1
@@ -86,7 +86,7 @@ def test_a_broker_that_refuses_is_not_asked_again(code: int) -> None:
     world = ProducerWorld(linger_ms=0)
     world.leader.init_errors = [code] * 100
     for _ in range(5):
-        world.settle(world.send(b"v"))
+        world.complete(world.send(b"v"))
         world.lose_all(A)
     assert questions(world) == 1
     assert len(world.warnings) == 1
@@ -103,7 +103,7 @@ def test_a_broker_that_has_no_id_yet_is_not_asked_at_every_send() -> None:
         world.run(begun + 0.01 * (number + 1))
     assert 5 <= questions(world) <= 12, "each wait is longer than the one before, up to a second"
     world.leader.init_errors.clear()
-    world.settle(*deliveries)
+    world.complete(*deliveries)
     assert world.leader.values() == [b"%d" % number for number in range(500)]
 
 
@@ -111,9 +111,9 @@ def test_in_a_cluster_of_old_and_new_brokers_the_new_ones_get_sequences() -> Non
     old, new = Leader("0.10.2.2", 0, Address("a", 1)), Leader("4.4.0", 1, Address("b", 1))
     world = ProducerWorld(old, new, topics={"t": [0, 1]}, linger_ms=0)
     new.refuses = "starting"
-    world.settle(world.send(b"v", partition=0))
+    world.complete(world.send(b"v", partition=0))
     new.refuses = ""
-    world.settle(*[world.send(b"v", partition=partition) for partition in (0, 1, 0, 1)])
+    world.complete(*[world.send(b"v", partition=partition) for partition in (0, 1, 0, 1)])
     assert {header.base_sequence for _, _, header in old.appended_batches} == {-1}
     assert new.appended_batches
     assert all(header.base_sequence >= 0 for _, _, header in new.appended_batches)

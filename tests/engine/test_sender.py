@@ -17,7 +17,7 @@ def test_a_record_arrives_and_its_delivery_says_where() -> None:
     world = ProducerWorld()
     delivery = world.send(b"v", key=b"k", headers=[("h", b"1")], timestamp=77)
     assert not delivery.done()
-    assert world.settle(delivery) == [0]
+    assert world.complete(delivery) == [0]
     [record] = world.leader.logs["t", 0]
     assert (record.value, record.key, record.timestamp, list(record.headers)) == (b"v", b"k", 77, [("h", b"1")])
     metadata = delivery.result()
@@ -31,41 +31,41 @@ def test_a_record_without_timestamp_has_the_time_of_sending() -> None:
     world = ProducerWorld()
     delivery = world.send(b"v")
     sent_at = int(world.now * 1000)
-    world.settle(delivery)
+    world.complete(delivery)
     assert world.leader.logs["t", 0][0].timestamp == sent_at == delivery.result().timestamp
 
 
 def test_records_gather_while_they_linger_and_leave_together() -> None:
     world = ProducerWorld(linger_ms=20)
-    world.settle(world.send(b"first"))
+    world.complete(world.send(b"first"))
     before = len(world.leader.produced())
     begin = world.now
     deliveries = [world.send(b"%d" % i) for i in range(10)]
-    assert world.settle(*deliveries) == list(range(1, 11))
+    assert world.complete(*deliveries) == list(range(1, 11))
     assert len(world.leader.produced()) == before + 1
     assert 0.02 <= world.now - begin < 0.03
 
 
 def test_a_full_batch_does_not_linger() -> None:
     world = ProducerWorld(linger_ms=10_000, batch_size=1000)
-    world.settle(*[world.send(b"x" * 100) for _ in range(9)][:1])
+    world.complete(*[world.send(b"x" * 100) for _ in range(9)][:1])
     begin = world.now
     deliveries = [world.send(b"x" * 100) for _ in range(18)]
-    world.settle(*deliveries[:15])
+    world.complete(*deliveries[:15])
     assert world.now - begin < 0.1
     assert not deliveries[17].done()
 
 
 def test_a_driver_that_may_come_late_sends_what_lingers_before_its_time() -> None:
     world = ProducerWorld(linger_ms=20)
-    world.settle(world.send(b"first"))
+    world.complete(world.send(b"first"))
     before = len(world.leader.produced())
     begin = world.now
     delivery = world.send(b"second")
-    world.core.run_ahead(0.019, world.now)
+    world.core.run_early(0.019, world.now)
     world.run(begin + 0.005)
     assert len(world.leader.produced()) == before
-    world.core.run_ahead(0.02, world.now)
+    world.core.run_early(0.02, world.now)
     world.run(begin + 0.01)
     assert len(world.leader.produced()) == before + 1
     assert delivery.done()
@@ -73,29 +73,29 @@ def test_a_driver_that_may_come_late_sends_what_lingers_before_its_time() -> Non
 
 def test_send_says_nothing_of_more_batches_while_the_leader_has_all_it_may_have() -> None:
     world = ProducerWorld(linger_ms=0, enable_idempotence=False, max_in_flight_requests_per_connection=2)
-    world.settle(world.send(b"first"))
+    world.complete(world.send(b"first"))
     pumped: list[float] = []
     world.accumulator.on_attention = lambda: (pumped.append(world.now), world.sender.pump(world.now))
     deliveries = [world.send(b"%d" % i) for i in range(20)]
     assert len(pumped) == 2
-    world.settle(*deliveries)
+    world.complete(*deliveries)
     assert world.leader.values() == [b"first", *[b"%d" % i for i in range(20)]]
-    world.settle(world.send(b"last"))
+    world.complete(world.send(b"last"))
     assert len(pumped) == 3
 
 
 def test_linger_zero_sends_at_once() -> None:
     world = ProducerWorld(linger_ms=0)
-    world.settle(world.send(b"a"))
+    world.complete(world.send(b"a"))
     begin = world.now
-    world.settle(world.send(b"b"))
+    world.complete(world.send(b"b"))
     assert world.now - begin < 0.005
 
 
 def test_keys_go_where_javas_murmur2_says() -> None:
     world = ProducerWorld(topics={"t": [0] * 5})
     keys = [b"key %d" % i for i in range(50)]
-    world.settle(*[world.send(key, key=key) for key in keys])
+    world.complete(*[world.send(key, key=key) for key in keys])
     for (_, partition), log in world.leader.logs.items():
         for record in log:
             assert (murmur2(record.key) & 0x7FFFFFFF) % 5 == partition
@@ -114,8 +114,8 @@ def test_murmur2_is_javas(key: bytes, hashed: int) -> None:
 
 def test_records_without_key_stick_to_a_partition_and_then_spread() -> None:
     world = ProducerWorld(topics={"t": [0] * 8}, batch_size=1000)
-    world.settle(world.send(b"x"))
-    world.settle(*[world.send(b"x" * 90) for _ in range(400)])
+    world.complete(world.send(b"x"))
+    world.complete(*[world.send(b"x" * 90) for _ in range(400)])
     counts = [len(world.leader.logs.get(("t", partition), [])) for partition in range(8)]
     assert sum(counts) == 401
     assert min(counts) > 10
@@ -125,15 +125,15 @@ def test_records_without_key_stick_to_a_partition_and_then_spread() -> None:
 
 def test_no_record_without_key_goes_to_a_partition_without_leader() -> None:
     world = ProducerWorld(topics={"t": [0, -1, 0, -1]}, batch_size=200)
-    world.settle(*[world.send(b"x" * 50) for _ in range(60)])
+    world.complete(*[world.send(b"x" * 50) for _ in range(60)])
     assert {partition for _, partition in world.leader.logs} == {0, 2}
 
 
 def test_an_explicit_partition_is_obeyed_before_and_after_metadata() -> None:
     world = ProducerWorld(topics={"t": [0] * 4})
     first = world.send(b"early", partition=3)
-    world.settle(first)
-    world.settle(world.send(b"late", partition=2, key=b"ignored for the choice"))
+    world.complete(first)
+    world.complete(world.send(b"late", partition=2, key=b"ignored for the choice"))
     assert first.result().partition == 3
     assert world.leader.values("t", 3) == [b"early"]
     assert world.leader.values("t", 2) == [b"late"]
@@ -143,8 +143,8 @@ def test_staged_records_keep_their_order_and_find_their_deliveries() -> None:
     world = ProducerWorld(topics={"t": [0] * 3}, batch_size=300)
     sent = [(b"%d" % i, b"key %d" % (i % 7)) for i in range(200)]
     deliveries = [world.send(value, key=key) for value, key in sent]
-    assert world.accumulator.topics["t"].unplaced
-    world.settle(*deliveries)
+    assert world.accumulator.topics["t"].has_unassigned
+    world.complete(*deliveries)
     for delivery, (value, key) in zip(deliveries, sent, strict=True):
         metadata = delivery.result()
         record = world.leader.logs["t", metadata.partition][metadata.offset]
@@ -156,22 +156,22 @@ def test_staged_records_keep_their_order_and_find_their_deliveries() -> None:
 
 def test_five_requests_are_under_way_and_no_more() -> None:
     world = ProducerWorld(linger_ms=0, batch_size=0, max_request_size=600)
-    world.settle(world.send(b"x"))
+    world.complete(world.send(b"x"))
     world.leader.latency = 5.0
     before = len(world.leader.produced())
     deliveries = [world.send(b"%d" % i) for i in range(12)]
     world.run(world.now + 1)
     assert len(world.accumulator.topics["t"].queues[0].in_flight) == 5
-    world.settle(*deliveries)
+    world.complete(*deliveries)
     assert world.leader.values() == [b"x", *[b"%d" % i for i in range(12)]]
     assert len(world.leader.produced()) == before + 12
 
 
 def test_one_request_carries_one_batch_of_each_partition() -> None:
     world = ProducerWorld(topics={"t": [0] * 6, "u": [0]})
-    world.settle(world.send(b"x", partition=0), world.send(b"x", "u"))
+    world.complete(world.send(b"x", partition=0), world.send(b"x", "u"))
     before = len(world.leader.produced())
-    world.settle(*[world.send(b"y", partition=n) for n in range(6)], world.send(b"z", "u"))
+    world.complete(*[world.send(b"y", partition=n) for n in range(6)], world.send(b"z", "u"))
     [(_, request)] = world.leader.produced()[before:]
     assert sum(len(topic.partition_data) for topic in request.topic_data) == 7
 
@@ -179,7 +179,7 @@ def test_one_request_carries_one_batch_of_each_partition() -> None:
 def test_requests_go_to_the_leader_of_each_partition() -> None:
     leaders = [Leader("4.4.0", n, Address("abc"[n], 1)) for n in range(3)]
     world = ProducerWorld(*leaders, topics={"t": [0, 1, 2, 0]})
-    world.settle(*[world.send(b"%d" % n, partition=n) for n in range(4)])
+    world.complete(*[world.send(b"%d" % n, partition=n) for n in range(4)])
     assert [leader.values() for leader in leaders] == [[b"0", b"3"], [b"1"], [b"2"]]
 
 
@@ -190,7 +190,7 @@ def test_requests_go_to_the_leader_of_each_partition() -> None:
 def test_the_record_format_follows_the_version(release: str, version: int, magic: int) -> None:
     world = ProducerWorld(Leader(release))
     deliveries = [world.send(b"%d" % i, timestamp=5000 + i) for i in range(3)]
-    assert world.settle(*deliveries) == [0, 1, 2]
+    assert world.complete(*deliveries) == [0, 1, 2]
     assert world.leader.produced()[0][0] == version
     assert world.leader.appended_batches[0][2].magic == magic
     assert [record.timestamp for record in world.leader.logs["t", 0]] == [5000, 5001, 5002]
@@ -200,7 +200,7 @@ def test_the_record_format_follows_the_version(release: str, version: int, magic
 def test_every_codec(codec: str) -> None:
     world = ProducerWorld(compression=codec)
     sent = [b"%d" % i * 20 for i in range(50)]
-    world.settle(*[world.send(value) for value in sent])
+    world.complete(*[world.send(value) for value in sent])
     assert world.leader.values() == sent
     assert {header.compression for _, _, header in world.leader.appended_batches} == {codec}
 
@@ -232,7 +232,7 @@ def test_retriable_errors_are_tried_again(code: int) -> None:
     world = ProducerWorld()
     world.leader.script = [code, code, None]
     begin = world.now
-    assert world.settle(*[world.send(b"%d" % i) for i in range(3)]) == [0, 1, 2]
+    assert world.complete(*[world.send(b"%d" % i) for i in range(3)]) == [0, 1, 2]
     assert world.leader.values() == [b"0", b"1", b"2"]
     assert len(world.leader.produced()) == 3
     assert world.now - begin > 0.2, "there is a wait before each retry"
@@ -248,7 +248,7 @@ def test_other_errors_fail_the_batch_with_their_name(code: int) -> None:
     assert isinstance(error, errors.BrokerError)
     assert error.code == code
     assert "t[0]: as the script says" in str(error)
-    assert world.settle(world.send(b"next")) == [0]
+    assert world.complete(world.send(b"next")) == [0]
 
 
 def test_an_error_ends_after_so_many_retries() -> None:
@@ -263,7 +263,7 @@ def test_an_error_ends_after_so_many_retries() -> None:
 def test_a_moved_leader_is_found() -> None:
     leaders = [Leader("4.4.0", n, Address("ab"[n], 1)) for n in range(2)]
     world = ProducerWorld(*leaders)
-    world.settle(world.send(b"0"))
+    world.complete(world.send(b"0"))
 
     def move(leader: Leader, read: Any) -> int:
         for one in leaders:
@@ -271,7 +271,7 @@ def test_a_moved_leader_is_found() -> None:
         return 6
 
     leaders[0].script = [move]
-    world.settle(world.send(b"1"))
+    world.complete(world.send(b"1"))
     assert [leader.values() for leader in leaders] == [[b"0"], [b"1"]]
 
 
@@ -279,10 +279,10 @@ def test_a_moved_leader_is_found() -> None:
 @pytest.mark.parametrize("idempotent", [True, False])
 def test_a_lost_connection_loses_nothing_and_idempotence_doubles_nothing(fault: str, idempotent: bool) -> None:
     world = ProducerWorld(enable_idempotence=idempotent, linger_ms=0, batch_size=0)
-    world.settle(world.send(b"x"))
+    world.complete(world.send(b"x"))
     world.leader.script = [None, fault]
     sent = [b"%d" % i for i in range(8)]
-    world.settle(*[world.send(value) for value in sent])
+    world.complete(*[world.send(value) for value in sent])
     values = world.leader.values()
     if idempotent:
         assert values == [b"x", *sent]
@@ -292,10 +292,10 @@ def test_a_lost_connection_loses_nothing_and_idempotence_doubles_nothing(fault: 
 
 def test_pipelined_batches_stay_in_order_when_the_first_is_refused() -> None:
     world = ProducerWorld(linger_ms=0, batch_size=0, max_request_size=600)
-    world.settle(world.send(b"x"))
+    world.complete(world.send(b"x"))
     world.leader.script = [7]
     sent = [b"%d" % i for i in range(10)]
-    world.settle(*[world.send(value) for value in sent])
+    world.complete(*[world.send(value) for value in sent])
     assert world.leader.values() == [b"x", *sent]
 
 
@@ -308,7 +308,7 @@ def test_a_batch_too_large_for_the_broker_is_split_until_it_fits() -> None:
     world.leader.script = [at_most_40] * 50
     sent = [b"%d" % i * 10 for i in range(300)]
     deliveries = [world.send(value) for value in sent]
-    assert world.settle(*deliveries) == list(range(300))
+    assert world.complete(*deliveries) == list(range(300))
     assert world.leader.values() == sent
     assert world.accumulator.used == 0
 
@@ -317,7 +317,7 @@ def test_a_compressed_batch_is_split_too() -> None:
     world = ProducerWorld(batch_size=100_000, compression="lz4")
     world.leader.script = [10, None]
     sent = [b"%d" % i * 10 for i in range(100)]
-    assert world.settle(*[world.send(value) for value in sent]) == list(range(100))
+    assert world.complete(*[world.send(value) for value in sent]) == list(range(100))
     assert world.leader.values() == sent
 
 
@@ -332,10 +332,10 @@ def test_a_single_record_too_large_fails() -> None:
 def test_throttling_is_obeyed() -> None:
     world = ProducerWorld(linger_ms=0)
     world.leader.throttle = 2000
-    world.settle(world.send(b"a"))
+    world.complete(world.send(b"a"))
     begin = world.now
     world.leader.throttle = 0
-    world.settle(world.send(b"b"))
+    world.complete(world.send(b"b"))
     assert world.now - begin >= 1.9
 
 
@@ -352,7 +352,7 @@ def sequences(world: ProducerWorld) -> list[tuple[int, int, int]]:
 def test_sequences_count_records_of_each_partition() -> None:
     world = ProducerWorld(topics={"t": [0, 0]}, linger_ms=0)
     for _ in range(3):
-        world.settle(world.send(b"a", partition=0), world.send(b"b", partition=0), world.send(b"c", partition=1))
+        world.complete(world.send(b"a", partition=0), world.send(b"b", partition=0), world.send(b"c", partition=1))
     found = {
         partition: [h.base_sequence for _, p, h in world.leader.appended_batches if p == partition]
         for partition in (0, 1)
@@ -364,21 +364,21 @@ def test_sequences_count_records_of_each_partition() -> None:
 
 def test_a_forgotten_producer_begins_again_with_the_next_epoch() -> None:
     world = ProducerWorld(linger_ms=0)
-    world.settle(world.send(b"a"))
+    world.complete(world.send(b"a"))
 
     def forget(leader: Leader, read: Any) -> int:
         leader.state.clear()
         return 59
 
     world.leader.script = [forget]
-    assert world.settle(world.send(b"b"), world.send(b"c")) == [1, 2]
+    assert world.complete(world.send(b"b"), world.send(b"c")) == [1, 2]
     assert [(epoch, sequence) for _, epoch, sequence in sequences(world)][:2] == [(0, 0), (1, 0)]
     assert world.leader.values() == [b"a", b"b", b"c"]
 
 
 def test_a_gap_that_the_broker_sees_is_closed_by_a_new_epoch() -> None:
     world = ProducerWorld(linger_ms=0, batch_size=0, max_request_size=600)
-    world.settle(world.send(b"a"))
+    world.complete(world.send(b"a"))
 
     def lose_the_tail(leader: Leader, read: Any) -> int:
         for key in leader.state:
@@ -387,16 +387,16 @@ def test_a_gap_that_the_broker_sees_is_closed_by_a_new_epoch() -> None:
 
     world.leader.script = [lose_the_tail]
     sent = [b"%d" % i for i in range(6)]
-    world.settle(*[world.send(value) for value in sent])
+    world.complete(*[world.send(value) for value in sent])
     assert world.leader.values() == [b"a", *sent]
 
 
 def test_after_a_failed_batch_the_next_ones_still_arrive() -> None:
     world = ProducerWorld(linger_ms=0, batch_size=0, max_request_size=600)
-    world.settle(world.send(b"a"))
+    world.complete(world.send(b"a"))
     world.leader.script = [87]
     bad, *good = [world.send(b"%d" % i) for i in range(7)]
-    world.settle(*good)
+    world.complete(*good)
     assert getattr(bad.exception(), "code", None) == 87
     assert world.leader.values() == [b"a", *[b"%d" % i for i in range(1, 7)]]
 
@@ -410,7 +410,7 @@ def test_a_partition_kept_in_an_old_format_gets_plain_batches_and_the_user_one_w
     world.leader.script = [keep_an_old_format] * 100
     sent = [b"%d" % i for i in range(6)]
     deliveries = [world.send(value, partition=partition) for value in sent for partition in (0, 1)]
-    world.settle(*deliveries)
+    world.complete(*deliveries)
     assert world.leader.values(partition=0) == world.leader.values(partition=1) == sent
     assert len(world.warnings) == 1
     assert "UNSUPPORTED_FOR_MESSAGE_FORMAT" in world.warnings[0]
@@ -421,14 +421,14 @@ def test_where_idempotence_is_demanded_an_old_format_is_an_error() -> None:
     world.leader.script = [43]
     delivery = world.send(b"v")
     with pytest.raises(errors.broker.UnsupportedForMessageFormatError):
-        world.settle(delivery)
+        world.complete(delivery)
     assert world.warnings == []
 
 
 def test_a_broker_without_producer_ids_gets_plain_batches_and_the_user_one_warning() -> None:
     world = ProducerWorld(Leader("0.10.2.2"))
-    world.settle(*[world.send(b"v") for _ in range(3)])
-    world.settle(world.send(b"w"))
+    world.complete(*[world.send(b"v") for _ in range(3)])
+    world.complete(world.send(b"w"))
     assert len(world.warnings) == 1
     assert "InitProducerId" in world.warnings[0]
 
@@ -437,7 +437,7 @@ def test_a_broker_without_producer_ids_gets_plain_batches_and_the_user_one_warni
 def test_a_broker_that_forbids_producer_ids_gets_plain_batches(code: int) -> None:
     world = ProducerWorld()
     world.leader.init_errors = [14, code]
-    assert world.settle(world.send(b"v")) == [0]
+    assert world.complete(world.send(b"v")) == [0]
     assert sequences(world) == [(-1, -1, -1)]
     assert len(world.warnings) == 1
 
@@ -457,7 +457,7 @@ def test_idempotence_that_was_demanded_fails_where_it_cannot_be_had() -> None:
 @pytest.mark.parametrize("options", [{"acks": 1}, {"acks": 0}, {"max_in_flight_requests_per_connection": 6}])
 def test_idempotence_is_not_asked_for_where_it_makes_no_sense(options: dict[str, Any]) -> None:
     world = ProducerWorld(**options)
-    world.settle(world.send(b"v"))
+    world.complete(world.send(b"v"))
     assert not [key for key, _, _ in world.leader.requests if key == 22]
     assert world.warnings == []
 
@@ -467,14 +467,14 @@ def test_idempotence_is_not_asked_for_where_it_makes_no_sense(options: dict[str,
 
 def test_acks_0_is_done_once_sent_and_knows_no_offset() -> None:
     world = ProducerWorld(acks=0)
-    assert world.settle(world.send(b"v"), world.send(b"w")) == [-1, -1]
+    assert world.complete(world.send(b"v"), world.send(b"w")) == [-1, -1]
     world.run(world.now + 1)
     assert world.leader.values() == [b"v", b"w"]
 
 
 def test_a_delivery_ends_at_its_deadline_whatever_happens() -> None:
     world = ProducerWorld(delivery_timeout_ms=7000)
-    world.settle(world.send(b"x"))
+    world.complete(world.send(b"x"))
     world.leader.paused_until = world.now + 1000
     begin = world.now
     delivery = world.send(b"v")
@@ -496,7 +496,7 @@ def test_the_deadline_names_the_last_error() -> None:
 
 def test_records_after_an_expired_one_arrive_in_order() -> None:
     world = ProducerWorld(delivery_timeout_ms=5000, request_timeout_ms=2000, linger_ms=0)
-    world.settle(world.send(b"x"))
+    world.complete(world.send(b"x"))
     world.leader.paused_until = world.now + 6
     lost = world.send(b"lost")
     world.run(world.now + 3)
@@ -521,13 +521,13 @@ def test_a_topic_that_appears_in_time_gets_its_records() -> None:
     delivery = world.send(b"v", "u")
     world.run(world.now + 2)
     world.leader.topics["u"] = [0, 0]
-    world.settle(delivery)
+    world.complete(delivery)
     assert world.leader.values("u") == [b"v"]
 
 
 def test_a_partition_beyond_the_last_fails_by_number_and_one_that_appears_does_not() -> None:
     world = ProducerWorld(max_block_ms=4000)
-    world.settle(world.send(b"x"))
+    world.complete(world.send(b"x"))
     missing, appearing = world.send(b"v", partition=9), world.send(b"w", partition=1)
     world.run(world.now + 1)
     world.leader.topics["t"] = [0, 0]
@@ -564,7 +564,7 @@ def test_callbacks_are_left_to_the_driver_and_run_once() -> None:
     seen: list[Any] = []
     delivery = world.send(b"v")
     delivery.add_done_callback(seen.append)
-    world.settle(delivery)
+    world.complete(delivery)
     assert seen == []
     while world.core.after_step:
         world.core.after_step.popleft()()
@@ -595,7 +595,7 @@ def test_an_interrupted_step_loses_and_doubles_nothing(moment: int) -> None:
         if i == moment:
             world.core.recover(world.now)
         world.run(world.now + 0.0007)
-    world.settle(*deliveries)
+    world.complete(*deliveries)
     assert sorted(world.leader.values()) == sorted(sent)
     for partition in range(3):
         numbers = [int(value) for value in world.leader.values("t", partition)]
@@ -613,7 +613,7 @@ def test_a_random_storm_of_faults_loses_doubles_and_reorders_nothing() -> None:
             sent.append(b"%d" % i)
             deliveries.append(world.send(sent[-1], partition=i % 3))
             world.run(world.now + 0.0005)
-        world.settle(*deliveries)
+        world.complete(*deliveries)
         assert sorted(world.leader.values()) == sorted(sent), f"seed {seed}"
         for partition in range(3):
             numbers = [int(value) for value in world.leader.values("t", partition)]

@@ -138,12 +138,12 @@ class ClosingBroker(Broker):
 class World:
     """The core, the peers by address, and the clock."""
 
-    def __init__(self, peers: dict[Address, Peer], settings: ClientSettings | None = None, dice: float = 0.5) -> None:
+    def __init__(self, peers: dict[Address, Peer], settings: ClientSettings | None = None, rng: float = 0.5) -> None:
         self.peers = peers
         self.now = 1000.0
         self.core = Core(
             settings or ProducerSettings(bootstrap_servers=[tuple(address) for address in peers]),
-            lambda: dice if dice < 1 else 0.0,
+            lambda: rng if rng < 1 else 0.0,
         )
         self.order = itertools.count()
         self.agenda: list[tuple[float, int, Callable[[], None]]] = []

@@ -117,12 +117,12 @@ def _record_cases(oracle: Oracle) -> Iterator[tuple[str, bytes]]:
 
 def _damaged(oracle: Oracle, magic: int, codec: str, plain: bytes) -> Iterator[tuple[str, bytes]]:
     """Only what Kafka refuses: what it reads in spite of damage, it may read more freely than kwire."""
-    dice = random.Random(f"{magic} {codec}")
+    rng = random.Random(f"{magic} {codec}")
     found = 0
     single = plain if magic == 2 or codec != "none" else plain[: 12 + int.from_bytes(plain[8:12], "big")]
     while found < _DAMAGED_PER_FORMAT:
-        place = dice.randrange(first_checked_place(magic), len(single))
-        data = flip_bits(single, place, dice)
+        place = rng.randrange(first_checked_place(magic), len(single))
+        data = flip_bits(single, place, rng)
         if found % 2:
             data = with_right_checksum(data)
         if "refused" in judge(oracle, data):

@@ -16,10 +16,10 @@ _NEW_CRC_AT = 17
 _CASTAGNOLI = 0x82F63B78
 
 
-def flip_bits(data: bytes, place: int, dice: random.Random) -> bytes:
+def flip_bits(data: bytes, place: int, rng: random.Random) -> bytes:
     """One bit of the byte at `place` changed."""
     damaged = bytearray(data)
-    damaged[place] ^= 1 << dice.randrange(8)
+    damaged[place] ^= 1 << rng.randrange(8)
     return bytes(damaged)
 
 

@@ -15,23 +15,23 @@ BASE_TIME = 1_700_000_000_000
 
 def draw_records(seed: int, magic: int, *, base_offset: int, count: int, gap: int = 1) -> list[JavaRecord]:
     """`count` records from `base_offset` on; with `gap` above 1 the offsets have holes, as compaction leaves them."""
-    dice = random.Random(seed)
+    rng = random.Random(seed)
     offset, made = base_offset, []
     for _ in range(count):
-        offset += dice.randrange(gap)
-        timestamp = -1 if magic == 0 else BASE_TIME + dice.randrange(-1000, 100_000)
-        headers = _headers(dice) if magic == 2 else ()
-        made.append(JavaRecord(offset, timestamp, _bytes(dice, 40), _bytes(dice, 700), headers))
+        offset += rng.randrange(gap)
+        timestamp = -1 if magic == 0 else BASE_TIME + rng.randrange(-1000, 100_000)
+        headers = _headers(rng) if magic == 2 else ()
+        made.append(JavaRecord(offset, timestamp, _bytes(rng, 40), _bytes(rng, 700), headers))
         offset += 1
     return made
 
 
-def _headers(dice: random.Random) -> Headers:
-    return tuple((dice.choice(("h", "größe", "")), _bytes(dice, 20)) for _ in range(dice.randrange(3)))
+def _headers(rng: random.Random) -> Headers:
+    return tuple((rng.choice(("h", "größe", "")), _bytes(rng, 20)) for _ in range(rng.randrange(3)))
 
 
-def _bytes(dice: random.Random, longest: int) -> bytes | None:
-    if dice.random() < 0.1:
+def _bytes(rng: random.Random, longest: int) -> bytes | None:
+    if rng.random() < 0.1:
         return None
-    size = dice.choice((0, 1, 63, 64, dice.randrange(longest)))
-    return bytes(dice.choices(b"abcdefgh", k=size)) if dice.random() < 0.7 else dice.randbytes(size)
+    size = rng.choice((0, 1, 63, 64, rng.randrange(longest)))
+    return bytes(rng.choices(b"abcdefgh", k=size)) if rng.random() < 0.7 else rng.randbytes(size)

@@ -128,12 +128,12 @@ def test_a_trailing_partial_batch_is_left_over(oracle: Oracle, magic: int, codec
 @every_format
 def test_both_judge_a_changed_bit_alike(oracle: Oracle, magic: int, codec: str) -> None:
     """At every place: kwire refuses what Kafka refuses, and reads the same where Kafka still reads."""
-    dice = random.Random(magic * 10 + len(codec))
+    rng = random.Random(magic * 10 + len(codec))
     whole = java.write(
         oracle, draw_records(11, magic, base_offset=40, count=3), BatchOptions(magic, codec, base_offset=40)
     )
     for place in range(min(len(whole), 260)):
-        data = flip_bits(whole, place, dice)
+        data = flip_bits(whole, place, rng)
         assert _outcome_of_kwire(data) == _outcome_of_java(oracle, data), data.hex()
 
 
@@ -144,12 +144,12 @@ def test_kwire_accepts_no_more_than_kafka(oracle: Oracle, magic: int, codec: str
     Here kwire may be the stricter (Kafka reads over bytes left behind a value, or a length of -5 for null), but what it
     reads must be what Kafka reads.
     """
-    dice = random.Random(magic * 10 + len(codec))
+    rng = random.Random(magic * 10 + len(codec))
     for seed in (5, 6):
         wrote = draw_records(seed, magic, base_offset=40, count=1 if magic < 2 and codec == "none" else 3)
         whole = java.write(oracle, wrote, BatchOptions(magic, codec, base_offset=40))
         for place in range(first_checked_place(magic), min(len(whole), 400)):
-            data = with_right_checksum(flip_bits(whole, place, dice))
+            data = with_right_checksum(flip_bits(whole, place, rng))
             ours = _outcome_of_kwire(data)
             assert ours in ("refused", _outcome_of_java(oracle, data)), data.hex()
 

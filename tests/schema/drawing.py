@@ -26,9 +26,9 @@ def with_seeded_messages(count: int) -> Callable[[Check], Test]:
 
     def made(check: Check) -> Test:
         def test(cls: Any, version: int) -> None:
-            dice = random.Random(f"{cls.__name__} {version}")
+            rng = random.Random(f"{cls.__name__} {version}")
             for _ in range(count):
-                check(cls, version, seeded(cls, version, dice))
+                check(cls, version, seeded(cls, version, rng))
 
         return _named_like(check, test)
 

@@ -12,35 +12,35 @@ from tests.schema.strategies import INTS
 _TEXTS = ("", "a", "orders", "größe", "\U0001f600", "x" * 130)
 
 
-def seeded(cls: Any, version: int, dice: random.Random) -> Any:
+def seeded(cls: Any, version: int, rng: random.Random) -> Any:
     """An instance with any value in each field that `version` has, and the default elsewhere."""
     present = [field for field in cls.__fields__ if field.versions.has(version)]
-    return cls(**{field.name: _value(field, version, dice) for field in present})
+    return cls(**{field.name: _value(field, version, rng) for field in present})
 
 
-def _value(field: Field, version: int, dice: random.Random) -> Any:
-    if field.nullable.has(version) and dice.random() < 0.25:
+def _value(field: Field, version: int, rng: random.Random) -> Any:
+    if field.nullable.has(version) and rng.random() < 0.25:
         return None
     if field.kind == "struct":
-        return seeded(field.struct, version, dice)
+        return seeded(field.struct, version, rng)
     if field.kind != "array":
-        return _scalar(field.kind, dice)
-    count = dice.choice((0, 1, 2, 3))
+        return _scalar(field.kind, rng)
+    count = rng.choice((0, 1, 2, 3))
     if field.struct is not None:
-        return [seeded(field.struct, version, dice) for _ in range(count)]
-    return [_scalar(field.element or "", dice) for _ in range(count)]
+        return [seeded(field.struct, version, rng) for _ in range(count)]
+    return [_scalar(field.element or "", rng) for _ in range(count)]
 
 
-def _scalar(kind: str, dice: random.Random) -> Any:
+def _scalar(kind: str, rng: random.Random) -> Any:
     if kind in INTS:
         least, most = INTS[kind]
-        return dice.choice((0, 1, least, most, dice.randint(least, most)))
+        return rng.choice((0, 1, least, most, rng.randint(least, most)))
     if kind in ("bytes", "records"):
-        return dice.randbytes(dice.choice((0, 1, 20, 130)))
+        return rng.randbytes(rng.choice((0, 1, 20, 130)))
     if kind == "bool":
-        return dice.random() < 0.5
+        return rng.random() < 0.5
     if kind == "float64":
-        return dice.choice((0.0, -1.5, 1e300, dice.random()))
+        return rng.choice((0.0, -1.5, 1e300, rng.random()))
     if kind == "uuid":
-        return UUID(int=dice.choice((0, dice.getrandbits(128))))
-    return dice.choice(_TEXTS)
+        return UUID(int=rng.choice((0, rng.getrandbits(128))))
+    return rng.choice(_TEXTS)

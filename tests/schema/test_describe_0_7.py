@@ -90,14 +90,14 @@ def test_a_wrong_checksum_and_a_compressed_message_within_another() -> None:
 
 
 def test_damaged_frames_are_described_to_their_last_byte() -> None:
-    dice = random.Random(4)
-    whole = [old.encode_request(seeded(cls, 0, dice)) for cls in old.REQUESTS.values() for _ in range(4)]
+    rng = random.Random(4)
+    whole = [old.encode_request(seeded(cls, 0, rng)) for cls in old.REQUESTS.values() for _ in range(4)]
     whole += [old.encode_request(old.ProduceRequest(topic="t", messages=MESSAGES + GZIPPED))]
     whole += [old.encode_response(old.MultiFetchResponse(parts=[old.FetchedPart(messages=GZIPPED)] * 2))]
     for _ in range(20_000 if THOROUGH else 1500):
-        frame = damaged(dice.choice(whole), dice)
+        frame = damaged(rng.choice(whole), rng)
         found = describe_request(frame)
         assert_every_byte_is_in_one_leaf(found, len(frame))
-        found = protocol.describe(frame, dice.randrange(6), generation="0.7")
+        found = protocol.describe(frame, rng.randrange(6), generation="0.7")
         assert_every_byte_is_in_one_leaf(found, len(frame))
         assert found.to_text()

@@ -135,9 +135,9 @@ def log_messages() -> Iterator[Any]:
 
 @pytest.mark.parametrize(("topic", "key_class", "value_class", "version"), [*log_messages()])
 def test_records_of_kafkas_own_topics(topic: str, key_class: Any, value_class: Any, version: int) -> None:
-    dice = random.Random(version)
-    key = None if key_class is None else seeded(key_class, 0, dice)
-    value = seeded(value_class, version, dice)
+    rng = random.Random(version)
+    key = None if key_class is None else seeded(key_class, 0, rng)
+    value = seeded(value_class, version, rng)
     data = records.encode([(value.to_log(version), None if key is None else key.to_log())])
     found = protocol.describe_records(data, topic=topic, secrets=True)
     assert found.errors == []

@@ -38,9 +38,9 @@ def described(cls: Any, version: int, frame: bytes) -> protocol.Description:
 
 @pytest.mark.parametrize(("cls", "version"), MESSAGES, ids=IDS)
 def test_bytes_and_values_of_every_message(cls: type[Message], version: int) -> None:
-    dice = random.Random(version)
+    rng = random.Random(version)
     for _ in range(WHOLE_PER_MESSAGE):
-        message = seeded(cls, version, dice)
+        message = seeded(cls, version, rng)
         frame = framed(message, version)
         found = described(cls, version, frame)
         assert_every_byte_is_in_one_leaf(found, len(frame))
@@ -67,10 +67,10 @@ def test_damage_is_shown_where_the_decoder_finds_it(cls: type[Message], version:
     body = message.encode(version)
     whole = framed(message, version)
     head = whole[4 : len(whole) - len(body)]
-    dice = random.Random(len(body) * 1000 + version)
+    rng = random.Random(len(body) * 1000 + version)
     outcomes: Counter[str] = Counter()
     for _ in range(DAMAGED_PER_MESSAGE):
-        bad = damaged(body, dice)
+        bad = damaged(body, rng)
         frame = (len(head) + len(bad)).to_bytes(4, "big") + head + bad
         found = described(cls, version, frame)
         assert_every_byte_is_in_one_leaf(found, len(frame))
@@ -106,11 +106,11 @@ def assert_same_place(own: errors.CodecError, decoders: errors.CodecError) -> No
 
 
 def test_random_frames_are_described_without_an_exception() -> None:
-    dice = random.Random(11)
+    rng = random.Random(11)
     for _ in range(60_000 if THOROUGH else 2_000):
-        frame = dice.randbytes(dice.randint(0, 60))
-        if dice.random() < 0.8:
-            frame = len(frame).to_bytes(4, "big") + bytes([0, dice.randrange(95), 0, dice.randrange(14)]) + frame
+        frame = rng.randbytes(rng.randint(0, 60))
+        if rng.random() < 0.8:
+            frame = len(frame).to_bytes(4, "big") + bytes([0, rng.randrange(95), 0, rng.randrange(14)]) + frame
         assert_every_byte_is_in_one_leaf(protocol.describe(frame), len(frame))
-        key, version = dice.randrange(-1, 96), dice.randrange(-1, 19)
+        key, version = rng.randrange(-1, 96), rng.randrange(-1, 19)
         assert_every_byte_is_in_one_leaf(protocol.describe(frame, key, version), len(frame))

@@ -20,11 +20,11 @@ FORMATS = [
 ]
 
 
-def record_set(magic: int, codec: str, dice: random.Random) -> bytes:
+def record_set(magic: int, codec: str, rng: random.Random) -> bytes:
     items = [
-        (dice.randbytes(dice.randrange(20)), dice.choice((None, b"k")), dice.randrange(10**12),
-         [("h", b"x")] if magic == 2 and dice.random() < 0.3 else [])
-        for _ in range(dice.randint(1, 6))
+        (rng.randbytes(rng.randrange(20)), rng.choice((None, b"k")), rng.randrange(10**12),
+         [("h", b"x")] if magic == 2 and rng.random() < 0.3 else [])
+        for _ in range(rng.randint(1, 6))
     ]  # fmt: skip
     return records.encode(items, magic=magic, compression=codec) + records.encode(
         [b"last"], magic=magic, base_offset=50
@@ -42,10 +42,10 @@ def decoders_error(data: bytes, *, check_crc: bool) -> errors.CodecError | None:
 @pytest.mark.parametrize("check_crc", [True, False], ids=["with CRC", "without CRC"])
 @pytest.mark.parametrize(("magic", "codec"), FORMATS)
 def test_damage_is_told_as_the_decoder_tells_it(magic: int, codec: str, check_crc: bool) -> None:
-    dice = random.Random(f"{magic} {codec}")
+    rng = random.Random(f"{magic} {codec}")
     outcomes: Counter[str] = Counter()
     for _ in range(900 if THOROUGH else 40):
-        data = damaged(record_set(magic, codec, dice), dice)
+        data = damaged(record_set(magic, codec, rng), rng)
         found = protocol.describe_records(data, check_crc=check_crc)
         assert_every_byte_is_in_one_leaf(found, len(data))
         assert found.to_text()

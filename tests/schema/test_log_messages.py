@@ -51,12 +51,12 @@ def _topic_of(cls: Any) -> str:
 @given(seed=st.integers(0, 2**32))
 def test_damaged_records_of_coordinators(cls: Any, seed: int) -> None:
     value_class = getattr(protocol.logs, cls.__name__.removesuffix("Key") + "Value")
-    dice = random.Random(seed)
-    version = dice.choice(value_class.__versions__)
+    rng = random.Random(seed)
+    version = rng.choice(value_class.__versions__)
     key, value = tame(cls, 0).to_log(), tame(value_class, version).to_log(version)
     seen: Counter[str] = Counter()
     for _ in range(_DAMAGED):
-        read = protocol.decode_log_record(_topic_of(cls), damaged(key, dice), damaged(value, dice))
+        read = protocol.decode_log_record(_topic_of(cls), damaged(key, rng), damaged(value, rng))
         assert read is not None
         seen.update(_judged(part) for part in read)
     assert sum(seen.values()) == 2 * _DAMAGED
@@ -66,23 +66,23 @@ def test_damaged_records_of_coordinators(cls: Any, seed: int) -> None:
     "cls", [cls for cls in CLASSES if issubclass(cls, MetadataRecord)], ids=lambda cls: cls.__name__
 )
 def test_damaged_records_of_controllers(cls: Any) -> None:
-    dice = random.Random(cls.__name__)
+    rng = random.Random(cls.__name__)
     remote = cls.__module__.endswith("remote_log_metadata")
     topic = "__remote_log_metadata" if remote else "__cluster_metadata"
     version = cls.__versions__[-1]
     value = tame(cls, version).to_log(version)
     for _ in range(200 if THOROUGH else 30):
-        read = protocol.decode_log_record(topic, None, damaged(value, dice))
+        read = protocol.decode_log_record(topic, None, damaged(value, rng))
         assert read is not None
         assert _judged(read.value) in ("read", "refused")
 
 
 def test_random_bytes_as_records() -> None:
-    dice = random.Random(5)
+    rng = random.Random(5)
     for _ in range(20_000 if THOROUGH else 2_000):
-        topic = dice.choice(_TOPICS)
-        key, value = (dice.randbytes(dice.randint(0, 24)) for _ in range(2))
-        read = protocol.decode_log_record(topic, b"\0" + key, b"\0" + value, is_control=dice.random() < 0.2)
+        topic = rng.choice(_TOPICS)
+        key, value = (rng.randbytes(rng.randint(0, 24)) for _ in range(2))
+        read = protocol.decode_log_record(topic, b"\0" + key, b"\0" + value, is_control=rng.random() < 0.2)
         assert read is not None
         assert {_judged(part) for part in read} <= {"read", "refused"}
 

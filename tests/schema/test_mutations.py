@@ -17,23 +17,23 @@ from tests.schema.strategies import DAMAGED_PER_EXAMPLE, EXAMPLES, IDS, MESSAGES
 NASTY = [b"\x00", b"\x01", b"\x7f", b"\x80", b"\xff", b"\xff\xff\xff\xff", b"\x7f\xff\xff\xff", b"\x80\x00\x00\x00"]
 
 
-def damaged(data: bytes, dice: random.Random) -> bytes:
+def damaged(data: bytes, rng: random.Random) -> bytes:
     """One to three changes: a flipped bit, a nasty value, bytes cut out, doubled, or added."""
     out = bytearray(data)
-    for _ in range(dice.randint(1, 3)):
-        at = dice.randint(0, len(out))
-        kind = dice.randrange(6)
+    for _ in range(rng.randint(1, 3)):
+        at = rng.randint(0, len(out))
+        kind = rng.randrange(6)
         if kind == 0 and out:
-            out[at % len(out)] ^= 1 << dice.randrange(8)
+            out[at % len(out)] ^= 1 << rng.randrange(8)
         elif kind == 1:
-            value = dice.choice(NASTY)
+            value = rng.choice(NASTY)
             out[at : at + len(value)] = value
         elif kind == 2:
-            del out[at : at + dice.randint(1, 8)]
+            del out[at : at + rng.randint(1, 8)]
         elif kind == 3:
-            out[at:at] = out[at : at + dice.randint(1, 16)]
+            out[at:at] = out[at : at + rng.randint(1, 16)]
         elif kind == 4:
-            out[at:at] = dice.randbytes(dice.randint(1, 8))
+            out[at:at] = rng.randbytes(rng.randint(1, 8))
         else:
             del out[at:]
     return bytes(out)
@@ -41,11 +41,11 @@ def damaged(data: bytes, dice: random.Random) -> bytes:
 
 @pytest.mark.parametrize(("cls", "version"), MESSAGES, ids=IDS)
 def test_only_kwires_errors_escape(cls: type[Message], version: int) -> None:
-    dice = random.Random(f"{cls.__name__} {version}")
-    wholes = [seeded(cls, version, dice).encode(version) for _ in range(EXAMPLES)]
+    rng = random.Random(f"{cls.__name__} {version}")
+    wholes = [seeded(cls, version, rng).encode(version) for _ in range(EXAMPLES)]
     outcomes: Counter[str] = Counter()
     for encoded in wholes * DAMAGED_PER_EXAMPLE:
-        bad = damaged(encoded, dice)
+        bad = damaged(encoded, rng)
         try:
             decoded = cls.decode(bad, version)
         except errors.CodecError as error:
@@ -58,18 +58,18 @@ def test_only_kwires_errors_escape(cls: type[Message], version: int) -> None:
 
 
 def test_random_frames_as_requests_and_responses() -> None:
-    dice = random.Random(7)
+    rng = random.Random(7)
     for _ in range(20_000):
-        body = dice.randbytes(dice.randint(0, 40))
-        if dice.random() < 0.7:
-            key = dice.choice(list(protocol.APIS))
+        body = rng.randbytes(rng.randint(0, 40))
+        if rng.random() < 0.7:
+            key = rng.choice(list(protocol.APIS))
             assert isinstance(key, int)
-            body = key.to_bytes(2, "big") + bytes([0, dice.randrange(14)]) + body
+            body = key.to_bytes(2, "big") + bytes([0, rng.randrange(14)]) + body
         with contextlib.suppress(errors.CodecError):
             protocol.decode_request_body(body)
-        api = protocol.APIS[dice.choice(list(protocol.APIS))]
+        api = protocol.APIS[rng.choice(list(protocol.APIS))]
         with contextlib.suppress(errors.CodecError):
-            protocol.decode_response_body(body, api.key, dice.choice(api.versions))
+            protocol.decode_response_body(body, api.key, rng.choice(api.versions))
 
 
 @pytest.mark.parametrize(

@@ -68,21 +68,21 @@ def corpus(release: str) -> list[bytes]:
     return frames
 
 
-def damage(frame: bytearray, dice: random.Random) -> None:
+def damage(frame: bytearray, rng: random.Random) -> None:
     """Spoils the frame in one of six ways."""
     if not frame:
         return
-    at = dice.randrange(len(frame))
-    match dice.randrange(6):
+    at = rng.randrange(len(frame))
+    match rng.randrange(6):
         case 0:
-            frame[at] ^= 1 << dice.randrange(8)
+            frame[at] ^= 1 << rng.randrange(8)
         case 1:
-            frame[at] = dice.choice((0, 1, 0x7F, 0x80, 0xFF))
+            frame[at] = rng.choice((0, 1, 0x7F, 0x80, 0xFF))
         case 2:
             del frame[at:]
         case 3:
-            frame[at:at] = dice.randbytes(dice.randrange(1, 9))
+            frame[at:at] = rng.randbytes(rng.randrange(1, 9))
         case 4:
-            frame[at : at + 4] = dice.choice((b"\x7f\xff\xff\xff", b"\xff\xff\xff\xff", b"\x80\0\0\0", b"\0\0\0\0"))
+            frame[at : at + 4] = rng.choice((b"\x7f\xff\xff\xff", b"\xff\xff\xff\xff", b"\x80\0\0\0", b"\0\0\0\0"))
         case _:
-            del frame[at : at + dice.randrange(1, 9)]
+            del frame[at : at + rng.randrange(1, 9)]

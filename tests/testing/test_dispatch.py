@@ -41,14 +41,14 @@ def test_every_version_of_every_key_is_answered_in_its_own_version(release: str)
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_damaged_frames_are_answered_or_refused_and_nothing_else(release: str) -> None:
-    dice = random.Random(release)
+    rng = random.Random(release)
     broker = broker_of(release)
     frames = corpus(release)
     refused = 0
     for _ in range(2000):
-        damaged = bytearray(dice.choice(frames))
-        for _ in range(dice.choice((1, 1, 1, 2, 5))):
-            damage(damaged, dice)
+        damaged = bytearray(rng.choice(frames))
+        for _ in range(rng.choice((1, 1, 1, 2, 5))):
+            damage(damaged, rng)
         try:
             answer = broker.raw(bytes(damaged))
         except CloseConnectionError:

@@ -63,9 +63,9 @@ FAULTS: list[Callable[[Faults], None]] = [
 
 @pytest.mark.parametrize("seed", range(2 if THOROUGH else 1))
 def test_an_idempotent_producer_loses_doubles_and_disorders_nothing(seed: int) -> None:
-    dice = random.Random(seed)
+    rng = random.Random(seed)
     with Broker(topics={"topic": 3}) as broker:
-        for fault in dice.choices(FAULTS, k=10):
+        for fault in rng.choices(FAULTS, k=10):
             fault(broker.faults)
         with Producer(broker.bootstrap_servers, batch_size=1000) as producer:
             for n in range(3000):

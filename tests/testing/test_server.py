@@ -93,12 +93,12 @@ def test_bad_frames_close_only_their_connection(broker: Broker, caplog: pytest.L
 
 
 def test_damaged_frames_harm_nobody_else(broker: Broker) -> None:
-    dice = random.Random(1)
+    rng = random.Random(1)
     frames = [frame for frame in corpus("3.9.2") if frame[1] not in (1, 19)]  # neither waits nor many topics
     with Client(broker) as good:
         for _ in range(300):
-            damaged = bytearray(dice.choice(frames))
-            damage(damaged, dice)
+            damaged = bytearray(rng.choice(frames))
+            damage(damaged, rng)
             with Client(broker) as client:
                 client.socket.sendall(struct.pack(">i", len(damaged)) + damaged)
                 client.socket.shutdown(socket.SHUT_WR)

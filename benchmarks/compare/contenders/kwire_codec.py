@@ -15,7 +15,7 @@ from benchmarks.compare.task import Task
 from kwire import records
 from kwire._codec import crc32c
 from kwire.engine.addresses import TopicPartition
-from kwire.engine.consumed import ConsumerRecords
+from kwire.engine.consumer_records import ConsumerRecords
 from kwire.records import decode
 from kwire.schema.messages import Message
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from types import TracebackType
 
 from kwire._typing import Any, ClassVar, Generic, Self, TypeVar
-from kwire.drivers.chance import fraction
+from kwire.drivers.randomness import random_fraction
 from kwire.drivers.reactor import Reactor
 from kwire.engine.calls import Call
 from kwire.engine.core import Core
@@ -38,7 +38,7 @@ class Client(Generic[SettingsType]):
 
     def _open(self, settings: SettingsType, *, background: bool = False) -> None:
         self.settings = settings
-        self._core = Core(settings, fraction)
+        self._core = Core(settings, random_fraction)
         self._reactor = Reactor(self._core, background=background, name=self.kind)
 
     def close(self) -> None:
@@ -55,7 +55,7 @@ class Client(Generic[SettingsType]):
 
     def __del__(self) -> None:
         reactor = getattr(self, "_reactor", None)
-        if reactor is not None and reactor.here and not reactor.closed and reactor.used:
+        if reactor is not None and reactor.owned_by_process and not reactor.closed and reactor.has_resources:
             import warnings
 
             warnings.warn(f"{self!r} was not closed", ResourceWarning, source=self)

@@ -1,27 +1,28 @@
-"""The synchronous driver: one poll of all sockets, and one token, the right to do it.
+"""The synchronous driver: polls all sockets of one core; one thread at a time is its driver.
 
-Layer 4: moves bytes between sockets and the engine's core, tells it the time; no protocol logic. Calls, waits and steps
-are compiled (`Turns` in driving.pxi); here is what goes with them seldom.
+Layer 4: moves bytes between sockets and the engine's core and tells it the time; no protocol logic. Calls, waits and
+steps are compiled (`ReactorBase` in reactor.pxi); the rarely executed parts are here.
 
-Who drives. Whoever waits for something (`wait`) takes the token, selects, and reads its own answer; others who wait
-meanwhile sleep until a step is done or the token is free. A call that only changes something (`call`) writes to the
-sockets itself, without blocking. With `background=True` a thread drives when no caller does: while callers were active
-in the last PATIENCE it only looks in every GLANCE; after that it parks in select, and gives the token up as soon as a
-waiter asks for it. Without it (a consumer, an admin) nothing happens between calls.
+Driver role. A thread that waits for something (`wait`) becomes the driver, polls, and reads its own response; threads
+that wait meanwhile sleep until a step is done or the role is free. A call that only changes something (`call`) writes
+to the sockets itself, without blocking. With `background=True` a background thread drives when no caller does: it polls
+every ACTIVE_POLL_S while callers were active in the last IDLE_AFTER_S; after that it waits in poll, and gives the role
+up as soon as a waiter asks for it. Without it (a consumer, an admin) nothing happens between calls.
 
-Locking. `_lock` guards the core and everything here; it is never held while selecting and never while a user's
-callback runs (`core.after_step` runs after each step, outside the lock and without the token: a callback that blocks
-keeps nobody else from driving).
+Locking. `_lock` guards the core and everything here. It is never held while polling or while a user's callback runs:
+`core.after_step` runs after each step, outside the lock and without the driver role, so a callback that blocks keeps no
+other thread from driving.
 
-While the lock is held a signal handler, a log handler or a finalizer may run, and may want this very reactor: `inside`
-tells, and every entry raises ConcurrentUseError there, where it would wait for itself. One that runs while its thread
-only selects may do everything; if it waits, it takes the token and gives it back to nobody, and its thread begins anew.
+While the lock is held a signal handler, a log handler or a finalizer may run, and may want this very reactor:
+`lock_held` tells, and every entry raises ConcurrentUseError there, where it would wait for itself. A handler that runs
+while its thread only polls may do everything; if it waits, it takes over the driver role, and the interrupted wait then
+restarts.
 
 Interrupts. `core.dirty` is set while the core runs. A KeyboardInterrupt or the like that cuts a step leaves it set,
-and the next step begins with `core.recover`. CPython runs signal handlers where a Python function begins, behind its
-calls and where its loops jump back, and nowhere else, so not in compiled code; what must not be cut in Python is
-written without a call. Who sleeps or selects looks again every NAP, in case whoever was to ring was cut, or a signal
-came that nobody woke him for: between the look for signals and the system call, or to another thread.
+and the next step begins with `core.recover`. CPython runs signal handlers at the start of a Python function, after its
+calls and where its loops jump back, but never in compiled code; what must not be cut in Python is written without a
+call. A thread that sleeps or polls looks again every MAX_SLEEP_S, in case its waker was interrupted or a signal went
+unnoticed: between the check for signals and the system call, or in another thread.
 
 Fork. A child process may not use what its parent opened: every entry raises there, before any lock is touched.
 """
@@ -39,7 +40,7 @@ from functools import partial
 from threading import get_ident
 from time import monotonic
 
-from kwire._codec import LATE, NAP, READS, WRITES, Turns, Wire
+from kwire._codec import LATE, MAX_SLEEP_S, READS, WRITES, ReactorBase, SocketBase
 from kwire.drivers.loggers import LateLogger
 from kwire.drivers.sockets import SocketAddress, connect_error, literal, look_up, open_socket
 from kwire.drivers.threads import begin_thread
@@ -47,13 +48,13 @@ from kwire.engine.connection import Connection
 from kwire.engine.core import Core
 from kwire.errors import ConcurrentUseError, KafkaError
 
-PATIENCE = 0.1
+IDLE_AFTER_S = 0.1
 """Seconds after the last call for which the background thread does not park."""
 
-GLANCE = 0.002
+ACTIVE_POLL_S = 0.002
 """Seconds between two looks of the background thread while callers are active."""
 
-SHORT_GLANCE = 0.0005
+BUSY_POLL_S = 0.0005
 """The same when it came late to the one before, because callers compute and leave the interpreter only when asked."""
 
 NEXT_ADDRESS_AFTER = 2.0
@@ -64,7 +65,7 @@ _reactors: weakref.WeakSet[Reactor] = weakref.WeakSet()
 _log = LateLogger("kwire.drivers")
 
 
-class _Link(Wire):
+class _Socket(SocketBase):
     """A connection's socket, and the addresses of its name that are still to be tried."""
 
     __slots__ = ("addresses", "error", "socket")
@@ -76,7 +77,7 @@ class _Link(Wire):
         self.error = ""
 
 
-class Reactor(Turns):
+class Reactor(ReactorBase):
     """Drives one core for any number of threads."""
 
     def __init__(self, core: Core, *, background: bool, name: str) -> None:
@@ -91,12 +92,12 @@ class Reactor(Turns):
     # -- for the clients --------------------------------------------------------------------------------------------
 
     @property
-    def inside(self) -> bool:
+    def lock_held(self) -> bool:
         """Whether the calling thread holds the lock: what it runs interrupts a step."""
         return self._lock.mine
 
     @property
-    def here(self) -> bool:
+    def owned_by_process(self) -> bool:
         """Whether this process made it; a forked child may not use it."""
         return not self._is_copy
 
@@ -124,7 +125,7 @@ class Reactor(Turns):
         me = get_ident()
         self._check_entry()
         self._close_core()
-        self._ring()
+        self._wake_waiters()
         self.wake()
         if self.core.after_step:
             self._run_callbacks()
@@ -148,7 +149,7 @@ class Reactor(Turns):
         return self._closed
 
     @property
-    def used(self) -> bool:
+    def has_resources(self) -> bool:
         """Whether there is anything of the system's to close."""
         return self._wakers is not None or bool(self._links)
 
@@ -162,25 +163,25 @@ class Reactor(Turns):
         writer.setblocking(False)
         self._wake_fd = reader.fileno()
 
-    # -- the token --------------------------------------------------------------------------------------------------
+    # -- the driver role --------------------------------------------------------------------------------------------
 
-    def _hang_up_a_bell(self) -> threading.Lock:
-        """With the lock: the next `_ring` will let go of what this gives. The background thread is asked to let go.
+    def _add_waiter(self) -> threading.Lock:
+        """Returns a lock that the next `_wake_waiters` releases; asks the background thread to give the role up.
 
-        Whoever gives the token up rings if a bell hangs. So look once more, with the bell hung up, before sleeping.
+        Call with the reactor's lock held. Check the condition again before sleeping on it, or a wake-up is lost.
         """
-        bell = threading.Lock()
-        bell.acquire()
-        self._bells.append(bell)
+        waiter = threading.Lock()
+        waiter.acquire()
+        self._waiters.append(waiter)
         if self._thread is not None and self._driver == self._thread.ident:
             self.wake()
-        return bell
+        return waiter
 
-    def _sleep(self, bell: threading.Lock, seconds: float) -> None:
-        """Until the bell rings; the background thread does not take the token meanwhile."""
+    def _sleep(self, waiter: threading.Lock, seconds: float) -> None:
+        """Sleeps until woken; the background thread does not become the driver meanwhile."""
         self._waiting += 1
         try:
-            bell.acquire(timeout=max(min(seconds, NAP), 0.0))
+            waiter.acquire(timeout=max(min(seconds, MAX_SLEEP_S), 0.0))
         finally:
             self._waiting -= 1
 
@@ -191,21 +192,21 @@ class Reactor(Turns):
             if thread.ident in self._in_callbacks:
                 return
             self.wake()
-            thread.join(NAP)
+            thread.join(MAX_SLEEP_S)
 
     def _wait_until_undriven(self, me: int) -> None:
         while True:
             with self._lock:
                 if self._driver is None or self._driver == me:
                     return
-                bell = self._hang_up_a_bell()
+                waiter = self._add_waiter()
             self.wake()
-            self._sleep(bell, NAP)
+            self._sleep(waiter, MAX_SLEEP_S)
 
     def _check_entry(self) -> None:
         if self._is_copy:
             raise KafkaError(f"this client belongs to process {self._pid}: make a new one after a fork")
-        if self.inside:
+        if self.lock_held:
             raise ConcurrentUseError("a signal handler, log handler or finalizer uses the client that it interrupts")
 
     def _check_no_callback(self, me: int) -> None:
@@ -225,24 +226,24 @@ class Reactor(Turns):
         try:
             while not self._closed:
                 try:
-                    if monotonic() - self._last_active < PATIENCE:
-                        self._glance()
+                    if monotonic() - self._last_active < IDLE_AFTER_S:
+                        self._look_in()
                     else:
-                        self._park(get_ident())
+                        self._drive_when_idle(get_ident())
                 except BaseException:
                     _log.exception("a step failed; the connections are made anew")
-                    time.sleep(PATIENCE)
+                    time.sleep(IDLE_AFTER_S)
         finally:
             self._thread = None
 
-    def _glance(self) -> None:
+    def _look_in(self) -> None:
         """Sleeps, then looks in if nobody else has driven meanwhile.
 
         It takes no lock before it is sure, and is not woken by callers: each would cost a caller that drives itself.
         Bytes that are due leave before anything is selected, because the interpreter may be gone behind that.
         """
         steps_seen, asleep_at = self._steps, monotonic()
-        pause = SHORT_GLANCE if self._kept_waiting else GLANCE
+        pause = BUSY_POLL_S if self._kept_waiting else ACTIVE_POLL_S
         due = self.core.next_due()
         if due is not None and due < asleep_at + pause:
             pause = max(due - asleep_at, 0.0)
@@ -252,32 +253,32 @@ class Reactor(Turns):
         if self._steps != steps_seen:
             return
         if self._kept_waiting and now - self._last_active > LATE:
-            self.call(self._run_ahead, active=False)
+            self.call(self._run_early, active=False)
         elif due is not None and due <= now:
             self.call(self.core.handle_timer, active=False)
         self.poll_once()
 
-    def _run_ahead(self, now: float) -> None:
+    def _run_early(self, now: float) -> None:
         """Callers compute: whoever has the interpreter now gets it again a switch interval after asking for it."""
-        self.core.run_ahead(sys.getswitchinterval(), now)
+        self.core.run_early(sys.getswitchinterval(), now)
 
-    def _park(self, me: int) -> None:
+    def _drive_when_idle(self, me: int) -> None:
         """Selects for as long as it takes; while somebody else drives or wants to, waits for the token."""
         with self._lock:
             driven = self._driver is not None or self._waiting > 0
             if driven:
-                bell = self._hang_up_a_bell()
+                waiter = self._add_waiter()
             else:
                 self._driver = me
         if driven:
-            bell.acquire(timeout=PATIENCE)
+            waiter.acquire(timeout=IDLE_AFTER_S)
             return
         try:
             self._step(me, FOR_EVER)
         finally:
             if self._driver == me:
                 self._driver = None
-                self._ring()
+                self._wake_waiters()
 
     def _run_callbacks(self) -> None:
         callbacks = self.core.after_step
@@ -298,10 +299,10 @@ class Reactor(Turns):
             if outermost:
                 self._in_callbacks.discard(me)
 
-    def _wake_if_parked(self, parked_until: float) -> None:
+    def _wake_if_polling(self, polling_until: float) -> None:
         """A change from outside may have brought the next timer forward."""
         timer = self.core.get_timer()
-        if timer is not None and timer < parked_until:
+        if timer is not None and timer < polling_until:
             self.wake()
 
     def _drain_wake(self) -> None:
@@ -315,7 +316,7 @@ class Reactor(Turns):
     # -- sockets ----------------------------------------------------------------------------------------------------
 
     def _connect(self, connection: Connection, now: float) -> None:
-        link = self._links[connection] = _Link(connection)
+        link = self._links[connection] = _Socket(connection)
         addresses = literal(connection.address)
         if addresses is not None:
             link.addresses.extend(addresses)
@@ -337,7 +338,7 @@ class Reactor(Turns):
                 link.error = error
                 self._next_address(link, now)
 
-    def _next_address(self, link: _Link, now: float) -> None:
+    def _next_address(self, link: _Socket, now: float) -> None:
         """Tries the next address of the name; without one, the connection is lost for the last reason."""
         while link.addresses:
             self._close_socket(link)
@@ -353,12 +354,12 @@ class Reactor(Turns):
                 return
         self._lost(link, link.error or "the name has no address", now)
 
-    def _too_slow(self, link: _Link, tried: socket.socket, now: float) -> None:
+    def _too_slow(self, link: _Socket, tried: socket.socket, now: float) -> None:
         if link.socket is tried and not link.connected and link.addresses:
             link.error = "no answer to the connection attempt"
             self._next_address(link, now)
 
-    def _connected(self, link: _Link, now: float) -> None:
+    def _connected(self, link: _Socket, now: float) -> None:
         assert link.socket is not None
         link.error = connect_error(link.socket)
         if link.error:
@@ -370,23 +371,23 @@ class Reactor(Turns):
         _log.debug("connected to %s", link.connection.address)
         self.core.connection_made(link.connection, now)
 
-    def _lost(self, link: _Link, reason: str, now: float) -> None:
+    def _lost(self, link: _Socket, reason: str, now: float) -> None:
         self._drop(link)
         _log.debug("connection to %s: %s", link.connection.address, reason)
         self.core.connection_lost(link.connection, reason, now)
 
-    def _drop(self, link: _Link) -> None:
+    def _drop(self, link: _Socket) -> None:
         self._links.pop(link.connection, None)
         link.addresses.clear()
         self._close_socket(link)
 
-    def _close_socket(self, link: _Link) -> None:
+    def _close_socket(self, link: _Socket) -> None:
         if link.socket is not None:
             link.fd = -1
             link.mask = 0
             link.socket.close()
             link.socket = None
-            if self._parked_until is not None:
+            if self._polling_until is not None:
                 self.wake()  # a socket lives as long as somebody selects it
 
 

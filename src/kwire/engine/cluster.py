@@ -158,7 +158,7 @@ class Cluster:
 
     # -- wishes -----------------------------------------------------------------------------------------------------
 
-    def want(self, topics: Sequence[str], now: float) -> None:
+    def track(self, topics: Sequence[str], now: float) -> None:
         """Keeps these topics in the cache from now on; asks at once for new ones, after the backoff for missing."""
         fresh = [name for name in topics if name not in self._wanted]
         self._wanted.update(dict.fromkeys(topics))
@@ -167,9 +167,9 @@ class Cluster:
             self._next_allowed = now
             self.refresh(now)
         elif any(name not in self.topics for name in topics):
-            self.look_for(now)
+            self.require_leader(now)
 
-    def unwant(self, topics: Sequence[str]) -> None:
+    def untrack(self, topics: Sequence[str]) -> None:
         """These topics are of no more interest."""
         for name in topics:
             self._wanted.pop(name, None)
@@ -184,7 +184,7 @@ class Cluster:
             return
         self._ask_at(max(now, self._next_allowed), now)
 
-    def look_for(self, now: float) -> None:
+    def require_leader(self, now: float) -> None:
         """A leader is missing: asks, unless the answer to come may name it (one that does not is followed up)."""
         if self._under_way is None:
             self.refresh(now)
@@ -194,7 +194,7 @@ class Cluster:
         if self._wanted:
             self.refresh(now)
 
-    def leader_is(self, topic: str, partition: int, leader: int, epoch: int) -> bool:
+    def update_leader(self, topic: str, partition: int, leader: int, epoch: int) -> bool:
         """An answer named the new leader (KIP-951); True if that is news and was taken in."""
         info = self.topics.get(topic)
         found = info.partitions.get(partition) if info is not None else None
@@ -290,7 +290,7 @@ class Cluster:
         brokers = {row.node_id: Address(row.host, row.port) for row in response.brokers}
         complete = version >= _FIRST_VERSION_WITH_ALL_BROKERS_SURELY
         self.brokers = brokers if complete else {**self.brokers, **brokers}
-        self._core.brokers_are(brokers, complete=complete, now=now)
+        self._core.update_brokers(brokers, complete=complete, now=now)
         if response.controller_id >= 0:
             self.controller_id = response.controller_id
         self.cluster_id = response.cluster_id

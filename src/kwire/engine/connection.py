@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable
 
 from kwire import protocol
-from kwire._codec import CLOSE, CONNECT, WRITE, Channel, PlanTable
+from kwire._codec import CLOSE, CONNECT, WRITE, ConnectionBase, PlanTable
 from kwire.engine.addresses import Address
 from kwire.errors import KafkaError
 
@@ -30,7 +30,7 @@ _PLANS = PlanTable(protocol.request_plans)
 Events = deque[tuple[str, "Connection"]]
 
 
-class Connection(Channel):
+class Connection(ConnectionBase):
     """A byte stream to one address, and the requests under way on it.
 
     `on_made` and `on_lost` are set by whoever owns it at the time. `on_lost` takes the requests that were under way.

@@ -1,6 +1,6 @@
 """The core of a client: five verbs towards the driver, `request` towards the components that ride on it.
 
-Layer 3: no I/O, no clock, no dice; `now` is seconds on a clock that never goes back, `dice()` is uniform over [0, 1).
+Layer 3: no I/O, no clock, no rng; `now` is seconds on a clock that never goes back, `rng()` is uniform over [0, 1).
 
 For the driver
     events                            a deque of (CONNECT | WRITE | CLOSE, connection); take them, in order, until it is
@@ -16,7 +16,7 @@ For the driver
     get_timer()                       the moment of the next timer, or None
     handle_timer(now)                 runs what is due
     next_due()                        as get_timer, at any time and from any thread; the timer may have been cancelled
-    run_ahead(seconds, now)           runs what is due, and what may be done so much before its time: for a driver that
+    run_early(seconds, now)           runs what is due, and what may be done so much before its time: for a driver that
                                       may not get to it in time
   WRITE is said when output appears where there was none; write until data_to_send is empty.
   The driver sets `dirty` while one of these runs. If it is True when a step begins, an exception (Ctrl-C) cut the one
@@ -51,8 +51,8 @@ For components (the producer's sender, the fetcher, admin calls)
     call_at(moment, callback) -> Timer  callback(now) at that moment; Timer.cancel()
     cluster                             topics, leaders, refresh: see `cluster.py`
     versions(node_id)                   what that broker offers (`newest_common(key, low, high)`); None if not connected
-    retry_backoff, settings, dice
-    ahead                               a list of callables (until, now) that `run_ahead` calls: what may be done before
+    retry_backoff, settings, rng
+    ahead                               a list of callables (until, now) that `run_early` calls: what may be done before
                                         its time, up to `until`
     recovered                           a list of callables (now) that `recover` calls at its end; of a request whose
                                         callback was cut nothing more is heard, so they ask again for what they miss
@@ -65,13 +65,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from kwire._codec import Exchanges, PlanTable
+from kwire._codec import CoreBase, PlanTable
 from kwire.engine.addresses import Address
 from kwire.engine.cluster import Cluster
 from kwire.engine.connection import CLOSE, CLOSED, CONNECT, OPEN, Connection
 from kwire.engine.node import Node
 from kwire.engine.request import ANY, CONTROLLER, Request
-from kwire.engine.retry import Backoff, Dice
+from kwire.engine.retry import Backoff, RandomFraction
 from kwire.engine.settings import ClientSettings
 from kwire.engine.versions import Versions
 from kwire.errors import CodecError, ConnectError, KafkaError, KafkaTimeoutError
@@ -86,22 +86,22 @@ OnMade = Callable[[Connection, float], None]
 OnLost = Callable[[Connection, KafkaError, float], None]
 
 
-class Core(Exchanges):
+class Core(CoreBase):
     """See the module's text for the contract."""
 
-    def __init__(self, settings: ClientSettings, dice: Dice) -> None:
+    def __init__(self, settings: ClientSettings, rng: RandomFraction) -> None:
         super().__init__(_PLANS, decode_response_body, settings.request_timeout_ms / 1000)
         self.settings = settings
-        self.dice = dice
-        self.retry_backoff = Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms, dice)
-        self.reconnect_backoff = Backoff(settings.reconnect_backoff_ms, settings.reconnect_backoff_max_ms, dice)
+        self.rng = rng
+        self.retry_backoff = Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms, rng)
+        self.reconnect_backoff = Backoff(settings.reconnect_backoff_ms, settings.reconnect_backoff_max_ms, rng)
         self.recovered: list[Callable[[float], None]] = []
-        self.ahead: list[Callable[[float, float], None]] = []
+        self.early: list[Callable[[float, float], None]] = []
         self._connections: set[Connection] = set()
         self._connection_count = 0
         self._anywhere: deque[Request] = deque()
         addresses = settings.addresses
-        first = int(dice() * len(addresses)) % len(addresses)
+        first = int(rng() * len(addresses)) % len(addresses)
         self._bootstrap = addresses[first:] + addresses[:first]
         self._bootstrap_ids = -2
         self.cluster = Cluster(self)
@@ -120,10 +120,10 @@ class Core(Exchanges):
             cause = str(error) or type(error).__name__
             self._lose(connection, ConnectError("connection lost", {str(connection.address): cause}), now)
 
-    def run_ahead(self, seconds: float, now: float) -> None:
+    def run_early(self, seconds: float, now: float) -> None:
         """Runs what is due, and what components may do so much before its time."""
         self.handle_timer(now)
-        for do in self.ahead:
+        for do in self.early:
             do(now + seconds, now)
 
     def recover(self, now: float) -> None:
@@ -172,14 +172,14 @@ class Core(Exchanges):
         node = self._nodes.get(node_id)
         return node.versions if node is not None and node.connection is not None else None
 
-    def who_was_asked(self) -> dict[str, str]:
+    def broker_states(self) -> dict[str, str]:
         """Each address with the last error there, for messages; an address that works says so."""
         return {
             str(node.address): str(node.last_error) if node.last_error else node.state
             for node in [*self._nodes.values()]
         }
 
-    def about(self, node_id: int) -> str:
+    def describe_node(self, node_id: int) -> str:
         """A broker and the state of its connection in words, with the last error there: for messages."""
         node = self._nodes.get(node_id)
         if node is None:
@@ -281,13 +281,13 @@ class Core(Exchanges):
         self.cluster.connection_trouble(now)
         self._pump(now)
 
-    def node_has_rested(self, node: Node, now: float) -> None:
+    def node_backoff_over(self, node: Node, now: float) -> None:
         """A node may be tried again."""
         self._pump(now)
 
     # -- what the metadata says about brokers -----------------------------------------------------------------------
 
-    def brokers_are(self, brokers: dict[int, Address], *, complete: bool, now: float) -> None:
+    def update_brokers(self, brokers: dict[int, Address], *, complete: bool, now: float) -> None:
         """The brokers of the cluster by id; when `complete`, those not named are gone."""
         for node_id, address in brokers.items():
             node = self._nodes.get(node_id)

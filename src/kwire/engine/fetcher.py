@@ -125,9 +125,9 @@ class Fetcher:
             state.end_offset = until.get(tp, END_OF_OFFSETS)
         topics = list(dict.fromkeys(tp.topic for tp in wanted))
         self._assigned = tuple(topics)
-        self._core.cluster.unwant([topic for topic in before if topic not in topics])
+        self._core.cluster.untrack([topic for topic in before if topic not in topics])
         if topics:
-            self._core.cluster.want(topics, now)
+            self._core.cluster.track(topics, now)
         self.pump(now)
 
     def state(self, tp: TopicPartition) -> PartitionState:
@@ -143,7 +143,7 @@ class Fetcher:
         self.assign((), now)
         self._subscribed = tuple(dict.fromkeys(topics))
         if self._subscribed:
-            self._core.cluster.want(self._subscribed, now)
+            self._core.cluster.track(self._subscribed, now)
         self._on_metadata(now)
 
     def _on_metadata(self, now: float) -> None:
@@ -350,7 +350,7 @@ class Fetcher:
         if error is not None:
             state.fault = error
         else:
-            self._core.cluster.look_for(now)
+            self._core.cluster.require_leader(now)
         return None
 
     def _fetch(self, source: Source, states: list[PartitionState], now: float) -> None:
@@ -423,7 +423,7 @@ class Fetcher:
             return
         endpoints = {row.node_id: Address(row.host, row.port) for row in response.node_endpoints}
         if endpoints:
-            self._core.brokers_are(endpoints, complete=False, now=now)
+            self._core.update_brokers(endpoints, complete=False, now=now)
         self._take_in_all(source, sent, response, version, now)
         self.pump_if_due(now)
 
@@ -534,7 +534,7 @@ class Fetcher:
             return
         state.read_from = None
         leader = row.current_leader
-        if not self._core.cluster.leader_is(tp.topic, tp.partition, leader.leader_id, leader.leader_epoch):
+        if not self._core.cluster.update_leader(tp.topic, tp.partition, leader.leader_id, leader.leader_epoch):
             self._core.cluster.refresh(now)
             state.rest_until = now + self._core.retry_backoff.wait(1)
             self._core.call_at(state.rest_until, self.pump)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import deque
 from functools import partial
 
-from kwire._codec import Post, Timer
+from kwire._codec import NodeBase, Timer
 from kwire._typing import TYPE_CHECKING
 from kwire.engine.addresses import Address
 from kwire.engine.connection import Connection
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kwire.engine.core import Core
 
 
-class Node(Post):
+class Node(NodeBase):
     """A broker with id `node_id`; ids below -1 are bootstrap addresses whose id is not known yet."""
 
     def __init__(self, core: Core, node_id: int, address: Address) -> None:
@@ -41,7 +41,7 @@ class Node(Post):
         self._rest: Timer | None = None
         self._was_old = False
         self._attempt = 0
-        self._twin: Node | None = None
+        self._side_node: Node | None = None
         self._unwritten: Request | None = None
 
     def __repr__(self) -> str:
@@ -63,9 +63,9 @@ class Node(Post):
 
     def beside(self) -> Node:
         """The twin, for what must not wait behind a long poll."""
-        if self._twin is None:
-            self._twin = Node(self._core, self.node_id, self.address)
-        return self._twin
+        if self._side_node is None:
+            self._side_node = Node(self._core, self.node_id, self.address)
+        return self._side_node
 
     def connect(self, now: float) -> None:
         """Begins to connect, unless that is under way, done, or the node rests after a failure."""
@@ -89,8 +89,8 @@ class Node(Post):
             self.failures = 0
             if self._queue:
                 self.connect(now)
-            if self._twin is not None:
-                self._twin.move(address, now)
+            if self._side_node is not None:
+                self._side_node.move(address, now)
 
     def drop(self, error: KafkaError, now: float) -> None:
         """Closes whatever is open or under way; requests that were written fail with `error`, others stay."""
@@ -100,16 +100,16 @@ class Node(Post):
             self._negotiation = None
         if self.connection is not None:
             self._core.lose_connection(self.connection, error, now)
-        if self._twin is not None:
-            self._twin.drop(error, now)
+        if self._side_node is not None:
+            self._side_node.drop(error, now)
 
     def fail_queue(self, error: KafkaError, now: float) -> None:
         """Fails every request that waits."""
         waiting, self._queue = self._queue, deque()
         for request in waiting:
             request.fail(error, now)
-        if self._twin is not None:
-            self._twin.fail_queue(error, now)
+        if self._side_node is not None:
+            self._side_node.fail_queue(error, now)
 
     def reset(self) -> None:
         """Forgets connection, attempts and waiting requests, whatever state they are in."""
@@ -120,8 +120,8 @@ class Node(Post):
             self._negotiation = None
         self.connection = None
         self._queue.clear()
-        if self._twin is not None:
-            self._twin.reset()
+        if self._side_node is not None:
+            self._side_node.reset()
 
     # -- what the negotiation says ----------------------------------------------------------------------------------
 
@@ -167,13 +167,13 @@ class Node(Post):
     def _lost_once_more(self, error: KafkaError, now: float) -> None:
         self.last_error = error
         self.failures += 1
-        self._rest = self._core.call_at(now + self._core.reconnect_backoff.wait(self.failures), self._rested)
+        self._rest = self._core.call_at(now + self._core.reconnect_backoff.wait(self.failures), self._on_backoff_over)
 
-    def _rested(self, now: float) -> None:
+    def _on_backoff_over(self, now: float) -> None:
         self._rest = None
         if self._queue:
             self.connect(now)
-        self._core.node_has_rested(self, now)
+        self._core.node_backoff_over(self, now)
 
     def _stop_waiting(self) -> None:
         for timer in (self._rest, self._timeout):

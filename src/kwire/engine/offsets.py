@@ -76,7 +76,7 @@ class OffsetLookup(Call):
         if not self._times:
             self.succeed({}, now)
             return
-        core.cluster.want(list(dict.fromkeys(tp.topic for tp in times)), now)
+        core.cluster.track(list(dict.fromkeys(tp.topic for tp in times)), now)
         self._send(now)
 
     def timed_out(self) -> KafkaError:
@@ -121,7 +121,7 @@ class OffsetLookup(Call):
             if leader >= 0:
                 by_leader[leader].append(tp)
             else:
-                self.core.cluster.look_for(now)
+                self.core.cluster.require_leader(now)
         for leader, partitions in by_leader.items():
             request = self.core.request(
                 leader,

@@ -1,6 +1,6 @@
 """How long to wait before the next try.
 
-Layer 3: dice are passed in. Waits double from a first to a longest one and are spread by a fifth either way, so that
+Layer 3: rng are passed in. Waits double from a first to a longest one and are spread by a fifth either way, so that
 clients that failed together do not come back together.
 """
 
@@ -11,23 +11,23 @@ from collections.abc import Callable
 from kwire.errors import BrokerError, ConnectError, KafkaTimeoutError
 
 SPREAD = 0.2
-Dice = Callable[[], float]
+RandomFraction = Callable[[], float]
 
 
 class Backoff:
-    """Waits, in seconds, after the first, second, ... failure in a row. `dice()` is uniform over [0, 1)."""
+    """Waits, in seconds, after the first, second, ... failure in a row. `rng()` is uniform over [0, 1)."""
 
-    __slots__ = ("_dice", "_first", "_longest")
+    __slots__ = ("_first", "_longest", "_rng")
 
-    def __init__(self, first_ms: int, longest_ms: int, dice: Dice) -> None:
+    def __init__(self, first_ms: int, longest_ms: int, rng: RandomFraction) -> None:
         self._first = first_ms / 1000
         self._longest = max(longest_ms, first_ms) / 1000
-        self._dice = dice
+        self._rng = rng
 
     def wait(self, failures: int) -> float:
         """Seconds to wait after `failures` (at least 1) failures in a row."""
         plain = min(self._first * 2.0 ** min(failures - 1, 32), self._longest)
-        return plain * (1 + SPREAD * (2 * self._dice() - 1))
+        return plain * (1 + SPREAD * (2 * self._rng() - 1))
 
 
 def is_retriable(error: BaseException) -> bool:

@@ -1,4 +1,4 @@
-"""The producer's logic: from batches that are ready to produce requests, and from answers to fates.
+"""The producer's logic: from batches that are ready to produce requests, and from answers to results.
 
 Layer 3, no I/O, no clock. `pump(now)` is the one way in for the client: it places what waited for metadata, drains what
 is ready, partition by partition to the leaders, and sets the timers by which it is called again. Where a batch is, is
@@ -20,10 +20,10 @@ from kwire._codec import (
     Accumulator,
     Batch,
     Delivery,
-    Dispatch,
-    Lane,
     PartitionQueue,
-    ProduceCall,
+    PendingProduce,
+    SenderBase,
+    Sink,
     Timer,
     no_uuid,
 )
@@ -31,10 +31,10 @@ from kwire._typing import Any
 from kwire.engine.api_keys import METADATA
 from kwire.engine.cluster import metadata_request
 from kwire.engine.core import Core
-from kwire.engine.identity import UNSETTLED, Identity
+from kwire.engine.idempotence import UNSETTLED, Idempotence
 from kwire.engine.retry import is_retriable
 from kwire.engine.settings import ProducerSettings
-from kwire.engine.unplaced import Unplaced
+from kwire.engine.unknown_topics import UnknownTopics
 from kwire.errors import CodecError, KafkaError, KafkaTimeoutError
 from kwire.errors.broker import by_code
 
@@ -55,7 +55,7 @@ class _NothingToSendError(KafkaError):
     """
 
 
-class Sender(Dispatch):
+class Sender(SenderBase):
     """Moves the batches of one accumulator. `on_warning(text)` is for words to the user, once each."""
 
     def __init__(
@@ -69,25 +69,25 @@ class Sender(Dispatch):
         self._cluster = core.cluster
         self._retries = settings.retries
         self._delivery_timeout = settings.delivery_timeout_ms / 1000
-        self.farewells = 0
+        self.drain_probes = 0
         self._timers: dict[str, Timer] = {}
         self._on_warning = on_warning
-        self._unplaced = Unplaced(core, accumulator, settings.max_block_ms / 1000)
-        self._waiting_topics = self._unplaced.topics
-        self.identity = Identity(
+        self._unknown_topics = UnknownTopics(core, accumulator, settings.max_block_ms / 1000)
+        self._waiting_topics = self._unknown_topics.topics
+        self.identity = Idempotence(
             core,
             settings.enable_idempotence,
-            possible=self._acks == -1 and self._most_in_flight <= 5 and self._retries > 0,
+            possible=self._acks == -1 and self._max_in_flight <= 5 and self._retries > 0,
             on_change=self.pump,
             on_warning=on_warning,
         )
         self._cluster.listeners.append(self._on_metadata)
         core.recovered.append(self.recover)
-        core.ahead.append(self.send_ahead)
+        core.early.append(self.send_early)
 
     # -- the ways in ------------------------------------------------------------------------------------------------
 
-    def send_ahead(self, until: float, now: float) -> None:
+    def send_early(self, until: float, now: float) -> None:
         """What lingers until then goes out now."""
         if self._accumulator.lingering:
             self._accumulator.expire_linger(until)
@@ -95,16 +95,16 @@ class Sender(Dispatch):
 
     def flush(self, now: float) -> None:
         """Whatever lingers goes out."""
-        self._accumulator.urge_all()
+        self._accumulator.make_all_due()
         self.pump(now)
 
     def fail_all(self, error: KafkaError) -> None:
         """No batch goes on: for a producer that closes."""
         for batch in list(self._accumulator.pending):
-            self._accumulator.settle(batch, -1, -1, error)
+            self._accumulator.complete(batch, -1, -1, error)
 
-    def say_goodbye(self, now: float) -> None:
-        """With acks 0: asks each broker something that it answers after what was sent before (`farewells` counts).
+    def probe_unacked(self, now: float) -> None:
+        """With acks 0: asks each broker something that it answers after what was sent before (`drain_probes` counts).
 
         A broker drops requests that it has read and not handled when their connection ends, so a connection that only
         ever took unanswered requests may not be closed right after them.
@@ -112,82 +112,82 @@ class Sender(Dispatch):
         if self._acks != 0:
             return
         for node in self._unanswered:
-            self.farewells += 1
+            self.drain_probes += 1
             self._core.request(
                 node,
                 METADATA,
                 partial(metadata_request, topics=[], allow_auto_create=False),
-                self._on_farewell,
-                self._on_no_farewell,
+                self._on_drained,
+                self._on_not_drained,
                 now,
             )
         self._unanswered.clear()
 
-    def _on_farewell(self, response: Any, version: int, now: float) -> None:
-        self.farewells -= 1
+    def _on_drained(self, response: Any, version: int, now: float) -> None:
+        self.drain_probes -= 1
 
-    def _on_no_farewell(self, error: KafkaError, now: float) -> None:
-        self.farewells -= 1
+    def _on_not_drained(self, error: KafkaError, now: float) -> None:
+        self.drain_probes -= 1
 
     def recover(self, now: float) -> None:
         """After a step that was cut: what is in flight by the queues is put back, and whatever was taken off a list to
         be put onto another is listed anew."""
-        for lane in self._lanes.values():
-            lane.count(-lane.under_way)
+        for sink in self._sinks.values():
+            sink.count(-sink.in_flight)
         for timer in (self._deadline, *self._timers.values()):
             if timer is not None:
                 timer.cancel()
         self._deadline = None
         self._timers.clear()
-        self.farewells = 0
+        self.drain_probes = 0
         self.identity.recover(now)
-        self._unplaced.recover()
+        self._unknown_topics.recover()
         for topic in self._accumulator.topics.values():
             for queue in topic.queues:
                 for batch in list(queue.in_flight):
-                    queue.put_back(batch)
+                    queue.reenqueue(batch)
                 if 0 <= queue.partition < topic.known and queue.head is not None:
-                    self._enlist(queue, now)
+                    self._route(queue, now)
         self._core.call_at(now, self.pump)
 
     # -- partitions by leader ---------------------------------------------------------------------------------------
 
-    def _lane(self, leader: int) -> Lane:
-        lane = self._lanes.get(leader)
-        if lane is None:
+    def _sink(self, leader: int) -> Sink:
+        sink = self._sinks.get(leader)
+        if sink is None:
             # A new dict, because a pump may be going through the old one.
-            lane = Lane(leader, self._most_in_flight)
-            self._lanes = {**self._lanes, leader: lane}
-        return lane
+            sink = Sink(leader, self._max_in_flight)
+            self._sinks = {**self._sinks, leader: sink}
+        return sink
 
-    def _enlist(self, queue: PartitionQueue, now: float) -> None:
+    def _route(self, queue: PartitionQueue, now: float) -> None:
         leader = self._cluster.leader(queue.name, queue.partition)
         if leader < 0:
-            self._cluster.look_for(now)
-        self._lane(leader).add(queue)
+            self._cluster.require_leader(now)
+        self._sink(leader).add(queue)
 
     def _on_metadata(self, now: float) -> None:
         topics = self._cluster.topics.values()
         self._by_topic_id = all(topic.topic_id != no_uuid() for topic in topics if topic.partitions)
-        self._accumulator.forget_lanes()
-        self._unplaced.on_metadata(now)
+        self._accumulator.unroute_all()
+        self._unknown_topics.on_metadata(now)
         self.pump(now)
 
-    def _give_up(self, lane: Lane, error: KafkaError | None) -> None:
+    def _give_up(self, sink: Sink, error: KafkaError | None) -> None:
         """Nothing can be sent to that leader: whatever is to be sent to it fails."""
-        for queue in lane.empty():
+        for queue in sink.empty():
             while (batch := queue.head) is not None:
-                self._accumulator.settle(batch, -1, -1, error)
+                self._accumulator.complete(batch, -1, -1, error)
 
-    def nothing_to_send(self, lane: Lane) -> KafkaError:
+    def nothing_to_send(self, sink: Sink) -> KafkaError:
         """The error that ends a request which found no batch."""
-        return _NothingToSendError(f"nothing is left to send to broker {lane.node}")
+        return _NothingToSendError(f"nothing is left to send to broker {sink.node}")
 
-    def _without_headers(self, batch: Batch, lane: Lane, magic: int) -> None:
+    def _without_headers(self, batch: Batch, sink: Sink, magic: int) -> None:
         self._accumulator.without_headers(
             batch,
             CodecError(
-                f"{batch.topic}[{batch.partition}]: its leader, broker {lane.node}, takes records of magic {magic} "
+                f"{batch.topic}[{batch.partition}]: its leader, broker {sink.node}, takes records of magic {magic} "
                 "only, which have no headers (Kafka 0.11 brought them)",
                 "headers",
             ),
@@ -200,7 +200,7 @@ class Sender(Dispatch):
         if row is None:
             self._fail(batch, KafkaError(f"the answer to Produce says nothing of {batch.topic}[{batch.partition}]"))
         elif row.error_code == DUPLICATE_SEQUENCE_NUMBER:
-            self._accumulator.settle(batch, -1, -1, None)
+            self._accumulator.complete(batch, -1, -1, None)
         elif row.error_code == MESSAGE_TOO_LARGE and self._accumulator.split(batch):
             return
         else:
@@ -219,7 +219,7 @@ class Sender(Dispatch):
             self._go_without_sequences(batch, error, now)
         elif error.retriable:
             leader = row.current_leader
-            if not self._cluster.leader_is(batch.topic, batch.partition, leader.leader_id, leader.leader_epoch):
+            if not self._cluster.update_leader(batch.topic, batch.partition, leader.leader_id, leader.leader_epoch):
                 self._cluster.refresh(now)
             self._again(batch, error, now)
         else:
@@ -232,24 +232,24 @@ class Sender(Dispatch):
         self._without_sequences.add(batch.queue)
         self._again(batch, error, now)
 
-    def _on_error(self, call: ProduceCall, error: KafkaError, now: float) -> None:
-        call.lane.count(-1)
+    def _on_error(self, call: PendingProduce, error: KafkaError, now: float) -> None:
+        call.sink.count(-1)
         for batch in list(call.batches):
-            if not batch.fate.done:
+            if not batch.batch_result.done:
                 if is_retriable(error):
                     self._again(batch, error, now)
                 else:
                     self._fail(batch, error)
         if not call.batches and not is_retriable(error):
-            self._fail_unsendable(call.lane, error)
+            self._fail_unsendable(call.sink, error)
         self._reset_stalled(call)
-        soon = call.batches or self.identity.may_ask_again(call.lane.node)
-        self._wake_at(f"error {call.lane.node}", now + (0.0 if soon else self._core.retry_backoff.wait(1)))
+        soon = call.batches or self.identity.may_ask_again(call.sink.node)
+        self._wake_at(f"error {call.sink.node}", now + (0.0 if soon else self._core.retry_backoff.wait(1)))
 
-    def _fail_unsendable(self, lane: Lane, error: KafkaError) -> None:
+    def _fail_unsendable(self, sink: Sink, error: KafkaError) -> None:
         """No version in common, or the like: nothing can ever be sent to that broker."""
         if not isinstance(error, _NothingToSendError):
-            self._give_up(lane, error)
+            self._give_up(sink, error)
 
     def _again(self, batch: Batch, error: KafkaError, now: float) -> None:
         batch.attempts += 1
@@ -258,15 +258,15 @@ class Sender(Dispatch):
             self._fail(batch, error)
             return
         batch.queue.retry_at = now + self._core.retry_backoff.wait(batch.attempts)
-        batch.queue.put_back(batch)
+        batch.queue.reenqueue(batch)
 
     def _fail(self, batch: Batch, error: KafkaError) -> None:
         if batch.base_sequence >= 0:
             batch.queue.needs_new_epoch = True
-        self._accumulator.settle(batch, -1, -1, error)
+        self._accumulator.complete(batch, -1, -1, error)
 
-    def _list_anew(self, queue: PartitionQueue) -> None:
-        self._lane(self._cluster.leader(queue.name, queue.partition)).add(queue)
+    def _reroute(self, queue: PartitionQueue) -> None:
+        self._sink(self._cluster.leader(queue.name, queue.partition)).add(queue)
 
     # -- timers -----------------------------------------------------------------------------------------------------
 
@@ -311,16 +311,16 @@ class Sender(Dispatch):
         elif self.identity.state in UNSETTLED:
             words.append(f"no producer id: {self.identity.last_error or 'InitProducerId is not answered'}")
         elif batch in batch.queue.in_flight:
-            words.append(f"sent, and not answered by {self._core.about(leader)}")
+            words.append(f"sent, and not answered by {self._core.describe_node(leader)}")
         elif self._core.versions(leader) is None:
-            words.append(f"no connection to {self._core.about(leader)}")
+            words.append(f"no connection to {self._core.describe_node(leader)}")
         elif batch.last_error is None:
-            words.append(f"it waits its turn at {self._core.about(leader)}")
+            words.append(f"it waits its turn at {self._core.describe_node(leader)}")
         return "; ".join(words)
 
-    def _hasten_all(self) -> None:
-        for delivery in list(self._hasty):
-            self._hasten(delivery)
+    def _expedite_all(self) -> None:
+        for delivery in list(self._awaited):
+            self._expedite(delivery)
 
     def no_room(self, waited: float) -> KafkaTimeoutError:
         """The error for a record that found no room for `waited` seconds: how much waits, and what the oldest for."""
@@ -334,15 +334,15 @@ class Sender(Dispatch):
             f"after max_block_ms={round(waited * 1000)}{why}"
         )
 
-    def _hasten(self, delivery: Delivery) -> None:
-        batch = delivery._fate.batch
+    def _expedite(self, delivery: Delivery) -> None:
+        batch = delivery._batch_result.batch
         if batch is None or batch.closed:
             if delivery.done():
-                del self._hasty[delivery]
+                del self._awaited[delivery]
             return
-        lane = self._lanes.get(self._cluster.leader(batch.topic, batch.partition))
-        if lane is None or not lane.under_way:
-            self._accumulator.urge(batch)
+        sink = self._sinks.get(self._cluster.leader(batch.topic, batch.partition))
+        if sink is None or not sink.in_flight:
+            self._accumulator.make_due(batch)
 
 
 def words_of(row: Any) -> str:

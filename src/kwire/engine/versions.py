@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kwire import errors
-from kwire._codec import Offer
+from kwire._codec import VersionsBase
 from kwire.engine.api_keys import FETCH, LIST_OFFSETS, METADATA, PRODUCE
 from kwire.errors import KafkaError
 
@@ -20,7 +20,7 @@ _FETCH_FLOOR_OF_4_0 = 4
 _PRODUCE_FLOOR_OF_4_0 = 3
 
 
-class Versions(Offer):
+class Versions(VersionsBase):
     """The ranges that a broker offers, and whether it is one from before ApiVersions."""
 
     __slots__ = ("before_0_10",)

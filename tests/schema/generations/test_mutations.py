@@ -20,10 +20,10 @@ DAMAGED = 20_000 if THOROUGH else 1_000
 def test_only_kwires_errors_escape(vector: FrameVector) -> None:
     module: Any = getattr(protocol, vector.module)
     answers = vector.header.get("answers")
-    dice = random.Random(len(vector.frame))
+    rng = random.Random(len(vector.frame))
     places: list[int] = []
     for _ in range(DAMAGED):
-        body = damaged(vector.frame[4:], dice)
+        body = damaged(vector.frame[4:], rng)
         frame = len(body).to_bytes(4, "big") + body
         try:
             if answers is None:

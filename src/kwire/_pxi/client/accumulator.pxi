@@ -1,6 +1,5 @@
 # From send() to the batch: topic -> partition -> the open batch there, compiled whole.
 #
-# Needs: builder.pxi, encode.pxi, encode_arrow.pxi, delivery.pxi, outgoing.pxi, queues.pxi, clock.h. Gives: Accumulator.
 # A send turns its arguments into pointers first and makes the objects it may need; what follows is one stretch without a
 # Python call, so with the GIL held no other thread, signal handler or finalizer sees it half done. Who drives (the
 # sender) calls the other methods; it is alone with them, but not alone with send().
@@ -12,7 +11,7 @@
 
 from collections import deque as _deque
 
-MOST_FAILED_FATES = 1000
+MAX_FAILED_RESULTS = 1000
 
 cdef extern from "clock.h" nogil:
     int64_t kw_wall_milliseconds()
@@ -35,9 +34,9 @@ cdef class Accumulator:
     cdef readonly dict topics
     cdef readonly object ready            # deque of PartitionQueue
     cdef readonly object lingering        # deque of Batch, oldest first: open, or closed and not yet taken off
-    cdef readonly dict pending            # Batch -> None, oldest first: whose fate is not known
-    cdef readonly object unplaced         # deque of TopicQueue that need metadata
-    cdef readonly object failed           # deque of the last MOST_FAILED_FATES Fates that failed
+    cdef readonly dict pending            # Batch -> None, oldest first: whose result is not known
+    cdef readonly object unknown_topics         # deque of TopicQueue that need metadata
+    cdef readonly object failed           # deque of the last MAX_FAILED_RESULTS results that failed
     cdef public object wait_for_room
     cdef public object wait_for
     cdef public object run_callback
@@ -47,11 +46,11 @@ cdef class Accumulator:
     cdef public int64_t records_sent
     cdef int64_t opened                   # batches so far
     cdef bint attention
-    cdef bint linger_told                 # that the linger of the oldest is over was said, and not yet looked at
+    cdef bint linger_reported                 # that the linger of the oldest is over was said, and not yet looked at
     cdef bint frozen
     cdef double frozen_now
     cdef int64_t frozen_wall
-    cdef uint64_t dice
+    cdef uint64_t rng
 
     def __cinit__(self, *, int64_t batch_size=16384, double linger=0.005, int64_t buffer_memory=33554432,
                   int64_t max_request_size=1048576, uint64_t seed=1, object after_step=None):
@@ -59,13 +58,13 @@ cdef class Accumulator:
         self.linger = linger
         self.buffer_memory = buffer_memory
         self.max_request_size = max_request_size
-        self.dice = seed | 1
+        self.rng = seed | 1
         self.topics = {}
         self.ready = _deque()
         self.lingering = _deque()
         self.pending = {}
-        self.unplaced = _deque()
-        self.failed = _deque(maxlen=MOST_FAILED_FATES)
+        self.unknown_topics = _deque()
+        self.failed = _deque(maxlen=MAX_FAILED_RESULTS)
         self.after_step = _deque() if after_step is None else after_step
 
     def set_clock(self, double now, int64_t wall_milliseconds):
@@ -127,8 +126,8 @@ cdef class Accumulator:
             queue = self._choose(topic, record, wanted)
             batch = queue.open
             if batch is not None:
-                if queue.partition < 0 and wanted >= 0 and batch.wanted is None:
-                    batch.wanted = {}
+                if queue.partition < 0 and wanted >= 0 and batch.requested is None:
+                    batch.requested = {}
                     continue
                 size = builder_record_size(&batch.core, record)
                 if batch.core.count == 0 or <int64_t>batch.core.used + size <= self.batch_size:
@@ -144,45 +143,45 @@ cdef class Accumulator:
         if fault != BUILD_OK:
             raise_build_fault(fault, 2)
         batch.has_headers = batch.has_headers or record.header_count > 0
-        batch.charged += size
+        batch.accounted += size
         self.used += size
         self.records_sent += 1
-        delivery.fate = batch.fate
+        delivery.batch_result = batch.batch_result
         delivery.index = batch.core.count - 1
         delivery.timestamp = record.timestamp
         if queue.partition < 0 and wanted >= 0:
-            batch.wanted[delivery.index] = wanted
+            batch.requested[delivery.index] = wanted
         if queue is topic.sticky:
             topic.sticky_bytes += size
         if <int64_t>batch.core.used >= self.batch_size:
             self._close(queue)
-        elif self.lingering and not self.linger_told:
+        elif self.lingering and not self.linger_reported:
             self._look_at_oldest(<Batch>self.lingering[0])
         return delivery
 
     cdef inline int _look_at_oldest(self, Batch batch) except -1:
         if self._now() >= batch.created_at + self.linger and not batch.queue._is_held_up():
-            self.linger_told = self.attention = True
+            self.linger_reported = self.attention = True
         return 0
 
     cdef inline PartitionQueue _choose(self, TopicQueue topic, const record_datum_t *record, int32_t wanted):
         cdef Py_ssize_t known = PyList_GET_SIZE(topic.partitions)
         if known == 0:
-            return topic.staging
+            return topic.unassigned
         if wanted >= 0:
             if wanted < known:
                 return <PartitionQueue>topic.partitions[wanted]
-            return self._early(topic, wanted)
+            return self._unknown_partition(topic, wanted)
         if record.key.size >= 0:
             return <PartitionQueue>topic.partitions[
                 (murmur2_of(record.key.data, <size_t>record.key.size) & 0x7FFFFFFF) % <uint32_t>known]
         return topic.sticky
 
-    cdef PartitionQueue _early(self, TopicQueue topic, int32_t wanted):
+    cdef PartitionQueue _unknown_partition(self, TopicQueue topic, int32_t wanted):
         """The queue of a partition beyond those that are known."""
-        queue = topic.early.get(wanted)
+        queue = topic.unknown_partitions.get(wanted)
         if queue is None:
-            queue = topic.early.setdefault(wanted, self._new_queue(topic, wanted))
+            queue = topic.unknown_partitions.setdefault(wanted, self._new_queue(topic, wanted))
         return <PartitionQueue>queue
 
     cdef int _check_record_size(self, int64_t size) except -1:
@@ -242,13 +241,13 @@ cdef class Accumulator:
         check_topic_name(name)
         topic = TopicQueue.__new__(TopicQueue)
         topic.name = str(name)
-        topic.keeper = self
+        topic.owner = self
         topic.partitions = []
-        topic.early = {}
+        topic.unknown_partitions = {}
         topic.available = []
         topic.first_sent_at = self._now()
-        topic.staging = self._new_queue(topic, -1)
-        self.unplaced.append(topic)
+        topic.unassigned = self._new_queue(topic, -1)
+        self.unknown_topics.append(topic)
         self.attention = True
         return <TopicQueue>self.topics.setdefault(topic.name, topic)
 
@@ -264,11 +263,11 @@ cdef class Accumulator:
 
     cdef Batch _new_batch(self):
         cdef Batch batch = Batch.__new__(Batch)
-        cdef Fate fate = Fate.__new__(Fate)
-        fate.base_offset = -1
-        fate.append_time = -1
-        fate.keeper = self
-        batch.fate = fate
+        cdef BatchResult result = BatchResult.__new__(BatchResult)
+        result.base_offset = -1
+        result.append_time = -1
+        result.owner = self
+        batch.batch_result = result
         return batch
 
     cdef int _open(self, PartitionQueue queue, Batch batch) except -1:
@@ -281,7 +280,7 @@ cdef class Accumulator:
             self._needs_metadata(queue.topic)
         elif self.linger <= 0:
             batch.due = True
-            self._list(queue)
+            self._mark_ready(queue)
         else:
             if not self.lingering:
                 self.attention = True
@@ -290,22 +289,22 @@ cdef class Accumulator:
 
     cdef int _adopt(self, PartitionQueue queue, Batch batch, double created_at) except -1:
         self.opened += 1
-        batch.rank = self.opened
+        batch.order = self.opened
         batch.queue = queue
         batch.created_at = created_at
-        batch.fate.topic = queue.topic.name
-        batch.fate.partition = queue.partition
-        batch.fate.batch = batch
+        batch.batch_result.topic = queue.topic.name
+        batch.batch_result.partition = queue.partition
+        batch.batch_result.batch = batch
         self.pending[batch] = None
         return 0
 
     cdef int _needs_metadata(self, TopicQueue topic) except -1:
-        if topic not in self.unplaced:
-            self.unplaced.append(topic)
+        if topic not in self.unknown_topics:
+            self.unknown_topics.append(topic)
             self.attention = True
         return 0
 
-    cdef Batch _shut(self, PartitionQueue queue):
+    cdef Batch _close_batch(self, PartitionQueue queue):
         """No more records into the open batch."""
         cdef Batch batch = queue.open
         batch.closed = True
@@ -316,12 +315,12 @@ cdef class Accumulator:
         return batch
 
     cdef int _close(self, PartitionQueue queue) except -1:
-        queue.waiting.append(self._shut(queue))
-        return self._list(queue)
+        queue.waiting.append(self._close_batch(queue))
+        return self._mark_ready(queue)
 
-    cdef int _list(self, PartitionQueue queue) except -1:
-        if not queue.listed and 0 <= queue.partition < PyList_GET_SIZE(queue.topic.partitions):
-            queue.listed = True
+    cdef int _mark_ready(self, PartitionQueue queue) except -1:
+        if not queue.in_ready and 0 <= queue.partition < PyList_GET_SIZE(queue.topic.partitions):
+            queue.in_ready = True
             self.ready.append(queue)
             if not queue._is_held_up():
                 self.attention = True
@@ -332,10 +331,10 @@ cdef class Accumulator:
         cdef Py_ssize_t count = PyList_GET_SIZE(topic.available)
         cdef Py_ssize_t i
         topic.sticky_bytes = 0
-        self.dice ^= self.dice << 13
-        self.dice ^= self.dice >> 7
-        self.dice ^= self.dice << 17
-        i = <Py_ssize_t>((self.dice >> 11) % <uint64_t>count)
+        self.rng ^= self.rng << 13
+        self.rng ^= self.rng >> 7
+        self.rng ^= self.rng << 17
+        i = <Py_ssize_t>((self.rng >> 11) % <uint64_t>count)
         if topic.available[i] is topic.sticky:
             i = (i + 1) % count
         topic.sticky = <PartitionQueue>topic.available[i]
@@ -346,75 +345,75 @@ cdef class Accumulator:
     cpdef expire_linger(self, double now):
         """Lists what has lingered long enough; gives the moment of the next, or None."""
         cdef Batch batch
-        self.linger_told = False
+        self.linger_reported = False
         while self.lingering:
             batch = self.lingering[0]
             if not batch.closed:
                 if batch.created_at + self.linger > now:
                     return batch.created_at + self.linger
                 batch.due = True
-                self._list(batch.queue)
+                self._mark_ready(batch.queue)
             self.lingering.popleft()
         return None
 
-    def urge(self, Batch batch not None):
+    def make_due(self, Batch batch not None):
         """Somebody waits for it: it need not linger."""
         if not batch.closed and not batch.due:
             batch.due = True
-            self._list(batch.queue)
+            self._mark_ready(batch.queue)
 
-    def urge_all(self):
+    def make_all_due(self):
         """Nothing lingers: for flush."""
         cdef Batch batch
         while self.lingering:
             batch = self.lingering.popleft()
-            self.urge(batch)
+            self.make_due(batch)
 
-    cpdef list line_up(self):
-        """Moves the partitions with something to send to the lanes of their leaders; gives those that have no lane.
+    cpdef list route_ready(self):
+        """Moves the partitions with something to send to the sinks of their leaders; gives those that have no sink.
 
         From then on send() says it again when there is something.
         """
         cdef PartitionQueue queue
-        cdef list strays = []
+        cdef list unrouted = []
         while self.ready:
             queue = self.ready.popleft()
-            queue.listed = False
-            if queue.lane is None:
-                strays.append(queue)
+            queue.in_ready = False
+            if queue.sink is None:
+                unrouted.append(queue)
             else:
-                queue.lane.queues[queue] = None
+                queue.sink.queues[queue] = None
         self.attention = False
-        return strays
+        return unrouted
 
-    def forget_lanes(self):
-        """Leaders may be others by now: partitions that hold something come back as strays of `line_up`."""
+    def unroute_all(self):
+        """Leaders may be others by now: partitions that hold something come back as unrouted of `route_ready`."""
         cdef TopicQueue topic
         cdef PartitionQueue queue
         for topic in self.topics.values():
             for queue in topic.partitions:
-                queue._leave_lane()
+                queue._leave_sink()
                 if queue._head() is not None:
-                    self._list(queue)
+                    self._mark_ready(queue)
 
-    cpdef settle(self, Batch batch, int64_t base_offset, int64_t append_time, object error):
-        """The fate of a batch is known, wherever it was: its memory is free again."""
+    cpdef complete(self, Batch batch, int64_t base_offset, int64_t append_time, object error):
+        """The result of a batch is known, wherever it was: its memory is free again."""
         batch.queue._remove(batch)
         self._release(batch)
-        batch.fate.settle(base_offset, append_time, error)
+        batch.batch_result.complete(base_offset, append_time, error)
         if error is not None:
-            self.failed.append(batch.fate)
+            self.failed.append(batch.batch_result)
 
     cdef int _release(self, Batch batch) except -1:
-        self.used -= batch.charged
-        batch.charged = 0
+        self.used -= batch.accounted
+        batch.accounted = 0
         self.pending.pop(batch, None)
         batch.sealed = None
         kw_block_release(batch.core.block)
         batch.core.block = NULL
         return 0
 
-    def partitions_are(self, TopicQueue topic, int count, available):
+    def update_partitions(self, TopicQueue topic, int count, available):
         """The topic has `count` partitions; `available` are the numbers of those that have a leader.
 
         Records that waited for that are placed. A topic never shrinks; a smaller count is not believed.
@@ -422,7 +421,7 @@ cdef class Accumulator:
         cdef PartitionQueue queue
         cdef Py_ssize_t known = PyList_GET_SIZE(topic.partitions)
         for number in range(known, count):
-            queue = topic.early.pop(number, None)
+            queue = topic.unknown_partitions.pop(number, None)
             topic.partitions.append(queue if queue is not None else self._new_queue(topic, number))
         topic.available = [topic.partitions[i] for i in available if i < len(topic.partitions)] or list(topic.partitions)
         if topic.sticky is None and topic.available:
@@ -437,11 +436,11 @@ cdef class Accumulator:
         if queue.open is not None:
             queue.open.due = True
         if queue.open is not None or queue.waiting:
-            self._list(queue)
+            self._mark_ready(queue)
         return 0
 
     cdef int _place_staged(self, TopicQueue topic) except -1:
-        cdef PartitionQueue staging = topic.staging
+        cdef PartitionQueue staging = topic.unassigned
         if staging.open is not None:
             self._close(staging)
         while staging.waiting:
@@ -463,7 +462,7 @@ cdef class Accumulator:
         self._scatter(batch, MOST_BATCH_BYTES, error)
 
     cdef int _scatter(self, Batch whole, int64_t most, object header_error=None) except -1:
-        """Copies the records of `whole` into other batches and redirects its fate there.
+        """Copies the records of `whole` into other batches and redirects its result there.
 
         most 0: wherever their keys and the sticky partition lead (staging); else into batches of at most that many
         bytes at the head of the same queue, with consecutive sequences where `whole` had one. With header_error,
@@ -483,11 +482,11 @@ cdef class Accumulator:
                 if header_error is not None and record.header_count:
                     if failed is None:
                         failed = self._new_batch()
-                        failed.fate.topic = whole.fate.topic
-                        failed.fate.partition = whole.fate.partition
-                    note_redirect(redirects, index, failed.fate, 0)
+                        failed.batch_result.topic = whole.batch_result.topic
+                        failed.batch_result.partition = whole.batch_result.partition
+                    note_redirect(redirects, index, failed.batch_result, 0)
                 elif most == 0:
-                    wanted = -1 if whole.wanted is None else whole.wanted.get(index, -1)
+                    wanted = -1 if whole.requested is None else whole.requested.get(index, -1)
                     self._scatter_one(whole, &record, wanted, redirects, index)
                 else:
                     if target is None or <int64_t>target.core.used + builder_record_size(&target.core, &record) > most:
@@ -502,11 +501,11 @@ cdef class Accumulator:
         for target in made:
             whole.queue._insert(target)
         if made:
-            self._list(whole.queue)
-        whole.fate.redirect(redirects)
+            self._mark_ready(whole.queue)
+        whole.batch_result.redirect(redirects)
         if failed is not None:
-            failed.fate.settle(-1, -1, header_error)
-            self.failed.append(failed.fate)
+            failed.batch_result.complete(-1, -1, header_error)
+            self.failed.append(failed.batch_result)
         self._release(whole)
         return 0
 
@@ -525,7 +524,7 @@ cdef class Accumulator:
             self._open(queue, batch)
             batch.created_at = whole.created_at
             batch.due = True
-            self._list(queue)
+            self._mark_ready(queue)
         self._add(batch, record, redirects, index)
         if queue is topic.sticky:
             topic.sticky_bytes += builder_record_size(&batch.core, record)
@@ -535,7 +534,7 @@ cdef class Accumulator:
         cdef Batch part = self._new_batch()
         self._adopt(whole.queue, part, whole.created_at)
         part.closed = True
-        part.rank = whole.rank
+        part.order = whole.order
         part.first_index = whole.first_index + index
         part.attempts = whole.attempts
         part.last_error = whole.last_error
@@ -551,20 +550,20 @@ cdef class Accumulator:
         if fault != BUILD_OK:
             raise_build_fault(fault, 2)
         batch.has_headers = batch.has_headers or record.header_count > 0
-        batch.charged += size
+        batch.accounted += size
         self.used += size
-        note_redirect(redirects, index, batch.fate, batch.core.count - 1)
+        note_redirect(redirects, index, batch.batch_result, batch.core.count - 1)
         return 0
 
 
-cdef int note_redirect(list redirects, int32_t index, Fate fate, int32_t there) except -1:
-    """Record `index` went to `fate` as record `there`; a run of records that went on together is one entry."""
+cdef int note_redirect(list redirects, int32_t index, BatchResult result, int32_t there) except -1:
+    """Record `index` went to `result` as record `there`; a run of records that went on together is one entry."""
     cdef tuple last
     if redirects:
         last = redirects[len(redirects) - 1]
-        if last[1] is fate and index - <int32_t>last[0] == there - <int32_t>last[2]:
+        if last[1] is result and index - <int32_t>last[0] == there - <int32_t>last[2]:
             return 0
-    redirects.append((index, fate, there))
+    redirects.append((index, result, there))
     return 0
 
 

@@ -1,12 +1,11 @@
-# What became of a record: a Delivery (one per record, 40 bytes) points into a Fate (one per batch).
+# What became of a record: a Delivery (one per record, 40 bytes) points into a BatchResult (one per batch).
 #
-# Needs: nothing but Python. Gives: Fate, Delivery, RecordMetadata.
 #
-#   Fate      pending -> done (base offset, or an error), once
+#   BatchResult      pending -> done (base offset, or an error), once
 #             pending -> redirected: its records went on in other batches (a split, a re-encoding, a staged topic that
-#             became known); `redirects` = [(first index, Fate, index of that record there)], ascending
+#             became known); `redirects` = [(first index, BatchResult, index of that record there)], ascending
 # A Delivery never points to the payload. It is not tracked by the cyclic collector: what it reaches leads to user
-# objects only through callbacks, and a Fate drops those when it is done. All changes happen with the GIL held and
+# objects only through callbacks, and a BatchResult drops those when it is done. All changes happen with the GIL held and
 # without a Python call between look and leap, so a Delivery may be asked from any thread.
 
 from cpython.list cimport PyList_GET_SIZE
@@ -16,7 +15,7 @@ from functools import partial as _partial
 
 @cython.final
 @cython.nonecheck(True)
-cdef class Fate:
+cdef class BatchResult:
     """What became of a batch."""
 
     cdef readonly str topic
@@ -25,16 +24,16 @@ cdef class Fate:
     cdef readonly int64_t base_offset
     cdef readonly int64_t append_time
     cdef readonly object error
-    cdef bint seen                # its error was given to somebody
+    cdef bint reported                # its error was given to somebody
     cdef list redirects
     cdef list callbacks           # [(Delivery, function)]
-    cdef object keeper            # has wait_for(delivery, timeout), run_callback(function, delivery), after_step
+    cdef object owner            # has wait_for(delivery, timeout), run_callback(function, delivery), after_step
     cdef readonly object batch    # the Batch, until done or redirected
 
     def __init__(self):
-        raise TypeError("Fates are made by send()")
+        raise TypeError("results are made by send()")
 
-    cdef int settle(self, int64_t base_offset, int64_t append_time, object error) except -1:
+    cdef int complete(self, int64_t base_offset, int64_t append_time, object error) except -1:
         """The end of the matter; a second one changes nothing. Callbacks are left to keeper.after_step."""
         cdef list callbacks
         if self.done or self.redirects is not None:
@@ -48,7 +47,7 @@ cdef class Fate:
         self.callbacks = None
         if callbacks is not None:
             for delivery, function in callbacks:
-                self.keeper.after_step.append(_partial(self.keeper.run_callback, function, delivery))
+                self.owner.after_step.append(_partial(self.owner.run_callback, function, delivery))
         return 0
 
     cdef int redirect(self, list redirects) except -1:
@@ -62,19 +61,19 @@ cdef class Fate:
         return 0
 
     @property
-    def settled(self):
-        """Whether the fate of every one of its records is known."""
+    def all_complete(self):
+        """Whether the result of every one of its records is known."""
         if self.redirects is not None:
-            return all([(<Fate>entry[1]).settled for entry in self.redirects])
+            return all([(<BatchResult>entry[1]).all_complete for entry in self.redirects])
         return self.done
 
-    def errors(self, bint unseen=False):
-        """The errors of its records as a list, one per batch; only those that nobody was given yet if `unseen`."""
+    def errors(self, bint unreported=False):
+        """The errors of its records as a list, one per batch; only those that nobody was given yet if `unreported`."""
         if self.redirects is not None:
-            return [error for entry in self.redirects for error in (<Fate>entry[1]).errors(unseen)]
-        if self.error is None or (unseen and self.seen):
+            return [error for entry in self.redirects for error in (<BatchResult>entry[1]).errors(unreported)]
+        if self.error is None or (unreported and self.reported):
             return []
-        self.seen = True
+        self.reported = True
         return [self.error]
 
 
@@ -119,83 +118,83 @@ cdef class RecordMetadata:
 cdef class Delivery:
     """What `send()` gives back: the verbs of a Future for one record."""
 
-    cdef Fate fate
+    cdef BatchResult batch_result
     cdef int32_t index
     cdef int64_t timestamp
 
     def __init__(self):
         raise TypeError("Deliveries are made by send()")
 
-    cdef Fate _follow(self):
-        """The Fate that decides now; redirects that were followed are not followed again."""
+    cdef BatchResult _follow(self):
+        """The BatchResult that decides now; redirects that were followed are not followed again."""
         cdef Py_ssize_t low, high, middle
         cdef tuple entry
-        while self.fate.redirects is not None:
+        while self.batch_result.redirects is not None:
             low = 0
-            high = len(self.fate.redirects)
+            high = len(self.batch_result.redirects)
             while high - low > 1:
                 middle = (low + high) // 2
-                if <int32_t>(<tuple>self.fate.redirects[middle])[0] <= self.index:
+                if <int32_t>(<tuple>self.batch_result.redirects[middle])[0] <= self.index:
                     low = middle
                 else:
                     high = middle
-            entry = <tuple>self.fate.redirects[low]
+            entry = <tuple>self.batch_result.redirects[low]
             self.index = self.index - <int32_t>entry[0] + <int32_t>entry[2]
-            self.fate = <Fate>entry[1]
-        return self.fate
+            self.batch_result = <BatchResult>entry[1]
+        return self.batch_result
 
     def done(self):
-        """Whether the record's fate is known. Never blocks."""
+        """Whether the record's result is known. Never blocks."""
         return self._follow().done
 
     def result(self, timeout=None):
         """Waits up to `timeout` seconds (None: until delivery_timeout_ms decides) and gives a RecordMetadata.
 
-        Raises what went wrong, or KafkaTimeoutError when the fate is not known by then (the record goes on).
+        Raises what went wrong, or KafkaTimeoutError when the result is not known by then (the record goes on).
         """
-        cdef Fate fate = self._decided(timeout)
-        if fate.error is not None:
-            raise fate.error.with_traceback(None)
-        return RecordMetadata(fate.topic, fate.partition,
-                              fate.base_offset + self.index if fate.base_offset >= 0 else -1,
-                              fate.append_time if fate.append_time >= 0 else self.timestamp)
+        cdef BatchResult result = self._decided(timeout)
+        if result.error is not None:
+            raise result.error.with_traceback(None)
+        return RecordMetadata(result.topic, result.partition,
+                              result.base_offset + self.index if result.base_offset >= 0 else -1,
+                              result.append_time if result.append_time >= 0 else self.timestamp)
 
     def exception(self, timeout=None):
         """Waits like `result`; gives what went wrong, or None."""
         return self._decided(timeout).error
 
     def add_done_callback(self, function):
-        """Calls function(delivery) once the fate is known, at once if it is; what it raises is logged.
+        """Calls function(delivery) once the result is known, at once if it is; what it raises is logged.
 
         It runs on the thread that drives the client, outside any lock; blocking calls of the client in it raise.
         """
         cdef list fresh = [(self, function)]
-        cdef Fate fate = self._follow()
-        fate.seen = True
-        if fate.done:
-            fate.keeper.run_callback(function, self)
-        elif fate.callbacks is None:
-            fate.callbacks = fresh
+        cdef BatchResult result = self._follow()
+        result.reported = True
+        if result.done:
+            result.owner.run_callback(function, self)
+        elif result.callbacks is None:
+            result.callbacks = fresh
         else:
-            fate.callbacks.extend(fresh)
+            result.callbacks.extend(fresh)
 
-    cdef Fate _decided(self, object timeout):
-        cdef Fate fate = self._follow()
-        if not fate.done:
-            fate.keeper.wait_for(self, timeout)
-            fate = self._follow()
-        fate.seen = True
-        return fate
+    cdef BatchResult _decided(self, object timeout):
+        cdef BatchResult result = self._follow()
+        if not result.done:
+            result.owner.wait_for(self, timeout)
+            result = self._follow()
+        result.reported = True
+        return result
 
     @property
-    def _fate(self):
+    def _batch_result(self):
         return self._follow()
 
     def __repr__(self):
-        cdef Fate fate = self._follow()
-        where = f"{fate.topic}[{fate.partition}]" if fate.partition >= 0 else fate.topic
-        if not fate.done:
+        cdef BatchResult result = self._follow()
+        where = f"{result.topic}[{result.partition}]" if result.partition >= 0 else result.topic
+        if not result.done:
             return f"<Delivery to {where}: pending>"
-        if fate.error is not None:
-            return f"<Delivery to {where}: failed, {fate.error}>"
-        return f"<Delivery to {where}: offset {fate.base_offset + self.index if fate.base_offset >= 0 else -1}>"
+        if result.error is not None:
+            return f"<Delivery to {where}: failed, {result.error}>"
+        return f"<Delivery to {where}: offset {result.base_offset + self.index if result.base_offset >= 0 else -1}>"

@@ -1,6 +1,5 @@
 # The queues of the accumulator: a topic, its partitions, and which batches wait for each.
 #
-# Needs: builder.pxi, delivery.pxi, outgoing.pxi. Gives: PartitionQueue, TopicQueue, murmur2, comes_before.
 # A batch is in one place of one queue (open, waiting, in flight), and each move is one stretch of compiled code: an
 # interrupt finds it before or after, never between.
 
@@ -36,7 +35,7 @@ def murmur2(key):
 
 cdef inline bint comes_before(Batch one, Batch other):
     """Opened before it; parts of a split in the order of their records."""
-    return one.rank < other.rank or (one.rank == other.rank and one.first_index < other.first_index)
+    return one.order < other.order or (one.order == other.order and one.first_index < other.first_index)
 
 
 @cython.final
@@ -47,10 +46,10 @@ cdef class PartitionQueue:
     cdef readonly TopicQueue topic
     cdef readonly int32_t partition
     cdef Batch open
-    cdef Lane lane                        # to its leader; None until that is looked up
+    cdef Sink sink                        # to its leader; None until that is looked up
     cdef readonly object waiting          # deque of Batch
     cdef readonly list in_flight
-    cdef bint listed                      # in Accumulator.ready
+    cdef bint in_ready                      # in Accumulator.ready
     cdef size_t expected                  # bytes that the last batch took: room to begin the next with
     cdef public double retry_at           # nothing is sent before
     cdef readonly int64_t producer_id
@@ -92,7 +91,7 @@ cdef class PartitionQueue:
 
     cdef inline bint _is_held_up(self) noexcept:
         """Whether its leader has all the requests that it may have: the next answer will look here anyway."""
-        return self.lane is not None and self.lane.full
+        return self.sink is not None and self.sink.full
 
     cpdef Batch take(self, list taken):
         """Moves the head to `taken` and counts it as in flight; it is closed from now on."""
@@ -100,23 +99,23 @@ cdef class PartitionQueue:
         if self.waiting:
             batch = self.waiting.popleft()
         else:
-            batch = self.topic.keeper._shut(self)
+            batch = self.topic.owner._close_batch(self)
         self.in_flight.append(batch)
         taken.append(batch)
         return batch
 
-    def put_back(self, Batch batch):
+    def reenqueue(self, Batch batch):
         """To be sent again: before everything that came after it."""
         self.forget(batch)
         self._insert(batch)
-        self._leave_lane()
-        self.topic.keeper._list(self)
+        self._leave_sink()
+        self.topic.owner._mark_ready(self)
 
-    cdef int _leave_lane(self) except -1:
+    cdef int _leave_sink(self) except -1:
         """Its leader may be another by now."""
-        if self.lane is not None:
-            self.lane.queues.pop(self, None)
-            self.lane = None
+        if self.sink is not None:
+            self.sink.queues.pop(self, None)
+            self.sink = None
         return 0
 
     cdef int _insert(self, Batch batch) except -1:
@@ -139,19 +138,19 @@ cdef class PartitionQueue:
     cdef int _remove(self, Batch batch) except -1:
         self.forget(batch)
         if batch is self.open:
-            self.topic.keeper._shut(self)
+            self.topic.owner._close_batch(self)
         elif batch in self.waiting:
             self.waiting.remove(batch)
         return 0
 
-    cpdef give_sequence(self, Batch batch, int64_t producer_id, int16_t producer_epoch):
+    cpdef assign_sequence(self, Batch batch, int64_t producer_id, int16_t producer_epoch):
         """The next sequence number of this partition for the batch, if it has none under that producer id and epoch."""
         if self.producer_id != producer_id or self.producer_epoch != producer_epoch:
             self.producer_id = producer_id
             self.producer_epoch = producer_epoch
             self.next_sequence = 0
         if batch.base_sequence < 0 or batch.producer_id != producer_id or batch.producer_epoch != producer_epoch:
-            batch.restamp(producer_id, producer_epoch, self.next_sequence)
+            batch.set_producer_state(producer_id, producer_epoch, self.next_sequence)
             self.next_sequence = (self.next_sequence + batch.core.count) & 0x7FFFFFFF
 
 
@@ -161,10 +160,10 @@ cdef class TopicQueue:
     """A topic that records were sent to."""
 
     cdef readonly str name
-    cdef Accumulator keeper
+    cdef Accumulator owner
     cdef list partitions                  # PartitionQueue by number, as far as the topic's partitions are known
-    cdef dict early                       # partition number -> PartitionQueue, for numbers not known yet
-    cdef readonly PartitionQueue staging
+    cdef dict unknown_partitions                       # partition number -> PartitionQueue, for numbers not known yet
+    cdef readonly PartitionQueue unassigned
     cdef list available                   # PartitionQueues to choose from without a key
     cdef PartitionQueue sticky
     cdef int64_t sticky_bytes
@@ -178,13 +177,13 @@ cdef class TopicQueue:
     @property
     def queues(self):
         """Every queue that may hold records."""
-        return [*self.partitions, *self.early.values(), self.staging]
+        return [*self.partitions, *self.unknown_partitions.values(), self.unassigned]
 
     @property
-    def unplaced(self):
+    def has_unassigned(self):
         """Whether records wait for partitions that are not known."""
         cdef PartitionQueue queue
-        for queue in [*self.early.values(), self.staging]:
+        for queue in [*self.unknown_partitions.values(), self.unassigned]:
             if queue.open is not None or queue.waiting:
                 return True
         return False

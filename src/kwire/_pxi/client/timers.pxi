@@ -1,6 +1,5 @@
 # Timers in virtual time: callbacks to run when a given moment has come.
 #
-# Needs: nothing but Python. Gives: Timer, Timers.
 # Reads no clock: moments are seconds on whatever clock the driver passes in. The heap holds (moment, number, Timer);
 # a cancelled timer stays in it until it comes to the top, or until most of the heap is void.
 

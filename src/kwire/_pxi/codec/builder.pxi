@@ -326,7 +326,7 @@ cdef inline void put_producer_state(uint8_t *at, size_t total, int64_t producer_
     store_u32(at + 53, <uint32_t>base_sequence)
 
 
-cdef void restamp_batch(uint8_t *at, size_t total, int64_t producer_id, int16_t producer_epoch,
+cdef void set_batch_producer_state(uint8_t *at, size_t total, int64_t producer_id, int16_t producer_epoch,
                         int32_t base_sequence) noexcept nogil:
     """A finished batch of magic 2 under another producer id, epoch and sequence."""
     put_producer_state(at, total, producer_id, producer_epoch, base_sequence)

@@ -1,9 +1,7 @@
 # The compiled front of the producers: send() and send_many(), as their users call them.
-#
-# Needs: accumulator.pxi. Gives: SendPath, the base of the Producer classes.
 
 
-cdef class SendPath:
+cdef class ProducerBase:
     """What every producer inherits; `accumulator` is set by its constructor."""
 
     cdef Accumulator _accumulator

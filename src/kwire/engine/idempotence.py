@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kwire import protocol
-from kwire._codec import ASKING, KNOWN, OFF, REFUSED, WANTED, ProducerState
+from kwire._codec import ASKING, KNOWN, OFF, REFUSED, WANTED, IdempotenceBase
 from kwire._typing import Any
 from kwire.engine.api_keys import INIT_PRODUCER_ID
 from kwire.engine.core import Core
@@ -34,7 +34,7 @@ _FOR_GOOD = frozenset({31, 35, 53})  # neither the cluster's nor the transaction
 _GREATEST_EPOCH = 2**15 - 1
 
 
-class Identity(ProducerState):
+class Idempotence(IdempotenceBase):
     """The producer id of one producer. `on_change(now)` is called when it becomes known, refused or not to be had.
 
     `required`: the user demands idempotence, so nothing goes out without it.

@@ -1,42 +1,41 @@
 # The way to one partition leader: which partitions have something for it, and how many requests are under way.
 #
-# Needs: queues.pxi, outgoing.pxi. Gives: Lane.
-# Whether a batch may go is asked for every partition at every step of the sender, so it is asked here. While a lane is
+# Whether a batch may go is asked for every partition at every step of the sender, so it is asked here. While a sink is
 # `full`, send() need not tell the sender of more for it, because the next answer asks anyway.
 
 
 @cython.final
 @cython.nonecheck(True)
-cdef class Lane:
-    """What waits for the leader with id `node` (-1: no leader is known); `most` requests may be under way to it."""
+cdef class Sink:
+    """What waits for the leader with id `node` (-1: no leader is known); at most `max_in_flight` requests may be in flight to it."""
 
     cdef readonly int32_t node
     cdef dict queues                      # PartitionQueue -> None, in the order in which they came
-    cdef readonly int most
-    cdef readonly int under_way           # requests to that leader
+    cdef readonly int max_in_flight
+    cdef readonly int in_flight           # requests to that leader
     cdef readonly bint full               # they are as many as may be
-    cdef public double quiet_until        # the leader asked for silence (throttling)
+    cdef public double throttled_until        # the leader asked for silence (throttling)
     cdef readonly double retry_at         # when the first backoff ends, as `sendable` found; 0: none
 
-    def __cinit__(self, int32_t node, int most):
+    def __cinit__(self, int32_t node, int max_in_flight):
         self.node = node
-        self.most = most
+        self.max_in_flight = max_in_flight
         self.queues = {}
 
     def __len__(self):
         return len(self.queues)
 
     def __repr__(self):
-        return f"<lane to broker {self.node}, {self.under_way} under way, {len(self.queues)} partitions waiting>"
+        return f"<sink to broker {self.node}, {self.in_flight} under way, {len(self.queues)} partitions waiting>"
 
     cpdef count(self, int more):
         """So many requests more, or less, are under way."""
-        self.under_way = max(self.under_way + more, 0)
-        self.full = self.under_way >= self.most
+        self.in_flight = max(self.in_flight + more, 0)
+        self.full = self.in_flight >= self.max_in_flight
 
     def add(self, PartitionQueue queue not None):
         """The partition has something to send, and this is its leader now."""
-        queue.lane = self
+        queue.sink = self
         self.queues[queue] = None
 
     def empty(self):
@@ -60,18 +59,18 @@ cdef class Lane:
         cdef PartitionQueue queue
         cdef Batch head
         cdef list found = []
-        cdef list hollow = []
+        cdef list drained = []
         self.retry_at = 0
         for queue in self.queues:
             head = queue._head()
             if head is None:
-                hollow.append(queue)
+                drained.append(queue)
             elif queue.retry_at > now:
                 if self.retry_at == 0 or queue.retry_at < self.retry_at:
                     self.retry_at = queue.retry_at
             elif _may_follow(queue, head):
                 found.append(queue)
-        for queue in hollow:
+        for queue in drained:
             del self.queues[queue]
         return found
 

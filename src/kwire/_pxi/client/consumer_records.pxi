@@ -1,6 +1,4 @@
 # Records as a consumer hands them out: each with the topic and partition that it came from.
-#
-# Needs: views.pxi. Gives: ConsumerRecord, ConsumedIterator.
 
 cdef Record _NO_RECORD = Record.__new__(Record)
 

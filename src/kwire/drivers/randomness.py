@@ -9,11 +9,11 @@ from os import urandom
 _BITS = 53
 
 
-def whole(bits: int) -> int:
+def random_bits(bits: int) -> int:
     """A number of `bits` random bits."""
     return int.from_bytes(urandom((bits + 7) // 8), "big") >> (-bits % 8)
 
 
-def fraction() -> float:
+def random_fraction() -> float:
     """Uniform over [0, 1)."""
-    return whole(_BITS) / (1 << _BITS)
+    return random_bits(_BITS) / (1 << _BITS)

@@ -15,7 +15,7 @@ from kwire.errors.broker import by_code
 _NOT_THERE = frozenset({0, UNKNOWN_TOPIC_OR_PARTITION, LEADER_NOT_AVAILABLE})
 
 
-class Unplaced:
+class UnknownTopics:
     """The waiting room of one accumulator: `topics` by name. `patience` in seconds."""
 
     def __init__(self, core: Core, accumulator: Accumulator, patience: float) -> None:
@@ -30,13 +30,13 @@ class Unplaced:
 
         Gives the moment to look again.
         """
-        unplaced = self._accumulator.unplaced
-        while unplaced:
-            topic = unplaced.popleft()
+        unknown = self._accumulator.unknown_topics
+        while unknown:
+            topic = unknown.popleft()
             self.topics[topic.name] = topic
-            self._cluster.want([topic.name], now)
+            self._cluster.track([topic.name], now)
             if not self._place(topic):
-                self._cluster.look_for(now)
+                self._cluster.require_leader(now)
         soonest = None
         for topic in list(self.topics.values()):
             moment = self._give_up(topic, now)
@@ -49,15 +49,15 @@ class Unplaced:
     def recover(self) -> None:
         """After a step that was cut: topics that were taken off the accumulator's list are looked at again."""
         for topic in self._accumulator.topics.values():
-            if topic.unplaced or not topic.known:
-                self._accumulator.unplaced.append(topic)
+            if topic.has_unassigned or not topic.known:
+                self._accumulator.unknown_topics.append(topic)
 
     def on_metadata(self, now: float) -> None:
         """News of the cluster: new partitions of any topic, and places for what waits."""
         for topic in self._accumulator.topics.values():
             self._place(topic)
-        if any(topic.unplaced for topic in self.topics.values()):
-            self._cluster.look_for(now)
+        if any(topic.has_unassigned for topic in self.topics.values()):
+            self._cluster.require_leader(now)
 
     def _place(self, topic: TopicQueue) -> bool:
         """Whether nothing of the topic waits any more."""
@@ -65,8 +65,8 @@ class Unplaced:
         if info is not None and info.partitions:
             numbers = sorted(info.partitions)
             available = [number for number in numbers if info.partitions[number].leader >= 0]
-            self._accumulator.partitions_are(topic, numbers[-1] + 1, available)
-        return not topic.unplaced
+            self._accumulator.update_partitions(topic, numbers[-1] + 1, available)
+        return not topic.has_unassigned
 
     def _give_up(self, topic: TopicQueue, now: float) -> float | None:
         """Fails what has waited too long; the moment at which the next of the topic will have, or None."""
@@ -79,7 +79,7 @@ class Unplaced:
             for batch in queue.everything:
                 deadline = batch.created_at + self._patience
                 if at_once or deadline <= now:
-                    self._accumulator.settle(batch, -1, -1, self._why(queue, batch, info))
+                    self._accumulator.complete(batch, -1, -1, self._why(queue, batch, info))
                 else:
                     soonest = deadline if soonest is None else min(soonest, deadline)
         return soonest
@@ -91,7 +91,7 @@ class Unplaced:
             if isinstance(failure, ConnectError):
                 return ConnectError(f"topic {batch.topic}: no metadata {waited}: {failure.message}", failure.causes)
             return UnknownTopicError(f"topic {batch.topic}: no metadata {waited}: {failure}")
-        asked = ", ".join(self._core.who_was_asked()) or "none"
+        asked = ", ".join(self._core.broker_states()) or "none"
         if info is not None and info.error not in _NOT_THERE:
             error: KafkaError = by_code(info.error)(f"topic {batch.topic}")
             return error

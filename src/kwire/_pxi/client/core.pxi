@@ -1,34 +1,8 @@
-# What each request and each answer passes through on its way: the hot half of the engine's core and of its nodes.
-#
-# Needs: timers.pxi, exchanges.pxi. Gives: Offer (the base of Versions), Exchanges (of Core), Post (of Node).
-# No I/O and no clock. What is seldom (connections, negotiation, failures) is in the subclasses, in Python.
+# Requests out to brokers by id, answers in: the compiled half of engine/core.py. No I/O, no clock.
 
 
 @cython.nonecheck(True)
-cdef class Offer:
-    """The versions that a broker offers: `ranges`, API key -> (oldest, newest)."""
-
-    cdef readonly dict ranges
-
-    def __init__(self, ranges):
-        self.ranges = dict(ranges)
-
-    def newest_common(self, int api_key, int oldest, int newest):
-        """The newest version that the broker and [oldest, newest] share, or None."""
-        cdef int version = self._newest_common(api_key, oldest, newest)
-        return None if version < 0 else version
-
-    cdef int _newest_common(self, int api_key, int oldest, int newest) except -2:
-        cdef tuple offered = self.ranges.get(api_key)
-        cdef int version
-        if offered is None:
-            return -1
-        version = min(newest, <int>offered[1])
-        return version if version >= max(oldest, <int>offered[0]) else -1
-
-
-@cython.nonecheck(True)
-cdef class Exchanges:
+cdef class CoreBase:
     """Requests out to brokers by id, answers in.
 
     `plans` reads the answers; where it has none, `decode(frame, api_key, version)` gives (header, message).
@@ -37,11 +11,11 @@ cdef class Exchanges:
     cdef public bint dirty                # a step runs, or one was cut
     cdef public bint closed
     cdef public bint _recovering
-    cdef readonly object events           # deque of (CONNECT | WRITE | CLOSE, Channel) for the driver
+    cdef readonly object events           # deque of (CONNECT | WRITE | CLOSE, ConnectionBase) for the driver
     cdef readonly object after_step       # deque of callables for the driver to run outside any lock
     cdef readonly Timers _timers
     cdef readonly set _requests           # under way
-    cdef readonly dict _nodes             # id -> Post
+    cdef readonly dict _nodes             # id -> NodeBase
     cdef PlanTable plans
     cdef object decode
     cdef double usual_timeout
@@ -95,12 +69,12 @@ cdef class Exchanges:
             return 0
         node = self._nodes.get(request.target) if request.target >= 0 else None
         if node is not None:
-            (<Post>node).submit(request, now)
+            (<NodeBase>node).submit(request, now)
         else:
             self.dispatch(request, now)
         return 0
 
-    cpdef received(self, Channel connection, Py_ssize_t count, double now):
+    cpdef received(self, ConnectionBase connection, Py_ssize_t count, double now):
         """`count` bytes came into the receive buffer."""
         cdef Request request
         cdef Buffer frame
@@ -135,43 +109,3 @@ cdef class Exchanges:
         if plans is None:
             return self.decode(frame, api_key, version)[1]
         return decode_from(<Plan>plans[1], frame, decode_from(<Plan>plans[0], frame, 0, False)[1], False)[0]
-
-
-@cython.nonecheck(True)
-cdef class Post:
-    """The requests to one broker: written at once while there is a connection, kept until then otherwise."""
-
-    cdef public Channel connection
-    cdef public Offer versions            # on that connection; None before the first
-    cdef public object _queue             # deque of Requests that wait for a connection
-    cdef public Timer _timeout            # by which the oldest request is looked at
-
-    def __init__(self):
-        self._queue = _deque()
-
-    cpdef submit(self, Request request, double now):
-        """Writes the request, or keeps it until there is a connection."""
-        cdef Channel connection = self.connection
-        if connection is None:
-            self._queue.append(request)
-            self.connect(now)
-        elif request.long_poll or not connection.ends_in_long_poll():
-            self._write(connection, request, now)
-        else:
-            self.beside().submit(request, now)
-
-    cdef int _write(self, Channel connection, Request request, double now) except -1:
-        if request.done:
-            return 0
-        cdef int version = self.versions._newest_common(request.api_key, request.oldest, request.newest)
-        if version < 0:
-            self.no_version(request, now)
-            return 0
-        try:
-            connection.write_request(request, version, now)
-        except _errors.KafkaError as error:
-            request.fail(error, now)
-            return 0
-        if self._timeout is None:
-            self.watch(now + request.timeout)
-        return 0

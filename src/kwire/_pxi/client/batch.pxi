@@ -1,6 +1,5 @@
 # A batch on its way to one partition: records under construction, then sealed bytes, then sent, perhaps sent again.
 #
-# Needs: builder.pxi, delivery.pxi. Gives: Batch, record_walk_t with walk_* (the records of our own magic 2 bytes).
 # Records are always gathered as magic 2; only when a leader turns out to be older are they written once more as a message
 # set, at sealing. Sealed bytes are kept until the broker has answered, so that a second sending is the same bytes.
 
@@ -67,19 +66,19 @@ cdef class Batch:
     """Records for one partition that live and die together. Made by the accumulator, moved by the sender."""
 
     cdef builder_t core
-    cdef readonly Fate fate
+    cdef readonly BatchResult batch_result
     cdef readonly PartitionQueue queue
     cdef readonly double created_at       # seconds, on the accumulator's clock
     cdef readonly bint closed             # takes no more records
     cdef bint due                         # to be sent although it is not full
     cdef bint has_headers
-    cdef int64_t rank                     # its place in the order of opening; parts of a split share one
+    cdef int64_t order                     # its place in the order of opening; parts of a split share one
     cdef int64_t first_index              # of its first record in the batch that was split
-    cdef int64_t charged                  # bytes that it takes of buffer_memory
+    cdef int64_t accounted                  # bytes that it takes of buffer_memory
     cdef readonly int64_t producer_id
     cdef readonly int16_t producer_epoch
     cdef readonly int32_t base_sequence   # -1: none yet
-    cdef dict wanted                      # while staged: index -> the partition that was asked for
+    cdef dict requested                      # while staged: index -> the partition that was asked for
     cdef Buffer sealed
     cdef int sealed_magic
     cdef int sealed_codec
@@ -100,15 +99,15 @@ cdef class Batch:
         return self.core.count
 
     def __repr__(self):
-        return f"<batch of {self.core.count} records for {self.fate.topic}[{self.fate.partition}]>"
+        return f"<batch of {self.core.count} records for {self.batch_result.topic}[{self.batch_result.partition}]>"
 
     @property
     def topic(self):
-        return self.fate.topic
+        return self.batch_result.topic
 
     @property
     def partition(self):
-        return self.fate.partition
+        return self.batch_result.partition
 
     @property
     def size(self):
@@ -138,13 +137,13 @@ cdef class Batch:
                 self.core.block = NULL
         return self.sealed
 
-    cpdef restamp(self, int64_t producer_id, int16_t producer_epoch, int32_t base_sequence):
+    cpdef set_producer_state(self, int64_t producer_id, int16_t producer_epoch, int32_t base_sequence):
         """Another producer id, epoch and sequence, for bytes that may be sealed already but are on no wire."""
         self.producer_id = producer_id
         self.producer_epoch = producer_epoch
         self.base_sequence = base_sequence
         if self.sealed is not None and self.sealed_magic == 2:
-            restamp_batch(<uint8_t *>self.sealed.data, <size_t>self.sealed.size, producer_id, producer_epoch,
+            set_batch_producer_state(<uint8_t *>self.sealed.data, <size_t>self.sealed.size, producer_id, producer_epoch,
                           base_sequence)
 
     cdef int _restore(self) except -1:

@@ -1,7 +1,5 @@
 # The hot half of the synchronous driver: who may step, one step, and the bytes between sockets and the core.
 #
-# Needs: brokers.pxi, dispatch.pxi, wires.h, clock.h. Gives: Latch, Wire (a connection's socket), Turns (the base of
-# the Reactor), Front (between a producer and its reactor).
 # The only I/O of the extension; whoever stands beneath the drivers may not use it. What it does and why is told in the
 # Reactor's text; what is seldom (opening, closing, sleeping, the background thread) is there, too.
 #
@@ -11,7 +9,7 @@
 
 from _thread import get_ident as _get_ident
 
-cdef extern from "wires.h" nogil:
+cdef extern from "sockets.h" nogil:
     cdef struct pollfd:
         int fd
         short events
@@ -28,16 +26,6 @@ cdef extern from "wires.h" nogil:
 cdef extern from "clock.h" nogil:
     double kw_fine_seconds()
 
-cdef extern from "Python.h":
-    int PyErr_CheckSignals() except -1
-    ctypedef void *PyThread_type_lock
-    ctypedef enum PyLockStatus:
-        PY_LOCK_ACQUIRED
-    PyThread_type_lock PyThread_allocate_lock() nogil
-    void PyThread_free_lock(PyThread_type_lock lock) nogil
-    PyLockStatus PyThread_acquire_lock_timed(PyThread_type_lock lock, long long microseconds, int interruptible) nogil
-    void PyThread_release_lock(PyThread_type_lock lock) nogil
-    unsigned long PyThread_get_thread_ident() nogil
 
 cdef extern from "string.h" nogil:
     char *strerror(int number)
@@ -45,10 +33,10 @@ cdef extern from "string.h" nogil:
 READS = POLLIN
 WRITES = POLLOUT
 
-cdef double _late = 0.001                 # seconds; who gets to run so much later was kept waiting for the interpreter
-LATE = _late
-cdef double _nap = 0.1                    # seconds after which whoever waits looks for himself: for a step of others
-NAP = _nap                                # that was cut, for a signal that another thread or nobody was told of
+cdef double _late_s = 0.001                 # seconds; who gets to run so much later was kept waiting for the interpreter
+LATE = _late_s
+cdef double _max_sleep_s = 0.1                    # seconds after which whoever waits looks for himself: for a step of others
+MAX_SLEEP_S = _max_sleep_s                                # that was cut, for a signal that another thread or nobody was told of
 
 cdef enum:
     READS_AT_ONCE = 8
@@ -56,85 +44,31 @@ cdef enum:
     WATCHED_AT_FIRST = 16
 
 
-@cython.final
 @cython.nonecheck(True)
-cdef class Latch:
-    """A threading.Lock that compiled code takes without a call of Python. Ctrl-C cuts the wait for it, as there.
-
-    Whoever has it gets a ConcurrentUseError where he would wait for himself: in a signal handler, a log handler or a
-    finalizer that ran meanwhile.
-    """
-
-    cdef PyThread_type_lock lock
-    cdef unsigned long holder             # thread that has it; 0: none, no thread has that number
-
-    def __cinit__(self):
-        self.lock = PyThread_allocate_lock()
-        if self.lock == NULL:
-            raise MemoryError
-
-    def __dealloc__(self):
-        if self.lock != NULL:
-            PyThread_free_lock(self.lock)
-
-    def __enter__(self):
-        self.take()
-
-    def __exit__(self, kind, error, trace):
-        self.give()
-
-    @property
-    def mine(self):
-        """Whether the calling thread has it."""
-        return self._is_mine()
-
-    cdef inline bint _is_mine(self) noexcept:
-        return self.holder == PyThread_get_thread_ident()
-
-    cdef int take(self) except -1:
-        cdef PyLockStatus status
-        if self._is_mine():
-            raise _errors.ConcurrentUseError(
-                "a signal handler, log handler or finalizer uses the client that it interrupts")
-        status = PyThread_acquire_lock_timed(self.lock, 0, 0)
-        while status != PY_LOCK_ACQUIRED:
-            with nogil:
-                status = PyThread_acquire_lock_timed(self.lock, -1, 1)
-            if status != PY_LOCK_ACQUIRED:
-                PyErr_CheckSignals()
-        self.holder = PyThread_get_thread_ident()
-        return 0
-
-    cdef void give(self) noexcept:
-        self.holder = 0
-        PyThread_release_lock(self.lock)
-
-
-@cython.nonecheck(True)
-cdef class Wire:
+cdef class SocketBase:
     """A connection and the number of its socket (-1: it has none), watched for READS, WRITES, both or neither (0)."""
 
-    cdef readonly Channel connection
+    cdef readonly ConnectionBase connection
     cdef public int fd
     cdef public int mask
     cdef public bint connected
 
-    def __init__(self, Channel connection not None):
+    def __init__(self, ConnectionBase connection not None):
         self.connection = connection
         self.fd = -1
 
 
 @cython.nonecheck(True)
-cdef class Turns:
+cdef class ReactorBase:
     """The right to step, and the step."""
 
-    cdef readonly Exchanges core
-    cdef readonly Latch _lock             # guards the core and everything here
-    cdef readonly dict _links             # Channel -> Wire
+    cdef readonly CoreBase core
+    cdef readonly ReactorLock _lock             # guards the core and everything here
+    cdef readonly dict _links             # ConnectionBase -> SocketBase
     cdef readonly object _resolved        # deque of what look-ups found
-    cdef public object _bells             # deque of locks that sleepers wait at
+    cdef public object _waiters             # deque of locks that sleepers wait at
     cdef public object _driver            # thread that has the token, or None
-    cdef public object _parked_until      # until when it selects; None while it does not
+    cdef public object _polling_until      # until when it selects; None while it does not
     cdef public object _thread            # in the background
     cdef readonly set _in_callbacks       # threads that run callbacks
     cdef public int64_t _steps
@@ -153,12 +87,12 @@ cdef class Turns:
     def __dealloc__(self):
         free(self.watched)
 
-    def __init__(self, Exchanges core not None, bint background):
+    def __init__(self, CoreBase core not None, bint background):
         self.core = core
-        self._lock = Latch()
+        self._lock = ReactorLock()
         self._links = {}
         self._resolved = _deque()
-        self._bells = _deque()
+        self._waiters = _deque()
         self._in_callbacks = set()
         self._background = background
         self._wake_fd = -1
@@ -192,8 +126,8 @@ cdef class Turns:
             self._end(now)
             if self._background and self._thread is None:
                 self._start_background()
-            if self._parked_until is not None:
-                self._wake_if_parked(self._parked_until)
+            if self._polling_until is not None:
+                self._wake_if_polling(self._polling_until)
         finally:
             self._lock.give()
         if self.core.after_step:
@@ -223,16 +157,16 @@ cdef class Turns:
                         return False
                     driven = self._driver is not None and self._driver != me
                     if driven:
-                        bell = self._hang_up_a_bell()
+                        waiter = self._add_waiter()
                     else:
                         self._driver = me
-                        self._prepare(min(deadline, now + _nap), now)
+                        self._prepare(min(deadline, now + _max_sleep_s), now)
                 finally:
                     self._lock.give()
                 if not driven:
                     self._turn(me, now)
                 elif self._driver is not None:
-                    self._sleep(bell, deadline - now)
+                    self._sleep(waiter, deadline - now)
         finally:
             self._let_go(me)
 
@@ -283,15 +217,15 @@ cdef class Turns:
 
     cdef int _let_go(self, me) except -1:
         if self._driver == me:
-            self._driver = self._parked_until = None
-            if self._bells:
-                self._ring()
+            self._driver = self._polling_until = None
+            if self._waiters:
+                self._wake_waiters()
         return 0
 
-    cpdef int _ring(self) except -1:
+    cpdef int _wake_waiters(self) except -1:
         """Whoever sleeps looks again. Bells are C: nothing gets between the look and the ring."""
-        while self._bells:
-            self._bells.popleft().release()
+        while self._waiters:
+            self._waiters.popleft().release()
         return 0
 
     cdef int _prepare(self, double deadline, double now) except -1:
@@ -302,11 +236,11 @@ cdef class Turns:
         if self._wake_fd < 0:
             self._open()
         self._watch_all()
-        self._parked_until = min(self.core._timers._next(), deadline)
+        self._polling_until = min(self.core._timers._next(), deadline)
         return 0
 
     cdef int _watch_all(self) except -1:
-        cdef Wire wire
+        cdef SocketBase wire
         cdef Py_ssize_t count = 1
         cdef Py_ssize_t room = len(self._links) + 1
         cdef void *moved
@@ -344,11 +278,11 @@ cdef class Turns:
                     self._drain_wake()
                 for i in range(1, <Py_ssize_t>count):
                     if self.watched[i].revents:
-                        self._handle(<Wire>self.watched_wires[i - 1], &self.watched[i], now)
+                        self._handle(<SocketBase>self.watched_wires[i - 1], &self.watched[i], now)
             if self._resolved:
                 self._take_resolved(now)
-            if now - awake > _late and self._background:
-                self._run_ahead(now)
+            if now - awake > _late_s and self._background:
+                self._run_early(now)
             else:
                 self.core._timers.run(now)
             self._end(now)
@@ -357,11 +291,11 @@ cdef class Turns:
         self._steps += 1
         if self.core.after_step:
             self._driver = None
-            if self._bells:
-                self._ring()
+            if self._waiters:
+                self._wake_waiters()
             self._run_callbacks()
-        elif self._bells:
-            self._ring()
+        elif self._waiters:
+            self._wake_waiters()
         return 0
 
     cdef int _select(self, me, unsigned long count, double now, double *awake) except -2:
@@ -373,9 +307,9 @@ cdef class Turns:
         cdef double seconds
         try:
             PyErr_CheckSignals()
-            if self._driver != me or self._parked_until is None:
+            if self._driver != me or self._polling_until is None:
                 return -1
-            seconds = max(<double>self._parked_until - now, 0.0)
+            seconds = max(<double>self._polling_until - now, 0.0)
             if seconds > 0:
                 with nogil:
                     ready = kw_poll(self.watched, count, seconds)
@@ -386,7 +320,7 @@ cdef class Turns:
                 PyErr_CheckSignals()
         finally:
             if self._driver == me:
-                self._parked_until = None
+                self._polling_until = None
         return ready
 
     cdef int _begin(self, double now) except -1:
@@ -408,7 +342,7 @@ cdef class Turns:
             elif wire is None:
                 continue
             elif kind is WRITE:
-                self._write(<Wire>wire, now)
+                self._write(<SocketBase>wire, now)
             else:
                 self._drop(wire)
         self.core.dirty = False
@@ -416,7 +350,7 @@ cdef class Turns:
 
     # -- bytes ----------------------------------------------------------------------------------------------------
 
-    cdef int _handle(self, Wire wire, const pollfd *found, double now) except -1:
+    cdef int _handle(self, SocketBase wire, const pollfd *found, double now) except -1:
         if wire.fd != found.fd:
             return 0  # closed while others held the lock
         if not wire.connected:
@@ -428,7 +362,7 @@ cdef class Turns:
             self._write(wire, now)
         return 0
 
-    cdef int _read(self, Wire wire, double now) except -1:
+    cdef int _read(self, SocketBase wire, double now) except -1:
         """What has come, as far as READS_AT_ONCE go."""
         cdef FrameReceiver receiver = wire.connection.receiver
         cdef uint8_t *room
@@ -463,7 +397,7 @@ cdef class Turns:
                 return 0
         return 0
 
-    cdef int _write(self, Wire wire, double now) except -1:
+    cdef int _write(self, SocketBase wire, double now) except -1:
         """What there is to write, as far as the socket takes it."""
         cdef iovec spans[BUFFERS_PER_WRITE]
         cdef Py_ssize_t taken, total
@@ -491,48 +425,14 @@ cdef class Turns:
             wire.connection.sent(taken, now)
         return self._watch(wire, POLLIN)
 
-    cpdef int _watch(self, Wire wire, int mask) except -1:
+    cpdef int _watch(self, SocketBase wire, int mask) except -1:
         """What is awaited of its socket from now on."""
         if wire.mask != mask:
             wire.mask = mask
-            if self._parked_until is not None:
+            if self._polling_until is not None:
                 self.wake()
         return 0
 
 
 cdef str words_of_errno(int number):
     return strerror(number).decode("utf-8", "replace")
-
-
-@cython.final
-@cython.nonecheck(True)
-cdef class Front:
-    """What a producer's send() and its Deliveries ask of who drives; refers to nothing of the producer's own."""
-
-    cdef Turns turns
-    cdef Dispatch sender
-    cdef Accumulator accumulator
-    cdef object pump
-
-    def __init__(self, Turns turns not None, Dispatch sender not None, Accumulator accumulator not None):
-        self.turns = turns
-        self.sender = sender
-        self.accumulator = accumulator
-        self.pump = sender.pump
-        accumulator.on_attention = self.on_attention
-        accumulator.wait_for = self.wait_for
-
-    def on_attention(self):
-        """Something can be sent, or is to be timed."""
-        try:
-            self.turns._call(self.pump, True)
-        except _errors.ConcurrentUseError:  # a log handler or a finalizer sends: its record goes with the next step
-            self.accumulator.after_step.append(self.on_attention)
-
-    def wait_for(self, Delivery delivery not None, timeout):
-        """Drives until the delivery's fate is known; raises KafkaTimeoutError when it is not after `timeout` seconds."""
-        cdef Batch batch = delivery._follow().batch
-        if batch is not None and not batch.closed:
-            self.turns._call(_partial(self.sender.hasten, delivery), True)
-        if not self.turns.wait(delivery.done, timeout) and not delivery._follow().done:
-            raise _errors.KafkaTimeoutError(f"{delivery!r}: its fate is not known after {timeout} s")

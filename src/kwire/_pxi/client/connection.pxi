@@ -1,11 +1,8 @@
-# Requests on a byte stream: what is to be written, what is waited for, and which answer belongs to which request.
+# Requests on a byte stream: the compiled half of engine/connection.py. No I/O, no clock; knows no message.
 #
-#   frame      size int32, then for an answer: correlation id int32, the rest of the header, the message
+#   frame      size int32, then for a response: correlation id int32, the rest of the header, the message
 # Source: the protocol guide ("Network"): a broker answers the requests of one connection in their order and repeats the
 # correlation id of each. A Produce request with acks 0 is not answered at all.
-#
-# Needs: framing.pxi, blocks.pxi, delivery.pxi, wires.h (the layout of a gather write). Gives: Request, Channel.
-# No I/O and no clock, and neither knows what a message means.
 
 CONNECT = "connect"                       # to the driver: open a socket for the connection
 WRITE = "write"                           # to the driver: there are bytes to write
@@ -14,7 +11,7 @@ CLOSE = "close"                           # to the driver: close the socket, say
 cdef enum:
     BUFFERS_PER_WRITE = 64
 
-cdef extern from "wires.h" nogil:
+cdef extern from "sockets.h" nogil:
     cdef struct iovec:
         void *iov_base
         size_t iov_len
@@ -23,115 +20,8 @@ cdef extern from "Python.h":
     Py_buffer *PyMemoryView_GET_BUFFER(object view) noexcept
 
 
-def _ignore_response(message, version, now):
-    """Stands where the callback of a request that has ended was, so that what it held is freed."""
-
-
-def _ignore_error(error, now):
-    """Stands where the callback of a request that has ended was, so that what it held is freed."""
-
-
 @cython.nonecheck(True)
-cdef class Request:
-    """A request under way, from the moment it is handed over until its answer or its error.
-
-    `build` is the message or a callable that makes it for a version. on_response(message, version, now) or
-    on_error(error, now) is called once. A `raw` request is answered with the frame itself (a Buffer that begins with the
-    correlation id), not a message. `on_end(request)` is told once that the request needs no more care. `timeout` is in
-    seconds.
-    """
-
-    cdef readonly int target
-    cdef readonly int api_key
-    cdef readonly int oldest              # the versions that will do
-    cdef readonly int newest
-    cdef readonly bint expect_response
-    cdef readonly bint long_poll          # the broker may hold the answer back for long
-    cdef readonly bint raw
-    cdef readonly bint done
-    cdef readonly double timeout
-    cdef readonly double sent_at
-    cdef readonly int version             # at which it was written; -1 before
-    cdef dict why_not
-    cdef public object deadline_timer     # has cancel(); None without a deadline
-    cdef int32_t correlation_id
-    cdef int64_t written_at               # place in the stream behind its last byte, where nobody answers
-    cdef object build
-    cdef object on_response
-    cdef object on_error
-    cdef object on_end
-
-    def __init__(self, int target, int api_key, build, on_response, on_error, *, versions, bint expect_response=True,
-                 bint long_poll=False, double timeout, bint raw=False, on_end=None):
-        self.target = target
-        self.api_key = api_key
-        self.build = build
-        self.on_response = on_response
-        self.on_error = on_error
-        self.oldest = versions[0]
-        self.newest = versions[-1]
-        self.expect_response = expect_response
-        self.long_poll = long_poll
-        self.timeout = timeout
-        self.raw = raw
-        self.on_end = on_end
-        self.version = -1
-
-    @property
-    def tried(self):
-        """address -> why it failed there, while any broker would do."""
-        if self.why_not is None:
-            self.why_not = {}
-        return self.why_not
-
-    cdef object message(self, int version):
-        """The message to send at `version`."""
-        return self.build(version) if callable(self.build) else self.build
-
-    cdef int _begin(self, int target, int api_key, int newest, double timeout) except -1:
-        """For subclasses, in place of the constructor: whatever version up to `newest` will do."""
-        self.target = target
-        self.api_key = api_key
-        self.newest = newest
-        self.timeout = timeout
-        self.version = -1
-        self.expect_response = True
-        return 0
-
-    def cancel(self):
-        """Neither callback will run; an answer that still comes is thrown away."""
-        self._finish()
-
-    cpdef answer(self, message, double now):
-        """Ends the request with its answer, unless it has ended."""
-        cdef object on_response = self.on_response
-        if not self.done:
-            self._finish()
-            on_response(message, self.version, now)
-
-    cpdef fail(self, error, double now):
-        """Ends the request with an error, unless it has ended."""
-        cdef object on_error = self.on_error
-        if not self.done:
-            self._finish()
-            on_error(error, now)
-
-    cdef int _finish(self) except -1:
-        cdef object timer = self.deadline_timer
-        cdef object on_end = self.on_end
-        self.done = True
-        self.deadline_timer = self.on_end = self.build = None
-        self.on_response = _ignore_response
-        self.on_error = _ignore_error
-        if timer is not None:
-            timer.cancel()
-        if on_end is not None:
-            on_end(self)
-        return 0
-
-
-@cython.nonecheck(True)
-cdef class Channel:
+cdef class ConnectionBase:
     """The two directions of one connection: the base of the engine's Connection.
 
     `who` names the other end in errors. While it is not `open` there is nothing to write. Requests are written by

@@ -1,0 +1,15 @@
+# The producer id and epoch of an idempotent producer: the compiled half of engine/idempotence.py. No I/O, no clock.
+
+# What is known of the producer's id; nothing goes out before that is settled.
+cdef object _off = "off", _wanted = "wanted", _asking = "asking", _known = "known", _refused = "refused"
+OFF, WANTED, ASKING, KNOWN, REFUSED = _off, _wanted, _asking, _known, _refused
+
+
+@cython.nonecheck(True)
+cdef class IdempotenceBase:
+    """Producer id and epoch: the base of Idempotence. `state` is one of OFF, WANTED, ASKING, KNOWN and REFUSED."""
+
+    cdef public object state
+    cdef public bint not_offered          # by the brokers asked so far
+    cdef public int64_t producer_id
+    cdef public int16_t epoch

@@ -1,0 +1,35 @@
+# Between a producer and its reactor: the calls that send() and a Delivery make on whoever drives.
+
+
+@cython.final
+@cython.nonecheck(True)
+cdef class ProducerHooks:
+    """What a producer's send() and its Deliveries ask of who drives; refers to nothing of the producer's own."""
+
+    cdef ReactorBase reactor
+    cdef SenderBase sender
+    cdef Accumulator accumulator
+    cdef object pump
+
+    def __init__(self, ReactorBase reactor not None, SenderBase sender not None, Accumulator accumulator not None):
+        self.reactor = reactor
+        self.sender = sender
+        self.accumulator = accumulator
+        self.pump = sender.pump
+        accumulator.on_attention = self.on_attention
+        accumulator.wait_for = self.wait_for
+
+    def on_attention(self):
+        """Something can be sent, or is to be timed."""
+        try:
+            self.reactor._call(self.pump, True)
+        except _errors.ConcurrentUseError:  # a log handler or a finalizer sends: its record goes with the next step
+            self.accumulator.after_step.append(self.on_attention)
+
+    def wait_for(self, Delivery delivery not None, timeout):
+        """Drives until the delivery's result is known; raises KafkaTimeoutError when it is not after `timeout` seconds."""
+        cdef Batch batch = delivery._follow().batch
+        if batch is not None and not batch.closed:
+            self.reactor._call(_partial(self.sender.expedite, delivery), True)
+        if not self.reactor.wait(delivery.done, timeout) and not delivery._follow().done:
+            raise _errors.KafkaTimeoutError(f"{delivery!r}: its result is not known after {timeout} s")

@@ -1,0 +1,220 @@
+# From batches that are ready to Produce requests, and from responses to results: the compiled half of engine/sender.py.
+#
+# No I/O, no clock. Rare events, errors above all, are handled in the subclass.
+
+
+@cython.nonecheck(True)
+cdef class SenderBase:
+    """Moves the batches of one accumulator to the leaders of their partitions."""
+
+    cdef readonly CoreBase _core
+    cdef readonly Accumulator _accumulator
+    cdef readonly int _acks
+    cdef readonly int _codec
+    cdef readonly object _level
+    cdef readonly int _max_in_flight
+    cdef readonly int64_t _max_bytes
+    cdef readonly int _timeout_ms
+    cdef public IdempotenceBase identity
+    cdef public object _unknown_topics
+    cdef public dict _waiting_topics      # of `_unknown_topics`
+    cdef public dict _sinks               # node id -> Sink
+    cdef public bint _by_topic_id         # every topic's id is known
+    cdef readonly dict _awaited             # Delivery -> None: somebody waits for it
+    cdef readonly set _unanswered         # nodes that took requests which nobody answers
+    cdef readonly set _without_sequences  # PartitionQueues that are kept in a format from before idempotence
+    cdef public Timer _deadline
+    cdef ProduceRequestWriter form
+
+    def __init__(self, core, accumulator, settings, int codec, request):
+        self._core = core
+        self._accumulator = accumulator
+        self._acks = settings.required_acks
+        self._codec = codec
+        self._level = settings.level
+        self._max_in_flight = settings.max_in_flight_requests_per_connection
+        self._max_bytes = settings.max_request_size
+        self._timeout_ms = settings.request_timeout_ms
+        self._sinks = {}
+        self._awaited = {}
+        self._unanswered = set()
+        self._without_sequences = set()
+        self.form = ProduceRequestWriter(request)
+
+    cpdef pump(self, double now):
+        """Sends what is ready and can be sent."""
+        cdef Accumulator accumulator = self._accumulator
+        cdef PartitionQueue queue
+        cdef Sink sink
+        if accumulator.unknown_topics or self._waiting_topics:
+            self._wake_at("unplaced", self._unknown_topics.look(now))
+        if self._awaited:
+            self._expedite_all()
+        if accumulator.lingering:
+            self._wake_at("linger", accumulator.expire_linger(now))
+        if self._deadline is None and accumulator.pending:
+            self._await_deadline()
+        if self.identity.state is _wanted or self.identity.state is _asking:
+            if accumulator.pending:
+                self.identity.ask(now)
+            return
+        for queue in accumulator.route_ready():
+            self._route(queue, now)
+        for sink in self._sinks.values():
+            if sink.queues:
+                self._send_to(sink, now)
+
+    def expedite(self, Delivery delivery, double now):
+        """Somebody waits for this record: its batch need not linger unless its leader is busy with requests of ours."""
+        if not delivery._follow().done:
+            self._awaited[delivery] = None
+            self.pump(now)
+
+    cdef int _send_to(self, Sink sink, double now) except -1:
+        cdef PendingProduce call
+        cdef int before
+        if sink.node < 0:
+            return 0
+        if self.identity.not_offered and self.identity.may_ask_again(sink.node):
+            self.identity.ask_again(sink.node, now)
+            return 0
+        if self.identity.state is _refused:
+            self._give_up(sink, self.identity.error)
+            return 0
+        if sink.throttled_until > now:
+            self._wake_at(f"quiet {sink.node}", sink.throttled_until)
+            return 0
+        while not sink.full and sink.can_send(now) and self._may_send(sink):
+            call = self._new_call(sink, now)
+            before = sink.in_flight
+            sink.count(1)
+            self._core.begin(call, now)
+            if not call.batches and sink.in_flight == before:
+                return 0
+        if sink.retry_at > now:
+            self._wake_at(f"retry {sink.node}", sink.retry_at)
+        return 0
+
+    cdef PendingProduce _new_call(self, Sink sink, double now):
+        cdef PendingProduce call = PendingProduce.__new__(PendingProduce)
+        call._begin(sink.node, PRODUCE_KEY, FIRST_WITH_TOPIC_IDS if self._by_topic_id else FIRST_WITH_TOPIC_IDS - 1,
+                    self._core.usual_timeout)
+        call.expect_response = self._acks != 0
+        call.sender = self
+        call.sink = sink
+        call.batches = []
+        call.topic_ids = {}
+        call.then = now
+        return call
+
+    cdef bint _may_send(self, Sink sink) except -1:
+        """One request at a time as long as there is no connection: it takes its batches when it is written."""
+        return sink.in_flight == 0 or self._core.versions(sink.node) is not None
+
+    # -- one request ----------------------------------------------------------------------------------------------
+
+    cdef object _build(self, PendingProduce call, int version):
+        cdef PartitionQueue queue
+        cdef Batch batch
+        cdef Buffer data
+        cdef list sealed = []
+        cdef int64_t room = self._max_bytes - ROOM_FOR_THE_REST
+        if self.identity.not_offered and self.identity.may_ask_again(call.sink.node):
+            raise self.nothing_to_send(call.sink)
+        for queue in call.sink.sendable(call.then):
+            if sealed and queue._head().bytes_to_send() > room:
+                break
+            if version >= FIRST_WITH_TOPIC_IDS and not self._knows_id(queue.topic.name, call):
+                continue
+            batch = call.sink.take(queue, call.batches)
+            data = self._seal(batch, call, version)
+            if data is not None:
+                sealed.append(data)
+                room -= data.size
+        if not sealed:
+            raise self.nothing_to_send(call.sink)
+        return self.form.fill(call, sealed)
+
+    cdef bint _knows_id(self, str topic, PendingProduce call) except -1:
+        if topic not in call.topic_ids:
+            topic_id = self._core.cluster.topic_id(topic)
+            if topic_id == no_uuid():
+                return False
+            call.topic_ids[topic] = topic_id
+        return True
+
+    cdef Buffer _seal(self, Batch batch, PendingProduce call, int version):
+        """The bytes of a batch that was taken; None if it turned out unsendable."""
+        cdef int magic = 2 if version >= FIRST_WITH_MAGIC_2 else 1 if version == FIRST_WITH_MAGIC_1 else 0
+        if magic < 2 and batch.has_headers:
+            call.batches.remove(batch)
+            self._without_headers(batch, call.sink, magic)
+            return None
+        try:
+            if self._codec == ZSTD_CODEC and version < FIRST_WITH_ZSTD:
+                raise _errors.UnknownCodecError(
+                    f"broker {call.sink.node} speaks Produce {version}, and zstd begins with version {FIRST_WITH_ZSTD} "
+                    "(Kafka 2.1): use lz4, snappy or gzip", "compression")
+            if magic == 2 and self.identity.state is _known:
+                self._assign_sequence(batch.queue, batch, call.then)
+            return batch.seal(magic, self._codec, self._level)
+        except _errors.KafkaError as error:
+            call.batches.remove(batch)
+            self._fail(batch, error)
+            return None
+
+    cdef int _assign_sequence(self, PartitionQueue queue, Batch batch, double now) except -1:
+        cdef IdempotenceBase identity = self.identity
+        if self._without_sequences and queue in self._without_sequences:
+            queue.needs_new_epoch = False
+            batch.set_producer_state(-1, -1, -1)
+        elif queue.needs_new_epoch:
+            queue.needs_new_epoch = False
+            identity.next_epoch(now)
+            queue.assign_sequence(batch, identity.producer_id, identity.epoch)
+        elif queue.producer_id == identity.producer_id:
+            queue.assign_sequence(batch, queue.producer_id, queue.producer_epoch)
+        else:
+            queue.assign_sequence(batch, identity.producer_id, identity.epoch)
+        return 0
+
+    # -- its end --------------------------------------------------------------------------------------------------
+
+    cdef int _on_answer(self, PendingProduce call, response, double now) except -1:
+        cdef Batch batch
+        cdef dict left
+        call.sink.count(-1)
+        if response is None:
+            self._unanswered.add(call.sink.node)
+            for batch in call.batches:
+                self._accumulator.complete(batch, -1, -1, None)
+        else:
+            left = call.by_place()
+            for topic in response.responses:
+                name = topic.topic_id if call.topic_ids else topic.name
+                for row in topic.partition_responses:
+                    batch = left.pop((name, row.index), None)
+                    if batch is None or batch.batch_result.done:
+                        continue
+                    if row.error_code == 0:
+                        self._accumulator.complete(batch, row.base_offset, row.log_append_time_ms, None)
+                    else:
+                        self._on_no_success(batch, row, now)
+            for batch in left.values():
+                if not batch.batch_result.done:
+                    self._on_no_success(batch, None, now)
+            if response.throttle_time_ms > 0:
+                call.sink.throttled_until = now + response.throttle_time_ms / 1000
+        self._reset_stalled(call)
+        self.pump(now)
+        return 0
+
+    cpdef int _reset_stalled(self, PendingProduce call) except -1:
+        """A queue that waited for its last batch in flight may go on; it is listed anew only if it has a head."""
+        cdef Batch batch
+        cdef PartitionQueue queue
+        for batch in call.batches:
+            queue = batch.queue
+            if queue.needs_new_epoch and not queue.in_flight and queue._head() is not None:
+                self._reroute(queue)
+        return 0
