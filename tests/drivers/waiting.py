@@ -41,7 +41,7 @@ class Waiter:
             self.raised = error
 
     def drives(self) -> bool:
-        return self._reactor._driver == self.thread.ident and self._reactor._parked_until is not None
+        return self._reactor._driver == self.thread.ident and self._reactor._polling_until is not None
 
     def sleeps(self) -> bool:
         return self._reactor._waiting > 0 and self._reactor._driver != self.thread.ident
