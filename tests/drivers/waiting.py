@@ -55,7 +55,7 @@ class Waiter:
 
     def _has_ended(self) -> bool:
         self._reactor.wake()
-        self._reactor._ring()
+        self._reactor._wake_waiters()
         return not self.thread.is_alive()
 
 
