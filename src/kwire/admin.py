@@ -8,22 +8,27 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from kwire._typing import TYPE_CHECKING, Any, Self, Unpack
+from kwire._typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 from kwire.drivers.client import Client
+from kwire.engine import absent, arguments
+from kwire.engine.absent import without
 from kwire.engine.addresses import TopicPartition
 from kwire.engine.admin_calls import CreatedTopic, NewTopic, create_topics, delete_topics, describe_topics
 from kwire.engine.cluster import PartitionInfo, TopicInfo
 from kwire.engine.offsets import NO_OFFSET, OffsetAndTimestamp, OffsetLookup, time_of
-from kwire.engine.settings import AdminSettings, documented, from_config, keywords
+from kwire.engine.settings import AdminSettings, configured_by, from_config, keywords
 from kwire.errors import ConfigError
 
 if TYPE_CHECKING:
-    from kwire.engine.options import AdminOptions, Servers
+    from kwire.engine.options import AdminOptions, Servers, Timeout
+
+Partition = TypeVar("Partition", bound=tuple[str, int])
 
 __all__ = ["Admin", "CreatedTopic", "NewTopic", "PartitionInfo", "TopicInfo"]
 
 
-@documented(AdminSettings)
+@configured_by(AdminSettings)
+@without(absent.ADMIN)
 class Admin(Client[AdminSettings]):
     """Administration of topics, from any thread.
 
@@ -55,17 +60,14 @@ class Admin(Client[AdminSettings]):
         topics: Mapping[str, int | NewTopic | Mapping[str, Any]] | Iterable[str],
         *,
         validate_only: bool = False,
-        timeout: float | None = None,
+        timeout: Timeout = None,
     ) -> dict[str, CreatedTopic]:
         """Creates topics: {"name": number of partitions}, {"name": NewTopic(...)} or {"name": {"num_partitions": ...,
         "replication_factor": ..., "configs": {...}, "assignments": {...}}}, or names alone for the broker's defaults.
 
         Raises the BrokerError of the first topic that failed (code 36 where it exists); the others may exist then.
         """
-        if isinstance(topics, str):
-            topics = [topics]
-        given = topics if isinstance(topics, Mapping) else dict.fromkeys(topics, NewTopic())
-        wanted = {_name(name): _new_topic(name, detail) for name, detail in given.items()}
+        wanted = {arguments.topic_name(name): _new_topic(name, detail) for name, detail in _by_name(topics).items()}
         if not wanted:
             return {}
         found: dict[str, CreatedTopic] = self._ask(
@@ -76,22 +78,20 @@ class Admin(Client[AdminSettings]):
         )
         return found
 
-    def delete_topics(self, topics: Iterable[str], *, timeout: float | None = None) -> None:
+    def delete_topics(self, topics: Iterable[str], *, timeout: Timeout = None) -> None:
         """Deletes topics. Raises the BrokerError of the first that failed (code 3 where it does not exist)."""
-        names = _names(topics)
+        names = arguments.topic_names(topics)
         if names:
             self._ask(timeout, lambda now, deadline: delete_topics(self._core, names, deadline=deadline, now=now))
 
-    def list_topics(self, *, internal: bool = False, timeout: float | None = None) -> list[str]:
+    def list_topics(self, *, internal: bool = False, timeout: Timeout = None) -> list[str]:
         """The names of all topics, sorted; those of Kafka itself only with `internal=True`."""
         found = self.describe_topics(timeout=timeout)
         return sorted(name for name, info in found.items() if internal or not info.is_internal)
 
-    def describe_topics(
-        self, topics: Iterable[str] | None = None, *, timeout: float | None = None
-    ) -> dict[str, TopicInfo]:
+    def describe_topics(self, topics: Iterable[str] | None = None, *, timeout: Timeout = None) -> dict[str, TopicInfo]:
         """Id, partitions, leaders and replicas of topics (None: of all). UnknownTopicError for one that is missing."""
-        names = None if topics is None else _names(topics)
+        names = None if topics is None else arguments.topic_names(topics)
         if names == []:
             return {}
         found: dict[str, TopicInfo] = self._ask(
@@ -100,17 +100,28 @@ class Admin(Client[AdminSettings]):
         return found
 
     def list_offsets(
-        self, when: Mapping[tuple[str, int], int | datetime | str], *, timeout: float | None = None
+        self, when: Mapping[Partition, int | datetime | str], *, timeout: Timeout = None
     ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
         """The offset of each partition at a time: "earliest", "latest", a datetime or ms since the epoch.
 
         None where no record is that late.
         """
-        times = {TopicPartition(*partition): time_of(moment) for partition, moment in when.items()}
+        times = {tp: time_of(moment) for tp, moment in arguments.by_partition(when, "when").items()}
         found: dict[TopicPartition, OffsetAndTimestamp] = self._ask(
             timeout, lambda now, deadline: OffsetLookup(self._core, times, isolation=0, deadline=deadline, now=now)
         )
         return {tp: None if entry.offset == NO_OFFSET else entry for tp, entry in found.items()}
+
+
+def _by_name(topics: object) -> Mapping[str, object]:
+    """What create_topics is given, by topic."""
+    if isinstance(topics, Mapping):
+        return topics
+    if isinstance(topics, Iterable):
+        topics = [topics] if isinstance(topics, str) else list(topics)
+        if any(isinstance(topic, NewTopic) for topic in topics):
+            raise ConfigError("topics is a list of NewTopic, which has no name; give {name: NewTopic(...)}")
+    return dict.fromkeys(arguments.topic_names(topics), NewTopic())
 
 
 def _new_topic(name: str, detail: object) -> NewTopic:
@@ -126,13 +137,3 @@ def _new_topic(name: str, detail: object) -> NewTopic:
     else:
         raise ConfigError(f"topic {name!r}: {detail!r} is neither a number of partitions nor a NewTopic")
     return made.checked(name)
-
-
-def _names(topics: Iterable[str]) -> list[str]:
-    return [_name(name) for name in ([topics] if isinstance(topics, str) else topics)]
-
-
-def _name(name: object) -> str:
-    if not isinstance(name, str) or not name:
-        raise ConfigError(f"{name!r} is no topic name")
-    return name

@@ -12,35 +12,38 @@ from datetime import datetime
 from kwire._codec import ConsumedIterator, ConsumerRecord
 from kwire._typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 from kwire.drivers.client import Client
+from kwire.engine import absent, arguments
+from kwire.engine.absent import without
 from kwire.engine.addresses import TopicPartition
 from kwire.engine.consumer_records import ConsumerRecords
 from kwire.engine.fetcher import Fetched, Fetcher
 from kwire.engine.offsets import EARLIEST, LATEST, NO_OFFSET, OffsetAndTimestamp, OffsetLookup, time_of
-from kwire.engine.settings import ConsumerSettings, documented, from_config, keywords
+from kwire.engine.settings import ConsumerSettings, configured_by, from_config, keywords
 from kwire.errors import (
     ConcurrentUseError,
     ConfigError,
     ConnectError,
     KafkaError,
     KafkaTimeoutError,
-    NotInThisVersionError,
 )
 
 if TYPE_CHECKING:
-    from kwire.engine.options import ConsumerOptions, Servers
+    from kwire.engine.options import ConsumerOptions, Servers, Timeout
 
 __all__ = ["Consumer", "ConsumerRecord", "ConsumerRecords", "TopicPartition"]
 
 Partition = tuple[str, int]
+Where = int | datetime | str
 T = TypeVar("T")
-
-_NOT_YET = frozenset({"commit", "committed"})
+At = TypeVar("At", bound=Partition)
+Until = TypeVar("Until", bound=Partition)
 
 _LOOK_EVERY = 1.0
 """Seconds between two looks at what a poll waits for."""
 
 
-@documented(ConsumerSettings)
+@configured_by(ConsumerSettings)
+@without(absent.CONSUMER)
 class Consumer(Client[ConsumerSettings]):
     """Reads records from partitions; use it from one thread at a time (`wakeup` and `close` from any).
 
@@ -75,47 +78,40 @@ class Consumer(Client[ConsumerSettings]):
         self._handing: ConsumedIterator | None = None
         self._missing_since: dict[str, float] = {}
 
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            if name in _NOT_YET:
-                raise NotInThisVersionError(
-                    f"Consumer.{name}() needs a consumer group, and groups are not in this "
-                    "version of kwire: keep positions by position() and seek()"
-                )
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
     # -- what is read -----------------------------------------------------------------------------------------------
 
     def assign(
         self,
         partitions: Iterable[Partition],
         *,
-        at: Mapping[Partition, int] | None = None,
-        until: Mapping[Partition, int] | None = None,
+        at: Mapping[At, Where] | None = None,
+        until: Mapping[Until, int] | None = None,
     ) -> None:
         """Reads exactly these partitions. Those already assigned keep their positions.
 
-        `at` gives offsets at which reading begins, as a `seek` for each would; `until` gives offsets at which it ends:
-        records from there on are neither fetched nor given.
+        `at` says where reading begins, as a `seek` for each would: an offset (int), a time (datetime), "earliest" or
+        "latest". `until` gives offsets at which it ends: records from there on are neither fetched nor given.
         """
-        wanted = [_partition(entry) for entry in partitions]
-        starts = {_partition(entry): offset for entry, offset in (at or {}).items()}
-        ends = {_partition(entry): offset for entry, offset in (until or {}).items()}
+        wanted = arguments.partitions(partitions)
+        starts = {tp: arguments.position(tp, where) for tp, where in arguments.by_partition(at, "at").items()}
+        offsets = {tp: offset for tp, (offset, _) in starts.items() if offset is not None}
+        times = {tp: when for tp, (_, when) in starts.items() if when is not None}
+        ends = {tp: arguments.offset(tp, end, "until") for tp, end in arguments.by_partition(until, "until").items()}
         if foreign := sorted(starts.keys() - set(wanted)):
             raise ConfigError(f"at names {foreign[0]}, which is not among the partitions to assign")
-        for tp, offset in starts.items():
-            _check_offset(tp, offset)
-        self._call(lambda now: self._fetcher.assign(wanted, now, at=starts, until=ends))
+
+        def work(now: float) -> None:
+            self._fetcher.assign(wanted, now, at=offsets, until=ends)
+            for tp, when in times.items():
+                self._fetcher.state(tp).reset(when)
+            if times:
+                self._fetcher.pump(now)
+
+        self._call(work)
 
     def subscribe(self, topics: Iterable[str]) -> None:
         """Reads all partitions of these topics, also those that are added later. Not together with `assign`."""
-        if isinstance(topics, str):
-            topics = [topics]
-        names = tuple(dict.fromkeys(topics))
-        for name in names:
-            _topic(name)
-
+        names = arguments.topic_names(topics)
         self._call(lambda now: self._fetcher.subscribe(names, now))
 
     def unsubscribe(self) -> None:
@@ -128,7 +124,7 @@ class Consumer(Client[ConsumerSettings]):
 
     # -- records ----------------------------------------------------------------------------------------------------
 
-    def poll(self, timeout: float | None = 0.0, max_records: int | None = None) -> ConsumerRecords:
+    def poll(self, timeout: Timeout = 0.0, max_records: int | None = None) -> ConsumerRecords:
         """Records that came since the last poll, as soon as there are any; empty when `timeout` seconds passed (None:
         no limit), after `wakeup()`, and when every partition is at its `until`.
         Raises ConfigError while nothing is assigned or subscribed to.
@@ -136,10 +132,10 @@ class Consumer(Client[ConsumerSettings]):
         `max_records` is the most to give (default: `max_poll_records`, else about two megabytes of the log). The next
         fetch is on its way when half of what was fetched is given.
         """
-        most = self.settings.max_poll_records if max_records is None else max_records
-        if most is not None and most < 1:
-            raise ConfigError(f"max_records={max_records!r}: a number from 1, or None")
-        records = self._alone(lambda: self._poll(timeout, most))
+        patience = arguments.poll_seconds(timeout)
+        asked = arguments.record_count(max_records, "max_records")
+        most = self.settings.max_poll_records if asked is None else asked
+        records = self._alone(lambda: self._poll(patience, most))
         self._arrived = True  # no signal handler runs from here to the caller's assignment
         return records
 
@@ -213,7 +209,7 @@ class Consumer(Client[ConsumerSettings]):
         return {tp for tp, state in self._fetcher.states.items() if state.paused}
 
     def _set_paused(self, partitions: Iterable[Partition], paused: bool) -> None:
-        states = [self._fetcher.state(_partition(entry)) for entry in partitions]
+        states = [self._fetcher.state(tp) for tp in arguments.partitions(partitions)]
 
         def work(now: float) -> None:
             for state in states:
@@ -224,20 +220,20 @@ class Consumer(Client[ConsumerSettings]):
 
     # -- positions --------------------------------------------------------------------------------------------------
 
-    def seek(self, partition: Partition, where: int | datetime | str) -> None:
+    def seek(self, partition: Partition, where: Where) -> None:
         """The next record of an assigned partition is to be that of an offset (int), of a time (datetime), or
         "earliest" or "latest". Looked up, where it must be, with the next poll."""
-        state = self._fetcher.state(_partition(partition))
-        if isinstance(where, int) and not isinstance(where, bool):
-            _check_offset(state.tp, where)
-            self._call(lambda now: self._moved(lambda: state.move(where), now))
-        else:
-            when = time_of(where)
-            self._call(lambda now: self._moved(lambda: state.reset(when), now))
+        state = self._fetcher.state(arguments.partition(partition))
+        offset, when = arguments.position(state.tp, where)
 
-    def _moved(self, move: Callable[[], None], now: float) -> None:
-        move()
-        self._fetcher.pump(now)
+        def work(now: float) -> None:
+            if offset is not None:
+                state.move(offset)
+            elif when is not None:
+                state.reset(when)
+            self._fetcher.pump(now)
+
+        self._call(work)
 
     def seek_to_beginning(self, partitions: Iterable[Partition] | None = None) -> None:
         """The next records are the first there are, of these partitions or of all."""
@@ -248,7 +244,7 @@ class Consumer(Client[ConsumerSettings]):
         self._seek_all(partitions, LATEST)
 
     def _seek_all(self, partitions: Iterable[Partition] | None, when: int) -> None:
-        chosen = list(self._fetcher.states) if partitions is None else [_partition(entry) for entry in partitions]
+        chosen = self._all_assigned() if partitions is None else arguments.partitions(partitions)
         states = [self._fetcher.state(tp) for tp in chosen]
 
         def work(now: float) -> None:
@@ -258,12 +254,23 @@ class Consumer(Client[ConsumerSettings]):
 
         self._call(work)
 
-    def position(self, partition: Partition, timeout: float | None = None) -> int:
+    def _all_assigned(self) -> list[TopicPartition]:
+        """The partitions that are read; raises ConfigError while those of a subscribed topic are not known."""
+        known = {tp.topic for tp in self._fetcher.states}
+        for topic in self._fetcher.topics:
+            if topic not in known:
+                raise ConfigError(
+                    f"the partitions of {topic!r} are learned by poll(), so before the first there is nothing to "
+                    "move; set auto_offset_reset, name the partitions by assign(), or seek after a poll"
+                )
+        return list(self._fetcher.states)
+
+    def position(self, partition: Partition, timeout: Timeout = None) -> int:
         """The offset of the next record that a poll will give; looked up if it is not known yet."""
-        tp = _partition(partition)
+        tp = arguments.partition(partition)
         return self._alone(lambda: self._position(tp, timeout))
 
-    def _position(self, tp: TopicPartition, timeout: float | None) -> int:
+    def _position(self, tp: TopicPartition, timeout: Timeout) -> int:
         state = self._fetcher.state(tp)
         if state.position >= 0:
             return state.position
@@ -274,33 +281,31 @@ class Consumer(Client[ConsumerSettings]):
             raise fault
         return state.position
 
-    def beginning_offsets(
-        self, partitions: Iterable[Partition], timeout: float | None = None
-    ) -> dict[TopicPartition, int]:
+    def beginning_offsets(self, partitions: Iterable[Partition], timeout: Timeout = None) -> dict[TopicPartition, int]:
         """The offset of the first record of each partition."""
         return {tp: found.offset for tp, found in self._look_up(partitions, EARLIEST, timeout).items()}
 
-    def end_offsets(self, partitions: Iterable[Partition], timeout: float | None = None) -> dict[TopicPartition, int]:
+    def end_offsets(self, partitions: Iterable[Partition], timeout: Timeout = None) -> dict[TopicPartition, int]:
         """The offset behind the last record of each partition (with read_committed: behind the last stable one)."""
         return {tp: found.offset for tp, found in self._look_up(partitions, LATEST, timeout).items()}
 
     def offsets_for_times(
-        self, times: Mapping[Partition, int | datetime], timeout: float | None = None
+        self, times: Mapping[At, int | datetime], timeout: Timeout = None
     ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
         """The first record of each partition whose timestamp is not before the time; None where there is none.
 
         Times are ms since the epoch or datetimes. Raises BrokerError (code 35) with brokers before Kafka 0.10.1.
         """
-        wanted = {_partition(entry): time_of(when) for entry, when in times.items()}
+        wanted = {tp: time_of(when) for tp, when in arguments.by_partition(times, "times").items()}
         found = self._offsets(wanted, timeout)
         return {tp: None if entry.offset == NO_OFFSET else entry for tp, entry in found.items()}
 
-    def partitions_for(self, topic: str, timeout: float | None = None) -> list[TopicPartition]:
+    def partitions_for(self, topic: str, timeout: Timeout = None) -> list[TopicPartition]:
         """The partitions of a topic."""
-        _topic(topic)
-        return self._alone(lambda: self._partitions_for(topic, timeout))
+        name = arguments.topic_name(topic)
+        return self._alone(lambda: self._partitions_for(name, timeout))
 
-    def _partitions_for(self, topic: str, timeout: float | None) -> list[TopicPartition]:
+    def _partitions_for(self, topic: str, timeout: Timeout) -> list[TopicPartition]:
         cluster = self._core.cluster
         self._call_inside(lambda now: cluster.track([topic], now))
 
@@ -318,13 +323,11 @@ class Consumer(Client[ConsumerSettings]):
         return [TopicPartition(topic, partition) for partition in sorted(cluster.topics[topic].partitions)]
 
     def _look_up(
-        self, partitions: Iterable[Partition], when: int, timeout: float | None
+        self, partitions: Iterable[Partition], when: int, timeout: Timeout
     ) -> dict[TopicPartition, OffsetAndTimestamp]:
-        return self._offsets({_partition(entry): when for entry in partitions}, timeout)
+        return self._offsets(dict.fromkeys(arguments.partitions(partitions), when), timeout)
 
-    def _offsets(
-        self, times: dict[TopicPartition, int], timeout: float | None
-    ) -> dict[TopicPartition, OffsetAndTimestamp]:
+    def _offsets(self, times: dict[TopicPartition, int], timeout: Timeout) -> dict[TopicPartition, OffsetAndTimestamp]:
         isolation = 1 if self.settings.isolation_level == "read_committed" else 0
         found: dict[TopicPartition, OffsetAndTimestamp] = self._alone(
             lambda: self._ask(
@@ -366,7 +369,7 @@ class Consumer(Client[ConsumerSettings]):
         self._check_open()
         return self._reactor.call(work)
 
-    def _wait(self, done: Callable[[], bool], timeout: float | None, what: str, topic: str | None = None) -> None:
+    def _wait(self, done: Callable[[], bool], timeout: Timeout, what: str, topic: str | None = None) -> None:
         patience = self._patience(timeout)
         if self._reactor.wait(done, patience):
             return
@@ -393,26 +396,6 @@ class Consumer(Client[ConsumerSettings]):
             elif now - self._missing_since.setdefault(topic, now) >= patience:
                 del self._missing_since[topic]
                 raise error
-
-
-def _check_offset(tp: TopicPartition, offset: int) -> None:
-    if offset < 0:
-        raise ConfigError(f"offset {offset} of {tp} is negative")
-
-
-def _topic(name: object) -> str:
-    if not isinstance(name, str) or not name:
-        raise ConfigError(f"{name!r} is no topic name")
-    return name
-
-
-def _partition(entry: Partition) -> TopicPartition:
-    if not isinstance(entry, tuple) or len(entry) != 2:
-        raise ConfigError(f"{entry!r} is no partition; a TopicPartition or (topic, number) is")
-    topic, partition = entry
-    if isinstance(partition, bool) or not isinstance(partition, int) or partition < 0:
-        raise ConfigError(f"{entry!r} is no partition: {partition!r} is not a number from 0")
-    return TopicPartition(_topic(topic), partition)
 
 
 def _name(tp: TopicPartition) -> str:

@@ -21,12 +21,15 @@ from kwire.drivers.loggers import LateLogger
 from kwire.drivers.randomness import random_bits
 from kwire.drivers.reactor import Reactor
 from kwire.drivers.threads import begin_thread
+from kwire.engine import absent
+from kwire.engine.absent import without
+from kwire.engine.arguments import seconds
 from kwire.engine.sender import Sender
-from kwire.engine.settings import ProducerSettings, documented, from_config, keywords
-from kwire.errors import DeliveryError, KafkaError, KafkaTimeoutError
+from kwire.engine.settings import ProducerSettings, configured_by, from_config, keywords
+from kwire.errors import ClientClosedError, DeliveryError, KafkaError, KafkaTimeoutError
 
 if TYPE_CHECKING:
-    from kwire.engine.options import ProducerOptions, Servers
+    from kwire.engine.options import ProducerOptions, Servers, Timeout
 
 __all__ = ["Delivery", "Producer", "RecordMetadata"]
 
@@ -36,7 +39,8 @@ _FAREWELL = 5.0
 _live: weakref.WeakSet[Producer] = weakref.WeakSet()
 
 
-@documented(ProducerSettings)
+@configured_by(ProducerSettings)
+@without(absent.PRODUCER)
 class Producer(ProducerBase, Client[ProducerSettings]):
     """Sends records to topics; any thread may use it.
 
@@ -80,27 +84,29 @@ class Producer(ProducerBase, Client[ProducerSettings]):
         _connect(self.accumulator, self._sender, self._reactor, settings.max_block_ms / 1000)
         _live.add(self)
 
-    def flush(self, timeout: float | None = None) -> None:
+    def flush(self, timeout: Timeout = None) -> None:
         """Waits until every record that was sent before has been delivered or has failed.
 
         `timeout` is in seconds; None leaves it to delivery_timeout_ms. Raises DeliveryError with one cause for each
         batch that failed since the last flush and whose error nobody was given yet, and KafkaTimeoutError when records
         are still on their way at the end of `timeout`.
         """
+        patience = seconds(timeout)
         self._check_open()
         results = [batch.batch_result for batch in list(self.accumulator.pending)]
         self._reactor.call(self._sender.flush)
-        if not self._reactor.wait(partial(_all_complete, results), timeout):
+        if not self._reactor.wait(partial(_all_complete, results), patience):
             self._check_open()
             left = sum(not result.all_complete for result in results)
             raise KafkaTimeoutError(f"flush: {left} of {len(results)} batches were not delivered within {timeout} s")
         self._raise_failures()
 
-    def close(self, timeout: float | None = None) -> None:
+    def close(self, timeout: Timeout = None) -> None:
         """Flushes, then closes all connections; records not delivered within `timeout` seconds fail.
 
         Raises what `flush` raises, after closing. Calling it again does nothing but finish a close that was cut.
         """
+        patience = seconds(timeout)
         if self._reactor.closed:
             self._reactor.close()
             _live.discard(self)
@@ -112,10 +118,10 @@ class Producer(ProducerBase, Client[ProducerSettings]):
             if self.accumulator.pending:
                 results = [batch.batch_result for batch in list(self.accumulator.pending)]
                 self._reactor.call(self._sender.flush)
-                self._reactor.wait(partial(_all_complete, results), timeout)
+                self._reactor.wait(partial(_all_complete, results), patience)
             self._reactor.call(self._sender.probe_unacked)
             if self._sender.drain_probes:
-                self._reactor.wait(lambda: not self._sender.drain_probes, _FAREWELL if timeout is None else timeout)
+                self._reactor.wait(lambda: not self._sender.drain_probes, _FAREWELL if patience is None else patience)
         finally:
             _abandon(self._sender, self._reactor, "the producer was closed before the record was delivered")
             _live.discard(self)
@@ -131,7 +137,7 @@ class Producer(ProducerBase, Client[ProducerSettings]):
 
     def _check_open(self) -> None:
         if self.accumulator.closed is not None:
-            raise KafkaError(self.accumulator.closed)
+            raise ClientClosedError(self.accumulator.closed)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None

@@ -106,7 +106,7 @@ def test_validation_makes_nothing(broker: Broker) -> None:
         ({"t": 0}, "num_partitions=0"),
         ({"t": -2}, "num_partitions=-2"),
         ({"t": "12"}, "'12' is neither"),
-        ({"": 1}, "'' is no topic name"),
+        ({"": 1}, "'' is not a topic name"),
         ({"t": {"partitions": 3}}, "unknown detail 'partitions'"),
         ({"t": NewTopic(2, assignments={0: [0]})}, "leave the two numbers out"),
         ({"t": True}, "num_partitions=True"),

@@ -460,14 +460,14 @@ def test_a_partition_that_does_not_exist_is_named(broker: Broker) -> None:
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda c: c.assign(["t"]), "'t' is no partition"),
+        (lambda c: c.assign(["t"]), "'t' is not a partition"),
         (lambda c: c.assign([("t", -1)]), "not a number from 0"),
-        (lambda c: c.assign([("", 1)]), "no topic name"),
-        (lambda c: c.subscribe([5]), "5 is no topic name"),
+        (lambda c: c.assign([("", 1)]), "not a topic name"),
+        (lambda c: c.subscribe([5]), "5 is not a topic name"),
         (lambda c: c.seek(("u", 0), 1), "u-0 is not assigned"),
         (lambda c: c.seek(("t", 0), -5), "-5 of t-0 is negative"),
-        (lambda c: c.seek(("t", 0), "soon"), "'soon' is no time"),
-        (lambda c: c.offsets_for_times({("t", 0): 1.5}), "1.5 is no time"),
+        (lambda c: c.seek(("t", 0), "soon"), "'soon' is not a position"),
+        (lambda c: c.offsets_for_times({("t", 0): 1.5}), "1.5 is not a time"),
     ],
 )
 def test_arguments_that_cannot_be_meant(broker: Broker, call: Callable[[Consumer], object], words: str) -> None:
@@ -489,7 +489,7 @@ def test_help_lists_the_settings(client: type, table: type[ClientSettings]) -> N
 @pytest.mark.parametrize("name", ["commit", "committed"])
 def test_a_call_whose_time_has_not_come_says_so(name: str) -> None:
     with Consumer("127.0.0.1:1") as consumer:
-        with pytest.raises(errors.NotInThisVersionError, match=rf"Consumer\.{name}\(\) needs a consumer group"):
+        with pytest.raises(errors.NotInThisVersionError, match=rf"Consumer\.{name}\(\): it needs a consumer group"):
             getattr(consumer, name)
         assert not hasattr(consumer, name)
         with pytest.raises(AttributeError, match="'pol'"):

@@ -342,7 +342,7 @@ def test_a_forked_child_is_told_and_the_parent_goes_on(broker: Broker) -> None:
             os.write(writer, repr(said).encode())
             os._exit(0)
         os.waitpid(child, 0)
-        assert os.read(reader, 1000).decode() == repr(["KafkaError True"] * 3)
+        assert os.read(reader, 1000).decode() == repr(["ClientClosedError True"] * 3)
         os.close(reader)
         os.close(writer)
         assert pending.result(10).offset == 1

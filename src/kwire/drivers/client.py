@@ -8,13 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from types import TracebackType
 
-from kwire._typing import Any, ClassVar, Generic, Self, TypeVar
+from kwire._typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 from kwire.drivers.randomness import random_fraction
 from kwire.drivers.reactor import Reactor
+from kwire.engine.arguments import seconds
 from kwire.engine.calls import Call
 from kwire.engine.core import Core
 from kwire.engine.settings import ClientSettings
-from kwire.errors import KafkaError
+from kwire.errors import ClientClosedError
+
+if TYPE_CHECKING:
+    from kwire.engine.options import Timeout
 
 SettingsType = TypeVar("SettingsType", bound=ClientSettings)
 T = TypeVar("T")
@@ -68,15 +72,19 @@ class Client(Generic[SettingsType]):
         state = " (closed)" if self._reactor.closed else ""
         return f"<{type(self).__name__} of {', '.join(map(str, self.settings.addresses))}{state}>"
 
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if hasattr(self, name)]
+
     def _check_open(self) -> None:
         if self._reactor.closed:
-            raise KafkaError(f"this {self.kind} is closed")
+            raise ClientClosedError(f"this {self.kind} is closed")
 
-    def _patience(self, timeout: float | None) -> float:
+    def _patience(self, timeout: Timeout) -> float:
         """Seconds that a call may take."""
-        return self.settings.default_api_timeout_ms / 1000 if timeout is None else timeout
+        given = seconds(timeout)
+        return self.settings.default_api_timeout_ms / 1000 if given is None else given
 
-    def _ask(self, timeout: float | None, start: Callable[[float, float], Call]) -> Any:
+    def _ask(self, timeout: Timeout, start: Callable[[float, float], Call]) -> Any:
         """The result of the call that `start(now, deadline)` begins; raises its error."""
         self._check_open()
         patience = self._patience(timeout)

@@ -46,7 +46,7 @@ from kwire.drivers.sockets import SocketAddress, connect_error, literal, look_up
 from kwire.drivers.threads import begin_thread
 from kwire.engine.connection import Connection
 from kwire.engine.core import Core
-from kwire.errors import ConcurrentUseError, KafkaError
+from kwire.errors import ClientClosedError, ConcurrentUseError, KafkaError
 
 IDLE_AFTER_S = 0.1
 """Seconds after the last call for which the background thread does not park."""
@@ -205,7 +205,7 @@ class Reactor(ReactorBase):
 
     def _check_entry(self) -> None:
         if self._is_copy:
-            raise KafkaError(f"this client belongs to process {self._pid}: make a new one after a fork")
+            raise ClientClosedError(f"this client belongs to process {self._pid}: make a new one after a fork")
         if self.lock_held:
             raise ConcurrentUseError("a signal handler, log handler or finalizer uses the client that it interrupts")
 

@@ -5,12 +5,15 @@ Layer 3, no I/O: names are parsed here and resolved by the drivers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from kwire._typing import NamedTuple
 from kwire.errors import ConfigError
 
 DEFAULT_PORT = 9092
+_IPV6_CHARACTERS = frozenset("0123456789abcdefABCDEF:.")
+_IPV6_COLONS = 7
+_NOT_IN_HOSTS = frozenset("/\\@?#\"'<>(){}=")
 
 
 class TopicPartition(NamedTuple):
@@ -41,6 +44,11 @@ def parse_bootstrap(servers: object) -> tuple[Address, ...]:
     """
     if isinstance(servers, bytes | bytearray):
         raise ConfigError("bootstrap_servers is bytes; give a string such as 'host:9092,other:9092'")
+    if isinstance(servers, Mapping):
+        raise ConfigError(
+            "bootstrap_servers is a mapping; from_config(mapping) takes settings under dotted names such as "
+            "'bootstrap.servers'"
+        )
     if isinstance(servers, str):
         entries: list[object] = list(servers.split(","))
     elif isinstance(servers, Iterable):
@@ -62,6 +70,8 @@ def parse_bootstrap(servers: object) -> tuple[Address, ...]:
 def parse_address(text: str) -> Address:
     """'host', 'host:port', '[v6]:port', each with an optional 'PLAINTEXT://' before it."""
     entry = text.strip()
+    if ";" in entry:
+        raise ConfigError(f"bootstrap server {entry!r}: addresses are separated by commas, not semicolons")
     scheme, separator, rest = entry.partition("://")
     if separator:
         if scheme.upper() != "PLAINTEXT":
@@ -76,14 +86,23 @@ def parse_address(text: str) -> Address:
             raise ConfigError(f"bootstrap server {text.strip()!r}: an IPv6 address with a port is '[address]:port'")
         port_text = tail[1:] if tail else str(DEFAULT_PORT)
     elif entry.count(":") > 1:
-        host, port_text = entry, str(DEFAULT_PORT)
+        host, port_text = _bare_ipv6(entry), str(DEFAULT_PORT)
     else:
         host, colon, port_text = entry.partition(":")
         if not colon:
             port_text = str(DEFAULT_PORT)
-    if not host or any(character.isspace() or character == "/" for character in host):
+    if not host or any(character.isspace() or character in _NOT_IN_HOSTS for character in host):
         raise ConfigError(f"bootstrap server {text.strip()!r}: no usable host name; write 'host:port'")
     return Address(host, _port(port_text, text.strip()))
+
+
+def _bare_ipv6(text: str) -> str:
+    """An IPv6 address without brackets, perhaps with a zone."""
+    address = text.partition("%")[0]
+    complete = "::" in address or address.count(":") == _IPV6_COLONS - address.count(".") // 3
+    if not complete or not _IPV6_CHARACTERS.issuperset(address):
+        raise ConfigError(f"bootstrap server {text!r}: neither 'host:port' nor an IPv6 address, '[address]:port'")
+    return text
 
 
 def _pair(entry: object) -> Address:

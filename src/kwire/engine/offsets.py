@@ -44,12 +44,12 @@ def time_of(when: datetime | int | str) -> int:
     """ "earliest", "latest", a datetime (naive: local time) or ms since the epoch, as ListOffsets wants it."""
     if isinstance(when, str):
         if when not in _NAMES:
-            raise ConfigError(f"{when!r} is no time: 'earliest', 'latest', a datetime or milliseconds are")
+            raise ConfigError(f"{when!r} is not a time: 'earliest', 'latest', a datetime or milliseconds are")
         return _NAMES[when]
     if isinstance(when, datetime):
         return round(when.astimezone(UTC).timestamp() * 1000)
     if isinstance(when, bool) or not isinstance(when, int) or when < 0:
-        raise ConfigError(f"{when!r} is no time: 'earliest', 'latest', a datetime or milliseconds are")
+        raise ConfigError(f"{when!r} is not a time: 'earliest', 'latest', a datetime or milliseconds are")
     return when
 
 

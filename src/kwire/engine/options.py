@@ -6,10 +6,15 @@ Layer 3, types only. A test holds the two together.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Literal, TypedDict
 
 Servers = str | Sequence[str | tuple[str, int]]
 """Brokers to begin with: "host:port,host:port", or a sequence of "host:port" or (host, port)."""
+
+
+Timeout = float | timedelta | None
+"""Seconds, or a timedelta; None is the call's default."""
 
 
 class ClientOptions(TypedDict, total=False):

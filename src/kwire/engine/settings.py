@@ -7,6 +7,7 @@ otherwise. `from_config` reads the dotted names, librdkafka's aliases and Spark'
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import wraps
 
 from kwire._typing import Any, TypeVar
 from kwire.engine.addresses import Address, parse_bootstrap
@@ -333,12 +334,28 @@ def documentation(table: type[ClientSettings]) -> str:
     return "\n".join(f"{keyword} (default {row.default!r}): {row.doc}" for keyword, row in table.table.items())
 
 
-def documented(table: type[ClientSettings]) -> Callable[[type[Client]], type[Client]]:
-    """Puts the table below the docstring of the client that it belongs to, for `help()`."""
+def configured_by(table: type[ClientSettings]) -> Callable[[type[Client]], type[Client]]:
+    """A class decorator for a client: the table goes below its docstring, for `help()`, and its constructor says what
+    its first argument is when something else is given there.
+    """
 
     def add(client: type[Client]) -> type[Client]:
         text = documentation(table).replace("\n", "\n    ")
         client.__doc__ = f"{client.__doc__}\n    Settings:\n\n    {text}\n    "
+        setattr(client, "__init__", _with_one_positional(client.__init__))  # noqa: B010 - a checker forbids the plain form
         return client
 
     return add
+
+
+def _with_one_positional(construct: Callable[..., None]) -> Callable[..., None]:
+    @wraps(construct)
+    def checked(self: object, *positional: object, **options: Any) -> None:
+        if len(positional) > 1 or (positional and "bootstrap_servers" in options):
+            raise ConfigError(
+                f"{type(self).__name__}{positional!r}: the first argument is bootstrap_servers, all others are "
+                "keywords; topics are named by subscribe(), assign() or send()"
+            )
+        construct(self, *positional, **options)
+
+    return checked

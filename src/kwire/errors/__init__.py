@@ -18,6 +18,7 @@ code meant in which release in `kwire.errors.history`; both are loaded on first 
     ├── KafkaTimeoutError (TimeoutError)
     ├── UnknownTopicError               still missing after the wait; names topic and brokers asked
     ├── BufferFull                      `nowait=True` and no room
+    ├── ClientClosedError               a client used after its close(), or after a fork
     ├── ConcurrentUseError              a second thread inside an object that allows one
     ├── NotInThisVersionError (AttributeError)  a call whose time has not come
     ├── DeliveryError (ExceptionGroup)  what a flush could not deliver
@@ -38,6 +39,7 @@ __all__ = [
     "AuthError",
     "BrokerError",
     "BufferFull",
+    "ClientClosedError",
     "CodecError",
     "ConcurrentUseError",
     "ConfigError",
@@ -153,6 +155,10 @@ class UnknownTopicError(KafkaError):
 
 class BufferFull(KafkaError):  # noqa: N818 - a fixed public name
     """`nowait=True` was asked for and `buffer_memory` is used up."""
+
+
+class ClientClosedError(KafkaError):
+    """A client was used after its `close()`, or in a child process after a fork."""
 
 
 class ConcurrentUseError(KafkaError):

@@ -89,7 +89,7 @@ cdef class Accumulator:
         cdef Delivery delivery
         cdef int32_t wanted = -1
         if self.closed is not None:
-            raise _errors.KafkaError(self.closed)
+            raise _errors.ClientClosedError(self.closed)
         queue = <TopicQueue>self.topics.get(topic)
         if queue is None:
             queue = self._new_topic(topic)
@@ -194,7 +194,7 @@ cdef class Accumulator:
             raise _errors.BufferFull(f"{self.used} of buffer_memory={self.buffer_memory} bytes wait to be delivered")
         self.wait_for_room(size, since)
         if self.closed is not None:
-            raise _errors.KafkaError(self.closed)
+            raise _errors.ClientClosedError(self.closed)
         return 0
 
     cdef int _say_attention(self) except -1:
@@ -217,7 +217,7 @@ cdef class Accumulator:
         cdef int64_t row
         cdef int fault
         if self.closed is not None:
-            raise _errors.KafkaError(self.closed)
+            raise _errors.ClientClosedError(self.closed)
         queue = <TopicQueue>self.topics.get(topic)
         if queue is None:
             queue = self._new_topic(topic)
