@@ -375,7 +375,7 @@ class Client:
 
     def _check_open(self) -> None:
         if self._closed:
-            raise errors.KafkaError("the client is closed")
+            raise errors.ClientClosedError("the client is closed")
 
     def _raise_undelivered(self, address: Address, cause: Exception | None) -> NoReturn:
         waiting, self._unconfirmed[address] = self._unconfirmed[address], []
