@@ -29,6 +29,9 @@ def run(patch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *argument
     out = io.BytesIO()
     patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
     patch.setattr(sys, "stdout", io.TextIOWrapper(out, write_through=True))
-    code = main(arguments)
+    try:
+        code = main(arguments)
+    except SystemExit as ended:
+        code = int(ended.code or 0)
     sys.stdout.flush()
     return Outcome(code, out.getvalue(), capsys.readouterr().err)

@@ -81,7 +81,7 @@ def test_a_port_that_is_taken_is_one_line_on_stderr(capsys: pytest.CaptureFixtur
     ],
 )
 def test_wrong_options_say_what_would_work(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["broker", *arguments]) == 1
+    assert main(["broker", *arguments]) == 2
     assert said in capsys.readouterr().err
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
+import time
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from kwire import records
-from kwire.cli.consume import parse_start
-from kwire.errors import ConfigError
+from kwire.cli.consume import Last, parse_start
+from kwire.cli.usage import UsageError
 from kwire.testing import Broker
 from tests.cli.conftest import Kwire
 
@@ -30,12 +31,9 @@ def test_topics_are_listed_made_and_deleted(kwire: Kwire, broker: Broker) -> Non
     ("arguments", "said"),
     [
         (["create", "orders"], "TOPIC_ALREADY_EXISTS"),
-        (["create", "new:x"], "orders:12"),
-        (["create"], "name the topics to create"),
         (["create", "new", "--replication", "3"], "INVALID_REPLICATION_FACTOR"),
+        (["create", "new", "--topic-config", "retention=1"], "unknown topic setting 'retention'"),
         (["list", "none"], "none"),
-        (["list", "-c", "nonsense"], "NAME=VALUE"),
-        (["list", "-c", "nonsense=1"], "nonsense"),
     ],
 )
 def test_topics_that_cannot_be(kwire: Kwire, broker: Broker, arguments: list[str], said: str) -> None:
@@ -44,6 +42,36 @@ def test_topics_that_cannot_be(kwire: Kwire, broker: Broker, arguments: list[str
     assert said in outcome.err
     assert outcome.err.startswith("kwire topics: ")
     assert broker.topics() == {"orders": 3}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["create", "new:x"], "orders:12"),
+        (["create"], "name the topics to create"),
+        (["create", "new", "--replication", "0"], "invalid positive value: '0'"),
+        (["create", "new", "--topic-config", "retention"], "--topic-config 'retention': write NAME=VALUE"),
+        (["create", "new", "-c", "retention.ms=1"], "--topic-config NAME=VALUE gives one to the topic"),
+        (["orders"], "to see a topic: kwire topics list orders"),
+        (["list", "-c", "nonsense"], "NAME=VALUE"),
+        (["list", "-c", "nonsense=1"], "unknown setting 'nonsense'"),
+        (["list", "--timeout", "0"], "invalid seconds value: '0'"),
+        (["list", "--format", "json"], "unrecognized arguments: --format"),
+    ],
+)
+def test_wrong_usage_of_topics(kwire: Kwire, broker: Broker, arguments: list[str], said: str) -> None:
+    outcome = kwire("topics", *arguments)
+    assert outcome.code == 2
+    assert said in outcome.err
+    assert outcome.err.startswith("usage: kwire topics [-h] [--replication N] [--topic-config NAME=VALUE]")
+    assert broker.topics() == {"orders": 3}
+
+
+def test_settings_of_a_new_topic(kwire: Kwire, broker: Broker) -> None:
+    arguments = ("--topic-config", "message.timestamp.type=LogAppendTime", "--topic-config", "retention.bytes=5")
+    assert kwire("topics", "create", "stamped", *arguments).code == 0
+    broker.append("stamped", records.encode([(b"a", None, 1000)]))
+    assert records.decode(broker.record_set("stamped"))[0].timestamp_type == 1
 
 
 def test_lines_go_in_and_come_out(kwire: Kwire, broker: Broker) -> None:
@@ -80,14 +108,33 @@ def test_where_to_begin_and_end(kwire: Kwire, broker: Broker) -> None:
     assert kwire("consume", "orders", "--partition", "1", "--partition", "2").lines == []
 
 
+def test_the_last_records_of_each_partition(kwire: Kwire, broker: Broker) -> None:
+    for partition in (0, 1):
+        broker.append("orders", records.encode([b"%d-%d" % (partition, n) for n in range(10)]), partition=partition)
+    assert sorted(kwire("consume", "orders", "--from", "-2").lines) == ["0-8", "0-9", "1-8", "1-9"]
+    assert len(kwire("consume", "orders", "--from", "-100").lines) == 20
+
+
+def test_records_of_the_last_minutes(kwire: Kwire, broker: Broker) -> None:
+    now = int(time.time() * 1000)
+    broker.append("orders", records.encode([(b"old", None, now - 300_000), (b"new", None, now - 10_000)]))
+    assert kwire("consume", "orders", "--from", "-2m").lines == ["new"]
+    assert kwire("consume", "orders", "--from", "-1h").lines == ["old", "new"]
+    assert kwire("consume", "orders", "--from", "end").lines == []
+
+
+def test_null_values_can_be_told_from_empty_ones(kwire: Kwire, broker: Broker) -> None:
+    broker.append("orders", records.encode([(None, b"k"), (b"", b"k")]))
+    assert kwire("consume", "orders", "--null", "NULL").lines == ["NULL", ""]
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (["orders", "--partition", "3"], "no partition 3; it has 0 to 2"),
-        (["orders", "--from", "yesterday"], "--from 'yesterday'"),
-        (["orders", "--count", "0"], "--count 0"),
-        (["none", "-c", "default.api.timeout.ms=300"], "none"),
+        (["none"], "there is no topic 'none' at"),
         (["orders", "-b", "127.0.0.1:1", "-c", "default.api.timeout.ms=300"], "127.0.0.1:1"),
+        (["orders", "-b", "127.0.0.1:1", "--timeout", "0.3"], "127.0.0.1:1"),
     ],
 )
 def test_what_cannot_be_consumed(kwire: Kwire, broker: Broker, arguments: list[str], said: str) -> None:
@@ -95,6 +142,65 @@ def test_what_cannot_be_consumed(kwire: Kwire, broker: Broker, arguments: list[s
     assert outcome.code == 1
     assert said in outcome.err
     assert "none" not in broker.topics()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["orders", "--from", "yesterday"], "--from 'yesterday'"),
+        (["orders", "--from", "junk"], "--from 'junk'"),
+        (["orders", "--count", "0"], "--count: invalid positive value: '0'"),
+        (["orders", "--isolation", "x"], "unrecognized arguments: --isolation x"),
+    ],
+)
+def test_wrong_usage_of_consume(kwire: Kwire, broker: Broker, arguments: list[str], said: str) -> None:
+    outcome = kwire("consume", *arguments)
+    assert outcome.code == 2
+    assert said in outcome.err
+    assert outcome.err.startswith("usage: kwire consume")
+
+
+def test_a_topic_that_ends_no_more_is_told(kwire: Kwire, broker: Broker) -> None:
+    broker.append("orders", records.encode([b"a"]))
+    broker.faults.mute("Fetch", times=None)
+    outcome = kwire("consume", "orders", "--timeout", "1.5")
+    assert outcome.code == 1
+    assert "no record of 'orders' came within 1.5 s, before its end" in outcome.err
+
+
+@pytest.mark.parametrize("command", [("topics",), ("consume", "orders"), ("produce", "orders")])
+def test_a_connection_that_is_refused_is_told_at_once(kwire: Kwire, command: tuple[str, ...]) -> None:
+    outcome = kwire(*command, "-b", "127.0.0.1:1", "--timeout", "1.2", stdin=b"line\n")
+    assert outcome.code == 1
+    first, *more = outcome.err.splitlines()
+    assert first == f"kwire {command[0]}: connection to 127.0.0.1:1: Connection refused"
+    assert more
+    assert first not in more
+
+
+def test_a_command_that_can_connect_says_nothing_of_connections(kwire: Kwire, broker: Broker) -> None:
+    assert kwire("topics").err == ""
+
+
+@pytest.mark.parametrize("codec", ["zstd", "gzip"])
+def test_compression_by_a_setting(kwire: Kwire, broker: Broker, codec: str) -> None:
+    assert kwire("produce", "orders", "--partition", "0", "-c", f"compression.type={codec}", stdin=b"a\n").code == 0
+    (batch,) = records.decode(broker.record_set("orders")).batches
+    assert batch.compression == codec
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--compression", "zip"], "argument --compression: invalid choice: 'zip'"),
+        (["-c", "compression.type=zip"], "compression='zip': one of 'none', 'gzip'"),
+        (["--key-separator", ""], "--key-separator is empty"),
+    ],
+)
+def test_wrong_usage_of_produce(kwire: Kwire, broker: Broker, arguments: list[str], said: str) -> None:
+    outcome = kwire("produce", "orders", *arguments)
+    assert outcome.code == 2
+    assert said in outcome.err
 
 
 def test_records_that_are_not_taken_are_an_error(kwire: Kwire, broker: Broker) -> None:
@@ -106,10 +212,17 @@ def test_records_that_are_not_taken_are_an_error(kwire: Kwire, broker: Broker) -
 
 def test_starts() -> None:
     assert parse_start("earliest") == "earliest"
+    assert parse_start("end") == "latest"
     assert parse_start("12") == 12
+    assert parse_start("-5") == Last(5)
     assert parse_start("2024-05-01T12:00:00+00:00") == datetime(2024, 5, 1, 12, tzinfo=UTC)
     local = parse_start("2024-05-01T12:00:00")
     assert isinstance(local, datetime)
     assert local.tzinfo is not None
-    with pytest.raises(ConfigError, match="an offset, or a time"):
-        parse_start("-5")
+    for text, hours in [("-90m", 1.5), ("-3600s", 1), ("-2h", 2), ("-3d", 72)]:
+        ago = parse_start(text)
+        assert isinstance(ago, datetime)
+        assert abs(datetime.now(UTC) - timedelta(hours=hours) - ago) < timedelta(minutes=1)
+    for wrong in ("", "-", "-5w", "-999999999d"):
+        with pytest.raises(UsageError, match="an offset, -10"):
+            parse_start(wrong)

@@ -127,16 +127,30 @@ def test_folders_are_read_by_the_same_code(kwire: Kwire, broker: Broker, old: Br
 @pytest.mark.parametrize(
     ("source", "to", "text"),
     [
-        ("kafka://h:1/t", "h:1/t", "write kafka-0.7://HOST:PORT/TOPIC"),
+        ("kafka://h:1/t", "h:1/t", "copy reads Kafka 0.7 only"),
+        ("http://h:1/t", "h:1/t", "write kafka-0.7://HOST:PORT/TOPIC"),
         ("kafka-0.7://h:1", "h:1/t", "write kafka-0.7://HOST:PORT/TOPIC"),
-        ("/nowhere", "h:1/t", "no segment of Kafka 0.7"),
         ("kafka-0.7://h:1/t", "h:1", "write HOST:PORT/TOPIC, as in new:9092/clicks"),
     ],
 )
 def test_what_cannot_be_meant(kwire: Kwire, source: str, to: str, text: str) -> None:
     done = kwire("copy", "--from", source, "--to", to)
-    assert done.code == 1
+    assert done.code == 2
     assert text in done.err
+
+
+def test_a_folder_that_is_no_log(kwire: Kwire) -> None:
+    done = kwire("copy", "--from", "/nowhere", "--to", "h:1/t")
+    assert done.code == 1
+    assert "no segment of Kafka 0.7" in done.err
+
+
+def test_compression_of_a_copy(kwire: Kwire, broker: Broker, old: Broker) -> None:
+    fill(old, 0, 50)
+    arguments = ("copy", "--from", source_of(old), "--to", f"{broker.bootstrap_servers}/clicks")
+    assert kwire(*arguments, "-c", "compression.type=lz4").code == 0
+    stored = records.decode(broker.record_set("clicks", partition=0))
+    assert {batch.compression for batch in stored.batches} == {"lz4"}
 
 
 def test_a_topic_without_messages_is_named(kwire: Kwire, broker: Broker, old: Broker) -> None:

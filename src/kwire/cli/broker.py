@@ -9,7 +9,7 @@ import sys
 import threading
 from types import FrameType
 
-from kwire.errors import ConfigError
+from kwire.cli.usage import UsageError, usage_errors
 
 _EPILOG = """\
 examples:
@@ -60,16 +60,17 @@ def run(options: argparse.Namespace) -> int:
 
     level = logging.INFO if options.verbose else logging.ERROR
     logging.basicConfig(level=level, format="%(asctime)s %(message)s", stream=sys.stderr)
-    broker = Broker(
-        host=options.host,
-        port=options.port,
-        release=options.release,
-        generation=options.generation,
-        topics=dict(parse_topic(text, options.partitions) for text in options.topic),
-        auto_create_topics=not options.no_auto_create,
-        num_partitions=options.partitions,
-        retention_bytes=options.retention_bytes,
-    )
+    with usage_errors():
+        broker = Broker(
+            host=options.host,
+            port=options.port,
+            release=options.release,
+            generation=options.generation,
+            topics=dict(parse_topic(text, options.partitions) for text in options.topic),
+            auto_create_topics=not options.no_auto_create,
+            num_partitions=options.partitions,
+            retention_bytes=options.retention_bytes,
+        )
     asked_to_end = _when_signalled()
     with broker:
         print(broker.bootstrap_servers, flush=True)
@@ -79,12 +80,12 @@ def run(options: argparse.Namespace) -> int:
 
 
 def parse_topic(text: str, default_partitions: int) -> tuple[str, int]:
-    """("orders", 12) from "orders:12". Raises ConfigError."""
+    """("orders", 12) from "orders:12". UsageError for anything else."""
     name, colon, count = text.partition(":")
     if not colon:
         return name, default_partitions
     if not count.isdecimal() or not int(count):
-        raise ConfigError(f"--topic {text!r}: write NAME or NAME:PARTITIONS, as in orders:12")
+        raise UsageError(f"--topic {text!r}: write NAME or NAME:PARTITIONS, as in orders:12")
     return name, int(count)
 
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
-from datetime import datetime
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from kwire.cli.connecting import add_connection_options, settings_of
+from kwire.cli.connecting import add_connection_options, opened, waiting
 from kwire.cli.rendering import FORMATS, record_table_head, write_records
-from kwire.errors import ConfigError
+from kwire.cli.trouble import trouble_on_stderr
+from kwire.cli.usage import UsageError, positive
+from kwire.errors import ConfigError, ConnectError, KafkaTimeoutError, UnknownTopicError
 
 if TYPE_CHECKING:
     from kwire.consumer import Consumer, TopicPartition
@@ -18,9 +23,24 @@ _EPILOG = """\
 examples:
   kwire consume orders                                  every record there is now, values only
   kwire consume orders --follow --format json           and those that come, until Ctrl-C
+  kwire consume orders --from -10                       the last ten of each partition
+  kwire consume orders --from -1h                       those of the last hour (s, m, h or d)
   kwire consume orders --from 2024-05-01T12:00:00+00:00 from a time on
   kwire consume orders --partition 3 --from 1500 --count 10 --format table
 """
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+_AGO = re.compile(r"-(\d{1,9})([smhd])")
+_FIRST_ANSWER_S = 1.0
+
+
+@dataclass(frozen=True)
+class Last:
+    """Where to begin: so many records before the end of each partition."""
+
+    count: int
+
+
+Start = int | str | datetime | Last
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -41,11 +61,13 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         dest="start",
         default="earliest",
         metavar="WHERE",
-        help="earliest, latest, an offset, or a time such as 2024-05-01T12:00:00+00:00 (default %(default)s)",
+        help="earliest, latest (or end), an offset, -N (the last N of each partition), -1h (an hour ago), or a time "
+        "such as 2024-05-01T12:00:00+00:00 (default %(default)s)",
     )
-    parser.add_argument("--count", type=int, metavar="N", help="end after so many records")
+    parser.add_argument("--count", type=positive, metavar="N", help="end after so many records")
     parser.add_argument("--follow", action="store_true", help="wait for new records instead of ending")
     parser.add_argument("--format", choices=FORMATS, default="value", help="(default %(default)s)")
+    parser.add_argument("--null", default="", metavar="TEXT", help="shown for a null value by --format value")
     add_connection_options(parser)
     parser.set_defaults(run=run)
 
@@ -55,40 +77,54 @@ def run(options: argparse.Namespace) -> int:
     from kwire.consumer import Consumer
 
     start = parse_start(options.start)
-    if options.count is not None and options.count < 1:
-        raise ConfigError(f"--count {options.count}: at least 1")
-    with Consumer.from_config(
-        settings_of(options), bootstrap_servers=options.bootstrap_servers, allow_auto_create_topics=False
-    ) as consumer:
+    settings = {"allow_auto_create_topics": False, **waiting(options)}
+    with trouble_on_stderr("consume"), opened(Consumer, options, **settings) as consumer:
         _assign(consumer, options, start)
         if options.format == "table":
             print(record_table_head(place=True), flush=True)
-        left = options.count
-        while (left is None or left > 0) and (options.follow or not consumer.done()):
-            records = consumer.poll(timeout=None, max_records=left)
-            written = write_records(records, options.format, sys.stdout.buffer, place=True)
-            sys.stdout.buffer.flush()
-            left = None if left is None else left - written
+        _print_records(consumer, options)
     return 0
 
 
-def parse_start(text: str) -> int | str | datetime:
-    """What --from means. Raises ConfigError."""
+def _print_records(consumer: Consumer, options: argparse.Namespace) -> None:
+    """Raises KafkaTimeoutError when nothing comes though the end is not reached."""
+    patience = None if options.follow else _patience(consumer)
+    null = options.null.encode()
+    left = options.count
+    while (left is None or left > 0) and (options.follow or not consumer.done()):
+        records = consumer.poll(timeout=patience, max_records=left)
+        written = write_records(records, options.format, sys.stdout.buffer, place=True, null=null)
+        sys.stdout.buffer.flush()
+        left = None if left is None else left - written
+        if not written and patience is not None and not consumer.done():
+            raise KafkaTimeoutError(f"no record of {options.topic!r} came within {patience:g} s, before its end")
+
+
+def parse_start(text: str) -> Start:
+    """What --from means. UsageError for anything else."""
     if text in ("earliest", "latest"):
         return text
+    if text == "end":
+        return "latest"
     if text.isdecimal():
         return int(text)
+    if text.startswith("-") and text[1:].isdecimal():
+        return Last(int(text[1:]))
+    ago = _AGO.fullmatch(text)
     try:
+        if ago is not None:
+            return datetime.now(UTC) - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
         moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise ConfigError(
-            f"--from {text!r}: earliest, latest, an offset, or a time such as 2024-05-01T12:00:00+00:00"
+    except (ValueError, OverflowError):
+        raise UsageError(
+            f"--from {text!r}: earliest, latest, an offset, -10 (the last ten), -1h (an hour ago), "
+            "or a time such as 2024-05-01T12:00:00+00:00"
         ) from None
     return moment.astimezone() if moment.tzinfo is None else moment
 
 
-def _assign(consumer: Consumer, options: argparse.Namespace, start: int | str | datetime) -> None:
-    partitions: list[TopicPartition] = consumer.partitions_for(options.topic)
+def _assign(consumer: Consumer, options: argparse.Namespace, start: Start) -> None:
+    partitions = _partitions(consumer, options.topic)
     if options.partition is not None:
         missing = sorted(set(options.partition) - {place.partition for place in partitions})
         if missing:
@@ -96,5 +132,31 @@ def _assign(consumer: Consumer, options: argparse.Namespace, start: int | str | 
         partitions = [place for place in partitions if place.partition in options.partition]
     ends = {} if options.follow else consumer.end_offsets(partitions)
     consumer.assign(partitions, until={(place.topic, place.partition): end for place, end in ends.items()})
-    for place in partitions:
-        consumer.seek(place, start)
+    if isinstance(start, Last):
+        for place, offset in _before_the_end(consumer, partitions, start.count).items():
+            consumer.seek(place, offset)
+    else:
+        for place in partitions:
+            consumer.seek(place, start)
+
+
+def _partitions(consumer: Consumer, topic: str) -> list[TopicPartition]:
+    """The partitions of the topic. One that does not exist is an error after the first answer, not after --timeout."""
+    patience = _patience(consumer)
+    try:
+        try:
+            return consumer.partitions_for(topic, min(_FIRST_ANSWER_S, patience))
+        except (ConnectError, KafkaTimeoutError):
+            return consumer.partitions_for(topic, max(patience - _FIRST_ANSWER_S, 0.0))
+    except UnknownTopicError as error:
+        servers = ", ".join(map(str, consumer.settings.addresses))
+        raise UnknownTopicError(f"there is no topic {topic!r} at {servers}; 'kwire topics' lists them") from error
+
+
+def _before_the_end(consumer: Consumer, partitions: Sequence[TopicPartition], count: int) -> dict[TopicPartition, int]:
+    begins, ends = consumer.beginning_offsets(partitions), consumer.end_offsets(partitions)
+    return {place: max(begins[place], end - count) for place, end in ends.items()}
+
+
+def _patience(consumer: Consumer) -> float:
+    return consumer.settings.default_api_timeout_ms / 1000

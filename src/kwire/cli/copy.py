@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
-from kwire.cli.connecting import settings_of
-from kwire.errors import BrokerError, CodecError, ConfigError, UnknownTopicError
+from kwire.cli.connecting import add_client_options, add_compression_option, opened, producing, waiting
+from kwire.cli.trouble import trouble_on_stderr
+from kwire.cli.usage import UsageError
+from kwire.errors import BrokerError, CodecError, UnknownTopicError
 
 if TYPE_CHECKING:
     from kwire.admin import Admin
@@ -37,6 +39,7 @@ stands where it was and how many bytes it had. Where not even its length can be 
 begins, and the copy goes on with the next segment of the log.
 """
 _PROGRESS_EVERY = 1.0
+_FOR_EVER = str(2**31 - 1)
 _MOST_SEGMENTS = 1 << 16
 
 
@@ -58,14 +61,12 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="kafka-0.7://HOST:PORT,.../TOPIC, or the folder of a partition's log; may be repeated",
     )
     parser.add_argument("--to", required=True, metavar="HOST:PORT,.../TOPIC", help="where the records go")
-    parser.add_argument("--compression", default="none", metavar="CODEC", help="none, gzip, snappy, lz4 or zstd")
+    add_compression_option(parser)
     parser.add_argument(
         "--skip-corrupt", action="store_true", help="leave out what cannot be read, and say on stderr what that was"
     )
     parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
-    parser.add_argument(
-        "-c", "--config", action="append", default=[], metavar="NAME=VALUE", help="a setting of the producer"
-    )
+    add_client_options(parser, "producer")
     parser.set_defaults(run=run)
 
 
@@ -77,21 +78,20 @@ def run(options: argparse.Namespace) -> int:
     from kwire.producer import Producer
 
     servers, topic = _destination(options.to)
-    with ExitStack() as stack:
+    with trouble_on_stderr("copy"), ExitStack() as stack:
+        producer = stack.enter_context(
+            opened(Producer, options, servers, {"delivery.timeout.ms": _FOR_EVER}, **producing(options))
+        )
         sources = [source for text in options.sources for source in _sources(text, stack)]
         skipped = _Skipped()
         if options.skip_corrupt:
             sources = [without_damage(source, skipped.add) for source in sources]
         if len({source.name for source in sources}) < len(sources):
-            raise ConfigError(f"--from names a partition twice: {', '.join(source.name for source in sources)}")
-        admin = stack.enter_context(Admin(servers))
+            raise UsageError(f"--from names a partition twice: {', '.join(source.name for source in sources)}")
+        admin = stack.enter_context(Admin(servers, **waiting(options)))
         count = _partition_count(admin, topic, len(sources))
-        consumer = stack.enter_context(Consumer(servers))
+        consumer = stack.enter_context(Consumer(servers, allow_auto_create_topics=False, **waiting(options)))
         places = placed(consumer, topic, count, [source.name for source in sources])
-        settings = {"delivery.timeout.ms": str(2**31 - 1), **settings_of(options)}
-        producer = stack.enter_context(
-            Producer.from_config(settings, bootstrap_servers=servers, compression=options.compression)
-        )
         total = 0
         for source in sources:
             tell = _Progress(source, options.quiet)
@@ -111,7 +111,7 @@ def run(options: argparse.Namespace) -> int:
 def _destination(text: str) -> tuple[str, str]:
     servers, slash, topic = text.removeprefix("kafka://").partition("/")
     if not slash or not servers or not topic or "/" in topic:
-        raise ConfigError(f"--to {text!r}: write HOST:PORT/TOPIC, as in new:9092/clicks")
+        raise UsageError(f"--to {text!r}: write HOST:PORT/TOPIC, as in new:9092/clicks")
     return servers, topic
 
 
@@ -122,9 +122,11 @@ def _sources(text: str, stack: ExitStack) -> Iterator[Source]:
     if not colon or scheme == "file":
         yield _folder(Path(unquote(urlsplit(text).path)) if colon else Path(text))
         return
+    if scheme == "kafka":
+        raise UsageError(f"--from {text!r}: copy reads Kafka 0.7 only, its brokers or its log folders")
     servers, slash, topic = text.removeprefix(f"{scheme}://").partition("/")
     if scheme != "kafka-0.7" or not slash or not servers or not topic:
-        raise ConfigError(f"--from {text!r}: write kafka-0.7://HOST:PORT/TOPIC, or the folder of a log")
+        raise UsageError(f"--from {text!r}: write kafka-0.7://HOST:PORT/TOPIC, or the folder of a log")
     client = stack.enter_context(Client(servers))
     found = [source for address in client.brokers for source in _partitions(client, topic, address)]
     if all(source.end() == 0 for source in found):

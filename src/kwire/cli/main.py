@@ -1,36 +1,37 @@
 """`kwire`: the entry point of the shell. Finds the command, runs it, turns errors into one line and an exit code.
 
-Exit codes: 0 done, 1 an error (told on stderr), 2 wrong usage, 130 ended by Ctrl-C.
+Exit codes: 0 done, 1 an error (one line on stderr), 2 wrong usage (with the command's usage), 130 ended by Ctrl-C.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Sequence
 
 from kwire import __version__
 from kwire.cli import broker, consume, copy, decode, produce, topics
+from kwire.cli.usage import UsageError
 from kwire.errors import KafkaError
 
 _COMMANDS = (broker, topics, produce, consume, copy, decode)
+_RELATIVE = re.compile(r"-\d")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command; `arguments` are the program's own when None."""
-    parser = argparse.ArgumentParser(
-        prog="kwire",
-        description="Apache Kafka from the shell, without Java.",
-        epilog="'kwire COMMAND --help' explains a command, with examples.",
-    )
-    parser.add_argument("--version", action="version", version=f"kwire {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for command in _COMMANDS:
-        command.add_parser(commands)
-    options = parser.parse_args(arguments)
+    parser, commands = _parsers()
+    given = sys.argv[1:] if arguments is None else arguments
+    options, unknown = parser.parse_known_args(_joined(given))
+    command = commands[options.command]
+    if unknown:
+        return _wrong_usage(command, f"unrecognized arguments: {' '.join(unknown)}")
     try:
         code: int = options.run(options)
+    except UsageError as error:
+        return _wrong_usage(command, str(error))
     except KafkaError as error:
         print(f"kwire {options.command}: {error}", file=sys.stderr)
         return 1
@@ -41,6 +42,37 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     return code
+
+
+def _wrong_usage(command: argparse.ArgumentParser, text: str) -> int:
+    command.print_usage(sys.stderr)
+    print(f"{command.prog}: {text}", file=sys.stderr)
+    return 2
+
+
+def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
+    """The parser of the program, and that of each command."""
+    parser = argparse.ArgumentParser(
+        prog="kwire",
+        description="Apache Kafka from the shell, without Java.",
+        epilog="'kwire COMMAND --help' explains a command, with examples.",
+    )
+    parser.add_argument("--version", action="version", version=f"kwire {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for command in _COMMANDS:
+        command.add_parser(commands)
+    return parser, commands.choices
+
+
+def _joined(arguments: Sequence[str]) -> list[str]:
+    """The arguments with `--from -1h` as `--from=-1h`: argparse takes -1h for an option."""
+    joined: list[str] = []
+    for text in arguments:
+        if joined and joined[-1] == "--from" and _RELATIVE.match(text):
+            joined[-1] = f"--from={text}"
+        else:
+            joined.append(text)
+    return joined
 
 
 if __name__ == "__main__":

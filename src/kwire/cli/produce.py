@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 
-from kwire.cli.connecting import add_connection_options, settings_of
+from kwire.cli.connecting import add_compression_option, add_connection_options, opened, producing
+from kwire.cli.trouble import trouble_on_stderr
+from kwire.cli.usage import UsageError
 from kwire.errors import ConfigError
 
 _EPILOG = """\
@@ -30,7 +32,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("topic", metavar="TOPIC")
     parser.add_argument("--key-separator", metavar="TEXT", help="what stands between key and value (default: no keys)")
     parser.add_argument("--partition", type=int, metavar="N", help="write to this partition only")
-    parser.add_argument("--compression", default="none", metavar="CODEC", help="none, gzip, snappy, lz4 or zstd")
+    add_compression_option(parser)
     add_connection_options(parser)
     parser.set_defaults(run=run)
 
@@ -41,11 +43,9 @@ def run(options: argparse.Namespace) -> int:
 
     separator = None if options.key_separator is None else options.key_separator.encode()
     if separator == b"":
-        raise ConfigError("--key-separator is empty")
+        raise UsageError("--key-separator is empty")
     count = 0
-    with Producer.from_config(
-        settings_of(options), bootstrap_servers=options.bootstrap_servers, compression=options.compression
-    ) as producer:
+    with trouble_on_stderr("produce"), opened(Producer, options, **producing(options)) as producer:
         for count, line in enumerate(sys.stdin.buffer, 1):
             key, value = _split(line.removesuffix(b"\n"), separator, count)
             producer.send(options.topic, value, key=key, partition=options.partition)

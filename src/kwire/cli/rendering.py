@@ -1,6 +1,6 @@
 """Records and tables as text: one line per record, bytes that are no text shown without loss.
 
-value   the bytes of the value as they are, one line each; a null value is an empty line
+value   the bytes of the value as they are, one line each; a null value is an empty line, or the text chosen for it
 json    one object per line; bytes that are no UTF-8 are {"base64": "..."}
 table   columns for reading by eye, cut to their width
 """
@@ -17,13 +17,13 @@ FORMATS = ("value", "json", "table")
 _WIDEST = 60
 
 
-def write_records(records: Iterable[Any], form: str, out: BinaryIO, *, place: bool) -> int:
+def write_records(records: Iterable[Any], form: str, out: BinaryIO, *, place: bool, null: bytes = b"") -> int:
     """Writes records in one of FORMATS and returns how many; `place` adds the topic and partition of consumed ones."""
     count = 0
     for record in records:
         count += 1
         if form == "value":
-            out.write((record.value or b"") + b"\n")
+            out.write((null if record.value is None else record.value) + b"\n")
         elif form == "json":
             out.write(json.dumps(as_object(record, place=place), ensure_ascii=False).encode() + b"\n")
         else:

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
 
-from kwire.cli.connecting import add_connection_options, settings_of
+from kwire.cli.connecting import add_connection_options, name_value_pairs, opened, waiting
 from kwire.cli.rendering import table
-from kwire.errors import ConfigError
+from kwire.cli.trouble import trouble_on_stderr
+from kwire.cli.usage import UsageError, positive
 
 if TYPE_CHECKING:
     from kwire.admin import Admin, TopicInfo
 
+_ACTIONS = ("list", "create", "delete")
 _EPILOG = """\
 examples:
   kwire topics                                     all topics: partitions, replicas, records
   kwire topics list orders                         the partitions of a topic: leader, replicas, offsets
   kwire topics create orders:12 events             12 partitions; as many as the broker's default
-  kwire topics create audit:1 --replication 3
+  kwire topics create audit:1 --replication 3 --topic-config retention.ms=86400000
   kwire topics delete events
 """
 
@@ -31,9 +34,16 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("action", nargs="?", choices=("list", "create", "delete"), default="list")
+    parser.add_argument("action", nargs="?", metavar="ACTION", default="list", help="list (default), create or delete")
     parser.add_argument("names", nargs="*", metavar="NAME[:PARTITIONS]")
-    parser.add_argument("--replication", type=int, metavar="N", help="of new topics (default: the broker's)")
+    parser.add_argument("--replication", type=positive, metavar="N", help="of new topics (default: the broker's)")
+    parser.add_argument(
+        "--topic-config",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a setting of new topics, as in retention.ms=86400000; may be repeated",
+    )
     add_connection_options(parser)
     parser.set_defaults(run=run)
 
@@ -42,11 +52,21 @@ def run(options: argparse.Namespace) -> int:
     """Does what the action says; errors of the broker are raised."""
     from kwire.admin import Admin
 
+    if options.action not in _ACTIONS:
+        raise UsageError(
+            f"{options.action!r} is not one of {', '.join(_ACTIONS)}; "
+            f"to see a topic: kwire topics list {options.action}"
+        )
     if options.action != "list" and not options.names:
-        raise ConfigError(f"name the topics to {options.action}")
-    with Admin.from_config(settings_of(options), bootstrap_servers=options.bootstrap_servers) as admin:
+        raise UsageError(f"name the topics to {options.action}")
+    wanted = _wanted(options) if options.action == "create" else {}
+    with trouble_on_stderr("topics"), ExitStack() as stack:
+        try:
+            admin = stack.enter_context(opened(Admin, options, **waiting(options)))
+        except UsageError as error:
+            raise _with_hint(error, options.action) from error
         if options.action == "create":
-            _create(admin, options)
+            admin.create_topics(wanted)
         elif options.action == "delete":
             admin.delete_topics(options.names)
         elif options.names:
@@ -56,17 +76,29 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _create(admin: Admin, options: argparse.Namespace) -> None:
+def _with_hint(error: UsageError, action: str) -> UsageError:
+    """The error, which for an unknown setting says how a new topic is given one."""
+    text = str(error)
+    if action == "create" and text.startswith("unknown setting"):
+        text = f"{text.partition(';')[0]} of the client; --topic-config NAME=VALUE gives one to the topic"
+    return UsageError(text)
+
+
+def _wanted(options: argparse.Namespace) -> dict[str, dict[str, Any]]:
+    """What Admin.create_topics takes."""
+    configs = name_value_pairs("--topic-config", options.topic_config)
     wanted = {}
     for text in options.names:
         name, colon, count = text.partition(":")
         if colon and (not count.isdecimal() or not int(count)):
-            raise ConfigError(f"{text!r}: write NAME or NAME:PARTITIONS, as in orders:12")
-        detail = {"num_partitions": int(count)} if colon else {}
+            raise UsageError(f"{text!r}: write NAME or NAME:PARTITIONS, as in orders:12")
+        detail: dict[str, Any] = {"configs": configs}
+        if colon:
+            detail["num_partitions"] = int(count)
         if options.replication is not None:
             detail["replication_factor"] = options.replication
         wanted[name] = detail
-    admin.create_topics(wanted)
+    return wanted
 
 
 def _topics(admin: Admin) -> str:

@@ -1,0 +1,38 @@
+"""`kwire` and `python -m kwire`: how a command is found, and the exit codes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kwire import __version__
+from tests.cli.conftest import Kwire
+
+SOURCE = str(Path(__file__).parents[2] / "src")
+
+
+def test_python_dash_m(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "kwire", "--version"]
+    done = subprocess.run(
+        command, check=True, capture_output=True, text=True, cwd=tmp_path, env={**os.environ, "PYTHONPATH": SOURCE}
+    )
+    assert done.stdout == f"kwire {__version__}\n"
+
+
+@pytest.mark.parametrize("command", ["broker", "topics", "produce", "consume", "copy", "decode"])
+def test_an_unknown_option_shows_the_usage_of_its_command(kwire: Kwire, command: str) -> None:
+    needed = {"produce": ["t"], "consume": ["t"], "copy": ["--from", "f", "--to", "h/t"]}.get(command, [])
+    outcome = kwire(command, *needed, "--no-such-option")
+    assert outcome.code == 2
+    assert outcome.err.startswith(f"usage: kwire {command} ")
+    assert outcome.err.endswith(f"kwire {command}: unrecognized arguments: --no-such-option\n")
+
+
+def test_an_unknown_command(kwire: Kwire) -> None:
+    outcome = kwire("nonsense")
+    assert outcome.code == 2
+    assert outcome.err.startswith("usage: kwire ")
