@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import subprocess
@@ -110,11 +111,65 @@ def test_a_reader_that_goes_away_is_no_traceback(tmp_path: Path) -> None:
     [
         ([], "--hex DIGITS"),
         (["file", "--hex", "00"], "--hex DIGITS"),
-        (["/no/such/file"], "/no/such/file: No such file or directory"),
         (["--hex", "0g"], "non-hexadecimal"),
     ],
 )
 def test_wrong_usage(kwire: Kwire, arguments: list[str], said: str) -> None:
     outcome = kwire("decode", *arguments)
-    assert outcome.code == 1
+    assert outcome.code == 2
     assert said in outcome.err
+    assert "usage: kwire decode" in outcome.err
+
+
+def test_a_file_that_is_not_there(kwire: Kwire) -> None:
+    outcome = kwire("decode", "/no/such/file")
+    assert (outcome.code, outcome.err) == (1, "kwire decode: /no/such/file: No such file or directory\n")
+
+
+@pytest.mark.parametrize("size", [3, 8, 12, 16])
+def test_bytes_that_are_nothing(kwire: Kwire, size: int) -> None:
+    outcome = kwire("decode", "-", stdin=b"\x00\xfe\x17\x80rubbish rubbish"[:size])
+    assert (outcome.code, outcome.out) == (1, b"")
+    assert f"no whole record batch, frame or capture in {size} bytes" in outcome.err or size > 8
+
+
+def test_a_batch_of_which_only_the_beginning_is_there(kwire: Kwire) -> None:
+    outcome = kwire("decode", "-", stdin=records.encode([b"value"])[:30])
+    assert (outcome.code, outcome.out) == (1, b"")
+    assert "no whole record batch, frame or capture in 30 bytes" in outcome.err
+
+
+def test_an_empty_segment_is_no_error(kwire: Kwire) -> None:
+    assert kwire("decode", "-").code == 0
+
+
+@pytest.mark.parametrize("suffix", ["index", "timeindex", "txnindex", "snapshot"])
+def test_a_file_beside_a_segment(kwire: Kwire, tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"00000000000000000000.{suffix}"
+    path.write_bytes(bytes(24))
+    outcome = kwire("decode", str(path))
+    assert (outcome.code, outcome.out) == (1, b"")
+    assert "holds no records: decode 00000000000000000000.log beside it" in outcome.err
+
+
+def test_gzip_is_opened(kwire: Kwire, dump: Path) -> None:
+    packed = gzip.compress(dump.read_bytes())
+    dump.with_suffix(".gz").write_bytes(packed)
+    values = b"zero\none\nzwei \xc3\xbc\n\xff\x00\n"
+    assert kwire("decode", "--format", "value", str(dump.with_suffix(".gz"))).out == values
+    assert kwire("decode", "--format", "value", "-", stdin=packed).out == values
+    cut = kwire("decode", "-", stdin=packed[:-20])
+    assert cut.code == 1
+    assert "standard input: the gzip data are damaged or cut off" in cut.err
+
+
+@pytest.mark.parametrize(
+    ("head", "command"),
+    [(b"\x28\xb5\x2f\xfd", "zstd -dc"), (b"\xfd7zXZ\x00", "xz -dc"), (b"BZh9", "bzip2 -dc")],
+)
+def test_other_compressions_name_what_opens_them(kwire: Kwire, tmp_path: Path, head: bytes, command: str) -> None:
+    path = tmp_path / "trace.pcap.packed"
+    path.write_bytes(head + bytes(20))
+    outcome = kwire("decode", str(path))
+    assert outcome.code == 1
+    assert f"{command} {path} | kwire decode -" in outcome.err

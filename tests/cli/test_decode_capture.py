@@ -128,6 +128,29 @@ def test_the_summary_is_a_line_per_frame(kwire: Kwire, tmp_path: Path) -> None:
     assert first[-1] == "B"
 
 
+def test_the_summary_names_topics_partitions_and_error_codes(kwire: Kwire, tmp_path: Path) -> None:
+    path = write(tmp_path, pcap(conversation().packets))
+    lines = kwire("decode", "--summary", path).lines
+    ends = {(line.split()[3], line.split()[4]): line.rpartition("  ")[2] for line in lines[3:]}
+    assert ends["←", "Metadata"] == "orders"
+    assert ends["→", "Produce"] == "orders[0]"
+    assert ends["←", "Produce"] == "orders[0] NOT_LEADER_OR_FOLLOWER"
+    assert ends["←", "Fetch"] == "orders[0]"
+    rows = [json.loads(line) for line in kwire("decode", "--summary", "--json", path).lines]
+    (failed,) = [row for row in rows if "error_codes" in row]
+    assert (failed["topics"], failed["error_codes"]) == ({"orders": [0]}, ["NOT_LEADER_OR_FOLLOWER"])
+
+
+def test_many_topics_and_partitions_are_cut_short(kwire: Kwire, tmp_path: Path) -> None:
+    topic = protocol.OffsetFetchRequest.OffsetFetchRequestTopic
+    asked = protocol.OffsetFetchRequest(
+        group_id="g", topics=[topic(name=f"t{n}", partition_indexes=range(5)) for n in range(5)]
+    )
+    wire = Wire().open().ask(request(asked, 7, 1))
+    (line,) = kwire("decode", "--summary", "--port", "9092", write(tmp_path, pcap(wire.packets))).lines
+    assert line.endswith("  t0[0,1,2,+2] t1[0,1,2,+2] t2[0,1,2,+2] +2 topics")
+
+
 def test_fields_of_a_frame(kwire: Kwire, tmp_path: Path) -> None:
     outcome = kwire("decode", "--frame", "5", write(tmp_path, pcap(conversation().packets)))
     text = outcome.out.decode()
@@ -368,7 +391,7 @@ def test_a_capture_without_kafka_says_so(kwire: Kwire, tmp_path: Path) -> None:
 def test_wrong_usage(kwire: Kwire, tmp_path: Path, arguments: list[str], said: str) -> None:
     file = [] if "--hex" in arguments else [write(tmp_path, pcap(conversation().packets))]
     outcome = kwire("decode", *arguments, *file)
-    assert outcome.code == 1
+    assert outcome.code == 2
     assert said in outcome.err
 
 

@@ -216,5 +216,5 @@ def test_a_segment_of_an_own_topic_is_known_by_its_folder(kwire: Kwire, tmp_path
 )
 def test_wrong_usage(kwire: Kwire, arguments: list[str], said: str) -> None:
     outcome = kwire("decode", *arguments, "--hex", REQUEST.hex())
-    assert outcome.code == 1
+    assert outcome.code == 2
     assert said in outcome.err

@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from kwire.cli.capture.files import is_capture
+from kwire.cli.compressed_files import HEAD_SIZE, unzipped
 from kwire.cli.rendering import FORMATS, record_table_head, table, write_records
-from kwire.errors import ConfigError
+from kwire.cli.usage import UsageError, usage_errors
+from kwire.errors import ConfigError, TruncatedError
 
 if TYPE_CHECKING:
     from kwire.records import Records
@@ -44,6 +46,12 @@ examples, records:
 Damaged bytes are shown up to the damage, then the error with field and offset. Secrets (SASL tokens, SCRAM keys,
 configuration values that are set) are masked unless --secrets is given.
 """
+_BESIDE_SEGMENTS = {
+    ".index": "the offset index",
+    ".timeindex": "the time index",
+    ".txnindex": "the index of aborted transactions",
+    ".snapshot": "a snapshot of the producers",
+}
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -105,21 +113,30 @@ def _items(text: str) -> int | None:
 
 def run(options: argparse.Namespace) -> int:
     """Decodes and prints; notes and errors go to stderr."""
-    from kwire.cli.hex_dumps import bytes_of_hex
-
     if (options.file is None) == (options.hex is None):
-        raise ConfigError("name either a FILE (- for standard input) or --hex DIGITS")
+        raise UsageError("name either a FILE (- for standard input) or --hex DIGITS")
     color = options.color == "always" or (
         options.color == "auto" and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     )
     if options.hex is not None:
-        data, notes = bytes_of_hex(sys.stdin.read() if options.hex == "-" else options.hex)
-        _tell(notes)
-        return _decode_bytes(data, options, color)
+        return _decode_bytes(_bytes_of_hex(options.hex), options, color)
     if options.file == "-":
         return _decode_stream(sys.stdin.buffer, None, options, color)
+    _check_suffix(options.file)
     with _open(options.file) as source:
         return _decode_stream(source, os.fstat(source.fileno()).st_size, options, color)
+
+
+def _bytes_of_hex(digits: str) -> bytes:
+    from kwire.cli.hex_dumps import bytes_of_hex
+
+    if digits == "-":
+        data, notes = bytes_of_hex(sys.stdin.read())
+    else:
+        with usage_errors():
+            data, notes = bytes_of_hex(digits)
+    _tell(notes)
+    return data
 
 
 def _open(file: str) -> BinaryIO:
@@ -129,10 +146,23 @@ def _open(file: str) -> BinaryIO:
         raise ConfigError(f"{file}: {error.strerror}") from error
 
 
+def _check_suffix(file: str) -> None:
+    """ConfigError for the files beside a segment, which hold no records."""
+    path = Path(file)
+    if path.suffix in _BESIDE_SEGMENTS:
+        what = _BESIDE_SEGMENTS[path.suffix]
+        raise ConfigError(f"{file} is {what} of a log segment and holds no records: decode {path.stem}.log beside it")
+
+
 def _decode_stream(source: BinaryIO, size: int | None, options: argparse.Namespace, color: bool) -> int:
+    name = "standard input" if options.file == "-" else options.file
+    with unzipped(source.read(HEAD_SIZE), source, name) as (head, inside, compressed):
+        return _decode_plain(head, inside, None if compressed else size, options, color)
+
+
+def _decode_plain(head: bytes, source: BinaryIO, size: int | None, options: argparse.Namespace, color: bool) -> int:
     from kwire.cli.hex_dumps import bytes_of_hex, looks_like_hex
 
-    head = source.read(4)
     if options.kind == "capture" or (options.kind == "auto" and is_capture(head)):
         from kwire.cli.decode_capture import decode_capture
 
@@ -149,7 +179,7 @@ def _decode_bytes(data: bytes, options: argparse.Namespace, color: bool) -> int:
 
     kind = options.kind
     if kind == "capture":
-        raise ConfigError("--as capture needs a file or standard input")
+        raise UsageError("--as capture needs a file or standard input")
     if options.generation == "0.7":
         kind = "records" if kind == "auto" and options.response is None and not is_one_frame(data) else kind
     if kind == "auto" and (options.response is not None or are_requests(data) or is_one_frame(data)):
@@ -190,6 +220,8 @@ def _decode_records(data: bytes, options: argparse.Namespace) -> int:
     from kwire import records
 
     found = records.decode(data, check_crc=not options.no_crc, generation=_old(options))
+    if data and not found.consumed:
+        raise TruncatedError(f"no whole record batch, frame or capture in {len(data)} bytes", None, 0)
     if options.batches:
         print(_batch_table(found))
     else:

@@ -18,7 +18,8 @@ from kwire import errors, protocol
 from kwire.cli.capture.conversations import Conversations, Message
 from kwire.cli.capture.files import Reader
 from kwire.cli.capture.packets import Segment, segment_of
-from kwire.errors import ConfigError
+from kwire.cli.frame_gist import Gist, gist_of
+from kwire.cli.usage import UsageError
 
 __all__ = ["decode_capture"]
 
@@ -132,7 +133,7 @@ def _key_of(text: str) -> int:
         return int(text)
     by_name = {api.name.lower(): api.key for api in protocol.APIS.values()}
     if text.lower() not in by_name:
-        raise ConfigError(f"--key {text!r}: no API is called so; 'Metadata' or 3 would work")
+        raise UsageError(f"--key {text!r}: no API is called so; 'Metadata' or 3 would work")
     return by_name[text.lower()]
 
 
@@ -144,7 +145,7 @@ def _moment(text: str, day_of_ns: int, option: str) -> int:
             text = f"{day.date().isoformat()}T{text:0>5}"
         found = datetime.fromisoformat(text)
     except (OverflowError, ValueError, OSError):
-        raise ConfigError(f"{option} {text!r}: write a time as 14:03, 14:03:07.5 or 2026-11-21T14:03:07Z") from None
+        raise UsageError(f"{option} {text!r}: write a time as 14:03, 14:03:07.5 or 2026-11-21T14:03:07Z") from None
     if found.tzinfo is None:
         found = found.replace(tzinfo=UTC)
     return int(found.timestamp() * 1_000_000) * 1000
@@ -169,7 +170,8 @@ class _Shown:
         if options.topic and (description is None or not _names_topic(description, options.topic)):
             return None
         if options.summary:
-            return self._json(None) if options.json else self._summary(description, failing)
+            gist = gist_of(self.message, self.conversations.topic_names)
+            return self._json(None, gist) if options.json else self._summary(description, gist)
         if options.json:
             return self._json(description)
         return self._lines(description, color)
@@ -217,7 +219,7 @@ class _Shown:
             return f"response, correlation id {message.correlation_id}, {size} bytes: its request is not in the capture"
         return f"a frame of {size} bytes that is too short for a header"
 
-    def _summary(self, description: protocol.Description | None, failing: list[str]) -> str:
+    def _summary(self, description: protocol.Description | None, gist: Gist) -> str:
         message = self.message
         way = "→" if message.kind == "request" else "←"
         version = message.generation or ("" if message.version is None else f"v{message.version}")
@@ -227,13 +229,12 @@ class _Shown:
             f"{message.number:>6}  {_time_text(message.frame.begin_ns)}  {message.connection:>3} {way} "
             f"{message.name:<24} {version:<4} {correlation:<14} {size:>12}{_latency_text(message.latency_ns):>14}"
         )
-        if failing:
-            text += "  " + ", ".join(failing)
+        text += f"  {gist}"
         if description is not None and description.errors:
             text += f"  DAMAGED: {description.errors[0]}"
         return text.rstrip()
 
-    def _json(self, description: protocol.Description | None) -> str:
+    def _json(self, description: protocol.Description | None, gist: Gist | None = None) -> str:
         message = self.message
         made: dict[str, Any] = {
             "frame": message.number,
@@ -253,6 +254,10 @@ class _Shown:
         made["size"] = len(message.frame.data) + message.frame.missing
         if message.frame.missing:
             made["missing"] = message.frame.missing
+        if gist is not None and gist.topics:
+            made["topics"] = gist.topics
+        if gist is not None and gist.errors:
+            made["error_codes"] = gist.errors
         if description is not None:
             made.update(description.to_dict())
         return json.dumps(made, ensure_ascii=False)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 from kwire import errors, protocol
 from kwire.cli.capture.conversations import looks_like_request
+from kwire.cli.usage import UsageError
 from kwire.errors import ConfigError
 
 __all__ = ["are_requests", "decode_frames", "is_one_frame"]
@@ -56,7 +57,7 @@ def decode_frames(data: bytes, options: argparse.Namespace, write: Callable[[str
                 write(f"at byte {begin}:")
             write(description.to_text(color=color, at=at))
     if options.at is not None and not 0 <= options.at < len(data):
-        raise ConfigError(f"--at {options.at}: there are {len(data)} bytes")
+        raise UsageError(f"--at {options.at}: there are {len(data)} bytes")
     if damaged:
         print("the frame is damaged, or not what it was taken for", file=sys.stderr)
     return 1 if damaged else 0
@@ -85,9 +86,9 @@ def _asked(text: str, generation: str | None) -> tuple[int | str, int]:
     if generation is not None and key is not None and not colon:
         return key, 0
     if generation is not None:
-        raise ConfigError(f"--response {text!r}: write one of {', '.join(by_name)}; Kafka 0.7 has no versions")
+        raise UsageError(f"--response {text!r}: write one of {', '.join(by_name)}; Kafka 0.7 has no versions")
     if not colon or not version.isdecimal() or key is None:
-        raise ConfigError(f"--response {text!r}: write API:VERSION of the request, as in Fetch:12 or 1:12")
+        raise UsageError(f"--response {text!r}: write API:VERSION of the request, as in Fetch:12 or 1:12")
     return key, int(version)
 
 

@@ -1,0 +1,55 @@
+"""Compressed input of `kwire decode`: gzip is opened on the way, for others the error says what would open them."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import BinaryIO, cast
+
+from kwire.errors import ConfigError, CorruptError
+
+__all__ = ["HEAD_SIZE", "unzipped"]
+
+HEAD_SIZE = 4
+_GZIP = b"\x1f\x8b"
+_OPENED_BY = {
+    b"\x28\xb5\x2f\xfd": "zstd -dc",
+    b"\xfd7zX": "xz -dc",
+    b"BZh": "bzip2 -dc",
+    b"\x04\x22\x4d\x18": "lz4 -dc",
+}
+
+
+class _WithHead:
+    """A stream whose first bytes were read already."""
+
+    def __init__(self, head: bytes, source: BinaryIO) -> None:
+        self._head = head
+        self._source = source
+
+    def read(self, size: int) -> bytes:
+        if not self._head:
+            return self._source.read(size)
+        taken, self._head = self._head[:size], self._head[size:]
+        return taken
+
+
+@contextmanager
+def unzipped(head: bytes, source: BinaryIO, name: str) -> Iterator[tuple[bytes, BinaryIO, bool]]:
+    """(head, source, whether it was compressed) of what the file holds.
+
+    CorruptError for damaged gzip data, ConfigError for a compression that is not opened here.
+    """
+    for magic, command in _OPENED_BY.items():
+        if head.startswith(magic):
+            raise ConfigError(f"{name} is compressed: {command} {name} | kwire decode -")
+    if not head.startswith(_GZIP):
+        yield head, source, False
+        return
+    try:
+        with gzip.GzipFile(fileobj=cast(BinaryIO, _WithHead(head, source)), mode="rb") as inside:
+            yield inside.read(HEAD_SIZE), cast(BinaryIO, inside), True
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise CorruptError(f"{name}: the gzip data are damaged or cut off: {error}") from error
