@@ -10,7 +10,7 @@ import pytest
 
 from kwire import protocol, records
 from tests.brokers import Cluster
-from tests.cli.captures import SocketBase, pcap, pcapng
+from tests.cli.captures import Wire, pcap, pcapng
 from tests.cli.conftest import Kwire, kwire
 
 __all__ = ["kwire"]
@@ -30,7 +30,7 @@ class _Recorder:
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
         self._correlation_id = 0
-        self.wire = SocketBase().open()
+        self.wire = Wire().open()
         self.asked: list[tuple[str, int]] = []
 
     def call(self, request: Any, version: int) -> Any:

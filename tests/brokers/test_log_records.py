@@ -17,7 +17,7 @@ from kwire.schema.logs.transaction_state import TRANSACTION_STATES
 from tests.brokers import Cluster
 from tests.brokers.peers import Confluent, PeerRecord
 from tests.brokers.peers.peer import WITHIN_S
-from tests.brokers.wire import SocketBase, wire_to
+from tests.brokers.wire import Wire, wire_to
 from tests.schema.whole_logs import Shown, assert_whole, message_of, read_log
 
 _COUNT = 20
@@ -126,7 +126,7 @@ def busy() -> Iterator[Cluster]:
         yield cluster
 
 
-def _call(wire: SocketBase, name: str, version: int, values: Mapping[str, Any]) -> Any:
+def _call(wire: Wire, name: str, version: int, values: Mapping[str, Any]) -> Any:
     """The answer to a request, sent again while the coordinator is being made."""
     request = protocol.APIS[name].request.from_dict(values)
     deadline = time.monotonic() + WITHIN_S
@@ -138,7 +138,7 @@ def _call(wire: SocketBase, name: str, version: int, values: Mapping[str, Any]) 
         time.sleep(0.1)
 
 
-def _ask(wire: SocketBase, name: str, version: int, **values: Any) -> Any:
+def _ask(wire: Wire, name: str, version: int, **values: Any) -> Any:
     answer = _call(wire, name, version, values)
     assert getattr(answer, "error_code", 0) == 0, f"{name}: {answer}"
     inner = [getattr(answer, field.name) for field in answer.__fields__ if field.kind == "array"]
@@ -147,7 +147,7 @@ def _ask(wire: SocketBase, name: str, version: int, **values: Any) -> Any:
     return answer
 
 
-def _topics_and_settings(wire: SocketBase) -> None:
+def _topics_and_settings(wire: Wire) -> None:
     topic = {
         "name": "kept",
         "num_partitions": 1,
@@ -176,7 +176,7 @@ def _topics_and_settings(wire: SocketBase) -> None:
     _ask(wire, "DeleteAcls", 3, filters=[everything])
 
 
-def _new_groups(wire: SocketBase, topic: str) -> None:
+def _new_groups(wire: Wire, topic: str) -> None:
     """Members that join: of the new consumer protocol, of a share group and of a streams group."""
     member = {"member_id": str(uuid.uuid4()), "member_epoch": 0}
     joins = {**member, "rebalance_timeout_ms": 60_000, "topic_partitions": []}
@@ -193,7 +193,7 @@ def _new_groups(wire: SocketBase, topic: str) -> None:
         answer = _ask(wire, "StreamsGroupHeartbeat", 1, **beat, member_epoch=answer.member_epoch)
 
 
-def _share(wire: SocketBase, topic: str) -> None:
+def _share(wire: Wire, topic: str) -> None:
     """Reads records in a share group and acknowledges them."""
     member_id = str(uuid.uuid4())
     resource = {"resource_type": _GROUP, "resource_name": "shared"}

@@ -13,7 +13,7 @@ import pytest
 
 from kwire import protocol, records
 from tests.brokers import Cluster
-from tests.brokers.wire import SocketBase, wire_to
+from tests.brokers.wire import Wire, wire_to
 
 _PRODUCE, _FETCH, _LIST_OFFSETS, _METADATA = 0, 1, 2, 3
 _API_VERSIONS, _CREATE_TOPICS, _DELETE_TOPICS, _INIT_PRODUCER_ID = 18, 19, 20, 22
@@ -35,12 +35,12 @@ def _versions(cluster: Cluster, api_key: int) -> range:
     return range(least, most + 1)
 
 
-def _metadata(wire: SocketBase, topic: str, version: int) -> Any:
+def _metadata(wire: Wire, topic: str, version: int) -> Any:
     asked = protocol.MetadataRequest.MetadataRequestTopic(name=topic)
     return wire.call(protocol.MetadataRequest(topics=[asked]), version)
 
 
-def _make_topic(wire: SocketBase, cluster: Cluster, topic: str) -> uuid.UUID:
+def _make_topic(wire: Wire, cluster: Cluster, topic: str) -> uuid.UUID:
     """Has the broker create the topic, waits for its leader and gives its id (zero before 2.8)."""
     newest = _versions(cluster, _METADATA)[-1]
 
@@ -60,7 +60,7 @@ def _until_there(look: Callable[[], Any], what: str) -> Any:
     return found
 
 
-def _existing_partitions(wire: SocketBase, cluster: Cluster, topic: str) -> Any:
+def _existing_partitions(wire: Wire, cluster: Cluster, topic: str) -> Any:
     asked = protocol.MetadataRequest.MetadataRequestTopic(name=topic)
     newest = _versions(cluster, _METADATA)[-1]
     # A version before 4 cannot forbid that asking creates the topic; brokers that old have it before they answer.
@@ -73,7 +73,7 @@ def _magic(produce_version: int) -> int:
     return 2 if produce_version >= 3 else 1 if produce_version == 2 else 0
 
 
-def _produce(wire: SocketBase, topic: str, topic_id: uuid.UUID, version: int) -> Any:
+def _produce(wire: Wire, topic: str, topic_id: uuid.UUID, version: int) -> Any:
     of_topic = protocol.ProduceRequest.TopicProduceData
     data = records.encode([(value, b"key") for value in _VALUES], magic=_magic(version), compression="gzip")
     partition = of_topic.PartitionProduceData(index=0, records=data)
@@ -86,7 +86,7 @@ def _produce(wire: SocketBase, topic: str, topic_id: uuid.UUID, version: int) ->
     return answered
 
 
-def _fetch(wire: SocketBase, topic: str, topic_id: uuid.UUID, version: int) -> Any:
+def _fetch(wire: Wire, topic: str, topic_id: uuid.UUID, version: int) -> Any:
     of_topic = protocol.FetchRequest.FetchTopic
     partition = of_topic.FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1 << 20)
     request = protocol.FetchRequest(
@@ -155,7 +155,7 @@ def test_produce_fetch_and_offsets(kafka: Cluster, new_topic: NewTopic) -> None:
             assert _offset(wire, topic, _LATEST, version) == len(written)
 
 
-def _offset(wire: SocketBase, topic: str, timestamp: int, version: int) -> int:
+def _offset(wire: Wire, topic: str, timestamp: int, version: int) -> int:
     of_topic = protocol.ListOffsetsRequest.ListOffsetsTopic
     partition = of_topic.ListOffsetsPartition(partition_index=0, timestamp=timestamp)
     request = protocol.ListOffsetsRequest(replica_id=-1, topics=[of_topic(name=topic, partitions=[partition])])

@@ -11,7 +11,7 @@ from tests.brokers.cluster import Cluster
 _TIMEOUT_S = 10.0
 
 
-class SocketBase:
+class Wire:
     """One connection that sends a request of a version and decodes its answer strictly."""
 
     def __init__(self, connection: socket.socket) -> None:
@@ -39,8 +39,8 @@ class SocketBase:
 
 
 @contextmanager
-def wire_to(cluster: Cluster) -> Iterator[SocketBase]:
+def wire_to(cluster: Cluster) -> Iterator[Wire]:
     """A connection to the first node."""
     host, _, port = cluster.bootstrap_servers.partition(",")[0].partition(":")
     with socket.create_connection((host, int(port)), timeout=_TIMEOUT_S) as connection:
-        yield SocketBase(connection)
+        yield Wire(connection)

@@ -40,7 +40,7 @@ def tcp(source: Address, target: Address, sequence: int, payload: bytes = b"", f
 
 
 @dataclass
-class SocketBase:
+class Wire:
     """A connection that is written down packet by packet."""
 
     client: Address = CLIENT
@@ -50,7 +50,7 @@ class SocketBase:
     server_sequence: int = 4711
     packets: list[Packet] = field(default_factory=list)
 
-    def open(self) -> SocketBase:
+    def open(self) -> Wire:
         self._add(tcp(self.client, self.server, self.client_sequence, flags=SYN))
         self._add(tcp(self.server, self.client, self.server_sequence, flags=SYN | ACK))
         self.client_sequence += 1
@@ -58,20 +58,20 @@ class SocketBase:
         self._add(tcp(self.client, self.server, self.client_sequence, flags=ACK))
         return self
 
-    def ask(self, data: bytes, *, size: int = 1448) -> SocketBase:
+    def ask(self, data: bytes, *, size: int = 1448) -> Wire:
         """The client sends `data`, in segments of at most `size` bytes."""
         for at in range(0, len(data), size):
             self._add(tcp(self.client, self.server, self.client_sequence, data[at : at + size]))
             self.client_sequence += len(data[at : at + size])
         return self
 
-    def answer(self, data: bytes, *, size: int = 1448) -> SocketBase:
+    def answer(self, data: bytes, *, size: int = 1448) -> Wire:
         for at in range(0, len(data), size):
             self._add(tcp(self.server, self.client, self.server_sequence, data[at : at + size]))
             self.server_sequence += len(data[at : at + size])
         return self
 
-    def close(self) -> SocketBase:
+    def close(self) -> Wire:
         self._add(tcp(self.client, self.server, self.client_sequence, flags=FIN | ACK))
         self._add(tcp(self.server, self.client, self.server_sequence, flags=FIN | ACK))
         return self

@@ -12,7 +12,7 @@ from uuid import UUID
 import pytest
 
 from kwire import protocol, records
-from tests.cli.captures import CLIENT, FILES, SERVER, START_NS, Packet, SocketBase, pcap, pcapng, shuffled, tcp
+from tests.cli.captures import CLIENT, FILES, SERVER, START_NS, Packet, Wire, pcap, pcapng, shuffled, tcp
 from tests.cli.conftest import Kwire
 from tests.schema.strategies import THOROUGH
 
@@ -54,9 +54,9 @@ def fetched(correlation_id: int) -> bytes:
     return response(protocol.FetchResponse(responses=[topic(topic_id=ORDERS, partitions=[part])]), 13, correlation_id)
 
 
-def conversation(wire: SocketBase | None = None) -> SocketBase:
+def conversation(wire: Wire | None = None) -> Wire:
     """ApiVersions, Metadata, two Produces at once, one without an answer, a Fetch by topic id: 9 frames."""
-    wire = wire or SocketBase().open()
+    wire = wire or Wire().open()
     offer = protocol.ApiVersionsResponse(
         api_keys=[
             protocol.ApiVersionsResponse.ApiVersion(api_key=key, min_version=least, max_version=most)
@@ -91,7 +91,7 @@ def heads(lines: list[str]) -> list[tuple[str, str, int, int]]:
 @pytest.mark.parametrize("form", FILES)
 @pytest.mark.parametrize("size", [1448, 100, 7])
 def test_requests_and_their_responses(kwire: Kwire, tmp_path: Path, form: str, size: int) -> None:
-    wire = SocketBase().open()
+    wire = Wire().open()
     for packet_wire, way in ((conversation(), size),):
         for packet in packet_wire.packets[3:]:
             payload = packet.data[52:]
@@ -217,7 +217,7 @@ def test_from_a_byte_of_the_file_to_its_field(kwire: Kwire, tmp_path: Path, form
 
 
 def test_a_lost_packet_costs_its_frame_and_says_so(kwire: Kwire, tmp_path: Path) -> None:
-    wire = SocketBase().open()
+    wire = Wire().open()
     for number in range(1, 40):
         wire.ask(request(protocol.MetadataRequest(topics=None), 12, number), size=20).answer(metadata(number), size=30)
     packets = [packet for place, packet in enumerate(wire.packets) if place != 40]
@@ -243,7 +243,7 @@ def test_a_capture_with_a_snap_length_shows_the_beginning_of_every_frame(kwire: 
 
 def test_a_capture_that_begins_in_the_middle_finds_the_next_frame(kwire: Kwire, tmp_path: Path) -> None:
     big = produce(9) + produce(10)
-    wire = SocketBase()
+    wire = Wire()
     wire.ask(big[40:], size=300).answer(produced(10))
     conversation(wire)
     outcome = kwire("decode", "--json", "--summary", "--port", "9092", write(tmp_path, pcap(wire.packets)))
@@ -254,7 +254,7 @@ def test_a_capture_that_begins_in_the_middle_finds_the_next_frame(kwire: Kwire, 
 
 
 def test_a_response_without_its_request_is_said(kwire: Kwire, tmp_path: Path) -> None:
-    wire = SocketBase().open().answer(produced(77)).ask(produce(1)).answer(produced(1))
+    wire = Wire().open().answer(produced(77)).ask(produce(1)).answer(produced(1))
     outcome = kwire("decode", write(tmp_path, pcap(wire.packets)), "--port", "9092")
     assert "response, correlation id 77" in outcome.out.decode()
     assert "its request is not in the capture" in outcome.out.decode()
@@ -262,15 +262,15 @@ def test_a_response_without_its_request_is_said(kwire: Kwire, tmp_path: Path) ->
 
 
 def test_a_size_of_a_gigabyte_is_no_frame(kwire: Kwire, tmp_path: Path) -> None:
-    wire = SocketBase().open().ask(produce(1)).ask(struct.pack(">i", 2**30) + b"\xee" * 200).ask(produce(2))
+    wire = Wire().open().ask(produce(1)).ask(struct.pack(">i", 2**30) + b"\xee" * 200).ask(produce(2))
     outcome = kwire("decode", "--json", "--summary", write(tmp_path, pcap(wire.packets)))
     assert [json.loads(line)["correlation_id"] for line in outcome.lines] == [1, 2]
     assert "204 bytes of its requests belong to no frame" in outcome.err
 
 
 def test_what_is_not_kafka_is_counted_and_passed_over(kwire: Kwire, tmp_path: Path) -> None:
-    web = SocketBase(client=("10.0.0.1", 4000), server=("10.0.0.3", 80)).open().ask(b"GET / HTTP/1.1\r\n\r\n")
-    tls = SocketBase(client=("10.0.0.1", 4001), server=("10.0.0.3", 9093)).open().ask(b"\x16\x03\x01" + bytes(200))
+    web = Wire(client=("10.0.0.1", 4000), server=("10.0.0.3", 80)).open().ask(b"GET / HTTP/1.1\r\n\r\n")
+    tls = Wire(client=("10.0.0.1", 4001), server=("10.0.0.3", 9093)).open().ask(b"\x16\x03\x01" + bytes(200))
     odd = [Packet(b"\x45" + bytes(60), START_NS), Packet(b"\x75" + bytes(60), START_NS)]
     packets = [*web.packets, *tls.packets, *odd, *conversation().packets]
     outcome = kwire("decode", "--json", "--summary", write(tmp_path, pcap(packets)))
@@ -283,7 +283,7 @@ def test_what_is_not_kafka_is_counted_and_passed_over(kwire: Kwire, tmp_path: Pa
 def test_sasl_tokens_are_told_apart_and_masked(kwire: Kwire, tmp_path: Path) -> None:
     handshake = protocol.SaslHandshakeRequest(mechanism="PLAIN")
     token = b"\0alice\0hunter2"
-    wire = SocketBase().open()
+    wire = Wire().open()
     wire.ask(request(handshake, 0, 1)).answer(response(protocol.SaslHandshakeResponse(mechanisms=["PLAIN"]), 0, 1))
     wire.ask(len(token).to_bytes(4, "big") + token).answer(bytes(4))
     conversation(wire)
@@ -294,13 +294,13 @@ def test_sasl_tokens_are_told_apart_and_masked(kwire: Kwire, tmp_path: Path) -> 
     assert token.hex() not in text
     lines = kwire("decode", "--json", "--summary", write(tmp_path, pcap(wire.packets))).lines
     assert heads([*lines[:2], *lines[4:]])[2:] == EXPECTED
-    wrapped = SocketBase().open().ask(request(protocol.SaslAuthenticateRequest(auth_bytes=token), 2, 1))
+    wrapped = Wire().open().ask(request(protocol.SaslAuthenticateRequest(auth_bytes=token), 2, 1))
     path = write(tmp_path, pcap(wrapped.packets))
     assert token.hex() not in kwire("decode", path).out.decode()
     assert token.hex() in kwire("decode", "--secrets", path).out.decode()
 
 
-def conversation_of_0_7(wire: SocketBase) -> SocketBase:
+def conversation_of_0_7(wire: Wire) -> Wire:
     old = protocol.kafka_0_7
     data = records.encode([b"one", b"two"], generation="0.7")
     wire.ask(old.encode_request(old.ProduceRequest(topic="t", messages=data)))
@@ -314,7 +314,7 @@ def conversation_of_0_7(wire: SocketBase) -> SocketBase:
 
 
 def test_kafka_0_7_is_told_or_found_out_and_said(kwire: Kwire, tmp_path: Path) -> None:
-    packets = [*conversation_of_0_7(SocketBase(client=("10.0.0.9", 4000)).open()).packets, *conversation().packets]
+    packets = [*conversation_of_0_7(Wire(client=("10.0.0.9", 4000)).open()).packets, *conversation().packets]
     path = write(tmp_path, pcap(packets))
     outcome = kwire("decode", "--json", path)
     rows = [json.loads(line) for line in outcome.lines]
@@ -330,14 +330,14 @@ def test_kafka_0_7_is_told_or_found_out_and_said(kwire: Kwire, tmp_path: Path) -
     text = kwire("decode", "--frame", "7", path).out.decode()
     assert "OffsetOutOfRangeCode" in text
     assert '"two"' in text
-    told = write(tmp_path, pcap(conversation_of_0_7(SocketBase()).packets))
+    told = write(tmp_path, pcap(conversation_of_0_7(Wire()).packets))
     lines = kwire("decode", "--summary", "--generation", "0.7", "--port", "9092", told).lines
     assert [line.split()[4:6] for line in lines][:2] == [["Produce", "0.7"], ["Offsets", "0.7"]]
 
 
 def test_tokens_of_kafka_0_9_come_without_a_handshake(kwire: Kwire, tmp_path: Path) -> None:
     token = b"\x60\x82\x02\x5a" + b"gssapi" * 20
-    wire = SocketBase().open().ask(len(token).to_bytes(4, "big") + token).answer(b"\x00\x00\x00\x04\x60\x01\x02\x03")
+    wire = Wire().open().ask(len(token).to_bytes(4, "big") + token).answer(b"\x00\x00\x00\x04\x60\x01\x02\x03")
     wire.ask(request(protocol.MetadataRequest(topics=None), 12, 2)).answer(metadata(2))
     outcome = kwire("decode", "--port", "9092", write(tmp_path, pcap(wire.packets)))
     assert outcome.out.decode().count("SASL token") == 2
@@ -355,14 +355,14 @@ def test_times_beyond_the_calendar_are_numbers(kwire: Kwire, tmp_path: Path) -> 
 
 def test_a_port_used_again_is_another_connection(kwire: Kwire, tmp_path: Path) -> None:
     first = conversation().close()
-    second = conversation(SocketBase(client_sequence=99, server_sequence=5, time_ns=first.time_ns).open())
+    second = conversation(Wire(client_sequence=99, server_sequence=5, time_ns=first.time_ns).open())
     outcome = kwire("decode", "--json", "--summary", write(tmp_path, pcap([*first.packets, *second.packets])))
     assert heads(outcome.lines) == EXPECTED * 2
     assert {json.loads(line)["connection"] for line in outcome.lines} == {1, 2}
 
 
 def test_several_connections_at_once(kwire: Kwire, tmp_path: Path) -> None:
-    wires = [conversation(SocketBase(client=("10.0.0.1", 4000 + n)).open()) for n in range(5)]
+    wires = [conversation(Wire(client=("10.0.0.1", 4000 + n)).open()) for n in range(5)]
     packets = [packet for step in zip(*(wire.packets for wire in wires), strict=True) for packet in step]
     outcome = kwire("decode", "--json", "--summary", write(tmp_path, pcap(packets)))
     for number in range(1, 6):

@@ -30,7 +30,7 @@ def resumed(found: records.Records, base_offset: int) -> list[tuple[int, bytes |
     return [(record.offset, record.value, after) for record, after in zip(found, behind, strict=len(offsets) > 0)]
 
 
-# SocketBase Format of 0.7, MESSAGE: LENGTH, MAGIC, [COMPRESSION,] CHECKSUM (CRC-32 of "hi" is 0xd8932aac), PAYLOAD
+# Wire Format of 0.7, MESSAGE: LENGTH, MAGIC, [COMPRESSION,] CHECKSUM (CRC-32 of "hi" is 0xd8932aac), PAYLOAD
 PLAIN_0 = bytes.fromhex("00000007 00 d8932aac 6869")
 PLAIN_1 = bytes.fromhex("00000008 01 00 d8932aac 6869")
 
