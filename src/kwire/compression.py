@@ -71,7 +71,7 @@ def compress(codec: str, data: BytesLike, level: int | None = None, *, magic: in
     """
     view = memoryview(data).cast("B")
     _check_codec(codec, magic)
-    _check_level(codec, level)
+    check_level(codec, level)
     try:
         if codec == "gzip":
             return _gzip(view, level)
@@ -117,7 +117,7 @@ def _check_codec(codec: str, magic: int) -> None:
         raise errors.UnknownCodecError(f"zstd does not exist in message format {magic}; it needs format 2")
 
 
-def _check_level(codec: str, level: int | None) -> None:
+def check_level(codec: str, level: int | None) -> None:
     if level is None:
         return
     if codec not in _LEVELS:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import warnings
+from inspect import signature
 from typing import get_type_hints
 
 import pytest
@@ -112,10 +114,143 @@ def test_one_setting_under_two_names_must_agree() -> None:
         from_config(ProducerSettings, {"linger.ms": 5, "queue.buffering.max.ms": 6})
 
 
-@pytest.mark.parametrize("name", ["key.serializer", "transactional.id", "enable.auto.commit"])
-def test_names_that_kwire_has_no_use_for_say_why(name: str) -> None:
-    with pytest.raises(errors.ConfigError, match="kwire"):
-        from_config(ProducerSettings, {name: "x"})
+SPELLINGS = [
+    "enable.auto.commit",
+    "enable_auto_commit",
+    "group.instance.id",
+    "group.protocol",
+    "key.serializer",
+    "kafka.sasl.mechanism",
+    "partition_assignment_strategy",
+    "sasl.username",
+    "sasl_mechanism",
+    "sasl_plain_username",
+    "session_timeout_ms",
+    "ssl.ca.location",
+    "ssl_cafile",
+    "ssl_context",
+    "transactional.id",
+    "transactional_id",
+    "value_deserializer",
+]
+
+
+@pytest.mark.parametrize("name", SPELLINGS)
+@pytest.mark.parametrize("table", [ProducerSettings, ConsumerSettings, AdminSettings])
+def test_what_is_not_there_yet_says_so_under_every_spelling(table: type[ClientSettings], name: str) -> None:
+    with pytest.raises(errors.ConfigError, match=rf"^'{name.removeprefix('kafka.')}': .*kwire") as caught:
+        from_config(table, {name: "secret"})
+    assert "secret" not in str(caught.value)
+    if not name.startswith("kafka."):
+        with pytest.raises(errors.ConfigError, match=rf"^'{name}': .*kwire"):
+            table(**{name: "x"})
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("value_serializer", "serialize values"),
+        ("consumer_timeout_ms", "poll"),
+        ("logger", "logging"),
+        ("on_delivery", "Delivery"),
+        ("compression_type", "'compression' here"),
+        ("max_batch_size", "'batch_size' here"),
+        ("queue_buffering_max_ms", "'linger_ms' here"),
+        ("fetch_max_bytes", "a setting of Consumer, not of Producer"),
+        ("xyzzy", "^unknown setting 'xyzzy'$"),
+    ],
+)
+def test_a_name_of_another_client_says_what_to_do(name: str, words: str) -> None:
+    with pytest.raises(errors.ConfigError, match=words):
+        ProducerSettings(**{name: 1})
+
+
+def test_all_that_is_refused_is_told_at_once() -> None:
+    with pytest.raises(errors.ConfigError) as caught:
+        from_config(
+            ConsumerSettings,
+            {
+                "bootstrap.servers": "a:b",
+                "group.id": "g",
+                "fetch.max.byte": 5,
+                "sasl.password": "secret",
+                "fetch.min.bytes": "many",
+                "check.crcs": True,
+                "check_crcs": False,
+            },
+        )
+    lines = str(caught.value).splitlines()
+    assert lines[0] == "6 settings cannot be used:"
+    for words in ("'b'", "group_id='g'", "'fetch.max.byte'", "'sasl.password'", "fetch_min_bytes", "'check_crcs'"):
+        assert sum(words in line for line in lines[1:]) == 1, words
+    assert "secret" not in str(caught.value)
+
+
+def test_settings_without_an_effect_are_ignored_with_one_warning() -> None:
+    given = {
+        "bootstrap.servers": "a:1",
+        "statistics.interval.ms": 1000,
+        "socket.keepalive.enable": True,
+        "log_level": 6,
+        "queue.buffering.max.messages": 5,
+        "queued.min.messages": 5,
+        "client.dns.lookup": "use_all_dns_ips",
+        "api.version.request": True,
+        "debug": "all",
+        "metrics.num.samples": 2,
+    }
+    with pytest.warns(UserWarning, match="without an effect") as caught:
+        settings = from_config(ConsumerSettings, given)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    assert all(name in str(caught[0].message) for name in given if name != "bootstrap.servers")
+    assert settings.given() == {"bootstrap_servers": "a:1"}
+
+
+def test_what_asks_for_nothing_is_taken() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ConsumerSettings(enable_auto_commit=False, ssl_context=None, sasl_mechanism="", value_deserializer=None)
+
+
+def names_of_peers() -> list[tuple[type[ClientSettings], str]]:
+    """The keywords of kafka-python's and aiokafka's clients, as those installed have them."""
+    aiokafka = pytest.importorskip("aiokafka")
+    kafka = pytest.importorskip("kafka")
+    found = {
+        ProducerSettings: [*kafka.KafkaProducer.DEFAULT_CONFIG, *signature(aiokafka.AIOKafkaProducer).parameters],
+        ConsumerSettings: [*kafka.KafkaConsumer.DEFAULT_CONFIG, *signature(aiokafka.AIOKafkaConsumer).parameters],
+        AdminSettings: list(kafka.KafkaAdminClient.DEFAULT_CONFIG),
+    }
+    return [(table, name) for table, names in found.items() for name in names if name != "topics"]
+
+
+def test_no_keyword_of_another_python_client_is_called_unknown() -> None:
+    unknown = [(table, name) for table, name in names_of_peers() if "unknown" in refusal_of(table, name)]
+    assert unknown == []
+
+
+def refusal_of(table: type[ClientSettings], name: str) -> str:
+    """Why that setting is refused; empty where it is not, or where another name is told."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            table(**{name: "1"})
+        except errors.ConfigError as refusal:
+            return "" if str(refusal).endswith(" here") else str(refusal)
+    return ""
+
+
+def test_other_spellings_of_a_value() -> None:
+    assert ProducerSettings(compression=None).compression == "none"
+    assert from_config(ConsumerSettings, {"auto.offset.reset": "smallest"}).auto_offset_reset == "earliest"
+
+
+def test_a_level_that_the_codec_lacks_is_refused_at_once() -> None:
+    for codec, level in (("zstd", 99), ("gzip", 10), ("snappy", 1)):
+        with pytest.raises(errors.ConfigError, match=f"level.*{level}|{level}.*level"):
+            ProducerSettings(compression=codec, level=level)
+    assert ProducerSettings(compression="zstd", level=-3).level == -3
 
 
 def test_a_group_is_not_in_this_version() -> None:

@@ -5,17 +5,33 @@ Layer 3, no I/O. The tables of settings themselves are in `settings.py`.
 
 from __future__ import annotations
 
-from kwire._typing import Any, ClassVar, TypeVar, dataclass_transform
+from collections.abc import Iterable, Mapping
+
+from kwire._typing import Any, ClassVar, Self, TypeVar, dataclass_transform
+from kwire.engine.foreign_settings import key_of, verdict
+from kwire.engine.warning import warn_caller
 from kwire.errors import ConfigError
 
 _TRUE = frozenset({"true", "1", "yes", "on"})
+_SIMILAR = 0.7
 _FALSE = frozenset({"false", "0", "no", "off"})
 
 
 class Setting:
     """One row of a table of settings. `keyword` and `owner` are filled in when the table is made."""
 
-    __slots__ = ("aliases", "choices", "default", "doc", "keyword", "kind", "least", "most", "optional")
+    __slots__ = (
+        "aliases",
+        "choices",
+        "default",
+        "doc",
+        "keyword",
+        "kind",
+        "least",
+        "most",
+        "optional",
+        "synonyms",
+    )
 
     def __init__(
         self,
@@ -27,6 +43,7 @@ class Setting:
         least: float | None = None,
         most: float | None = None,
         choices: tuple[object, ...] = (),
+        synonyms: Mapping[object, object] | None = None,
         optional: bool = False,
     ) -> None:
         self.kind = kind
@@ -36,6 +53,7 @@ class Setting:
         self.least = least
         self.most = most
         self.choices = choices
+        self.synonyms = synonyms or {}
         self.optional = optional
         self.keyword = ""
 
@@ -46,6 +64,8 @@ class Setting:
 
     def check(self, value: object) -> Any:
         """`value` as this setting's type; raises ConfigError that names the setting and what would work."""
+        if self.synonyms and (value is None or isinstance(value, str)):
+            value = self.synonyms.get(value, value)
         if value is None or (self.optional and value == ""):
             if self.optional:
                 return None
@@ -120,16 +140,54 @@ class Settings:
         cls.table = table
 
     def __init__(self, **given: object) -> None:
-        for keyword in given:
-            if keyword not in self.table:
-                raise unknown_setting(keyword, self.table)
-        for keyword, row in self.table.items():
-            value = given.get(keyword, row.default)
-            object.__setattr__(self, keyword, row.check(value) if keyword in given else value)
-        self.check_together()
+        self._fill(given, [])
 
-    def check_together(self) -> None:
-        """Settings that forbid each other; a table overrides this and raises ConfigError."""
+    @classmethod
+    def made_of(cls, given: Mapping[str, object], refusals: Iterable[str]) -> Self:
+        """Settings of these keywords; raises one ConfigError with these refusals and all others."""
+        made = cls.__new__(cls)
+        made._fill(given, list(refusals))
+        return made
+
+    def _fill(self, given: Mapping[str, object], refusals: list[str]) -> None:
+        ignored = [name for name in given if name not in self.table and self._is_ignored(name, given[name], refusals)]
+        for keyword, row in self.table.items():
+            value = row.default
+            if keyword in given:
+                try:
+                    value = row.check(given[keyword])
+                except ConfigError as refusal:
+                    refusals.append(str(refusal))
+            object.__setattr__(self, keyword, value)
+        refusals += self.conflicts()
+        if refusals:
+            raise ConfigError(_as_one(refusals))
+        if ignored:
+            warn_caller(f"settings without an effect in kwire: {', '.join(ignored)}")
+
+    def _is_ignored(self, name: str, value: object, refusals: list[str]) -> bool:
+        """Judges a name that no row has: True for one to warn of; what is refused is added to `refusals`."""
+        own = self._own_name(name)
+        judged = None if own else verdict(name, value)
+        if judged is None:
+            refusals.append(f"unknown setting {name!r}; it is {own!r} here" if own else self.unknown(name))
+            return False
+        if judged.refusal is not None:
+            refusals.append(f"{name!r}: {judged.refusal}")
+        return judged.warn
+
+    def _own_name(self, name: str) -> str | None:
+        """The keyword of a row that has an alias which differs from `name` in its spelling only."""
+        key = key_of(name)
+        return next((row.keyword for row in self.table.values() if key in map(key_of, row.aliases)), None)
+
+    def unknown(self, name: str) -> str:
+        """What is said of a name that nobody has."""
+        return unknown_setting(name, self.table)
+
+    def conflicts(self) -> list[str]:
+        """Settings that forbid each other, or that this version does not have; a table overrides this."""
+        return []
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"settings do not change: make new ones to alter {name}")
@@ -154,9 +212,16 @@ def _rebuild(table: type[Settings], given: dict[str, Any]) -> Settings:
     return table(**given)
 
 
-def unknown_setting(name: str, known: Any) -> ConfigError:
-    """The error for a name that no row has, with the nearest one that there is."""
+def unknown_setting(name: str, table: Mapping[str, Setting]) -> str:
+    """What is said of a name that no row has: the nearest one that there is, in the same spelling."""
     from difflib import get_close_matches
 
-    near = get_close_matches(name, list(known), n=1, cutoff=0.5)
-    return ConfigError(f"unknown setting {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+    known = [other for row in table.values() for other in (row.dotted, *row.aliases)] if "." in name else list(table)
+    near = get_close_matches(name, known, n=1, cutoff=_SIMILAR)
+    return f"unknown setting {name!r}" + (f"; did you mean {near[0]!r}?" if near else "")
+
+
+def _as_one(refusals: list[str]) -> str:
+    if len(refusals) == 1:
+        return refusals[0]
+    return f"{len(refusals)} settings cannot be used:" + "".join(f"\n  {refusal}" for refusal in refusals)

@@ -11,17 +11,20 @@ from functools import wraps
 
 from kwire._typing import Any, TypeVar
 from kwire.engine.addresses import Address, parse_bootstrap
-from kwire.engine.setting_kinds import Setting, Settings, optional_setting, setting, unknown_setting
+from kwire.engine.setting_kinds import Setting, Settings, optional_setting, setting
 from kwire.errors import ConfigError
 
 _DAY_MS = 86_400_000
 _INT_MAX = 2**31 - 1
 _LONG_MAX = 2**63 - 1
+_MAX_IN_FLIGHT_IN_ORDER = 5
 _ACKS = {"all": -1, "-1": -1, "0": 0, "1": 1}
 
 
 class ClientSettings(Settings):
     """What every client has."""
+
+    client = "every client"
 
     bootstrap_servers: Any = setting(
         object,
@@ -101,13 +104,25 @@ class ClientSettings(Settings):
         int, 60_000, "How long a blocking call may take when it is given no timeout.", least=0, most=_INT_MAX
     )
 
-    def check_together(self) -> None:
+    def conflicts(self) -> list[str]:
+        found = []
         if self.security_protocol != "PLAINTEXT":
-            raise ConfigError(
+            found.append(
                 f"security_protocol={self.security_protocol!r} is not in this version of kwire: "
                 "'PLAINTEXT' is the one that works"
             )
-        parse_bootstrap(self.bootstrap_servers)
+        try:
+            parse_bootstrap(self.bootstrap_servers)
+        except ConfigError as refusal:
+            found.append(str(refusal))
+        return found
+
+    def unknown(self, name: str) -> str:
+        for client, table in _TABLES.items():
+            row = _names_of(table).get(name)
+            if row is not None:
+                return f"{name!r} is a setting of {client}, not of {self.client}"
+        return super().unknown(name)
 
     @property
     def addresses(self) -> tuple[Address, ...]:
@@ -117,6 +132,8 @@ class ClientSettings(Settings):
 
 class ProducerSettings(ClientSettings):
     """What a Producer has besides."""
+
+    client = "Producer"
 
     acks: Any = setting(
         object,
@@ -132,12 +149,20 @@ class ProducerSettings(ClientSettings):
         most=_DAY_MS,
         aliases=("queue.buffering.max.ms",),
     )
-    batch_size: int = setting(int, 16_384, "Bytes of a batch at which it is sent at once.", least=0, most=_INT_MAX)
+    batch_size: int = setting(
+        int,
+        16_384,
+        "Bytes of a batch at which it is sent at once.",
+        least=0,
+        most=_INT_MAX,
+        aliases=("max.batch.size",),
+    )
     compression: str = setting(
         str,
         "none",
         "The codec of batches.",
         choices=("none", "gzip", "snappy", "lz4", "zstd"),
+        synonyms={None: "none", "uncompressed": "none"},
         aliases=("compression.type", "compression.codec"),
     )
     level: int | None = optional_setting(
@@ -194,18 +219,26 @@ class ProducerSettings(ClientSettings):
         bool, True, "Let the broker create a topic that is asked for (where the broker is set to do so)."
     )
 
-    def check_together(self) -> None:
-        super().check_together()
-        acks = self.required_acks
-        if self.enable_idempotence and acks != -1:
-            raise ConfigError(f"enable_idempotence=True needs acks='all', not acks={self.acks!r}")
-        if self.enable_idempotence and self.max_in_flight_requests_per_connection > 5:
-            raise ConfigError(
-                "enable_idempotence=True needs max_in_flight_requests_per_connection of at most 5, not "
-                f"{self.max_in_flight_requests_per_connection}"
+    def conflicts(self) -> list[str]:
+        found = super().conflicts()
+        try:
+            acks = self.required_acks
+            if self.level is not None:
+                _check_level(self.compression, self.level)
+        except ConfigError as refusal:
+            return [*found, str(refusal)]
+        if not self.enable_idempotence:
+            return found
+        if acks != -1:
+            found.append(f"enable_idempotence=True needs acks='all', not acks={self.acks!r}")
+        if self.max_in_flight_requests_per_connection > _MAX_IN_FLIGHT_IN_ORDER:
+            found.append(
+                "enable_idempotence=True needs max_in_flight_requests_per_connection of at most "
+                f"{_MAX_IN_FLIGHT_IN_ORDER}, not {self.max_in_flight_requests_per_connection}"
             )
-        if self.enable_idempotence and not self.retries:
-            raise ConfigError("enable_idempotence=True needs retries above 0")
+        if not self.retries:
+            found.append("enable_idempotence=True needs retries above 0")
+        return found
 
     @property
     def required_acks(self) -> int:
@@ -219,12 +252,21 @@ class ProducerSettings(ClientSettings):
 class ConsumerSettings(ClientSettings):
     """What a Consumer has besides."""
 
+    client = "Consumer"
+
     group_id: str | None = optional_setting(str, "The consumer group; None reads without one.")
     auto_offset_reset: str = setting(
         str,
         "latest",
         "Where to begin in a partition without a position, or with one that is gone.",
         choices=("earliest", "latest", "none"),
+        synonyms={
+            "smallest": "earliest",
+            "beginning": "earliest",
+            "largest": "latest",
+            "end": "latest",
+            "error": "none",
+        },
     )
     fetch_min_bytes: int = setting(
         int, 1, "Bytes that a broker gathers before it answers a fetch.", least=0, most=_INT_MAX
@@ -265,31 +307,24 @@ class ConsumerSettings(ClientSettings):
         bool, True, "Let the broker create a topic that is asked for (where the broker is set to do so)."
     )
 
-    def check_together(self) -> None:
-        super().check_together()
+    def conflicts(self) -> list[str]:
+        found = super().conflicts()
         if self.group_id is not None:
-            raise ConfigError(
+            found.append(
                 f"group_id={self.group_id!r}: group membership is not in this version of kwire; leave "
                 "group_id out, and assign() partitions or subscribe() to whole topics"
             )
+        return found
 
 
 class AdminSettings(ClientSettings):
     """What an Admin has besides: nothing yet."""
 
+    client = "Admin"
 
-_NOT_YET = {
-    "transactional.id": "transactions are not in this version of kwire",
-    "enable.auto.commit": "group membership, and with it commits, is not in this version of kwire",
-    "session.timeout.ms": "group membership is not in this version of kwire",
-    "heartbeat.interval.ms": "group membership is not in this version of kwire",
-    "max.poll.interval.ms": "group membership is not in this version of kwire",
-    "partition.assignment.strategy": "group membership is not in this version of kwire",
-    "key.serializer": "kwire takes bytes: serialize keys before send()",
-    "value.serializer": "kwire takes bytes: serialize values before send()",
-    "key.deserializer": "kwire gives bytes: decode keys after poll()",
-    "value.deserializer": "kwire gives bytes: decode values after poll()",
-}
+
+_TABLES: dict[str, type[ClientSettings]] = {"Producer": ProducerSettings, "Consumer": ConsumerSettings}
+
 
 SettingsType = TypeVar("SettingsType", bound=ClientSettings)
 Client = TypeVar("Client")
@@ -303,22 +338,21 @@ def keywords(bootstrap_servers: object, options: Mapping[str, Any]) -> dict[str,
 def from_config(table: type[SettingsType], config: Mapping[str, Any], **more: Any) -> SettingsType:
     """Settings from a mapping of dotted names (Java's, librdkafka's aliases, each with an optional `kafka.` before it).
 
-    `more` are keywords and win. Raises ConfigError for a name that is unknown (naming the nearest), given twice under
-    two names with two values, or has a value that cannot be used.
+    `more` are keywords and win. Raises one ConfigError for all names that are unknown (each with the nearest), given
+    twice under two names with two values, or have a value that cannot be used. Settings of other clients that make no
+    difference here are ignored with a warning.
     """
     names = _names_of(table)
     given: dict[str, Any] = {}
+    refusals = []
     for name, value in config.items():
-        plain = name.removeprefix("kafka.")
+        plain = str(name).removeprefix("kafka.")
         row = names.get(plain)
-        if row is None:
-            if plain in _NOT_YET:
-                raise ConfigError(f"{name!r}: {_NOT_YET[plain]}")
-            raise unknown_setting(plain, names)
-        if row.keyword in given and given[row.keyword] != value:
-            raise ConfigError(f"{name!r} and another name of {row.keyword} are given with different values")
-        given[row.keyword] = value
-    return table(**{**given, **more})
+        keyword = plain if row is None else row.keyword
+        if keyword in given and given[keyword] != value:
+            refusals.append(f"{name!r} and another name of {keyword} are given with different values")
+        given[keyword] = value
+    return table.made_of({**given, **more}, refusals)
 
 
 def _names_of(table: type[ClientSettings]) -> dict[str, Setting]:
@@ -327,6 +361,12 @@ def _names_of(table: type[ClientSettings]) -> dict[str, Setting]:
         for name in (keyword, row.dotted, *row.aliases):
             names[name] = row
     return names
+
+
+def _check_level(codec: str, level: int) -> None:
+    from kwire.compression import check_level
+
+    check_level(codec, level)
 
 
 def documentation(table: type[ClientSettings]) -> str:
