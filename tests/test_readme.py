@@ -8,14 +8,12 @@ from __future__ import annotations
 import importlib
 import re
 import shlex
-import time
 import tomllib
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from benchmarks.compare import publish, results
 
-from kwire import Consumer, Producer, records, testing
+from kwire import records, testing
 from kwire.cli.main import main
 from tests.snippets import ROOT, run, snippet, snippets
 
@@ -28,7 +26,6 @@ HERE = {
     "docs/describe.md": ["protocol.describe("],
     "docs/logs.md": ["def read_log("],
 }
-PATIENCE_S = 60
 DOCUMENTS = sorted({README, *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))})
 
 
@@ -79,35 +76,9 @@ def test_the_worked_example_prints_what_it_shows(capsys: pytest.CaptureFixture[s
     assert capsys.readouterr().out == shown
 
 
-def test_the_document_on_testing_with_a_service_that_sends_a_hundred_records() -> None:
-    def serve(servers: str) -> None:
-        with Producer(servers) as producer:
-            for number in range(100):
-                producer.send("orders", b"%d" % number, partition=0)
-
-    run(snippet("docs/testing.md", "broker.offsets("), run_my_service=serve, records=records)
-
-
-def test_the_document_on_testing_under_pytest() -> None:
-    """The block's test waits until its service fetches: here a consumer in a thread of its own."""
-    test_my_service = run(snippet("docs/testing.md", "def test_my_service("), records=records)["test_my_service"]
-    with testing.Broker() as broker, ThreadPoolExecutor(1) as pool:
-        service = pool.submit(read_two_orders, broker)
-        test_my_service(broker)
-        assert service.result(PATIENCE_S) == [b"a", b"b"]
-
-
-def read_two_orders(broker: testing.Broker) -> list[bytes | None]:
-    """Waits for the topic, then for two records in it."""
-    end = time.monotonic() + PATIENCE_S
-    values: list[bytes | None] = []
-    while "orders" not in broker.topics() and time.monotonic() < end:
-        time.sleep(0.01)
-    with Consumer(broker.bootstrap_servers, auto_offset_reset="earliest") as consumer:
-        consumer.assign([("orders", 0)])
-        while len(values) < 2 and time.monotonic() < end:
-            values += consumer.poll(timeout=1.0).values()
-    return values
+def test_the_document_on_testing() -> None:
+    """Its second block runs in tests/testing/test_pytest_plugin.py."""
+    run(snippet("docs/testing.md", "broker.offsets("))
 
 
 def test_names_in_the_table_of_modules_are_there() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import pytest
 
@@ -130,3 +131,66 @@ def test_ipv6_addresses_are_written_with_brackets() -> None:
         assert broker.bootstrap_servers == f"[::1]:{broker.port}"
     finally:
         broker.stop()
+
+
+def test_topics_by_name_alone() -> None:
+    assert Broker(topics=["a", "b"], num_partitions=2).topics() == {"a": 2, "b": 2}
+    assert Broker(topics="orders").topics() == {"orders": 1}
+
+
+@pytest.mark.parametrize(("release", "magic"), [("4.4.0", 2), ("0.10.0.1", 1), ("0.9.0.1", 0)])
+def test_values_go_in_and_come_out(release: str, magic: int) -> None:
+    broker = Broker(topics={"orders": 2}, release=release)
+    before = int(time.time() * 1000)
+    assert broker.append("orders", [b"a", (b"b", b"key"), records.Record(b"c")]) == 0
+    assert broker.append("orders", (value for value in [b"d"]), partition=1) == 0
+    assert broker.append("orders", records.decode(broker.record_set("orders"))[1:]) == 3
+    assert broker.values("orders", partition=0) == [b"a", b"b", b"c", b"b", b"c"]
+    assert broker.values("orders") == [b"a", b"b", b"c", b"b", b"c", b"d"]
+    stored = records.decode(broker.record_set("orders"))
+    assert {batch.magic for batch in stored.batches} == {magic}
+    assert stored.keys() == [None, b"key", None, b"key", None]
+    assert all(before <= record.timestamp <= time.time() * 1000 or not magic for record in stored)
+
+
+def test_times_and_headers_of_appended_records_are_kept() -> None:
+    broker = Broker(topics=["orders"])
+    broker.append("orders", [(b"a", None, 5, [("h", b"1")]), (b"b", b"k", None, [("h", None)])])
+    first, second = records.decode(broker.record_set("orders"))
+    assert (first.timestamp, first.headers) == (5, (("h", b"1"),))
+    assert second.timestamp > 1_700_000_000_000
+    assert second.headers == (("h", None),)
+
+
+def test_values_on_a_broker_of_0_7() -> None:
+    broker = Broker(generation="0.7")
+    assert broker.append("t", [b"hi", b"yo"]) == 0
+    assert broker.values("t") == [b"hi", b"yo"]
+    with pytest.raises(ConfigError, match=r"3 of 15 bytes are not a whole message"):
+        broker.append("t", records.encode([b"hi"], generation="0.7") + b"abc")
+
+
+@pytest.mark.parametrize(
+    "garbage", [b"x", b"garbage", b"garbage garbage garbage", batch(b"a") + b"rest", batch(b"a")[:-1]]
+)
+def test_bytes_that_are_no_record_set_are_refused(garbage: bytes) -> None:
+    broker = Broker(topics=["orders"])
+    with pytest.raises(ConfigError):
+        broker.append("orders", garbage)
+    with pytest.raises(ConfigError, match=r"give values as a list|claims a size"):
+        broker.append("orders", bytearray(garbage))
+    assert broker.offsets("orders") == (0, 0)
+
+
+def test_what_no_record_is_made_of() -> None:
+    broker = Broker(topics=["orders"])
+    with pytest.raises(TypeError, match="a record is bytes"):
+        broker.append("orders", "text")
+    with pytest.raises(TypeError, match="not int"):
+        broker.append("orders", [1])
+    with pytest.raises(UnknownTopicError, match="'none'"):
+        broker.values("none")
+    with pytest.raises(UnknownTopicError, match="'none'"):
+        broker.append("none", [b"a"])
+    assert broker.append("orders", []) == 0
+    assert broker.values("orders") == []

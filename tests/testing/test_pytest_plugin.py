@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.snippets import snippet
+
 pytest_plugins = ("pytester",)
 
 PLUGIN = "kwire.testing.pytest_plugin"
@@ -54,3 +56,31 @@ def test_the_fixtures_work_in_a_foreign_project(pytester: pytest.Pytester) -> No
             assert all("stopped" in repr(broker) for broker in started)
     """)
     pytester.runpytest_inprocess(*loading(), "-p", "no:cacheprovider").assert_outcomes(passed=3)
+
+
+def test_the_documented_example_works_as_it_is_pasted(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(snippet("docs/testing.md", "def test_my_service("))
+    pytester.runpytest_inprocess(*loading(), "-p", "no:cacheprovider").assert_outcomes(passed=1)
+
+
+def test_a_broker_for_the_run_and_a_topic_for_each_test(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("""
+        import pytest
+
+        seen = []
+
+        @pytest.mark.parametrize("value", ["a b", "c/d"])
+        def test_topic(kwire_topic, kwire_session_broker, value):
+            assert kwire_session_broker.values(kwire_topic) == []
+            kwire_session_broker.append(kwire_topic, [value.encode()])
+            assert list(kwire_session_broker.topics()) == [kwire_topic]
+            seen.append(kwire_session_broker)
+
+        def test_one_broker(kwire_session_broker):
+            assert seen == [kwire_session_broker] * 2
+            assert kwire_session_broker.topics() == {}
+
+        def test_a_topic_that_the_test_deletes(kwire_topic, kwire_session_broker):
+            kwire_session_broker.delete_topic(kwire_topic)
+    """)
+    pytester.runpytest_inprocess(*loading(), "-p", "no:cacheprovider").assert_outcomes(passed=4)

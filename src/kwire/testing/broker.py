@@ -11,11 +11,12 @@ the protocol is in `b00_produce.py` and its neighbours (that of Kafka 0.7 in `wi
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from kwire import records
 from kwire.errors import BrokerError, ConfigError, KafkaTimeoutError
 from kwire.protocol import proposal
 from kwire.testing.cluster import ClusterState
@@ -46,9 +47,10 @@ class Broker:
     """One broker on loopback; a context manager that starts on entry and stops on exit.
 
     `release` is the Apache Kafka release whose versions (and manners towards requests that it does not know) it shows,
-    "0.8.0" to "4.4.0". `topics` are made at the start: {name: partitions}. `auto_create_topics` makes a topic with
-    `num_partitions` partitions when a client asks for its metadata. `max_message_bytes` is the largest record batch.
-    `retention_bytes` limits each partition: the oldest records go. `port` 0 takes a free port.
+    "0.8.0" to "4.4.0". `topics` are created at the start: {name: partitions}, or names alone for `num_partitions` each.
+    `auto_create_topics` creates a topic with `num_partitions` partitions when a client asks for its metadata.
+    `max_message_bytes` is the largest record batch. `retention_bytes` limits each partition: the oldest records go.
+    `port` 0 takes a free port.
 
     `generation="0.7"` speaks Kafka 0.7 instead of a release: topics come to be on first use, always, and offsets are
     byte positions. Three settings go by their names there: `max_message_size` is the largest payload, `log_file_size`
@@ -65,7 +67,7 @@ class Broker:
         port: int = 0,
         release: str = "4.4.0",
         generation: str | None = None,
-        topics: Mapping[str, int] | None = None,
+        topics: Mapping[str, int] | Iterable[str] | None = None,
         auto_create_topics: bool = True,
         num_partitions: int = 1,
         max_message_bytes: int = 1_048_588,
@@ -98,7 +100,7 @@ class Broker:
             self._keys: Mapping[str, int] | None = None
             self.faults = Faults()
             found = Release.find(release, HANDLERS)
-            self._release = found.name
+            self._release, self._newest_magic = found.name, found.newest_magic
             dispatcher = Dispatcher(cluster, found, self.faults, time.monotonic)
         else:
             new_log = partial(
@@ -111,6 +113,7 @@ class Broker:
             )
             self._contents = ByteTopics(num_partitions=num_partitions, new_log=new_log)
             self._keys, self._release = _GENERATIONS[generation]
+            self._newest_magic = 0
             self.faults = Faults(self._keys)
             if generation == "proposal":
                 said = proposal.Dialect() if dialect is None else dialect
@@ -121,7 +124,7 @@ class Broker:
         self._cluster.host = host
         self._dispatcher = dispatcher
         self._server = Server(dispatcher, host, port, max_request_bytes)
-        for name, partitions in (topics or {}).items():
+        for name, partitions in _counts(topics or {}, num_partitions).items():
             self.create_topic(name, partitions)
 
     def __enter__(self) -> Self:
@@ -180,12 +183,22 @@ class Broker:
         """The number of partitions of each topic."""
         return self._call(self._contents.partition_counts)
 
-    def append(self, topic: str, record_set: Buffer, *, partition: int = 0) -> int:
-        """Appends record batches or message sets as a producer sends them; returns the first record's offset.
+    def append(self, topic: str, what: Buffer | Iterable[Any], *, partition: int = 0) -> int:
+        """Appends records; returns the first one's offset.
 
-        Raises ConfigError if a producer would have been refused.
+        `what` is a list of records as `kwire.records.encode` takes them: values, (value, key, ...), `Records`. Those
+        without a time get the present one. Or it is the bytes of a record set as a producer sends it. Raises
+        ConfigError if a producer would have been refused, and for bytes that are not whole record batches.
         """
+        record_set = self._record_set(what)
         return self._call(lambda: self._contents.append(topic, partition, record_set))
+
+    def values(self, topic: str, *, partition: int | None = None) -> list[bytes | None]:
+        """The values of a partition's records; for None of all partitions, one partition after the other."""
+        chosen = range(self.topics().get(topic, 1)) if partition is None else [partition]
+        generation = self._contents.generation
+        sets = [self.record_set(topic, partition=number) for number in chosen]
+        return [value for found in sets for value in records.decode(found, generation=generation).values()]
 
     def record_set(self, topic: str, *, partition: int = 0) -> bytes:
         """Every byte of a partition's log, as `kwire.records.decode` takes it."""
@@ -227,6 +240,16 @@ class Broker:
         """Takes new connections again, on the same port."""
         self._call(self._server.listen)
 
+    def _record_set(self, what: Any) -> Buffer:
+        """Bytes as they are; items in the newest format of the release, as of now where they have no time."""
+        if _has_buffer(what):
+            record_set: Buffer = what
+            return record_set
+        if self._contents.generation is not None:
+            return records.encode(what, generation=self._contents.generation)
+        now = int(time.time() * 1000) if self._newest_magic else None
+        return records.encode([_at_time(item, now) for item in what], magic=self._newest_magic)
+
     def _call(self, work: Callable[[], _T]) -> _T:
         try:
             return self._server.run(work)
@@ -245,3 +268,29 @@ class Broker:
 def _check_range(name: str, value: int, least: int, most: int) -> None:
     if not least <= value <= most:
         raise ConfigError(f"{name} {value}: {least} to {most} work")
+
+
+def _counts(topics: Mapping[str, int] | Iterable[str], default: int) -> Mapping[str, int]:
+    """The number of partitions of each topic."""
+    if isinstance(topics, Mapping):
+        return topics
+    return dict.fromkeys([topics] if isinstance(topics, str) else topics, default)
+
+
+def _has_buffer(what: Any) -> bool:
+    try:
+        memoryview(what).release()
+    except TypeError:
+        return False
+    return True
+
+
+def _at_time(item: Any, now: int | None) -> Any:
+    """The item as a Record, of the time `now` unless it has one; what is not an item is left to the encoder."""
+    if isinstance(item, tuple):
+        item = records.Record(*item)
+    elif _has_buffer(item):
+        item = records.Record(item)
+    if not isinstance(item, records.Record) or item.timestamp >= 0:
+        return item
+    return records.Record(item.value, item.key, now, item.headers)

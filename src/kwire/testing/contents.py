@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from kwire.errors import UnknownTopicError
 from kwire.testing.cluster import ClusterState, Partition, Topic
-from kwire.testing.record_sets import entries_of
+from kwire.testing.record_sets import whole_entries_of
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -20,6 +20,8 @@ __all__ = ["Contents"]
 
 class Contents:
     """What `cluster` holds."""
+
+    generation = None
 
     def __init__(self, cluster: ClusterState) -> None:
         self._cluster = cluster
@@ -36,7 +38,7 @@ class Contents:
     def append(self, topic: str, partition: int, record_set: Buffer) -> int:
         place = self._partition(topic, partition)
         stamp = self._cluster.clock() if place.topic.settings.append_time else None
-        first = place.log.append(entries_of(record_set), leader_epoch=place.leader_epoch, append_time=stamp)
+        first = place.log.append(whole_entries_of(record_set), leader_epoch=place.leader_epoch, append_time=stamp)
         self._cluster.touched.add(place)
         return first
 

@@ -69,6 +69,18 @@ def entries_of(record_set: Buffer) -> list[Entry]:
     return [_checked(bytearray(part)) for part in _cut(memoryview(record_set))]
 
 
+def whole_entries_of(record_set: Buffer) -> list[Entry]:
+    """As `entries_of`; raises BrokerError also for an incomplete last entry, and for bytes that are no entry at all."""
+    data = memoryview(record_set).cast("B")
+    parts = list(_cut(data))
+    left = len(data) - sum(map(len, parts))
+    if left:
+        raise codes.CORRUPT_MESSAGE(
+            f"{left} of {len(data)} bytes are not a whole record batch; give values as a list: [b'...']"
+        )
+    return [_checked(bytearray(part)) for part in parts]
+
+
 def compression_of(entry: memoryview) -> str:
     """The codec that a stored entry names."""
     at = 22 if entry[_MAGIC_AT] == 2 else 17

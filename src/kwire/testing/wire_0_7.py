@@ -21,7 +21,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from kwire import errors
+from kwire import errors, records
 from kwire.errors import BrokerError
 from kwire.protocol import kafka_0_7 as wire
 from kwire.testing.call import CloseConnectionError, Flow
@@ -54,6 +54,8 @@ class RefusedError(Exception):
 
 class ByteTopics:
     """The topics of one broker. `touched` is there for whoever wakes readers that wait, of which 0.7 has none."""
+
+    generation = "0.7"
 
     def __init__(self, *, num_partitions: int, new_log: Callable[[], ByteLog]) -> None:
         self.touched: set[Any] = set()
@@ -103,8 +105,14 @@ class ByteTopics:
         return {name: self.partition_count(name) for name in {**self._counts, **self._logs}}
 
     def append(self, topic: str, partition: int, message_set: Buffer) -> int:
-        first: int = self._or_config_error(lambda: self.log_to_write(topic, partition).append(bytes(message_set)))
+        first: int = self._or_config_error(lambda: self._append(topic, partition, bytes(message_set)))
         return first
+
+    def _append(self, topic: str, partition: int, message_set: bytes) -> int:
+        left = len(message_set) - records.decode(message_set, generation="0.7").consumed
+        if left:
+            raise errors.TruncatedError(f"{left} of {len(message_set)} bytes are not a whole message")
+        return self.log_to_write(topic, partition).append(message_set)
 
     def whole(self, topic: str, partition: int) -> bytes:
         return self._readable(topic, partition).whole()
