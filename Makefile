@@ -64,6 +64,11 @@ test-brokers: build java  ## exchange with every Kafka release of the matrix, 0.
 	@$(PY) -m tests.brokers --resolve all
 	@$(PY) -m pytest -m "kafka or kafka_all" tests/brokers tests/testing/test_like_kafka.py $(PYTEST_ARGS)
 
+.PHONY: test-asan
+test-asan: build  ## the codec under AddressSanitizer and UndefinedBehaviorSanitizer
+	@scripts/ensure sanitizers
+	@scripts/test-asan "$(PY)" $(PYTEST_ARGS)
+
 .PHONY: check
 check: build  ## lint, types, layer contracts, stubs
 	@ruff check .

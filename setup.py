@@ -17,14 +17,23 @@ _SMALL = [
     "-falign-loops=1",
 ]
 _LINUX = os.uname().sysname == "Linux"
+# For sanitizers and fuzzers, which CFLAGS and LDFLAGS turn on: memory of exact size, and names for their reports.
+_EXACT = os.environ.get("KWIRE_EXACT_BLOCKS") == "1"
+_DEBUGGED = ["-DKWIRE_EXACT_BLOCKS", "-DCYTHON_USE_FREELISTS=0", "-g1", "-fno-omit-frame-pointer"]
+_SHIPPED = ["-g0", *(_SMALL if _LINUX else [])]
 
 codec = Extension(
     "kwire._codec",
     sources=["src/kwire/_codec.pyx"],
     depends=_PXI,
     include_dirs=["src/kwire/_pxi/codec", "src/kwire/_pxi/client"],
-    extra_compile_args=[*_OPTIMISE, "-g0", "-fvisibility=hidden", "-Wno-unused-function", *(_SMALL if _LINUX else [])],
-    extra_link_args=["-Wl,-s", "-Wl,-z,noseparate-code"] if _LINUX else [],
+    extra_compile_args=[
+        *_OPTIMISE,
+        "-fvisibility=hidden",
+        "-Wno-unused-function",
+        *(_DEBUGGED if _EXACT else _SHIPPED),
+    ],
+    extra_link_args=["-Wl,-s", "-Wl,-z,noseparate-code"] if _LINUX and not _EXACT else [],
 )
 
 setup(

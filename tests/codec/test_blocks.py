@@ -6,6 +6,7 @@ import pytest
 
 from kwire._codec import FrameReceiver, pool_statistics
 
+pytestmark = pytest.mark.shared_memory
 MEBIBYTE = 1 << 20
 MOST_POOLED = 64 * MEBIBYTE
 

@@ -256,6 +256,7 @@ def test_columns_are_filled_by_several_threads() -> None:
     assert not wrong
 
 
+@pytest.mark.shared_memory
 def test_views_pin_what_was_decoded_as_long_as_they_live() -> None:
     wire = bytearray(reference.encode_batch([PlainRecord(0, 1, b"k", b"a value longer than twelve bytes")]))
     batch = records.decode(memoryview(wire).toreadonly()).to_arrow(binary_view=True)
@@ -277,6 +278,7 @@ def test_copied_columns_pin_nothing() -> None:
     assert value.to_pylist() == [b"a value longer than twelve bytes"]
 
 
+@pytest.mark.shared_memory
 def test_views_copy_no_bytes() -> None:
     wire = reference.encode_batch([PlainRecord(0, 1, b"k", bytes(1000))])
     batch = records.decode(wire).to_arrow(["value"], binary_view=True)

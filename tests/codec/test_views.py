@@ -160,6 +160,7 @@ def test_what_can_be_written_to_is_copied() -> None:
     assert [r.headers for r in read] == [((key.decode(), value),) for ((key, value),) in (r.headers for r in DRAWN)]
 
 
+@pytest.mark.shared_memory
 def test_lent_bytes_that_change_all_the_same_do_not_crash() -> None:
     """A read-only view of a bytearray promises what its owner can break."""
     wire = bytearray(reference.encode_batch(DRAWN))

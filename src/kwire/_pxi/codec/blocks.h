@@ -9,6 +9,9 @@
  * A foreign block has no bytes of its own: it stands for a buffer that another object lent, and points to its bytes. Its
  * owner embeds it, and takes it back from the list of released ones when it holds the GIL, which giving a buffer back
  * needs.
+ *
+ * With KWIRE_EXACT_BLOCKS defined, each block has exactly the size that was asked for and none is kept for reuse, so that
+ * a sanitizer sees the first byte that is read or written outside of one.
  */
 #ifndef KWIRE_BLOCKS_H
 #define KWIRE_BLOCKS_H
@@ -17,6 +20,12 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+
+#ifdef KWIRE_EXACT_BLOCKS
+#define KW_EXACT_BLOCKS 1
+#else
+#define KW_EXACT_BLOCKS 0
+#endif
 
 #define KW_POOL_LEAST ((size_t)65536)
 #define KW_POOL_CLASSES 40 /* (4..7) * 16 KiB << 0..9 = 64 KiB .. 56 MiB */
@@ -56,7 +65,7 @@ static inline size_t kw_octave(size_t size) { return (size_t)1 << (63 - __builti
 static inline int kw_pool_class(size_t capacity) {
     size_t octave;
     int class_;
-    if (capacity < KW_POOL_LEAST) return -1;
+    if (capacity < KW_POOL_LEAST || KW_EXACT_BLOCKS) return -1;
     octave = kw_octave(capacity);
     if (capacity % (octave / 4) != 0) return -1;
     class_ = 4 * (__builtin_ctzll((unsigned long long)octave) - 16) + (int)(capacity / (octave / 4) - 4);
@@ -65,6 +74,7 @@ static inline int kw_pool_class(size_t capacity) {
 
 static inline size_t kw_round_capacity(size_t size) {
     size_t step, capacity = 4096;
+    if (KW_EXACT_BLOCKS) return size;
     if (size > KW_POOL_MOST) return (size + 4095) & ~(size_t)4095;
     if (size > KW_POOL_LEAST) {
         step = kw_octave(size) / 4;

@@ -24,6 +24,7 @@ cdef extern from "blocks.h" nogil:
     long kw_block_references(kw_block *block)
     uint8_t *kw_block_data(kw_block *block)
     bint kw_block_is_foreign(const kw_block *block)
+    bint KW_EXACT_BLOCKS
     size_t KW_POOL_LEAST
     void kw_keep_end_of_heap()
     void kw_foreign_init(kw_block *block, void *data, size_t capacity)
@@ -184,13 +185,31 @@ cdef Buffer pin(object data):
     cdef Hold hold
     cdef foreign_t *foreign
     if type(data) is Buffer:
-        return <Buffer>data
+        return exact(<Buffer>data)
     if kw_foreign_waits():
         give_back_borrowed()
     hold = Hold.__new__(Hold)
     foreign = borrow(data)
     hold.block = &foreign.block
-    return _buffer_on(hold, hold.block, <const uint8_t *>foreign.view.buf, foreign.view.len)
+    return exact(_buffer_on(hold, hold.block, <const uint8_t *>foreign.view.buf, foreign.view.len))
+
+
+cdef inline Buffer exact(Buffer data):
+    """`data` itself; in a build with exact blocks, a copy that ends where its block ends, unless the bytes may change."""
+    if not KW_EXACT_BLOCKS or may_change(data):
+        return data
+    return copied(data)
+
+
+cdef Buffer copied(Buffer data):
+    """A copy in a block of its own."""
+    cdef kw_block *block = kw_block_new(<size_t>data.size)
+    if block == NULL:
+        raise _errors.LimitError(f"out of memory for a copy of {data.size} bytes")
+    memcpy(kw_block_data(block), data.data, <size_t>data.size)
+    made = buffer_of_block(block, kw_block_data(block), data.size)
+    kw_block_release(block)
+    return made
 
 
 cdef inline bint may_change(Buffer buffer):

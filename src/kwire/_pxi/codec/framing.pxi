@@ -85,7 +85,7 @@ cdef class FrameReceiver:
                 raise
             if self.filled - self.begin - 4 < size:
                 break
-            frames.append(buffer_of_block(self.block, data + self.begin + 4, size))
+            frames.append(exact(buffer_of_block(self.block, data + self.begin + 4, size)))
             self.begin += 4 + size
             self.usual = max(_block_size(4 + size), self.usual // 2)
         return frames

@@ -228,7 +228,7 @@ cdef Buffer _decompressed_part(RecordIndex index, Buffer packed, int codec, int6
         from kwire.compression import decompress
         _decompress = decompress
     try:
-        return _decompress(CODEC_NAMES[codec], packed, budget, magic=s.batch.magic)
+        return exact(_decompress(CODEC_NAMES[codec], packed, budget, magic=s.batch.magic))
     except _errors.CodecError as error:
         text = error.message
         if isinstance(error, _errors.LimitError):
@@ -274,16 +274,7 @@ cdef int _take_aborted(scan_t *s, object aborted) except -1:
 cdef Buffer _steady(object data):
     """`data` without a copy where its bytes cannot change behind the index; else a copy of it."""
     cdef Buffer pinned = pin(data)
-    cdef kw_block *block
-    if not may_change(pinned):
-        return pinned
-    block = kw_block_new(<size_t>pinned.size)
-    if block == NULL:
-        raise _errors.LimitError(f"out of memory for a copy of {pinned.size} bytes")
-    memcpy(kw_block_data(block), pinned.data, <size_t>pinned.size)
-    copied = buffer_of_block(block, kw_block_data(block), pinned.size)
-    kw_block_release(block)
-    return copied
+    return copied(pinned) if may_change(pinned) else pinned
 
 
 cdef int64_t LEAST_OFFSET = -GREATEST_OFFSET - 1

@@ -28,7 +28,11 @@ cdef extern from *:
        every slot empty and are not seen by the collector yet. Python's own way to free them asks each base of the class
        for its members; here they lie side by side. Freed memory is kept for the next instance of as many slots. */
     #define KW_MOST_SLOTS 32
+    #ifdef KWIRE_EXACT_BLOCKS /* none, so that a sanitizer sees the use of one that was freed */
+    #define KW_MOST_KEPT 0
+    #else
     #define KW_MOST_KEPT 128
+    #endif
     #define KW_MOST_DEPTH 32
     static struct { int count; PyObject *kept[KW_MOST_KEPT]; } kw_kept_instances[KW_MOST_SLOTS + 1];
     static inline size_t kw_slots_of(PyTypeObject *cls) {
