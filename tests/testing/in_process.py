@@ -6,11 +6,11 @@ import time
 from typing import Any
 
 from kwire import protocol
-from kwire.testing.call import Flow, Park
+from kwire.testing.apis import HANDLERS, Answer, Apis
 from kwire.testing.cluster import ClusterState
-from kwire.testing.dispatch import HANDLERS, Answer, Dispatcher
 from kwire.testing.faults import Faults
 from kwire.testing.release import Release
+from kwire.testing.requests import Flow, Suspend
 
 PORT = 19092
 WALL_CLOCK_MS = 1_700_000_000_000
@@ -21,23 +21,23 @@ class Waiting:
 
     def __init__(self, broker: InProcess, flow: Flow[Answer], key: int, version: int) -> None:
         self._broker, self._flow, self._key, self._version = broker, flow, key, version
-        self.park: Park | None = None
+        self.suspended: Suspend | None = None
         self.answer: Answer | None = None
         self.step()
 
     def step(self) -> None:
         """Drives the flow to its next wait, as the server does when time passed or a partition was touched."""
         try:
-            self.park = next(self._flow)
+            self.suspended = next(self._flow)
         except StopIteration as finished:
-            self.park, self.answer = None, finished.value
+            self.suspended, self.answer = None, finished.value
 
     def wake(self) -> bool:
         """What the server does after each request; tells whether the answer is there."""
         touched = frozenset(self._broker.cluster.touched)
         self._broker.cluster.touched.clear()
-        park = self.park
-        if park is not None and (park.until <= self._broker.now or touched & park.partitions):
+        suspended = self.suspended
+        if suspended is not None and (suspended.until <= self._broker.now or touched & suspended.partitions):
             self.step()
         return self.answer is not None
 
@@ -53,35 +53,35 @@ class Waiting:
 
 
 class InProcess:
-    """A dispatcher over fresh state; `now` is its monotonic clock in seconds."""
+    """The APIs over fresh state; `now` is its monotonic clock in seconds."""
 
     def __init__(self, release: str = "4.4.0", **options: Any) -> None:
         self.now = 0.0
         self.cluster = ClusterState(clock=lambda: WALL_CLOCK_MS, **options)
         self.cluster.host, self.cluster.port = "127.0.0.1", PORT
         self.faults = Faults()
-        self.dispatcher = Dispatcher(self.cluster, Release.find(release, HANDLERS), self.faults, lambda: self.now)
+        self.apis = Apis(self.cluster, Release.find(release, HANDLERS), self.faults, lambda: self.now)
 
     def begin(self, request: protocol.Request, version: int) -> Waiting:
         """Hands in a request as the frame that a client would send."""
         frame = protocol.encode_request(request, version, correlation_id=77, client_id="test")
-        return Waiting(self, self.dispatcher.serve(frame[4:]), request.__api_key__, version)
+        return Waiting(self, self.apis.serve(frame[4:]), request.__api_key__, version)
 
     def ask(self, request: protocol.Request, version: int) -> Any:
         """The response to a request that is answered at once; None where there is none."""
         waiting = self.begin(request, version)
-        assert waiting.answer is not None, f"parked until {waiting.park}"
+        assert waiting.answer is not None, f"suspended until {waiting.suspended}"
         return waiting.response
 
     def raw(self, frame: bytes) -> Answer:
         """The answer to the bytes of a frame, without the size field."""
-        flow = self.dispatcher.serve(frame)
+        flow = self.apis.serve(frame)
         started = time.monotonic()
         while time.monotonic() - started < 5:
             try:
-                park = next(flow)
+                suspended = next(flow)
             except StopIteration as finished:
                 answer: Answer = finished.value
                 return answer
-            self.now = max(self.now, park.until)
+            self.now = max(self.now, suspended.until)
         raise AssertionError("the flow never ends")

@@ -8,7 +8,7 @@ import pytest
 
 from kwire import records
 from kwire.errors import broker as codes
-from kwire.testing.call import CloseConnectionError
+from kwire.testing.requests import CloseConnectionError
 from tests.testing.in_process import WALL_CLOCK_MS, InProcess
 from tests.testing.wire import batch, fetch, produce, values
 

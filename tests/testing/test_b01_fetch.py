@@ -108,8 +108,8 @@ def test_offsets_outside_the_log(broker: InProcess) -> None:
 
 def test_a_fetch_waits_for_records_and_is_woken_by_them(broker: InProcess) -> None:
     waiting = broker.begin(fetch(0, max_wait_ms=500), 11)
-    assert waiting.park is not None
-    assert waiting.park.until == 0.5
+    assert waiting.suspended is not None
+    assert waiting.suspended.until == 0.5
     fill(broker, batch(b"elsewhere"), partition=1)
     assert not waiting.wake()
     fill(broker, batch(b"a"))

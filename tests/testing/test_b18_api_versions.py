@@ -10,8 +10,8 @@ from kwire import protocol
 from kwire.errors import broker as codes
 from kwire.protocol import ApiVersionsRequest
 from kwire.schema.releases import RELEASES
-from kwire.testing.call import CloseConnectionError
-from kwire.testing.dispatch import HANDLERS
+from kwire.testing.apis import HANDLERS
+from kwire.testing.requests import CloseConnectionError
 from tests.testing.in_process import InProcess
 
 WITH_API_VERSIONS = [name for name in RELEASES if tuple(map(int, name.split("."))) >= (0, 10)]

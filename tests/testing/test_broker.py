@@ -194,3 +194,7 @@ def test_what_no_record_is_made_of() -> None:
         broker.append("none", [b"a"])
     assert broker.append("orders", []) == 0
     assert broker.values("orders") == []
+
+
+def test_the_earlier_name_of_wait_for_waiting_still_works() -> None:
+    assert Broker.wait_for_parked is Broker.wait_for_waiting

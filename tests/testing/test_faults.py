@@ -9,8 +9,8 @@ import pytest
 from kwire.errors import ConfigError
 from kwire.errors import broker as codes
 from kwire.protocol import APIS, MetadataRequest
-from kwire.testing.call import CloseConnectionError
-from kwire.testing.dispatch import HANDLERS
+from kwire.testing.apis import HANDLERS
+from kwire.testing.requests import CloseConnectionError
 from tests.testing.frames import requests
 from tests.testing.in_process import InProcess
 from tests.testing.wire import batch, fetch, produce
@@ -44,7 +44,7 @@ def test_an_error_is_answered_so_often_and_nothing_takes_effect(broker: InProces
 @pytest.mark.parametrize("key", sorted(HANDLERS))
 def test_every_api_can_answer_an_error(broker: InProcess, key: int) -> None:
     for version in APIS[key].versions:
-        if broker.dispatcher.release.serves(key, version):
+        if broker.apis.release.serves(key, version):
             broker.faults.error(None, 7)
             [request, *_] = requests(key, version)
             assert "error_code=7" in repr(broker.ask(request, version))
@@ -82,8 +82,8 @@ def test_close(broker: InProcess, after_effect: bool) -> None:
 def test_mute(broker: InProcess, after_effect: bool) -> None:
     broker.faults.mute("Produce", after_effect=after_effect)
     waiting = broker.begin(produce(batch(b"a")), 9)
-    assert waiting.park is not None
-    assert waiting.park.until == math.inf
+    assert waiting.suspended is not None
+    assert waiting.suspended.until == math.inf
     waiting.step()
     assert waiting.answer is None
     assert end_offset(broker) == after_effect

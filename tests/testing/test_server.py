@@ -42,7 +42,7 @@ def test_requests_of_one_connection_are_answered_in_order(broker: Broker) -> Non
 def test_a_fetch_that_waits_is_answered_by_anothers_produce(broker: Broker) -> None:
     with Client(broker) as reader, Client(broker) as writer:
         reader.send(fetch(0, partitions=[1, 0], max_wait_ms=60_000), 11)
-        broker.wait_for_parked()
+        broker.wait_for_waiting()
         writer.ask(produce(batch(b"a")), 9)
         assert values(reader.receive().responses[0].partitions[1].records) == [b"a"]
 
@@ -50,7 +50,7 @@ def test_a_fetch_that_waits_is_answered_by_anothers_produce(broker: Broker) -> N
 def test_a_fetch_that_waits_is_answered_by_an_append_from_outside(broker: Broker) -> None:
     with Client(broker) as reader:
         reader.send(fetch(0, max_wait_ms=60_000), 11)
-        broker.wait_for_parked()
+        broker.wait_for_waiting()
         assert broker.append("orders", batch(b"a", b"b")) == 0
         assert values(reader.receive().responses[0].partitions[0].records) == [b"a", b"b"]
 
@@ -135,7 +135,7 @@ def test_a_muted_connection_stays_open_and_others_go_on(broker: Broker) -> None:
     broker.faults.mute("ApiVersions")
     with Client(broker) as muted, Client(broker) as other:
         muted.send(ApiVersionsRequest(), 0)
-        broker.wait_for_parked()
+        broker.wait_for_waiting()
         assert other.ask(ALL_TOPICS, 9).topics
         muted.socket.settimeout(0.05)
         with pytest.raises(TimeoutError):

@@ -2,7 +2,7 @@
 
 Behaviour
     Each partition is taken or refused by itself. A record set is cut, checked (lengths, checksums, counts, codec), put
-    in order behind what its idempotent producer sent before, given its offsets and stored as it is. A repeated batch of
+    in order after what its idempotent producer sent before, given its offsets and stored as it is. A repeated batch of
     an idempotent producer gets the answer of the first time. An empty record set is no error and has no offset.
     acks 0 has no response; if anything is refused then, the connection closes. acks 1 and -1 are the same here: one
     replica. Transactions are not known: a transactional batch is refused with INVALID_TXN_STATE.
@@ -25,9 +25,9 @@ import logging
 from kwire.errors import BrokerError
 from kwire.errors import broker as codes
 from kwire.protocol import ProduceRequest, ProduceResponse
-from kwire.testing.call import Call, CloseConnectionError
 from kwire.testing.cluster import Partition
 from kwire.testing.record_sets import Entry, entries_of
+from kwire.testing.requests import CloseConnectionError, RequestContext
 
 logger = logging.getLogger("kwire.testing")
 
@@ -37,19 +37,19 @@ _TopicAnswer = ProduceResponse.TopicProduceResponse
 _PartitionAnswer = ProduceResponse.TopicProduceResponse.PartitionProduceResponse
 
 
-def answer(call: Call[ProduceRequest]) -> ProduceResponse | None:
-    """Appends what is right and says what is not; None where no response is wanted (acks 0)."""
+def answer(context: RequestContext[ProduceRequest]) -> ProduceResponse | None:
+    """Appends what is valid and answers the rest with an error; None where no response is wanted (acks 0)."""
     response = ProduceResponse(
         responses=[
             _TopicAnswer(
                 name=topic.name,
                 topic_id=topic.topic_id,
-                partition_responses=[_partition(call, topic, data) for data in topic.partition_data],
+                partition_responses=[_partition(context, topic, data) for data in topic.partition_data],
             )
-            for topic in call.request.topic_data
+            for topic in context.request.topic_data
         ]
     )
-    if call.request.acks != 0:
+    if context.request.acks != 0:
         return response
     for topic in response.responses:
         for partition in topic.partition_responses:
@@ -59,9 +59,9 @@ def answer(call: Call[ProduceRequest]) -> ProduceResponse | None:
     return None
 
 
-def refuse(call: Call[ProduceRequest], code: int) -> ProduceResponse | None:
+def refuse(context: RequestContext[ProduceRequest], code: int) -> ProduceResponse | None:
     """Every partition answered with `code`, nothing appended."""
-    if call.request.acks == 0:
+    if context.request.acks == 0:
         raise CloseConnectionError(f"Produce with acks 0 refused, error {code}")
     return ProduceResponse(
         responses=[
@@ -72,17 +72,17 @@ def refuse(call: Call[ProduceRequest], code: int) -> ProduceResponse | None:
                     _PartitionAnswer(index=data.index, error_code=code, base_offset=-1) for data in topic.partition_data
                 ],
             )
-            for topic in call.request.topic_data
+            for topic in context.request.topic_data
         ]
     )
 
 
-def _partition(call: Call[ProduceRequest], topic: _TopicData, data: _PartitionData) -> _PartitionAnswer:
+def _partition(context: RequestContext[ProduceRequest], topic: _TopicData, data: _PartitionData) -> _PartitionAnswer:
     try:
-        if call.request.acks not in (-1, 0, 1):
-            raise codes.INVALID_REQUIRED_ACKS(f"acks {call.request.acks}: -1, 0 or 1")
-        partition = call.cluster.partition(topic.name, topic.topic_id, data.index)
-        return _append(call, partition, data)
+        if context.request.acks not in (-1, 0, 1):
+            raise codes.INVALID_REQUIRED_ACKS(f"acks {context.request.acks}: -1, 0 or 1")
+        partition = context.cluster.partition(topic.name, topic.topic_id, data.index)
+        return _append(context, partition, data)
     except BrokerError as refused:
         logger.info("Produce to %s-%d refused: %s", topic.name or topic.topic_id, data.index, refused)
         return _PartitionAnswer(
@@ -90,12 +90,12 @@ def _partition(call: Call[ProduceRequest], topic: _TopicData, data: _PartitionDa
         )
 
 
-def _append(call: Call[ProduceRequest], partition: Partition, data: _PartitionData) -> _PartitionAnswer:
+def _append(context: RequestContext[ProduceRequest], partition: Partition, data: _PartitionData) -> _PartitionAnswer:
     entries = entries_of(data.records if data.records is not None else b"")
-    _check(call, partition, entries)
+    _check(context, partition, entries)
     if not entries:
         return _PartitionAnswer(index=data.index, base_offset=-1)
-    append_time = call.cluster.clock() if partition.topic.settings.append_time else None
+    append_time = context.cluster.clock() if partition.topic.settings.append_time else None
     batch = entries[0] if entries[0].producer_id >= 0 else None
     if batch is not None and (earlier := partition.producers.check(batch)) is not None:
         return _appended(partition, earlier.base_offset, earlier.append_time)
@@ -103,7 +103,7 @@ def _append(call: Call[ProduceRequest], partition: Partition, data: _PartitionDa
     answered_time = -1 if append_time is None else append_time
     if batch is not None:
         partition.producers.remember(batch, answered_time)
-    call.cluster.touched.add(partition)
+    context.cluster.touched.add(partition)
     return _appended(partition, base_offset, answered_time)
 
 
@@ -116,19 +116,19 @@ def _appended(partition: Partition, base_offset: int, append_time: int) -> _Part
     )
 
 
-def _check(call: Call[ProduceRequest], partition: Partition, entries: list[Entry]) -> None:
+def _check(context: RequestContext[ProduceRequest], partition: Partition, entries: list[Entry]) -> None:
     """What the versions and the topic allow. Raises BrokerError."""
-    if call.version >= 3 and (len(entries) != 1 or entries[0].magic != 2):
+    if context.version >= 3 and (len(entries) != 1 or entries[0].magic != 2):
         reason = "from version 3 on a partition takes exactly one batch, of magic 2"
-        code = call.release.code_of_wrong_batches
+        code = context.release.code_of_wrong_batches
         if code is None:
             raise CloseConnectionError(f"Produce to {partition.topic.name}-{partition.index}: {reason}")
         raise code(reason)
     limit = partition.topic.settings.max_message_bytes
     for entry in entries:
-        if entry.magic > call.release.newest_magic:
-            raise codes.CORRUPT_MESSAGE(f"magic {entry.magic} is unknown to {call.release.name}")
-        if entry.compression == "zstd" and call.version < 7:
+        if entry.magic > context.release.newest_magic:
+            raise codes.CORRUPT_MESSAGE(f"magic {entry.magic} is unknown to {context.release.name}")
+        if entry.compression == "zstd" and context.version < 7:
             raise codes.UNSUPPORTED_COMPRESSION_TYPE("zstd needs Produce 7 or newer")
         if len(entry.data) > limit:
             raise codes.MESSAGE_TOO_LARGE(f"{len(entry.data)} bytes, {limit} are allowed")

@@ -2,7 +2,7 @@
 
 Behaviour
     Partitions are read in the order of the request. The answer waits until min_bytes are there, max_wait_ms have
-    passed, or a partition has an error to tell, whichever comes first. A reader that starts inside a batch gets the
+    passed, or a partition has an error to report, whichever comes first. A reader that starts inside a batch gets the
     whole batch. One replica: the high watermark and the last stable offset are the end of the log; no transactions, so
     nothing is ever aborted. Fetch sessions are declined by answering session id 0, so that clients send whole requests;
     a request in a session is answered with FETCH_SESSION_ID_NOT_FOUND.
@@ -26,10 +26,10 @@ from dataclasses import dataclass
 from kwire.errors import BrokerError
 from kwire.errors import broker as codes
 from kwire.protocol import FetchRequest, FetchResponse
-from kwire.testing.call import Call, Flow, Park
 from kwire.testing.cluster import Partition, check_leader_epoch
 from kwire.testing.conversion import down_converted, magic_for_fetch
 from kwire.testing.record_sets import compression_of, split_stored
+from kwire.testing.requests import Flow, RequestContext, Suspend
 
 _TopicAsked = FetchRequest.FetchTopic
 _Asked = FetchRequest.FetchTopic.FetchPartition
@@ -45,18 +45,18 @@ class _Budget:
     whole_first: bool
 
 
-def answer(call: Call[FetchRequest]) -> Flow[FetchResponse]:
+def answer(context: RequestContext[FetchRequest]) -> Flow[FetchResponse]:
     """Waits as the request asks, then reads."""
-    request = call.request
+    request = context.request
     if request.session_id != 0:
         return FetchResponse(error_code=codes.FETCH_SESSION_ID_NOT_FOUND.code)
-    until = call.now() + max(request.max_wait_ms, 0) / 1000
-    while not _is_due(call) and call.now() < until:
-        yield Park(until, frozenset(_found(call)))
-    return _read(call)
+    until = context.now() + max(request.max_wait_ms, 0) / 1000
+    while not _is_due(context) and context.now() < until:
+        yield Suspend(until, frozenset(_found(context)))
+    return _read(context)
 
 
-def refuse(call: Call[FetchRequest], code: int) -> FetchResponse:
+def refuse(context: RequestContext[FetchRequest], code: int) -> FetchResponse:
     """Every partition answered with `code`."""
     return FetchResponse(
         responses=[
@@ -65,58 +65,58 @@ def refuse(call: Call[FetchRequest], code: int) -> FetchResponse:
                 topic_id=topic.topic_id,
                 partitions=[_refused(asked, code) for asked in topic.partitions],
             )
-            for topic in call.request.topics
+            for topic in context.request.topics
         ]
     )
 
 
-def _asked(call: Call[FetchRequest]) -> Iterator[tuple[_TopicAsked, _Asked]]:
-    for topic in call.request.topics:
+def _asked(context: RequestContext[FetchRequest]) -> Iterator[tuple[_TopicAsked, _Asked]]:
+    for topic in context.request.topics:
         for asked in topic.partitions:
             yield topic, asked
 
 
-def _found(call: Call[FetchRequest]) -> Iterator[Partition]:
-    for topic, asked in _asked(call):
-        yield call.cluster.partition(topic.topic, topic.topic_id, asked.partition)
+def _found(context: RequestContext[FetchRequest]) -> Iterator[Partition]:
+    for topic, asked in _asked(context):
+        yield context.cluster.partition(topic.topic, topic.topic_id, asked.partition)
 
 
-def _is_due(call: Call[FetchRequest]) -> bool:
-    """Whether there is enough to read, or an error to tell at once."""
+def _is_due(context: RequestContext[FetchRequest]) -> bool:
+    """Whether there is enough to read, or an error to report at once."""
     available = 0
-    for topic, asked in _asked(call):
+    for topic, asked in _asked(context):
         try:
-            partition = call.cluster.partition(topic.topic, topic.topic_id, asked.partition)
+            partition = context.cluster.partition(topic.topic, topic.topic_id, asked.partition)
             check_leader_epoch(partition, asked.current_leader_epoch)
             available += min(partition.log.available(asked.fetch_offset), max(asked.partition_max_bytes, 1))
         except BrokerError:
             return True
-    return available >= call.request.min_bytes or not call.request.topics
+    return available >= context.request.min_bytes or not context.request.topics
 
 
-def _limit(call: Call[FetchRequest]) -> int:
-    return max(call.request.max_bytes, 0) if call.version >= 3 else 2**31 - 1
+def _limit(context: RequestContext[FetchRequest]) -> int:
+    return max(context.request.max_bytes, 0) if context.version >= 3 else 2**31 - 1
 
 
-def _read(call: Call[FetchRequest]) -> FetchResponse:
-    budget = _Budget(_limit(call), call.version >= 3)
+def _read(context: RequestContext[FetchRequest]) -> FetchResponse:
+    budget = _Budget(_limit(context), context.version >= 3)
     return FetchResponse(
         responses=[
             _TopicAnswer(
                 topic=topic.topic,
                 topic_id=topic.topic_id,
-                partitions=[_partition(call, topic, asked, budget) for asked in topic.partitions],
+                partitions=[_partition(context, topic, asked, budget) for asked in topic.partitions],
             )
-            for topic in call.request.topics
+            for topic in context.request.topics
         ]
     )
 
 
-def _partition(call: Call[FetchRequest], topic: _TopicAsked, asked: _Asked, budget: _Budget) -> _Answer:
+def _partition(context: RequestContext[FetchRequest], topic: _TopicAsked, asked: _Asked, budget: _Budget) -> _Answer:
     try:
-        partition = call.cluster.partition(topic.topic, topic.topic_id, asked.partition)
+        partition = context.cluster.partition(topic.topic, topic.topic_id, asked.partition)
         check_leader_epoch(partition, asked.current_leader_epoch)
-        records = _records(call, partition, asked, budget)
+        records = _records(context, partition, asked, budget)
     except BrokerError as refused:
         return _refused(asked, refused.code)
     log = partition.log
@@ -125,18 +125,20 @@ def _partition(call: Call[FetchRequest], topic: _TopicAsked, asked: _Asked, budg
         high_watermark=log.end_offset,
         last_stable_offset=log.end_offset,
         log_start_offset=log.start_offset,
-        aborted_transactions=None if call.request.isolation_level == 0 else [],
+        aborted_transactions=None if context.request.isolation_level == 0 else [],
         records=records,
     )
 
 
-def _records(call: Call[FetchRequest], partition: Partition, asked: _Asked, budget: _Budget) -> bytes | memoryview:
+def _records(
+    context: RequestContext[FetchRequest], partition: Partition, asked: _Asked, budget: _Budget
+) -> bytes | memoryview:
     limit = min(max(asked.partition_max_bytes, 0), budget.left)
-    cut = call.version < 3
+    cut = context.version < 3
     stored = partition.log.read(asked.fetch_offset, limit, first_whole=cut or budget.whole_first)
-    if call.version < 10:
+    if context.version < 10:
         _refuse_zstd(stored)
-    given = down_converted(stored, magic_for_fetch(call.version), asked.fetch_offset)
+    given = down_converted(stored, magic_for_fetch(context.version), asked.fetch_offset)
     if cut:
         given = given[:limit]
     if given:

@@ -19,8 +19,8 @@ from __future__ import annotations
 from kwire.errors import BrokerError
 from kwire.errors import broker as codes
 from kwire.protocol import ListOffsetsRequest, ListOffsetsResponse
-from kwire.testing.call import Call
 from kwire.testing.cluster import Partition, check_leader_epoch
+from kwire.testing.requests import RequestContext
 
 _TopicAsked = ListOffsetsRequest.ListOffsetsTopic
 _Asked = ListOffsetsRequest.ListOffsetsTopic.ListOffsetsPartition
@@ -30,53 +30,53 @@ _Answer = ListOffsetsResponse.ListOffsetsTopicResponse.ListOffsetsPartitionRespo
 _LATEST, _EARLIEST, _MAX_TIMESTAMP, _EARLIEST_LOCAL, _LATEST_TIERED, _EARLIEST_PENDING = -1, -2, -3, -4, -5, -6
 
 
-def answer(call: Call[ListOffsetsRequest]) -> ListOffsetsResponse:
+def answer(context: RequestContext[ListOffsetsRequest]) -> ListOffsetsResponse:
     """One answer per partition asked for."""
     return ListOffsetsResponse(
         topics=[
-            _TopicAnswer(name=topic.name, partitions=[_partition(call, topic, asked) for asked in topic.partitions])
-            for topic in call.request.topics
+            _TopicAnswer(name=topic.name, partitions=[_partition(context, topic, asked) for asked in topic.partitions])
+            for topic in context.request.topics
         ]
     )
 
 
-def refuse(call: Call[ListOffsetsRequest], code: int) -> ListOffsetsResponse:
+def refuse(context: RequestContext[ListOffsetsRequest], code: int) -> ListOffsetsResponse:
     """Every partition answered with `code`."""
     return ListOffsetsResponse(
         topics=[
             _TopicAnswer(name=topic.name, partitions=[_refused(asked, code) for asked in topic.partitions])
-            for topic in call.request.topics
+            for topic in context.request.topics
         ]
     )
 
 
-def _partition(call: Call[ListOffsetsRequest], topic: _TopicAsked, asked: _Asked) -> _Answer:
+def _partition(context: RequestContext[ListOffsetsRequest], topic: _TopicAsked, asked: _Asked) -> _Answer:
     try:
-        partition = call.cluster.partition(topic.name, None, asked.partition_index)
+        partition = context.cluster.partition(topic.name, None, asked.partition_index)
         check_leader_epoch(partition, asked.current_leader_epoch)
-        if call.version == 0:
+        if context.version == 0:
             offsets = _segment_borders(partition, asked.timestamp)[: max(asked.max_num_offsets, 0)]
             return _Answer(partition_index=asked.partition_index, old_style_offsets=offsets)
-        timestamp, offset = _offset(call, partition, asked.timestamp)
+        timestamp, offset = _offset(context, partition, asked.timestamp)
     except BrokerError as refused:
         return _refused(asked, refused.code)
     return _Answer(
         partition_index=asked.partition_index,
         timestamp=timestamp,
         offset=offset,
-        leader_epoch=partition.leader_epoch if offset >= 0 and call.version >= 4 else -1,
+        leader_epoch=partition.leader_epoch if offset >= 0 and context.version >= 4 else -1,
     )
 
 
-def _offset(call: Call[ListOffsetsRequest], partition: Partition, asked: int) -> tuple[int, int]:
+def _offset(context: RequestContext[ListOffsetsRequest], partition: Partition, asked: int) -> tuple[int, int]:
     """(timestamp, offset), each -1 where there is none."""
     log = partition.log
     if asked < _EARLIEST:
-        since = call.release.special_time_since(asked)
+        since = context.release.special_time_since(asked)
         if since is None:
             return log.offset_for_timestamp(asked) or (-1, -1)
-        if call.version < since:
-            raise codes.UNSUPPORTED_VERSION(f"time {asked} is not known in version {call.version}")
+        if context.version < since:
+            raise codes.UNSUPPORTED_VERSION(f"time {asked} is not known in version {context.version}")
     if asked == _LATEST:
         return -1, log.end_offset
     if asked in (_EARLIEST, _EARLIEST_LOCAL):

@@ -19,8 +19,8 @@ from __future__ import annotations
 
 from kwire.errors import BrokerError
 from kwire.protocol import MetadataRequest, MetadataResponse
-from kwire.testing.call import Call
 from kwire.testing.cluster import Topic, check_topic_name
+from kwire.testing.requests import RequestContext
 
 _Asked = MetadataRequest.MetadataRequestTopic
 _Broker = MetadataResponse.MetadataResponseBroker
@@ -28,27 +28,27 @@ _Topic = MetadataResponse.MetadataResponseTopic
 _Partition = MetadataResponse.MetadataResponseTopic.MetadataResponsePartition
 
 
-def answer(call: Call[MetadataRequest]) -> MetadataResponse:
+def answer(context: RequestContext[MetadataRequest]) -> MetadataResponse:
     """The broker and the topics asked for."""
-    asked = call.request.topics
-    if asked is None or (call.version == 0 and not asked):
-        topics = [_known(call, topic) for _, topic in sorted(call.cluster.topics.items())]
+    asked = context.request.topics
+    if asked is None or (context.version == 0 and not asked):
+        topics = [_known(context, topic) for _, topic in sorted(context.cluster.topics.items())]
     else:
-        topics = [_topic(call, wanted) for wanted in asked]
-    return _response(call, topics)
+        topics = [_topic(context, wanted) for wanted in asked]
+    return _response(context, topics)
 
 
-def refuse(call: Call[MetadataRequest], code: int) -> MetadataResponse:
+def refuse(context: RequestContext[MetadataRequest], code: int) -> MetadataResponse:
     """Every topic asked for (or every topic there is) answered with `code`, without partitions."""
-    asked = call.request.topics
+    asked = context.request.topics
     if asked:
-        return _response(call, [_refused(call, topic, code) for topic in asked])
-    return _response(call, [_Topic(error_code=code, name=name) for name in sorted(call.cluster.topics)])
+        return _response(context, [_refused(context, topic, code) for topic in asked])
+    return _response(context, [_Topic(error_code=code, name=name) for name in sorted(context.cluster.topics)])
 
 
-def _response(call: Call[MetadataRequest], topics: list[_Topic]) -> MetadataResponse:
-    cluster = call.cluster
-    listed = cluster.topics or call.release.lists_brokers_without_topics
+def _response(context: RequestContext[MetadataRequest], topics: list[_Topic]) -> MetadataResponse:
+    cluster = context.cluster
+    listed = cluster.topics or context.release.lists_brokers_without_topics
     return MetadataResponse(
         brokers=[_Broker(node_id=cluster.node_id, host=cluster.host, port=cluster.port)] if listed else [],
         cluster_id=cluster.cluster_id,
@@ -57,30 +57,30 @@ def _response(call: Call[MetadataRequest], topics: list[_Topic]) -> MetadataResp
     )
 
 
-def _topic(call: Call[MetadataRequest], asked: _Asked) -> _Topic:
+def _topic(context: RequestContext[MetadataRequest], asked: _Asked) -> _Topic:
     try:
-        return _known(call, _found_or_made(call, asked))
+        return _known(context, _found_or_made(context, asked))
     except BrokerError as refused:
-        return _refused(call, asked, refused.code)
+        return _refused(context, asked, refused.code)
 
 
-def _refused(call: Call[MetadataRequest], asked: _Asked, code: int) -> _Topic:
-    name = "" if asked.name is None and call.version < 12 else asked.name
+def _refused(context: RequestContext[MetadataRequest], asked: _Asked, code: int) -> _Topic:
+    name = "" if asked.name is None and context.version < 12 else asked.name
     return _Topic(error_code=code, name=name, topic_id=asked.topic_id)
 
 
-def _found_or_made(call: Call[MetadataRequest], asked: _Asked) -> Topic:
-    cluster = call.cluster
+def _found_or_made(context: RequestContext[MetadataRequest], asked: _Asked) -> Topic:
+    cluster = context.cluster
     if asked.name is None or asked.name in cluster.topics:
         return cluster.topic(asked.name, asked.topic_id)
     check_topic_name(asked.name)
-    if cluster.auto_create_topics and (call.version < 4 or call.request.allow_auto_topic_creation):
+    if cluster.auto_create_topics and (context.version < 4 or context.request.allow_auto_topic_creation):
         return cluster.create_topic(asked.name, cluster.num_partitions)
     return cluster.topic(asked.name)
 
 
-def _known(call: Call[MetadataRequest], topic: Topic) -> _Topic:
-    node = call.cluster.node_id
+def _known(context: RequestContext[MetadataRequest], topic: Topic) -> _Topic:
+    node = context.cluster.node_id
     return _Topic(
         name=topic.name,
         topic_id=topic.topic_id,

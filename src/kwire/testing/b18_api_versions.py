@@ -16,23 +16,24 @@ from __future__ import annotations
 
 from kwire.errors import broker as codes
 from kwire.protocol import ApiVersionsRequest, ApiVersionsResponse
-from kwire.testing.call import Call
 from kwire.testing.release import Release
+from kwire.testing.requests import RequestContext
 
 KEY = 18
 _Version = ApiVersionsResponse.ApiVersion
 
 
-def answer(call: Call[ApiVersionsRequest]) -> ApiVersionsResponse:
+def answer(context: RequestContext[ApiVersionsRequest]) -> ApiVersionsResponse:
     """What the release lists."""
     return ApiVersionsResponse(
         api_keys=[
-            _Version(api_key=key, min_version=low, max_version=high) for key, (low, high) in call.release.listed.items()
+            _Version(api_key=key, min_version=low, max_version=high)
+            for key, (low, high) in context.release.listed.items()
         ]
     )
 
 
-def refuse(call: Call[ApiVersionsRequest], code: int) -> ApiVersionsResponse:
+def refuse(context: RequestContext[ApiVersionsRequest], code: int) -> ApiVersionsResponse:
     """The error alone."""
     return ApiVersionsResponse(error_code=code)
 

@@ -18,8 +18,8 @@ from collections import Counter
 from kwire.errors import BrokerError
 from kwire.errors import broker as codes
 from kwire.protocol import CreateTopicsRequest, CreateTopicsResponse
-from kwire.testing.call import Call
 from kwire.testing.cluster import ClusterState, Topic, check_topic_name
+from kwire.testing.requests import RequestContext
 from kwire.testing.topic_settings import TopicSettings, is_default
 
 _Asked = CreateTopicsRequest.CreatableTopic
@@ -29,45 +29,45 @@ _Setting = CreateTopicsResponse.CreatableTopicResult.CreatableTopicConfigs
 _SET_ON_TOPIC, _SHIPPED_DEFAULT = 1, 5
 
 
-def answer(call: Call[CreateTopicsRequest]) -> CreateTopicsResponse:
+def answer(context: RequestContext[CreateTopicsRequest]) -> CreateTopicsResponse:
     """One result per topic name."""
-    names = Counter(topic.name for topic in call.request.topics)
+    names = Counter(topic.name for topic in context.request.topics)
     results = []
-    for topic in call.request.topics:
+    for topic in context.request.topics:
         if names[topic.name] == 1:
-            results.append(_result(call, topic))
+            results.append(_result(context, topic))
         elif topic.name not in {result.name for result in results}:
             results.append(_refused(topic.name, codes.INVALID_REQUEST.code, "the request names this topic twice"))
     return CreateTopicsResponse(topics=results)
 
 
-def refuse(call: Call[CreateTopicsRequest], code: int) -> CreateTopicsResponse:
+def refuse(context: RequestContext[CreateTopicsRequest], code: int) -> CreateTopicsResponse:
     """Every topic answered with `code`."""
-    return CreateTopicsResponse(topics=[_refused(topic.name, code, None) for topic in call.request.topics])
+    return CreateTopicsResponse(topics=[_refused(topic.name, code, None) for topic in context.request.topics])
 
 
-def _result(call: Call[CreateTopicsRequest], asked: _Asked) -> _Result:
+def _result(context: RequestContext[CreateTopicsRequest], asked: _Asked) -> _Result:
     try:
-        partitions = _partition_count(call, asked)
+        partitions = _partition_count(context, asked)
         settings = {setting.name: setting.value for setting in asked.configs}
-        if call.request.validate_only and call.version >= 1:
-            return _validated(call.cluster, asked.name, partitions, call.cluster.settings_for(settings))
-        return _made(call.cluster.create_topic(asked.name, partitions, settings))
+        if context.request.validate_only and context.version >= 1:
+            return _validated(context.cluster, asked.name, partitions, context.cluster.settings_for(settings))
+        return _made(context.cluster.create_topic(asked.name, partitions, settings))
     except BrokerError as refused:
         return _refused(asked.name, refused.code, refused.context)
 
 
-def _partition_count(call: Call[CreateTopicsRequest], asked: _Asked) -> int:
+def _partition_count(context: RequestContext[CreateTopicsRequest], asked: _Asked) -> int:
     if asked.assignments:
-        return _assigned_partitions(call.cluster, asked)
-    defaults_allowed = call.version >= 4
+        return _assigned_partitions(context.cluster, asked)
+    defaults_allowed = context.version >= 4
     if asked.replication_factor != 1 and not (asked.replication_factor == -1 and defaults_allowed):
         raise codes.INVALID_REPLICATION_FACTOR(
             f"replication factor {asked.replication_factor}: there is one broker, so 1"
             + (" (or -1) works" if defaults_allowed else " works"),
         )
     if asked.num_partitions == -1 and defaults_allowed:
-        return call.cluster.num_partitions
+        return context.cluster.num_partitions
     return asked.num_partitions
 
 

@@ -15,36 +15,36 @@ import uuid
 from kwire.errors import BrokerError
 from kwire.errors import broker as codes
 from kwire.protocol import DeleteTopicsRequest, DeleteTopicsResponse
-from kwire.testing.call import Call
+from kwire.testing.requests import RequestContext
 
 _Result = DeleteTopicsResponse.DeletableTopicResult
 _NO_ID = uuid.UUID(int=0)
 
 
-def answer(call: Call[DeleteTopicsRequest]) -> DeleteTopicsResponse:
+def answer(context: RequestContext[DeleteTopicsRequest]) -> DeleteTopicsResponse:
     """One result per topic asked for."""
-    return DeleteTopicsResponse(responses=[_delete(call, name, topic_id) for name, topic_id in _asked(call)])
+    return DeleteTopicsResponse(responses=[_delete(context, name, topic_id) for name, topic_id in _asked(context)])
 
 
-def refuse(call: Call[DeleteTopicsRequest], code: int) -> DeleteTopicsResponse:
+def refuse(context: RequestContext[DeleteTopicsRequest], code: int) -> DeleteTopicsResponse:
     """Every topic answered with `code`."""
     return DeleteTopicsResponse(
-        responses=[_Result(name=name, topic_id=topic_id, error_code=code) for name, topic_id in _asked(call)]
+        responses=[_Result(name=name, topic_id=topic_id, error_code=code) for name, topic_id in _asked(context)]
     )
 
 
-def _asked(call: Call[DeleteTopicsRequest]) -> list[tuple[str | None, uuid.UUID]]:
-    if call.version >= 6:
-        return [(topic.name, topic.topic_id) for topic in call.request.topics]
-    return [(name, _NO_ID) for name in call.request.topic_names]
+def _asked(context: RequestContext[DeleteTopicsRequest]) -> list[tuple[str | None, uuid.UUID]]:
+    if context.version >= 6:
+        return [(topic.name, topic.topic_id) for topic in context.request.topics]
+    return [(name, _NO_ID) for name in context.request.topic_names]
 
 
-def _delete(call: Call[DeleteTopicsRequest], name: str | None, topic_id: uuid.UUID) -> _Result:
+def _delete(context: RequestContext[DeleteTopicsRequest], name: str | None, topic_id: uuid.UUID) -> _Result:
     try:
-        if call.version >= 6 and (name is None) == (topic_id == _NO_ID):
+        if context.version >= 6 and (name is None) == (topic_id == _NO_ID):
             raise codes.INVALID_REQUEST("a topic is named either by name or by id")
-        topic = call.cluster.topic(name, topic_id)
-        call.cluster.delete_topic(topic)
+        topic = context.cluster.topic(name, topic_id)
+        context.cluster.delete_topic(topic)
     except BrokerError as refused:
         return _Result(name=name, topic_id=topic_id, error_code=refused.code, error_message=refused.context)
     return _Result(name=topic.name, topic_id=topic.topic_id)

@@ -13,16 +13,16 @@ from __future__ import annotations
 
 from kwire.errors import broker as codes
 from kwire.protocol import InitProducerIdRequest, InitProducerIdResponse
-from kwire.testing.call import Call
+from kwire.testing.requests import RequestContext
 
 
-def answer(call: Call[InitProducerIdRequest]) -> InitProducerIdResponse:
+def answer(context: RequestContext[InitProducerIdRequest]) -> InitProducerIdResponse:
     """A producer id that nobody had."""
-    if call.request.transactional_id is not None:
-        return refuse(call, codes.INVALID_REQUEST.code)
-    return InitProducerIdResponse(producer_id=call.cluster.new_producer_id(), producer_epoch=0)
+    if context.request.transactional_id is not None:
+        return refuse(context, codes.INVALID_REQUEST.code)
+    return InitProducerIdResponse(producer_id=context.cluster.new_producer_id(), producer_epoch=0)
 
 
-def refuse(call: Call[InitProducerIdRequest], code: int) -> InitProducerIdResponse:
+def refuse(context: RequestContext[InitProducerIdRequest], code: int) -> InitProducerIdResponse:
     """The error, without an id."""
     return InitProducerIdResponse(error_code=code, producer_id=-1, producer_epoch=-1)

@@ -4,7 +4,7 @@
         producer = Producer(broker.bootstrap_servers)
 
 It keeps everything in memory and forgets it when it stops. One node, one replica, no groups, no transactions, no
-security: what it does not know it says so, as a Kafka release would, and never pretends. This file is the public face;
+security: it refuses what it does not know, as a Kafka release would. This file is the public face;
 the protocol is in `b00_produce.py` and its neighbours (that of Kafka 0.7 in `wire_0_7.py`), the thread in `server.py`.
 """
 
@@ -19,16 +19,16 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from kwire import records
 from kwire.errors import BrokerError, ConfigError, KafkaTimeoutError
 from kwire.protocol import proposal
+from kwire.testing.apis import HANDLERS, Apis
 from kwire.testing.cluster import ClusterState
 from kwire.testing.contents import Contents
-from kwire.testing.dispatch import HANDLERS, Dispatcher
 from kwire.testing.faults import Faults, key_of
 from kwire.testing.log_0_7 import ByteLog
 from kwire.testing.release import Release
-from kwire.testing.server import AnyDispatcher, Server
-from kwire.testing.wire_0_7 import REQUEST_NAMES, ByteTopics, Dispatcher07
+from kwire.testing.server import AnyApis, Server
+from kwire.testing.wire_0_7 import REQUEST_NAMES, Apis07, ByteTopics
 from kwire.testing.wire_proposal import REQUEST_NAMES as PROPOSED_NAMES
-from kwire.testing.wire_proposal import ProposalDispatcher
+from kwire.testing.wire_proposal import ProposalApis
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -57,7 +57,7 @@ class Broker:
     the size at which a segment ends, `log_flush_interval` how many messages stay hidden until all are flushed.
     `generation="proposal"` speaks the wire format proposed in 2012 over such logs, in a `dialect` of it.
 
-    Sizes in bytes. Raises ConfigError for what cannot be meant.
+    Sizes in bytes. Raises ConfigError for values that cannot work.
     """
 
     def __init__(
@@ -84,11 +84,11 @@ class Broker:
                 "a `release` for 0.8 and newer"
             )
         if host in _EVERY_ADDRESS:
-            raise ConfigError(f"host {host!r}: clients are told this address, so it has to be one that they can reach")
+            raise ConfigError(f"host {host!r}: clients are given this address, so they must be able to reach it")
         _check_range("port", port, 0, 65535)
         _check_range("num_partitions", num_partitions, 1, 10_000)
         _check_range("max_request_bytes", max_request_bytes, 64, 2**31 - 1)
-        dispatcher: AnyDispatcher
+        apis: AnyApis
         if generation is None:
             cluster = ClusterState(
                 auto_create_topics=auto_create_topics,
@@ -101,7 +101,7 @@ class Broker:
             self.faults = Faults()
             found = Release.find(release, HANDLERS)
             self._release, self._newest_magic = found.name, found.newest_magic
-            dispatcher = Dispatcher(cluster, found, self.faults, time.monotonic)
+            apis = Apis(cluster, found, self.faults, time.monotonic)
         else:
             new_log = partial(
                 ByteLog,
@@ -116,14 +116,14 @@ class Broker:
             self._newest_magic = 0
             self.faults = Faults(self._keys)
             if generation == "proposal":
-                said = proposal.Dialect() if dialect is None else dialect
-                dispatcher = ProposalDispatcher(self._contents, said, self.faults, time.monotonic)
+                spoken = proposal.Dialect() if dialect is None else dialect
+                apis = ProposalApis(self._contents, spoken, self.faults, time.monotonic)
             else:
-                dispatcher = Dispatcher07(self._contents, self.faults, time.monotonic)
-        self._cluster = dispatcher.cluster
+                apis = Apis07(self._contents, self.faults, time.monotonic)
+        self._cluster = apis.cluster
         self._cluster.host = host
-        self._dispatcher = dispatcher
-        self._server = Server(dispatcher, host, port, max_request_bytes)
+        self._apis = apis
+        self._server = Server(apis, host, port, max_request_bytes)
         for name, partitions in _counts(topics or {}, num_partitions).items():
             self.create_topic(name, partitions)
 
@@ -173,15 +173,15 @@ class Broker:
 
     def create_topic(self, name: str, partitions: int = 1, *, settings: Mapping[str, str] | None = None) -> None:
         """Makes a topic; `settings` are Kafka's ("message.timestamp.type", ...). Raises ConfigError."""
-        self._call(lambda: self._contents.create_topic(name, partitions, settings))
+        self._run(lambda: self._contents.create_topic(name, partitions, settings))
 
     def delete_topic(self, name: str) -> None:
         """Removes a topic with its records."""
-        self._call(lambda: self._contents.delete_topic(name))
+        self._run(lambda: self._contents.delete_topic(name))
 
     def topics(self) -> dict[str, int]:
         """The number of partitions of each topic."""
-        return self._call(self._contents.partition_counts)
+        return self._run(self._contents.partition_counts)
 
     def append(self, topic: str, what: Buffer | Iterable[Any], *, partition: int = 0) -> int:
         """Appends records; returns the first one's offset.
@@ -191,7 +191,7 @@ class Broker:
         ConfigError if a producer would have been refused, and for bytes that are not whole record batches.
         """
         record_set = self._record_set(what)
-        return self._call(lambda: self._contents.append(topic, partition, record_set))
+        return self._run(lambda: self._contents.append(topic, partition, record_set))
 
     def values(self, topic: str, *, partition: int | None = None) -> list[bytes | None]:
         """The values of a partition's records; for None of all partitions, one partition after the other."""
@@ -202,43 +202,45 @@ class Broker:
 
     def record_set(self, topic: str, *, partition: int = 0) -> bytes:
         """Every byte of a partition's log, as `kwire.records.decode` takes it."""
-        return self._call(lambda: self._contents.whole(topic, partition))
+        return self._run(lambda: self._contents.whole(topic, partition))
 
     def offsets(self, topic: str, *, partition: int = 0) -> tuple[int, int]:
         """(start, end): the first offset that can be read, and the one that the next record gets."""
-        return self._call(lambda: self._contents.offsets(topic, partition))
+        return self._run(lambda: self._contents.offsets(topic, partition))
 
     def delete_records(self, topic: str, *, before: int, partition: int = 0) -> None:
         """Moves the start of a partition to the offset `before` (0.7: to the segment that holds it)."""
-        self._call(lambda: self._contents.delete_before(topic, partition, before))
+        self._run(lambda: self._contents.delete_before(topic, partition, before))
 
     # What a test wants to see or to break.
 
     def request_count(self, api: str, version: int | None = None) -> int:
         """How many requests of an API ("Produce") came in, of one version or of all."""
         key = key_of(api, self._keys)
-        seen = self._dispatcher.seen
-        return self._call(lambda: sum(n for at, n in seen.items() if at[0] == key and version in (None, at[1])))
+        seen = self._apis.seen
+        return self._run(lambda: sum(n for at, n in seen.items() if at[0] == key and version in (None, at[1])))
 
     def wait_for_requests(self, api: str, count: int = 1, *, timeout: float = 10.0) -> None:
         """Returns once `count` requests of an API have come in since the broker was made. Raises KafkaTimeoutError."""
         self._wait(lambda: self.request_count(api) >= count, timeout, f"{count} requests of {api}")
 
-    def wait_for_parked(self, count: int = 1, *, timeout: float = 10.0) -> None:
+    def wait_for_waiting(self, count: int = 1, *, timeout: float = 10.0) -> None:
         """Returns once `count` requests wait for records or for time to pass. Raises KafkaTimeoutError."""
-        self._wait(lambda: self._call(lambda: self._server.parked) >= count, timeout, f"{count} waiting requests")
+        self._wait(lambda: self._run(lambda: self._server.waiting) >= count, timeout, f"{count} waiting requests")
+
+    wait_for_parked = wait_for_waiting
 
     def close_connections(self) -> int:
         """Closes every connection, as a restart would; returns how many there were."""
-        return self._call(self._server.close_connections)
+        return self._run(self._server.close_connections)
 
     def refuse_connections(self) -> None:
         """New connections are refused from now on; the present ones stay."""
-        self._call(self._server.stop_listening)
+        self._run(self._server.stop_listening)
 
     def accept_connections(self) -> None:
         """Takes new connections again, on the same port."""
-        self._call(self._server.listen)
+        self._run(self._server.listen)
 
     def _record_set(self, what: Any) -> Buffer:
         """Bytes as they are; items in the newest format of the release, as of now where they have no time."""
@@ -250,7 +252,7 @@ class Broker:
         now = int(time.time() * 1000) if self._newest_magic else None
         return records.encode([_at_time(item, now) for item in what], magic=self._newest_magic)
 
-    def _call(self, work: Callable[[], _T]) -> _T:
+    def _run(self, work: Callable[[], _T]) -> _T:
         try:
             return self._server.run(work)
         except BrokerError as refused:
@@ -265,9 +267,9 @@ class Broker:
             time.sleep(0.002)
 
 
-def _check_range(name: str, value: int, least: int, most: int) -> None:
-    if not least <= value <= most:
-        raise ConfigError(f"{name} {value}: {least} to {most} work")
+def _check_range(name: str, value: int, minimum: int, maximum: int) -> None:
+    if not minimum <= value <= maximum:
+        raise ConfigError(f"{name} {value}: {minimum} to {maximum} work")
 
 
 def _counts(topics: Mapping[str, int] | Iterable[str], default: int) -> Mapping[str, int]:

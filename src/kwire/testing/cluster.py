@@ -48,7 +48,7 @@ class Topic:
 class ClusterState:
     """One node that leads everything.
 
-    `touched` collects the partitions that something happened to; whoever serves readers that wait takes them out.
+    `touched` collects the partitions that something happened to, for the server, which resumes the readers that wait.
     """
 
     def __init__(
@@ -136,9 +136,9 @@ def check_topic_name(name: str) -> None:
 
 
 def check_leader_epoch(partition: Partition, asked: int) -> None:
-    """Raises BrokerError when a reader's idea of the leader epoch is not the partition's (KIP-320); -1 is no idea."""
+    """Raises BrokerError when a reader's idea of the leader epoch is not the partition's (KIP-320); -1 is none."""
     if asked == -1 or asked == partition.leader_epoch:
         return
-    behind = asked < partition.leader_epoch
-    code = codes.FENCED_LEADER_EPOCH if behind else codes.UNKNOWN_LEADER_EPOCH
+    is_older = asked < partition.leader_epoch
+    code = codes.FENCED_LEADER_EPOCH if is_older else codes.UNKNOWN_LEADER_EPOCH
     raise code(f"leader epoch {asked}; it is {partition.leader_epoch}")

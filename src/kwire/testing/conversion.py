@@ -1,7 +1,7 @@
 """Stored records in an older format, for readers of old Fetch versions.
 
 Releases from 0.10 to 3.9 did this in the broker; 4.0 removed it together with Fetch 0 to 3 (KIP-724). Record headers
-and control batches do not exist in the older formats and are left out; zstd cannot be said in them.
+and control batches do not exist in the older formats and are left out; they have no zstd.
 """
 
 from __future__ import annotations

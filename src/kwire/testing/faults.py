@@ -1,7 +1,7 @@
 """What a test may make the embedded broker do wrong.
 
 Each rule is about the requests of one API (by name, "Produce"; None is any) and holds for the next `times` of them,
-None for ever. Rules are used in the order in which they were made. `Faults` only remembers; the dispatcher and the
+None for ever. Rules are used in the order in which they were made. `Faults` only remembers; `apis.py` and the
 server ask it and act.
 """
 

@@ -1,7 +1,7 @@
 """The log of one partition of a Kafka 0.7 broker, in memory: segments of bytes, offsets that are byte positions.
 
 As release 0.7.2 does it: a produced set is checked message by message, also inside compressed ones, and stored as it
-is, without what is cut off at its end; a segment that has outgrown its size is left behind at the next append; what has
+is, without what is cut off at its end; a segment that has outgrown its size is closed at the next append; what has
 not been flushed cannot be seen. Knows no requests and no sockets; time (ms) is asked of a clock that is passed in.
 """
 
@@ -62,11 +62,11 @@ class ByteLog:
 
     @property
     def end_offset(self) -> int:
-        """Behind the last byte that can be seen."""
+        """The position after the last byte that can be seen."""
         return self._segments[-1].end
 
     def append(self, message_set: bytes) -> int:
-        """Stores the whole messages of a set; gives the offset of the first.
+        """Stores the whole messages of a set; returns the offset of the first.
 
         Raises CodecError for a set that 0.7 refuses by closing the connection, MessageTooLargeError for one it drops.
         """
@@ -96,7 +96,7 @@ class ByteLog:
     def read(self, offset: int, max_size: int) -> bytes:
         """The visible bytes from `offset` on, `max_size` at most, up to the end of a segment.
 
-        Raises BrokerError (OFFSET_OUT_OF_RANGE) before the first and behind the last byte.
+        Raises BrokerError (OFFSET_OUT_OF_RANGE) before the first and after the last byte.
         """
         if not self.start_offset <= offset <= self.end_offset:
             raise codes.OFFSET_OUT_OF_RANGE(f"{offset} is not within {self.start_offset}..{self.end_offset}")
@@ -106,7 +106,7 @@ class ByteLog:
                 return bytes(memoryview(segment.content)[begin : min(begin + max_size, segment.flushed)])
         return b""
 
-    def offsets_before(self, time: int, most: int) -> list[int]:
+    def offsets_before(self, time: int, maximum: int) -> list[int]:
         """Where segments begin that are not younger than `time` (ms, LATEST, EARLIEST), and the end; descending."""
         places = [(segment.start, segment.modified) for segment in self._segments]
         last = self._segments[-1]
@@ -117,7 +117,7 @@ class ByteLog:
         elif time != kafka_0_7.LATEST:
             while places and places[-1][1] > time:
                 places.pop()
-        return [start for start, _ in reversed(places)][:most]
+        return [start for start, _ in reversed(places)][:maximum]
 
     def whole(self) -> bytes:
         """Every visible byte."""

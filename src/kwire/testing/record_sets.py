@@ -70,7 +70,7 @@ def entries_of(record_set: Buffer) -> list[Entry]:
 
 
 def whole_entries_of(record_set: Buffer) -> list[Entry]:
-    """As `entries_of`; raises BrokerError also for an incomplete last entry, and for bytes that are no entry at all."""
+    """As `entries_of`; raises BrokerError also for an incomplete last entry, and for bytes that are no entries."""
     data = memoryview(record_set).cast("B")
     parts = list(_cut(data))
     left = len(data) - sum(map(len, parts))
@@ -121,7 +121,7 @@ def _decode(data: bytearray) -> records.Records:
     try:
         decoded = records.decode(data)
         if decoded.consumed != len(data):
-            raise codes.CORRUPT_MESSAGE(f"{len(data) - decoded.consumed} bytes are no record")
+            raise codes.CORRUPT_MESSAGE(f"{len(data) - decoded.consumed} bytes are not a record")
     except errors.UnknownCodecError as error:
         raise codes.UNSUPPORTED_COMPRESSION_TYPE(str(error)) from error
     except errors.CodecError as error:

@@ -21,17 +21,17 @@ from typing import TYPE_CHECKING, TypeVar
 
 from kwire import errors
 from kwire._codec import FrameReceiver
-from kwire.testing.call import CloseConnectionError, Flow, Park
-from kwire.testing.dispatch import Answer, Dispatcher
-from kwire.testing.wire_0_7 import Dispatcher07
-from kwire.testing.wire_proposal import ProposalDispatcher
+from kwire.testing.apis import Answer, Apis
+from kwire.testing.requests import CloseConnectionError, Flow, Suspend
+from kwire.testing.wire_0_7 import Apis07
+from kwire.testing.wire_proposal import ProposalApis
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 logger = logging.getLogger("kwire.testing")
 _T = TypeVar("_T")
-AnyDispatcher = Dispatcher | Dispatcher07 | ProposalDispatcher
+AnyApis = Apis | Apis07 | ProposalApis
 
 _MOST_PARTS = 512
 _SLOW_TICK = 0.02
@@ -39,7 +39,7 @@ _JOIN_WITHIN = 10.0
 
 
 class _Connection:
-    """One client: what came in and waits, the flow under way, what goes out."""
+    """One client: what came in and waits, the flow in progress, what goes out."""
 
     def __init__(self, sock: socket.socket, max_frame: int) -> None:
         self.socket = sock
@@ -47,7 +47,7 @@ class _Connection:
         self.receiver = FrameReceiver(max_frame)
         self.inbox: deque[Buffer] = deque()
         self.flow: Flow[Answer] | None = None
-        self.park: Park | None = None
+        self.suspended: Suspend | None = None
         self.outgoing: deque[memoryview] = deque()
         self.close_after = False
         self.may_send_at = 0.0
@@ -59,21 +59,21 @@ class _Connection:
 
     @property
     def events(self) -> int:
-        """What the selector should wait for; nothing while a flow is under way."""
+        """What the selector should wait for; nothing while a flow is in progress."""
         if self.outgoing:
             return selectors.EVENT_WRITE
         return 0 if self.flow is not None else selectors.EVENT_READ
 
 
 class Server:
-    """Serves `dispatcher` on `host`:`port` (0: a free one) from `start` to `stop`."""
+    """Serves `apis` on `host`:`port` (0: a free one) from `start` to `stop`."""
 
-    def __init__(self, dispatcher: AnyDispatcher, host: str, port: int, max_frame: int) -> None:
-        self._dispatcher = dispatcher
+    def __init__(self, apis: AnyApis, host: str, port: int, max_frame: int) -> None:
+        self._apis = apis
         self._host, self.port = host, port
         self._max_frame = max_frame
         self._connections: set[_Connection] = set()
-        self._calls: deque[Callable[[], None]] = deque()
+        self._queued: deque[Callable[[], None]] = deque()
         self._stopping = False
         self._thread: threading.Thread | None = None
         self._listener: socket.socket | None = None
@@ -83,9 +83,9 @@ class Server:
         return self._thread is not None and self._thread.is_alive()
 
     @property
-    def parked(self) -> int:
+    def waiting(self) -> int:
         """How many requests wait for something to happen."""
-        return sum(connection.park is not None for connection in self._connections)
+        return sum(connection.suspended is not None for connection in self._connections)
 
     def start(self) -> None:
         """Binds and begins to serve. Raises ConfigError for an address that cannot be bound."""
@@ -115,18 +115,18 @@ class Server:
             raise errors.KafkaTimeoutError(f"the broker's thread did not end within {_JOIN_WITHIN:.0f} s")
 
     def run(self, work: Callable[[], _T]) -> _T:
-        """Runs `work` on the broker's thread and gives its result; on the caller's while the broker is stopped."""
+        """Runs `work` on the broker's thread and returns its result; on the caller's while the broker is stopped."""
         if not self.running or threading.current_thread() is self._thread:
             return work()
         done: Future[_T] = Future()
 
-        def call() -> None:
+        def run_and_tell() -> None:
             try:
                 done.set_result(work())
             except BaseException as error:
                 done.set_exception(error)
 
-        self._calls.append(call)
+        self._queued.append(run_and_tell)
         self._wake()
         try:
             return done.result(_JOIN_WITHIN)
@@ -183,7 +183,7 @@ class Server:
             self.close_connections()
             self.stop_listening()
             self._release()
-            self._run_calls()
+            self._run_queued()
 
     def _release(self) -> None:
         self._selector.close()
@@ -198,18 +198,18 @@ class Server:
                 self._wake_out.recv(4096)
             elif not key.data.closed:
                 self._serve_ready(key.data)
-        self._run_calls()
-        self._resume_parked()
+        self._run_queued()
+        self._resume_suspended()
 
-    def _run_calls(self) -> None:
-        while self._calls:
-            self._calls.popleft()()
+    def _run_queued(self) -> None:
+        while self._queued:
+            self._queued.popleft()()
 
     def _wait(self) -> float | None:
-        """Seconds until the next parked flow or throttled send is due; None for ever."""
-        if self._dispatcher.cluster.touched:
+        """Seconds until the next suspended flow or throttled send is due; None for ever."""
+        if self._apis.cluster.touched:
             return 0.0
-        due = [connection.park.until for connection in self._connections if connection.park is not None]
+        due = [connection.suspended.until for connection in self._connections if connection.suspended is not None]
         due += [connection.may_send_at for connection in self._connections if connection.may_send_at]
         soonest = min(due, default=math.inf)
         return None if soonest == math.inf else max(soonest - time.monotonic(), 0.0)
@@ -246,7 +246,7 @@ class Server:
             connection.flow.close()
 
     def _lost(self, connection: _Connection, error: OSError) -> None:
-        """The client went away without a word, which clients do."""
+        """The client closed the connection without notice, which clients do."""
         logger.info("%s: connection lost: %s", connection.peer, error)
         self._close(connection)
 
@@ -275,7 +275,7 @@ class Server:
     def _progress(self, connection: _Connection) -> None:
         """Takes up the requests that came in, one after the other, until one has to wait."""
         while connection.idle and connection.inbox and not connection.closed:
-            self._start(connection, self._dispatcher.serve(connection.inbox.popleft()))
+            self._start(connection, self._apis.serve(connection.inbox.popleft()))
         if connection.idle and not connection.closed and connection.receiver.fault is not None:
             self._close(connection, str(connection.receiver.fault))
         self._watch(connection)
@@ -288,10 +288,10 @@ class Server:
         """Drives the flow to where it waits next, or to its answer."""
         assert connection.flow is not None
         try:
-            connection.park = next(connection.flow)
+            connection.suspended = next(connection.flow)
             return
         except StopIteration as finished:
-            connection.flow, connection.park = None, None
+            connection.flow, connection.suspended = None, None
             self._answer(connection, finished.value)
         except CloseConnectionError as error:
             self._abandon(connection, str(error))
@@ -300,7 +300,7 @@ class Server:
             self._abandon(connection, f"a fault of the broker's own: {error!r}")
 
     def _abandon(self, connection: _Connection, reason: str) -> None:
-        connection.flow, connection.park = None, None
+        connection.flow, connection.suspended = None, None
         self._close(connection, reason)
 
     def _answer(self, connection: _Connection, answer: Answer) -> None:
@@ -337,7 +337,7 @@ class Server:
 
     def _sendable(self, connection: _Connection) -> list[memoryview]:
         """What may be sent now: all, or a small piece on a connection that was made slow."""
-        speed = self._dispatcher.faults.bytes_per_second
+        speed = self._apis.faults.bytes_per_second
         if speed is None:
             connection.may_send_at = 0.0
             return [connection.outgoing[n] for n in range(min(len(connection.outgoing), _MOST_PARTS))]
@@ -348,15 +348,15 @@ class Server:
         connection.may_send_at = now + piece / speed
         return [connection.outgoing[0][:piece]]
 
-    def _resume_parked(self) -> None:
-        """Drives on what was parked and is due, or is touched by what was done meanwhile."""
+    def _resume_suspended(self) -> None:
+        """Drives on what was suspended and is due, or is touched by what was done meanwhile."""
         now = time.monotonic()
-        touched = self._dispatcher.cluster.touched
+        touched = self._apis.cluster.touched
         happened = frozenset(touched)
         touched.clear()
         for connection in list(self._connections):
-            park = connection.park
-            if park is not None and (park.until <= now or not happened.isdisjoint(park.partitions)):
+            suspended = connection.suspended
+            if suspended is not None and (suspended.until <= now or not happened.isdisjoint(suspended.partitions)):
                 self._step(connection)
                 self._progress(connection)
             elif 0 < connection.may_send_at <= now:

@@ -61,7 +61,7 @@ class TopicSettings:
     def parse(
         cls, given: Mapping[str, str | None], *, max_message_bytes: int, retention_bytes: int | None
     ) -> TopicSettings:
-        """Reads settings as a CreateTopics request gives them; a value of None is the default.
+        """Reads settings as they stand in a CreateTopics request; a value of None is the default.
 
         Raises BrokerError (INVALID_CONFIG) for an unknown name or a value that is none.
         """

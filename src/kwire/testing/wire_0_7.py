@@ -7,7 +7,7 @@ Behaviour, as seen on release 0.7.2
                             offset that cannot be error 1, a topic name that cannot be error -1: of the whole answer, or
                             of the part. A negative max_size announces what it cannot keep, and closes.
     OFFSETS                 closes where FETCH has an error.
-    anything else           closes. Bytes behind the last field are left alone.
+    anything else           closes. Bytes after the last field are ignored.
 
 The end of a request is not looked at, so a metadata request of 0.8 is a MULTIPRODUCE of nothing: silence.
 """
@@ -24,15 +24,15 @@ from typing import TYPE_CHECKING, Any
 from kwire import errors, records
 from kwire.errors import BrokerError
 from kwire.protocol import kafka_0_7 as wire
-from kwire.testing.call import CloseConnectionError, Flow
-from kwire.testing.dispatch import Answer, with_faults
+from kwire.testing.apis import Answer, with_faults
 from kwire.testing.faults import Faults
 from kwire.testing.log_0_7 import ByteLog, MessageTooLargeError
+from kwire.testing.requests import CloseConnectionError, Flow
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-__all__ = ["REQUEST_NAMES", "ByteTopics", "Dispatcher07", "RefusedError"]
+__all__ = ["REQUEST_NAMES", "Apis07", "ByteTopics", "RefusedError"]
 
 logger = logging.getLogger("kwire.testing")
 REQUEST_NAMES = {"Produce": 0, "Fetch": 1, "MultiFetch": 2, "MultiProduce": 3, "Offsets": 4}
@@ -53,7 +53,7 @@ class RefusedError(Exception):
 
 
 class ByteTopics:
-    """The topics of one broker. `touched` is there for whoever wakes readers that wait, of which 0.7 has none."""
+    """The topics of one broker. `touched` is there for the server, which resumes readers that wait; 0.7 has none."""
 
     generation = "0.7"
 
@@ -146,7 +146,7 @@ class ByteTopics:
             raise errors.ConfigError(f"a 0.7 broker would refuse it: {error}") from error
 
 
-class Dispatcher07:
+class Apis07:
     """Serves frames. `seen` counts the requests by (type, 0)."""
 
     def __init__(self, topics: ByteTopics, faults: Faults, now: Callable[[], float]) -> None:

@@ -19,16 +19,16 @@ from typing import TYPE_CHECKING, Any
 from kwire import errors
 from kwire.errors import BrokerError
 from kwire.protocol import proposal
-from kwire.testing.call import CloseConnectionError, Flow, Park
-from kwire.testing.dispatch import Answer, with_faults
+from kwire.testing.apis import Answer, with_faults
 from kwire.testing.faults import Faults
 from kwire.testing.log_0_7 import MessageTooLargeError
+from kwire.testing.requests import CloseConnectionError, Flow, Suspend
 from kwire.testing.wire_0_7 import ByteTopics, RefusedError
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-__all__ = ["REQUEST_NAMES", "ProposalDispatcher"]
+__all__ = ["REQUEST_NAMES", "ProposalApis"]
 
 REQUEST_NAMES = {"Produce": 0, "Fetch": 1}
 _MOST_PER_PARTITION = 1 << 20
@@ -37,7 +37,7 @@ _INVALID_MESSAGE = 2
 _MESSAGE_TOO_LARGE = 10
 
 
-class ProposalDispatcher:
+class ProposalApis:
     """Serves frames in one dialect. `seen` counts the requests by (key, version)."""
 
     def __init__(self, topics: ByteTopics, dialect: proposal.Dialect, faults: Faults, now: Callable[[], float]) -> None:
@@ -113,7 +113,7 @@ class ProposalDispatcher:
                 return refused.code, proposal.FetchResponse()
             if size >= request.min_bytes or self.now() >= until:
                 return 0, proposal.FetchResponse(data=data)
-            yield Park(until, frozenset(self._logs(request)))
+            yield Suspend(until, frozenset(self._logs(request)))
 
     def _read(self, request: Any) -> tuple[list[Any], int]:
         """(what was asked for, in its order; how many bytes of messages that is)."""

@@ -74,10 +74,10 @@ def test_a_fetch_waits_for_its_bytes(broker: Broker, client: ProposalClient) -> 
         target=lambda: waiting.append(client.fetch({("t", 0): 0}, max_wait_ms=20_000, min_bytes=12)[("t", 0)].values())
     )
     reader.start()
-    broker.wait_for_parked()
+    broker.wait_for_waiting()
     with ProposalClient(broker.bootstrap_servers) as other:
         other.produce({("t", 0): [b""]})
-        broker.wait_for_parked()
+        broker.wait_for_waiting()
         other.produce({("t", 0): [b"enough"]})
     reader.join(20)
     assert waiting == [[b"", b"enough"]]

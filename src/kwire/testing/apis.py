@@ -1,8 +1,8 @@
 """One request frame in, one answer out: the version gate, the handlers, the faults.
 
-Sans-I/O: a flow that yields `Park` while it waits and returns the answer. Time is a clock passed in. What cannot be
-understood raises `CloseConnectionError`, the only exception that a flow lets out. Bytes behind the last field of a
-request are left alone, as Kafka does: librdkafka sends some.
+Sans-I/O: a flow that yields `Suspend` while it waits and returns the answer. Time is a clock passed in. What cannot be
+understood raises `CloseConnectionError`, the only exception that a flow lets out. Bytes after the last field of a
+request are ignored, as Kafka does: librdkafka sends some.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from kwire.testing import (
     b20_delete_topics,
     b22_init_producer_id,
 )
-from kwire.testing.call import Call, CloseConnectionError, Flow, Park
 from kwire.testing.cluster import ClusterState
 from kwire.testing.faults import Faults, Rule
 from kwire.testing.release import Release
+from kwire.testing.requests import CloseConnectionError, Flow, RequestContext, Suspend
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -58,7 +58,7 @@ class Answer:
     close_after: bool = False
 
 
-class Dispatcher:
+class Apis:
     """Serves frames for one broker. `seen` counts the requests by (key, version)."""
 
     def __init__(self, cluster: ClusterState, release: Release, faults: Faults, now: Callable[[], float]) -> None:
@@ -82,14 +82,14 @@ class Dispatcher:
             _, request = protocol.decode_request_body(frame)
         except errors.CodecError as error:
             return self._confused(f"{_name(key)} version {version}: {error}")
-        call = Call(request, version, self.cluster, self.release, self.now)
+        context = RequestContext(request, version, self.cluster, self.release, self.now)
         handler = HANDLERS[key]
 
         def work() -> Flow[Answer]:
-            return _encoded((yield from _handled(handler, call)), version, correlation_id)
+            return _encoded((yield from _handled(handler, context)), version, correlation_id)
 
         def refuse(code: int) -> Answer:
-            return _encoded(handler.refuse(call, code), version, correlation_id)
+            return _encoded(handler.refuse(context, code), version, correlation_id)
 
         return (yield from with_faults(self.faults, self.now, key, _name(key), work, refuse))
 
@@ -114,7 +114,7 @@ def with_faults(
         if rule.kind == "delay":
             until = now() + rule.amount
             while now() < until:
-                yield Park(until)
+                yield Suspend(until)
         else:
             fault = rule
     if fault is None:
@@ -127,8 +127,8 @@ def with_faults(
     return (yield from _spoilt(fault, answer, name))
 
 
-def _handled(handler: ModuleType, call: Call[Any]) -> Flow[Any]:
-    outcome = handler.answer(call)
+def _handled(handler: ModuleType, context: RequestContext[Any]) -> Flow[Any]:
+    outcome = handler.answer(context)
     return (yield from outcome) if isinstance(outcome, GeneratorType) else outcome
 
 
@@ -136,7 +136,7 @@ def _spoilt(fault: Rule, answer: Answer, name: str) -> Flow[Answer]:
     if fault.kind == "truncate":
         return Answer([b"".join(answer.parts)[: int(fault.amount)]], close_after=True)
     while fault.kind == "mute":
-        yield Park(math.inf)
+        yield Suspend(math.inf)
     raise CloseConnectionError(f"{name}: closed by a fault that was asked for")
 
 

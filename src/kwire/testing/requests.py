@@ -1,4 +1,4 @@
-"""What a handler is given, and what it may give back: an answer, or a flow that waits before it answers."""
+"""What the handler of an API takes, and what it returns: an answer, or a flow that waits before it answers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ResponseT = TypeVar("ResponseT")
 
 
 @dataclass(frozen=True, slots=True)
-class Call(Generic[RequestT]):
+class RequestContext(Generic[RequestT]):
     """One request: decoded, with its version and the state it is about. `now` is a monotonic clock in seconds."""
 
     request: RequestT
@@ -26,15 +26,15 @@ class Call(Generic[RequestT]):
 
 
 @dataclass(frozen=True, slots=True)
-class Park:
+class Suspend:
     """Wait until the monotonic time `until`, or until something happens to one of `partitions`."""
 
     until: float
     partitions: frozenset[Partition | ByteLog] = frozenset()
 
 
-Flow: TypeAlias = Generator[Park, None, ResponseT]
+Flow: TypeAlias = Generator[Suspend, None, ResponseT]
 
 
 class CloseConnectionError(Exception):
-    """The connection is of no use any more; the text goes to the log. It never leaves the broker."""
+    """The connection is to be closed; the text goes to the log. It never leaves the broker."""

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire import protocol
-from kwire.testing.call import CloseConnectionError
-from kwire.testing.dispatch import HANDLERS
+from kwire.testing.apis import HANDLERS
+from kwire.testing.requests import CloseConnectionError
 from tests.testing.frames import corpus, damage
 from tests.testing.in_process import InProcess
 
