@@ -75,8 +75,10 @@ check: build  ## lint, types, layer contracts, stubs
 	@ruff format --check .
 	@cython-lint src/kwire/_codec.pyx src/kwire/_pxi/*/*.pxi
 	@mypy
+	@basedpyright
 	@lint-imports
-	@$(PY) -m mypy.stubtest kwire._codec --ignore-disjoint-bases --allowlist tests/typing/stubtest-allowlist.txt
+	@$(PY) -m mypy.stubtest kwire._codec --ignore-disjoint-bases --mypy-config-file pyproject.toml \
+		--allowlist tests/typing/stubtest-allowlist.txt
 
 .PHONY: bench
 bench: build $(VENV)/.bench-ready  ## the same work through kwire and its peers: tables, data file, plots (BENCH_ARGS=--quick)

@@ -9,24 +9,51 @@ from kwire._typing import TYPE_CHECKING, Any
 from kwire._version import __version__
 
 if TYPE_CHECKING:
+    from kwire import compression as compression
     from kwire import errors as errors
+    from kwire import legacy as legacy
+    from kwire import partitioners as partitioners
+    from kwire import protocol as protocol
+    from kwire import records as records
+    from kwire import spark as spark
+    from kwire import testing as testing
     from kwire.admin import Admin as Admin
     from kwire.consumer import Consumer as Consumer
+    from kwire.consumer import ConsumerRecord as ConsumerRecord
+    from kwire.consumer import ConsumerRecords as ConsumerRecords
     from kwire.engine.addresses import TopicPartition as TopicPartition
     from kwire.errors import KafkaError as KafkaError
+    from kwire.producer import Delivery as Delivery
     from kwire.producer import Producer as Producer
+    from kwire.producer import RecordMetadata as RecordMetadata
 
-__all__ = ["Admin", "Consumer", "KafkaError", "Producer", "TopicPartition", "__version__", "errors"]
+__all__ = [
+    "Admin",
+    "Consumer",
+    "ConsumerRecord",
+    "ConsumerRecords",
+    "Delivery",
+    "KafkaError",
+    "Producer",
+    "RecordMetadata",
+    "TopicPartition",
+    "__version__",
+    "errors",
+]
 
 if not TYPE_CHECKING:
     _HOMES = {
         "Admin": "kwire.admin",
         "Consumer": "kwire.consumer",
+        "ConsumerRecord": "kwire.consumer",
+        "ConsumerRecords": "kwire.consumer",
+        "Delivery": "kwire.producer",
         "KafkaError": "kwire.errors",
         "Producer": "kwire.producer",
+        "RecordMetadata": "kwire.producer",
         "TopicPartition": "kwire.engine.addresses",
     }
-    _MODULES = frozenset({"errors", "protocol", "records", "testing", "compression"})
+    _MODULES = frozenset({"compression", "errors", "legacy", "partitioners", "protocol", "records", "spark", "testing"})
 
     def __getattr__(name: str) -> Any:
         from importlib import import_module
@@ -37,6 +64,8 @@ if not TYPE_CHECKING:
             value = getattr(import_module(_HOMES[name]), name)
             globals()[name] = value
             return value
+        if name == "aio":
+            raise AttributeError("module 'kwire' has no attribute 'aio': asyncio is not in this version of kwire")
         raise AttributeError(f"module 'kwire' has no attribute {name!r}")
 
     def __dir__() -> list[str]:

@@ -3,7 +3,8 @@
 Layer 0: imports nothing of kwire. `typing` brings `re`, `enum` and `contextlib` along and takes longer to import than
 `kwire.records` does; nearly all that is wanted of it are annotations, which nobody evaluates. Type checkers see typing
 itself; at run time its names are stand-ins that do as little as the package needs: `NamedTuple` makes named tuples, the
-others stand in annotations or give back what they are given.
+others stand in annotations or give back what they are given. `ClassVar` is the exception: pyright knows
+it by its name in `typing` only, so modules import that one under TYPE_CHECKING and the stand-in otherwise.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any as Any
-    from typing import ClassVar as ClassVar
     from typing import Generic as Generic
     from typing import NamedTuple as NamedTuple
     from typing import Self as Self

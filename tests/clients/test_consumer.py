@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import sys
 import threading
 import time
 import warnings
@@ -167,6 +168,53 @@ def test_a_poll_gives_objects_and_columns(broker: Broker, write: Callable[[Broke
     assert "offset=" in repr(first)
     with pytest.raises(IndexError):
         got[3]
+
+
+def test_slices_of_what_a_poll_returns(broker: Broker, write: Callable[[Broker], Writer]) -> None:
+    writer = write(broker)
+    writer.append("t", 0, [b"%d" % number for number in range(3)])
+    writer.append("t", 1, [b"%d" % number for number in range(3, 5)])
+    with consumer_of(broker) as consumer:
+        consumer.assign([T0, T1])
+        got = consumer.poll(timeout=5)
+        while len(got) < 5:
+            consumer.seek_to_beginning()
+            got = consumer.poll(timeout=5)
+    values = got.values()
+    for start, stop in ((0, 2), (2, 4), (1, None), (None, -1), (4, 4), (-2, None), (9, 12)):
+        cut = got[start:stop]
+        assert cut.values() == values[start:stop]
+        assert [record.value for record in cut] == values[start:stop]
+    assert set(got[:3].by_partition()) < set(got.by_partition())
+    with pytest.raises(ValueError, match="step 1"):
+        got[::2]
+
+
+def test_columns_without_pyarrow_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = records.decode(records.encode([b"v"]))
+    monkeypatch.delitem(sys.modules, "pyarrow", raising=False)
+    monkeypatch.setattr(sys, "meta_path", [])
+    with pytest.raises(ImportError, match=r'pip install "kwire\[arrow\]"') as caught:
+        made.to_arrow()
+    assert caught.value.name == "pyarrow"
+
+
+def test_reading_begins_where_assign_says(broker: Broker, write: Callable[[Broker], Writer]) -> None:
+    writer = write(broker)
+    for milliseconds in (1000, 2000, 3000):
+        writer.append("t", 0, [records.Record(b"%d" % milliseconds, None, milliseconds)])
+    for at, first in (
+        ("earliest", b"1000"),
+        (1, b"2000"),
+        (datetime.fromtimestamp(2.5, UTC), b"3000"),
+        (datetime.fromtimestamp(1.5), b"2000"),
+    ):
+        with Consumer(broker.bootstrap_servers) as consumer:
+            consumer.assign([T0], at={T0: at})
+            assert consumer.poll(timeout=5)[0].value == first
+    with Consumer(broker.bootstrap_servers, auto_offset_reset="earliest") as consumer:
+        consumer.assign([T0], at={T0: "latest"})
+        assert consumer.position(T0) == 3
 
 
 def test_records_outlive_their_consumer(broker: Broker, write: Callable[[Broker], Writer]) -> None:

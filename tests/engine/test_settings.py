@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import pickle
 import warnings
 from inspect import signature
-from typing import get_type_hints
+from itertools import pairwise
+from typing import get_args, get_type_hints
 
 import pytest
 
 from kwire import errors
+from kwire.engine import options as options_module
 from kwire.engine.addresses import Address, parse_bootstrap
 from kwire.engine.options import AdminOptions, ConsumerOptions, ProducerOptions
 from kwire.engine.settings import (
@@ -277,7 +281,33 @@ def test_type_checkers_see_the_keywords_of_the_table(table: type[ClientSettings]
     expected = get_type_hints(table)
     assert list(seen) == [keyword for keyword in table.table if keyword != "bootstrap_servers"]
     for keyword, kind in seen.items():
-        assert keyword == "acks" or kind == expected[keyword], keyword
+        choices = table.table[keyword].choices
+        if choices:
+            assert set(literals_of(kind)) - {None} == set(choices), keyword
+        else:
+            assert keyword == "acks" or kind == expected[keyword], keyword
+
+
+def literals_of(kind: object) -> list[object]:
+    """The values of a Literal, or of one in a union."""
+    found: list[object] = []
+    for part in get_args(kind):
+        found += literals_of(part) if get_args(part) else [part]
+    return [value for value in found if value is not type(None)]
+
+
+def test_editors_show_the_words_of_the_table() -> None:
+    shown = {}
+    for node in ast.walk(ast.parse(inspect.getsource(options_module))):
+        if isinstance(node, ast.ClassDef):
+            for field, text in pairwise(node.body):
+                if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
+                    assert isinstance(text, ast.Expr), field.target.id
+                    shown[field.target.id] = ast.literal_eval(text.value)
+    tables = (ProducerSettings.table, ConsumerSettings.table)
+    expected = {keyword: row.doc for table in tables for keyword, row in table.items()}
+    del expected["bootstrap_servers"]
+    assert shown == expected
 
 
 @pytest.mark.parametrize("table", [ProducerSettings, ConsumerSettings, AdminSettings])

@@ -16,6 +16,8 @@ Producer("a:1", lingr_ms=5)  # type: ignore[call-arg]
 Producer("a:1", linger_ms="5")  # type: ignore[arg-type]
 Producer("a:1", acks="most")  # type: ignore[arg-type]
 Producer("a:1", auto_offset_reset="latest")  # type: ignore[call-arg]
+Producer("a:1", compression="brotli")  # type: ignore[arg-type]
+Producer("a:1", compression=None)
 assert_type(Producer.from_config({"linger.ms": "5"}, batch_size=1), Producer)
 Producer.from_config({}, batchsize=1)  # type: ignore[call-arg]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from types import TracebackType
 
-from kwire._typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
+from kwire._typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 from kwire.drivers.randomness import random_fraction
 from kwire.drivers.reactor import Reactor
 from kwire.engine.arguments import seconds
@@ -18,7 +18,11 @@ from kwire.engine.settings import ClientSettings
 from kwire.errors import ClientClosedError
 
 if TYPE_CHECKING:
+    from typing import ClassVar
+
     from kwire.engine.options import Timeout
+else:
+    from kwire._typing import ClassVar
 
 SettingsType = TypeVar("SettingsType", bound=ClientSettings)
 T = TypeVar("T")

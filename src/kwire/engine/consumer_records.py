@@ -8,8 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kwire._codec import ConsumedIterator, ConsumerRecord, RecordColumns, Records, record_plan
-from kwire._typing import Any
+from kwire._typing import TYPE_CHECKING, overload
 from kwire.engine.addresses import TopicPartition
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    import pandas
+    import pyarrow
 
 _HELD_EVERY = 4096
 _held: list[bytes | None] = []
@@ -34,7 +40,13 @@ class ConsumerRecords:
     def __iter__(self) -> ConsumedIterator:
         return ConsumedIterator(self._parts)
 
-    def __getitem__(self, index: int) -> ConsumerRecord:
+    @overload
+    def __getitem__(self, index: int) -> ConsumerRecord: ...
+    @overload
+    def __getitem__(self, index: slice) -> ConsumerRecords: ...
+    def __getitem__(self, index: int | slice) -> ConsumerRecord | ConsumerRecords:
+        if isinstance(index, slice):
+            return self._slice(*index.indices(len(self)))
         if index < 0:
             index += len(self)
         for tp, records in self._parts:
@@ -42,6 +54,17 @@ class ConsumerRecords:
                 return ConsumerRecord(records[index], tp.topic, tp.partition)
             index -= len(records)
         raise IndexError("record index out of range")
+
+    def _slice(self, start: int, stop: int, step: int) -> ConsumerRecords:
+        if step != 1:
+            raise ValueError("slices of records have step 1")
+        parts = []
+        for tp, records in self._parts:
+            part = records[max(start, 0) : max(stop, 0)]
+            if len(part):
+                parts.append((tp, part))
+            start, stop = start - len(records), stop - len(records)
+        return ConsumerRecords(parts)
 
     def __repr__(self) -> str:
         places = ", ".join(f"{tp.topic}-{tp.partition}: {len(records)}" for tp, records in self._parts)
@@ -67,15 +90,19 @@ class ConsumerRecords:
         return dict(self._parts)
 
     def to_arrow(
-        self, columns: Sequence[str] | None = None, *, binary_view: bool = False, timestamp_unit: str = "ms"
-    ) -> Any:
+        self,
+        columns: Sequence[str] | None = None,
+        *,
+        binary_view: bool = False,
+        timestamp_unit: Literal["ms", "us", "ns"] = "ms",
+    ) -> pyarrow.RecordBatch:
         """A pyarrow.RecordBatch of all records: topic and partition, then the columns of `Records.to_arrow`.
 
         `columns` names those wanted, in that order. LimitError when a column is larger than 2 GiB.
         """
         return self._columns(columns, binary_view, timestamp_unit).to_arrow()
 
-    def to_pandas(self, columns: Sequence[str] | None = None) -> Any:
+    def to_pandas(self, columns: Sequence[str] | None = None) -> pandas.DataFrame:
         """A pandas.DataFrame with the columns of `to_arrow`."""
         return self.to_arrow(columns).to_pandas()
 

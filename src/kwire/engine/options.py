@@ -1,6 +1,6 @@
 """The keywords of the clients as type checkers see them: the tables of `settings.py`, name by name.
 
-Layer 3, types only. A test holds the two together.
+Layer 3, types only. The text below a keyword is what editors show of it; a test holds all of it to the tables.
 """
 
 from __future__ import annotations
@@ -21,54 +21,93 @@ class ClientOptions(TypedDict, total=False):
     """What every client takes besides `bootstrap_servers`."""
 
     client_id: str
-    security_protocol: str
+    """The name by which brokers log and limit this client."""
+    security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
+    """How connections are secured."""
     request_timeout_ms: int
+    """A request unanswered for so long closes its connection."""
     socket_connection_setup_timeout_ms: int
+    """How long one attempt to connect and to agree on versions may take."""
     reconnect_backoff_ms: int
+    """The first wait before a broker is tried again; it doubles with each failure."""
     reconnect_backoff_max_ms: int
+    """The longest wait before a broker is tried again."""
     retry_backoff_ms: int
+    """The first wait before a failed request is sent again; it doubles with each failure."""
     retry_backoff_max_ms: int
+    """The longest wait before a failed request is sent again."""
     metadata_max_age_ms: int
+    """Metadata older than this is asked for again."""
     send_buffer_bytes: int
+    """SO_SNDBUF of each socket; -1 leaves it to the system."""
     receive_buffer_bytes: int
+    """SO_RCVBUF of each socket; -1 leaves it to the system."""
     receive_message_max_bytes: int
+    """A larger response is refused before memory is given to it."""
     default_api_timeout_ms: int
+    """How long a blocking call may take when it is given no timeout."""
 
 
 class ProducerOptions(ClientOptions, total=False):
     """What a Producer takes besides."""
 
     acks: int | Literal["all", "0", "1", "-1"]
+    """How many replicas must have a record before it is acknowledged: 0, 1, or 'all' (-1)."""
     linger_ms: int
+    """How long a batch waits for more records before it is sent."""
     batch_size: int
-    compression: str
+    """Bytes of a batch at which it is sent at once."""
+    compression: Literal["none", "gzip", "snappy", "lz4", "zstd"] | None
+    """The codec of batches."""
     level: int | None
+    """The codec's level; None means its default."""
     enable_idempotence: bool | None
+    """Each record once and in order: None means where the broker can, True raises where it cannot."""
     max_in_flight_requests_per_connection: int
+    """Produce requests under way to one broker."""
     delivery_timeout_ms: int
+    """A record not acknowledged for so long has failed."""
     buffer_memory: int
+    """Bytes of records that may wait; then send() blocks."""
     max_block_ms: int
+    """How long send() may wait for room or for a topic's metadata."""
     max_request_size: int
+    """The largest request in bytes, and so the largest record."""
     retries: int
-    partitioner: str
+    """How often a batch is sent again; delivery_timeout_ms ends it sooner."""
+    partitioner: Literal["default"]
+    """How a partition is chosen: by murmur2 of the key where there is one, else sticky."""
     allow_auto_create_topics: bool
+    """Let the broker create a topic that is asked for (where the broker is set to do so)."""
 
 
 class ConsumerOptions(ClientOptions, total=False):
     """What a Consumer takes besides."""
 
     group_id: str | None
-    auto_offset_reset: str
+    """The consumer group; None reads without one."""
+    auto_offset_reset: Literal["earliest", "latest", "none"]
+    """Where to begin in a partition without a position, or with one that is gone."""
     fetch_min_bytes: int
+    """Bytes that a broker gathers before it answers a fetch."""
     fetch_max_bytes: int
+    """The most bytes of one answer to a fetch; less is asked for where that is as quick."""
     fetch_max_wait_ms: int
+    """How long a broker waits for fetch_min_bytes."""
     max_partition_fetch_bytes: int
+    """Bytes of one partition in one answer."""
     max_poll_records: int | None
+    """Records that one poll gives at most; None gives two megabytes of the log, or 16384 records."""
     check_crcs: bool
-    isolation_level: str
+    """Verify the checksum of each batch."""
+    isolation_level: Literal["read_uncommitted", "read_committed"]
+    """Whether records of open and aborted transactions are given."""
     client_rack: str
+    """The rack of this client, for reading from a near replica."""
     max_decompressed_bytes: int
+    """A batch that decompresses to more is refused."""
     allow_auto_create_topics: bool
+    """Let the broker create a topic that is asked for (where the broker is set to do so)."""
 
 
 class AdminOptions(ClientOptions, total=False):

@@ -7,10 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from kwire._typing import Any, ClassVar, Self, TypeVar, dataclass_transform
+from kwire._typing import TYPE_CHECKING, Any, Self, TypeVar, dataclass_transform
 from kwire.engine.foreign_settings import key_of, verdict
 from kwire.engine.warning import warn_caller
 from kwire.errors import ConfigError
+
+if TYPE_CHECKING:
+    from typing import ClassVar
+else:
+    from kwire._typing import ClassVar
 
 _TRUE = frozenset({"true", "1", "yes", "on"})
 _SIMILAR = 0.7

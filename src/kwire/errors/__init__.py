@@ -29,11 +29,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kwire._typing import TYPE_CHECKING, Any, ClassVar
+from kwire._typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from typing import ClassVar
+
     from kwire.errors import broker as broker
     from kwire.errors import history as history
+else:
+    from kwire._typing import ClassVar
 
 __all__ = [
     "AuthError",

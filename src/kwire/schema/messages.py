@@ -11,9 +11,14 @@ from operator import attrgetter
 
 from kwire import errors
 from kwire._codec import Layout, Plan, StructBase
-from kwire._typing import Any, ClassVar, Self, cast, dataclass_transform
+from kwire._typing import TYPE_CHECKING, Any, Self, cast, dataclass_transform
 from kwire.schema import fields as f
 from kwire.schema.fields import Field, Renamed, Versions
+
+if TYPE_CHECKING:
+    from typing import ClassVar
+else:
+    from kwire._typing import ClassVar
 
 __all__ = ["Header", "Message", "Request", "Response", "Struct", "StructMeta"]
 

@@ -118,7 +118,10 @@ cdef class RecordColumns:
 
     def to_arrow(self):
         """A pyarrow.RecordBatch; LimitError when a column is larger than 2 GiB."""
-        import pyarrow
+        try:
+            import pyarrow
+        except ImportError as error:
+            raise ImportError('columns need pyarrow: pip install "kwire[arrow]"', name="pyarrow") from error
         return pyarrow.record_batch(self)
 
     cdef int64_t _fill(self, ArrowArray *array, int64_t done) except -1:

@@ -5,9 +5,14 @@ No message is defined here; what an envelope looks like is in `envelopes`.
 
 from __future__ import annotations
 
-from kwire._typing import ClassVar
+from kwire._typing import TYPE_CHECKING
 from kwire.schema.logs.envelopes import METADATA_FRAME_VERSION, int16_word, uvarint_word
 from kwire.schema.messages import Message
+
+if TYPE_CHECKING:
+    from typing import ClassVar
+else:
+    from kwire._typing import ClassVar
 
 __all__ = ["MetadataRecord", "RecordKey", "RecordValue"]
 
