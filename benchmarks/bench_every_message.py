@@ -18,7 +18,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 import pytest
-from tests.schema.seeded import seeded
+from tests.schema.messages.random import random_message
 
 from kwire import protocol
 from kwire.schema.messages import Message, Struct
@@ -65,7 +65,7 @@ def count_values(value: Any) -> int:
 def filled(cls: type[Message]) -> Message:
     """Of up to 200 seeded messages the first that is large enough, else the largest."""
     version = cls.__versions__[-1]
-    drawn: list[Message] = [seeded(cls, version, random.Random(seed)) for seed in range(200)]
+    drawn: list[Message] = [random_message(cls, version, random.Random(seed)) for seed in range(200)]
     return next((message for message in drawn if count_values(message) >= LEAST_VALUES), max(drawn, key=count_values))
 
 

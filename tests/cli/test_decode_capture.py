@@ -14,7 +14,7 @@ import pytest
 from kwire import protocol, records
 from tests.cli.captures import CLIENT, FILES, SERVER, START_NS, Packet, Wire, pcap, pcapng, shuffled, tcp
 from tests.cli.conftest import Kwire
-from tests.schema.strategies import THOROUGH
+from tests.thorough import THOROUGH
 
 ORDERS = UUID(int=7 << 64)
 VALUES = [b"value %d" % n for n in range(40)]

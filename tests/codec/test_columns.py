@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from kwire import _codec, records
 from kwire.errors import ConfigError, LimitError
-from tests.codec.drawn_records import MOST_INT64, plain_records
+from tests.codec.record_strategies import MOST_INT64, plain_records
 from tests.reference import records as reference
 from tests.reference.records import BatchFields, PlainRecord
 

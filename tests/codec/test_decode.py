@@ -13,7 +13,7 @@ from kafka.record.memory_records import MemoryRecordsBuilder
 
 from kwire import _codec, records
 from kwire.errors import CodecError
-from tests.codec.drawn_records import MOST_INT64, all_plain, plain_records
+from tests.codec.record_strategies import MOST_INT64, all_plain, plain_records
 from tests.reference import records as reference
 from tests.reference.compression import compress
 from tests.reference.records import BatchFields, PlainRecord

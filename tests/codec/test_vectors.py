@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kwire import records
-from tests.codec.drawn_records import all_plain
+from tests.codec.record_strategies import all_plain
 from tests.reference import records as reference
 from tests.reference.records import PlainRecord
 from tests.vectors.records import ALL, BATCH, CONTROL_BATCH

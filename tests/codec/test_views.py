@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from kwire import _codec, errors, records
 from kwire.records import Record
-from tests.codec.drawn_records import all_plain
+from tests.codec.record_strategies import all_plain
 from tests.reference import records as reference
 from tests.reference.records import BatchFields, PlainRecord
 

@@ -17,11 +17,11 @@ from tests.oracle import messages
 from tests.oracle import records as java
 from tests.oracle.comparing import message_class
 from tests.oracle.damage import first_checked_place, flip_bits, with_right_checksum
-from tests.oracle.drawn import BASE_TIME, FORMATS, draw_records
 from tests.oracle.driver import Oracle, RefusedError, to_base64
+from tests.oracle.random_records import BASE_TIME, FORMATS, random_records
 from tests.oracle.records import BatchOptions
-from tests.schema.coverage import ROWS
-from tests.schema.tame import tame
+from tests.schema.api_versions import ROWS
+from tests.schema.messages.typical import typical
 
 Entry = dict[str, Any]
 
@@ -89,7 +89,7 @@ def _drawn(writer: Oracle, api_key: int, direction: str, name: str, version: int
     try:
         return messages.random_message(writer, name, version, seed=version)
     except RefusedError:
-        data = tame(message_class(api_key, direction), version, with_nulls=False).encode(version)
+        data = typical(message_class(api_key, direction), version, with_nulls=False).encode(version)
         return messages.RandomMessage(data, messages.to_json(writer, name, version, data))
 
 
@@ -97,7 +97,7 @@ def _record_cases(oracle: Oracle) -> Iterator[tuple[str, bytes]]:
     whole = []
     for magic, codec in FORMATS:
         plain = java.write(
-            oracle, draw_records(1, magic, base_offset=9, count=5), BatchOptions(magic, codec, base_offset=9)
+            oracle, random_records(1, magic, base_offset=9, count=5), BatchOptions(magic, codec, base_offset=9)
         )
         whole.append(plain)
         yield f"magic {magic}, {codec}", plain
@@ -105,9 +105,9 @@ def _record_cases(oracle: Oracle) -> Iterator[tuple[str, bytes]]:
             options = BatchOptions(magic, codec, "LogAppendTime", base_offset=9, log_append_time=BASE_TIME)
             yield (
                 f"magic {magic}, {codec}, log append time",
-                java.write(oracle, draw_records(2, magic, base_offset=9, count=3), options),
+                java.write(oracle, random_records(2, magic, base_offset=9, count=3), options),
             )
-        wrote = draw_records(3, magic, base_offset=9, count=5, gap=4)
+        wrote = random_records(3, magic, base_offset=9, count=5, gap=4)
         yield f"magic {magic}, {codec}, compacted", java.write(oracle, wrote, BatchOptions(magic, codec, base_offset=7))
         yield from _damaged(oracle, magic, codec, plain)
     yield "all formats, one after another", b"".join(whole)
@@ -134,9 +134,9 @@ def _special_batches(oracle: Oracle) -> Iterator[tuple[str, bytes]]:
     transactional = BatchOptions(
         base_offset=3, producer_id=2**40, producer_epoch=7, base_sequence=2**31 - 2, is_transactional=True
     )
-    yield "transactional", java.write(oracle, draw_records(5, 2, base_offset=3, count=3), transactional)
+    yield "transactional", java.write(oracle, random_records(5, 2, base_offset=3, count=3), transactional)
     trailing_gap = BatchOptions(base_offset=3, last_offset=40, partition_leader_epoch=5)
-    yield "compacted at its end", java.write(oracle, draw_records(6, 2, base_offset=6, count=2), trailing_gap)
+    yield "compacted at its end", java.write(oracle, random_records(6, 2, base_offset=6, count=2), trailing_gap)
     for kind in ("COMMIT", "ABORT"):
         yield (
             f"end of a transaction, {kind.lower()}",

@@ -14,7 +14,7 @@ from kwire.schema.logs.base import MetadataRecord, RecordKey
 from tests.oracle import messages
 from tests.oracle.comparing import assert_message_agrees
 from tests.oracle.driver import Oracle, to_base64
-from tests.schema.tame import tame
+from tests.schema.messages.typical import typical
 
 _GROUP = "org.apache.kafka.coordinator.group.generated."
 _CLIENTS = "org.apache.kafka.common.message."
@@ -69,7 +69,7 @@ def test_every_version(oracle: Oracle, cls: Any, package: str) -> None:
     assert messages.versions(oracle, name) == cls.__versions__
     for version in cls.__versions__:
         for nulls in (False, True):
-            data = tame(cls, version, with_nulls=nulls).encode(version)
+            data = typical(cls, version, with_nulls=nulls).encode(version)
             json = messages.to_json(oracle, name, version, data)
             assert messages.to_bytes(oracle, name, version, json) == data
             assert_message_agrees(cls, version, data, json, f"{name} v{version}, nulls {nulls}")
@@ -112,9 +112,9 @@ _GROUP_COORDINATOR = ("org.apache.kafka.coordinator.group.GroupCoordinatorRecord
 def test_coordinators_read_what_kwire_puts_into_their_logs(oracle: Oracle, cls: Any) -> None:
     serde, topic = _COORDINATORS.get(cls.__module__.rpartition(".")[2], _GROUP_COORDINATOR)
     value_class = getattr(logs, cls.__name__.removesuffix("Key") + "Value")
-    key = tame(cls, 0).to_log()
+    key = typical(cls, 0).to_log()
     for version in value_class.__versions__:
-        value = tame(value_class, version).to_log(version)
+        value = typical(value_class, version).to_log(version)
         read = oracle.ask("log-record", serde=serde, key=to_base64(key), value=to_base64(value))
         assert read == {"key": cls.__name__, "value": value_class.__name__, "version": version}
         ours = protocol.decode_log_record(topic, key, value)
@@ -122,7 +122,7 @@ def test_coordinators_read_what_kwire_puts_into_their_logs(oracle: Oracle, cls: 
         assert ours.key is not None
         assert ours.value is not None
         assert (ours.key.name, ours.value.name, ours.value.version) == (cls.__name__, value_class.__name__, version)
-        assert (ours.key.message, ours.value.message) == (tame(cls, 0), tame(value_class, version))
+        assert (ours.key.message, ours.value.message) == (typical(cls, 0), typical(value_class, version))
         assert (ours.key.end, ours.value.end) == (len(key), len(value))
 
 
@@ -130,7 +130,7 @@ def test_coordinators_read_what_kwire_puts_into_their_logs(oracle: Oracle, cls: 
 def test_controllers_read_what_kwire_puts_into_their_log(oracle: Oracle, cls: Any) -> None:
     remote = cls.__module__.endswith("remote_log_metadata")
     for version in cls.__versions__:
-        value = tame(cls, version).to_log(version)
+        value = typical(cls, version).to_log(version)
         if not remote:
             read = oracle.ask(
                 "log-record", serde="org.apache.kafka.metadata.MetadataRecordSerde", value=to_base64(value)
@@ -139,7 +139,7 @@ def test_controllers_read_what_kwire_puts_into_their_log(oracle: Oracle, cls: An
         ours = protocol.decode_log_record("__remote_log_metadata" if remote else "__cluster_metadata", None, value)
         assert ours is not None
         assert ours.value is not None
-        assert (ours.value.message, ours.value.version) == (tame(cls, version), version)
+        assert (ours.value.message, ours.value.version) == (typical(cls, version), version)
         assert ours.value.end == len(value)
 
 

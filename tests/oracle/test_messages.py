@@ -14,8 +14,8 @@ from tests.oracle import messages
 from tests.oracle.comparing import assert_message_agrees, message_class
 from tests.oracle.driver import Oracle
 from tests.oracle.plugin import LAST_WITH_OLD_VERSIONS, NEWEST
-from tests.schema.coverage import ROWS
-from tests.schema.tame import tame
+from tests.schema.api_versions import ROWS
+from tests.schema.messages.typical import typical
 
 _IN_NEWEST = [key for key, row in ROWS.items() if row.newest.most >= 0]
 _IN_OLD = [key for key, row in ROWS.items() if row.old.most >= 0]
@@ -55,7 +55,7 @@ def _assert_tame_ones_agree(oracle: Oracle, name: str, key: int, direction: str,
     """With messages that kwire makes, with and without nulls, and Kafka reads and writes."""
     message = message_class(key, direction)
     for nulls in (False, True):
-        data = tame(message, version, with_nulls=nulls).encode(version)
+        data = typical(message, version, with_nulls=nulls).encode(version)
         json = messages.to_json(oracle, name, version, data)
         assert messages.to_bytes(oracle, name, version, json) == data
         assert_message_agrees(message, version, data, json, f"{name} v{version}, nulls {nulls}")
@@ -116,7 +116,7 @@ def _assert_frames_agree(oracle: Oracle, key: int, version: int) -> None:
 def _drawn_body(oracle: Oracle, key: int, direction: str, version: int) -> bytes:
     name = ROWS[key].name + direction
     if name in _NOT_DRAWN:
-        data: bytes = tame(message_class(key, direction), version).encode(version)
+        data: bytes = typical(message_class(key, direction), version).encode(version)
         return data
     return messages.random_message(oracle, name, version, seed=version).data
 

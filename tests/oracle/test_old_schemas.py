@@ -21,9 +21,9 @@ from tests.oracle import schemas
 from tests.oracle.comparing import message_class
 from tests.oracle.schemas import Array, Case, Layout
 from tests.reference import protocol as reference
-from tests.schema.seeded import seeded
-from tests.schema.strategies import plain_values
-from tests.schema.tame import tame
+from tests.schema.messages.plain import plain_values
+from tests.schema.messages.random import random_message
+from tests.schema.messages.typical import typical
 from tests.thorough import THOROUGH
 
 pytestmark = pytest.mark.kafka
@@ -149,7 +149,7 @@ def test_values_and_bytes_are_the_same(release: str) -> None:
 def test_null_is_refused_where_only_kwire_lets_it_travel(release: str) -> None:
     nulls = {(direction, key) for direction, key, _, ours, _ in _DIFFERENCES[release] if ours.startswith("NULLABLE")}
     cases = [case for case in _compared(release) if (case.direction, case.key) in nulls]
-    bodies = [(case, tame(_class_of(case), case.version, with_nulls=True).encode(case.version)) for case in cases]
+    bodies = [(case, typical(_class_of(case), case.version, with_nulls=True).encode(case.version)) for case in cases]
     for case, answer in zip(cases, schemas.read_and_write(schemas.jars_of(release), bodies), strict=True):
         assert answer.refusal, f"{release} {case}: read as {answer.values}"
 
@@ -158,9 +158,9 @@ def _drawn(release: str, case: Case) -> Iterator[Any]:
     """Messages that the release can carry: the first with a value of its own in every field, the others by chance."""
     cls = _class_of(case)
     refused = {path for direction, key, path, *_ in _DIFFERENCES[release] if (direction, key) == case[:2]}
-    yield tame(cls, case.version)
+    yield typical(cls, case.version)
     for seed in range(_DRAWS):
-        message = seeded(cls, case.version, random.Random(f"{release} {case} {seed}"))
+        message = random_message(cls, case.version, random.Random(f"{release} {case} {seed}"))
         _put_empty_ones_for_nulls(message, refused)
         yield message
 

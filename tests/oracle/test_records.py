@@ -14,8 +14,8 @@ from kwire.errors import CodecError
 from tests.oracle import records as java
 from tests.oracle.comparing import seen_by_kwire
 from tests.oracle.damage import first_checked_place, flip_bits, with_right_checksum
-from tests.oracle.drawn import BASE_TIME, CODECS_OF_MAGIC, FORMATS, draw_records
 from tests.oracle.driver import Oracle, RefusedError
+from tests.oracle.random_records import BASE_TIME, CODECS_OF_MAGIC, FORMATS, random_records
 from tests.oracle.records import BatchOptions, JavaRecord, TimestampType
 
 _TIMESTAMP_TYPE_IDS = {"CreateTime": 0, "LogAppendTime": 1}
@@ -50,7 +50,7 @@ def test_kwire_reads_what_java_wrote(
     either_oracle: Oracle, magic: int, codec: str, timestamp_type: TimestampType
 ) -> None:
     for seed, count in enumerate((1, 2, 50)):
-        wrote = draw_records(seed, magic, base_offset=1000, count=count)
+        wrote = random_records(seed, magic, base_offset=1000, count=count)
         append_time = BASE_TIME + 5 if timestamp_type == "LogAppendTime" else -1
         options = BatchOptions(magic, codec, timestamp_type, base_offset=1000, log_append_time=append_time)
         data = java.write(either_oracle, wrote, options)
@@ -64,7 +64,7 @@ def test_kwire_reads_what_java_wrote(
 
 @every_format
 def test_compacted_offsets_stay(oracle: Oracle, magic: int, codec: str) -> None:
-    wrote = draw_records(3, magic, base_offset=70, count=20, gap=5)
+    wrote = random_records(3, magic, base_offset=70, count=20, gap=5)
     last = wrote[-1].offset + 4 if magic == 2 else None
     data = java.write(oracle, wrote, BatchOptions(magic, codec, base_offset=68, last_offset=last))
     assert seen_by_kwire(data) == wrote
@@ -74,7 +74,7 @@ def test_compacted_offsets_stay(oracle: Oracle, magic: int, codec: str) -> None:
 
 @pytest.mark.parametrize("codec", CODECS_OF_MAGIC[2])
 def test_transactional_batches(oracle: Oracle, codec: str) -> None:
-    wrote = draw_records(4, 2, base_offset=9, count=7)
+    wrote = random_records(4, 2, base_offset=9, count=7)
     options = BatchOptions(
         compression=codec,
         base_offset=9,
@@ -108,7 +108,7 @@ def test_control_and_empty_batches(oracle: Oracle) -> None:
 def test_all_magics_in_one_buffer(either_oracle: Oracle) -> None:
     parts, expected, offset = [], [], 0
     for (magic, codec), seed in zip(FORMATS, itertools.count(), strict=False):
-        wrote = draw_records(seed, magic, base_offset=offset, count=6)
+        wrote = random_records(seed, magic, base_offset=offset, count=6)
         parts.append(java.write(either_oracle, wrote, BatchOptions(magic, codec, base_offset=offset)))
         expected += wrote
         offset = wrote[-1].offset + 1
@@ -117,8 +117,8 @@ def test_all_magics_in_one_buffer(either_oracle: Oracle) -> None:
 
 @every_format
 def test_a_trailing_partial_batch_is_left_over(oracle: Oracle, magic: int, codec: str) -> None:
-    first = java.write(oracle, draw_records(1, magic, base_offset=0, count=3), BatchOptions(magic, codec))
-    second_records = draw_records(2, magic, base_offset=3, count=1)
+    first = java.write(oracle, random_records(1, magic, base_offset=0, count=3), BatchOptions(magic, codec))
+    second_records = random_records(2, magic, base_offset=3, count=1)
     second = java.write(oracle, second_records, BatchOptions(magic, codec, base_offset=3))
     for cut in {1, 8, 11, 12, 16, 17, len(second) // 2, len(second) - 1}:
         data = first + second[:cut]
@@ -130,7 +130,7 @@ def test_both_judge_a_changed_bit_alike(oracle: Oracle, magic: int, codec: str) 
     """At every place: kwire refuses what Kafka refuses, and reads the same where Kafka still reads."""
     rng = random.Random(magic * 10 + len(codec))
     whole = java.write(
-        oracle, draw_records(11, magic, base_offset=40, count=3), BatchOptions(magic, codec, base_offset=40)
+        oracle, random_records(11, magic, base_offset=40, count=3), BatchOptions(magic, codec, base_offset=40)
     )
     for place in range(min(len(whole), 260)):
         data = flip_bits(whole, place, rng)
@@ -146,7 +146,7 @@ def test_kwire_accepts_no_more_than_kafka(oracle: Oracle, magic: int, codec: str
     """
     rng = random.Random(magic * 10 + len(codec))
     for seed in (5, 6):
-        wrote = draw_records(seed, magic, base_offset=40, count=1 if magic < 2 and codec == "none" else 3)
+        wrote = random_records(seed, magic, base_offset=40, count=1 if magic < 2 and codec == "none" else 3)
         whole = java.write(oracle, wrote, BatchOptions(magic, codec, base_offset=40))
         for place in range(first_checked_place(magic), min(len(whole), 400)):
             data = with_right_checksum(flip_bits(whole, place, rng))

@@ -4,8 +4,8 @@ import pytest
 
 from kwire import records
 from tests.oracle import records as java
-from tests.oracle.drawn import FORMATS, draw_records
 from tests.oracle.driver import Oracle
+from tests.oracle.random_records import FORMATS, random_records
 
 every_format = pytest.mark.parametrize(("magic", "codec"), FORMATS)
 
@@ -13,7 +13,7 @@ every_format = pytest.mark.parametrize(("magic", "codec"), FORMATS)
 @every_format
 def test_java_reads_what_kwire_wrote(either_oracle: Oracle, magic: int, codec: str) -> None:
     for seed, count in enumerate((1, 2, 60)):
-        wrote = draw_records(seed, magic, base_offset=500, count=count)
+        wrote = random_records(seed, magic, base_offset=500, count=count)
         items = [
             records.Record(w.value, key=w.key, timestamp=None if magic == 0 else w.timestamp, headers=w.headers)
             for w in wrote

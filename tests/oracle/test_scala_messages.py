@@ -19,9 +19,9 @@ from kwire.schema.messages import Struct
 from tests.oracle import schemas
 from tests.oracle.comparing import message_class
 from tests.oracle.schemas import Case
-from tests.schema.seeded import seeded
-from tests.schema.strategies import plain_values
-from tests.schema.tame import tame
+from tests.schema.messages.plain import plain_values
+from tests.schema.messages.random import random_message
+from tests.schema.messages.typical import typical
 from tests.thorough import THOROUGH
 
 pytestmark = pytest.mark.kafka
@@ -52,7 +52,7 @@ def test_null_metadata_of_committed_offsets_is_kept(release: str, commits: range
     cases = [Case("request", 8, version) for version in commits] + [Case("response", 9, version) for version in (0, 1)]
     asked = []
     for case in cases:
-        message = tame(message_class(case.key, case.direction.title()), case.version, with_nulls=True)
+        message = typical(message_class(case.key, case.direction.title()), case.version, with_nulls=True)
         _shorten(message)
         name = "OffsetCommitRequest" if case.key == 8 else "OffsetFetchResponse"
         asked.append((name, _headed(case, message)))
@@ -78,7 +78,10 @@ def _header_values(case: Case) -> list[Any]:
 
 def _drawn(case: Case) -> Iterator[Any]:
     cls = message_class(case.key, case.direction.title())
-    for message in (tame(cls, 0), *(seeded(cls, 0, random.Random(f"{case} {seed}")) for seed in range(_DRAWS))):
+    for message in (
+        typical(cls, 0),
+        *(random_message(cls, 0, random.Random(f"{case} {seed}")) for seed in range(_DRAWS)),
+    ):
         _shorten(message)
         yield message
 

@@ -6,7 +6,7 @@ import importlib
 from typing import Any
 
 from kwire.schema import logs
-from tests.schema.strategies import THOROUGH
+from tests.thorough import THOROUGH
 
 ROOMS = ("control_records", "group_blobs", *(f"logs.{room}" for room in logs.ROOMS))
 """The modules below kwire.schema that define them."""

@@ -10,8 +10,8 @@ import pytest
 
 from kwire import errors, protocol, records
 from kwire.schema.registry import APIS
-from tests.schema.described import assert_every_byte_is_in_one_leaf
-from tests.schema.tame import tame
+from tests.schema.description_checks import assert_every_byte_is_in_one_leaf
+from tests.schema.messages.typical import typical
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 ORDERS = uuid.UUID(int=0x0123456789ABCDEF << 64 | 42)
@@ -214,7 +214,7 @@ def test_secrets_are_masked_unless_asked_for() -> None:
 def test_every_secret_of_the_schema_is_masked(key: int) -> None:
     for cls in (APIS[key].request, APIS[key].response):
         for version in cls.__versions__:
-            message = tame(cls, version)
+            message = typical(cls, version)
             if isinstance(message, protocol.Request):
                 found = protocol.describe(protocol.encode_request(message, version))
             else:

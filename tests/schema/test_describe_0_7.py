@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from kwire import errors, protocol, records
-from tests.schema.described import assert_every_byte_is_in_one_leaf, plain_message
-from tests.schema.seeded import seeded
-from tests.schema.strategies import THOROUGH
+from tests.schema.description_checks import assert_every_byte_is_in_one_leaf, plain_message
+from tests.schema.messages.random import random_message
 from tests.schema.test_mutations import damaged
+from tests.thorough import THOROUGH
 
 old = protocol.kafka_0_7
 MESSAGES = records.encode([b"one", b"two"], generation="0.7")
@@ -27,7 +27,7 @@ def describe_request(frame: bytes) -> protocol.Description:
 def test_every_request(kind: int) -> None:
     cls: Any = old.REQUESTS[kind]
     for number in range(10):
-        message = seeded(cls, 0, random.Random(number))
+        message = random_message(cls, 0, random.Random(number))
         frame = old.encode_request(message)
         found = describe_request(frame)
         assert_every_byte_is_in_one_leaf(found, len(frame))
@@ -91,7 +91,7 @@ def test_a_wrong_checksum_and_a_compressed_message_within_another() -> None:
 
 def test_damaged_frames_are_described_to_their_last_byte() -> None:
     rng = random.Random(4)
-    whole = [old.encode_request(seeded(cls, 0, rng)) for cls in old.REQUESTS.values() for _ in range(4)]
+    whole = [old.encode_request(random_message(cls, 0, rng)) for cls in old.REQUESTS.values() for _ in range(4)]
     whole += [old.encode_request(old.ProduceRequest(topic="t", messages=MESSAGES + GZIPPED))]
     whole += [old.encode_response(old.MultiFetchResponse(parts=[old.FetchedPart(messages=GZIPPED)] * 2))]
     for _ in range(20_000 if THOROUGH else 1500):

@@ -15,8 +15,8 @@ from kwire.protocol import group_blobs
 from kwire.schema.describing.tree import Field
 from kwire.schema.logs import ROOMS
 from kwire.schema.logs.base import MetadataRecord, RecordValue
-from tests.schema.described import assert_every_byte_is_in_one_leaf, plain_message
-from tests.schema.seeded import seeded
+from tests.schema.description_checks import assert_every_byte_is_in_one_leaf, plain_message
+from tests.schema.messages.random import random_message
 
 TOPICS = {"transaction_state": "__transaction_state", "share_state": "__share_group_state"}
 
@@ -136,8 +136,8 @@ def log_messages() -> Iterator[Any]:
 @pytest.mark.parametrize(("topic", "key_class", "value_class", "version"), [*log_messages()])
 def test_records_of_kafkas_own_topics(topic: str, key_class: Any, value_class: Any, version: int) -> None:
     rng = random.Random(version)
-    key = None if key_class is None else seeded(key_class, 0, rng)
-    value = seeded(value_class, version, rng)
+    key = None if key_class is None else random_message(key_class, 0, rng)
+    value = random_message(value_class, version, rng)
     data = records.encode([(value.to_log(version), None if key is None else key.to_log())])
     found = protocol.describe_records(data, topic=topic, secrets=True)
     assert found.errors == []

@@ -11,11 +11,12 @@ import pytest
 
 from kwire import errors, protocol
 from kwire.schema.messages import Message
-from tests.schema.described import assert_every_byte_is_in_one_leaf, plain_message
-from tests.schema.seeded import seeded
-from tests.schema.strategies import IDS, MESSAGES, THOROUGH
-from tests.schema.tame import tame
+from tests.schema.description_checks import assert_every_byte_is_in_one_leaf, plain_message
+from tests.schema.messages.every import IDS, MESSAGES
+from tests.schema.messages.random import random_message
+from tests.schema.messages.typical import typical
 from tests.schema.test_mutations import damaged
+from tests.thorough import THOROUGH
 
 WHOLE_PER_MESSAGE = 4 if THOROUGH else 2
 INSIDE_RECORDS = re.compile(r"(?<!acquired_)records\[\d+\]")
@@ -40,7 +41,7 @@ def described(cls: Any, version: int, frame: bytes) -> protocol.Description:
 def test_bytes_and_values_of_every_message(cls: type[Message], version: int) -> None:
     rng = random.Random(version)
     for _ in range(WHOLE_PER_MESSAGE):
-        message = seeded(cls, version, rng)
+        message = random_message(cls, version, rng)
         frame = framed(message, version)
         found = described(cls, version, frame)
         assert_every_byte_is_in_one_leaf(found, len(frame))
@@ -52,7 +53,7 @@ def test_bytes_and_values_of_every_message(cls: type[Message], version: int) -> 
 
 
 def assert_unknown_tags_are_shown(cls: Any, version: int) -> None:
-    message = tame(cls, version)
+    message = typical(cls, version)
     message.unknown_tagged_fields = {900: b"later", 901: b""}
     tags = described(cls, version, framed(message, version))["body"]["tagged fields"]
     assert [part.meaning for part in tags.children[-2:]] == ["not known to kwire"] * 2
@@ -63,7 +64,7 @@ def assert_unknown_tags_are_shown(cls: Any, version: int) -> None:
 @pytest.mark.parametrize(("cls", "version"), MESSAGES, ids=IDS)
 def test_damage_is_shown_where_the_decoder_finds_it(cls: type[Message], version: int) -> None:
     """Never an exception, never a byte without a leaf, and the same first error as the decoder's."""
-    message = seeded(cls, version, random.Random(version))
+    message = random_message(cls, version, random.Random(version))
     body = message.encode(version)
     whole = framed(message, version)
     head = whole[4 : len(whole) - len(body)]

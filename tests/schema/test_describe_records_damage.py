@@ -8,9 +8,9 @@ from collections import Counter
 import pytest
 
 from kwire import errors, protocol, records
-from tests.schema.described import assert_every_byte_is_in_one_leaf
-from tests.schema.strategies import THOROUGH
+from tests.schema.description_checks import assert_every_byte_is_in_one_leaf
 from tests.schema.test_mutations import damaged
+from tests.thorough import THOROUGH
 
 FORMATS = [
     (magic, codec)

@@ -14,9 +14,11 @@ from kwire import errors, protocol
 from kwire.schema.logs.base import MetadataRecord, RecordKey
 from kwire.schema.logs.parts import LogPart
 from tests.schema.log_messages import CLASSES, IDS, LOG_MESSAGES
-from tests.schema.strategies import EXAMPLES, THOROUGH, structs
-from tests.schema.tame import tame
+from tests.schema.messages.every import EXAMPLES
+from tests.schema.messages.strategies import structs
+from tests.schema.messages.typical import typical
 from tests.schema.test_mutations import damaged
+from tests.thorough import THOROUGH
 
 _DAMAGED = 60 if THOROUGH else 10
 _TOPICS = ("__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata")
@@ -53,7 +55,7 @@ def test_damaged_records_of_coordinators(cls: Any, seed: int) -> None:
     value_class = getattr(protocol.logs, cls.__name__.removesuffix("Key") + "Value")
     rng = random.Random(seed)
     version = rng.choice(value_class.__versions__)
-    key, value = tame(cls, 0).to_log(), tame(value_class, version).to_log(version)
+    key, value = typical(cls, 0).to_log(), typical(value_class, version).to_log(version)
     seen: Counter[str] = Counter()
     for _ in range(_DAMAGED):
         read = protocol.decode_log_record(_topic_of(cls), damaged(key, rng), damaged(value, rng))
@@ -70,7 +72,7 @@ def test_damaged_records_of_controllers(cls: Any) -> None:
     remote = cls.__module__.endswith("remote_log_metadata")
     topic = "__remote_log_metadata" if remote else "__cluster_metadata"
     version = cls.__versions__[-1]
-    value = tame(cls, version).to_log(version)
+    value = typical(cls, version).to_log(version)
     for _ in range(200 if THOROUGH else 30):
         read = protocol.decode_log_record(topic, None, damaged(value, rng))
         assert read is not None

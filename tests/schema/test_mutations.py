@@ -11,8 +11,8 @@ import pytest
 
 from kwire import errors, protocol
 from kwire.schema.messages import Message
-from tests.schema.seeded import seeded
-from tests.schema.strategies import DAMAGED_PER_EXAMPLE, EXAMPLES, IDS, MESSAGES
+from tests.schema.messages.every import DAMAGED_PER_EXAMPLE, EXAMPLES, IDS, MESSAGES
+from tests.schema.messages.random import random_message
 
 NASTY = [b"\x00", b"\x01", b"\x7f", b"\x80", b"\xff", b"\xff\xff\xff\xff", b"\x7f\xff\xff\xff", b"\x80\x00\x00\x00"]
 
@@ -42,7 +42,7 @@ def damaged(data: bytes, rng: random.Random) -> bytes:
 @pytest.mark.parametrize(("cls", "version"), MESSAGES, ids=IDS)
 def test_only_kwires_errors_escape(cls: type[Message], version: int) -> None:
     rng = random.Random(f"{cls.__name__} {version}")
-    wholes = [seeded(cls, version, rng).encode(version) for _ in range(EXAMPLES)]
+    wholes = [random_message(cls, version, rng).encode(version) for _ in range(EXAMPLES)]
     outcomes: Counter[str] = Counter()
     for encoded in wholes * DAMAGED_PER_EXAMPLE:
         bad = damaged(encoded, rng)

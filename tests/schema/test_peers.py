@@ -11,9 +11,9 @@ import pytest
 from kwire.protocol import ApiVersionsResponse, MetadataResponse
 from kwire.schema.messages import Message, Struct
 from kwire.schema.registry import APIS
-from tests.schema.coverage import ROWS
-from tests.schema.strategies import MESSAGES
-from tests.schema.tame import tame
+from tests.schema.api_versions import ROWS
+from tests.schema.messages.every import MESSAGES
+from tests.schema.messages.typical import typical
 
 # What is newer than the peers' newest releases.
 NEWER_THAN_KIO = {
@@ -59,7 +59,7 @@ def test_kio_reads_and_writes_the_same(cls: type[Message], version: int, with_nu
     folder = APIS[name].module_name.rpartition(".")[2][4:]
     direction = "request" if cls.__name__.endswith("Request") else "response"
     entity = getattr(importlib.import_module(f"kio.schema.{folder}.v{version}.{direction}"), cls.__name__)
-    encoded = tame(cls, version, with_nulls=with_nulls).encode(version)
+    encoded = typical(cls, version, with_nulls=with_nulls).encode(version)
     decoded, size = serial.entity_reader(entity)(encoded, 0)
     assert size == len(encoded)
     written = io.BytesIO()
@@ -72,7 +72,7 @@ def test_kio_reads_and_writes_the_same(cls: type[Message], version: int, with_nu
 def test_kafka_python_reads_the_same_values(cls: type[Message], version: int, with_nulls: bool) -> None:
     modules = [pytest.importorskip(f"kafka.protocol.{name}") for name in ("producer", "consumer", "metadata", "admin")]
     theirs = next(getattr(module, cls.__name__) for module in modules if hasattr(module, cls.__name__))
-    message = tame(cls, version, with_nulls=with_nulls)
+    message = typical(cls, version, with_nulls=with_nulls)
     if isinstance(message, ApiVersionsResponse):
         message.error_code = 0  # after any other code kafka-python expects a body of v0
     encoded = message.encode(version)

@@ -11,8 +11,11 @@ from hypothesis import strategies as st
 from kwire import protocol
 from kwire.schema.messages import Message
 from tests.reference import protocol as reference
-from tests.schema.drawing import with_messages, with_seeded_messages
-from tests.schema.strategies import EXAMPLES, IDS, MESSAGES, TEXT, THOROUGH, plain_values, structs
+from tests.schema.messages.checks import with_messages, with_random_messages
+from tests.schema.messages.every import EXAMPLES, IDS, MESSAGES
+from tests.schema.messages.plain import plain_values
+from tests.schema.messages.strategies import TEXT, structs
+from tests.thorough import THOROUGH
 
 GUIDES = [(getattr(protocol.APIS[key], direction), version) for key, direction, version in reference.LAYOUTS]
 
@@ -58,7 +61,7 @@ def test_old_frames_are_those_of_the_guides(correlation: int, client: str | None
 
 
 @pytest.mark.parametrize(("cls", "version"), MESSAGES, ids=IDS)
-@with_seeded_messages(20 if THOROUGH else 3)
+@with_random_messages(20 if THOROUGH else 3)
 def test_frames_of_every_version(cls: type[Message], version: int, message: Message) -> None:
     if isinstance(message, protocol.Request):
         for client in (None, "", "größe"):

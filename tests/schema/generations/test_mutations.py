@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from kwire import errors, protocol
-from tests.schema.strategies import THOROUGH
 from tests.schema.test_mutations import damaged
+from tests.thorough import THOROUGH
 from tests.vectors.loader import FrameVector, load_frames
 
 VECTORS = load_frames("generations.txt")

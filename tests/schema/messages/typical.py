@@ -9,7 +9,7 @@ from uuid import UUID
 from kwire.schema.fields import Field
 
 
-def tame(cls: Any, version: int, *, with_nulls: bool = False, numbers: Any = None) -> Any:
+def typical(cls: Any, version: int, *, with_nulls: bool = False, numbers: Any = None) -> Any:
     """An instance of `cls`; `with_nulls` puts None wherever the version allows it. Arrays have two elements."""
     numbers = numbers if numbers is not None else count(1)
     present = [field for field in cls.__fields__ if field.versions.has(version)]
@@ -20,9 +20,9 @@ def _value(field: Field, version: int, with_nulls: bool, numbers: Any) -> Any:
     if with_nulls and field.nullable.has(version):
         return None
     if field.kind == "struct":
-        return tame(field.struct, version, with_nulls=with_nulls, numbers=numbers)
+        return typical(field.struct, version, with_nulls=with_nulls, numbers=numbers)
     if field.kind == "array" and field.struct is not None:
-        return [tame(field.struct, version, with_nulls=with_nulls, numbers=numbers) for _ in range(2)]
+        return [typical(field.struct, version, with_nulls=with_nulls, numbers=numbers) for _ in range(2)]
     if field.kind == "array":
         return [_scalar(field.element or "", field.name, numbers) for _ in range(2)]
     return _scalar(field.kind, field.name, numbers)

@@ -1,4 +1,4 @@
-"""What a description must be, whatever was described: every byte in one leaf, and the values that decoding gives."""
+"""Checks on a description: each byte lies in one leaf, and the values are those that decoding returns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random messages by seed: what `strategies` draws, without Hypothesis's search, where thousands of them are wanted."""
+"""Any message that a version can carry, by seed: much cheaper than a search by Hypothesis, for tests of thousands."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 from uuid import UUID
 
 from kwire.schema.fields import Field
-from tests.schema.strategies import INTS
+from tests.schema.messages.limits import INTS
 
 _TEXTS = ("", "a", "orders", "größe", "\U0001f600", "x" * 130)
 
 
-def seeded(cls: Any, version: int, rng: random.Random) -> Any:
+def random_message(cls: Any, version: int, rng: random.Random) -> Any:
     """An instance with any value in each field that `version` has, and the default elsewhere."""
     present = [field for field in cls.__fields__ if field.versions.has(version)]
     return cls(**{field.name: _value(field, version, rng) for field in present})
@@ -22,12 +22,12 @@ def _value(field: Field, version: int, rng: random.Random) -> Any:
     if field.nullable.has(version) and rng.random() < 0.25:
         return None
     if field.kind == "struct":
-        return seeded(field.struct, version, rng)
+        return random_message(field.struct, version, rng)
     if field.kind != "array":
         return _scalar(field.kind, rng)
     count = rng.choice((0, 1, 2, 3))
     if field.struct is not None:
-        return [seeded(field.struct, version, rng) for _ in range(count)]
+        return [random_message(field.struct, version, rng) for _ in range(count)]
     return [_scalar(field.element or "", rng) for _ in range(count)]
 
 

@@ -1,4 +1,4 @@
-"""Random records as each message format can carry them, by seed: what the oracle writes and kwire must read."""
+"""Records that a message format can carry, by seed: what the oracle writes and kwire must read."""
 
 import random
 
@@ -13,7 +13,7 @@ FORMATS = [(magic, codec) for magic, codecs in CODECS_OF_MAGIC.items() for codec
 BASE_TIME = 1_700_000_000_000
 
 
-def draw_records(seed: int, magic: int, *, base_offset: int, count: int, gap: int = 1) -> list[JavaRecord]:
+def random_records(seed: int, magic: int, *, base_offset: int, count: int, gap: int = 1) -> list[JavaRecord]:
     """`count` records from `base_offset` on; with `gap` above 1 the offsets have holes, as compaction leaves them."""
     rng = random.Random(seed)
     offset, made = base_offset, []

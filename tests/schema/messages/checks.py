@@ -1,4 +1,4 @@
-"""Tests of every message: Hypothesis searches for its values in `make test`, the quick run takes them by seed."""
+"""Tests of every message: `make test` has Hypothesis search for messages, the quick run takes random ones."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.schema.seeded import seeded
-from tests.schema.strategies import EXAMPLES, THOROUGH, structs
+from tests.schema.messages.every import EXAMPLES
+from tests.schema.messages.random import random_message
+from tests.schema.messages.strategies import structs
+from tests.thorough import THOROUGH
 
 Check = Callable[[Any, int, Any], None]
 Test = Callable[[Any, int], None]
@@ -18,17 +20,17 @@ Test = Callable[[Any, int], None]
 
 def with_messages(count: int = EXAMPLES) -> Callable[[Check], Test]:
     """Makes of a check `(cls, version, message)` a test `(cls, version)` that asks it about `count` messages."""
-    return _searched(count) if THOROUGH else with_seeded_messages(count)
+    return _searched(count) if THOROUGH else with_random_messages(count)
 
 
-def with_seeded_messages(count: int) -> Callable[[Check], Test]:
+def with_random_messages(count: int) -> Callable[[Check], Test]:
     """The same where what matters is how many, not which: in `make test`, too, the messages are those of a seed."""
 
     def made(check: Check) -> Test:
         def test(cls: Any, version: int) -> None:
             rng = random.Random(f"{cls.__name__} {version}")
             for _ in range(count):
-                check(cls, version, seeded(cls, version, rng))
+                check(cls, version, random_message(cls, version, rng))
 
         return _named_like(check, test)
 
