@@ -13,14 +13,17 @@ from tests.engine.world import SILENCE, Answer
 A = Address("a", 1)
 
 
-class TakenForOld(Leader):
-    """A new broker that does not answer ApiVersions until `awake` is set, as one that is paused at a bad moment."""
+class Upgraded(Leader):
+    """Looks like 0.9 until `upgrade`."""
 
-    awake = False
+    def __init__(self) -> None:
+        super().__init__("0.9.0.1")
+
+    def upgrade(self) -> None:
+        self.versions = protocol.versions_of("4.4.0")
 
     def answer(self, frame: bytes, now: float) -> Answer:
-        if not self.awake and int.from_bytes(frame[4:6], "big") == API_VERSIONS:
-            self.holds = 1e6
+        if API_VERSIONS not in self.versions and int.from_bytes(frame[4:6], "big") == API_VERSIONS:
             return SILENCE
         return super().answer(frame, now)
 
@@ -33,13 +36,13 @@ def questions(world: ProducerWorld) -> int:
     return sum(key == INIT_PRODUCER_ID for key, _, _ in world.leader.requests)
 
 
-def test_after_a_false_verdict_the_next_connection_brings_idempotence_back() -> None:
-    leader = TakenForOld()
+def test_after_an_old_broker_a_connection_to_a_new_one_brings_idempotence_back() -> None:
+    leader = Upgraded()
     world = ProducerWorld(leader, linger_ms=0)
     world.complete(world.send(b"0"))
     assert sequences(world) == [-1]
     assert len(world.warnings) == 1
-    leader.awake = True
+    leader.upgrade()
     world.lose_all(A)
     for number in range(1, 4):
         assert world.complete(world.send(b"%d" % number)) == [number]
@@ -48,13 +51,13 @@ def test_after_a_false_verdict_the_next_connection_brings_idempotence_back() -> 
     assert len(world.warnings) == 1
 
 
-def test_a_producer_that_demands_idempotence_recovers_from_a_false_verdict() -> None:
-    leader = TakenForOld()
+def test_a_producer_that_demands_idempotence_recovers_when_its_broker_is_upgraded() -> None:
+    leader = Upgraded()
     world = ProducerWorld(leader, linger_ms=0, enable_idempotence=True)
     refused = world.send(b"v")
     world.run(refused.done)
     assert isinstance(refused.exception(), errors.broker.UnsupportedVersionError)
-    leader.awake = True
+    leader.upgrade()
     world.lose_all(A)
     world.run(world.now + 1)
     assert world.complete(world.send(b"v")) == [0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from kwire import errors, protocol
 from kwire.engine.addresses import Address
 from kwire.engine.api_keys import API_VERSIONS, METADATA, PRODUCE
-from kwire.engine.negotiation import GRACE, LATE, PROBE_AFTER, SILENCE
+from kwire.engine.negotiation import LATE_S, LOOK_AGAIN_AFTER_S, SECOND_FLOW_AFTER_S
 from kwire.engine.request import ANY
 from tests.engine.world import SILENCE as NO_ANSWER
 from tests.engine.world import Answer, Broker, ClosingBroker, MuteBroker, Outcome, World
@@ -92,19 +93,21 @@ def test_a_silent_broker_is_old_once_it_answers_metadata() -> None:
     world.run(lambda: outcome.ended)
     assert outcome.version == 0
     assert agreed(world).before_0_10
-    assert SILENCE <= outcome.ended_at - 1000 < 0.7
+    assert SECOND_FLOW_AFTER_S <= outcome.ended_at - 1000 < SECOND_FLOW_AFTER_S + 0.1
 
 
-def test_a_second_connection_to_an_old_broker_asks_both_questions_at_once() -> None:
-    world = World({A: MuteBroker()})
+def test_an_old_broker_is_asked_metadata_first_the_next_time() -> None:
+    broker = MuteBroker()
+    world = World({A: broker})
     first = ask_metadata(world)
     world.run(lambda: first.ended)
     world.lose_all(A)
-    begun = world.now
+    begun, before = world.now, broker.asked_versions
     second = ask_metadata(world)
     world.run(lambda: second.ended)
     assert agreed(world).before_0_10
-    assert second.ended_at - begun < SILENCE + 0.1
+    assert second.ended_at - begun < 0.1
+    assert broker.asked_versions == before, "0.9 is confused by a key that it does not know"
 
 
 def test_a_pause_does_not_make_a_new_broker_old() -> None:
@@ -117,51 +120,122 @@ def test_a_pause_does_not_make_a_new_broker_old() -> None:
     assert not agreed(world).before_0_10
 
 
-class WakesUp(Broker):
-    """Answers Metadata at once and the first ApiVersions after `delay` seconds."""
+class SlowToSay(Broker):
+    """Answers all but ApiVersions at once; the first `slow` of those after `delay` seconds each, None: never."""
 
-    def __init__(self, world_of: list[World], delay: float) -> None:
-        super().__init__("4.4.0")
-        self.world_of = world_of
+    def __init__(self, delay: float | None, slow: int) -> None:
+        super().__init__("3.9.2")
         self.delay = delay
+        self.slow = slow
 
     def answer(self, frame: bytes, now: float) -> Answer:
-        if frame[4:6] == b"\0\x12" and now < 1000 + self.delay:
-            [world] = self.world_of
-            connection = next(iter(world.open))
-            answer = super().answer(frame, now)
-
-            def late() -> None:
-                for part in answer or ():
-                    world.receive(connection, part)
-
-            world.at(1000 + self.delay, late)
-            return NO_ANSWER
+        if frame[4:6] == b"\0\x12" and self.slow:
+            self.slow -= 1
+            if self.delay is None:
+                return NO_ANSWER
+            self.holds = self.delay
         return super().answer(frame, now)
 
 
-def test_a_late_answer_wins() -> None:
-    worlds: list[World] = []
-    broker = WakesUp(worlds, delay=3.0)
-    world = World({A: broker})
-    worlds.append(world)
-    early = ask_metadata(world)
-    world.run(lambda: early.ended)
-    assert early.version == 0
-    world.run(1004.0)
+def world_of_slow(delay: float | None, slow: int = 1) -> World:
+    return World({A: SlowToSay(delay, slow)})
+
+
+@pytest.mark.parametrize("delay", [0.4, 0.6, 0.7, 1.0, 2.0, 5.0, 9.0, 10.0, 30.0, None])
+def test_a_first_connection_that_is_slow_does_not_make_a_broker_old(delay: float | None) -> None:
+    world = world_of_slow(delay)
+    outcome = ask_metadata(world)
+    world.run(lambda: outcome.ended)
+    assert (outcome.error, outcome.version) == (None, 12)
+    assert outcome.ended_at - 1000 < 0.5, "another connection says it"
+    world.run(world.now + 2 * LOOK_AGAIN_AFTER_S)
     assert not agreed(world).before_0_10
-    later = ask_metadata(world)
-    world.run(lambda: later.ended)
-    assert later.version == 13
     assert len(world.open) == 1
 
 
-def test_a_connection_that_never_answers_is_given_up_in_the_end() -> None:
+@pytest.mark.parametrize("slow", [2, 3, 10])
+def test_api_versions_that_is_never_answered_is_no_proof_of_age(slow: int) -> None:
+    world = world_of_slow(None, slow)
+    versions = []
+    while not versions or versions[-1] < 0:
+        outcome = ask_metadata(world)
+        world.run(lambda: outcome.ended)  # noqa: B023 - run at once
+        versions.append(outcome.version)
+        assert not any(node.versions and node.versions.before_0_10 for node in world.core._nodes.values())
+        if outcome.error is not None:
+            assert "ApiVersions was not answered within 10000 ms" in str(outcome.error)
+    assert versions[-1] == 12
+
+
+class LosesSegments(Broker):
+    """Each answer is late by some retransmissions."""
+
+    def __init__(self, rng: random.Random) -> None:
+        super().__init__("3.9.2")
+        self.rng = rng
+
+    def answer(self, frame: bytes, now: float) -> Answer:
+        self.holds = self.rng.choice([0.0, 0.2, 0.6, 1.4, 3.0, 12.0])
+        return super().answer(frame, now)
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_segments_that_are_lost_do_not_make_a_broker_old(seed: int) -> None:
+    world = World({A: LosesSegments(random.Random(seed))})
+    outcome = ask_metadata(world)
+    world.run(lambda: outcome.ended)
+    assert outcome.version in (12, -1)
+    world.run(world.now + 30)
+    assert not any(node.versions and node.versions.before_0_10 for node in world.core._nodes.values())
+
+
+def test_a_broker_that_is_taken_for_old_is_looked_at_again() -> None:
+    broker = MuteBroker()
+    world = World({A: broker})
+    outcome = ask_metadata(world)
+    world.run(lambda: outcome.ended)
+    assert agreed(world).before_0_10
+    broker.become("3.9.2")
+    world.run(world.now + LOOK_AGAIN_AFTER_S + 1)
+    assert not agreed(world).before_0_10
+    later = ask_metadata(world)
+    world.run(lambda: later.ended)
+    assert later.version == 12
+    assert len(world.open) == 1
+
+
+def test_looking_again_leaves_an_old_broker_as_it_was() -> None:
+    broker = MuteBroker()
+    world = World({A: broker})
+    outcome = ask_metadata(world)
+    world.run(lambda: outcome.ended)
+    before = broker.connections
+    world.run(world.now + 5.5 * LOOK_AGAIN_AFTER_S)
+    assert agreed(world).before_0_10
+    assert broker.connections == before + 5
+    assert len(world.open) == 1
+    assert broker.asked_versions == 1
+
+
+def test_api_versions_without_an_answer_is_given_up_in_the_end() -> None:
     world = World({A: MuteBroker()})
     outcome = ask_metadata(world)
     world.run(lambda: outcome.ended)
     assert len(world.open) == 2
-    world.run(world.now + LATE + 1)
+    world.run(world.now + LATE_S + 1)
+    assert len(world.open) == 1
+
+
+def test_a_late_answer_wins() -> None:
+    broker = MuteBroker()
+    world = World({A: broker})
+    outcome = ask_metadata(world)
+    world.run(lambda: outcome.ended)
+    [asked] = [each for each in world.open if each.number == 1]
+    response = Broker("3.9.2").api_versions(None, 3, 0.0)
+    world.receive(asked, protocol.encode_response(response, 4, correlation_id=0))
+    assert not agreed(world).before_0_10
+    world.play_events()
     assert len(world.open) == 1
 
 
@@ -230,8 +304,8 @@ def test_produce_has_a_floor_of_three_where_fetch_begins_at_four() -> None:
 
 
 def test_waits_are_what_the_text_says() -> None:
-    assert 0 < PROBE_AFTER < SILENCE < 1.0
-    assert GRACE < SILENCE < LATE
+    assert 0 < SECOND_FLOW_AFTER_S < 1.0
+    assert LATE_S < LOOK_AGAIN_AFTER_S
 
 
 class DropsAll(Broker):

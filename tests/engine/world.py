@@ -67,6 +67,8 @@ class Broker(Peer):
             return self.unknown_version(header.correlation_id)
         message = protocol.decode_request(frame)[1]
         self.requests.append((key, version, message))
+        if key == 3 and 18 not in self.versions:
+            version = 0  # before 0.10 nobody reads it
         response = self.handlers[key](message, version, now)
         if response is None:
             return SILENCE
@@ -120,9 +122,17 @@ class MuteBroker(Broker):
 
     def __init__(self, **more: Any) -> None:
         super().__init__("0.9.0.1", **more)
+        self.asked_versions = 0
 
     def answer(self, frame: bytes, now: float) -> Answer:
-        return SILENCE if frame[4:6] == b"\0\x12" else super().answer(frame, now)
+        if 18 in self.versions or frame[4:6] != b"\0\x12":
+            return super().answer(frame, now)
+        self.asked_versions += 1
+        return SILENCE
+
+    def become(self, release: str) -> None:
+        """Another release from now on, while whoever is connected stays so."""
+        self.versions = protocol.versions_of(release)
 
 
 class ClosingBroker(Broker):

@@ -87,6 +87,7 @@ def questions(topic: str, topic_id: UUID | None, spans: dict[int, tuple[int, int
         raw("Produce 99", header(0, 99)),
         raw("Metadata with bytes behind it", header(3, 0) + strings(topic) + b"xx", (3, 0)),
         raw("Metadata that is cut off", header(3, 0) + struct.pack(">ih", 1, 50) + b"short"),
+        raw("Metadata 1", header(3, 1) + strings(topic), (3, 1) if 18 in spans else (3, 0)),
         *produce_questions(topic, topic_id, spans[0]),
         *fetch_questions(topic, topic_id, spans[1]),
         *(asked(f"time {when}", offsets(topic, when), version)

@@ -1,28 +1,33 @@
 """The way from an address to a connection that is ready: connect, agree on versions.
 
 Layer 3, no I/O. Linear flows are generators: they yield (api_key, version, message), are sent the frame of the answer,
-and return what was agreed. `Negotiation` runs them over up to two connections and decides.
+and return what was agreed. `Negotiation` runs two of them, each on its own connection, and decides.
 
 ApiVersions is asked newest first. A broker that knows the API but not the version answers error 35 with a body in
 version 0, whatever was asked (and some answer it with a body that is in no version at all): ask lower. A broker from
-before 0.10 closes the connection (0.8) or never answers (0.9). Neither alone is proof, since a broker that restarts or
-pauses does the same, so:
+before 0.10 closes the connection (0.8) or never answers (0.9), and so does any broker that restarts, pauses, or sits
+behind a bad network. Silence and lost connections therefore prove nothing. One answer does: releases before 0.10 do not
+read the version of a Metadata request, so they answer version 1 in the layout of version 0, and no later one does.
 
-    silent for PROBE_AFTER, or closed   ->  ask Metadata v0 on a second connection; if closed, ask ApiVersions v0 again
-    ApiVersions answered, however late  ->  that is the connection; the probe is closed
-    ApiVersions answered with an error  ->  it is not old, and there is no connection
-    Metadata answered, and ApiVersions, asked (again) on another connection, is closed while the probe lives on, or is
-    silent for SILENCE and for GRACE after that answer
-                                        ->  the probe is the connection, taken to be from before 0.10
+    ApiVersions silent for SECOND_FLOW_AFTER_S, or closed
+                                   ->  Metadata v1 on a second connection
+    Metadata v1 in the layout of v0 -> that is the connection, to a broker from before 0.10
+    Metadata v1 in its own layout  ->  ApiVersions on that connection, too
+    ApiVersions answered           ->  that is the connection; the other one is closed
+    neither within socket_connection_setup_timeout_ms, or both closed
+                                   ->  no connection
 
-So connections that are cut, however often, do not make a broker old: the probe would be cut with them.
+A broker that was old at the last connection is asked Metadata first: an unknown API key confuses the network thread of
+0.9 (it drops what it had read from others). For as long as a connection to an old broker lasts, the question is asked
+again every LOOK_AGAIN_AFTER_S on a connection of its own, and an answer to the first ApiVersions, however late, wins.
 
-Sources: KIP-35, KIP-511; protocol guide, "Retrieving Supported API versions".
+Sources: KIP-35, KIP-511; protocol guide, "Retrieving Supported API versions"; Kafka 0.8.2.2 and 0.9.0.1 as they run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
+from functools import partial
 
 from kwire import errors, protocol
 from kwire._codec import Buffer, Timer
@@ -38,22 +43,19 @@ from kwire.errors import BrokerError, CodecError, ConnectError, KafkaError, Trun
 if TYPE_CHECKING:
     from kwire.engine.core import Core
 
-PROBE_AFTER = 0.3
-"""Seconds of silence after which Metadata v0 is asked on a second connection."""
+SECOND_FLOW_AFTER_S = 0.3
+"""Seconds of silence after which the other question is asked on a second connection."""
 
-SILENCE = 0.6
-"""Seconds of silence before a broker may be called old."""
+LATE_S = 30.0
+"""Seconds for which an unanswered ApiVersions stays open beside a connection to an old broker."""
 
-GRACE = 0.25
-"""Seconds that ApiVersions gets after Metadata was answered: a broker that wakes from a pause answers both at once."""
+LOOK_AGAIN_AFTER_S = 60.0
+"""Seconds after which a broker that is taken to be old is looked at again."""
 
-SETTLE = 0.02
-"""Seconds that the probe must outlive the closed connection: what cuts one connection may be cutting all of them."""
-
-LATE = 10.0
-"""Seconds for which an answer to ApiVersions still overrules the verdict."""
+_NEWEST = protocol.APIS[API_VERSIONS].versions[-1]
 
 Flow = Generator[tuple[int, int, Any], Buffer, Versions]
+FlowOf = Callable[[int], Flow]
 OnReady = Callable[[Connection, Versions, float], None]
 OnFailed = Callable[[ConnectError, float], None]
 
@@ -69,10 +71,20 @@ def ask_versions(version: int) -> Flow:
         version = lower
 
 
-def probe_with_metadata() -> Flow:
-    """Asks Metadata v0, which every release from 0.8.0 on answers."""
-    yield METADATA, 0, protocol.MetadataRequest(topics=[])
-    return BEFORE_0_10
+def ask_whether_old(version: int) -> Flow:
+    """Asks Metadata v1; a broker that is not from before 0.10 is then asked ApiVersions at `version`."""
+    frame = yield METADATA, 1, protocol.MetadataRequest(topics=[])
+    if _is_metadata(frame, 0, strict=True) and not _is_metadata(frame, 1, strict=False):
+        return BEFORE_0_10
+    return (yield from ask_versions(version))
+
+
+def _is_metadata(frame: Buffer, version: int, *, strict: bool) -> bool:
+    try:
+        protocol.decode_response_body(frame, METADATA, version, strict=strict)
+    except CodecError:
+        return False
+    return True
 
 
 def _version_to_ask_instead(frame: Buffer, version: int) -> int | None:
@@ -108,8 +120,8 @@ def _versions_in(frame: Buffer, version: int) -> Versions:
 class Negotiation:
     """One try to get a ready connection to `address`; ends in `on_ready` or `on_failed`.
 
-    `on_ready` may come a second time, when ApiVersions is answered after the broker was taken for an old one: the new
-    connection then replaces the first. `suspect_old` asks both questions at once, for a broker that was old before.
+    `on_ready` may come a second time, when a broker that was taken for an old one answers ApiVersions after all: the
+    new connection then replaces the first. `suspect_old`: the broker was old at the last connection.
     """
 
     def __init__(
@@ -119,132 +131,105 @@ class Negotiation:
         self._address = address
         self._on_ready = on_ready
         self._on_failed = on_failed
-        self._suspect_old = suspect_old
-        self._asker: Connection | None = None
-        self._asked_at = now
-        self._closed_when_asked = 0
-        self._probe: Connection | None = None
-        self._probe_answered = False
-        self._probe_closed: KafkaError | None = None
+        self._flows: list[FlowOf] = [ask_whether_old, ask_versions] if suspect_old else [ask_versions, ask_whether_old]
+        self._open: list[Connection] = []
+        self._connected = False
+        self._answered = False
+        self._closed_by_broker = False
         self._decided = False
         self._timers: list[Timer] = []
-        self._open_asker(now)
+        self._begin_next_flow(now)
         patience = core.settings.socket_connection_setup_timeout_ms / 1000
         self._call_at(now + patience, self._out_of_time)
 
     def abandon(self, now: float) -> None:
-        """Ends everything that is under way, without a word."""
-        asker, probe = self._asker, self._probe
+        """Ends everything in progress, without telling anybody."""
+        connections = self._open
         self.forget()
-        self._drop(asker, now)
-        self._drop(probe, now)
+        for connection in connections:
+            self._core.close_connection(connection, now)
 
     def forget(self) -> None:
         """Nothing will come of this any more; the connections are closed by somebody else."""
         self._decided = True
-        for timer in self._timers:
-            timer.cancel()
-        self._asker = self._probe = None
+        self._cancel_timers()
+        self._open = []
 
-    # -- the connection that asks ApiVersions -----------------------------------------------------------------------
+    # -- two flows, two connections ---------------------------------------------------------------------------------
 
-    def _open_asker(self, now: float) -> None:
-        self._asker = self._core.open_connection(self._address, now, self._asker_made, self._asker_lost)
+    def _begin_next_flow(self, now: float) -> None:
+        if self._flows and not self._decided:
+            self._begin(self._flows.pop(0), now)
 
-    def _asker_made(self, connection: Connection, now: float) -> None:
-        self._asked_at = now
-        newest = protocol.APIS[API_VERSIONS].versions[-1] if not self._closed_when_asked else 0
-        self._run(connection, ask_versions(newest), self._asker_answered, now)
-        if self._suspect_old:
-            self._open_probe(now)
-        else:
-            self._call_at(now + PROBE_AFTER, self._open_probe)
+    def _begin(self, flow: FlowOf, now: float) -> None:
+        connection = self._core.open_connection(self._address, now, partial(self._on_made, flow), self._on_lost)
+        self._open.append(connection)
 
-    def _asker_answered(self, versions: Versions, now: float) -> None:
-        connection, self._asker = self._asker, None
-        probe, self._probe = (None if self._decided else self._probe), None
-        self._decided = True
-        for timer in self._timers:
-            timer.cancel()
-        self._drop(probe, now)
-        if connection is not None:
-            self._on_ready(connection, versions, now)
+    def _on_made(self, flow: FlowOf, connection: Connection, now: float) -> None:
+        self._connected = True
+        newest = 0 if self._closed_by_broker else _NEWEST
+        self._run(connection, flow(newest), now)
+        if not self._decided:
+            self._call_at(now + SECOND_FLOW_AFTER_S, self._begin_next_flow)
 
-    def _asker_lost(self, connection: Connection, error: KafkaError, now: float) -> None:
-        self._asker = None
+    def _on_lost(self, connection: Connection, error: KafkaError, now: float) -> None:
+        self._open.remove(connection)
         if self._decided:
             return
         was_connected = connection.correlation_id > 0
         if not was_connected or isinstance(error, BrokerError | CodecError):
             self._fail(error, now)
             return
-        self._closed_when_asked += 1
-        if self._probe_answered:
-            self._call_at(now + SETTLE, self._closing_is_an_answer)
-        elif self._closed_when_asked == 1:
-            self._open_asker(now)
-            self._open_probe(now)
-        elif self._probe is None:
-            self._fail(self._probe_closed or error, now)
-
-    # -- the connection that asks Metadata --------------------------------------------------------------------------
-
-    def _open_probe(self, now: float) -> None:
-        if self._probe is None and self._probe_closed is None and not self._decided:
-            self._probe = self._core.open_connection(self._address, now, self._probe_made, self._probe_lost)
-
-    def _probe_made(self, connection: Connection, now: float) -> None:
-        self._run(connection, probe_with_metadata(), self._on_probe_answer, now)
-
-    def _on_probe_answer(self, versions: Versions, now: float) -> None:
-        self._probe_answered = True
-        if self._asker is None:
-            self._open_asker(now)
-        self._call_at(max(self._asked_at + SILENCE, now + GRACE), self._silence_is_an_answer)
-
-    def _probe_lost(self, connection: Connection, error: KafkaError, now: float) -> None:
-        self._probe = None
-        self._probe_answered = False
-        self._probe_closed = error
-        if self._asker is None and not self._decided:
+        self._closed_by_broker = True
+        if self._flows:
+            self._begin_next_flow(now)
+        elif not self._open:
             self._fail(error, now)
 
     # -- the verdict ------------------------------------------------------------------------------------------------
 
-    def _closing_is_an_answer(self, now: float) -> None:
-        if not self._decided and self._probe is not None:
-            self._take_probe(now)
+    def _on_agreed(self, connection: Connection, versions: Versions, now: float) -> None:
+        if not versions.before_0_10:
+            self._open.remove(connection)
+            self.abandon(now)
+            self._on_ready(connection, versions, now)
+        elif self._decided:
+            self._core.lose_connection(connection, ConnectError("still from before Kafka 0.10"), now)
+        else:
+            self._take_as_old(connection, versions, now)
 
-    def _silence_is_an_answer(self, now: float) -> None:
-        if not self._decided and self._probe is not None and self._asker is not None:
-            self._take_probe(now)
-            self._call_at(now + LATE, self._too_late)
-
-    def _take_probe(self, now: float) -> None:
-        probe, self._probe = self._probe, None
+    def _take_as_old(self, connection: Connection, versions: Versions, now: float) -> None:
+        self._open.remove(connection)
         self._decided = True
-        for timer in self._timers:
-            timer.cancel()
-        if probe is not None:
-            self._on_ready(probe, BEFORE_0_10, now)
+        self._cancel_timers()
+        self._call_at(now + LATE_S, self._close_unanswered)
+        self._call_at(now + LOOK_AGAIN_AFTER_S, self._look_again)
+        self._on_ready(connection, versions, now)
 
-    def _too_late(self, now: float) -> None:
-        self._drop(self._asker, now)
-        self._asker = None
+    def _look_again(self, now: float) -> None:
+        self._cancel_timers()
+        self._close_unanswered(now)
+        self._begin(ask_whether_old, now)
+        self._call_at(now + LOOK_AGAIN_AFTER_S, self._look_again)
+
+    def _close_unanswered(self, now: float) -> None:
+        for connection in list(self._open):
+            self._core.lose_connection(connection, ConnectError("not answered"), now)
 
     def _out_of_time(self, now: float) -> None:
-        if not self._decided:
-            connected = self._asker is not None and self._asker.correlation_id > 0
-            what = "connected, but neither ApiVersions nor Metadata was answered" if connected else "no connection"
-            patience = self._core.settings.socket_connection_setup_timeout_ms
-            self._fail(ConnectError(f"{what} within {patience} ms"), now)
+        what = "connected, but neither ApiVersions nor Metadata was answered" if self._connected else "no connection"
+        if self._answered:
+            what = "connected, and not to a broker from before Kafka 0.10, but ApiVersions was not answered"
+        patience = self._core.settings.socket_connection_setup_timeout_ms
+        self._fail(ConnectError(f"{what} within {patience} ms"), now)
 
     def _fail(self, error: KafkaError, now: float) -> None:
         self.abandon(now)
         address = str(self._address)
         cause = error.causes.get(address, str(error)) if isinstance(error, ConnectError) else str(error)
-        if self._closed_when_asked:
-            cause += " (during ApiVersions and Metadata; is this a listener for TLS or SASL?)"
+        if self._closed_by_broker:
+            asked = "ApiVersions" if self._answered else "ApiVersions and Metadata"
+            cause += f" (during {asked}; is this a listener for TLS or SASL?)"
         self._on_failed(ConnectError("could not connect", {address: cause}), now)
 
     # -- help -------------------------------------------------------------------------------------------------------
@@ -252,24 +237,26 @@ class Negotiation:
     def _call_at(self, when: float, callback: Callable[[float], None]) -> None:
         self._timers.append(self._core.call_at(when, callback))
 
-    def _drop(self, connection: Connection | None, now: float) -> None:
-        if connection is not None:
-            self._core.close_connection(connection, now)
+    def _cancel_timers(self) -> None:
+        for timer in self._timers:
+            timer.cancel()
+        self._timers.clear()
 
-    def _run(self, connection: Connection, flow: Flow, done: Callable[[Versions, float], None], now: float) -> None:
+    def _run(self, connection: Connection, flow: Flow, now: float) -> None:
         """Runs `flow` over `connection`; a flow that fails loses its connection."""
 
         def on_frame(frame: Buffer | None, version: int, now: float) -> None:
+            self._answered |= frame is not None
             try:
                 step = next(flow) if frame is None else flow.send(frame)
             except StopIteration as end:
-                done(end.value, now)
+                self._on_agreed(connection, end.value, now)
             except KafkaError as error:
                 on_error(error, now)
             else:
                 api_key, version, message = step
                 request = Request(
-                    0, api_key, message, on_frame, on_error, versions=(version,), timeout=LATE + SILENCE, raw=True
+                    0, api_key, message, on_frame, on_error, versions=(version,), timeout=LATE_S, raw=True
                 )
                 connection.write_request(request, version, now)
 

@@ -76,6 +76,9 @@ class Apis:
         self.seen[key, version] += 1
         if key == b18_api_versions.KEY and key in self.release.served and not self.release.serves(key, version):
             return _encoded(b18_api_versions.unsupported_version(self.release), 0, correlation_id)
+        if key == b03_metadata.KEY and not self.release.reads_metadata_version:
+            version = 0
+            frame = _at_version_0(frame)
         if not self.release.serves(key, version):
             return self._confused(f"{_name(key)} version {version} is not served by release {self.release.name}")
         try:
@@ -144,6 +147,13 @@ def _encoded(response: Any, version: int, correlation_id: int) -> Answer:
     if response is None:
         return Answer()
     return Answer(protocol.encode_response_parts(response, version, correlation_id=correlation_id))
+
+
+def _at_version_0(frame: Buffer) -> bytes:
+    """The same request with its version field set to 0."""
+    data = bytearray(frame)
+    data[2:4] = b"\0\0"
+    return bytes(data)
 
 
 def _name(key: int) -> str:

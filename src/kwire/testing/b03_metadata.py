@@ -8,6 +8,7 @@ Behaviour
 
 Version notes
     v0    an empty list means all topics; from v1 on null means all and an empty list none
+    v0    releases before 0.10 answer any version as this one (see release.py)
     v0    releases before 0.9 list no broker as long as there is no topic
     v4    allow_auto_topic_creation; before it creation is always allowed
     v8    authorized operations: there is no authorizer, so they are never computed
@@ -22,6 +23,7 @@ from kwire.protocol import MetadataRequest, MetadataResponse
 from kwire.testing.cluster import Topic, check_topic_name
 from kwire.testing.requests import RequestContext
 
+KEY = 3
 _Asked = MetadataRequest.MetadataRequestTopic
 _Broker = MetadataResponse.MetadataResponseBroker
 _Topic = MetadataResponse.MetadataResponseTopic

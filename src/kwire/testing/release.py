@@ -4,6 +4,7 @@ Seen on the releases themselves, 0.8.0 to 4.4.0:
 
     a request that the broker cannot read     0.8: closes the connection; 0.9: says nothing and answers the next one;
                                               from 0.10 on: closes
+    version of a Metadata request             before 0.10: not read, the answer is that of version 0
     ApiVersions of an unknown version         from 0.10 on: a v0 body with error 35; from 2.4 on it names key 18's range
     a record set of Produce 3 that is not one
     batch of magic 2                          to 2.0: closes; to 2.3: CORRUPT_MESSAGE; from 2.4 on: INVALID_RECORD
@@ -63,6 +64,11 @@ class Release:
     @property
     def api_versions_names_itself(self) -> bool:
         return self.number >= (2, 4)
+
+    @property
+    def reads_metadata_version(self) -> bool:
+        """Before 0.10 Metadata is answered in version 0, whatever was asked."""
+        return self.number >= (0, 10)
 
     @property
     def newest_magic(self) -> int:
