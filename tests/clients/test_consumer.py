@@ -15,10 +15,7 @@ from typing import Any
 
 import pytest
 
-from kwire import Admin, Consumer, Producer, TopicPartition, errors, protocol, records
-from kwire.drivers.reactor import Reactor
-from kwire.engine.api_keys import PRODUCE
-from kwire.engine.core import Core
+from kwire import Admin, Consumer, Producer, TopicPartition, errors, records
 from kwire.engine.settings import AdminSettings, ClientSettings, ConsumerSettings, ProducerSettings
 from kwire.testing import Broker
 from tests.thorough import THOROUGH
@@ -31,60 +28,10 @@ OLD = ["0.8.2.2", "0.9.0.1", "0.10.2.2"]
 RELEASES = [*OLD, "3.9.2", "4.4.0"]
 
 
-class Writer:
-    """Puts encoded records into a topic, as they are."""
-
-    def __init__(self, servers: str) -> None:
-        self.core = Core(ClientSettings(bootstrap_servers=servers), lambda: 0.5)
-        self.reactor = Reactor(self.core, background=False, name="writer")
-
-    def append(self, topic: str, partition: int, items: list[Any], **more: Any) -> None:
-        self.reactor.call(lambda now: self.core.cluster.track([topic], now))
-        assert self.reactor.wait(lambda: self.core.cluster.leader(topic, partition) >= 0, 10)
-        outcome: list[Any] = []
-
-        def build(version: int) -> Any:
-            made = protocol.ProduceRequest.TopicProduceData
-            magic = 2 if version >= 3 else 1 if version == 2 else 0
-            rows = [made.PartitionProduceData(index=partition, records=records.encode(items, magic=magic, **more))]
-            data = (
-                made(topic_id=self.core.cluster.topic_id(topic), partition_data=rows)
-                if version >= 13
-                else made(name=topic, partition_data=rows)
-            )
-            return protocol.ProduceRequest(acks=-1, timeout_ms=5000, topic_data=[data])
-
-        self.reactor.call(
-            lambda now: self.core.request(
-                self.core.cluster.leader(topic, partition),
-                PRODUCE,
-                build,
-                lambda response, *_: outcome.append(response.responses[0].partition_responses[0].error_code),
-                lambda error, now: outcome.append(error),
-                now,
-            )
-        )
-        assert self.reactor.wait(lambda: bool(outcome), 10)
-        assert outcome == [0]
-
-
 @pytest.fixture
 def broker() -> Iterator[Broker]:
     with Broker(topics={"t": 2}) as running:
         yield running
-
-
-@pytest.fixture
-def write() -> Iterator[Callable[[Broker], Writer]]:
-    made: list[Writer] = []
-
-    def writer(broker: Broker) -> Writer:
-        made.append(Writer(broker.bootstrap_servers))
-        return made[-1]
-
-    yield writer
-    for each in made:
-        each.reactor.close()
 
 
 def consumer_of(broker: Broker, **settings: Any) -> Consumer:
@@ -101,11 +48,10 @@ def read(consumer: Consumer, count: int, seconds: float = 10.0) -> list[Any]:
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_records_come_with_their_place(release: str, write: Callable[[Broker], Writer]) -> None:
+def test_records_come_with_their_place(release: str) -> None:
     with Broker(release=release, topics={"t": 2}) as broker:
-        writer = write(broker)
-        writer.append("t", 0, [(b"a", b"k"), (b"b", None)])
-        writer.append("t", 1, [b"c"])
+        broker.append("t", [(b"a", b"k"), (b"b", None)])
+        broker.append("t", [b"c"], partition=1)
         with consumer_of(broker) as consumer:
             consumer.subscribe(["t"])
             found = read(consumer, 3)
@@ -116,11 +62,10 @@ def test_records_come_with_their_place(release: str, write: Callable[[Broker], W
     ]
 
 
-def test_a_poll_gives_objects_and_columns(broker: Broker, write: Callable[[Broker], Writer]) -> None:
+def test_a_poll_gives_objects_and_columns(broker: Broker) -> None:
     pyarrow = pytest.importorskip("pyarrow")
-    writer = write(broker)
-    writer.append("t", 0, [(b"a", b"k", 1000, [("h", b"1"), ("h", None)]), (None, None, 2000, ())])
-    writer.append("t", 1, [(b"c", None, 3000, ())])
+    broker.append("t", [(b"a", b"k", 1000, [("h", b"1"), ("h", None)]), (None, None, 2000, ())])
+    broker.append("t", [(b"c", None, 3000, ())], partition=1)
     with consumer_of(broker) as consumer:
         consumer.assign([("t", 0), ("t", 1)])
         deadline = time.monotonic() + 10
@@ -170,10 +115,9 @@ def test_a_poll_gives_objects_and_columns(broker: Broker, write: Callable[[Broke
         got[3]
 
 
-def test_slices_of_what_a_poll_returns(broker: Broker, write: Callable[[Broker], Writer]) -> None:
-    writer = write(broker)
-    writer.append("t", 0, [b"%d" % number for number in range(3)])
-    writer.append("t", 1, [b"%d" % number for number in range(3, 5)])
+def test_slices_of_what_a_poll_returns(broker: Broker) -> None:
+    broker.append("t", [b"%d" % number for number in range(3)])
+    broker.append("t", [b"%d" % number for number in range(3, 5)], partition=1)
     with consumer_of(broker) as consumer:
         consumer.assign([T0, T1])
         got = consumer.poll(timeout=5)
@@ -199,10 +143,9 @@ def test_columns_without_pyarrow_say_what_to_install(monkeypatch: pytest.MonkeyP
     assert caught.value.name == "pyarrow"
 
 
-def test_reading_begins_where_assign_says(broker: Broker, write: Callable[[Broker], Writer]) -> None:
-    writer = write(broker)
+def test_reading_begins_where_assign_says(broker: Broker) -> None:
     for milliseconds in (1000, 2000, 3000):
-        writer.append("t", 0, [records.Record(b"%d" % milliseconds, None, milliseconds)])
+        broker.append("t", [records.Record(b"%d" % milliseconds, None, milliseconds)])
     for at, first in (
         ("earliest", b"1000"),
         (1, b"2000"),
@@ -217,16 +160,16 @@ def test_reading_begins_where_assign_says(broker: Broker, write: Callable[[Broke
         assert consumer.position(T0) == 3
 
 
-def test_records_outlive_their_consumer(broker: Broker, write: Callable[[Broker], Writer]) -> None:
-    write(broker).append("t", 0, [b"kept" * 100])
+def test_records_outlive_their_consumer(broker: Broker) -> None:
+    broker.append("t", [b"kept" * 100])
     with consumer_of(broker) as consumer:
         consumer.assign([T0])
         got = consumer.poll(timeout=5)
     assert got.values() == [b"kept" * 100]
 
 
-def test_a_limit_and_the_rest(broker: Broker, write: Callable[[Broker], Writer]) -> None:
-    write(broker).append("t", 0, [b"%d" % number for number in range(5)])
+def test_a_limit_and_the_rest(broker: Broker) -> None:
+    broker.append("t", [b"%d" % number for number in range(5)])
     with consumer_of(broker, max_poll_records=2) as consumer:
         consumer.assign([T0])
         assert consumer.poll(timeout=5).values() == [b"0", b"1"]
@@ -238,10 +181,9 @@ def test_a_limit_and_the_rest(broker: Broker, write: Callable[[Broker], Writer])
             consumer.poll(max_records=0)
 
 
-def test_seek_goes_where_it_is_told(broker: Broker, write: Callable[[Broker], Writer]) -> None:
-    writer = write(broker)
+def test_seek_goes_where_it_is_told(broker: Broker) -> None:
     for number in range(5):
-        writer.append("t", 0, [(b"%d" % number, None, 1_000_000 * number, ())])
+        broker.append("t", [(b"%d" % number, None, 1_000_000 * number, ())])
     with consumer_of(broker) as consumer:
         consumer.assign([T0])
         consumer.seek(T0, 3)
@@ -272,23 +214,21 @@ def test_times_are_refused_where_the_broker_knows_none(release: str) -> None:
         assert consumer.end_offsets([T0]) == {T0: 0}
 
 
-def test_latest_is_the_default(broker: Broker, write: Callable[[Broker], Writer]) -> None:
-    writer = write(broker)
-    writer.append("t", 0, [b"old"])
+def test_latest_is_the_default(broker: Broker) -> None:
+    broker.append("t", [b"old"])
     with Consumer(broker.bootstrap_servers) as consumer:
         consumer.assign([T0])
         assert consumer.position(T0) == 1
-        writer.append("t", 0, [b"new"])
+        broker.append("t", [b"new"])
         assert consumer.poll(timeout=5).values() == [b"new"]
 
 
-def test_a_long_poll_ends_as_soon_as_something_comes(broker: Broker, write: Callable[[Broker], Writer]) -> None:
-    writer = write(broker)
-    writer.append("t", 1, [b"there"])
+def test_a_long_poll_ends_as_soon_as_something_comes(broker: Broker) -> None:
+    broker.append("t", [b"there"], partition=1)
     with consumer_of(broker, fetch_max_wait_ms=30_000) as consumer:
         consumer.assign([T0])
         assert not consumer.poll(timeout=0.3)
-        late = threading.Timer(0.2, writer.append, ("t", 0, [b"now"]))
+        late = threading.Timer(0.2, broker.append, ("t", [b"now"]))
         late.start()
         begun = time.monotonic()
         assert consumer.poll(timeout=30).values() == [b"now"]
@@ -304,10 +244,9 @@ def test_a_poll_ends_in_time(broker: Broker) -> None:
         assert 0.3 <= time.monotonic() - begun < 0.6 + SCHEDULING
 
 
-def test_iteration_ends_at_the_offsets_given(broker: Broker, write: Callable[[Broker], Writer]) -> None:
-    writer = write(broker)
+def test_iteration_ends_at_the_offsets_given(broker: Broker) -> None:
     for partition in range(2):
-        writer.append("t", partition, [b"%d" % number for number in range(10)])
+        broker.append("t", [b"%d" % number for number in range(10)], partition=partition)
     with consumer_of(broker, fetch_max_wait_ms=30_000) as consumer:
         consumer.assign([("t", 0), ("t", 1)], until={("t", 0): 4, ("t", 1): 7})
         begun = time.monotonic()
@@ -401,10 +340,9 @@ def test_a_second_thread_is_told(broker: Broker) -> None:
         consumer.poll()
 
 
-def test_pause_and_resume(broker: Broker, write: Callable[[Broker], Writer]) -> None:
-    writer = write(broker)
-    writer.append("t", 0, [b"0"])
-    writer.append("t", 1, [b"1"])
+def test_pause_and_resume(broker: Broker) -> None:
+    broker.append("t", [b"0"])
+    broker.append("t", [b"1"], partition=1)
     with consumer_of(broker) as consumer:
         consumer.assign([("t", 0), ("t", 1)])
         consumer.pause([T0])
@@ -415,14 +353,13 @@ def test_pause_and_resume(broker: Broker, write: Callable[[Broker], Writer]) -> 
         assert read(consumer, 1)[0].partition == 0
 
 
-def test_partitions_added_later_are_read_too(write: Callable[[Broker], Writer]) -> None:
+def test_partitions_added_later_are_read_too() -> None:
     with Broker(auto_create_topics=False) as broker, consumer_of(broker) as consumer:
         consumer.subscribe(["later"])
         assert not consumer.poll(timeout=0.2)
         broker.create_topic("later", 3)
-        writer = write(broker)
         for partition in range(3):
-            writer.append("later", partition, [b"x"])
+            broker.append("later", [b"x"], partition=partition)
         assert {r.partition for r in read(consumer, 3)} == {0, 1, 2}
         assert consumer.assignment() == {TopicPartition("later", partition) for partition in range(3)}
         assert consumer.partitions_for("later") == sorted(consumer.assignment())
@@ -430,9 +367,9 @@ def test_partitions_added_later_are_read_too(write: Callable[[Broker], Writer]) 
         assert consumer.assignment() == set()
 
 
-def test_a_broker_that_restarts_is_found_again(write: Callable[[Broker], Writer]) -> None:
+def test_a_broker_that_restarts_is_found_again() -> None:
     with Broker(topics={"t": 1}) as broker:
-        write(broker).append("t", 0, [b"before"])
+        broker.append("t", [b"before"])
         port = broker.port
         with Consumer(broker.bootstrap_servers, auto_offset_reset="earliest") as consumer:
             consumer.assign([T0])
@@ -440,17 +377,16 @@ def test_a_broker_that_restarts_is_found_again(write: Callable[[Broker], Writer]
             broker.stop()
             assert not consumer.poll(timeout=0.3)
             with Broker(port=port, topics={"t": 1}) as again:
-                write(again).append("t", 0, [b"lost", b"after"])
+                again.append("t", [b"lost", b"after"])
                 assert consumer.poll(timeout=5).values() == [b"after"]
 
 
 @pytest.mark.parametrize("fault", ["close", "truncate", "delay"])
-def test_faults_of_the_connection_lose_nothing(broker: Broker, write: Callable[[Broker], Writer], fault: str) -> None:
-    writer = write(broker)
+def test_faults_of_the_connection_lose_nothing(broker: Broker, fault: str) -> None:
     with consumer_of(broker) as consumer:
         consumer.assign([T0])
         for number in range(10 if THOROUGH else 4):
-            writer.append("t", 0, [b"%d" % number])
+            broker.append("t", [b"%d" % number])
             if fault == "close":
                 broker.faults.close("Fetch")
             elif fault == "truncate":
@@ -460,8 +396,8 @@ def test_faults_of_the_connection_lose_nothing(broker: Broker, write: Callable[[
             assert [r.value for r in read(consumer, 1)] == [b"%d" % number]
 
 
-def test_stale_metadata_is_refreshed(broker: Broker, write: Callable[[Broker], Writer]) -> None:
-    write(broker).append("t", 0, [b"0"])
+def test_stale_metadata_is_refreshed(broker: Broker) -> None:
+    broker.append("t", [b"0"])
     for code in (6, 74, 3, 100):
         broker.faults.error("Fetch", code)
         with consumer_of(broker) as consumer:
@@ -589,8 +525,8 @@ def test_a_consumer_that_is_not_closed_is_complained_of(broker: Broker) -> None:
         Consumer("127.0.0.1:1")
 
 
-def test_it_pickles_as_its_settings(broker: Broker, write: Callable[[Broker], Writer]) -> None:
-    write(broker).append("t", 0, [b"0"])
+def test_it_pickles_as_its_settings(broker: Broker) -> None:
+    broker.append("t", [b"0"])
     with consumer_of(broker, max_poll_records=3) as consumer:
         consumer.assign([T0])
         consumer.poll(timeout=1)
@@ -629,10 +565,8 @@ def test_a_child_process_is_told(broker: Broker) -> None:
         assert not consumer.poll(timeout=0.1)
 
 
-def test_without_a_position_and_without_a_rule_for_one_it_says_so(
-    broker: Broker, write: Callable[[Broker], Writer]
-) -> None:
-    write(broker).append("t", 0, [b"a", b"b"])
+def test_without_a_position_and_without_a_rule_for_one_it_says_so(broker: Broker) -> None:
+    broker.append("t", [b"a", b"b"])
     with consumer_of(broker, auto_offset_reset="none") as consumer:
         consumer.assign([T0])
         for ask in (lambda: consumer.poll(timeout=5.0), lambda: consumer.position(T0, timeout=5.0)):

@@ -13,7 +13,6 @@ import pytest
 from kwire import Admin, Consumer, KafkaError, Producer, TopicPartition, records
 from kwire.producer import Delivery
 from kwire.testing import Broker
-from tests.clients.test_consumer import Writer
 from tests.interrupts import Cut, Interruptions
 
 pytestmark = pytest.mark.filterwarnings(  # of a socket that was cut before anybody had it
@@ -67,10 +66,8 @@ def test_a_poll_cut_anywhere_gives_each_record_once(broker: Broker) -> None:
     got: list[bytes | None] = []
     places: set[str] = set()
     at, rounds = 1, 0
-    writer = Writer(broker.bootstrap_servers)
     for number in range(len(expected) // 25):
-        writer.append("t", 0, expected[number * 25 : number * 25 + 25])
-    writer.reactor.close()
+        broker.append("t", expected[number * 25 : number * 25 + 25])
     with Consumer(
         broker.bootstrap_servers, auto_offset_reset="earliest", max_partition_fetch_bytes=1, **AT_ONCE
     ) as consumer:
