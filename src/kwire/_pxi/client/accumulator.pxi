@@ -226,7 +226,7 @@ cdef class Accumulator:
         for row in range(rows.length):
             fault = rows.record(row, &record)
             if fault != ARROW_OK:
-                raise_arrow_fault(fault, row, 2)
+                raise_arrow_fault(rows, fault, row, 2)
             deliveries.append(self._commit(queue, &record, wanted, nowait))
             if self.attention:
                 self._say_attention()
@@ -396,6 +396,7 @@ cdef class Accumulator:
                 if queue._head() is not None:
                     self._mark_ready(queue)
 
+    @cython.nonecheck(True)
     cpdef complete(self, Batch batch, int64_t base_offset, int64_t append_time, object error):
         """The result of a batch is known, wherever it was: its memory is free again."""
         batch.queue._remove(batch)
@@ -413,7 +414,7 @@ cdef class Accumulator:
         batch.core.block = NULL
         return 0
 
-    def update_partitions(self, TopicQueue topic, int count, available):
+    def update_partitions(self, TopicQueue topic not None, int count, available):
         """The topic has `count` partitions; `available` are the numbers of those that have a leader.
 
         Records that waited for that are placed. A topic never shrinks; a smaller count is not believed.
@@ -447,7 +448,7 @@ cdef class Accumulator:
             self._scatter(staging.waiting.popleft(), 0)
         return 0
 
-    def split(self, Batch batch):
+    def split(self, Batch batch not None):
         """Halves a batch that was too large for the broker; its records go on in smaller ones, first in line.
 
         False when it holds a single record.
@@ -457,7 +458,7 @@ cdef class Accumulator:
         self._scatter(batch, max(<int64_t>batch.core.used // 2, 1))
         return True
 
-    def without_headers(self, Batch batch, object error):
+    def without_headers(self, Batch batch not None, object error):
         """Takes the records with headers out of the batch and fails them; the others go on, first in line."""
         self._scatter(batch, MOST_BATCH_BYTES, error)
 

@@ -10,37 +10,10 @@
 #   partition       int32                                       i
 # Sources: "Arrow columnar format", "The Arrow C data interface", "The Arrow PyCapsule interface".
 #
-# Needs: arrow.h, utf8.h, record_index.pxi, views.pxi. Gives: ColumnPlan, RecordColumns.
+# Needs: arrow.pxi, utf8.h, record_index.pxi, views.pxi. Gives: ColumnPlan, RecordColumns.
 # A plan says which columns, in which type and under which name; the same filler serves Records, a consumer's result and
 # Spark. Sizes are measured first, so each buffer is allocated once; measuring and filling run without the GIL. Columns
 # hold blocks, not Python objects, and outlive everything else.
-
-from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
-
-cdef extern from "arrow.h" nogil:
-    struct ArrowSchema:
-        ArrowSchema **children
-        void (*release)(ArrowSchema *) noexcept nogil
-
-    struct ArrowArray:
-        int64_t length
-        int64_t null_count
-        int64_t n_buffers
-        const void **buffers
-        ArrowArray **children
-        void (*release)(ArrowArray *) noexcept nogil
-
-    struct ArrowArrayStream:
-        void (*release)(ArrowArrayStream *) noexcept nogil
-
-    enum:
-        KW_ARROW_NULLABLE
-    int kw_schema_init(ArrowSchema *schema, const char *format, const char *name, int64_t flags, int64_t n_children)
-    int kw_array_init(ArrowArray *array, int64_t length, int64_t n_buffers, int64_t n_children, int64_t most_blocks)
-    void kw_array_hold(ArrowArray *array, kw_block *block)
-    int kw_stream_init(ArrowArrayStream *stream)
-    int kw_stream_push(ArrowArrayStream *stream, ArrowArray *array)
-    ArrowSchema *kw_stream_schema(ArrowArrayStream *stream)
 
 cdef extern from "utf8.h" nogil:
     size_t kw_utf8_repaired_size(const uint8_t *p, size_t size)

@@ -7,42 +7,12 @@
 #   or one array of a type that `value` may have
 # Source: "The Arrow C data interface" and "Arrow columnar format" of the Arrow specification.
 #
-# Needs: builder.pxi, encode.pxi. Gives: ArrowRecords (rows as record_datum_t), encode_arrow.
-# The buffers are read where they lie; the capsules are held by ArrowRecords for as long as it lives.
+# Needs: arrow.pxi, builder.pxi, encode.pxi. Gives: ArrowRecords (rows as record_datum_t), encode_arrow.
+# Nothing that a producer says is believed: names, formats, children, buffers, lengths and offsets are checked once before
+# the rows are read, and each row against the ends of its column. Only the sizes of buffers cannot be checked, where the
+# interface does not state them. The array is moved out of its capsule, so that no other consumer can free it meanwhile.
 
-from cpython.pycapsule cimport PyCapsule_GetPointer
-
-cdef extern from *:
-    """
-    #ifndef ARROW_C_DATA_INTERFACE
-    #define ARROW_C_DATA_INTERFACE
-    struct ArrowSchema {
-        const char *format; const char *name; const char *metadata; int64_t flags; int64_t n_children;
-        struct ArrowSchema **children; struct ArrowSchema *dictionary; void (*release)(struct ArrowSchema *);
-        void *private_data;
-    };
-    struct ArrowArray {
-        int64_t length; int64_t null_count; int64_t offset; int64_t n_buffers; int64_t n_children;
-        const void **buffers; struct ArrowArray **children; struct ArrowArray *dictionary;
-        void (*release)(struct ArrowArray *); void *private_data;
-    };
-    #endif
-    """
-    ctypedef struct arrow_in_schema "struct ArrowSchema":
-        const char *format
-        const char *name
-        int64_t n_children
-        arrow_in_schema **children
-        arrow_in_schema *dictionary
-
-    ctypedef struct arrow_in_array "struct ArrowArray":
-        int64_t length
-        int64_t null_count
-        int64_t offset
-        int64_t n_buffers
-        int64_t n_children
-        const void **buffers
-        arrow_in_array **children
+cdef int64_t MAX_ARROW_ROWS = 1 << 56
 
 cdef enum ArrowKind:
     ARROW_NULL = 0
@@ -53,7 +23,7 @@ cdef enum ArrowKind:
 
 cdef enum ArrowFault:
     ARROW_OK = 0
-    ARROW_FAULT_LENGTH = 100       # offsets that go back
+    ARROW_FAULT_LENGTH = 100       # offsets that go back or beyond the end
     ARROW_FAULT_HEADER_KEY = 101   # a header that is null, or whose key is
     ARROW_FAULT_TIMESTAMP = 102    # below -1
     ARROW_FAULT_MEMORY = 103
@@ -64,10 +34,12 @@ ctypedef struct binary_column_t:
     const uint8_t *validity        # NULL: no nulls
     const uint8_t *index           # offsets, views, or the bytes themselves (fixed width)
     const uint8_t *data
-    const uint8_t **variadic       # further data buffers of a view column
+    const uint8_t **variadic       # the data buffers of a view column ...
+    const int64_t *sizes           # ... and their sizes
     int64_t n_variadic
     int64_t offset
     int64_t width
+    int64_t end                    # of the data, by the last offset
 
 
 ctypedef struct list_column_t:
@@ -75,7 +47,7 @@ ctypedef struct list_column_t:
     const uint8_t *validity
     const uint8_t *index
     int64_t offset
-    int64_t most                   # rows of the child
+    int64_t end                    # rows of the child
     const uint8_t *pair_validity   # of the structs, which count from `pair_offset`
     int64_t pair_offset
     binary_column_t key
@@ -89,7 +61,7 @@ ctypedef struct timestamp_column_t:
     int64_t offset
     int64_t divide                 # units per millisecond, or 1
     int64_t multiply               # milliseconds per unit, or 1
-    int64_t most                   # the greatest value whose milliseconds fit into an int64
+    int64_t max                    # the greatest value whose milliseconds fit into an int64
 
 
 cdef inline bint arrow_is_null(const uint8_t *validity, int64_t row) noexcept nogil:
@@ -97,7 +69,7 @@ cdef inline bint arrow_is_null(const uint8_t *validity, int64_t row) noexcept no
 
 
 cdef inline int arrow_datum(const binary_column_t *column, int64_t row, datum_t *out) noexcept nogil:
-    """Points `out` at row `row`, -1 bytes where it is null. Gives an ArrowFault."""
+    """Points `out` at row `row`, -1 bytes where it is null. Returns an ArrowFault."""
     cdef const int32_t *offsets
     row += column.offset
     if column.kind != ARROW_OFFSETS_32 or column.validity != NULL:
@@ -105,7 +77,14 @@ cdef inline int arrow_datum(const binary_column_t *column, int64_t row, datum_t 
     offsets = <const int32_t *>column.index + row
     out.data = column.data + offsets[0]
     out.size = <int64_t>offsets[1] - offsets[0]
-    return ARROW_OK if offsets[0] >= 0 and out.size >= 0 else ARROW_FAULT_LENGTH
+    # Without a sign, offsets below zero are beyond every end.
+    if <uint32_t>offsets[0] <= <uint32_t>offsets[1] and <uint32_t>offsets[1] <= <uint32_t>column.end:
+        return ARROW_OK
+    return ARROW_FAULT_LENGTH
+
+
+cdef inline int64_t offset_at(int kind, const uint8_t *index, int64_t place) noexcept nogil:
+    return (<const int32_t *>index)[place] if kind == ARROW_OFFSETS_32 else (<const int64_t *>index)[place]
 
 
 cdef int arrow_datum_of_any(const binary_column_t *column, int64_t place, datum_t *out) noexcept nogil:
@@ -122,20 +101,18 @@ cdef int arrow_datum_of_any(const binary_column_t *column, int64_t place, datum_
         if view[0] <= 12:
             out.data = <const uint8_t *>(view + 1)
             return ARROW_OK if view[0] >= 0 else ARROW_FAULT_LENGTH
-        if view[2] < 0 or view[2] >= column.n_variadic or view[3] < 0:
+        if (view[2] < 0 or view[2] >= column.n_variadic or view[3] < 0
+                or <int64_t>view[3] + view[0] > column.sizes[view[2]]):
             return ARROW_FAULT_LENGTH
         out.data = column.variadic[view[2]] + view[3]
         return ARROW_OK
     if column.kind == ARROW_FIXED:
         begin = place * column.width
         end = begin + column.width
-    elif column.kind == ARROW_OFFSETS_32:
-        begin = (<const int32_t *>column.index)[place]
-        end = (<const int32_t *>column.index)[place + 1]
     else:
-        begin = (<const int64_t *>column.index)[place]
-        end = (<const int64_t *>column.index)[place + 1]
-    if begin < 0 or end < begin or end - begin > MOST_BATCH_BYTES:
+        begin = offset_at(column.kind, column.index, place)
+        end = offset_at(column.kind, column.index, place + 1)
+    if begin < 0 or end < begin or end > column.end or end - begin > MOST_BATCH_BYTES:
         return ARROW_FAULT_LENGTH
     out.data = column.data + begin
     out.size = end - begin
@@ -150,7 +127,7 @@ cdef inline int arrow_timestamp(const timestamp_column_t *column, int64_t row, i
     if not column.present or arrow_is_null(column.validity, row):
         return ARROW_OK
     value = column.values[row]
-    if value < -1 or value > column.most:
+    if value < -1 or value > column.max:
         return ARROW_FAULT_TIMESTAMP
     if value < 0 or column.divide == 1:
         out[0] = value * column.multiply if value >= 0 else -1
@@ -160,17 +137,13 @@ cdef inline int arrow_timestamp(const timestamp_column_t *column, int64_t row, i
 
 
 cdef inline int arrow_list(const list_column_t *column, int64_t row, int64_t *begin, int64_t *end) noexcept nogil:
-    """From which element of the child to which row `row` goes; nothing is written where it is null. Gives an ArrowFault."""
+    """From which element of the child to which row `row` goes; nothing is written where it is null. Returns an ArrowFault."""
     row += column.offset
     if column.kind == ARROW_NULL or arrow_is_null(column.validity, row):
         return ARROW_OK
-    if column.kind == ARROW_OFFSETS_32:
-        begin[0] = (<const int32_t *>column.index)[row]
-        end[0] = (<const int32_t *>column.index)[row + 1]
-    else:
-        begin[0] = (<const int64_t *>column.index)[row]
-        end[0] = (<const int64_t *>column.index)[row + 1]
-    if 0 <= begin[0] <= end[0] <= column.most:
+    begin[0] = offset_at(column.kind, column.index, row)
+    end[0] = offset_at(column.kind, column.index, row + 1)
+    if 0 <= begin[0] <= end[0] <= column.end:
         return ARROW_OK
     end[0] = begin[0]
     return ARROW_FAULT_LENGTH
@@ -180,7 +153,7 @@ cdef inline int arrow_list(const list_column_t *column, int64_t row, int64_t *be
 cdef class ArrowRecords:
     """The rows of a record batch in Arrow layout, one by one as record_datum_t, without the GIL."""
 
-    cdef object capsules
+    cdef ArrowArray array          # moved out of its capsule, to be released here
     cdef int64_t length
     cdef binary_column_t value
     cdef binary_column_t key
@@ -191,50 +164,64 @@ cdef class ArrowRecords:
     cdef int64_t when_null
 
     def __cinit__(self, object source, int64_t when_null=-1):
-        cdef arrow_in_schema *schema
-        cdef arrow_in_array *array
-        cdef int64_t i
+        cdef tuple capsules
+        cdef ArrowSchema *schema
+        cdef ArrowArray *array
+        self.array.release = NULL
         self.spans = NULL
         self.span_room = 0
         self.when_null = when_null
-        if not hasattr(source, "__arrow_c_array__"):
-            raise TypeError(f"a record batch or array with __arrow_c_array__ is needed, not {type(source).__name__}; "
-                            "give a table batch by batch")
-        self.capsules = source.__arrow_c_array__()
-        schema = <arrow_in_schema *>PyCapsule_GetPointer(self.capsules[0], "arrow_schema")
-        array = <arrow_in_array *>PyCapsule_GetPointer(self.capsules[1], "arrow_array")
-        self.length = array.length
-        if schema.format != b"+s":
-            self.value = binary_column(schema, array, 0, "value")
-            return
-        if array.n_buffers and has_nulls(array):
-            raise _errors.CodecError("a record batch with null rows cannot be written")
-        for i in range(schema.n_children):
-            self._take_field(schema.children[i], array.children[i], array.offset)
-        if self.value.kind == ARROW_NULL and not self._has(schema, b"value"):
-            raise _errors.CodecError("no column named value; columns: "
-                                     + ", ".join(arrow_names(schema)), "value")
+        capsules = arrow_capsules(source)
+        schema = <ArrowSchema *>PyCapsule_GetPointer(capsules[0], "arrow_schema")
+        array = <ArrowArray *>PyCapsule_GetPointer(capsules[1], "arrow_array")
+        if schema.release == NULL or array.release == NULL:
+            raise _errors.CodecError("the Arrow array has been released: another consumer took it", "batch")
+        self.array = array[0]
+        array.release = NULL
+        self.length = self.array.length
+        if arrow_format(schema, "batch") != b"+s":
+            self.value = binary_column(schema, &self.array, 0, self.length, "value")
+        else:
+            self._take_fields(schema)
 
     def __dealloc__(self):
         free(self.spans)
+        if self.array.release != NULL:
+            self.array.release(&self.array)
 
-    cdef bint _has(self, arrow_in_schema *schema, bytes name):
-        return name.decode() in arrow_names(schema)
+    cdef int _take_fields(self, ArrowSchema *schema) except -1:
+        cdef bint has_value = False
+        cdef int64_t i, rows
+        cdef bytes name
+        check_array(&self.array, 0, 1, "batch")
+        check_children(schema, &self.array, "batch")
+        rows = self.array.offset + self.length
+        if has_nulls(&self.array):
+            raise _errors.CodecError("a record batch with null rows cannot be written", "batch")
+        for i in range(schema.n_children):
+            name = arrow_name(schema.children[i])
+            has_value = has_value or name == b"value"
+            self._take_field(name, schema.children[i], self.array.children[i], rows)
+        if not has_value:
+            names = [arrow_name(schema.children[i]).decode("utf-8", "replace") for i in range(schema.n_children)]
+            raise _errors.CodecError(f"no column named value; columns: {', '.join(names)}", "value")
+        return 0
 
-    cdef int _take_field(self, arrow_in_schema *schema, arrow_in_array *array, int64_t offset) except -1:
-        cdef bytes name = schema.name
+    cdef int _take_field(self, bytes name, ArrowSchema *schema, ArrowArray *array, int64_t rows) except -1:
+        """`rows` is how many a column must have: those before the table's offset, too."""
+        cdef int64_t offset = self.array.offset
         if name == b"value":
-            self.value = binary_column(schema, array, offset, "value")
+            self.value = binary_column(schema, array, offset, rows, "value")
         elif name == b"key":
-            self.key = binary_column(schema, array, offset, "key")
+            self.key = binary_column(schema, array, offset, rows, "key")
         elif name == b"timestamp":
-            self.timestamp = timestamp_column(schema, array, offset)
+            self.timestamp = timestamp_column(schema, array, offset, rows)
         elif name == b"headers":
-            self.headers = headers_column(schema, array, offset)
+            self.headers = headers_column(schema, array, offset, rows)
         return 0
 
     cdef inline int record(self, int64_t row, record_datum_t *out) noexcept nogil:
-        """Points `out` at row `row`; its headers stay valid until the next call. Gives an ArrowFault."""
+        """Points `out` at row `row`; its headers stay valid until the next call. Returns an ArrowFault."""
         cdef int64_t begin = 0, end = 0
         cdef int fault = arrow_datum(&self.value, row, &out.value)
         out.header_count = 0
@@ -266,6 +253,13 @@ cdef class ArrowRecords:
         out.header_count = end - begin
         return ARROW_OK
 
+    cdef str field_at_fault(self, int64_t row):
+        """The column whose row cannot be read."""
+        cdef datum_t datum
+        if arrow_datum(&self.value, row, &datum) != ARROW_OK:
+            return "value"
+        return "key" if arrow_datum(&self.key, row, &datum) != ARROW_OK else "headers"
+
     cdef int64_t usual_size(self) noexcept nogil:
         """About how many bytes the rows take in a batch."""
         return (arrow_bytes(&self.value, self.length) + arrow_bytes(&self.key, self.length)
@@ -282,7 +276,63 @@ cdef class ArrowRecords:
         return ARROW_OK
 
 
-cdef bint has_nulls(const arrow_in_array *array) noexcept nogil:
+cdef tuple arrow_capsules(object source):
+    """(schema, array) of anything with `__arrow_c_array__`, as capsules of the right names."""
+    cdef object given
+    if not hasattr(source, "__arrow_c_array__"):
+        raise TypeError(f"a record batch or array with __arrow_c_array__ is needed, not {type(source).__name__}; "
+                        "give a table batch by batch")
+    given = source.__arrow_c_array__()
+    if (type(given) is not tuple or len(<tuple>given) != 2
+            or not PyCapsule_IsValid((<tuple>given)[0], "arrow_schema")
+            or not PyCapsule_IsValid((<tuple>given)[1], "arrow_array")):
+        raise TypeError(f"{type(source).__name__}.__arrow_c_array__() did not return two capsules, "
+                        "\"arrow_schema\" and \"arrow_array\"")
+    return <tuple>given
+
+
+cdef int arrow_refused(str field, str text) except -1:
+    raise _errors.CodecError(f"an Arrow array that cannot be: {text}", field)
+
+
+cdef bytes arrow_name(const ArrowSchema *schema):
+    """The specification lets a name be NULL."""
+    return b"" if schema.name == NULL else <bytes>schema.name
+
+
+cdef bytes arrow_format(const ArrowSchema *schema, str field):
+    if schema.format == NULL:
+        arrow_refused(field, "it has no format")
+    return <bytes>schema.format
+
+
+cdef int check_array(const ArrowArray *array, int64_t rows, int64_t n_buffers, str field) except -1:
+    """That it has so many buffers and at least `rows` rows, and nothing that overflows."""
+    if array.release == NULL:
+        arrow_refused(field, "it has been released")
+    if array.length < 0 or array.offset < 0 or array.length > MAX_ARROW_ROWS or array.offset > MAX_ARROW_ROWS:
+        arrow_refused(field, f"length {array.length}, offset {array.offset}")
+    if array.length < rows:
+        arrow_refused(field, f"{array.length} rows, where its parent has {rows}")
+    if array.n_buffers < n_buffers or n_buffers and array.buffers == NULL:
+        arrow_refused(field, f"{array.n_buffers} buffers, where its type has {n_buffers}")
+    if n_buffers and array.buffers[0] == NULL and array.null_count > 0:
+        arrow_refused(field, f"{array.null_count} nulls without a validity buffer")
+    return 0
+
+
+cdef int check_children(const ArrowSchema *schema, const ArrowArray *array, str field) except -1:
+    cdef int64_t i
+    if schema.n_children < 0 or array.n_children != schema.n_children:
+        arrow_refused(field, f"{array.n_children} child arrays, where its type has {schema.n_children}")
+    for i in range(schema.n_children):
+        if (schema.children == NULL or schema.children[i] == NULL
+                or array.children == NULL or array.children[i] == NULL):
+            arrow_refused(field, f"child {i} is NULL")
+    return 0
+
+
+cdef bint has_nulls(const ArrowArray *array) noexcept nogil:
     """Whether a row is null, by the bits: the count may be -1, not counted yet."""
     cdef const uint8_t *validity = <const uint8_t *>array.buffers[0]
     cdef int64_t row
@@ -294,72 +344,107 @@ cdef bint has_nulls(const arrow_in_array *array) noexcept nogil:
     return False
 
 
-cdef list arrow_names(const arrow_in_schema *schema):
-    return [schema.children[i].name.decode("utf-8", "replace") for i in range(schema.n_children)]
-
-
-cdef int raise_arrow_fault(int fault, int64_t row, int magic) except -1:
+cdef int raise_arrow_fault(ArrowRecords rows, int fault, int64_t row, int magic) except -1:
     if fault == ARROW_FAULT_LENGTH:
-        raise _errors.CodecError(f"row {row}: Arrow offsets that go back or beyond their buffer")
+        raise _errors.CodecError(f"row {row}: Arrow offsets that go back or beyond their buffer",
+                                 rows.field_at_fault(row))
     if fault == ARROW_FAULT_HEADER_KEY:
         raise _errors.CodecError(f"row {row}: a null header, or one without a key", "headers")
     if fault == ARROW_FAULT_TIMESTAMP:
         raise _errors.CodecError(f"row {row}: a timestamp below -1 ms, or too great", "timestamp")
     if fault == ARROW_FAULT_MEMORY:
-        raise _errors.LimitError(f"row {row}: out of memory for its headers")
+        raise _errors.LimitError(f"row {row}: out of memory for its headers", "headers")
     return raise_build_fault(fault, magic)
 
 
-cdef int refuse_column(const arrow_in_schema *schema, str field, str wanted) except -1:
+cdef int refuse_column(const ArrowSchema *schema, str field, str wanted) except -1:
     kind = "dictionary" if schema.dictionary != NULL else schema.format.decode("utf-8", "replace")
     raise _errors.CodecError(f"a column of Arrow format {kind!r} cannot be a record's {field}: cast it to {wanted}",
                              field)
 
 
-cdef binary_column_t binary_column(arrow_in_schema *schema, arrow_in_array *array, int64_t offset,
+cdef int binary_kind(const ArrowSchema *schema, str field) except -1:
+    """The ArrowKind of a column of binary or text; CodecError for any other type."""
+    cdef bytes kind = arrow_format(schema, field)
+    if schema.dictionary == NULL:
+        if kind == b"n":
+            return ARROW_NULL
+        if kind in (b"z", b"u"):
+            return ARROW_OFFSETS_32
+        if kind in (b"Z", b"U"):
+            return ARROW_OFFSETS_64
+        if kind in (b"vz", b"vu"):
+            return ARROW_VIEWS
+        if kind.startswith(b"w:"):
+            return ARROW_FIXED
+    return refuse_column(schema, field, "binary or string")
+
+
+cdef binary_column_t binary_column(ArrowSchema *schema, ArrowArray *array, int64_t offset, int64_t rows,
                                    str field) except *:
+    """A column of which `rows` rows are read at most, from `offset` on."""
     cdef binary_column_t column
-    cdef bytes kind = schema.format
-    column.kind = ARROW_NULL
-    column.validity = column.index = column.data = NULL
-    column.variadic = NULL
-    column.n_variadic = column.width = 0
+    memset(&column, 0, sizeof(binary_column_t))
+    column.kind = binary_kind(schema, field)
+    check_array(array, rows, 0 if column.kind == ARROW_NULL else 2 if column.kind == ARROW_FIXED else 3, field)
     column.offset = offset + array.offset
-    if schema.dictionary != NULL:
-        refuse_column(schema, field, "binary or string")
-    if kind == b"n":
+    if column.kind == ARROW_NULL:
         return column
-    if kind in (b"z", b"u"):
-        column.kind = ARROW_OFFSETS_32
-    elif kind in (b"Z", b"U"):
-        column.kind = ARROW_OFFSETS_64
-    elif kind in (b"vz", b"vu"):
-        column.kind = ARROW_VIEWS
-    elif kind.startswith(b"w:"):
-        column.kind = ARROW_FIXED
-        column.width = int(kind[2:])
-    else:
-        refuse_column(schema, field, "binary or string")
     column.validity = <const uint8_t *>array.buffers[0]
     column.index = <const uint8_t *>array.buffers[1]
     if column.kind == ARROW_FIXED:
-        column.data = column.index
+        set_fixed_width(&column, schema, array.offset + rows, field)
+    elif column.index == NULL and rows:
+        arrow_refused(field, "its buffer of offsets or views is NULL")
     elif column.kind == ARROW_VIEWS:
-        column.variadic = <const uint8_t **>(array.buffers + 2)
-        column.n_variadic = array.n_buffers - 3
-    else:
+        set_view_buffers(&column, array, field)
+    elif rows:
         column.data = <const uint8_t *>array.buffers[2]
+        column.end = offset_at(column.kind, column.index, array.offset + rows)
+        if column.end < 0 or column.data == NULL and column.end > 0:
+            arrow_refused(field, f"{column.end} bytes, and a data buffer that is "
+                          + ("NULL" if column.data == NULL else "not"))
     return column
 
 
-cdef timestamp_column_t timestamp_column(arrow_in_schema *schema, arrow_in_array *array, int64_t offset) except *:
+cdef int set_fixed_width(binary_column_t *column, const ArrowSchema *schema, int64_t rows, str field) except -1:
+    cdef bytes digits = (<bytes>schema.format)[2:]
+    if not digits.isdigit() or len(digits) > 10:
+        refuse_column(schema, field, "binary or string")
+    column.width = int(digits)
+    if column.width and rows > MOST_OFFSET // column.width:
+        arrow_refused(field, f"{rows} rows of {column.width} bytes")
+    column.data = column.index
+    column.end = column.width * rows
+    if column.data == NULL and column.end > 0:
+        arrow_refused(field, f"{column.end} bytes, and a data buffer that is NULL")
+    return 0
+
+
+cdef int set_view_buffers(binary_column_t *column, const ArrowArray *array, str field) except -1:
+    """The last buffer holds the sizes of the data buffers."""
+    cdef int64_t i
+    column.variadic = <const uint8_t **>(array.buffers + 2)
+    column.n_variadic = array.n_buffers - 3
+    column.sizes = <const int64_t *>array.buffers[array.n_buffers - 1]
+    if column.n_variadic and column.sizes == NULL:
+        arrow_refused(field, "views without the sizes of their buffers")
+    for i in range(column.n_variadic):
+        if column.sizes[i] < 0 or column.variadic[i] == NULL and column.sizes[i] > 0:
+            arrow_refused(field, f"data buffer {i} of {column.sizes[i]} bytes"
+                          + (" is NULL" if column.variadic[i] == NULL else ""))
+    return 0
+
+
+cdef timestamp_column_t timestamp_column(ArrowSchema *schema, ArrowArray *array, int64_t offset,
+                                         int64_t rows) except *:
     cdef timestamp_column_t column
-    cdef bytes kind = schema.format
+    cdef bytes kind = arrow_format(schema, "timestamp")
+    memset(&column, 0, sizeof(timestamp_column_t))
     column.present = kind != b"n"
-    column.validity = NULL
-    column.values = NULL
     column.offset = offset + array.offset
-    column.divide = column.multiply = column.most = 1
+    column.divide = column.multiply = 1
+    check_array(array, rows, 2 if column.present else 0, "timestamp")
     if not column.present:
         return column
     if kind.startswith(b"tss:"):
@@ -370,50 +455,64 @@ cdef timestamp_column_t timestamp_column(arrow_in_schema *schema, arrow_in_array
         column.divide = 1000000
     elif (kind != b"l" and not kind.startswith(b"tsm:")) or schema.dictionary != NULL:
         refuse_column(schema, "timestamp", "int64 milliseconds or timestamp")
-    column.most = MOST_OFFSET // column.multiply
+    column.max = MOST_OFFSET // column.multiply
     column.validity = <const uint8_t *>array.buffers[0]
     column.values = <const int64_t *>array.buffers[1]
+    if column.values == NULL and rows:
+        arrow_refused("timestamp", "its buffer of values is NULL")
     return column
 
 
-cdef list_column_t headers_column(arrow_in_schema *schema, arrow_in_array *array, int64_t offset) except *:
+cdef list_column_t headers_column(ArrowSchema *schema, ArrowArray *array, int64_t offset, int64_t rows) except *:
     cdef list_column_t column
-    cdef bytes kind = schema.format
-    cdef arrow_in_schema *pair
-    cdef arrow_in_array *pairs
-    cdef int key = 0, value = 1
+    cdef bytes kind = arrow_format(schema, "headers")
+    memset(&column, 0, sizeof(list_column_t))
     column.kind = ARROW_NULL
     if kind == b"n":
         return column
-    if kind not in (b"+l", b"+L", b"+m") or schema.children[0].format != b"+s" or schema.children[0].n_children != 2:
+    if kind not in (b"+l", b"+L", b"+m"):
         refuse_column(schema, "headers", "list<struct<key: string, value: binary>>")
+    check_array(array, rows, 2, "headers")
+    check_children(schema, array, "headers")
     column.kind = ARROW_OFFSETS_64 if kind == b"+L" else ARROW_OFFSETS_32
     column.validity = <const uint8_t *>array.buffers[0]
     column.index = <const uint8_t *>array.buffers[1]
     column.offset = offset + array.offset
-    pair = schema.children[0]
-    pairs = array.children[0]
-    column.most = pairs.length
-    column.pair_validity = <const uint8_t *>pairs.buffers[0]
-    column.pair_offset = pairs.offset
-    if pair.children[0].name == b"value" and pair.children[1].name == b"key":
-        key, value = 1, 0
-    column.key = binary_column(pair.children[key], pairs.children[key], pairs.offset, "header key")
-    column.value = binary_column(pair.children[value], pairs.children[value], pairs.offset, "header value")
+    if column.index == NULL and rows:
+        arrow_refused("headers", "its buffer of offsets is NULL")
+    if (schema.n_children != 1 or arrow_format(schema.children[0], "headers") != b"+s"
+            or schema.children[0].n_children != 2):
+        refuse_column(schema, "headers", "list<struct<key: string, value: binary>>")
+    take_pairs(&column, schema.children[0], array.children[0])
     return column
+
+
+cdef int take_pairs(list_column_t *column, ArrowSchema *schema, ArrowArray *array) except -1:
+    """The structs of key and value that the lists are made of."""
+    cdef int key = 0, value = 1
+    cdef int64_t rows
+    check_array(array, 0, 1, "headers")
+    check_children(schema, array, "headers")
+    rows = array.offset + array.length
+    column.end = array.length
+    column.pair_validity = <const uint8_t *>array.buffers[0]
+    column.pair_offset = array.offset
+    if arrow_name(schema.children[0]) == b"value" and arrow_name(schema.children[1]) == b"key":
+        key, value = 1, 0
+    column.key = binary_column(schema.children[key], array.children[key], array.offset, rows, "header key")
+    column.value = binary_column(schema.children[value], array.children[value], array.offset, rows, "header value")
+    return 0
 
 
 cdef int64_t arrow_bytes(const binary_column_t *column, int64_t rows) noexcept nogil:
     """About how many bytes the rows have, as far as that can be seen without a look at each."""
-    cdef int64_t begin = 0, end = 0
+    cdef int64_t begin, end
     if column.kind == ARROW_FIXED:
         return rows * column.width
-    if column.kind == ARROW_OFFSETS_32:
-        begin = (<const int32_t *>column.index)[column.offset]
-        end = (<const int32_t *>column.index)[column.offset + rows]
-    elif column.kind == ARROW_OFFSETS_64:
-        begin = (<const int64_t *>column.index)[column.offset]
-        end = (<const int64_t *>column.index)[column.offset + rows]
+    if rows == 0 or column.kind == ARROW_NULL or column.kind == ARROW_VIEWS:
+        return 0
+    begin = offset_at(column.kind, column.index, column.offset)
+    end = offset_at(column.kind, column.index, column.offset + rows)
     return end - begin if begin >= 0 and end >= begin else 0
 
 
@@ -437,7 +536,8 @@ def encode_arrow(batch, **options):
 
     Columns `value` (required), `key`, `timestamp` and `headers` as in `Records.to_arrow()`, other columns are ignored;
     or one binary or string array, the values. `options` are those of BatchBuilder but max_bytes. The rows are read
-    without the GIL. Raises CodecError for a column type that cannot be meant, and whatever `encode` raises.
+    without the GIL. Raises CodecError for a column type that cannot be a record's and for an array that contradicts its
+    schema, and whatever `encode` raises.
     """
     cdef BatchBuilder builder
     if "max_bytes" in options:
@@ -450,5 +550,5 @@ def encode_arrow(batch, **options):
     with nogil:
         fault = fill_from_arrow(&builder.core, rows, &row)
     if fault != ARROW_OK:
-        raise_arrow_fault(fault, row, builder.core.magic)
+        raise_arrow_fault(rows, fault, row, builder.core.magic)
     return builder._finish()
