@@ -21,11 +21,14 @@ _LINUX = os.uname().sysname == "Linux"
 _EXACT = os.environ.get("KWIRE_EXACT_BLOCKS") == "1"
 _DEBUGGED = ["-DKWIRE_EXACT_BLOCKS", "-DCYTHON_USE_FREELISTS=0", "-g1", "-fno-omit-frame-pointer"]
 _SHIPPED = ["-g0", *(_SMALL if _LINUX else [])]
+# KWIRE_PLAIN=1: without the allocator tricks of tricks.h.
+_MACROS = [(name, "1") for name in ("KWIRE_PLAIN",) if os.environ.get(name) == "1"]
 
 codec = Extension(
     "kwire._codec",
     sources=["src/kwire/_codec.pyx"],
     depends=_PXI,
+    define_macros=_MACROS,
     include_dirs=["src/kwire/_pxi/codec", "src/kwire/_pxi/client"],
     extra_compile_args=[
         *_OPTIMISE,

@@ -32,6 +32,11 @@ _Item: TypeAlias = _BytesLike | tuple[Any, ...] | _RecordLike | None
 # uuids.pxi
 def no_uuid() -> UUID: ...
 
+# tricks.pxi
+PLAIN_MEMORY: bool
+
+def keep_arenas(values: list[bytes | None]) -> None: ...
+
 # blocks.pxi
 def pool_statistics() -> dict[str, int]: ...
 

@@ -15,7 +15,8 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc  # no-cython-lint
 from cpython.ref cimport Py_INCREF  # no-cython-lint
 from cpython.unicode cimport PyUnicode_DecodeUTF8  # no-cython-lint
 from libc.stdint cimport (  # no-cython-lint
-    int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t,  # no-cython-lint
+    INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, int8_t, int16_t, int32_t, int64_t,  # no-cython-lint
+    uint8_t, uint16_t, uint32_t, uint64_t,  # no-cython-lint
 )
 from libc.stdlib cimport free, malloc, realloc  # no-cython-lint
 from libc.string cimport memcmp, memcpy, memmove, memset  # no-cython-lint
@@ -29,6 +30,7 @@ cdef extern from "endian.h" nogil:
 
 include "codec/primitives.pxi"
 include "codec/slots.pxi"
+include "codec/tricks.pxi"
 include "codec/uuids.pxi"
 include "codec/blocks.pxi"
 include "codec/cursors.pxi"

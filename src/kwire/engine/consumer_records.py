@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kwire._codec import ConsumedIterator, ConsumerRecord, RecordColumns, Records, record_plan
+from kwire._codec import ConsumedIterator, ConsumerRecord, RecordColumns, Records, keep_arenas, record_plan
 from kwire._typing import TYPE_CHECKING, overload
 from kwire.engine.addresses import TopicPartition
 
@@ -16,11 +16,6 @@ if TYPE_CHECKING:
 
     import pandas
     import pyarrow
-
-_HELD_EVERY = 4096
-_held: list[bytes | None] = []
-"""A few values of the last large poll. Python gives its arenas of small objects back to the system when the last object
-in one goes, so without these the next poll's values would cost a page fault for every 4 KiB again."""
 
 
 class ConsumerRecords:
@@ -75,7 +70,7 @@ class ConsumerRecords:
         made: list[bytes | None] = []
         for _, records in self._parts:
             made += records.values()
-        _held[:] = made[::_HELD_EVERY] if len(made) > _HELD_EVERY else ()
+        keep_arenas(made)
         return made
 
     def keys(self) -> list[bytes | None]:

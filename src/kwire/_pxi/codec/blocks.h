@@ -21,6 +21,8 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "tricks.h"
+
 #ifdef KWIRE_EXACT_BLOCKS
 #define KW_EXACT_BLOCKS 1
 #else
@@ -33,7 +35,6 @@
 #define KW_LARGE ((size_t)1 << 20)
 #define KW_HUGE_PAGE ((size_t)2 << 20)
 #define KW_HUGE (2 * KW_HUGE_PAGE)
-#define KW_FREED_ONCE ((size_t)4 << 20)
 
 typedef struct kw_block {
     long references;
@@ -97,16 +98,6 @@ static kw_block *kw_pool_take(int class_) {
         }
     }
     return NULL;
-}
-
-/* glibc gives the end of its heap back to the system as soon as 128 KiB there are free, unless a large piece was freed
- * before: then it keeps twice as much. Without this, the megabytes that each poll's values take would be new each time. */
-static void kw_keep_end_of_heap(void) {
-    static int done = 0;
-    if (!__atomic_exchange_n(&done, 1, __ATOMIC_RELAXED)) {
-        void *volatile piece = malloc(KW_FREED_ONCE);
-        free(piece);
-    }
 }
 
 /* Memory for which the system is asked to use large pages: 512 times fewer page faults. To be freed by free(). */

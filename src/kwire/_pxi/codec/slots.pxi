@@ -1,6 +1,6 @@
 # The slots of Python classes, read and written from C, and the C API's makers of values to put into them.
 #
-# Needs: nothing of kwire. Gives: slot_offset, slot_of, fill_slot, new_reference, kw_bare_instance, the kw_* of the C API.
+# Needs: nothing of kwire. Gives: slot_offset, slot_of, fill_slot, new_reference, the kw_* of the C API.
 # A slot is reached by the offset that the class's own member descriptor states. The class of every instance is checked
 # before an offset is used.
 
@@ -11,7 +11,6 @@ from cpython.number cimport PyNumber_Index
 from cpython.object cimport PyObject, PyObject_RichCompareBool, PyTypeObject, Py_EQ
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyTuple_New
-from libc.stdint cimport INT64_MAX, INT64_MIN
 
 cdef extern from *:
     """
@@ -24,63 +23,7 @@ cdef extern from *:
         if (member->type != T_OBJECT_EX) return -1;
         return member->offset;
     }
-    /* Instances of classes that a Layout has checked: slots and nothing else, on a base without members. New ones have
-       every slot empty and are not seen by the collector yet. Python's own way to free them asks each base of the class
-       for its members; here they lie side by side. Freed memory is kept for the next instance of as many slots. */
-    #define KW_MOST_SLOTS 32
-    #ifdef KWIRE_EXACT_BLOCKS /* none, so that a sanitizer sees the use of one that was freed */
-    #define KW_MOST_KEPT 0
-    #else
-    #define KW_MOST_KEPT 128
-    #endif
-    #define KW_MOST_DEPTH 32
-    static struct { int count; PyObject *kept[KW_MOST_KEPT]; } kw_kept_instances[KW_MOST_SLOTS + 1];
-    static inline size_t kw_slots_of(PyTypeObject *cls) {
-        return ((size_t)cls->tp_basicsize - sizeof(PyObject)) / sizeof(PyObject *);
-    }
-    static PyObject *kw_bare_instance(PyObject *cls) {
-        size_t slots = kw_slots_of((PyTypeObject *)cls);
-        PyObject *made;
-        if (slots <= KW_MOST_SLOTS && kw_kept_instances[slots].count > 0) {
-            made = kw_kept_instances[slots].kept[--kw_kept_instances[slots].count];
-            Py_SET_TYPE(made, (PyTypeObject *)Py_NewRef(cls));
-            _Py_NewReference(made);
-            return made;
-        }
-        made = PyObject_GC_New(PyObject, (PyTypeObject *)cls);
-        if (made != NULL) memset(made + 1, 0, slots * sizeof(PyObject *));
-        return made;
-    }
-    static inline void kw_drop_instance(PyObject *self) {
-        PyTypeObject *cls = Py_TYPE(self);
-        size_t slots = kw_slots_of(cls);
-        PyObject **slot = (PyObject **)(self + 1);
-        PyObject **end = slot + slots;
-        for (; slot < end; slot++) Py_CLEAR(*slot);
-        if (slots <= KW_MOST_SLOTS && kw_kept_instances[slots].count < KW_MOST_KEPT)
-            kw_kept_instances[slots].kept[kw_kept_instances[slots].count++] = self;
-        else
-            PyObject_GC_Del(self);
-        Py_DECREF(cls);
-    }
-    /* Python's trashcan bounds the C stack where objects hold objects without end; messages are rarely that deep. */
-    static int kw_depth;
-    static void kw_free_instance(PyObject *self) {
-        PyObject_GC_UnTrack(self);
-        if (kw_depth < KW_MOST_DEPTH) {
-            kw_depth++;
-            kw_drop_instance(self);
-            kw_depth--;
-            return;
-        }
-        Py_TRASHCAN_BEGIN(self, kw_free_instance)
-        kw_drop_instance(self);
-        Py_TRASHCAN_END
-    }
-    static void kw_use_free_instance(PyObject *cls) {
-        PyTypeObject *type = (PyTypeObject *)cls;
-        if (type->tp_finalize == NULL && type->tp_del == NULL) type->tp_dealloc = kw_free_instance;
-    }
+    /* Whether instances are slots and nothing else, on a base without members. */
     static int kw_is_slots_only(PyObject *cls, PyObject *base, Py_ssize_t slots) {
         PyTypeObject *type = (PyTypeObject *)cls;
         return PyType_IS_GC(type) && type->tp_itemsize == 0 && type->tp_dictoffset == 0 && type->tp_weaklistoffset == 0
@@ -119,9 +62,7 @@ cdef extern from *:
     }
     """
     Py_ssize_t kw_slot_offset(PyObject *descriptor, PyObject *owner) noexcept
-    object kw_bare_instance(PyObject *cls)
     bint kw_is_slots_only(PyObject *cls, PyObject *base, Py_ssize_t slots) noexcept
-    void kw_use_free_instance(PyObject *cls) noexcept
     int kw_fill_kept_ints() except -1
     bint kw_is_kept_int(long long value) noexcept
     PyObject *kw_int(long long value) except NULL      # a new reference
@@ -153,7 +94,7 @@ kw_fill_kept_ints()
 
 
 cdef inline Py_ssize_t slot_offset(object cls, str name) noexcept:
-    """Where in an instance of `cls` the slot `name` lies; -1 when it is no slot that the class itself has."""
+    """Offset of the slot `name` in an instance of `cls`; -1 when the class itself has no such slot."""
     descriptor = cls.__dict__.get(name)
     return kw_slot_offset(<PyObject *>descriptor, <PyObject *>cls)
 

@@ -1,0 +1,47 @@
+"""What one poll gives, as a sequence over its partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kwire.engine.addresses import TopicPartition
+from kwire.engine.consumed import ConsumerRecords
+from kwire.records import decode, encode
+
+
+def poll_of(*counts: int) -> ConsumerRecords:
+    """Partition i has `counts[i]` records with values b"i.0", b"i.1" and so on."""
+    values = [[b"%d.%d" % (i, n) for n in range(count)] for i, count in enumerate(counts)]
+    return ConsumerRecords([(TopicPartition("t", i), decode(encode(rows))) for i, rows in enumerate(values)])
+
+
+def plain(records: ConsumerRecords) -> list[tuple[int, bytes | None]]:
+    return [(record.partition, record.value) for record in records]
+
+
+@given(st.lists(st.integers(0, 4), max_size=4), st.slices(12))
+def test_slices_are_those_of_a_list(counts: Sequence[int], cut: slice) -> None:
+    records = poll_of(*counts)
+    if cut.indices(len(records))[2] != 1:
+        with pytest.raises(ValueError, match="steps of one"):
+            records[cut]
+        return
+    assert plain(records[cut]) == plain(records)[cut]
+    assert records[cut].values() == records.values()[cut]
+
+
+def test_a_slice_has_the_partitions_of_its_records_only() -> None:
+    assert list(poll_of(2, 2, 2)[2:4].by_partition()) == [TopicPartition("t", 1)]
+    assert repr(poll_of(3, 3)[1:]) == "<5 ConsumerRecords: t-0: 2, t-1: 3>"
+
+
+@pytest.mark.parametrize("index", [6, -7, 2**70])
+def test_an_index_beyond_the_end(index: int) -> None:
+    records = poll_of(3, 3)
+    assert records[-1].value == b"1.2"
+    with pytest.raises(IndexError):
+        records[index]
