@@ -20,6 +20,7 @@ from kwire._codec import (
 )
 from kwire._typing import TYPE_CHECKING
 from kwire.compression import DEFAULT_MAX_DECOMPRESSED_BYTES
+from kwire.errors import CodecError, ConfigError
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer as BytesLike
@@ -55,9 +56,18 @@ def decode(
     Raises CorruptError (checksum, structure, compressed data), InvalidLengthError, TruncatedError, UnknownVersionError
     (another magic or generation), UnknownCodecError and LimitError, with the field and the byte offset in `data`.
     """
-    if generation is None:
-        return decode_records(data, check_crc, max_decompressed_bytes)
-    found, fault = scan_generation(generation, data, check_crc, max_decompressed_bytes, base_offset)
+    try:
+        if generation is None:
+            return decode_records(data, check_crc, max_decompressed_bytes)
+        found, fault = scan_generation(generation, data, check_crc, max_decompressed_bytes, base_offset)
+    except OverflowError:
+        raise _beyond_int64(max_decompressed_bytes) from None
     if fault is not None:
         raise fault
     return found
+
+
+def _beyond_int64(max_decompressed_bytes: int) -> ConfigError | CodecError:
+    if -(2**63) <= max_decompressed_bytes < 2**63:
+        return CodecError("a base offset is a byte position, from 0 to 2**63 - 1", "base_offset")
+    return ConfigError("max_decompressed_bytes is beyond 64 bits: 2**63 - 1 is the most")

@@ -229,7 +229,7 @@ def test_offsets_are_kept_with_their_gaps() -> None:
         (errors.CodecError, (b"v", None, 2**63), {}, "timestamp"),
         (errors.CodecError, (b"v", None, 0, [("\ud800", b"")]), {}, "header key"),
         (errors.CodecError, b"v", {"magic": 1, "producer_id": 1}, "magic 2"),
-        (errors.CodecError, b"v", {"base_offset": -1}, "base offset"),
+        (errors.CodecError, b"v", {"base_offset": -1}, "base_offset"),
         (errors.UnknownVersionError, b"v", {"magic": 3}, "magic 3"),
         (errors.UnknownCodecError, b"v", {"compression": "brotli"}, "brotli.*zstd"),
         (errors.UnknownCodecError, b"v", {"compression": "zstd", "magic": 1}, "zstd.*magic 1"),

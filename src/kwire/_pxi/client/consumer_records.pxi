@@ -20,6 +20,8 @@ cdef class ConsumerRecord:
         self.record = _NO_RECORD
 
     def __init__(self, Record record not None, str topic not None, int32_t partition):
+        if self.record is not _NO_RECORD:
+            raise TypeError("a ConsumerRecord is immutable: it cannot be initialised again")
         self.record = record
         self.topic = topic
         self.partition = partition

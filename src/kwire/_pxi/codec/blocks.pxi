@@ -42,12 +42,15 @@ ctypedef struct foreign_t:        # a buffer that an object lent
 
 
 cdef foreign_t *borrow(object data) except NULL:
-    """Borrows the bytes of `data` until the last reference to the block is gone; BufferError or TypeError without any."""
+    """Borrows the bytes of `data` until the last reference to the block is gone; TypeError without any."""
     cdef foreign_t *made = <foreign_t *>PyMem_Malloc(sizeof(foreign_t))
     if made == NULL:
         raise _errors.LimitError("out of memory for a buffer")
     try:
         PyObject_GetBuffer(data, &made.view, PyBUF_SIMPLE)
+    except BufferError as cause:
+        PyMem_Free(made)
+        raise TypeError(f"contiguous bytes are needed, and this {type(data).__name__} has none: {cause}") from None
     except BaseException:
         PyMem_Free(made)
         raise
@@ -214,4 +217,4 @@ cdef Buffer copied(Buffer data):
 
 cdef inline bint may_change(Buffer buffer):
     """Whether the bytes belong to somebody who may write to them."""
-    return kw_block_is_foreign(buffer.block) and not (<foreign_t *>buffer.block).view.readonly
+    return buffer.block != NULL and kw_block_is_foreign(buffer.block) and not (<foreign_t *>buffer.block).view.readonly

@@ -39,7 +39,10 @@ cdef Buffer _take_foreign_bytes(object value, datum_t *out, str field):
     if not PyObject_CheckBuffer(value):
         hint = "; encode it first" if PyUnicode_Check(value) else ""
         raise TypeError(f"a record's {field} is bytes-like or None, not {type(value).__name__}{hint}")
-    held = pin(value)
+    try:
+        held = pin(value)
+    except TypeError as fault:
+        raise TypeError(f"a record's {field}: {fault}") from None
     if held.size > MOST_BATCH_BYTES:
         raise_build_fault(BUILD_TOO_LARGE, 2)
     out.data = held.data
@@ -62,15 +65,14 @@ cdef inline int64_t take_timestamp(object timestamp, int64_t when_none) except? 
 
 cdef int64_t _take_given_timestamp(object timestamp) except? -2:
     cdef int64_t milliseconds
+    cdef int overflow = 0
     if not PyIndex_Check(timestamp):
         timestamp = _milliseconds_of(timestamp)
-    try:
-        milliseconds = timestamp
-    except OverflowError:
-        milliseconds = -2
-    if milliseconds < -1:
-        raise _errors.CodecError(f"a timestamp of {timestamp} ms cannot be written: it is -1 (none) or from 0 on",
-                                 "timestamp")
+    index = PyNumber_Index(timestamp)
+    milliseconds = kw_long(index, &overflow)
+    if overflow or milliseconds < -1:
+        raise _errors.CodecError(f"a timestamp of {shown_int(index)} ms cannot be written: it is -1 (none) or from 0 "
+                                 "to 2**63 - 1", "timestamp")
     return milliseconds
 
 
@@ -79,7 +81,10 @@ cdef object _milliseconds_of(object timestamp):
     if not isinstance(timestamp, datetime):
         raise TypeError(f"a timestamp is an int of milliseconds or a datetime, not {type(timestamp).__name__}")
     if timestamp.tzinfo is None:
-        timestamp = timestamp.astimezone()
+        try:
+            timestamp = timestamp.astimezone()
+        except (ValueError, OverflowError) as fault:
+            raise _errors.CodecError(f"the local time {timestamp} has no timestamp: {fault}", "timestamp") from None
     return (timestamp - datetime(1970, 1, 1, tzinfo=timezone.utc)) // timedelta(milliseconds=1)
 
 
@@ -160,6 +165,29 @@ cdef tuple item_fields(object item):
                         f"{type(item).__name__}") from None
 
 
+cdef int64_t int_argument(object value, str name, int64_t low, int64_t high) except? -2:
+    """An int between `low` and `high`; CodecError or TypeError that names the argument."""
+    cdef int overflow = 0
+    cdef int64_t number
+    if not PyIndex_Check(value):
+        raise TypeError(f"{name} is an int, not {type(value).__name__}")
+    index = PyNumber_Index(value)
+    number = kw_long(index, &overflow)
+    if overflow or not low <= number <= high:
+        raise _errors.CodecError(f"{name}={shown_int(index)} is not an int from {low} to {high}", name)
+    return number
+
+
+cdef int magic_argument(object value) except -1:
+    cdef int overflow = 0
+    if not PyIndex_Check(value):
+        raise TypeError(f"magic is an int, not {type(value).__name__}")
+    index = PyNumber_Index(value)
+    if not 0 <= kw_long(index, &overflow) <= 2 or overflow:
+        raise _errors.UnknownVersionError(f"magic {shown_int(index)} is not known: use 0, 1 or 2", "magic")
+    return index
+
+
 @cython.final
 cdef class BatchBuilder:
     """Builds one record batch (magic 2) or message set (magic 0, 1), record by record.
@@ -173,28 +201,27 @@ cdef class BatchBuilder:
     cdef builder_t core
     cdef seal_t seal
     cdef object level
-    cdef int64_t most
+    cdef int64_t max_bytes
 
-    def __cinit__(self, *, int magic=2, object compression="none", object level=None, object max_bytes=None,
-                  int64_t base_offset=0, int64_t producer_id=-1, int16_t producer_epoch=-1, int32_t base_sequence=-1,
-                  bint is_transactional=False, bint is_control=False, int32_t partition_leader_epoch=-1):
-        if not 0 <= magic <= 2:
-            raise _errors.UnknownVersionError(f"magic {magic} is not known: use 0, 1 or 2", "magic")
-        if magic < 2 and (producer_id != -1 or producer_epoch != -1 or base_sequence != -1 or is_transactional
-                          or is_control):
-            raise _errors.CodecError(f"producer ids, sequences, transactions and control batches need magic 2, "
-                                     f"not {magic}", "magic")
-        if base_offset < 0:
-            raise _errors.CodecError(f"a base offset of {base_offset} cannot be written", "base_offset")
-        builder_init(&self.core, magic, codec_number(compression, magic), base_offset)
+    def __cinit__(self, *, object magic=2, object compression="none", object level=None, object max_bytes=None,
+                  object base_offset=0, object producer_id=-1, object producer_epoch=-1, object base_sequence=-1,
+                  bint is_transactional=False, bint is_control=False, object partition_leader_epoch=-1):
+        cdef int format = magic_argument(magic)
         self.level = level
-        self.most = MOST_BATCH_BYTES if max_bytes is None else max_bytes
-        self.seal.producer_id = producer_id
-        self.seal.producer_epoch = producer_epoch
-        self.seal.base_sequence = base_sequence
+        self.max_bytes = MOST_BATCH_BYTES if max_bytes is None else int_argument(max_bytes, "max_bytes", INT64_MIN,
+                                                                                 INT64_MAX)
+        self.seal.producer_id = int_argument(producer_id, "producer_id", INT64_MIN, INT64_MAX)
+        self.seal.producer_epoch = int_argument(producer_epoch, "producer_epoch", -0x8000, 0x7FFF)
+        self.seal.base_sequence = int_argument(base_sequence, "base_sequence", INT32_MIN, INT32_MAX)
         self.seal.is_transactional = is_transactional
         self.seal.is_control = is_control
-        self.seal.leader_epoch = partition_leader_epoch
+        self.seal.leader_epoch = int_argument(partition_leader_epoch, "partition_leader_epoch", INT32_MIN, INT32_MAX)
+        if format < 2 and (self.seal.producer_id != -1 or self.seal.producer_epoch != -1
+                           or self.seal.base_sequence != -1 or is_transactional or is_control):
+            raise _errors.CodecError(f"producer ids, sequences, transactions and control batches need magic 2, "
+                                     f"not {format}", "magic")
+        builder_init(&self.core, format, codec_number(compression, format),
+                     int_argument(base_offset, "base_offset", 0, MOST_OFFSET))
 
     def __dealloc__(self):
         kw_block_release(self.core.block)
@@ -220,7 +247,7 @@ cdef class BatchBuilder:
     def extend(self, items):
         """Adds records (bytes, (value, key), (value, key, timestamp, headers) or Record) until one does not fit.
 
-        Gives how many were added; one that did not fit has been taken from an iterator, so give it a sequence where
+        Returns how many were added; one that did not fit has been taken from an iterator, so give it a sequence where
         `max_bytes` is set.
         """
         cdef Py_ssize_t added = 0
@@ -250,8 +277,8 @@ cdef class BatchBuilder:
         held_key = take_bytes(key, &record.key, "key")
         held_headers = take_headers(headers, &record, small)
         record.timestamp = take_timestamp(timestamp, -1)
-        if (self.core.count and <int64_t>self.core.used + record_size_bound(&record) > self.most
-                and <int64_t>self.core.used + builder_record_size(&self.core, &record) > self.most):
+        if (self.core.count and <int64_t>self.core.used + record_size_bound(&record) > self.max_bytes
+                and <int64_t>self.core.used + builder_record_size(&self.core, &record) > self.max_bytes):
             return False
         fault = builder_append(&self.core, &record)
         if fault != BUILD_OK:
@@ -286,7 +313,7 @@ cdef class BatchBuilder:
 
     cdef int _skip_to(self, int64_t offset) except -1:
         """The next record gets this offset; those between are left out, as compaction leaves them out."""
-        if offset < self.core.base_offset + self.core.next_delta:
+        if offset < 0 or offset - self.core.base_offset < self.core.next_delta:
             raise _errors.CodecError(f"offset {offset} does not come after the one before it", "offset")
         if offset - self.core.base_offset > MOST_BATCH_BYTES:
             raise _errors.CodecError(f"offset {offset} is too far from base offset {self.core.base_offset}", "offset")
@@ -301,9 +328,17 @@ cdef int check_generation(object generation) except -1:
     return 0
 
 
-def encode(items, *, magic=None, compression="none", level=None, base_offset=None, int64_t producer_id=-1,
-           int producer_epoch=-1, int32_t base_sequence=-1, bint is_transactional=False, bint is_control=False,
-           int32_t partition_leader_epoch=-1, bint keep_offsets=False, generation=None):
+cdef int64_t _kept_offset(object item) except? -2:
+    try:
+        offset = item.offset
+    except AttributeError:
+        raise TypeError(f"keep_offsets=True needs Records, which have an offset, not {type(item).__name__}") from None
+    return int_argument(offset, "offset", INT64_MIN, INT64_MAX)
+
+
+def encode(items, *, magic=None, compression="none", level=None, base_offset=None, producer_id=-1, producer_epoch=-1,
+           base_sequence=-1, bint is_transactional=False, bint is_control=False, partition_leader_epoch=-1,
+           bint keep_offsets=False, generation=None):
     """One record batch (magic 2) or message set (magic 0, 1) of all items, as bytes; b"" for no items.
 
     With `generation="0.7"` a message set of Kafka 0.7 (its magic 0 or 1, none, gzip or snappy), of which items can have
@@ -319,22 +354,22 @@ def encode(items, *, magic=None, compression="none", level=None, base_offset=Non
     cdef size_t each
     if generation is not None:
         check_generation(generation)
-        return encode_0_7(items, 1 if magic is None else magic, compression or "none", level)
+        return encode_0_7(items, 1 if magic is None else magic_argument(magic), compression or "none", level)
     if magic is None:
         magic = 2
     if keep_offsets:
         items = list(items)
         if base_offset is None and items:
-            base_offset = items[0].offset
+            base_offset = _kept_offset(items[0])
     builder = BatchBuilder(magic=magic, compression=compression, level=level, base_offset=base_offset or 0,
                            producer_id=producer_id, producer_epoch=producer_epoch, base_sequence=base_sequence,
                            is_transactional=is_transactional, is_control=is_control,
                            partition_leader_epoch=partition_leader_epoch)
     for item in items:
         if keep_offsets:
-            builder._skip_to(item.offset)
+            builder._skip_to(_kept_offset(item))
         if not builder._add_item(item):
-            raise_build_fault(BUILD_TOO_LARGE, magic)
+            raise_build_fault(BUILD_TOO_LARGE, builder.core.magic)
         if builder.core.count == SAMPLED_ITEMS and isinstance(items, (list, tuple)):
             each = builder.core.used // SAMPLED_ITEMS
             builder._expect((len(items) - SAMPLED_ITEMS) * <int64_t>(each + each // 16))

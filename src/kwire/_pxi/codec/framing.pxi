@@ -71,7 +71,7 @@ cdef class FrameReceiver:
         cdef list frames = []
         cdef uint8_t *data
         cdef Py_ssize_t size
-        if count < 0 or self.block == NULL or self.filled + count > <Py_ssize_t>self.block.capacity:
+        if count < 0 or self.block == NULL or count > <Py_ssize_t>self.block.capacity - self.filled:
             raise ValueError(f"{count} bytes cannot have been received into the buffer given out")
         self.filled += count
         data = kw_block_data(self.block)

@@ -17,6 +17,41 @@
 # and every instance is checked against its class before an offset is used. Recursion follows the schema, never the
 # data: a plan that is deeper than MOST_DEPTH is refused when it is made.
 
+cdef extern from *:
+    """
+    static int kw_sequences_equal(PyObject *left, PyObject *right);
+    /* A list and a tuple of equal values are equal. */
+    static int kw_values_equal(PyObject *left, PyObject *right) {
+        int equal;
+        if (left == right) return 1;
+        if (!(PyList_Check(left) || PyTuple_Check(left)) || !(PyList_Check(right) || PyTuple_Check(right)))
+            return PyObject_RichCompareBool(left, right, Py_EQ);
+        if (Py_EnterRecursiveCall(" while comparing fields of a message")) return -1;
+        equal = kw_sequences_equal(left, right);
+        Py_LeaveRecursiveCall();
+        return equal;
+    }
+    /* Comparing two values may run code that changes the lists: hence sizes are looked at before each, and both held. */
+    static int kw_sequences_equal(PyObject *left, PyObject *right) {
+        Py_ssize_t size = PySequence_Fast_GET_SIZE(left);
+        Py_ssize_t i;
+        for (i = 0; size == PySequence_Fast_GET_SIZE(right) && size == PySequence_Fast_GET_SIZE(left); i++) {
+            PyObject *one, *other;
+            int equal;
+            if (i >= size) return 1;
+            one = Py_NewRef(PySequence_Fast_GET_ITEM(left, i));
+            other = Py_NewRef(PySequence_Fast_GET_ITEM(right, i));
+            equal = kw_values_equal(one, other);
+            Py_DECREF(one);
+            Py_DECREF(other);
+            if (equal <= 0) return equal;
+        }
+        return 0;
+    }
+    """
+    bint values_equal "kw_values_equal"(object left, object right) except -1
+    Py_ssize_t size_of_list_or_tuple "PySequence_Fast_GET_SIZE"(object items) noexcept
+
 cdef enum:
     MOST_DEPTH = 16              # Kafka's deepest message has 5
     MOST_STRING = 0x7FFF         # Java's limit, for compact strings too
@@ -127,21 +162,6 @@ cdef str path_of(const walk_t *walk):
     return ".".join(steps) or None
 
 
-cdef bint values_equal(object left, object right) except -1:
-    """Lists and tuples are the same thing here, and so are bytes, Buffers and sequences of them in a records field."""
-    cdef Py_ssize_t i
-    if left is right:
-        return True
-    if isinstance(left, (list, tuple)) and isinstance(right, (list, tuple)):
-        if len(left) != len(right):
-            return False
-        for i in range(len(left)):
-            if not values_equal(left[i], right[i]):
-                return False
-        return True
-    return PyObject_RichCompareBool(left, right, Py_EQ)
-
-
 cdef object joined_records(object value):
     if isinstance(value, (list, tuple)):
         return b"".join([memoryview(part) for part in value])
@@ -246,7 +266,7 @@ cdef class Layout:
         return True
 
     cdef bint is_default(self, object instance) except -1:
-        """Whether every field of `instance` has its default, as deep as the schema goes."""
+        """Whether every field of `instance` has its default. The schema bounds the depth, as each struct has its class."""
         cdef Py_ssize_t i
         cdef PyObject *value
         for i in range(self.count):
@@ -254,7 +274,7 @@ cdef class Layout:
             if value == NULL or value == PyTuple_GET_ITEM(self.defaults, i):
                 continue
             held = <object>value
-            if self.structs[i] is not None and isinstance(held, StructBase):
+            if self.structs[i] is not None and kw_type_check(value, <PyTypeObject *>self.structs[i]):
                 if not layout_of(held).is_default(held):
                     return False
             elif not values_equal(held, self.defaults[i]):
@@ -271,7 +291,10 @@ cdef class Layout:
 
 
 cdef inline Layout layout_of(object instance):
-    return type(instance).__layout__
+    cdef Layout layout = type(instance).__layout__
+    if layout is None or not kw_type_check(<PyObject *>instance, <PyTypeObject *>layout.cls):
+        raise TypeError(f"{type(instance).__qualname__}.__layout__ is not its own")
+    return layout
 
 
 @cython.no_gc

@@ -119,11 +119,16 @@ cdef inline int encode_run(const op_t *first, object instance, writer_t *w, walk
     for i in range(first.run):
         op = &first[i]
         value = slot_of(<PyObject *>instance, op.slot)[0]
-        if value == NULL:
-            store_checked(op, op.kind, missing_value(walk, op, instance), span + op.at, walk)
-        elif not store_plain(op.kind, value, span + op.at):
-            store_checked(op, op.kind, <object>value, span + op.at, walk)
+        if value == NULL or not store_plain(op.kind, value, span + op.at):
+            store_slot(op, instance, span + op.at, walk)
     return 0
+
+
+cdef int store_slot(const op_t *op, object instance, uint8_t *p, walk_t *walk) except -1:
+    """Holds the value while it is written: its own code may replace it in the message."""
+    cdef PyObject *value = slot_of(<PyObject *>instance, op.slot)[0]
+    held = <object>value if value != NULL else missing_value(walk, op, instance)
+    return store_checked(op, op.kind, held, p, walk)
 
 
 cdef inline bint store_plain(int kind, PyObject *value, uint8_t *p) noexcept:
@@ -170,12 +175,14 @@ cdef int store_checked(const op_t *op, int kind, object value, uint8_t *p, walk_
 
 
 cdef int store_uuid(const op_t *op, object value, uint8_t *p, walk_t *walk) except -1:
-    if value is _no_uuid:
+    if value is _no_uuid and value is not None:
         memset(p, 0, 16)
         return 0
     if not isinstance(value, uuid_class()):
         wrong_type(walk, op, KIND_UUID, value)
     content = value.bytes
+    if not kw_is_bytes(content) or kw_bytes_size(content) != 16:
+        encode_fault(walk, op, f"a {type(value).__name__} whose `bytes` are not 16 bytes")
     memcpy(p, kw_bytes_data(content), 16)
     return 0
 
@@ -211,31 +218,38 @@ cdef bint has_default(const op_t *op, PyObject *value) except -1:
 
 
 cdef int encode_tagged(Plan plan, object instance, writer_t *w, walk_t *walk) except -1:
+    """Looks at each slot once and holds its value: the code of a value may change other fields of the message."""
     cdef dict unknown = plan.layout.unknown_tags(instance)
     cdef list fields = None
+    cdef PyObject *value
     cdef Py_ssize_t i
     for i in range(plan.plain, plan.plain + plan.tagged):
-        if not has_default(&plan.ops[i], slot_of(<PyObject *>instance, plan.ops[i].slot)[0]):
+        value = slot_of(<PyObject *>instance, plan.ops[i].slot)[0]
+        if value == NULL or value == plan.ops[i].fallback:
+            continue
+        held = <object>value
+        if not has_default(&plan.ops[i], value):
             if fields is None:
                 fields = []
-            fields.append((plan.ops[i].tag, i, None))
+            fields.append((plan.ops[i].tag, i, held))
     if unknown is not None:
         fields = sorted((fields or []) + checked_unknown(plan, unknown, walk))
     if fields is None:
         write_i8(w, 0)
         return 0
     write_uvarint(w, len(fields))
-    for tag, i, content in fields:
+    for tag, i, held in fields:
         write_uvarint(w, tag)
-        if content is not None:
-            write_uvarint(w, len(content))
-            write_raw(w, kw_bytes_data(content), kw_bytes_size(content))
+        if i < 0:
+            write_uvarint(w, kw_bytes_size(held))
+            write_raw(w, kw_bytes_data(held), kw_bytes_size(held))
         else:
-            encode_sized(&plan.ops[i], <object>slot_of(<PyObject *>instance, plan.ops[i].slot)[0], w, walk)
+            encode_sized(&plan.ops[i], held, w, walk)
     return 0
 
 
 cdef list checked_unknown(Plan plan, dict unknown, walk_t *walk):
+    """[(tag, -1, bytes)]"""
     cdef list checked = []
     for tag, content in unknown.items():
         if type(tag) is not int or not 0 <= tag <= MOST_TAG or not kw_is_bytes(content):
@@ -344,7 +358,7 @@ cdef int encode_string(const op_t *op, object value, writer_t *w, walk_t *walk) 
 cdef Buffer pinned_field(const op_t *op, int kind, object value, walk_t *walk):
     try:
         return pin(value)
-    except (TypeError, BufferError):
+    except TypeError:
         wrong_type(walk, op, kind, value)
 
 
@@ -418,7 +432,7 @@ cdef int encode_nested(const op_t *op, object value, writer_t *w, walk_t *walk) 
 
 
 cdef int encode_array(const op_t *op, object value, writer_t *w, walk_t *walk) except -1:
-    """`value` is a list or tuple; anything else iterable but text and bytes is made one."""
+    """A list or tuple is read where it is; anything else iterable but text and bytes is made a tuple first."""
     cdef object items = value
     cdef Py_ssize_t count
     cdef int width = 2 if op.short_count else 4
@@ -426,11 +440,11 @@ cdef int encode_array(const op_t *op, object value, writer_t *w, walk_t *walk) e
         return write_length(op, 0, width, w)
     if value is None:
         return write_null(op, KIND_ARRAY, width, w, walk)
-    if not isinstance(value, (list, tuple)):
+    if type(value) is not list and type(value) is not tuple:
         if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
             wrong_type(walk, op, KIND_ARRAY, value)
         items = tuple(value)
-    count = PyTuple_GET_SIZE(items) if type(items) is tuple else len(items)
+    count = size_of_list_or_tuple(items)
     if op.short_count and count > 0x7FFF:
         encode_fault(walk, op, f"{count} elements; {0x7FFF} is the most")
     check_span(op, count, walk)
@@ -454,14 +468,12 @@ cdef inline PyObject *plain_item(object items, Py_ssize_t i, Py_ssize_t count) n
 
 
 cdef inline object item_at(object items, Py_ssize_t i, Py_ssize_t count):
-    """A list may shrink while a value of it runs Python code; the count that was written is then a lie."""
+    """A list may shrink while a value of it runs Python code; the count that was written is then wrong."""
     if type(items) is tuple:
         return <object>PyTuple_GET_ITEM(items, i)
-    if type(items) is list and PyList_GET_SIZE(items) == count:
-        return <object>PyList_GET_ITEM(items, i)
-    if len(items) != count:
+    if PyList_GET_SIZE(items) != count:
         raise _errors.CodecError("a list changed its length while it was encoded")
-    return items[i]
+    return <object>PyList_GET_ITEM(items, i)
 
 
 cdef int encode_structs(const op_t *op, object items, Py_ssize_t count, writer_t *w, walk_t *walk) except -1:

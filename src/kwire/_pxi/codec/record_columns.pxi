@@ -31,7 +31,7 @@ cdef class RecordColumns:
         self.runs = NULL
         self.run_count = 0
         self.rows = 0
-        parts = list(parts)
+        parts = [tuple(part) for part in parts]       # iterated over once: sizes and contents must agree
         for records, _, _ in parts:
             if records is None:
                 raise TypeError("a part without Records")
@@ -46,7 +46,7 @@ cdef class RecordColumns:
         free(self.runs)
 
     cdef int _add(self, Records records, object topic, int32_t partition) except -1:
-        cdef bytes name = b"" if topic is None else topic.encode()
+        cdef bytes name = _topic_bytes(topic)
         cdef const part_t *part
         cdef size_t place = records.start
         cdef size_t end
@@ -153,6 +153,15 @@ cdef class RecordColumns:
             array.release(array)
             raise _errors.LimitError(f"one record is larger than the {MOST_COLUMN_BYTES} bytes of a column")
         return done + sizes.rows
+
+
+cdef bytes _topic_bytes(object topic):
+    if topic is None:
+        return b""
+    try:
+        return topic.encode()
+    except UnicodeEncodeError as fault:
+        raise _errors.CodecError(f"a topic cannot be written as UTF-8: {fault.reason}", "topic") from None
 
 
 cdef void _drop_unused_runs(span_t *span) noexcept nogil:

@@ -5,6 +5,7 @@
 # back.
 # Nothing is decoded before it is asked for: a Record is three pointers, its fields are made on access.
 
+from cpython.number cimport PyNumber_AsSsize_t
 from cpython.object cimport PyObject_GenericGetAttr
 
 cdef tuple _NO_HEADERS = ()
@@ -179,10 +180,14 @@ cdef int _stand_alone(Record made, record_t *fields, int8_t timestamp_type, obje
     cdef int64_t key_size = max(datum.key.size, 0)
     cdef int64_t value_size = max(datum.value.size, 0)
     cdef int64_t headers_size = _headers_size(&datum)
-    cdef part_t *part = <part_t *>malloc(sizeof(part_t))
+    cdef part_t *part
+    _check_datum_size("key", key_size)
+    _check_datum_size("value", value_size)
+    _check_datum_size("headers", headers_size)
+    part = <part_t *>malloc(sizeof(part_t))
     index.scan.parts = part
     index.own = <uint8_t *>malloc(sizeof(record_t) + <size_t>(key_size + value_size + headers_size))
-    if part == NULL or index.own == NULL or headers_size > MOST_BATCH_BYTES:
+    if part == NULL or index.own == NULL:
         raise _errors.LimitError(f"no memory for a record of {key_size + value_size + headers_size} bytes")
     memset(part, 0, sizeof(part_t))
     part.data = index.own + sizeof(record_t)
@@ -200,9 +205,17 @@ cdef int _stand_alone(Record made, record_t *fields, int8_t timestamp_type, obje
     index.scan.records = <record_t *>index.own
     index.scan.records[0] = fields[0]
     index.scan.record_count = 1
+    if made.index is not None:
+        raise TypeError("a Record is immutable: it cannot be initialised again")
     made.index = index
     made.record = index.scan.records
     made.part = part
+    return 0
+
+
+cdef int _check_datum_size(str field, int64_t size) except -1:
+    if size > MOST_BATCH_BYTES:
+        raise _errors.LimitError(f"a record's {field} of {size} bytes; {MOST_BATCH_BYTES} is the most", field)
     return 0
 
 
@@ -319,14 +332,14 @@ cdef class Records:
         return <Py_ssize_t>(self.stop - self.start)
 
     def __getitem__(self, item):
-        cdef Py_ssize_t first, last, step
+        cdef Py_ssize_t first, last
         cdef Py_ssize_t count = <Py_ssize_t>(self.stop - self.start)
         if isinstance(item, slice):
             first, last, step = item.indices(count)
             if step != 1:
                 raise ValueError("Records are cut in steps of one")
             return _records_between(self.index, self.start + first, self.start + max(first, last))
-        first = item
+        first = PyNumber_AsSsize_t(item, IndexError)
         if first < 0:
             first += count
         if first < 0 or first >= count:
@@ -377,7 +390,7 @@ cdef class Records:
         cdef size_t end
         cdef const part_t *part
         cdef int64_t room = most_bytes
-        if first < 0 or count < 0 or stop > self.stop:
+        if first < 0 or count < 0 or first > len(self) or count > len(self) - first:
             raise IndexError(f"records {first} to {first + count} of {len(self)}")
         if count == 0:
             return 0, 0
