@@ -283,7 +283,7 @@ def test_none_in_place_of_a_batch_or_topic() -> None:
         from kwire._codec import Accumulator
         accumulator = Accumulator()
         for call in (
-            lambda: accumulator.settle(None, 0, 0, None), lambda: accumulator.partitions_are(None, 1, ()),
+            lambda: accumulator.complete(None, 0, 0, None), lambda: accumulator.update_partitions(None, 1, ()),
             lambda: accumulator.split(None), lambda: accumulator.without_headers(None, None),
         ):
             try:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire.engine.addresses import TopicPartition
-from kwire.engine.consumed import ConsumerRecords
+from kwire.engine.consumer_records import ConsumerRecords
 from kwire.records import decode, encode
 
 
