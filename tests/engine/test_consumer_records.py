@@ -27,7 +27,7 @@ def plain(records: ConsumerRecords) -> list[tuple[int, bytes | None]]:
 def test_slices_are_those_of_a_list(counts: Sequence[int], cut: slice) -> None:
     records = poll_of(*counts)
     if cut.indices(len(records))[2] != 1:
-        with pytest.raises(ValueError, match="steps of one"):
+        with pytest.raises(ValueError, match="step"):
             records[cut]
         return
     assert plain(records[cut]) == plain(records)[cut]
