@@ -15,7 +15,7 @@ from kwire.engine.absent import without
 from kwire.engine.addresses import TopicPartition
 from kwire.engine.admin_calls import CreatedTopic, NewTopic, create_topics, delete_topics, describe_topics
 from kwire.engine.cluster import PartitionInfo, TopicInfo
-from kwire.engine.offsets import NO_OFFSET, OffsetAndTimestamp, OffsetLookup, time_of
+from kwire.engine.offsets import NO_OFFSET, OffsetAndTimestamp, OffsetLookup, isolation_code, time_of
 from kwire.engine.settings import AdminSettings, configured_by, from_config, keywords
 from kwire.errors import ConfigError
 
@@ -100,15 +100,21 @@ class Admin(Client[AdminSettings]):
         return found
 
     def list_offsets(
-        self, when: Mapping[Partition, int | datetime | str], *, timeout: Timeout = None
+        self,
+        when: Mapping[Partition, int | datetime | str],
+        *,
+        isolation_level: str = "read_uncommitted",
+        timeout: Timeout = None,
     ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
         """The offset of each partition at a time: "earliest", "latest", a datetime or ms since the epoch.
 
-        None where no record is that late.
+        None where no record is that late. With "read_committed", "latest" is the last stable offset.
         """
         times = {tp: time_of(moment) for tp, moment in arguments.by_partition(when, "when").items()}
+        isolation = isolation_code(isolation_level)
         found: dict[TopicPartition, OffsetAndTimestamp] = self._ask(
-            timeout, lambda now, deadline: OffsetLookup(self._core, times, isolation=0, deadline=deadline, now=now)
+            timeout,
+            lambda now, deadline: OffsetLookup(self._core, times, isolation=isolation, deadline=deadline, now=now),
         )
         return {tp: None if entry.offset == NO_OFFSET else entry for tp, entry in found.items()}
 

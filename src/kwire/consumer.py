@@ -17,7 +17,7 @@ from kwire.engine.absent import without
 from kwire.engine.addresses import TopicPartition
 from kwire.engine.consumer_records import ConsumerRecords
 from kwire.engine.fetcher import Fetched, Fetcher
-from kwire.engine.offsets import EARLIEST, LATEST, NO_OFFSET, OffsetAndTimestamp, OffsetLookup, time_of
+from kwire.engine.offsets import EARLIEST, LATEST, NO_OFFSET, OffsetAndTimestamp, OffsetLookup, isolation_code, time_of
 from kwire.engine.settings import ConsumerSettings, configured_by, from_config, keywords
 from kwire.errors import (
     ConcurrentUseError,
@@ -328,7 +328,7 @@ class Consumer(Client[ConsumerSettings]):
         return self._offsets(dict.fromkeys(arguments.partitions(partitions), when), timeout)
 
     def _offsets(self, times: dict[TopicPartition, int], timeout: Timeout) -> dict[TopicPartition, OffsetAndTimestamp]:
-        isolation = 1 if self.settings.isolation_level == "read_committed" else 0
+        isolation = isolation_code(self.settings.isolation_level)
         found: dict[TopicPartition, OffsetAndTimestamp] = self._alone(
             lambda: self._ask(
                 timeout,

@@ -6,13 +6,14 @@ import pickle
 import threading
 import time
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from kwire import Admin, TopicPartition, errors
 from kwire.admin import NewTopic
-from kwire.testing import Broker
+from kwire.testing import Broker, apis, b02_list_offsets
 
 SCHEDULING = 4.0
 """Seconds that a busy machine may add to a bound."""
@@ -41,6 +42,28 @@ def test_topics_are_made_listed_described_and_deleted(release: str) -> None:
         }
         admin.delete_topics(["first"])
         assert admin.list_topics() == ["second"]
+
+
+@pytest.mark.parametrize(("level", "code"), [("read_uncommitted", 0), ("read_committed", 1)])
+def test_offsets_of_an_isolation_level(monkeypatch: pytest.MonkeyPatch, level: str, code: int) -> None:
+    asked = []
+
+    def answer(context: Any) -> Any:
+        asked.append(context.request.isolation_level)
+        return b02_list_offsets.answer(context)
+
+    answering = SimpleNamespace(answer=answer, refuse=b02_list_offsets.refuse)
+    monkeypatch.setitem(apis.HANDLERS, 2, answering)
+    with Broker(topics=["orders"]) as started, Admin(started.bootstrap_servers) as admin:
+        started.append("orders", [b"a"])
+        (found,) = admin.list_offsets({("orders", 0): "latest"}, isolation_level=level).values()
+        assert found is not None
+        assert (found.offset, asked) == (1, [code])
+
+
+def test_an_isolation_level_that_is_none() -> None:
+    with Admin("127.0.0.1:1") as admin, pytest.raises(errors.ConfigError, match="isolation_level='serializable'"):
+        admin.list_offsets({("orders", 0): "latest"}, isolation_level="serializable")
 
 
 def test_defaults_of_the_broker_where_it_has_them(broker: Broker) -> None:

@@ -30,6 +30,7 @@ NO_OFFSET = -1
 
 _UNSUPPORTED_VERSION = 35
 _NAMES = {"earliest": EARLIEST, "latest": LATEST}
+_ISOLATION_LEVELS = {"read_uncommitted": 0, "read_committed": 1}
 
 
 class OffsetAndTimestamp(NamedTuple):
@@ -51,6 +52,13 @@ def time_of(when: datetime | int | str) -> int:
     if isinstance(when, bool) or not isinstance(when, int) or when < 0:
         raise ConfigError(f"{when!r} is not a time: 'earliest', 'latest', a datetime or milliseconds are")
     return when
+
+
+def isolation_code(level: str) -> int:
+    """An isolation level as ListOffsets wants it."""
+    if level not in _ISOLATION_LEVELS:
+        raise ConfigError(f"isolation_level={level!r}: one of {', '.join(map(repr, _ISOLATION_LEVELS))} is needed")
+    return _ISOLATION_LEVELS[level]
 
 
 class OffsetLookup(Call):

@@ -13,32 +13,22 @@ import pyarrow as pa
 
 from kwire._codec import ColumnPlan, RecordColumns
 from kwire.records import Records
+from kwire.spark.schema import COLUMNS
 
 # Spark cuts its own batches at 10,000 rows; between 1,000 and 100,000 its cost per row differs by a tenth.
 ROWS_PER_BATCH: Final = 10_000
 BYTES_PER_COLUMN: Final = 4 << 20
 
-_FIELDS: Final = {
-    "key": ("key", "binary"),
-    "value": ("value", "binary"),
-    "topic": ("topic", "string"),
-    "partition": ("partition", "int32"),
-    "offset": ("offset", "int64"),
-    "timestamp": ("timestamp", "timestamp_us"),
-    "timestampType": ("timestamp_type", "int32"),
-    "headers": ("headers", "list_or_null"),
-}
-
 
 class ColumnBatches:
-    """Takes records, many or few at a time; gives Arrow batches of about ROWS_PER_BATCH rows, in the same order.
+    """Takes records, many or few at a time; yields Arrow batches of about ROWS_PER_BATCH rows, in the same order.
 
     Records are pointed to until a batch is full and then written into its columns once. A batch has more than one row
     only if none of its columns is larger than BYTES_PER_COLUMN.
     """
 
     def __init__(self, columns: Sequence[str]) -> None:
-        self._plan = ColumnPlan([(name, *_FIELDS[name]) for name in columns])
+        self._plan = ColumnPlan([(name, COLUMNS[name].field, COLUMNS[name].form) for name in columns])
         self._parts: list[tuple[Records, str | None, int]] = []
         self._rows = 0
 
@@ -54,7 +44,7 @@ class ColumnBatches:
                 yield from self.flush()
 
     def flush(self) -> Iterator[pa.RecordBatch]:
-        """What still waits."""
+        """Yields what is left."""
         parts, self._parts, self._rows = self._parts, [], 0
         if parts:
             columns = RecordColumns(self._plan, parts, BYTES_PER_COLUMN)

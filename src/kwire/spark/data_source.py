@@ -9,11 +9,11 @@ about the log when it is planned or read.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
-from kwire.errors import ConfigError
+from kwire.errors import ConfigError, NotInThisVersionError
 from kwire.spark.options import ReadOptions, parse_read_options
 from kwire.spark.planning import Task
 from kwire.spark.schema import spark_ddl
@@ -46,6 +46,17 @@ class KwireDataSource(DataSource):
         _check_schema(schema.fieldNames(), options.columns)
         return KwireReader(options)
 
+    # PySpark asks for these when a query starts, not when its DataFrame is made: no refusal can come earlier.
+
+    def streamReader(self, schema: StructType) -> Any:  # noqa: N802 - Spark's name
+        raise _not_there('spark.readStream.format("kwire")', 'read in batches with spark.read.format("kwire")')
+
+    def writer(self, schema: StructType, overwrite: bool) -> Any:
+        raise _not_there('write.format("kwire")', "send rows with kwire.Producer in foreachPartition")
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> Any:  # noqa: N802 - Spark's name
+        raise _not_there('writeStream.format("kwire")', "send rows with kwire.Producer in foreachBatch")
+
 
 class KwireReader(DataSourceReader):
     """Plans a batch read in the planning process and runs its tasks in the workers."""
@@ -65,6 +76,10 @@ class KwireReader(DataSourceReader):
         from kwire.spark.read_task import read_task
 
         return read_task(self.options, partition.task)
+
+
+def _not_there(what: str, instead: str) -> NotInThisVersionError:
+    return NotInThisVersionError(f"{what} is not in this version of kwire: {instead}")
 
 
 def _check_schema(given: Sequence[str], columns: Sequence[str]) -> None:

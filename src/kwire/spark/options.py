@@ -199,7 +199,9 @@ def _start(given: Mapping[str, str]) -> Bound:
         return by_time
     bound = parse_offset_bound("startingOffsets", given.get("startingoffsets", "earliest"))
     if bound.everywhere == LATEST:
-        raise ConfigError("starting offset can't be latest for batch queries on Kafka")
+        raise ConfigError(
+            "starting offset can't be latest for batch queries on Kafka, and streams are not in this version of kwire"
+        )
     for partition, offset in bound.by_partition.items():
         if offset == LATEST:
             raise ConfigError(f"startingOffsets for {partition} can't be latest for batch queries on Kafka")

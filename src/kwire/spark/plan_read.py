@@ -8,26 +8,20 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
-from random import random
-from types import TracebackType
-from typing import Any, Self
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from functools import partial
 
-from kwire.drivers.reactor import Reactor
+from kwire.admin import Admin, TopicInfo
 from kwire.engine.addresses import TopicPartition
-from kwire.engine.admin_calls import describe_topics
-from kwire.engine.calls import Call
-from kwire.engine.cluster import TopicInfo
-from kwire.engine.core import Core
-from kwire.engine.offsets import OffsetAndTimestamp, OffsetLookup
-from kwire.engine.settings import ConsumerSettings, from_config
-from kwire.errors import ConfigError, KafkaTimeoutError
+from kwire.engine.settings import AdminSettings, ConsumerSettings, from_config
+from kwire.errors import ConfigError
 from kwire.spark.offsets import EARLIEST, LATEST, Bound, LogEnds, bind
 from kwire.spark.options import CLIENT_SETTINGS, ReadOptions, Selection
 from kwire.spark.planning import OffsetRange, Task, pack_tasks, split_ranges, task_count
 
-# What a call may take beyond its own deadline, for the step that notices it.
-_GRACE_S = 1.0
+_LookUp = Callable[[Mapping[TopicPartition, int]], dict[TopicPartition, int]]
+_WHEN = {EARLIEST: "earliest", LATEST: "latest"}
 
 
 def plan_tasks(options: ReadOptions) -> list[Task]:
@@ -36,10 +30,12 @@ def plan_tasks(options: ReadOptions) -> list[Task]:
     Raises ConfigError for bounds that contradict the log, DataLossError for records that are gone, UnknownTopicError,
     and ConnectError, with a cause for each address, when no broker answers within `kafka.default.api.timeout.ms`.
     """
-    with _ClusterView(from_config(ConsumerSettings, options.client, **CLIENT_SETTINGS)) as view:
-        leaders = _leaders(view, options.selection)
-        ends = _log_ends(view, leaders)
-        times = _offsets_of_times(view, (options.start, options.end), leaders)
+    settings = from_config(ConsumerSettings, options.client, **CLIENT_SETTINGS)
+    with _admin(settings) as admin:
+        look_up = partial(_offsets, admin, settings.isolation_level)
+        leaders = _leaders(admin, options.selection)
+        ends = _log_ends(look_up, leaders)
+        times = _offsets_of_times(look_up, (options.start, options.end), leaders)
     bound = bind(options.start, options.end, ends, times, options.fail_on_data_loss)
     whole = [OffsetRange(tp, start, end, leaders[tp]) for tp, (start, end) in bound.items()]
     max_records = options.max_records_per_partition
@@ -50,59 +46,30 @@ def plan_tasks(options: ReadOptions) -> list[Task]:
     return pack_tasks(ranges, tasks, max_records=max_records)
 
 
-class _ClusterView:
-    """Questions to the cluster, one after the other, over connections that end with it."""
-
-    def __init__(self, settings: ConsumerSettings) -> None:
-        self._settings = settings
-        self._core = Core(settings, random)
-        self._reactor = Reactor(self._core, background=False, name="spark-planner")
-        self._patience = settings.default_api_timeout_ms / 1000
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._reactor.close()
-
-    def topics(self, names: Iterable[str] | None) -> dict[str, TopicInfo]:
-        """These topics, or all; UnknownTopicError for one that does not exist."""
-        chosen = None if names is None else list(names)
-        call = self._reactor.call(
-            lambda now: describe_topics(self._core, chosen, deadline=now + self._patience, now=now)
-        )
-        found: dict[str, TopicInfo] = self._answer(call)
-        return found
-
-    def offsets(self, times: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
-        """The offset of EARLIEST, LATEST or a time in each partition; LATEST where there is no record that late."""
-        isolation = 1 if self._settings.isolation_level == "read_committed" else 0
-        call = self._reactor.call(
-            lambda now: OffsetLookup(self._core, times, isolation=isolation, deadline=now + self._patience, now=now)
-        )
-        found: dict[TopicPartition, OffsetAndTimestamp] = self._answer(call)
-        return {tp: place.offset for tp, place in found.items()}
-
-    def _answer(self, call: Call) -> Any:
-        if not self._reactor.wait(lambda: call.done, self._patience + _GRACE_S):
-            raise KafkaTimeoutError(f"{call.what} was not answered within {self._patience} s")
-        return call.value()
+def _admin(settings: ConsumerSettings) -> Admin:
+    """An Admin of the same cluster; what only a consumer has is left out."""
+    return Admin(**{name: value for name, value in settings.given().items() if name in AdminSettings.table})
 
 
-def _leaders(view: _ClusterView, selection: Selection) -> dict[TopicPartition, int]:
+def _offsets(admin: Admin, isolation_level: str, times: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+    """The offset of EARLIEST, LATEST or a time in each partition; LATEST where there is no record that late."""
+    when: dict[tuple[str, int], int | datetime | str] = {tp: _WHEN.get(time, time) for tp, time in times.items()}
+    found = admin.list_offsets(when, isolation_level=isolation_level)
+    return {tp: LATEST if place is None else place.offset for tp, place in found.items()}
+
+
+def _leaders(admin: Admin, selection: Selection) -> dict[TopicPartition, int]:
     """The partitions that are read, in order, and the node id of each one's leader (-1 while it has none)."""
     if selection.partitions is not None:
         names = {tp.topic for tp in selection.partitions}
-        topics = view.topics(sorted(names)) if names else {}
+        topics = admin.describe_topics(sorted(names)) if names else {}
         return {tp: _leader(topics[tp.topic], tp) for tp in selection.partitions}
     if selection.topics is not None:
-        topics = view.topics(selection.topics)
+        topics = admin.describe_topics(selection.topics)
     else:
         topics = {
             name: info
-            for name, info in view.topics(None).items()
+            for name, info in admin.describe_topics().items()
             if not info.is_internal and re.search(selection.pattern or "", name)
         }
     return {
@@ -119,22 +86,22 @@ def _leader(topic: TopicInfo, tp: TopicPartition) -> int:
     return found.leader
 
 
-def _log_ends(view: _ClusterView, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, LogEnds]:
+def _log_ends(look_up: _LookUp, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, LogEnds]:
     """The present ends of each log; earliest is asked for first, so that it is never beyond latest."""
-    earliest = view.offsets(dict.fromkeys(partitions, EARLIEST))
-    latest = view.offsets(dict.fromkeys(partitions, LATEST))
+    earliest = look_up(dict.fromkeys(partitions, EARLIEST))
+    latest = look_up(dict.fromkeys(partitions, LATEST))
     return {tp: LogEnds(first, max(first, latest[tp])) for tp, first in earliest.items()}
 
 
 def _offsets_of_times(
-    view: _ClusterView, bounds: Iterable[Bound], partitions: Iterable[TopicPartition]
+    look_up: _LookUp, bounds: Iterable[Bound], partitions: Iterable[TopicPartition]
 ) -> dict[tuple[TopicPartition, int], int]:
     found = {}
     for bound in bounds:
         if bound.is_time:
             bound.check_names_exactly(partitions)
             times = {tp: bound.at(tp) for tp in partitions}
-            found.update({(tp, times[tp]): offset for tp, offset in view.offsets(times).items()})
+            found.update({(tp, times[tp]): offset for tp, offset in look_up(times).items()})
     return found
 
 
