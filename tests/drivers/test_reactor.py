@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from kwire import errors
-from kwire._codec import LATE
+from kwire._codec import LATE_S
 from kwire.drivers.reactor import IDLE_AFTER_S
 from kwire.drivers.sockets import literal
 from kwire.engine.addresses import Address
@@ -93,7 +93,7 @@ def test_what_may_be_done_ahead_is_done_where_a_look_came_late(make: Make, monke
     reactor.core.early.append(lambda until, now: told.append((until, now)))
     reactor.call(lambda now: None)
     sleep = time.sleep
-    monkeypatch.setattr(time, "sleep", lambda seconds: sleep(seconds + 10 * LATE))
+    monkeypatch.setattr(time, "sleep", lambda seconds: sleep(seconds + 10 * LATE_S))
     reactor._look_in()
     [(until, now)] = told
     assert until - now == pytest.approx(sys.getswitchinterval())
@@ -112,7 +112,7 @@ def test_what_may_be_done_ahead_is_done_where_a_parked_driver_came_late(
     told: list[tuple[float, float]] = []
     reactor.core.early.append(lambda until, now: told.append((until, now)))
     interval = sys.getswitchinterval()
-    sys.setswitchinterval(20 * LATE)
+    sys.setswitchinterval(20 * LATE_S)
     try:
         reactor.call(lambda now: reactor.core.call_at(now, lambda now: None))
         while not told and time.monotonic() < give_up:
@@ -120,7 +120,7 @@ def test_what_may_be_done_ahead_is_done_where_a_parked_driver_came_late(
     finally:
         sys.setswitchinterval(interval)
     assert told
-    assert told[0][0] - told[0][1] == pytest.approx(20 * LATE)
+    assert told[0][0] - told[0][1] == pytest.approx(20 * LATE_S)
 
 
 def test_many_threads_wait_at_once(broker: Broker, make: Make) -> None:

@@ -15,6 +15,7 @@ from kwire import errors, protocol
 from kwire._codec import Delivery
 from kwire.engine.addresses import Address
 from kwire.engine.api_keys import API_VERSIONS, INIT_PRODUCER_ID, METADATA, PRODUCE
+from kwire.engine.request import ANY
 from kwire.engine.sender import DUPLICATE_SEQUENCE_NUMBER
 from kwire.errors.broker import by_code
 from tests.engine.produce_world import Leader, ProducerWorld
@@ -395,3 +396,38 @@ def test_a_broker_of_another_cluster_makes_the_client_begin_at_the_bootstrap_add
 
 def metadata_fails_of(leader: Leader, code: int) -> None:
     leader.handlers[METADATA] = lambda message, version, now: protocol.MetadataResponse(error_code=code)
+
+
+# -- answers that take long to arrive ---------------------------------------------------------------------------------
+
+
+def test_an_answer_whose_bytes_are_coming_is_not_late() -> None:
+    world = world_of(request_timeout_ms=1000)
+    first = world.ask(ANY, METADATA, lambda version: protocol.MetadataRequest(topics=[]))
+    world.run(lambda: first.ended)
+    answers: list[bytes] = []
+    world.receive = lambda connection, data: answers.append(data)  # type: ignore[method-assign]
+    outcome = world.ask(ANY, METADATA, lambda version: protocol.MetadataRequest(topics=[]))
+    world.run(lambda: bool(answers))
+    [connection], [answer] = world.open, answers
+    for place in range(len(answer)):
+        world.run(world.now + 0.5)
+        ProducerWorld.receive(world, connection, answer[place : place + 1])
+    assert outcome.error is None
+    assert outcome.response is not None
+
+
+def test_an_answer_that_stops_half_way_is_late() -> None:
+    world = world_of(request_timeout_ms=1000)
+    first = world.ask(ANY, METADATA, lambda version: protocol.MetadataRequest(topics=[]))
+    world.run(lambda: first.ended)
+    answers: list[bytes] = []
+    world.receive = lambda connection, data: answers.append(data)  # type: ignore[method-assign]
+    outcome = world.ask(ANY, METADATA, lambda version: protocol.MetadataRequest(topics=[]))
+    world.run(lambda: bool(answers))
+    [connection], [answer] = world.open, answers
+    ProducerWorld.receive(world, connection, answer[:7])
+    begun = world.now
+    world.run(lambda: outcome.ended)
+    assert "did not answer Metadata within 1000 ms" in str(outcome.error)
+    assert outcome.ended_at - begun < 1.1

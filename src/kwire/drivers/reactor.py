@@ -40,7 +40,7 @@ from functools import partial
 from threading import get_ident
 from time import monotonic
 
-from kwire._codec import LATE, MAX_SLEEP_S, READS, WRITES, ReactorBase, SocketBase
+from kwire._codec import FROZEN_S, LATE_S, MAX_SLEEP_S, READS, WRITES, ReactorBase, SocketBase
 from kwire.drivers.loggers import LateLogger
 from kwire.drivers.sockets import SocketAddress, connect_error, literal, look_up, open_socket
 from kwire.drivers.threads import begin_thread
@@ -249,10 +249,13 @@ class Reactor(ReactorBase):
             pause = max(due - asleep_at, 0.0)
         time.sleep(pause)
         now = monotonic()
-        self._kept_waiting = now - asleep_at - pause > LATE
+        self._kept_waiting = now - asleep_at - pause > LATE_S
         if self._steps != steps_seen:
             return
-        if self._kept_waiting and now - self._last_active > LATE:
+        if now - asleep_at - pause > FROZEN_S:
+            self.poll_once()  # stopped meanwhile: what has come is read before anything is called late
+            return
+        if self._kept_waiting and now - self._last_active > LATE_S:
             self.call(self._run_early, active=False)
         elif due is not None and due <= now:
             self.call(self.core.handle_timer, active=False)

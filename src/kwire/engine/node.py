@@ -194,7 +194,10 @@ class Node(NodeBase):
         self._timeout = self._core.call_at(moment, self._look_for_silence)
 
     def _look_for_silence(self, now: float) -> None:
-        """The oldest request decides: unanswered for its time-out, it takes the connection with it."""
+        """The oldest request decides: unanswered for its time-out, it takes the connection with it.
+
+        Bytes of its answer that come in are no silence, however long the whole answer takes.
+        """
         self._timeout = None
         connection = self.connection
         if connection is None:
@@ -203,7 +206,8 @@ class Node(NodeBase):
             self._look_for_standstill(connection, now)
             return
         oldest = connection.in_flight[0]
-        due = oldest.sent_at + oldest.timeout
+        silent_since = connection.received_at if connection.receiver.pending else oldest.sent_at
+        due = silent_since + oldest.timeout
         if due > now:
             self.watch(due)
             return

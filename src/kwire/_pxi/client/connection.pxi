@@ -34,6 +34,7 @@ cdef class ConnectionBase:
     cdef readonly FrameReceiver receiver
     cdef readonly object in_flight        # deque of Requests that will be answered, oldest first
     cdef readonly int32_t correlation_id  # of the next request
+    cdef readonly double received_at      # when bytes last came
     cdef object unanswered                # deque of Requests with bytes still to write that nobody answers
     cdef object out                       # deque of buffers of bytes, none empty: bytes, Buffer or memoryview
     cdef object header

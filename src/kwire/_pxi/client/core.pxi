@@ -79,6 +79,7 @@ cdef class CoreBase:
         cdef Request request
         cdef Buffer frame
         cdef list frames
+        connection.received_at = now
         try:
             frames = connection.receiver.received(count)
         except _errors.FrameError as error:

@@ -34,7 +34,9 @@ READS = POLLIN
 WRITES = POLLOUT
 
 cdef double _late_s = 0.001                 # seconds; who gets to run so much later was kept waiting for the interpreter
-LATE = _late_s
+LATE_S = _late_s
+cdef double _frozen_s = 0.05             # seconds; a process that ran so much later may have been stopped
+FROZEN_S = _frozen_s
 cdef double _max_sleep_s = 0.1                    # seconds after which whoever waits looks for himself: for a step of others
 MAX_SLEEP_S = _max_sleep_s                                # that was cut, for a signal that another thread or nobody was told of
 
@@ -272,6 +274,8 @@ cdef class ReactorBase:
             if self._closed or self._driver != me:
                 return 0  # a signal handler drove meanwhile: what was selected is no more what is watched
             now = kw_fine_seconds()
+            if ready < 0 or (ready == 0 and now - awake > _frozen_s):
+                ready = kw_poll(self.watched, count, 0)  # what came meanwhile goes before timers
             self._begin(now)
             if ready > 0:
                 if self.watched[0].revents:
