@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -13,6 +12,8 @@ from benchmarks.compare.measure import ROOT, worker_environment
 from benchmarks.instructions import callgrind, verdict
 from benchmarks.instructions.__main__ import COMMITTED, main
 from benchmarks.instructions.loops import every_loop
+
+from tests.thorough import THOROUGH
 
 
 def test_a_rise_within_the_tolerance_passes_and_one_beyond_fails() -> None:
@@ -86,7 +87,7 @@ def test_without_valgrind_it_says_so(monkeypatch: pytest.MonkeyPatch, capsys: py
     assert capsys.readouterr().err.count("instructions were not counted: no valgrind") == 2
 
 
-@pytest.mark.skipif(not os.environ.get("KWIRE_THOROUGH"), reason="ten seconds: KWIRE_THOROUGH=1")
+@pytest.mark.skipif(not THOROUGH, reason="ten seconds: KWIRE_THOROUGH=1")
 @pytest.mark.skipif(not shutil.which("valgrind"), reason="needs valgrind")
 def test_the_same_loop_counts_the_same_twice() -> None:
     once, again = (callgrind.totals(["values"])["values"] for _ in range(2))

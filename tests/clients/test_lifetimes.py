@@ -18,10 +18,10 @@ import pytest
 from kwire import Admin, Consumer, Producer, TopicPartition, errors, records
 from kwire._codec import pool_statistics
 from kwire.testing import Broker
+from tests.thorough import THOROUGH
 
 T0 = TopicPartition("t", 0)
 CLIENTS: list[Callable[..., Any]] = [Producer, Consumer, Admin]
-THOROUGH = os.environ.get("KWIRE_THOROUGH") == "1"
 
 
 @pytest.fixture
