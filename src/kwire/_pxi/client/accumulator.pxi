@@ -257,8 +257,7 @@ cdef class Accumulator:
         queue.partition = partition
         queue.waiting = _deque()
         queue.in_flight = []
-        queue.producer_id = -1
-        queue.producer_epoch = -1
+        queue.sequences = Sequences()
         return queue
 
     cdef Batch _new_batch(self):
