@@ -65,7 +65,7 @@ def test_b02_requests_are_pipelined_and_answers_matched_in_order() -> None:
     assert world.now - begun < 6, "five requests, each answered after 5 s, none of which waited for another"
 
 
-def test_b03_with_acks_0_nothing_is_waited_for_and_an_error_is_the_end_of_the_connection() -> None:
+def test_b03_acks_0_waits_for_nothing_and_an_error_closes_the_connection() -> None:
     world = ProducerWorld(acks=0, linger_ms=0)
     world.complete(world.send(b"first"))
     world.leader.latency = 100.0
@@ -137,7 +137,7 @@ def test_b06_the_retriable_flag_of_a_code_decides_whether_it_is_tried_again() ->
         assert len(world.leader.produced()) == (2 if kind.retriable else 1)
 
 
-def test_b07_the_client_partitions_by_javas_hash_of_the_key_and_spreads_what_has_none() -> None:
+def test_b07_keys_are_partitioned_by_javas_hash_and_the_rest_is_spread() -> None:
     world = ProducerWorld(topics={"t": [0] * 6}, batch_size=500)
     keys = [b"key-%d" % number for number in range(60)]
     deliveries = [world.send(b"v", key=key) for key in keys]
@@ -149,7 +149,7 @@ def test_b07_the_client_partitions_by_javas_hash_of_the_key_and_spreads_what_has
     assert len({delivery.result().partition for delivery in without}) == 6
 
 
-def test_b08_sends_gather_over_topics_and_partitions_and_one_at_a_time_stays_possible() -> None:
+def test_b08_sends_gather_over_partitions_and_may_go_one_at_a_time() -> None:
     world = ProducerWorld(topics={"t": [0, 0], "u": [0]}, linger_ms=50)
     world.complete(world.send(b"v", partition=0), world.send(b"v", "u"))
     before = len(world.leader.produced())
@@ -225,7 +225,7 @@ def test_b13_all_topics_and_no_topic_at_each_version() -> None:
     assert all(topics == [] for topics in nothing.values())
 
 
-def test_b14_the_time_of_a_record_is_the_brokers_where_the_log_says_so_and_throttling_is_obeyed() -> None:
+def test_b14_append_time_is_the_brokers_and_throttling_is_obeyed() -> None:
     world = ProducerWorld(linger_ms=0)
     created = world.send(b"v", timestamp=5)
     world.complete(created)

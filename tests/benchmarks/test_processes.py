@@ -110,7 +110,7 @@ def test_a_meter_sees_memory_that_was_given_back_again() -> None:
     assert after.added_kib < 16 << 10
 
 
-def test_the_relay_notes_when_a_record_arrives_and_replaces_the_broker_s_address() -> None:
+def test_the_relay_notes_arrivals_and_replaces_the_brokers_address() -> None:
     with socket.create_server(("127.0.0.1", 0)) as broker:
         port = broker.getsockname()[1]
         relay = Relay("127.0.0.1", port)

@@ -248,7 +248,7 @@ def test_partitions_take_turns_where_a_limit_cuts_them() -> None:
     assert given == [0, 1, 0, 1]
 
 
-def test_the_next_fetch_is_sent_with_half_of_an_answer_given_and_without_a_look_at_every_partition(
+def test_the_next_fetch_leaves_when_half_of_an_answer_is_handed_over(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     reading = Reading(LogBroker(), max_partition_fetch_bytes=1).assign(T0)

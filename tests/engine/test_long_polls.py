@@ -83,7 +83,7 @@ def test_the_second_connection_may_be_lost() -> None:
     assert world.now - polling.begun < 1
 
 
-def test_both_connections_follow_the_broker_to_its_new_address_and_close_with_the_client() -> None:
+def test_both_connections_follow_the_broker_and_close_with_the_client() -> None:
     polling = Polling()
     world = polling.world
     lookup = polling.look_up()
