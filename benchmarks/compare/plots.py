@@ -1,4 +1,4 @@
-"""The ratios as pictures, PNG and SVG. The only file here that needs matplotlib (the dependency group `bench`).
+"""The ratios as pictures, in SVG. The only file here that needs matplotlib (the dependency group `bench`).
 
 Backgrounds are transparent and all ink is of middle brightness, so that a file reads on light and on dark pages.
 Text in SVG stays text.
@@ -125,9 +125,9 @@ def draw(about: dict[str, Any], results: Sequence[Result], folder: Path) -> list
     for name, picture in _PICTURES.items():
         rows = _bar_rows(picture, results)
         if rows:
-            written += _save(_draw_bars(picture, rows, about), folder, name)
+            written.append(_save(_draw_bars(picture, rows, about), folder, name))
     if any(row_named(result.row).group == "sweep" for result in results):
-        written += _save(_draw_sweep(results, about), folder, "sizes")
+        written.append(_save(_draw_sweep(results, about), folder, "sizes"))
     return written
 
 
@@ -238,9 +238,8 @@ def _with_version(name: str, about: dict[str, Any]) -> str:
     return f"{name} {version}" if version else name
 
 
-def _save(figure: Figure, folder: Path, name: str) -> list[Path]:
-    paths = [folder / f"{name}.png", folder / f"{name}.svg"]
-    figure.savefig(paths[0], dpi=110, pil_kwargs={"optimize": True})
-    figure.savefig(paths[1], metadata={"Date": None})
+def _save(figure: Figure, folder: Path, name: str) -> Path:
+    path = folder / f"{name}.svg"
+    figure.savefig(path, metadata={"Date": None})
     plt.close(figure)
-    return paths
+    return path
