@@ -28,6 +28,11 @@ A, B, C = Address("a", 1), Address("b", 1), Address("c", 1)
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
 
+def confirm(fetcher: Fetcher, *, arrived: bool) -> None:
+    fetcher.hand_out.arrived = arrived
+    fetcher.settle()
+
+
 def two_leaders(**options: Any) -> tuple[ProducerWorld, Leader, Leader]:
     first, second = Leader("4.4.0", 0, A), Leader("4.4.0", 1, B)
     return ProducerWorld(first, second, topics={"t": [0, 1]}, **options), first, second
@@ -186,13 +191,13 @@ def test_b11_a_fetch_waits_for_bytes_or_time_and_partitions_take_turns() -> None
     broker.topics = {"t": [0, 0]}
     broker.append(0, [b"a"])
     world, fetcher = fetching(broker, fetch_max_wait_ms=700, fetch_min_bytes=33, fetch_max_bytes=44)
-    fetcher.assign([T0, T1], world.now)
+    fetcher.subscription.assign([T0, T1], world.now)
     world.run(fetcher.has_something)
     [(_, first)] = broker.fetches
     assert (first.replica_id, first.max_wait_ms, first.min_bytes, first.max_bytes) == (-1, 700, 33, 44)
     assert [part.partition for part in first.topics[0].partitions] == [0, 1]
     assert [tp for tp, _ in fetcher.take(None)] == [T0]
-    fetcher.confirm(arrived=True)
+    confirm(fetcher, arrived=True)
     fetcher.pump(world.now)
     world.run(lambda: len(broker.fetches) == 2)
     assert [part.partition for part in broker.fetches[1][1].topics[0].partitions] == [1, 0]
@@ -202,7 +207,7 @@ def test_b11_a_batch_above_every_limit_is_read_all_the_same() -> None:
     broker = LogBroker()
     broker.append(0, [b"x" * 5000])
     world, fetcher = fetching(broker, fetch_max_bytes=10, max_partition_fetch_bytes=10)
-    fetcher.assign([T0], world.now)
+    fetcher.subscription.assign([T0], world.now)
     world.run(fetcher.has_something)
     assert [part.values() for _, part in fetcher.take(None)] == [[b"x" * 5000]]
 

@@ -404,12 +404,11 @@ def test_stale_metadata_is_refreshed(broker: Broker) -> None:
 
 
 def test_no_broker_is_said_in_time() -> None:
-    with Consumer("127.0.0.1:1,[::1]:1") as consumer:
+    with Consumer("127.0.0.1:1,[::1]:1", default_api_timeout_ms=1000) as consumer:
         consumer.assign([T0])
-        begun = time.monotonic()
+        assert not consumer.poll(timeout=0.1)
         with pytest.raises(errors.ConnectError) as caught:
-            consumer.poll(timeout=0.5)
-        assert time.monotonic() - begun >= 0.5
+            consumer.poll(timeout=30)
         assert set(caught.value.causes) == {"127.0.0.1:1", "[::1]:1"}
         with pytest.raises(errors.ConnectError, match=r"127\.0\.0\.1:1"):
             consumer.end_offsets([T0], timeout=0.3)

@@ -29,7 +29,7 @@ class Polling:
         )
         self.world = World({A: self.broker, B: self.broker}, settings)
         self.fetcher = Fetcher(self.world.core, settings)
-        self.fetcher.assign([T0], self.world.now)
+        self.fetcher.subscription.assign([T0], self.world.now)
         self.world.run(lambda: len(self.broker.fetches) == 1)
         self.begun = self.world.now
 
@@ -63,7 +63,7 @@ def test_the_second_connection_is_made_once_and_kept() -> None:
 
 def test_between_two_fetches_the_first_connection_is_used() -> None:
     polling = Polling()
-    polling.fetcher.state(T0).paused = True
+    polling.fetcher.subscription.state(T0).paused = True
     polling.world.run(polling.begun + POLL_S + 1)
     lookup = polling.look_up()
     polling.world.run(lambda: lookup.done)

@@ -466,6 +466,12 @@ cdef class Records:
         return self.index.scan.needed
 
     @property
+    def last_leader_epoch(self):
+        """The partition_leader_epoch of the last whole batch; -1 without one, or where its format has none."""
+        cdef size_t count = self.index.scan.batch_count
+        return self.index.scan.batches[count - 1].partition_leader_epoch if count else -1
+
+    @property
     def next_offset(self):
         """The offset behind the last whole batch, also when none of its records is left; None without a batch."""
         cdef const batch_t *last
