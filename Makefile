@@ -70,9 +70,10 @@ test-asan: build  ## the codec under AddressSanitizer and UndefinedBehaviorSanit
 	@scripts/test-asan "$(PY)" $(PYTEST_ARGS)
 
 .PHONY: check
-check: build  ## lint, types, layer contracts, stubs
+check: build  ## lint, generated names, types, layer contracts, stubs
 	@ruff check .
 	@ruff format --check .
+	@$(PY) scripts/protocol_names.py --check
 	@cython-lint src/kwire/_codec.pyx src/kwire/_pxi/*/*.pxi
 	@mypy
 	@basedpyright

@@ -1,7 +1,7 @@
 """Every message, newest version, both directions: what a value costs, what the first use costs, and which are slowest.
 
-`python -m benchmarks.bench_every_message` prints the tables. A message is filled with seeded values until it has
-LEAST_VALUES of them; a value is a number, text, span of bytes or null anywhere in it. Times are CPU time, the least of
+`python -m benchmarks.bench_every_message` prints the tables. A message is filled with random values until it has
+MIN_VALUES of them; a value is a number, text, span of bytes or null anywhere in it. Times are CPU time, the minimum of
 several rounds. First uses are measured in processes of their own, without the cyclic collector, whose passes would fall
 on one message or another: import of the file, compilation of the plan, one encode and decode of an empty message.
 """
@@ -11,8 +11,6 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from functools import cache
 from statistics import median
 from typing import Any, NamedTuple
@@ -20,14 +18,15 @@ from typing import Any, NamedTuple
 import pytest
 from tests.schema.messages.random import random_message
 
+from benchmarks.compare.contenders.meters import cpu_s_per_call
 from kwire import protocol
 from kwire.schema.messages import Message, Struct
 
-LEAST_VALUES = 40
+MIN_VALUES = 40
 ROUNDS = 7
-TIME_OF_A_ROUND = 0.002
+ROUND_S = 0.002
 SHOWN = 12
-MOST_OF_MEDIAN = 10  # a UUID costs four times as much as a number, and text twice as much
+MAX_OF_MEDIAN = 10  # a UUID costs four times as much as a number, and text twice as much
 PROCESSES = 5
 FIRST_USES = """
 import gc, time, uuid
@@ -63,34 +62,19 @@ def count_values(value: Any) -> int:
 
 @cache
 def filled(cls: type[Message]) -> Message:
-    """Of up to 200 seeded messages the first that is large enough, else the largest."""
+    """Of 200 random messages the first that is large enough, else the largest."""
     version = cls.__versions__[-1]
     drawn: list[Message] = [random_message(cls, version, random.Random(seed)) for seed in range(200)]
-    return next((message for message in drawn if count_values(message) >= LEAST_VALUES), max(drawn, key=count_values))
-
-
-def least_time(work: Callable[[], object]) -> float:
-    """Seconds of CPU that one call takes."""
-    calls, spent = 1, 0.0
-    while spent < TIME_OF_A_ROUND:
-        calls *= 2
-        spent = timed(work, calls)
-    return min(timed(work, calls) for _ in range(ROUNDS)) / calls
-
-
-def timed(work: Callable[[], object], calls: int) -> float:
-    begin = time.thread_time()
-    for _ in range(calls):
-        work()
-    return time.thread_time() - begin
+    return next((message for message in drawn if count_values(message) >= MIN_VALUES), max(drawn, key=count_values))
 
 
 def cost(cls: type[Message]) -> Cost:
     message, version = filled(cls), cls.__versions__[-1]
     data, values = message.encode(version), count_values(message)
     assert cls.decode(data, version).encode(version) == data
-    encode = least_time(lambda: message.encode(version))
-    return Cost(cls.__name__, values, encode, least_time(lambda: cls.decode(data, version)))
+    encode = min(cpu_s_per_call(message.encode, version, ROUND_S) for _ in range(ROUNDS))
+    decode = min(cpu_s_per_call(lambda wire: cls.decode(wire, version), data, ROUND_S) for _ in range(ROUNDS))
+    return Cost(cls.__name__, values, encode, decode)
 
 
 def every_message() -> list[type[Message]]:
@@ -98,14 +82,14 @@ def every_message() -> list[type[Message]]:
 
 
 def first_uses() -> dict[str, float]:
-    """Seconds by message, the least of several processes."""
-    least: dict[str, float] = {}
+    """Seconds by message, the minimum of several processes."""
+    fastest: dict[str, float] = {}
     for _ in range(PROCESSES):
         shown = subprocess.run([sys.executable, "-c", FIRST_USES], check=True, capture_output=True, text=True).stdout
         for line in shown.splitlines():
             name, seconds = line.split()
-            least[name] = min(least.get(name, 1.0), float(seconds))
-    return least
+            fastest[name] = min(fastest.get(name, 1.0), float(seconds))
+    return fastest
 
 
 @pytest.mark.parametrize("direction", ["decode", "encode"])
@@ -120,14 +104,14 @@ def test_every_message_once(benchmark: Any, direction: str) -> None:
 
 
 def print_costs(costs: list[Cost], direction: str) -> bool:
-    """Gives whether none costs MOST_OF_MEDIAN times the median per value, above what the cheapest call costs."""
+    """Returns whether none costs MAX_OF_MEDIAN times the median per value, above what the cheapest call costs."""
     call = min(getattr(row, direction) for row in costs)
     each: dict[Cost, float] = {row: (getattr(row, direction) - call) / row.values for row in costs}
     middle = median(each.values())
     print(f"\n{direction}: {call * 1e9:.0f} ns the cheapest call; per value {middle * 1e9:.0f} ns more, the median")
     for row in sorted(costs, key=lambda row: -each[row])[:SHOWN]:
         print(f"  {row.name:44} {each[row] * 1e9:6.0f}  {each[row] / middle:4.1f}x  {row.values:4} values")
-    return max(each.values()) <= MOST_OF_MEDIAN * middle
+    return max(each.values()) <= MAX_OF_MEDIAN * middle
 
 
 def main() -> int:

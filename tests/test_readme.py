@@ -11,7 +11,7 @@ import shlex
 import tomllib
 
 import pytest
-from benchmarks.compare import publish, results
+from benchmarks.compare import report
 
 from kwire import records, testing
 from kwire.cli.main import main
@@ -121,9 +121,8 @@ def test_links_and_pictures_in_the_documents_are_there() -> None:
             assert (place / target).exists(), f"{document} links to {target}"
 
 
-def test_the_table_of_speeds_is_that_of_the_newest_data_file() -> None:
-    newest = max(results.PUBLISHED.glob("*.jsonl"))
-    about, outcomes = results.load(newest)
+def test_the_table_of_speeds_is_that_of_the_data_file() -> None:
+    about, results = report.load(report.PUBLISHED)
     assert not about["quick"]
-    shown = (ROOT / README).read_text().partition(publish.BEGIN)[2].partition(publish.END)[0]
-    assert shown.strip() == publish.summary(about, outcomes)
+    shown = (ROOT / README).read_text().partition(report.BEGIN)[2].partition(report.END)[0]
+    assert shown.strip() == report.summary(about, results)

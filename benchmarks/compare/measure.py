@@ -1,134 +1,183 @@
-"""What a piece of work cost: CPU of the whole process, wall time, memory. Both sides of the process boundary.
+"""Runs rows round by round and takes ratios inside a round, because the machine's load changes between rounds.
 
-CPU is user plus system time of all threads of a process, as the kernel counts it. A benchmark is not a timed test:
-nothing here fails because something was slow, only because it did not end within its limit.
+The contenders of a row follow each other at once, in an order that rotates from round to round.
 """
 
 from __future__ import annotations
 
-import os
-import resource
-import subprocess
-import sys
-import threading
-import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from statistics import median
+from typing import Any, TypeVar
 
-ROOT = Path(__file__).resolve().parents[2]
-_STATUS = Path("/proc/self/status")
-_CLEAR = Path("/proc/self/clear_refs")
+from benchmarks.compare import brokers
+from benchmarks.compare.contenders.meters import percentile
+from benchmarks.compare.contenders.task import Task
+from benchmarks.compare.processes import ContenderError, Contenders
+from benchmarks.compare.rows import KWIRE, Row
 
-
-class WorkFailedError(Exception):
-    """A process did not do its work; the text has the end of what it wrote."""
-
-
-class Meter:
-    """Measures the body of a `with`: `cpu_s`, `wall_s`; `added_kib` is the peak of resident memory above its start."""
-
-    cpu_s = 0.0
-    wall_s = 0.0
-    added_kib = 0
-
-    def __enter__(self) -> Self:
-        self._resident = _status_kib("VmRSS")
-        _forget_peak()
-        self._cpu = _cpu_seconds()
-        self._wall = time.perf_counter()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.wall_s = time.perf_counter() - self._wall
-        self.cpu_s = _cpu_seconds() - self._cpu
-        self.added_kib = max(_status_kib("VmHWM") - self._resident, 0)
-
-    def of(self, count: int) -> dict[str, float]:
-        """The cost of `count` records: CPU seconds per million, records per second and the time of one, memory."""
-        return {
-            "cpu_s_per_million": self.cpu_s * 1e6 / count,
-            "records_per_s": count / self.wall_s,
-            "wall_ns": self.wall_s * 1e9 / count,
-            "added_mib": self.added_kib / 1024,
-            "count": count,
-        }
-
-
-def _cpu_seconds() -> float:
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime
-
-
-def _status_kib(field: str) -> int:
-    """A field of /proc/self/status in KiB; where there is no /proc, the highest resident size there ever was."""
-    if not _STATUS.exists():
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // (1024 if sys.platform == "darwin" else 1)
-    for line in _STATUS.read_text().splitlines():
-        if line.startswith(field + ":"):
-            return int(line.split()[1])
-    raise LookupError(f"{_STATUS} has no {field}")
-
-
-def _forget_peak() -> None:
-    if _CLEAR.exists():
-        _CLEAR.write_text("5")
+T = TypeVar("T")
+_CASE_S, _QUICK_CASE_S = 0.04, 0.01
+_MIN_RECORDS = 50
 
 
 @dataclass(frozen=True)
-class Finished:
-    """A process that ended well: what it wrote to stdout, and its whole cost from start to end."""
+class Plan:
+    """How rows are measured: how many rounds, against which kind of broker, with which contenders."""
 
-    output: str
-    cpu_s: float
-    wall_s: float
+    rounds: int
+    quick: bool
+    broker: str
+    contenders: Sequence[str]
+    tell: Callable[[str], None]
+
+    def records(self, row: Row, contender: str) -> int:
+        """How many records the contender handles: in a quick run a quarter, kwire a half, or it ends too soon."""
+        full = row.records[contender]
+        share = 2 if contender == KWIRE else 4
+        return max(full // share, min(full, _MIN_RECORDS)) if self.quick else full
+
+    def rounds_of(self, row: Row) -> range:
+        """The numbers of its rounds."""
+        return range(min(self.rounds, row.max_rounds or self.rounds))
+
+    def order(self, row: Row, number: int) -> list[str]:
+        """The row's contenders in the order of that round."""
+        return rotated([name for name in row.records if name in self.contenders], number)
+
+    def broker_of(self, row: Row) -> str:
+        """The kind of broker that a row needs: "" for none; old releases are embedded brokers."""
+        if row.group in ("codec", "sweep", "package"):
+            return ""
+        return "embedded" if row.release else self.broker
 
 
-def run_process(command: Sequence[str], limit_s: float, environment: Mapping[str, str] | None = None) -> Finished:
-    """Runs a command in the repository's root until it ends; kills it after `limit_s` seconds.
+@dataclass(frozen=True)
+class Result:
+    """What one contender measured in one round of a row, or how it failed."""
 
-    Raises WorkFailedError when it fails or is killed.
-    """
-    started = time.perf_counter()
-    process = subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=ROOT,
-        env=worker_environment() if environment is None else dict(environment),
-    )
-    killer = threading.Timer(limit_s, process.kill)
-    killer.start()
-    complaints: list[str] = []
-    listener = threading.Thread(target=lambda: complaints.append(_read_all(process.stderr)))
-    listener.start()
+    row: str
+    contender: str
+    round: int
+    broker: str = ""
+    measured: dict[str, Any] = field(default_factory=dict)
+    error: str = ""
+
+
+def measure(rows: Sequence[Row], plan: Plan) -> Iterator[Result]:
+    """The results of all rows. Rows against the same broker share its process."""
+    with Contenders() as contenders:
+        for kind, release in dict.fromkeys((plan.broker_of(row), row.release) for row in rows):
+            shared = [row for row in rows if (plan.broker_of(row), row.release) == (kind, release)]
+            if kind:
+                yield from _measure_clients(shared, plan, contenders, kind, release)
+            else:
+                yield from _measure_in_process(shared, plan, contenders)
+
+
+def _measure_in_process(rows: list[Row], plan: Plan, contenders: Contenders) -> Iterator[Result]:
+    """Each round goes through all rows."""
+    budget_s = _QUICK_CASE_S if plan.quick else _CASE_S
+    for number in range(plan.rounds):
+        for same_run in _same_runs(row for row in rows if number in plan.rounds_of(row)):
+            row = same_run[0]
+            plan.tell(f"round {number + 1} of {len(plan.rounds_of(row))}: {row.title}")
+            for contender in plan.order(row, number):
+                task = Task(row.task, contender, case=row.run, budget_s=budget_s)
+                yield from _run(contenders, task, same_run, number, "")
+
+
+def _measure_clients(rows: list[Row], plan: Plan, contenders: Contenders, kind: str, release: str) -> Iterator[Result]:
+    """Each row goes through its rounds."""
+    tasks = {(row.run, name): _client_task(row, name, plan) for row in rows for name in plan.order(row, 0)}
+    topics = {task.topic: task for task in tasks.values()}
+    plan.tell(f"starting {kind} {release}".rstrip())
+    with brokers.running(kind, {topic: task.partitions for topic, task in topics.items()}, release) as bootstrap:
+        for task in topics.values():
+            plan.tell(f"preparing topic {task.topic}")
+            contenders.run(_preparation(replace(task, bootstrap=bootstrap)))
+        for same_run in _same_runs(rows):
+            row = same_run[0]
+            for number in plan.rounds_of(row):
+                for contender in plan.order(row, number):
+                    plan.tell(f"{row.title}, round {number + 1} of {len(plan.rounds_of(row))}: {contender}")
+                    task = replace(tasks[row.run, contender], bootstrap=bootstrap)
+                    yield from _run(contenders, task, same_run, number, kind)
+
+
+def _client_task(row: Row, contender: str, plan: Plan) -> Task:
+    """Rows that produce to as many partitions share a topic; one that is read holds what one contender reads."""
+    task = Task(row.task, contender, count=plan.records(row, contender), release=row.release, **row.options)
+    topic = f"in-{task.size}-{task.count}" if row.task == "consume" else f"out-{task.partitions}"
+    return replace(task, topic=topic)
+
+
+def _preparation(task: Task) -> Task:
+    """Fills a topic that is read. To one that is written, sends a few records to each partition: Apache Kafka creates
+    its files at the first one, which takes tens of seconds for hundreds of partitions."""
+    if task.name == "consume":
+        return replace(task, name="load", contender=KWIRE)
+    return Task("produce", KWIRE, task.bootstrap, task.topic, 4 * task.partitions, task.partitions, round_robin=True)
+
+
+def _run(contenders: Contenders, task: Task, rows: list[Row], number: int, kind: str) -> Iterator[Result]:
+    """One run, as a result for each row that it yields."""
+    measured, error = {}, ""
     try:
-        output = _read_all(process.stdout)
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    finally:
-        killer.cancel()
-        listener.join()
-    if process.returncode != 0:
-        raise WorkFailedError(
-            f"exit code {process.returncode} after {time.perf_counter() - started:.1f} s (limit {limit_s:.0f} s): "
-            + "".join(complaints).strip()[-800:]
-        )
-    return Finished(output, used.ru_utime + used.ru_stime, time.perf_counter() - started)
+        measured = _run_through_relay(contenders, task) if task.name == "send_and_compute" else contenders.run(task)
+    except ContenderError as failure:
+        error = str(failure)
+    for row in rows:
+        yield Result(row.name, task.contender, number, kind, measured, error)
 
 
-def _read_all(stream: Any) -> str:
-    with stream:
-        text: str = stream.read()
-    return text
+def _run_through_relay(contenders: Contenders, task: Task) -> dict[str, Any]:
+    """Behind a relay that notes when each record arrives."""
+    with brokers.relayed(task.bootstrap) as relay:
+        measured = contenders.run(replace(task, bootstrap=relay.bootstrap))
+    delays = sorted(relay.delays_us)
+    if len(delays) < task.count:
+        raise ContenderError(f"only {len(delays)} of {task.count} records passed the relay")
+    return {**measured, "p50_us": percentile(delays, 0.5), "p99_us": percentile(delays, 0.99), "count": len(delays)}
 
 
-def worker_environment() -> dict[str, str]:
-    """The environment of contenders and sinks: this tree's kwire, and no variable that changes how Python runs."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    return {**kept, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
+def _same_runs(rows: Iterable[Row]) -> list[list[Row]]:
+    """Rows that are figures of the same runs, which are run once."""
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(row.run, []).append(row)
+    return list(groups.values())
+
+
+def rotated(contenders: Sequence[T], number: int) -> list[T]:
+    """The order of a round: over as many rounds as there are contenders, each has every place once."""
+    start = number % max(len(contenders), 1)
+    return [*contenders[start:], *contenders[:start]]
+
+
+Costs = dict[str, dict[int, float]]
+"""contender -> round -> cost"""
+
+
+def costs_of(row: Row, results: Iterable[Result]) -> Costs:
+    """The figure that the row compares, of every run that did not fail."""
+    costs: Costs = {}
+    for result in results:
+        if result.row == row.name and row.metric in result.measured:
+            costs.setdefault(result.contender, {})[result.round] = result.measured[row.metric] * row.scale
+    return costs
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """How many times a subject's cost another's is: the median of the rounds, the minimum and the maximum."""
+
+    median: float
+    min: float
+    max: float
+
+
+def ratio_of(subject: Mapping[int, float], other: Mapping[int, float]) -> Ratio | None:
+    """The other's cost by the subject's, round by round; None when no round has both."""
+    ratios = [other[number] / cost for number, cost in subject.items() if number in other and cost > 0]
+    return Ratio(median(ratios), min(ratios), max(ratios)) if ratios else None

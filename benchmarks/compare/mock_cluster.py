@@ -1,10 +1,10 @@
-"""librdkafka's mock cluster as a process: prints its address, serves until its stdin ends.
+"""librdkafka's mock cluster as a process: prints its address and serves until its stdin ends.
 
     python -m benchmarks.compare.mock_cluster TOPIC:PARTITIONS ...
 
-confluent-kafka shows no function that makes a topic of so many partitions, so the library that its wheel brings is
-called directly (rdkafka_mock.h of librdkafka 2.x). It keeps 5 MiB per partition and answers a fetch with one batch per
-partition.
+confluent-kafka has no function that creates a topic with many partitions, so the library in its wheel is
+called directly (rdkafka_mock.h of librdkafka 2.x). The cluster keeps 5 MiB per partition and answers a fetch with one
+batch per partition.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _PRODUCER = 0
 
 
 def load_library() -> ctypes.CDLL:
-    """librdkafka as confluent-kafka's wheel brings it."""
+    """librdkafka from confluent-kafka's wheel."""
     package = Path(confluent_kafka.__file__).parent
     for folder in (package.with_name("confluent_kafka.libs"), package / ".dylibs"):
         found = sorted(folder.glob("librdkafka*"))
@@ -29,7 +29,7 @@ def load_library() -> ctypes.CDLL:
 
 
 def start(library: ctypes.CDLL, topics: list[tuple[str, int]]) -> str:
-    """A cluster of one broker with these topics; its address. It lives as long as the process."""
+    """A cluster of one broker with these topics; returns its address. It lives as long as the process."""
     library.rd_kafka_conf_new.restype = ctypes.c_void_p
     library.rd_kafka_new.restype = ctypes.c_void_p
     library.rd_kafka_mock_cluster_new.restype = ctypes.c_void_p
@@ -44,7 +44,7 @@ def start(library: ctypes.CDLL, topics: list[tuple[str, int]]) -> str:
     for name, partitions in topics:
         code = library.rd_kafka_mock_topic_create(cluster, name.encode(), partitions, 1)
         if code:
-            raise SystemExit(f"the mock cluster made no topic {name}: error {code}")
+            raise SystemExit(f"the mock cluster did not create the topic {name}: error {code}")
     address: bytes = library.rd_kafka_mock_cluster_bootstraps(cluster)
     return address.decode()
 

@@ -1,19 +1,40 @@
-"""The tables: one row for each work, kwire's median first, then each peer's with its ratio; then the targets."""
+"""What a comparison leaves: its tables, the targets, the data file, and the README's block."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks.compare import verdicts
-from benchmarks.compare.figures import Costs, costs_of, markdown, number, with_range
-from benchmarks.compare.rounds import Ratio, ratio_of
-from benchmarks.compare.runner import Outcome
-from benchmarks.compare.work import CONTENDERS, KWIRE, Work
-from benchmarks.compare.works import GROUPS, WORKS
+from benchmarks.compare.measure import Costs, Ratio, Result, costs_of, ratio_of
+from benchmarks.compare.processes import ROOT
+from benchmarks.compare.rows import (
+    AIOKAFKA,
+    CONFLUENT,
+    CONTENDERS,
+    GROUPS,
+    KAFKA_PYTHON,
+    KIO,
+    KWIRE,
+    ROWS,
+    Row,
+    row_named,
+)
 
+RESULTS = ROOT / "benchmarks" / "results"
+PUBLISHED = RESULTS / "published.jsonl"
+README = ROOT / "README.md"
+BEGIN = "<!-- speed: written by benchmarks/compare -->"
+END = "<!-- end of speed -->"
+_PACKAGES = ("confluent-kafka", "aiokafka", "kafka-python", "kio", "pyarrow", "cramjam", "isal")
 _HEADINGS = {
     "codec": "Codec, in process: CPU per record, or per message where µs",
     "sweep": "Codec, sizes of records and batches: CPU per record",
@@ -23,102 +44,299 @@ _HEADINGS = {
     "memory": "Memory",
     "package": "Package",
 }
-
-
 _NOTE = (
-    "kwire checks every checksum, librdkafka by default none. Rows of kwire under asyncio are left out: there is "
-    "no asyncio client yet."
+    "kwire verifies every checksum, librdkafka by default none. kwire under asyncio is left out: it has no asyncio "
+    "client yet."
 )
-_BESIDE = (
+_SIDE_METRICS = (
     ("thousand records per second (wall)", "records_per_s", 1e-3),
     ("resident memory added, MiB", "added_mib", 1.0),
 )
+_README_PEERS = (CONFLUENT, AIOKAFKA, KAFKA_PYTHON, KIO)
+_README_ROWS = (
+    "produce-deliveries",
+    "produce-fire-and-forget",
+    "produce-512-partitions",
+    "produce-lz4",
+    "consume-records",
+    "consume-values",
+    "consume-columns",
+    "records",
+    "values",
+    "columns",
+    "append",
+    "metadata-decode",
+)
 
 
-def tables(outcomes: Sequence[Outcome]) -> str:
-    """All groups that have outcomes, then the targets, then what failed."""
-    parts = []
-    for group in GROUPS:
-        rows = [(work, costs_of(work, outcomes)) for work in WORKS if work.group == group]
-        rows = [(work, costs) for work, costs in rows if costs]
-        if rows:
-            parts.append(_table(group, rows))
-            parts += _side_tables([work for work, _ in rows], outcomes)
-    judged = verdicts.verdicts(outcomes)
-    if judged:
-        parts.append(verdicts.table(judged))
-    failures = _failures(outcomes)
-    if failures:
-        parts.append("Failed:\n" + "\n".join(failures))
-    return "\n\n".join(parts)
-
-
-def _failures(outcomes: Iterable[Outcome]) -> list[str]:
-    """One line for each process that failed; one of the codec's does many works."""
-    works: dict[tuple[str, int, str], list[str]] = {}
-    for outcome in outcomes:
-        if outcome.error:
-            works.setdefault((outcome.contender, outcome.round, outcome.error), []).append(outcome.work)
-    return [
-        f"- {names[0]}{f' and {len(names) - 1} more' if len(names) > 1 else ''}, {contender}, "
-        f"round {number + 1}: {error}"
-        for (contender, number, error), names in works.items()
-    ]
-
-
-def _table(group: str, rows: list[tuple[Work, Costs]]) -> str:
-    peers = [name for name in CONTENDERS if name != KWIRE and any(name in costs for _, costs in rows)]
-    lines = [["work", "unit", KWIRE, *peers]]
-    for work, costs in rows:
-        mine = costs.get(KWIRE, {})
-        cells = [_cell(work, costs.get(peer), ratio_of(mine, costs.get(peer, {}))) for peer in peers]
-        lines.append([work.title, work.unit, number(work.shown(median(mine.values()))) if mine else "", *cells])
-    return f"### {_HEADINGS[group]}\n\n" + markdown(lines)
-
-
-def _side_tables(works: Sequence[Work], outcomes: Iterable[Outcome]) -> list[str]:
-    """What else was measured of works that are compared by their CPU: wall time and memory."""
-    works = [work for work in works if work.metric == "cpu_s_per_million"]
-    outcomes = list(outcomes)
-    parts = []
-    for title, metric, scale in _BESIDE:
-        rows = [(work.title, costs_of(replace(work, metric=metric, scale=scale), outcomes)) for work in works]
-        names = [name for name in CONTENDERS if any(name in costs for _, costs in rows)]
-        if names:
-            parts.append(
-                markdown(
-                    [
-                        [title, *names],
-                        *(
-                            [row, *(number(median(costs[name].values())) if name in costs else "" for name in names)]
-                            for row, costs in rows
-                        ),
-                    ]
-                )
-            )
-    return parts
-
-
-def _cell(work: Work, cost: dict[int, float] | None, ratio: Ratio | None) -> str:
-    """A peer's median and how many times kwire's its cost is, with the range of the rounds."""
-    if not cost:
-        return ""
-    text = number(work.shown(median(cost.values())))
-    return text if ratio is None else f"{text} = {with_range(ratio)}"
+# The tables
 
 
 def heading(about: dict[str, Any]) -> str:
     """Where and when."""
     versions = ", ".join(f"{name} {text}" for name, text in about["versions"].items() if text)
+    rounds = "one round" if about["rounds"] == 1 else f"medians of {about['rounds']} rounds"
+    left_out = f"\n\nLeft out: {about['left_out']}." if about.get("left_out") else ""
     return (
         f"{about['date']}, {about['cores']} cores of {about['processor']}, Python {about['python']}, load before "
-        f"{about['load_before'][0]}; {_rounds(about['rounds'])}; {versions}\n\n{_NOTE}{_left_out(about)}"
+        f"{about['load_before'][0]}; {rounds}; {versions}\n\n{_NOTE}{left_out}"
     )
 
 
-def _rounds(count: int) -> str:
-    return "one round" if count == 1 else f"medians of {count} rounds"
+def tables(results: Sequence[Result]) -> str:
+    """A table for each group that has results, then the targets, then what failed."""
+    parts = []
+    for group in GROUPS:
+        rows = [(row, costs_of(row, results)) for row in ROWS if row.group == group]
+        rows = [(row, costs) for row, costs in rows if costs]
+        if rows:
+            parts.append(_table(group, rows))
+            parts += _side_tables([row for row, _ in rows], results)
+    judgements = judge(results)
+    if judgements:
+        parts.append(_target_table(judgements))
+    failures = _failures(results)
+    if failures:
+        parts.append("Failed:\n" + "\n".join(failures))
+    return "\n\n".join(parts)
 
 
-def _left_out(about: dict[str, Any]) -> str:
-    return f"\n\nLeft out: {about['left_out']}." if about.get("left_out") else ""
+def _table(group: str, rows: list[tuple[Row, Costs]]) -> str:
+    """kwire's median, then each peer's with its ratio."""
+    peers = [name for name in CONTENDERS if name != KWIRE and any(name in costs for _, costs in rows)]
+    lines = [["row", "unit", KWIRE, *peers]]
+    for row, costs in rows:
+        mine = costs.get(KWIRE, {})
+        cells = [_cell(row, costs.get(peer), ratio_of(mine, costs.get(peer, {}))) for peer in peers]
+        lines.append([row.title, row.unit, _cell(row, mine, None), *cells])
+    return f"### {_HEADINGS[group]}\n\n" + markdown(lines)
+
+
+def _cell(row: Row, cost: dict[int, float] | None, ratio: Ratio | None) -> str:
+    if not cost:
+        return ""
+    text = number(row.shown(median(cost.values())))
+    return text if ratio is None else f"{text} = {_with_range(ratio)}"
+
+
+def _side_tables(rows: Sequence[Row], results: Sequence[Result]) -> list[str]:
+    """Wall time and memory of rows that are compared by their CPU."""
+    parts = []
+    for title, metric, scale in _SIDE_METRICS:
+        cpu_rows = [replace(row, metric=metric, scale=scale) for row in rows if row.metric == Row.metric]
+        found = [(row.title, costs_of(row, results)) for row in cpu_rows]
+        names = [name for name in CONTENDERS if any(name in costs for _, costs in found)]
+        lines = [
+            [row, *(number(median(costs[name].values())) if name in costs else "" for name in names)]
+            for row, costs in found
+        ]
+        if names:
+            parts.append(markdown([[title, *names], *lines]))
+    return parts
+
+
+def _failures(results: Iterable[Result]) -> list[str]:
+    """One line for each run that failed; a run may yield several rows."""
+    rows: dict[tuple[str, int, str], list[str]] = {}
+    for result in results:
+        if result.error:
+            rows.setdefault((result.contender, result.round, result.error), []).append(result.row)
+    return [
+        f"- {', '.join(names)}, {contender}, round {number + 1}: {error}"
+        for (contender, number, error), names in rows.items()
+    ]
+
+
+def number(value: float) -> str:
+    """Three significant digits, without an exponent."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def times(ratio: float) -> str:
+    """A ratio for readers: "5.4x", "120x"."""
+    return f"{ratio:.1f}x" if ratio < 10 else f"{ratio:,.0f}x"
+
+
+def _with_range(ratio: Ratio) -> str:
+    return f"{ratio.median:.2f}x ({ratio.min:.2f}-{ratio.max:.2f})"
+
+
+def markdown(lines: list[list[str]]) -> str:
+    """A table that reads well as text too."""
+    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
+    padded = [[cell.ljust(width) for cell, width in zip(line, widths, strict=True)] for line in lines]
+    rows = ["| " + " | ".join(cells) + " |" for cells in padded]
+    return "\n".join([rows[0], "|" + "|".join("-" * (width + 2) for width in widths) + "|", *rows[1:]])
+
+
+# The targets
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A target and what was measured for it. `share` is the part of the target that was reached: met from 1 on."""
+
+    title: str
+    target: str
+    measured: str
+    share: float
+
+    @property
+    def met(self) -> bool:
+        """Whether the target is reached."""
+        return self.share >= 1
+
+
+def judge(results: Sequence[Result]) -> list[Judgement]:
+    """Every target that was measured, in the order of the rows."""
+    found: list[Judgement] = []
+    for row in ROWS:
+        costs = costs_of(row, results)
+        if KWIRE in costs:
+            found += [*_judge_cost(row, costs), *_judge_peers(row, costs), *_judge_rows(row, costs, results)]
+    return found
+
+
+def _judge_cost(row: Row, costs: Costs) -> Iterator[Judgement]:
+    if row.max_cost is not None:
+        cost = median(costs[KWIRE].values())
+        target = f"{'≥' if row.rate else '≤'} {number(row.shown(row.max_cost))} {row.unit}"
+        share = row.max_cost / cost if cost else 1.0
+        yield Judgement(row.title, target, f"{number(row.shown(cost))} {row.unit}", share)
+
+
+def _judge_peers(row: Row, costs: Costs) -> Iterator[Judgement]:
+    for peer, limit in row.peer_min.items():
+        ratio = ratio_of(costs[KWIRE], costs.get(peer, {}))
+        if ratio:
+            yield Judgement(row.title, f"{peer} ≥ {limit:.3g}x", _with_range(ratio), ratio.median / limit)
+    for peer, limit in row.peer_max.items():
+        yield from _judge_limit(row, costs, costs.get(peer, {}), limit, peer)
+
+
+def _judge_rows(row: Row, costs: Costs, results: Sequence[Result]) -> Iterator[Judgement]:
+    for name, limit in row.row_max.items():
+        other = row_named(name)
+        yield from _judge_limit(row, costs, costs_of(other, results).get(KWIRE, {}), limit, f'"{other.title}"')
+
+
+def _judge_limit(row: Row, costs: Costs, base: dict[int, float], limit: float, label: str) -> Iterator[Judgement]:
+    """kwire's cost is at most `limit` times the base's."""
+    ratio = ratio_of(base, costs[KWIRE])
+    if ratio:
+        yield Judgement(row.title, f"≤ {limit:.3g}x {label}", _with_range(ratio), limit / ratio.median)
+
+
+def _target_table(judgements: Sequence[Judgement]) -> str:
+    lines = [["row", "target", "measured", "of the target", ""]]
+    for each in judgements:
+        lines.append([each.title, each.target, each.measured, f"{each.share:.2f}", "met" if each.met else "missed"])
+    return f"### Targets: {sum(each.met for each in judgements)} of {len(judgements)} met\n\n{markdown(lines)}"
+
+
+# The data file: JSON lines, the first about the machine and versions, each other one result
+
+
+def about_this_run(rounds: int, quick: bool, left_out: str) -> dict[str, Any]:
+    """The machine, versions, date and load, and what the run leaves out."""
+    from kwire import __version__
+
+    return {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "rounds": rounds,
+        "quick": quick,
+        "left_out": left_out,
+        "machine": platform.machine(),
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "load_before": [round(load, 2) for load in os.getloadavg()],
+        "versions": {KWIRE: __version__, **{name: _version(name) for name in _PACKAGES}},
+        "commit": _commit(),
+    }
+
+
+def _processor() -> str:
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        for line in info.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor()
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _commit() -> str | None:
+    command = ["git", "describe", "--always", "--dirty"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    return done.stdout.strip() or None
+
+
+def data_file(about: dict[str, Any]) -> Path:
+    """A name by the date, which git ignores."""
+    stamp = str(about["date"]).replace(":", "").replace("-", "").partition("+")[0]
+    return RESULTS / f"{stamp}.jsonl"
+
+
+def saved(about: dict[str, Any], results: Iterable[Result], path: Path) -> Iterator[Result]:
+    """Yields the results, each written to the file as it comes: a run that is cut short keeps what it has."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8") as file:
+        file.write(json.dumps({"about": about}) + "\n")
+        for result in results:
+            file.write(json.dumps(_rounded(asdict(result))) + "\n")
+            file.flush()
+            yield result
+
+
+def _rounded(value: Any) -> Any:
+    """Five significant digits are more than a measurement has."""
+    if isinstance(value, float):
+        return float(f"{value:.5g}")
+    if isinstance(value, dict):
+        return {key: _rounded(entry) for key, entry in value.items()}
+    return value
+
+
+def load(path: Path) -> tuple[dict[str, Any], list[Result]]:
+    """What `saved` wrote."""
+    first, *rest = path.read_text(encoding="utf-8").splitlines()
+    return json.loads(first)["about"], [Result(**json.loads(line)) for line in rest]
+
+
+# The README's block
+
+
+def write_readme(about: dict[str, Any], results: Sequence[Result]) -> None:
+    """Puts the summary between its marks. Raises ValueError when the file has none."""
+    text = README.read_text(encoding="utf-8")
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ValueError(f"{README} lacks the marks {BEGIN!r} and {END!r}")
+    README.write_text(f"{before}{BEGIN}\n{summary(about, results)}\n{END}{after}", encoding="utf-8")
+
+
+def summary(about: dict[str, Any], results: Sequence[Result]) -> str:
+    """The rows that a reader wants first: kwire's cost, and how many times that each peer's is."""
+    versions = about["versions"]
+    lines = [["", KWIRE, *(f"{peer} {versions.get(peer) or ''}".strip() for peer in _README_PEERS)]]
+    for row in map(row_named, _README_ROWS):
+        costs = costs_of(row, results)
+        mine = costs.get(KWIRE)
+        if mine:
+            ratios = [ratio_of(mine, costs.get(peer, {})) for peer in _README_PEERS]
+            cost = f"{number(median(mine.values()))} {row.unit}"
+            lines.append([row.title, cost, *(times(ratio.median) if ratio else "" for ratio in ratios)])
+    return (
+        f"{markdown(lines)}\n\n{about['date'][:10]}, {about['cores']} cores of {about['processor']}, "
+        f"Python {about['python']}, {about['rounds']} rounds; load of the machine by other work: "
+        f"{about['load_before'][0]:.0f}."
+    )

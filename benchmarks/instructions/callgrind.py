@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from benchmarks.compare.measure import ROOT, worker_environment
+from benchmarks.compare.processes import ROOT, environment
 from benchmarks.instructions.counting import TIMES
 
 _PROBE = Path(__file__).with_name("probe.c")
@@ -77,10 +77,10 @@ def _needed(command: str, package: str) -> str:
 
 
 def _run(command: list[str]) -> str:
-    environment = {**worker_environment(), "PYTHONHASHSEED": "0", "HOME": os.environ.get("HOME", "/")}
+    variables = {**environment(), "PYTHONHASHSEED": "0", "HOME": os.environ.get("HOME", "/")}
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, cwd=ROOT, env=environment, timeout=_LIMIT_S, check=False
+            command, capture_output=True, text=True, cwd=ROOT, env=variables, timeout=_LIMIT_S, check=False
         )
     except subprocess.TimeoutExpired:
         raise CannotCountError(f"{command[0]} did not end within {_LIMIT_S} s") from None

@@ -8,19 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from itertools import pairwise
 from typing import NamedTuple
 
 from benchmarks.compare.contenders import inputs
-from benchmarks.compare.contenders.columns import read_fields
+from benchmarks.compare.contenders.columns import FOUR, read_fields
+from benchmarks.compare.contenders.kwire_codec import append, to_consumer_records
 from kwire import records
 from kwire._codec import Accumulator, FrameReceiver, ProducerBase
-from kwire.engine.addresses import TopicPartition
-from kwire.engine.consumer_records import ConsumerRecords
 
 COUNT = 2_000
-_FOUR = ["offset", "timestamp", "key", "value"]
-_PLACE = TopicPartition("topic", 0)
 _ENCODED = ("Metadata response", "Produce request")
 _SMALL = 4096
 _FRAMES = 50
@@ -49,10 +45,7 @@ def _reading() -> dict[str, Loop]:
     decode = records.decode
     plain, old = inputs.batch(count=COUNT), inputs.batch(count=COUNT, magic=1)
     headed, large = inputs.batch(count=COUNT, headers=True), inputs.batch(size=1000, count=200)
-    small = b"".join(
-        records.encode([(v, k, t, ()) for v, k, t in inputs.items(count=COUNT)[first:end]], base_offset=first)
-        for first, end in pairwise(range(0, COUNT + 1, 10))
-    )
+    small = inputs.batches(10, COUNT)
     return {
         "index": Loop(lambda: decode(plain), COUNT),
         "index, 10 per batch": Loop(lambda: decode(small), COUNT),
@@ -61,10 +54,10 @@ def _reading() -> dict[str, Loop]:
         "records": Loop(lambda: list(decode(plain)), COUNT),
         "records, 4 fields": Loop(lambda: read_fields(decode(plain)), COUNT),
         "records, 1 KiB": Loop(lambda: list(decode(large)), 200),
-        "handed out, 4 fields": Loop(lambda: read_fields(ConsumerRecords([(_PLACE, decode(plain))])), COUNT),
+        "handed out, 4 fields": Loop(lambda: to_consumer_records(plain), COUNT),
         "values": Loop(lambda: decode(plain).values(), COUNT),
-        "columns, 4": Loop(lambda: decode(plain).to_arrow(_FOUR), COUNT),
-        "columns, 4, views": Loop(lambda: decode(plain).to_arrow(_FOUR, binary_view=True), COUNT),
+        "columns, 4": Loop(lambda: decode(plain).to_arrow(FOUR), COUNT),
+        "columns, 4, views": Loop(lambda: decode(plain).to_arrow(FOUR, binary_view=True), COUNT),
         "columns, all": Loop(lambda: decode(headed).to_arrow(), COUNT),
     }
 
@@ -72,18 +65,11 @@ def _reading() -> dict[str, Loop]:
 def _writing() -> dict[str, Loop]:
     items = inputs.items(count=COUNT)
     values = [value for value, _, _ in items]
-    full = [(value, key, when, ()) for value, key, when in items]
+    full = inputs.tuples(COUNT)
     table = records.decode(inputs.batch(count=COUNT)).to_arrow()
 
-    def append() -> bytes:
-        builder = records.BatchBuilder(max_bytes=2**22)
-        add = builder.append
-        for value, key, when in items:
-            add(value, key, when)
-        return builder.build()
-
     return {
-        "append": Loop(append, COUNT),
+        "append": Loop(partial(append, items), COUNT),
         "encode values": Loop(lambda: records.encode(values), COUNT),
         "encode tuples": Loop(lambda: records.encode(full), COUNT),
         "encode tuples, magic 1": Loop(lambda: records.encode(full, magic=1), COUNT),
@@ -105,13 +91,13 @@ def _sending() -> dict[str, Loop]:
         return found
 
     return {
-        "send()": Loop(_send_to(32, values), COUNT),
-        "send(), named partition of 512": Loop(_send_to(512, values, named=True), COUNT),
+        "send()": Loop(send_to(32, values), COUNT),
+        "send(), named partition of 512": Loop(send_to(512, values, named=True), COUNT),
         "receive frames": Loop(receive, _FRAMES),
     }
 
 
-def _send_to(partitions: int, values: list[bytes], *, named: bool = False) -> Callable[[], None]:
+def send_to(partitions: int, values: list[bytes], *, named: bool = False) -> Callable[[], None]:
     """send() to known partitions, up to the batch: nothing leaves, the batches stay."""
     path = ProducerBase()
     path.accumulator = accumulator = Accumulator(batch_size=131_072, linger=1e6, buffer_memory=1 << 30)
@@ -133,15 +119,16 @@ def _send_to(partitions: int, values: list[bytes], *, named: bool = False) -> Ca
 
 def _messages() -> dict[str, Loop]:
     loops = {}
-    for name, (message, version) in (
-        ("Metadata response", inputs.metadata_response()),
-        ("Fetch response", inputs.fetch_response()),
-        ("Produce request", inputs.produce_request()),
+    for name, title in (
+        ("metadata", "Metadata response"),
+        ("fetch", "Fetch response"),
+        ("produce", "Produce request"),
     ):
+        message, version = inputs.MESSAGES[name](), inputs.VERSIONS[name]
         data = message.encode(version)
-        loops[f"{name}, decode"] = _often(partial(type(message).decode, data, version))
-        if name in _ENCODED:
-            loops[f"{name}, encode"] = _often(partial(message.encode, version), steady=len(data) < _SMALL)
+        loops[f"{title}, decode"] = _often(partial(type(message).decode, data, version))
+        if title in _ENCODED:
+            loops[f"{title}, encode"] = _often(partial(message.encode, version), steady=len(data) < _SMALL)
     return loops
 
 

@@ -8,24 +8,30 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
+from functools import partial
 
-from kwire._codec import ConsumedIterator, ConsumerRecord
+from kwire._codec import ConsumerRecord
 from kwire._typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 from kwire.drivers.client import Client
+from kwire.drivers.loggers import LateLogger
 from kwire.engine import absent, arguments
 from kwire.engine.absent import without
 from kwire.engine.addresses import TopicPartition
 from kwire.engine.consumer_records import ConsumerRecords
-from kwire.engine.fetcher import Fetched, Fetcher
-from kwire.engine.offsets import EARLIEST, LATEST, NO_OFFSET, OffsetAndTimestamp, OffsetLookup, isolation_code, time_of
-from kwire.engine.settings import ConsumerSettings, configured_by, from_config, keywords
-from kwire.errors import (
-    ConcurrentUseError,
-    ConfigError,
-    ConnectError,
-    KafkaError,
-    KafkaTimeoutError,
+from kwire.engine.fetcher import Fetcher
+from kwire.engine.offsets import (
+    EARLIEST,
+    LATEST,
+    NO_OFFSET,
+    OffsetAndTimestamp,
+    OffsetLookup,
+    PartitionsLookup,
+    isolation_code,
+    time_of,
 )
+from kwire.engine.polling import LOOK_EVERY_S, Polling
+from kwire.engine.settings import ConsumerSettings, configured_by, from_config, keywords
+from kwire.errors import ConcurrentUseError, ConfigError
 
 if TYPE_CHECKING:
     from kwire.engine.options import ConsumerOptions, Servers, Timeout
@@ -38,8 +44,7 @@ T = TypeVar("T")
 At = TypeVar("At", bound=Partition)
 Until = TypeVar("Until", bound=Partition)
 
-_LOOK_EVERY = 1.0
-"""Seconds between two looks at what a poll waits for."""
+_log = LateLogger("kwire.clients")
 
 
 @configured_by(ConsumerSettings)
@@ -71,12 +76,10 @@ class Consumer(Client[ConsumerSettings]):
 
     def _open(self, settings: ConsumerSettings, *, background: bool = False) -> None:
         super()._open(settings, background=background)
-        self._fetcher = Fetcher(self._core, settings)
+        after_step = self._core.after_step
+        self._fetcher = Fetcher(self._core, settings, lambda text: after_step.append(partial(_log.warning, "%s", text)))
+        self._polling = Polling(self._core, settings, self._fetcher)
         self._used = False
-        self._woken = False
-        self._arrived = True
-        self._handing: ConsumedIterator | None = None
-        self._missing_since: dict[str, float] = {}
 
     # -- what is read -----------------------------------------------------------------------------------------------
 
@@ -101,9 +104,10 @@ class Consumer(Client[ConsumerSettings]):
             raise ConfigError(f"at names {foreign[0]}, which is not among the partitions to assign")
 
         def work(now: float) -> None:
-            self._fetcher.assign(wanted, now, at=offsets, until=ends)
+            subscription = self._fetcher.subscription
+            subscription.assign(wanted, now, at=offsets, until=ends)
             for tp, when in times.items():
-                self._fetcher.state(tp).reset(when)
+                subscription.state(tp).reset(when)
             if times:
                 self._fetcher.pump(now)
 
@@ -112,7 +116,7 @@ class Consumer(Client[ConsumerSettings]):
     def subscribe(self, topics: Iterable[str]) -> None:
         """Reads all partitions of these topics, also those that are added later. Not together with `assign`."""
         names = arguments.topic_names(topics)
-        self._call(lambda now: self._fetcher.subscribe(names, now))
+        self._call(lambda now: self._fetcher.subscription.subscribe(names, now))
 
     def unsubscribe(self) -> None:
         """Reads nothing."""
@@ -120,7 +124,7 @@ class Consumer(Client[ConsumerSettings]):
 
     def assignment(self) -> set[TopicPartition]:
         """The partitions that are read; after `subscribe`, those known so far."""
-        return set(self._fetcher.states)
+        return self._call(lambda now: set(self._fetcher.subscription.states))
 
     # -- records ----------------------------------------------------------------------------------------------------
 
@@ -133,45 +137,21 @@ class Consumer(Client[ConsumerSettings]):
         fetch is on its way when half of what was fetched is given.
         """
         patience = arguments.poll_seconds(timeout)
-        asked = arguments.record_count(max_records, "max_records")
-        most = self.settings.max_poll_records if asked is None else asked
-        records = self._alone(lambda: self._poll(patience, most))
-        self._arrived = True  # no signal handler runs from here to the caller's assignment
+        count = arguments.record_count(max_records, "max_records")
+        records = self._alone(lambda: self._poll(patience, count))
+        self._fetcher.hand_out.arrived = True  # no signal handler runs from here to the caller's assignment
         return records
 
-    def _poll(self, timeout: float | None, most: int | None) -> ConsumerRecords:
-        begun = self._fetcher.polled_at = time.monotonic()
-        if self._fetcher.is_due:
-            self._call_inside(self._fetcher.pump_if_due)
-        if self._fetcher.reads_nothing:
-            raise ConfigError("there is nothing to poll: call assign() or subscribe() first")
-        self._reactor.poll_once()
-        if not self._something_to_say():
-            self._await_records(timeout, begun)
-        woken, self._woken = self._woken, False
-        return ConsumerRecords(() if woken else self._call_inside(lambda now: self._take(most, now)))
-
-    def _take(self, most: int | None, now: float) -> Fetched:
-        taken = self._fetcher.take(most)
-        self._fetcher.pump_if_due(now)
-        return taken
-
-    def _await_records(self, timeout: float | None, begun: float) -> None:
-        """Drives until there is something to give or say; looks now and then whether waiting makes sense at all."""
-        deadline = float("inf") if timeout is None else begun + timeout
-        while not self._something_to_say():
-            now = time.monotonic()
-            left = deadline - now
-            if left <= 0:
-                break
-            self._reactor.wait(self._something_to_say, min(left, _LOOK_EVERY))
-            self._complain_of_missing_topics(time.monotonic())
-        patience = self._patience(None)
-        if timeout != 0 and time.monotonic() - begun >= min(patience, deadline - begun):
-            self._complain_of_missing_brokers()
-
-    def _something_to_say(self) -> bool:
-        return self._woken or self._fetcher.has_something() or self._fetcher.done
+    def _poll(self, timeout: float | None, count: int | None) -> ConsumerRecords:
+        reactor, polling = self._reactor, self._polling
+        reactor.call(polling.begin)
+        reactor.poll_once()
+        deadline = None if timeout is None else time.monotonic() + timeout
+        left = LOOK_EVERY_S if deadline is None else min(deadline - time.monotonic(), LOOK_EVERY_S)
+        while left > 0 and not reactor.wait(polling.ready, left):
+            self._call_inside(polling.check)
+            left = LOOK_EVERY_S if deadline is None else min(deadline - time.monotonic(), LOOK_EVERY_S)
+        return ConsumerRecords(self._call_inside(lambda now: polling.take(count, now)))
 
     def __iter__(self) -> Iterator[ConsumerRecord]:
         """All records, one after the other; waits for new ones. Ends after `wakeup()`, and when `done()`.
@@ -180,20 +160,20 @@ class Consumer(Client[ConsumerSettings]):
         comes with the next poll or loop. So `position()` is right behind the last record given, and a `seek()` or
         `pause()` in the loop holds from the next record on.
         """
-        most = self.settings.max_poll_records
-        while records := self._alone(lambda: self._poll(None, most)):
-            handing = iter(records)
-            self._handing = handing
-            self._arrived = True
-            yield from handing
+        hand_out = self._fetcher.hand_out
+        while records := self._alone(lambda: self._poll(None, None)):
+            iterator = iter(records)
+            hand_out.iterator = iterator
+            hand_out.arrived = True
+            yield from iterator
 
     def done(self) -> bool:
         """Whether every assigned partition has reached the offset given as `until`."""
-        return self._alone(lambda: self._fetcher.done)
+        return self._call(lambda now: self._fetcher.subscription.done)
 
     def wakeup(self) -> None:
         """Makes a poll that waits, or else the next one, return at once with nothing; from any thread."""
-        self._woken = True
+        self._polling.woken = True
         self._reactor.wake()
 
     def pause(self, partitions: Iterable[Partition]) -> None:
@@ -206,13 +186,13 @@ class Consumer(Client[ConsumerSettings]):
 
     def paused(self) -> set[TopicPartition]:
         """The partitions that are paused."""
-        return {tp for tp, state in self._fetcher.states.items() if state.paused}
+        return self._call(lambda now: {tp for tp, state in self._fetcher.subscription.states.items() if state.paused})
 
     def _set_paused(self, partitions: Iterable[Partition], paused: bool) -> None:
-        states = [self._fetcher.state(tp) for tp in arguments.partitions(partitions)]
+        chosen = arguments.partitions(partitions)
 
         def work(now: float) -> None:
-            for state in states:
+            for state in self._fetcher.subscription.chosen(chosen):
                 state.paused = paused
             self._fetcher.pump(now)
 
@@ -223,12 +203,13 @@ class Consumer(Client[ConsumerSettings]):
     def seek(self, partition: Partition, where: Where) -> None:
         """The next record of an assigned partition is to be that of an offset (int), of a time (datetime), or
         "earliest" or "latest". Looked up, where it must be, with the next poll."""
-        state = self._fetcher.state(arguments.partition(partition))
-        offset, when = arguments.position(state.tp, where)
+        tp = arguments.partition(partition)
+        offset, when = arguments.position(tp, where)
 
         def work(now: float) -> None:
+            state = self._fetcher.subscription.state(tp)
             if offset is not None:
-                state.move(offset)
+                state.seek(offset)
             elif when is not None:
                 state.reset(when)
             self._fetcher.pump(now)
@@ -244,26 +225,14 @@ class Consumer(Client[ConsumerSettings]):
         self._seek_all(partitions, LATEST)
 
     def _seek_all(self, partitions: Iterable[Partition] | None, when: int) -> None:
-        chosen = self._all_assigned() if partitions is None else arguments.partitions(partitions)
-        states = [self._fetcher.state(tp) for tp in chosen]
+        chosen = None if partitions is None else arguments.partitions(partitions)
 
         def work(now: float) -> None:
-            for state in states:
+            for state in self._fetcher.subscription.chosen(chosen):
                 state.reset(when)
             self._fetcher.pump(now)
 
         self._call(work)
-
-    def _all_assigned(self) -> list[TopicPartition]:
-        """The partitions that are read; raises ConfigError while those of a subscribed topic are not known."""
-        known = {tp.topic for tp in self._fetcher.states}
-        for topic in self._fetcher.topics:
-            if topic not in known:
-                raise ConfigError(
-                    f"the partitions of {topic!r} are learned by poll(), so before the first there is nothing to "
-                    "move; set auto_offset_reset, name the partitions by assign(), or seek after a poll"
-                )
-        return list(self._fetcher.states)
 
     def position(self, partition: Partition, timeout: Timeout = None) -> int:
         """The offset of the next record that a poll will give; looked up if it is not known yet."""
@@ -271,15 +240,13 @@ class Consumer(Client[ConsumerSettings]):
         return self._alone(lambda: self._position(tp, timeout))
 
     def _position(self, tp: TopicPartition, timeout: Timeout) -> int:
-        state = self._fetcher.state(tp)
-        if state.position >= 0:
-            return state.position
-        self._call_inside(self._fetcher.pump_if_due)
-        self._wait(lambda: state.position >= 0 or state.fault is not None, timeout, f"the position of {_name(tp)}")
-        if state.position < 0 and state.fault is not None:
-            fault, state.fault = state.fault, None
-            raise fault
-        return state.position
+        patience, polling = self._patience(timeout), self._polling
+        self._call_inside(lambda now: polling.look_up(tp, now))
+        self._reactor.wait(lambda: polling.has_position(tp), patience)
+        found = self._call_inside(lambda now: polling.position(tp))
+        if found is None:
+            raise polling.no_position(tp, patience)
+        return found
 
     def beginning_offsets(self, partitions: Iterable[Partition], timeout: Timeout = None) -> dict[TopicPartition, int]:
         """The offset of the first record of each partition."""
@@ -303,24 +270,12 @@ class Consumer(Client[ConsumerSettings]):
     def partitions_for(self, topic: str, timeout: Timeout = None) -> list[TopicPartition]:
         """The partitions of a topic."""
         name = arguments.topic_name(topic)
-        return self._alone(lambda: self._partitions_for(name, timeout))
-
-    def _partitions_for(self, topic: str, timeout: Timeout) -> list[TopicPartition]:
-        cluster = self._core.cluster
-        self._call_inside(lambda now: cluster.track([topic], now))
-
-        def missing() -> KafkaError | None:
-            return cluster.definite_error(topic, 0, newer_than=0)
-
-        def known() -> bool:
-            info = cluster.topic(topic)
-            return info is not None and (bool(info.partitions) or missing() is not None)
-
-        self._wait(known, timeout, f"the partitions of {topic!r}", topic)
-        error = missing()
-        if error is not None:
-            raise error
-        return [TopicPartition(topic, partition) for partition in sorted(cluster.topics[topic].partitions)]
+        found: list[TopicPartition] = self._alone(
+            lambda: self._ask(
+                timeout, lambda now, deadline: PartitionsLookup(self._core, name, deadline=deadline, now=now)
+            )
+        )
+        return found
 
     def _look_up(
         self, partitions: Iterable[Partition], when: int, timeout: Timeout
@@ -340,10 +295,9 @@ class Consumer(Client[ConsumerSettings]):
     # -- help -------------------------------------------------------------------------------------------------------
 
     def _alone(self, work: Callable[[], T]) -> T:
-        """Does the work unless another does some: who comes second is told instead of made to wait. What the last poll
-        gave has arrived if that poll came to its end; of a loop that is under way, what it was given.
+        """Does the work unless another call is in progress: the second one is told instead of made to wait.
 
-        Neither another thread nor a signal comes between look and leap, because no call stands there.
+        Neither another thread nor a signal comes between check and assignment, because no call stands there.
         """
         if self._used:
             raise ConcurrentUseError(
@@ -353,50 +307,19 @@ class Consumer(Client[ConsumerSettings]):
         try:
             self._used = True
             self._check_open()
-            if self._handing is not None:
-                self._fetcher.keep_rest(self._handing.end())
-                self._handing = None
-            self._fetcher.confirm(arrived=self._arrived)
-            self._arrived = False
             return work()
         finally:
             self._used = False
 
     def _call(self, work: Callable[[float], T]) -> T:
-        return self._alone(lambda: self._call_inside(work))
+        """Does the work with the core to itself, after what the last poll returned was settled."""
+
+        def settled(now: float) -> T:
+            self._fetcher.settle()
+            return work(now)
+
+        return self._alone(lambda: self._reactor.call(settled))
 
     def _call_inside(self, work: Callable[[float], T]) -> T:
         self._check_open()
         return self._reactor.call(work)
-
-    def _wait(self, done: Callable[[], bool], timeout: Timeout, what: str, topic: str | None = None) -> None:
-        patience = self._patience(timeout)
-        if self._reactor.wait(done, patience):
-            return
-        cluster = self._core.cluster
-        unknown = cluster.unknown_topic(topic) if topic is not None else None
-        if unknown is not None:
-            raise unknown
-        self._complain_of_missing_brokers()
-        raise KafkaTimeoutError(f"{what} was not known within {patience} s") from cluster.failure
-
-    def _complain_of_missing_brokers(self) -> None:
-        """Raises ConnectError, with a cause for each address, while no broker has ever been reached."""
-        cluster = self._core.cluster
-        if cluster.generation == 0 and isinstance(cluster.failure, ConnectError):
-            raise ConnectError(cluster.failure.message, cluster.failure.causes)
-
-    def _complain_of_missing_topics(self, now: float) -> None:
-        """Raises UnknownTopicError for a topic that has been missing for default_api_timeout_ms."""
-        patience = self.settings.default_api_timeout_ms / 1000
-        for topic in self._fetcher.topics:
-            error = self._core.cluster.unknown_topic(topic)
-            if error is None:
-                self._missing_since.pop(topic, None)
-            elif now - self._missing_since.setdefault(topic, now) >= patience:
-                del self._missing_since[topic]
-                raise error
-
-
-def _name(tp: TopicPartition) -> str:
-    return f"{tp.topic}-{tp.partition}"

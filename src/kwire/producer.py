@@ -194,7 +194,7 @@ def _connect(accumulator: Accumulator, sender: Sender, reactor: Reactor, max_blo
 
     accumulator.wait_for_room = wait_for_room
     accumulator.run_callback = _run_callback
-    ProducerHooks(reactor, sender, accumulator)
+    ProducerHooks(reactor, sender, accumulator, seconds)
 
 
 def _run_callback(function: Callable[[Delivery], object], delivery: Delivery) -> None:

@@ -28,6 +28,11 @@ A, B, C = Address("a", 1), Address("b", 1), Address("c", 1)
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
 
+def confirm(fetcher: Fetcher, *, arrived: bool) -> None:
+    fetcher.hand_out.arrived = arrived
+    fetcher.settle()
+
+
 def two_leaders(**options: Any) -> tuple[ProducerWorld, Leader, Leader]:
     first, second = Leader("4.4.0", 0, A), Leader("4.4.0", 1, B)
     return ProducerWorld(first, second, topics={"t": [0, 1]}, **options), first, second
@@ -65,7 +70,7 @@ def test_b02_requests_are_pipelined_and_answers_matched_in_order() -> None:
     assert world.now - begun < 6, "five requests, each answered after 5 s, none of which waited for another"
 
 
-def test_b03_with_acks_0_nothing_is_waited_for_and_an_error_is_the_end_of_the_connection() -> None:
+def test_b03_acks_0_waits_for_nothing_and_an_error_closes_the_connection() -> None:
     world = ProducerWorld(acks=0, linger_ms=0)
     world.complete(world.send(b"first"))
     world.leader.latency = 100.0
@@ -137,7 +142,7 @@ def test_b06_the_retriable_flag_of_a_code_decides_whether_it_is_tried_again() ->
         assert len(world.leader.produced()) == (2 if kind.retriable else 1)
 
 
-def test_b07_the_client_partitions_by_javas_hash_of_the_key_and_spreads_what_has_none() -> None:
+def test_b07_keys_are_partitioned_by_javas_hash_and_the_rest_is_spread() -> None:
     world = ProducerWorld(topics={"t": [0] * 6}, batch_size=500)
     keys = [b"key-%d" % number for number in range(60)]
     deliveries = [world.send(b"v", key=key) for key in keys]
@@ -149,7 +154,7 @@ def test_b07_the_client_partitions_by_javas_hash_of_the_key_and_spreads_what_has
     assert len({delivery.result().partition for delivery in without}) == 6
 
 
-def test_b08_sends_gather_over_topics_and_partitions_and_one_at_a_time_stays_possible() -> None:
+def test_b08_sends_gather_over_partitions_and_may_go_one_at_a_time() -> None:
     world = ProducerWorld(topics={"t": [0, 0], "u": [0]}, linger_ms=50)
     world.complete(world.send(b"v", partition=0), world.send(b"v", "u"))
     before = len(world.leader.produced())
@@ -186,13 +191,13 @@ def test_b11_a_fetch_waits_for_bytes_or_time_and_partitions_take_turns() -> None
     broker.topics = {"t": [0, 0]}
     broker.append(0, [b"a"])
     world, fetcher = fetching(broker, fetch_max_wait_ms=700, fetch_min_bytes=33, fetch_max_bytes=44)
-    fetcher.assign([T0, T1], world.now)
+    fetcher.subscription.assign([T0, T1], world.now)
     world.run(fetcher.has_something)
     [(_, first)] = broker.fetches
     assert (first.replica_id, first.max_wait_ms, first.min_bytes, first.max_bytes) == (-1, 700, 33, 44)
     assert [part.partition for part in first.topics[0].partitions] == [0, 1]
     assert [tp for tp, _ in fetcher.take(None)] == [T0]
-    fetcher.confirm(arrived=True)
+    confirm(fetcher, arrived=True)
     fetcher.pump(world.now)
     world.run(lambda: len(broker.fetches) == 2)
     assert [part.partition for part in broker.fetches[1][1].topics[0].partitions] == [1, 0]
@@ -202,7 +207,7 @@ def test_b11_a_batch_above_every_limit_is_read_all_the_same() -> None:
     broker = LogBroker()
     broker.append(0, [b"x" * 5000])
     world, fetcher = fetching(broker, fetch_max_bytes=10, max_partition_fetch_bytes=10)
-    fetcher.assign([T0], world.now)
+    fetcher.subscription.assign([T0], world.now)
     world.run(fetcher.has_something)
     assert [part.values() for _, part in fetcher.take(None)] == [[b"x" * 5000]]
 
@@ -225,7 +230,7 @@ def test_b13_all_topics_and_no_topic_at_each_version() -> None:
     assert all(topics == [] for topics in nothing.values())
 
 
-def test_b14_the_time_of_a_record_is_the_brokers_where_the_log_says_so_and_throttling_is_obeyed() -> None:
+def test_b14_append_time_is_the_brokers_and_throttling_is_obeyed() -> None:
     world = ProducerWorld(linger_ms=0)
     created = world.send(b"v", timestamp=5)
     world.complete(created)

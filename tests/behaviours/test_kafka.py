@@ -228,7 +228,7 @@ def test_b06_another_broker_than_the_leader_refuses_with_a_retriable_code(peer: 
     assert errors.broker.by_code(code).retriable
 
 
-def test_b09_an_unknown_version_of_api_versions_is_answered_in_version_0_with_code_35(peer: Peer) -> None:
+def test_b09_an_unknown_api_versions_is_answered_in_version_0_with_code_35(peer: Peer) -> None:
     body = (18).to_bytes(2, "big") + (99).to_bytes(2, "big") + (7).to_bytes(4, "big") + b"\0\1c" + b"\0"
     peer.send_bytes(len(body).to_bytes(4, "big") + body)
     header, response = protocol.decode_response(peer.receive_frame(), 18, 0)
@@ -292,7 +292,7 @@ def test_b13_all_topics_and_no_topic(peer: Peer) -> None:
     assert names(protocol.MetadataRequest(topics=[]), 1) == set()
 
 
-def test_b14_the_time_of_an_append_is_told_where_the_log_sets_it_and_nobody_is_throttled(peer: Peer) -> None:
+def test_b14_append_time_is_reported_and_nobody_is_throttled(peer: Peer) -> None:
     created = new_topic(peer, "b14-create", message_timestamp_type="CreateTime")
     appended = new_topic(peer, "b14-append", message_timestamp_type="LogAppendTime")
     first, second = (peer.call(produce(topic, b"v"), 8) for topic in (created, appended))

@@ -1,37 +1,101 @@
-"""Processes of the comparison: cost is reported, failure is told, and nothing outlives its limit."""
+"""Processes: what a contender measured comes back, failures are told, none outlives its limit; the relay's stamps."""
 
 from __future__ import annotations
 
+import gc
 import json
-import os
 import socket
 import struct
+import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 
 import pytest
-from benchmarks.compare.measure import Meter, WorkFailedError, run_process
-from benchmarks.compare.tap import Tap, mark_now, receive, stamp_arrivals
+from benchmarks.compare.contenders.meters import Case, Meter, run_case
+from benchmarks.compare.contenders.task import Task
+from benchmarks.compare.processes import ROOT, ContenderError, Contenders, environment
+from benchmarks.compare.relay import Relay, receive, sent_now, stamp_arrivals
+
+_FORK = """
+import json, sys, time
+from types import SimpleNamespace
+from benchmarks.compare.contenders.task import Task
+from benchmarks.compare.processes import run_forked
+
+def measure(task):
+    print("ignored output")
+    return {"count": task.count}
+
+def refuse(task):
+    raise SystemExit("the broker refused it")
+
+def hang(task):
+    time.sleep(600)
+
+contender = SimpleNamespace(measure=measure, refuse=refuse, hang=hang)
+print(json.dumps(run_forked(contender, Task(sys.argv[1], "x", count=7), int(sys.argv[2]))))
+"""
 
 
-def test_a_process_gives_its_output_and_its_cost() -> None:
-    done = run_process([sys.executable, "-c", "sum(range(3_000_000)); print('x')"], limit_s=60)
-    assert done.output == "x\n"
-    assert done.cpu_s > 0
-    assert done.wall_s > 0
+def forked(task: str, limit_s: int = 60) -> dict[str, object]:
+    """The answer of a small program that forks, because a test process has threads."""
+    command = [sys.executable, "-c", _FORK, task, str(limit_s)]
+    done = subprocess.run(command, cwd=ROOT, env=environment(), check=True, capture_output=True, timeout=120)
+    answer: dict[str, object] = json.loads(done.stdout)
+    return answer
 
 
-def test_a_process_that_fails_is_told_with_what_it_said() -> None:
-    with pytest.raises(WorkFailedError, match=r"exit code 3.*no such topic"):
-        run_process([sys.executable, "-c", "import sys; print('no such topic', file=sys.stderr); sys.exit(3)"], 60)
+def test_what_it_measured_comes_back_with_the_cost_of_the_process() -> None:
+    measured = forked("measure")["measured"]
+    assert isinstance(measured, dict)
+    assert measured.pop("process_cpu_s") > 0
+    assert measured.pop("process_wall_s") > 0
+    assert measured == {"count": 7}
 
 
-def test_a_process_is_killed_at_its_limit_and_reaped() -> None:
-    with pytest.raises(WorkFailedError, match=r"exit code -9"):
-        run_process([sys.executable, "-c", "import time; time.sleep(600)"], limit_s=0.2)
-    with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
+def test_a_failure_is_told_with_the_end_of_its_output() -> None:
+    error = str(forked("refuse")["error"])
+    assert error.startswith("exit code 1 after ")
+    assert "SystemExit: the broker refused it" in error
+
+
+def test_an_alarm_ends_what_hangs() -> None:
+    assert str(forked("hang", 1)["error"]).startswith("exceeded its limit of 1 s after ")
+
+
+def test_a_contender_goes_on_after_a_task_that_failed() -> None:
+    with Contenders() as contenders:
+        measured = contenders.run(Task("codec", "kwire", case="encode-gzip", budget_s=0.0))
+        assert measured["cpu_ns"] > 0
+        assert 10 < measured["bytes_each"] < 100
+        with pytest.raises(ContenderError, match="KeyError: 'no-such-case'"):
+            contenders.run(Task("codec", "kwire", case="no-such-case"))
+        assert contenders.run(Task("codec", "kwire", case="index", budget_s=0.0))["cpu_ns"] > 0
+
+
+def test_a_module_that_is_missing_is_told() -> None:
+    with (
+        Contenders() as contenders,
+        pytest.raises(ContenderError, match=r"no_such_codec ended[^$]*ModuleNotFoundError"),
+    ):
+        contenders.run(Task("codec", "no-such"))
+
+
+@pytest.fixture
+def thawed() -> Iterator[None]:
+    """A case freezes the collector's objects, which a test process must undo."""
+    yield
+    gc.unfreeze()
+
+
+@pytest.mark.usefixtures("thawed")
+def test_a_case_is_measured_per_record() -> None:
+    case = Case(bytes, lambda: 300, 100)
+    found = run_case(Task("codec", "x", case="made", budget_s=0.0), {"made": case})
+    assert found["bytes_each"] == 3.0
+    assert gc.get_freeze_count() > 0
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="peaks can be reset on Linux only")
@@ -46,25 +110,13 @@ def test_a_meter_sees_memory_that_was_given_back_again() -> None:
     assert after.added_kib < 16 << 10
 
 
-def test_costs_are_per_million_records() -> None:
-    meter = Meter()
-    meter.cpu_s, meter.wall_s, meter.added_kib = 0.5, 2.0, 3072
-    assert meter.of(250_000) == {
-        "cpu_s_per_million": 2.0,
-        "records_per_s": 125_000,
-        "wall_ns": 8_000.0,
-        "added_mib": 3.0,
-        "count": 250_000,
-    }
-
-
-def test_the_tap_relays_notes_when_a_record_comes_and_puts_its_address_for_the_broker_s() -> None:
+def test_the_relay_notes_arrivals_and_replaces_the_brokers_address() -> None:
     with socket.create_server(("127.0.0.1", 0)) as broker:
         port = broker.getsockname()[1]
-        tap = Tap("127.0.0.1", port)
-        threading.Thread(target=tap.serve, daemon=True).start()
-        with socket.create_connection(("127.0.0.1", tap.port)) as client:
-            sent = b"head" + mark_now() + b"tail"
+        relay = Relay("127.0.0.1", port)
+        threading.Thread(target=relay.serve, daemon=True).start()
+        with socket.create_connection(("127.0.0.1", relay.port)) as client:
+            sent = b"head" + sent_now() + b"tail"
             client.sendall(sent)
             served, _ = broker.accept()
             with served:
@@ -72,17 +124,16 @@ def test_the_tap_relays_notes_when_a_record_comes_and_puts_its_address_for_the_b
                 while len(received) < len(sent):
                     received += served.recv(4096)
                 served.sendall(b"\x09127.0.0.1" + struct.pack(">i", port) + b"\x00")
-                answer = client.recv(4096)
+                response = client.recv(4096)
         assert received == sent
-        assert answer == b"\x09127.0.0.1" + struct.pack(">i", tap.port) + b"\x00"
+        assert response == b"\x09127.0.0.1" + struct.pack(">i", relay.port) + b"\x00"
     deadline = time.monotonic() + 10
-    while not tap.late_us and time.monotonic() < deadline:
+    while not relay.delays_us and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert len(tap.late_us) == 1
-    json.dumps(tap.late_us)
+    assert len(relay.delays_us) == 1
 
 
-def test_bytes_come_with_the_time_when_they_came() -> None:
+def test_bytes_come_with_the_time_of_their_arrival() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         with socket.create_connection(listener.getsockname()) as client:
             served, _ = listener.accept()
@@ -93,5 +144,3 @@ def test_bytes_come_with_the_time_when_they_came() -> None:
                 data, arrived = receive(served)
                 assert data == b"record"
                 assert before <= arrived <= time.time_ns()
-                client.shutdown(socket.SHUT_WR)
-                assert receive(served)[0] == b""

@@ -3,8 +3,8 @@
     with Cluster("0.9.0.1") as cluster:
         cluster.bootstrap_servers      # "127.0.0.1:port"
 
-The same from the shell: `python -m tests.brokers 0.9.0.1`. Nothing in this folder but tests and their `traffic.py`
-imports kwire, so that what it says about a broker is not what kwire believes about it. Standard library only.
+The same from the shell: `python -m tests.brokers 0.9.0.1`. README.md tells the rest. What starts and watches brokers
+does not import kwire, so that what it says about one is not what kwire believes about it. Standard library only.
 """
 
 from tests.brokers.cluster import Cluster

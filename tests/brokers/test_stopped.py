@@ -16,9 +16,9 @@ from kwire.producer import Delivery
 from tests.brokers import Cluster
 
 _DELIVERY_TIMEOUT_S = 2.0
-_RESOLVED_WITHIN_S = _DELIVERY_TIMEOUT_S + 1.0
 _MAX_BLOCK_S = 0.5
-_SCHEDULING_S = 10.0
+_RESOLVED_WITHIN_S = _DELIVERY_TIMEOUT_S + 10.0
+"""A busy machine included."""
 _BACK_WITHIN_S = 90.0
 _BUFFER = 200_000
 
@@ -51,7 +51,7 @@ class Sender:
         give_up = time.monotonic() + _BACK_WITHIN_S
         while count > 0:
             sent = [self.send() for _ in range(min(count, 50))]
-            failures = [delivery.exception(_RESOLVED_WITHIN_S + _SCHEDULING_S) for delivery in sent]
+            failures = [delivery.exception(_RESOLVED_WITHIN_S) for delivery in sent]
             count -= failures.count(None)
             assert time.monotonic() < give_up, failures
 
@@ -61,14 +61,14 @@ def _live_through(sender: Sender, where: str) -> None:
     begun = time.monotonic()
     first = len(sender.deliveries)
     error, waited = sender.send_until_full()
-    assert waited <= _MAX_BLOCK_S + _SCHEDULING_S
+    assert waited <= _MAX_BLOCK_S + 10.0
     assert f"buffer_memory={_BUFFER}" in str(error)
     assert where in str(error)
     for delivery in sender.deliveries[first:]:
-        failure = delivery.exception(_RESOLVED_WITHIN_S + _SCHEDULING_S)
+        failure = delivery.exception(_RESOLVED_WITHIN_S)
         assert isinstance(failure, errors.KafkaTimeoutError)
         assert where in str(failure)
-    assert time.monotonic() - begun <= _RESOLVED_WITHIN_S + waited + _SCHEDULING_S
+    assert time.monotonic() - begun <= _RESOLVED_WITHIN_S + waited
 
 
 @pytest.mark.kafka

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import time
 from collections.abc import Iterator
@@ -17,13 +16,14 @@ from kwire import Consumer, Producer, TopicPartition, records
 from kwire.producer import Delivery
 from kwire.testing import Broker
 from tests.interrupts import Alarms, Cut, alarms
+from tests.thorough import THOROUGH
 
 pytestmark = [
     pytest.mark.timeout(900, method="thread"),  # the other one needs SIGALRM
     # of a finalizer, or of a socket that nobody had yet
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
-ALARMS = 10_000 if os.environ.get("KWIRE_THOROUGH") == "1" else 200
+ALARMS = 10_000 if THOROUGH else 200
 T0 = TopicPartition("t", 0)
 AT_ONCE: dict[str, Any] = {
     "reconnect_backoff_ms": 1,

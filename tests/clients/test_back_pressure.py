@@ -18,11 +18,10 @@ from kwire import Producer, errors, records
 from kwire.producer import Delivery
 from kwire.testing import Broker
 from tests.thorough import THOROUGH
+from tests.timing import PATIENT, SOON
 
 BUFFER = 100_000
 MAX_BLOCK_S = 0.5
-SCHEDULING_S = 10.0
-"""What a busy machine may add to a bound."""
 
 
 def values(broker: Broker) -> list[bytes | None]:
@@ -87,7 +86,7 @@ def test_send_waits_max_block_ms_names_the_cause_and_goes_on_when_the_broker_doe
         where = broker.bootstrap_servers
         break_it(broker)
         taken, error, waited = fill(producer, 0)
-        assert MAX_BLOCK_S - 0.01 <= waited <= MAX_BLOCK_S + SCHEDULING_S
+        assert MAX_BLOCK_S - 0.01 <= waited <= MAX_BLOCK_S + SOON
         for part in (f"buffer_memory={BUFFER}", "max_block_ms=500", "t[0]", where, cause):
             assert part in str(error)
         assert BUFFER - 2000 <= producer.accumulator.used <= BUFFER
@@ -127,7 +126,7 @@ def test_deliveries_end_in_time_though_nobody_waits_for_them(break_it: Callable[
         begun = time.monotonic()
         deliveries = [producer.send("t", b"%d" % number) for number in range(50)]
         while not all(delivery.done() for delivery in deliveries):
-            assert time.monotonic() - begun <= 0.7 + 1.0 + SCHEDULING_S
+            assert time.monotonic() - begun < PATIENT
             time.sleep(0.01)
         assert time.monotonic() - begun >= 0.69
         for delivery in deliveries:

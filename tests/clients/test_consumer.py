@@ -19,9 +19,7 @@ from kwire import Admin, Consumer, Producer, TopicPartition, errors, records
 from kwire.engine.settings import AdminSettings, ClientSettings, ConsumerSettings, ProducerSettings
 from kwire.testing import Broker
 from tests.thorough import THOROUGH
-
-SCHEDULING = 4.0
-"""Seconds that a busy machine may add to a bound."""
+from tests.timing import PATIENT, SOON
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 OLD = ["0.8.2.2", "0.9.0.1", "0.10.2.2"]
@@ -231,17 +229,17 @@ def test_a_long_poll_ends_as_soon_as_something_comes(broker: Broker) -> None:
         late = threading.Timer(0.2, broker.append, ("t", [b"now"]))
         late.start()
         begun = time.monotonic()
-        assert consumer.poll(timeout=30).values() == [b"now"]
-        assert 0.1 < time.monotonic() - begun < 1.5 + SCHEDULING
+        assert consumer.poll(timeout=PATIENT).values() == [b"now"]
+        assert 0.1 < time.monotonic() - begun < SOON
         late.join()
 
 
-def test_a_poll_ends_in_time(broker: Broker) -> None:
+def test_a_poll_in_vain_ends_at_its_timeout(broker: Broker) -> None:
     with consumer_of(broker) as consumer:
         consumer.assign([T0])
         begun = time.monotonic()
         assert not consumer.poll(timeout=0.3)
-        assert 0.3 <= time.monotonic() - begun < 0.6 + SCHEDULING
+        assert time.monotonic() - begun >= 0.3
 
 
 def test_iteration_ends_at_the_offsets_given(broker: Broker) -> None:
@@ -251,7 +249,7 @@ def test_iteration_ends_at_the_offsets_given(broker: Broker) -> None:
         consumer.assign([("t", 0), ("t", 1)], until={("t", 0): 4, ("t", 1): 7})
         begun = time.monotonic()
         got = [(r.partition, r.offset) for r in consumer]
-        assert time.monotonic() - begun < 0.45 + SCHEDULING
+        assert time.monotonic() - begun < SOON
         assert consumer.done()
     assert sorted(got) == [(0, offset) for offset in range(4)] + [(1, offset) for offset in range(7)]
 
@@ -322,8 +320,8 @@ def test_wakeup_ends_a_poll_of_another_thread(broker: Broker) -> None:
         consumer.assign([T0])
         threading.Timer(0.1, consumer.wakeup).start()
         begun = time.monotonic()
-        assert not consumer.poll(timeout=10)
-        assert time.monotonic() - begun < 1 + SCHEDULING
+        assert not consumer.poll(timeout=PATIENT)
+        assert time.monotonic() - begun < SOON
         consumer.wakeup()
         assert not consumer.poll(timeout=10)
 
@@ -406,12 +404,11 @@ def test_stale_metadata_is_refreshed(broker: Broker) -> None:
 
 
 def test_no_broker_is_said_in_time() -> None:
-    with Consumer("127.0.0.1:1,[::1]:1") as consumer:
+    with Consumer("127.0.0.1:1,[::1]:1", default_api_timeout_ms=1000) as consumer:
         consumer.assign([T0])
-        begun = time.monotonic()
+        assert not consumer.poll(timeout=0.1)
         with pytest.raises(errors.ConnectError) as caught:
-            consumer.poll(timeout=0.5)
-        assert 0.5 <= time.monotonic() - begun < 1.5 + SCHEDULING
+            consumer.poll(timeout=30)
         assert set(caught.value.causes) == {"127.0.0.1:1", "[::1]:1"}
         with pytest.raises(errors.ConnectError, match=r"127\.0\.0\.1:1"):
             consumer.end_offsets([T0], timeout=0.3)
@@ -510,8 +507,8 @@ def test_close_from_another_thread_ends_a_poll(broker: Broker) -> None:
     threading.Timer(0.1, consumer.close).start()
     begun = time.monotonic()
     with pytest.raises(errors.KafkaError, match="closed"):
-        consumer.poll(timeout=10)
-    assert time.monotonic() - begun < 2 + SCHEDULING
+        consumer.poll(timeout=PATIENT)
+    assert time.monotonic() - begun < SOON
 
 
 def test_a_consumer_that_is_not_closed_is_complained_of(broker: Broker) -> None:

@@ -1,4 +1,4 @@
-"""Ctrl-C in every blocking call: answered within 0.2 s, and the client can be used afterwards."""
+"""Ctrl-C in every blocking call: answered at once, and the client can be used afterwards."""
 
 from __future__ import annotations
 
@@ -14,13 +14,10 @@ import pytest
 
 from kwire import Admin, Consumer, Producer, TopicPartition, errors, records
 from kwire.testing import Broker
-
-ANSWERED_WITHIN = 0.2
-SCHEDULING = 4.0
-"""Seconds that a busy machine may add to a bound; each call would block for far longer."""
+from tests.timing import SOON
 
 T0 = TopicPartition("t", 0)
-SOON: dict[str, Any] = {"request_timeout_ms": 300, "reconnect_backoff_max_ms": 50, "retry_backoff_ms": 20}
+QUICK_RETRIES: dict[str, Any] = {"request_timeout_ms": 300, "reconnect_backoff_max_ms": 50, "retry_backoff_ms": 20}
 
 
 @pytest.fixture
@@ -29,8 +26,8 @@ def broker() -> Iterator[Broker]:
         yield running
 
 
-def interrupted(call: Callable[[], object], selecting: Callable[[], bool], number: int) -> float:
-    """Sends the signal once the call selects for some time; seconds until KeyboardInterrupt came out of it."""
+def assert_interrupted(call: Callable[[], object], selecting: Callable[[], bool], number: int) -> None:
+    """Sends the signal once the call, which would block for a minute, selects: KeyboardInterrupt comes out soon."""
     sent: list[float] = []
     ended = threading.Event()
 
@@ -48,7 +45,7 @@ def interrupted(call: Callable[[], object], selecting: Callable[[], bool], numbe
     try:
         with pytest.raises(KeyboardInterrupt):
             call()
-        return time.monotonic() - sent[0]
+        assert time.monotonic() - sent[0] < SOON
     finally:
         ended.set()
         thread.join()
@@ -66,7 +63,7 @@ def fill(producer: Producer) -> None:
 @pytest.mark.parametrize("blocked", ["send", "result", "flush", "close"])
 def test_ctrl_c_in_a_producer_whose_broker_is_silent(broker: Broker, ctrl_c: int, blocked: str) -> None:
     with Producer(
-        broker.bootstrap_servers, buffer_memory=20_000, batch_size=4000, max_block_ms=60_000, **SOON
+        broker.bootstrap_servers, buffer_memory=20_000, batch_size=4000, max_block_ms=60_000, **QUICK_RETRIES
     ) as producer:
         producer.send("t", b"before").result(30)
         broker.faults.mute("Produce", times=None)
@@ -77,7 +74,7 @@ def test_ctrl_c_in_a_producer_whose_broker_is_silent(broker: Broker, ctrl_c: int
             "flush": lambda: producer.flush(60),
             "close": lambda: producer.close(60),
         }
-        assert interrupted(calls[blocked], selects(producer), ctrl_c) < ANSWERED_WITHIN + SCHEDULING
+        assert_interrupted(calls[blocked], selects(producer), ctrl_c)
         broker.faults.clear()
         if blocked == "close":
             assert delivery.done()
@@ -91,7 +88,7 @@ def test_ctrl_c_in_a_producer_whose_broker_is_silent(broker: Broker, ctrl_c: int
 
 @pytest.mark.parametrize("blocked", ["poll", "iteration", "position", "end_offsets", "partitions_for"])
 def test_ctrl_c_in_a_consumer(broker: Broker, ctrl_c: int, blocked: str) -> None:
-    with Consumer(broker.bootstrap_servers, auto_offset_reset="earliest", **SOON) as consumer:
+    with Consumer(broker.bootstrap_servers, auto_offset_reset="earliest", **QUICK_RETRIES) as consumer:
         consumer.assign([T0])
         if blocked in ("position", "end_offsets"):
             broker.faults.mute("ListOffsets", times=None)
@@ -104,7 +101,7 @@ def test_ctrl_c_in_a_consumer(broker: Broker, ctrl_c: int, blocked: str) -> None
             "end_offsets": lambda: consumer.end_offsets([T0], 60),
             "partitions_for": lambda: consumer.partitions_for("t", 60),
         }
-        assert interrupted(calls[blocked], selects(consumer), ctrl_c) < ANSWERED_WITHIN + SCHEDULING
+        assert_interrupted(calls[blocked], selects(consumer), ctrl_c)
         broker.faults.clear()
         broker.append("t", records.encode([b"v"]))
         assert consumer.partitions_for("t", 60) == [T0]
@@ -126,9 +123,9 @@ def test_ctrl_c_in_a_consumer(broker: Broker, ctrl_c: int, blocked: str) -> None
     ],
 )
 def test_ctrl_c_in_an_admin(broker: Broker, ctrl_c: int, api: str, call: Callable[[Admin], object]) -> None:
-    with Admin(broker.bootstrap_servers, **SOON) as admin:
+    with Admin(broker.bootstrap_servers, **QUICK_RETRIES) as admin:
         broker.faults.mute(api, times=None)
-        assert interrupted(lambda: call(admin), selects(admin), ctrl_c) < ANSWERED_WITHIN + SCHEDULING
+        assert_interrupted(lambda: call(admin), selects(admin), ctrl_c)
         broker.faults.clear()
         # What was cut may have got through after all.
         with contextlib.suppress(errors.broker.UnknownTopicOrPartitionError, errors.broker.TopicAlreadyExistsError):
@@ -139,21 +136,20 @@ def test_ctrl_c_in_an_admin(broker: Broker, ctrl_c: int, api: str, call: Callabl
 @pytest.mark.parametrize("client", [Producer, Consumer, Admin])
 def test_ctrl_c_while_the_first_broker_says_nothing(ctrl_c: int, client: Callable[..., Any]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        with client(f"127.0.0.1:{silent.getsockname()[1]}", **SOON) as made:
+        with client(f"127.0.0.1:{silent.getsockname()[1]}", **QUICK_RETRIES) as made:
             if isinstance(made, Producer):
                 delivery = made.send("t", b"v")
-                elapsed = interrupted(lambda: delivery.result(60), selects(made), ctrl_c)
-                elapsed = max(elapsed, interrupted(lambda: made.close(60), selects(made), ctrl_c))
+                assert_interrupted(lambda: delivery.result(60), selects(made), ctrl_c)
+                assert_interrupted(lambda: made.close(60), selects(made), ctrl_c)
             elif isinstance(made, Consumer):
                 made.assign([T0])
-                elapsed = interrupted(lambda: made.poll(60), selects(made), ctrl_c)
+                assert_interrupted(lambda: made.poll(60), selects(made), ctrl_c)
             else:
-                elapsed = interrupted(lambda: made.list_topics(timeout=60), selects(made), ctrl_c)
-            assert elapsed < ANSWERED_WITHIN + SCHEDULING
+                assert_interrupted(lambda: made.list_topics(timeout=60), selects(made), ctrl_c)
 
 
 def test_ctrl_c_in_one_who_sleeps_while_another_thread_drives(broker: Broker, ctrl_c: int) -> None:
-    with Producer(broker.bootstrap_servers, delivery_timeout_ms=60_000, **SOON) as producer:
+    with Producer(broker.bootstrap_servers, delivery_timeout_ms=60_000, **QUICK_RETRIES) as producer:
         producer.send("t", b"before").result(30)
         broker.faults.mute("Produce", times=None)
         delivery = producer.send("t", b"during")
@@ -163,7 +159,7 @@ def test_ctrl_c_in_one_who_sleeps_while_another_thread_drives(broker: Broker, ct
         while producer._reactor._driver != other.ident and time.monotonic() < give_up:
             time.sleep(0.001)
         asleep = lambda: producer._reactor._waiting > 0  # noqa: E731
-        assert interrupted(lambda: delivery.result(60), asleep, ctrl_c) < ANSWERED_WITHIN + SCHEDULING
+        assert_interrupted(lambda: delivery.result(60), asleep, ctrl_c)
         broker.faults.clear()
         other.join(60)
         assert not other.is_alive()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -14,11 +13,11 @@ from kwire import Admin, Consumer, KafkaError, Producer, TopicPartition, records
 from kwire.producer import Delivery
 from kwire.testing import Broker
 from tests.interrupts import Cut, Interruptions
+from tests.thorough import THOROUGH
 
 pytestmark = pytest.mark.filterwarnings(  # of a socket that was cut before anybody had it
     "ignore::pytest.PytestUnraisableExceptionWarning"
 )
-THOROUGH = os.environ.get("KWIRE_THOROUGH") == "1"
 T0 = TopicPartition("t", 0)
 AT_ONCE: dict[str, Any] = {
     "reconnect_backoff_ms": 0,

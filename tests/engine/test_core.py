@@ -345,7 +345,7 @@ def test_settings_reach_the_wire() -> None:
     assert set(seen) == {"me"}
 
 
-def test_what_is_asked_out_of_an_error_while_recovering_is_left_to_the_recovering_components() -> None:
+def test_requests_made_out_of_an_error_while_recovering_are_left_to_recovery() -> None:
     """Else more requests would be under way than their component counts, which begins anew behind the errors."""
     world = World({A: Forgetful("4.4.0")})
     core = world.core

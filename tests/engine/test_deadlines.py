@@ -380,7 +380,7 @@ def test_metadata_that_fails_is_not_asked_for_at_every_send() -> None:
 # -- what may come back -----------------------------------------------------------------------------------------------
 
 
-def test_a_broker_of_another_cluster_makes_the_client_begin_at_the_bootstrap_addresses() -> None:
+def test_a_broker_of_another_cluster_sends_the_client_back_to_bootstrap() -> None:
     """REBOOTSTRAP_REQUIRED (KIP-1102)."""
     seed, old = Leader("4.4.0", 0, Address("a", 1)), Leader("4.4.0", 1, Address("b", 1))
     world = ProducerWorld(seed, old, topics={"t": [1]}, bootstrap_servers=[("a", 1)], metadata_max_age_ms=1000)

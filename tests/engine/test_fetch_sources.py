@@ -6,8 +6,8 @@ from typing import Any
 
 from kwire.engine.addresses import TopicPartition
 from kwire.engine.api_keys import FETCH
-from kwire.engine.fetch_positions import PartitionState
-from kwire.engine.fetch_sources import LONG_WAIT, SMALL_ANSWER, Found, Source
+from kwire.engine.fetch_sources import LONG_WAIT_S, SMALL_RESPONSE_BYTES, FetchStats, Source
+from kwire.engine.partition_state import PartitionState
 from tests.engine.test_fetcher import LogBroker, Reading
 
 VALUE = bytes(1000)
@@ -43,7 +43,7 @@ class WideBroker(LogBroker):
 def reading(broker: LogBroker, **settings: Any) -> Reading:
     made = Reading(broker, **{"max_partition_fetch_bytes": 100_000, "auto_offset_reset": "none", **settings})
     partitions = [TopicPartition("t", number) for number in range(len(broker.topics["t"]))]
-    made.fetcher.assign(partitions, made.world.now, at=dict.fromkeys(partitions, 0))
+    made.fetcher.subscription.assign(partitions, made.world.now, at=dict.fromkeys(partitions, 0))
     return made
 
 
@@ -128,7 +128,7 @@ def test_a_partition_that_moved_is_asked_for_at_its_new_broker_at_once() -> None
     broker = WideBroker(2, 3)
     polling = reading(broker)
     polling.take()
-    polling.fetcher.state(TopicPartition("t", 1)).read_from = (0, polling.world.now)
+    polling.fetcher.subscription.state(TopicPartition("t", 1)).preferred_replica = (0, polling.world.now)
     before = len(broker.fetches)
     while len(broker.fetches) < before + 2:
         polling.take()
@@ -137,8 +137,8 @@ def test_a_partition_that_moved_is_asked_for_at_its_new_broker_at_once() -> None
 
 def test_the_answer_grows_when_polls_wait_long_for_full_ones() -> None:
     broker = WideBroker(25, 30)
-    broker.latency = 2 * LONG_WAIT
-    polling = reading(broker, fetch_max_bytes=3 * SMALL_ANSWER)
+    broker.latency = 2 * LONG_WAIT_S
+    polling = reading(broker, fetch_max_bytes=3 * SMALL_RESPONSE_BYTES)
 
     def poll() -> None:
         polling.fetcher.polled_at = polling.world.now
@@ -150,53 +150,55 @@ def test_the_answer_grows_when_polls_wait_long_for_full_ones() -> None:
 
     while len(sizes()) < 5:
         poll()
-    assert sizes()[0] == SMALL_ANSWER
-    assert sizes()[-1] == 3 * SMALL_ANSWER, "the setting is the limit"
+    assert sizes()[0] == SMALL_RESPONSE_BYTES
+    assert sizes()[-1] == 3 * SMALL_RESPONSE_BYTES, "the setting is the limit"
     broker.latency = 0.0001
     while len(sizes()) < 12:
         poll()
-    assert sizes()[-1] == SMALL_ANSWER
+    assert sizes()[-1] == SMALL_RESPONSE_BYTES
 
 
-def brought(records: int, size: int) -> Found:
-    found = Found()
+def brought(records: int, size: int) -> FetchStats:
+    found = FetchStats()
     found.add(PartitionState(TopicPartition("t", 0), 1, None), records, records, size)
     return found
 
 
 def source(**more: int) -> Source:
-    return Source(0, **{"least": 1, "most": 50 << 20, **more})
+    return Source(0, **{"min_bytes": 1, "max_bytes": 50 << 20, **more})
 
 
 def test_an_answer_that_a_slow_caller_was_late_to_read_does_not_grow() -> None:
     made = source()
-    made.is_asked(10.0)
-    made.answered(brought(1000, SMALL_ANSWER), polled_at=11.0, now=11.0)
-    assert made.size == SMALL_ANSWER
+    made.set_asked(10.0)
+    made.on_response(brought(1000, SMALL_RESPONSE_BYTES), polled_at=11.0, now=11.0)
+    assert made.size == SMALL_RESPONSE_BYTES
 
 
 def test_an_answer_held_for_want_of_records_does_not_grow() -> None:
     made = source()
-    made.is_asked(10.0)
-    made.answered(brought(1, 100), polled_at=10.0, now=10.5)
-    assert made.size == SMALL_ANSWER
+    made.set_asked(10.0)
+    made.on_response(brought(1, 100), polled_at=10.0, now=10.5)
+    assert made.size == SMALL_RESPONSE_BYTES
 
 
 def test_the_size_keeps_to_the_settings() -> None:
-    assert source(most=1000).size == 1000
-    assert source(least=10 << 20).size == 10 << 20, "less would not be what fetch_min_bytes asks the broker to gather"
-    assert source(most=0).size == 1
-    made = source(most=3 * SMALL_ANSWER)
+    assert source(max_bytes=1000).size == 1000
+    assert source(min_bytes=10 << 20).size == 10 << 20, (
+        "less would not be what fetch_min_bytes asks the broker to gather"
+    )
+    assert source(max_bytes=0).size == 1
+    made = source(max_bytes=3 * SMALL_RESPONSE_BYTES)
     for _ in range(4):
-        made.is_asked(10.0)
-        made.answered(brought(1, made.size), polled_at=10.0, now=11.0)
-        made.unspent = 0
-    assert made.size == 3 * SMALL_ANSWER
+        made.set_asked(10.0)
+        made.on_response(brought(1, made.size), polled_at=10.0, now=11.0)
+        made.buffered = 0
+    assert made.size == 3 * SMALL_RESPONSE_BYTES
 
 
 def test_whoever_gave_goes_behind_who_did_not() -> None:
     states = [PartitionState(TopicPartition("t", number), 1, None) for number in range(5)]
     made = source()
-    made.line.extend(states[4:])
-    made.put_back(states[:4], {states[1], states[2]})
-    assert [state.tp.partition for state in made.line] == [0, 3, 4, 1, 2]
+    made.queue.extend(states[4:])
+    made.requeue(states[:4], {states[1], states[2]})
+    assert [state.tp.partition for state in made.queue] == [0, 3, 4, 1, 2]

@@ -20,6 +20,11 @@ from tests.engine.world import HANG_UP, Answer, World
 A = Address("a", 1)
 
 
+def confirm(fetcher: Fetcher, *, arrived: bool) -> None:
+    fetcher.hand_out.arrived = arrived
+    fetcher.settle()
+
+
 class Anywhere(dict[Address, Any]):
     """Damaged metadata names brokers anywhere: every address is the same broker."""
 
@@ -78,7 +83,7 @@ def test_damaged_answers_end_requests_and_nothing_else(seed: int) -> None:
     )
     world = World(Anywhere({A: broker}), settings)
     fetcher = Fetcher(world.core, settings)
-    fetcher.assign([T0, T1], world.now)
+    fetcher.subscription.assign([T0, T1], world.now)
     outcomes = []
     for _ in range(60):
         outcomes.append(
@@ -86,7 +91,7 @@ def test_damaged_answers_end_requests_and_nothing_else(seed: int) -> None:
         )
         with suppress(errors.KafkaError):
             fetcher.take(None)
-        fetcher.confirm(arrived=True)
+        confirm(fetcher, arrived=True)
         fetcher.pump(world.now)
         world.run(world.now + 0.2)
     world.run(world.now + 3.0)

@@ -29,7 +29,7 @@ class Polling:
         )
         self.world = World({A: self.broker, B: self.broker}, settings)
         self.fetcher = Fetcher(self.world.core, settings)
-        self.fetcher.assign([T0], self.world.now)
+        self.fetcher.subscription.assign([T0], self.world.now)
         self.world.run(lambda: len(self.broker.fetches) == 1)
         self.begun = self.world.now
 
@@ -63,7 +63,7 @@ def test_the_second_connection_is_made_once_and_kept() -> None:
 
 def test_between_two_fetches_the_first_connection_is_used() -> None:
     polling = Polling()
-    polling.fetcher.state(T0).paused = True
+    polling.fetcher.subscription.state(T0).paused = True
     polling.world.run(polling.begun + POLL_S + 1)
     lookup = polling.look_up()
     polling.world.run(lambda: lookup.done)
@@ -83,7 +83,7 @@ def test_the_second_connection_may_be_lost() -> None:
     assert world.now - polling.begun < 1
 
 
-def test_both_connections_follow_the_broker_to_its_new_address_and_close_with_the_client() -> None:
+def test_both_connections_follow_the_broker_and_close_with_the_client() -> None:
     polling = Polling()
     world = polling.world
     lookup = polling.look_up()

@@ -401,7 +401,7 @@ def test_after_a_failed_batch_the_next_ones_still_arrive() -> None:
     assert world.leader.values() == [b"a", *[b"%d" % i for i in range(1, 7)]]
 
 
-def test_a_partition_kept_in_an_old_format_gets_plain_batches_and_the_user_one_warning() -> None:
+def test_a_partition_in_an_old_format_gets_plain_batches_and_one_warning() -> None:
     world = ProducerWorld(topics={"t": [0, 0]}, linger_ms=0, batch_size=0, max_request_size=600)
 
     def keep_an_old_format(leader: Leader, read: Any) -> int:

@@ -20,7 +20,7 @@ from tests.oracle.damage import first_checked_place, flip_bits, with_right_check
 from tests.oracle.driver import Oracle, RefusedError, to_base64
 from tests.oracle.random_records import BASE_TIME, FORMATS, random_records
 from tests.oracle.records import BatchOptions
-from tests.schema.api_versions import ROWS
+from tests.schema.apache_versions import ROWS
 from tests.schema.messages.typical import typical
 
 Entry = dict[str, Any]

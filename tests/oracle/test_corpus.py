@@ -11,7 +11,7 @@ from tests.oracle.comparing import assert_message_agrees, message_class, seen_by
 from tests.oracle.corpus import Entry
 from tests.oracle.driver import Oracle
 from tests.oracle.records import from_answer
-from tests.schema.api_versions import ROWS
+from tests.schema.apache_versions import ROWS
 from tests.thorough import THOROUGH
 
 

@@ -14,7 +14,7 @@ from tests.oracle import messages
 from tests.oracle.comparing import assert_message_agrees, message_class
 from tests.oracle.driver import Oracle
 from tests.oracle.plugin import LAST_WITH_OLD_VERSIONS, NEWEST
-from tests.schema.api_versions import ROWS
+from tests.schema.apache_versions import ROWS
 from tests.schema.messages.typical import typical
 
 _IN_NEWEST = [key for key, row in ROWS.items() if row.newest.most >= 0]

@@ -10,7 +10,7 @@ import pytest
 from kwire import protocol
 from kwire.schema.headers import request_header_version, response_header_version
 from kwire.schema.messages import Message, Struct
-from tests.schema.api_versions import ROWS, UNSTABLE, Row
+from tests.schema.apache_versions import ROWS, UNSTABLE, Row
 
 
 def _structs(cls: type[Struct]) -> list[type[Struct]]:

@@ -11,7 +11,7 @@ import pytest
 from kwire.protocol import ApiVersionsResponse, MetadataResponse
 from kwire.schema.messages import Message, Struct
 from kwire.schema.registry import APIS
-from tests.schema.api_versions import ROWS
+from tests.schema.apache_versions import ROWS
 from tests.schema.messages.every import MESSAGES
 from tests.schema.messages.typical import typical
 

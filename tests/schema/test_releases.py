@@ -9,7 +9,7 @@ import pytest
 
 from kwire import errors, protocol
 from kwire.schema.releases import RELEASES
-from tests.schema.api_versions import ROWS
+from tests.schema.apache_versions import ROWS
 
 # Answers of running brokers to ApiVersions v0, in hexadecimal; tests/brokers/api_versions.py writes them.
 RECORDED = json.loads(Path(__file__).with_name("api_versions.json").read_text("ascii"))

@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from kwire import protocol
-from kwire.testing.apis import HANDLERS, Answer, Apis
+from kwire.testing.apis import HANDLERS, Answer, BrokerApis
 from kwire.testing.cluster import ClusterState
 from kwire.testing.faults import Faults
 from kwire.testing.release import Release
@@ -60,7 +60,7 @@ class InProcess:
         self.cluster = ClusterState(clock=lambda: WALL_CLOCK_MS, **options)
         self.cluster.host, self.cluster.port = "127.0.0.1", PORT
         self.faults = Faults()
-        self.apis = Apis(self.cluster, Release.find(release, HANDLERS), self.faults, lambda: self.now)
+        self.apis = BrokerApis(self.cluster, Release.find(release, HANDLERS), self.faults, lambda: self.now)
 
     def begin(self, request: protocol.Request, version: int) -> Waiting:
         """Hands in a request as the frame that a client would send."""

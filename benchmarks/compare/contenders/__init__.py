@@ -1,4 +1,6 @@
-"""Who is compared: a module for each client, NAME_codec for what needs no broker.
+"""The clients that are compared: one module each, and NAME_codec for what needs no broker.
 
-Each has VERBS: verb of a `Task` -> what does it and gives what it measured.
+A module has one function per task that its client can do, named like the task; it takes a `Task` and returns what it
+measured. `prepare`, where a module has it, runs once before its processes are forked. To add a client, write its module
+and name it in the rows that it takes part in.
 """

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import resource
 import time
 from itertools import cycle, islice
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
-from benchmarks.compare.contenders import in_flight
 from benchmarks.compare.contenders.columns import four_columns
-from benchmarks.compare.measure import Meter
-from benchmarks.compare.task import Task, values_of
+from benchmarks.compare.contenders.meters import Meter, cpu_seconds, latency
+from benchmarks.compare.contenders.task import Task, values_of
 
 
 def produce(task: Task) -> dict[str, float]:
@@ -22,20 +20,20 @@ def produce(task: Task) -> dict[str, float]:
 
 async def _produce(task: Task) -> dict[str, float]:
     values = list(islice(cycle(values_of(task.size)), task.count))
+    partitions = range(task.partitions) if task.round_robin else [None]
     async with _producer(task) as producer:
-        for partition in range(task.partitions if task.spread else 1):
-            await producer.send(task.topic, values[0], partition=partition if task.spread else None)
+        for partition in partitions:
+            await producer.send(task.topic, values[0], partition=partition)
         await producer.flush()
-        partitions = cycle(range(task.partitions)) if task.spread else cycle([None])
         with Meter() as meter:
             futures = [
                 await producer.send(task.topic, value, partition=partition)
-                for value, partition in zip(values, partitions, strict=False)
+                for value, partition in zip(values, cycle(partitions), strict=False)
             ]
             await producer.flush()
             for future in futures:
                 future.result()
-    return meter.of(task.count)
+    return meter.per_record(task.count)
 
 
 def consume(task: Task) -> dict[str, float]:
@@ -49,51 +47,55 @@ async def _consume(task: Task) -> dict[str, float]:
     )
     await consumer.start()
     partitions = [TopicPartition(task.topic, partition) for partition in range(task.partitions)]
-    got = 0
-    if task.shape == "columns":
+    if task.output == "columns":
         four_columns([])
     with Meter() as meter:
         consumer.assign(partitions)
-        if task.shape == "one":
-            await _read_one_by_one(consumer, task.count)
-            got = task.count
-        while got < task.count:
-            for found in (await consumer.getmany(timeout_ms=1000)).values():
-                got += len(found)
-                if task.shape == "values":
-                    [record.value for record in found]
-                elif task.shape == "columns":
-                    four_columns(found)
+        read = _read_one_by_one if task.output == "one-by-one" else _read_lists
+        count = await read(consumer, task)
     await consumer.stop()
-    return meter.of(got)
+    return meter.per_record(count)
 
 
-async def _read_one_by_one(consumer: AIOKafkaConsumer, count: int) -> None:
-    left = count
+async def _read_lists(consumer: AIOKafkaConsumer, task: Task) -> int:
+    count = 0
+    while count < task.count:
+        for records in (await consumer.getmany(timeout_ms=1000)).values():
+            count += len(records)
+            if task.output == "values":
+                [record.value for record in records]
+            elif task.output == "columns":
+                four_columns(records)
+    return count
+
+
+async def _read_one_by_one(consumer: AIOKafkaConsumer, task: Task) -> int:
+    left = task.count
     async for record in consumer:
         _offset, _timestamp, _key, _value = record.offset, record.timestamp, record.key, record.value
         left -= 1
         if not left:
-            return
+            break
+    return task.count
 
 
-def exchange_one(task: Task) -> dict[str, float]:
+def round_trip(task: Task) -> dict[str, float]:
     """send_and_wait(), one after the other."""
-    return asyncio.run(_exchange_one(task))
+    return asyncio.run(_round_trip(task))
 
 
-async def _exchange_one(task: Task) -> dict[str, float]:
+async def _round_trip(task: Task) -> dict[str, float]:
     value = values_of(task.size)[0]
     async with _producer(task) as producer:
         for _ in range(50):
             await producer.send_and_wait(task.topic, value, partition=0)
         taken = []
-        before = resource.getrusage(resource.RUSAGE_SELF)
+        cpu = cpu_seconds()
         for _ in range(task.count):
             started = time.perf_counter()
             await producer.send_and_wait(task.topic, value, partition=0)
             taken.append(time.perf_counter() - started)
-        return in_flight.summary(taken, before)
+        return latency(taken, cpu_seconds() - cpu)
 
 
 def _producer(task: Task) -> AIOKafkaProducer:
@@ -104,6 +106,3 @@ def _producer(task: Task) -> AIOKafkaProducer:
         max_batch_size=task.batch_size,
         compression_type=None if task.compression == "none" else task.compression,
     )
-
-
-VERBS = {"produce": produce, "consume": consume, "exchange_one": exchange_one}

@@ -1,4 +1,4 @@
-"""confluent-kafka: librdkafka under a C extension. Its checksums are not checked by default, and so not here."""
+"""confluent-kafka: librdkafka under a C extension. It does not verify checksums by default, and so not here."""
 
 from __future__ import annotations
 
@@ -7,32 +7,31 @@ from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
 
-from benchmarks.compare.contenders import in_flight
-from benchmarks.compare.measure import Meter
-from benchmarks.compare.tap import mark_now
-from benchmarks.compare.task import Task, values_of
+from benchmarks.compare.contenders.meters import Meter, compute_beyond, round_trips
+from benchmarks.compare.contenders.task import Task, values_of
+from benchmarks.compare.relay import sent_now
 
-_PATIENCE_S = 60
+_TIMEOUT_S = 60
 
 
 def produce(task: Task) -> dict[str, float]:
-    """Sends and flushes; with fates, by a callback for each record."""
+    """Sends and flushes; deliveries are read by a callback for each record."""
     values = list(islice(cycle(values_of(task.size)), task.count))
-    producer = _producer(task, {} if task.fates else {"delivery.report.only.error": True})
-    for partition in range(task.partitions) if task.spread else [-1]:
+    producer = _producer(task, {} if task.read_deliveries else {"delivery.report.only.error": True})
+    partitions = range(task.partitions) if task.round_robin else [-1]
+    for partition in partitions:
         producer.produce(task.topic, values[0], partition=partition)
-    producer.flush(_PATIENCE_S)
+    producer.flush(_TIMEOUT_S)
     failed: list[KafkaError] = []
 
     def on_delivery(error: KafkaError | None, message: Message) -> None:
         if error is not None:
             failed.append(error)
 
-    partitions = cycle(range(task.partitions)) if task.spread else cycle([-1])
-    options: dict[str, Any] = {"on_delivery": on_delivery} if task.fates else {}
+    options: dict[str, Any] = {"on_delivery": on_delivery} if task.read_deliveries else {}
     send, topic = producer.produce, task.topic
     with Meter() as meter:
-        for number, (value, partition) in enumerate(zip(values, partitions, strict=False)):
+        for number, (value, partition) in enumerate(zip(values, cycle(partitions), strict=False)):
             while True:
                 try:
                     send(topic, value, partition=partition, **options)
@@ -41,14 +40,14 @@ def produce(task: Task) -> dict[str, float]:
                     producer.poll(0.01)
             if number % 1000 == 0:
                 producer.poll(0)
-        left = producer.flush(_PATIENCE_S)
+        left = producer.flush(_TIMEOUT_S)
     if left or failed:
         raise SystemExit(f"{left} records left, {len(failed)} failed")
-    return meter.of(task.count)
+    return meter.per_record(task.count)
 
 
 def consume(task: Task) -> dict[str, float]:
-    """consume(1000) into lists of messages; `shape` "one" takes them one by one by poll()."""
+    """consume(1000) into lists of messages, or poll() where they are read one by one."""
     consumer = Consumer(
         {
             "bootstrap.servers": task.bootstrap,
@@ -60,64 +59,71 @@ def consume(task: Task) -> dict[str, float]:
             "fetch.wait.max.ms": 100,
         }
     )
-    consumer.get_watermark_offsets(TopicPartition(task.topic, 0), timeout=_PATIENCE_S)
-    got = 0
+    consumer.get_watermark_offsets(TopicPartition(task.topic, 0), timeout=_TIMEOUT_S)
+    read = _read_one_by_one if task.output == "one-by-one" else _read_lists
     with Meter() as meter:
         consumer.assign([TopicPartition(task.topic, partition, 0) for partition in range(task.partitions)])
-        while got < task.count:
-            if task.shape == "one":
-                message = consumer.poll(_PATIENCE_S)
-                if message is None:
-                    raise SystemExit(f"nothing came for {_PATIENCE_S} s after {got} records")
-                _shaped([message], "fields")
-                got += 1
-                continue
-            messages = consumer.consume(1000, 1.0)
-            _shaped(messages, task.shape)
-            got += len(messages)
+        count = read(consumer, task)
     consumer.close()
-    return meter.of(got)
+    return meter.per_record(count)
 
 
-def _shaped(messages: list[Message], shape: str) -> None:
-    if shape == "values":
-        [message.value() for message in messages]
-    elif shape == "fields":
-        for message in messages:
-            _offset, _timestamp, _key, _value = message.offset(), message.timestamp(), message.key(), message.value()
+def _read_lists(consumer: Consumer, task: Task) -> int:
+    count = 0
+    while count < task.count:
+        messages = consumer.consume(1000, 1.0)
+        count += len(messages)
+        if task.output == "values":
+            [message.value() for message in messages]
+        elif task.output == "fields":
+            for message in messages:
+                _read_fields(message)
+    return count
 
 
-def exchange_one(task: Task) -> dict[str, float]:
+def _read_one_by_one(consumer: Consumer, task: Task) -> int:
+    for number in range(task.count):
+        message = consumer.poll(_TIMEOUT_S)
+        if message is None:
+            raise SystemExit(f"nothing came for {_TIMEOUT_S} s after {number} records")
+        _read_fields(message)
+    return task.count
+
+
+def _read_fields(message: Message) -> None:
+    _offset, _timestamp, _key, _value = message.offset(), message.timestamp(), message.key(), message.value()
+
+
+def round_trip(task: Task) -> dict[str, float]:
     """produce(), then poll() until its callback was called."""
     producer = _producer(task, {})
     value = values_of(task.size)[0]
-    known: list[object] = []
+    errors: list[object] = []
 
     def exchange() -> None:
-        known.clear()
-        producer.produce(task.topic, value, partition=0, on_delivery=lambda error, message: known.append(error))
-        while not known:
+        errors.clear()
+        producer.produce(task.topic, value, partition=0, on_delivery=lambda error, message: errors.append(error))
+        while not errors:
             producer.poll(1.0)
-        if known[0] is not None:
-            raise SystemExit(str(known[0]))
+        if errors[0] is not None:
+            raise SystemExit(str(errors[0]))
 
-    return in_flight.round_trips(exchange, task.count)
+    return round_trips(exchange, task.count)
 
 
 def send_and_compute(task: Task) -> dict[str, float]:
     """produce(), then plain Python without a wait."""
     producer = _producer(task, {})
     producer.produce(task.topic, b"first", partition=0)
-    producer.flush(_PATIENCE_S)
+    producer.flush(_TIMEOUT_S)
     for _ in range(task.count):
-        producer.produce(task.topic, mark_now(), partition=0)
-        in_flight.compute_beyond(task.linger_ms)
-    producer.flush(_PATIENCE_S)
+        producer.produce(task.topic, sent_now(), partition=0)
+        compute_beyond(task.linger_ms)
+    producer.flush(_TIMEOUT_S)
     return {"count": task.count}
 
 
 def _producer(task: Task, more: dict[str, Any]) -> Producer:
-    old = {"api.version.request": False, "broker.version.fallback": task.release} if _is_mute(task.release) else {}
     return Producer(
         {
             "bootstrap.servers": task.bootstrap,
@@ -129,15 +135,6 @@ def _producer(task: Task, more: dict[str, Any]) -> Producer:
             "log_level": 0,
             "queue.buffering.max.messages": 1_000_000,
             "queue.buffering.max.kbytes": 1_000_000,
-            **old,
             **more,
         }
     )
-
-
-def _is_mute(release: str) -> bool:
-    """Whether that release does not answer ApiVersions."""
-    return release.startswith(("0.8", "0.9"))
-
-
-VERBS = {"produce": produce, "consume": consume, "exchange_one": exchange_one, "send_and_compute": send_and_compute}

@@ -1,29 +1,35 @@
-"""The bytes and records that every codec reads and writes: records of a 10-byte key and a 90-byte value.
+"""The records and messages that every codec reads and writes: a 10-byte key and a 90-byte value, unless said otherwise.
 
-A batch has 10,000 of them, and 2,000 for codecs that take microseconds for each: costs are per record.
+kwire encodes them for all. A batch has 10,000 records, and 2,000 for codecs that take microseconds for each; costs are
+per record.
 """
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Any
 
 from benchmarks.compare.contenders.columns import four_columns
-from benchmarks.compare.task import values_of
+from benchmarks.compare.contenders.meters import Case, Cases
+from benchmarks.compare.contenders.task import values_of
+from benchmarks.compare.rows import BATCH_COUNTS, RECORD_SIZES, RECORDS, batch_row, size_row
 from kwire import records
 from kwire.protocol import FetchResponse, MetadataResponse, ProduceRequest
 from kwire.schema.messages import Message
 
-RECORDS = 10_000
 FEWER = 2_000
 LARGE_RECORDS = 2_000
 FEWER_LARGE = 500
 SMALL_BATCH = 10
 CHECKED_BYTES = 2**20
-_LARGE_BLOCK = 31 * 2**20
-KEPT = 20
 CODECS = ("gzip", "snappy", "lz4", "zstd")
-NOON_MS = 1_700_000_000_000
-HEADERS = (("trace", b"0123456789abcdef"), ("source", b"billing"), ("retry", b"0"))
+VERSIONS = {"metadata": 5, "fetch": 10, "produce": 7}
+"""The newest in which every codec speaks the message."""
+_NOON_MS = 1_700_000_000_000
+_HEADERS = (("trace", b"0123456789abcdef"), ("source", b"billing"), ("retry", b"0"))
+_LARGE_BLOCK = 31 * 2**20
+_SWEEP_BYTES, _SWEEP_MAX_RECORDS, _SWEEP_MIN_RECORDS = 2_000_000, 10_000, 2_000
 
 _TOPIC = MetadataResponse.MetadataResponseTopic
 _FETCHED = FetchResponse.FetchableTopicResponse
@@ -31,10 +37,10 @@ _PRODUCED = ProduceRequest.TopicProduceData
 
 
 def prepare(count: int = RECORDS) -> None:
-    """Makes what many works need, and imports pyarrow; called once, before processes are forked for them.
+    """Makes what many cases need and imports pyarrow.
 
-    The large block lets glibc keep what it is given back, as it does in a process that has run for a while: its limits
-    follow the largest block ever freed, up to 32 MiB.
+    The large block lets glibc keep freed memory, as in a process that has run for a while: its thresholds follow the
+    largest block ever freed, up to 32 MiB.
     """
     items(count=count)
     four_columns([])
@@ -45,7 +51,7 @@ def prepare(count: int = RECORDS) -> None:
 def items(size: int = 90, count: int = RECORDS) -> list[tuple[bytes, bytes, int]]:
     """(value, key, timestamp) of every record."""
     values = values_of(size)
-    return [(values[i % len(values)], b"%010d" % i, NOON_MS + i) for i in range(count)]
+    return [(values[i % len(values)], b"%010d" % i, _NOON_MS + i) for i in range(count)]
 
 
 @cache
@@ -54,23 +60,41 @@ def bare_items(count: int = RECORDS) -> list[tuple[bytes, None, int]]:
     return [(value, None, when) for value, _, when in items(count=count)]
 
 
+def tuples(count: int = RECORDS) -> list[tuple[bytes, bytes, int, tuple[()]]]:
+    """The same as kwire.records.encode() takes them."""
+    return [(value, key, when, ()) for value, key, when in items(count=count)]
+
+
 def batch(
     *, magic: int = 2, compression: str = "none", headers: bool = False, size: int = 90, count: int = RECORDS
 ) -> bytes:
     """One batch, or message set, of them."""
-    extra = HEADERS if headers else ()
-    made = [(value, key, when, extra) for value, key, when in items(size, count)]
-    return records.encode(made, magic=magic, compression=compression)
+    extra = _HEADERS if headers else ()
+    every = [(value, key, when, extra) for value, key, when in items(size, count)]
+    return records.encode(every, magic=magic, compression=compression)
 
 
-def in_batches(per_batch: int, count: int = RECORDS) -> bytes:
+def batches(per_batch: int, count: int = RECORDS) -> bytes:
     """The same records, so many to a batch."""
-    every = [(value, key, when, ()) for value, key, when in items(count=count)]
+    every = tuples(count)
     return b"".join(records.encode(every[at : at + per_batch], base_offset=at) for at in range(0, count, per_batch))
 
 
-def metadata_response() -> tuple[Message, int]:
-    """Metadata of one topic with 1,000 partitions, and the version in which all codecs can speak."""
+def sweep(outputs: dict[str, Callable[[bytes], Any]]) -> Cases:
+    """The cases of all record sizes and batch sizes; `outputs` makes "values" and "columns" from a record set."""
+    cases = {}
+    for output, make in outputs.items():
+        for size in RECORD_SIZES:
+            count = max(min(_SWEEP_BYTES // size, _SWEEP_MAX_RECORDS), 2)
+            cases[size_row(size, output)] = Case(make, partial(batch, size=size, count=count), count)
+        for per_batch in BATCH_COUNTS:
+            count = max(per_batch, _SWEEP_MIN_RECORDS)
+            cases[batch_row(per_batch, output)] = Case(make, partial(batches, per_batch, count), count)
+    return cases
+
+
+def metadata_response() -> MetadataResponse:
+    """One topic with 1,000 partitions."""
     partitions = [
         _TOPIC.MetadataResponsePartition(
             partition_index=i,
@@ -81,26 +105,34 @@ def metadata_response() -> tuple[Message, int]:
         for i in range(1000)
     ]
     brokers = [MetadataResponse.MetadataResponseBroker(node_id=i, host=f"broker-{i}", port=9092) for i in range(3)]
-    return MetadataResponse(
-        brokers=brokers, cluster_id="cluster", controller_id=1, topics=[_TOPIC(name="topic", partitions=partitions)]
-    ), 5
+    topics = [_TOPIC(name="topic", partitions=partitions)]
+    return MetadataResponse(brokers=brokers, cluster_id="cluster", controller_id=1, topics=topics)
 
 
-def fetch_response() -> tuple[Message, int]:
-    """A Fetch of 100 partitions with 1.1 KB each, and its version."""
+def fetch_response() -> FetchResponse:
+    """100 partitions with 1.1 KB each."""
     partitions = [
         _FETCHED.PartitionData(
             partition_index=i, high_watermark=1_000_000 + i, last_stable_offset=1_000_000, records=b"x" * 1100
         )
         for i in range(100)
     ]
-    return FetchResponse(responses=[_FETCHED(topic="topic", partitions=partitions)]), 10
+    return FetchResponse(responses=[_FETCHED(topic="topic", partitions=partitions)])
 
 
-def produce_request() -> tuple[Message, int]:
-    """A Produce of one record, and its version."""
+def produce_request() -> ProduceRequest:
+    """One record."""
     entry = _PRODUCED.PartitionProduceData(index=3, records=records.encode([b"r" * 30]))
-    return ProduceRequest(acks=-1, timeout_ms=30_000, topic_data=[_PRODUCED(name="topic", partition_data=[entry])]), 7
+    return ProduceRequest(acks=-1, timeout_ms=30_000, topic_data=[_PRODUCED(name="topic", partition_data=[entry])])
 
 
-MESSAGES = {"metadata": metadata_response, "fetch": fetch_response, "produce": produce_request}
+MESSAGES: dict[str, Callable[[], Message]] = {
+    "metadata": metadata_response,
+    "fetch": fetch_response,
+    "produce": produce_request,
+}
+
+
+def encoded(name: str) -> bytes:
+    """The bytes of a message of MESSAGES, in its version of VERSIONS."""
+    return MESSAGES[name]().encode(VERSIONS[name])

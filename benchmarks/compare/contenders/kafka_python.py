@@ -6,33 +6,32 @@ from itertools import cycle, islice
 
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 
-from benchmarks.compare.contenders import in_flight
 from benchmarks.compare.contenders.columns import four_columns, read_fields
-from benchmarks.compare.measure import Meter
-from benchmarks.compare.tap import mark_now
-from benchmarks.compare.task import Task, values_of
+from benchmarks.compare.contenders.meters import Meter, compute_beyond, round_trips
+from benchmarks.compare.contenders.task import Task, values_of
+from benchmarks.compare.relay import sent_now
 
-_PATIENCE_S = 60
+_TIMEOUT_S = 60
 
 
 def produce(task: Task) -> dict[str, float]:
-    """Sends, flushes, asks each future."""
+    """Sends, flushes, checks each future."""
     values = list(islice(cycle(values_of(task.size)), task.count))
+    partitions = range(task.partitions) if task.round_robin else [None]
     producer = _producer(task)
-    for partition in range(task.partitions if task.spread else 1):
-        producer.send(task.topic, values[0], partition=partition if task.spread else None)
-    producer.flush(_PATIENCE_S)
-    partitions = cycle(range(task.partitions)) if task.spread else cycle([None])
+    for partition in partitions:
+        producer.send(task.topic, values[0], partition=partition)
+    producer.flush(_TIMEOUT_S)
     with Meter() as meter:
         futures = [
             producer.send(task.topic, value, partition=partition)
-            for value, partition in zip(values, partitions, strict=False)
+            for value, partition in zip(values, cycle(partitions), strict=False)
         ]
-        producer.flush(_PATIENCE_S)
+        producer.flush(_TIMEOUT_S)
         if not all(future.succeeded() for future in futures):
             raise SystemExit("a record was not delivered")
     producer.close()
-    return meter.of(task.count)
+    return meter.per_record(task.count)
 
 
 def consume(task: Task) -> dict[str, float]:
@@ -42,34 +41,37 @@ def consume(task: Task) -> dict[str, float]:
         auto_offset_reset="earliest",
         enable_auto_commit=False,
         max_poll_records=1000,
-        api_version=_release_of(task),
+        api_version=_broker_release(task),
     )
-    got = 0
-    if task.shape == "columns":
+    if task.output == "columns":
         four_columns([])
     with Meter() as meter:
         consumer.assign([TopicPartition(task.topic, partition) for partition in range(task.partitions)])
-        if task.shape == "one":
-            read_fields(islice(consumer, task.count))
-            got = task.count
-        while got < task.count:
-            for found in consumer.poll(timeout_ms=1000).values():
-                got += len(found)
-                if task.shape == "values":
-                    [record.value for record in found]
-                elif task.shape == "columns":
-                    four_columns(found)
+        count = _read(consumer, task)
     consumer.close()
-    return meter.of(got)
+    return meter.per_record(count)
 
 
-def exchange_one(task: Task) -> dict[str, float]:
+def _read(consumer: KafkaConsumer, task: Task) -> int:
+    if task.output == "one-by-one":
+        read_fields(islice(consumer, task.count))
+        return task.count
+    count = 0
+    while count < task.count:
+        for records in consumer.poll(timeout_ms=1000).values():
+            count += len(records)
+            if task.output == "values":
+                [record.value for record in records]
+            elif task.output == "columns":
+                four_columns(records)
+    return count
+
+
+def round_trip(task: Task) -> dict[str, float]:
     """send().get(), one after the other."""
     producer = _producer(task)
     value = values_of(task.size)[0]
-    measured = in_flight.round_trips(
-        lambda: producer.send(task.topic, value, partition=0).get(timeout=_PATIENCE_S), task.count
-    )
+    measured = round_trips(lambda: producer.send(task.topic, value, partition=0).get(timeout=_TIMEOUT_S), task.count)
     producer.close()
     return measured
 
@@ -77,11 +79,11 @@ def exchange_one(task: Task) -> dict[str, float]:
 def send_and_compute(task: Task) -> dict[str, float]:
     """send(), then plain Python without a wait."""
     producer = _producer(task)
-    producer.send(task.topic, b"first", partition=0).get(timeout=_PATIENCE_S)
+    producer.send(task.topic, b"first", partition=0).get(timeout=_TIMEOUT_S)
     for _ in range(task.count):
-        producer.send(task.topic, mark_now(), partition=0)
-        in_flight.compute_beyond(task.linger_ms)
-    producer.flush(_PATIENCE_S)
+        producer.send(task.topic, sent_now(), partition=0)
+        compute_beyond(task.linger_ms)
+    producer.flush(_TIMEOUT_S)
     producer.close()
     return {"count": task.count}
 
@@ -94,13 +96,10 @@ def _producer(task: Task) -> KafkaProducer:
         batch_size=task.batch_size,
         enable_idempotence=False,
         compression_type=None if task.compression == "none" else task.compression,
-        api_version=_release_of(task),
+        api_version=_broker_release(task),
     )
 
 
-def _release_of(task: Task) -> tuple[int, ...]:
-    """What it is told of the sink: it gives up on the ApiVersions answer of librdkafka's mock cluster."""
+def _broker_release(task: Task) -> tuple[int, ...]:
+    """It must be told: it gives up on the ApiVersions response of librdkafka's mock cluster."""
     return tuple(int(part) for part in task.release.split(".")[:3]) if task.release else (2, 1)
-
-
-VERBS = {"produce": produce, "consume": consume, "exchange_one": exchange_one, "send_and_compute": send_and_compute}

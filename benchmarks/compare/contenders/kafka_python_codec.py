@@ -7,91 +7,56 @@ from typing import Any
 
 from kafka import TopicPartition
 from kafka.consumer.fetcher import Fetcher
-from kafka.protocol import consumer as consumer_messages
-from kafka.protocol import metadata as metadata_messages
-from kafka.protocol import producer as producer_messages
+from kafka.protocol.consumer import FetchResponse
+from kafka.protocol.metadata import MetadataResponse
+from kafka.protocol.producer import ProduceRequest
 from kafka.record.default_records import DefaultRecordBatchBuilder
+from kafka.record.legacy_records import LegacyRecordBatchBuilder
 from kafka.record.memory_records import MemoryRecords
 
-from benchmarks.compare.contenders import inputs
-from benchmarks.compare.contenders.codec_loop import Piece, Pieces, run_codec
+from benchmarks.compare.contenders import inputs, peers
 from benchmarks.compare.contenders.columns import read_fields
-from benchmarks.compare.contenders.peer_records import reading, shapes, writing
-from benchmarks.compare.task import Task
+from benchmarks.compare.contenders.meters import Case, Cases, run_case
+from benchmarks.compare.contenders.task import Task
 
-_PLACE = TopicPartition("topic", 0)
+_PARTITION = TopicPartition("topic", 0)
+_MESSAGES = {"metadata": MetadataResponse, "fetch": FetchResponse, "produce": ProduceRequest}
 
-
-inputs.prepare(inputs.FEWER)
+prepare = partial(inputs.prepare, inputs.FEWER)
 
 
 def codec(task: Task) -> dict[str, float]:
-    """One piece of work, in process."""
-    return run_codec(task, pieces())
+    """One case, in process."""
+    return run_case(task, cases())
 
 
-def pieces() -> Pieces:
+def cases() -> Cases:
     """Records and messages."""
     n = inputs.FEWER
+    decoders = {name: partial(_decode, kind, inputs.VERSIONS[name]) for name, kind in _MESSAGES.items()}
+    encoders = {name: partial(_encode, inputs.VERSIONS[name]) for name in _MESSAGES}
     return {
-        **reading(shapes(MemoryRecords), n, inputs.FEWER_LARGE),
-        **writing(_builder, n),
-        **_messages(),
-        "handed-out": Piece(_hand_out, partial(inputs.batch, count=n), n),
+        **peers.reading(peers.outputs(MemoryRecords), n, inputs.FEWER_LARGE),
+        **peers.writing(DefaultRecordBatchBuilder, LegacyRecordBatchBuilder, n),
+        **peers.messages(decoders, encoders, _with_header),
+        "consumer-records": Case(_to_consumer_records, partial(inputs.batch, count=n), n),
     }
 
 
-def _hand_out(data: bytes) -> None:
-    """The consumer's own records of a fetched batch."""
-    read_fields(Fetcher.PartitionRecords(0, _PLACE, MemoryRecords(data)).take())
+def _to_consumer_records(data: bytes) -> None:
+    read_fields(Fetcher.PartitionRecords(0, _PARTITION, MemoryRecords(data)).take())
 
 
-def _builder(compression_type: int) -> DefaultRecordBatchBuilder:
-    return DefaultRecordBatchBuilder(
-        magic=2,
-        compression_type=compression_type,
-        is_transactional=0,
-        producer_id=-1,
-        producer_epoch=-1,
-        base_sequence=-1,
-        batch_size=2**22,
-    )
-
-
-def _messages() -> Pieces:
-    found = {}
-    for name, kind in (
-        ("metadata", metadata_messages.MetadataResponse),
-        ("fetch", consumer_messages.FetchResponse),
-        ("produce", producer_messages.ProduceRequest),
-    ):
-        found[f"{name}-decode"] = Piece(partial(_decode, kind), partial(_encoded, name), 1)
-        found[f"{name}-encode"] = Piece(_encode, partial(_decoded, kind, name), 1)
-    return found
-
-
-def _encoded(name: str) -> tuple[bytes, int]:
-    message, version = inputs.MESSAGES[name]()
-    return message.encode(version), version
-
-
-def _decode(kind: Any, given: tuple[bytes, int]) -> Any:
-    data, version = given
+def _decode(kind: Any, version: int, data: bytes) -> Any:
     return kind.decode(data, version=version)
 
 
-def _decoded(kind: Any, name: str) -> tuple[Any, int]:
+def _with_header(message: Any) -> Any:
     """Encoding reads an attribute that decoding does not set."""
-    data, version = _encoded(name)
-    message = _decode(kind, (data, version))
     message._header = None
-    return message, version
+    return message
 
 
-def _encode(given: tuple[Any, int]) -> bytes:
-    message, version = given
+def _encode(version: int, message: Any) -> bytes:
     encoded: bytes = message.encode(version=version)
     return encoded
-
-
-VERBS = {"codec": codec}

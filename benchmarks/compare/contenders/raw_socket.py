@@ -1,18 +1,18 @@
-"""A socket and nothing else: sends a prepared Produce request and reads the answer. What the sink itself costs."""
+"""A blocking socket and nothing else: sends a prepared Produce request and reads the response."""
 
 from __future__ import annotations
 
 import socket
 import struct
 
-from benchmarks.compare.contenders import in_flight
-from benchmarks.compare.task import Task, values_of
+from benchmarks.compare.contenders.meters import round_trips
+from benchmarks.compare.contenders.task import Task, values_of
 from kwire import protocol, records
 
 _VERSION = 7
 
 
-def exchange_one(task: Task) -> dict[str, float]:
+def round_trip(task: Task) -> dict[str, float]:
     """The same request again and again."""
     data = protocol.ProduceRequest.TopicProduceData
     entry = data.PartitionProduceData(index=0, records=records.encode([values_of(task.size)[0]]))
@@ -24,23 +24,20 @@ def exchange_one(task: Task) -> dict[str, float]:
     with socket.create_connection((host, int(port))) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         _check(connection, frame, task.topic)
-        return in_flight.round_trips(lambda: _exchange(connection, frame), task.count)
+        return round_trips(lambda: _exchange(connection, frame), task.count)
 
 
 def _exchange(connection: socket.socket, frame: bytes) -> bytes:
     connection.sendall(frame)
-    answer = connection.recv(65_536)
-    (size,) = struct.unpack_from(">i", answer)
-    while len(answer) < size + 4:
-        answer += connection.recv(65_536)
-    return answer
+    response = connection.recv(65_536)
+    (size,) = struct.unpack_from(">i", response)
+    while len(response) < size + 4:
+        response += connection.recv(65_536)
+    return response
 
 
 def _check(connection: socket.socket, frame: bytes, topic: str) -> None:
-    _, answer = protocol.decode_response(_exchange(connection, frame), 0, _VERSION)
-    code = answer.responses[0].partition_responses[0].error_code
+    _, response = protocol.decode_response(_exchange(connection, frame), 0, _VERSION)
+    code = response.responses[0].partition_responses[0].error_code
     if code:
-        raise SystemExit(f"the sink refused a record for {topic}: error {code}")
-
-
-VERBS = {"exchange_one": exchange_one}
+        raise SystemExit(f"the broker refused a record for {topic}: error {code}")

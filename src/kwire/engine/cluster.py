@@ -76,7 +76,7 @@ class Cluster:
         self.failure: KafkaError | None = None
         self.listeners: list[Listener] = []
         self.allow_auto_create = bool(getattr(core.settings, "allow_auto_create_topics", False))
-        self._wanted: dict[str, None] = {}
+        self._wanted: dict[str, set[int]] = {}
         self._under_way: Request | None = None
         self._asked_for: frozenset[str] = frozenset()
         self._again = False
@@ -158,10 +158,12 @@ class Cluster:
 
     # -- wishes -----------------------------------------------------------------------------------------------------
 
-    def track(self, topics: Sequence[str], now: float) -> None:
-        """Keeps these topics in the cache from now on; asks at once for new ones, after the backoff for missing."""
+    def track(self, topics: Sequence[str], now: float, owner: object = None) -> None:
+        """Keeps these topics in the cache until the same owner untracks them; asks at once for new ones, after the
+        backoff for missing ones."""
         fresh = [name for name in topics if name not in self._wanted]
-        self._wanted.update(dict.fromkeys(topics))
+        for name in topics:
+            self._wanted.setdefault(name, set()).add(id(owner))
         if fresh:
             self._failures = 0
             self._next_allowed = now
@@ -169,11 +171,15 @@ class Cluster:
         elif any(name not in self.topics for name in topics):
             self.require_leader(now)
 
-    def untrack(self, topics: Sequence[str]) -> None:
-        """These topics are of no more interest."""
+    def untrack(self, topics: Sequence[str], owner: object = None) -> None:
+        """These topics are of no more interest to the owner."""
         for name in topics:
-            self._wanted.pop(name, None)
-            self._drop(name)
+            owners = self._wanted.get(name)
+            if owners is not None:
+                owners.discard(id(owner))
+                if not owners:
+                    del self._wanted[name]
+                    self._drop(name)
 
     def refresh(self, now: float) -> None:
         """Asks again as soon as the backoff allows: the metadata proved to be stale."""
@@ -280,7 +286,7 @@ class Cluster:
 
     def _is_unsettled(self, name: str) -> bool:
         info = self.topics.get(name)
-        if info is None or (info.error and may_pass(info.error)):
+        if info is None or info.error:
             return True
         return any(partition.leader < 0 for partition in info.partitions.values())
 

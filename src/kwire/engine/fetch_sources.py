@@ -1,16 +1,16 @@
-"""The brokers that a consumer fetches from: who is in line there, when the next fetch is due, how much it asks for.
+"""The brokers that a consumer fetches from: which partitions are queued, when the next fetch is due, how much it asks.
 
-Layer 3, no I/O. `fetcher.py` moves these; nothing here asks a broker.
+Layer 3, no I/O; asks no broker. `fetcher.py` moves these.
 
-    line     partitions to be asked for, in order. Those that gave records go to its end, those that gave none stay in
-             front. A fetch takes from the front as many as are known to have what it asks for (or as gave some last
-             time, where not all had a place in the answer, and one more), and no others: such a fetch is answered at
-             once, and its cost does not grow with the partitions that wait. Partitions of which nothing is known to
-             wait come along, so that the broker's answer, held or not, is about them too
-    due      when half of the records that the last answer brought were handed out
-    size     a small answer stays in the processor's caches while it is decoded and handed out; a large one makes up for
-             a broker that is far away. So the size begins small; it doubles when a poll had to wait long for an answer
-             that was full, and goes back when one came quickly
+    queue    partitions to be asked for, in order. Those that returned records go to its end, those that returned none
+             stay in front. A fetch takes from the front as many as are known to have what it asks for (or as returned
+             some last time, where not all had a place in the response, and one more), and no others: such a fetch is
+             answered at once, and its cost does not grow with the partitions that wait. Partitions of which nothing is
+             known come along, so that the broker's response, held or not, is about them too
+    due      when half of the records that the last response brought were handed out
+    size     a small response stays in the processor's caches while it is decoded and handed out; a large one makes up
+             for a broker that is far away. So the size begins small; it doubles when a poll had to wait long for a
+             response that was full, and goes back when one came quickly
 """
 
 from __future__ import annotations
@@ -18,31 +18,31 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Collection
 
-from kwire.engine.fetch_positions import NO_POSITION, PartitionState
+from kwire.engine.partition_state import NO_POSITION, PartitionState
 
-SMALL_ANSWER = 2 << 20
-"""Bytes of the records that the first fetch asks for, and the least that adapting goes back to."""
+SMALL_RESPONSE_BYTES = 2 << 20
+"""Bytes of records that the first fetch asks for, and the minimum that adapting goes back to."""
 
 _ALL = 1 << 30
 
-LONG_WAIT = 0.02
-"""Seconds that a poll waits for a full answer before the next one is to be larger."""
+LONG_WAIT_S = 0.02
+"""Seconds that a poll waits for a full response before the next one is to be larger."""
 
 
-class Found:
-    """What an answer brought: so many records and offsets, in so many bytes, of the partitions that `gave` some."""
+class FetchStats:
+    """What a response brought: records, offsets and bytes, and the partitions that `returned` some."""
 
-    __slots__ = ("gave", "offsets", "records", "size")
+    __slots__ = ("offsets", "records", "returned", "size")
 
     def __init__(self) -> None:
-        self.gave: set[PartitionState] = set()
+        self.returned: set[PartitionState] = set()
         self.records = 0
         self.offsets = 0
         self.size = 0
 
     def add(self, state: PartitionState, records: int, offsets: int, size: int) -> None:
-        """One partition gave so much."""
-        self.gave.add(state)
+        """One partition returned so much."""
+        self.returned.add(state)
         self.records += records
         self.offsets += offsets
         self.size += size
@@ -50,88 +50,93 @@ class Found:
 
 
 class Source:
-    """One broker that partitions are fetched from. `rest_until` is a moment before which nothing is asked there."""
+    """One broker that partitions are fetched from.
+
+    buffered    records of its responses that were not handed out; at `low_water` the next fetch is due
+    retry_at    nothing is asked there before
+    """
 
     __slots__ = (
         "_asked_at",
         "_known",
-        "_least",
-        "_most",
-        "_most_known",
+        "_max_bytes",
+        "_max_known",
+        "_min_bytes",
         "_record_size",
         "_usual_size",
-        "asked",
-        "enough",
-        "line",
+        "buffered",
+        "in_flight",
+        "low_water",
         "node",
-        "rest_until",
+        "queue",
+        "retry_at",
         "size",
-        "unspent",
     )
 
-    def __init__(self, node: int, least: int, most: int) -> None:
+    def __init__(self, node: int, min_bytes: int, max_bytes: int) -> None:
         self.node = node
-        self._most = max(most, 1)
-        self._least = min(max(least, SMALL_ANSWER), self._most)
-        self.size = self._least
-        self.line: deque[PartitionState] = deque()
-        self.asked = False
+        self._max_bytes = max(max_bytes, 1)
+        self._min_bytes = min(max(min_bytes, SMALL_RESPONSE_BYTES), self._max_bytes)
+        self.size = self._min_bytes
+        self.queue: deque[PartitionState] = deque()
+        self.in_flight = False
         self._asked_at = 0.0
         self._record_size = 0.0
         self._usual_size = 0.0
         self._known = 0
-        self._most_known = _ALL
-        self.unspent = 0
-        self.enough = 0
-        self.rest_until = 0.0
+        self._max_known = _ALL
+        self.buffered = 0
+        self.low_water = 0
+        self.retry_at = 0.0
 
     def may_be_asked(self, now: float) -> bool:
-        """Whether nothing is asked already, and little is left of what was answered."""
-        return not self.asked and self.unspent <= self.enough and self.rest_until <= now
+        """Whether nothing is asked already, and little is left of what it returned."""
+        return not self.in_flight and self.buffered <= self.low_water and self.retry_at <= now
 
-    def next_in_line(self, now: float) -> list[PartitionState]:
-        """Takes those off the line that the next fetch is to ask for."""
+    def next_in_queue(self, now: float) -> list[PartitionState]:
+        """Takes off the queue what the next fetch is to ask for."""
         taken: list[PartitionState] = []
         expected = 0.0
         known = 0
-        while self.line and expected < self.size and known < self._most_known:
-            state = self.line.popleft()
+        while self.queue and expected < self.size and known < self._max_known:
+            state = self.queue.popleft()
             if state.wants_fetch(now):
                 taken.append(state)
-                if size := state.expects(self._record_size, self._usual_size):
+                if size := state.expected_bytes(self._record_size, self._usual_size):
                     expected += size
                     known += 1
         self._known = known
         return taken
 
-    def is_asked(self, now: float) -> None:
-        """A fetch is on its way."""
-        self.asked = True
+    def set_asked(self, now: float) -> None:
+        """Notes that a fetch is in flight."""
+        self.in_flight = True
         self._asked_at = now
 
-    def put_back(self, asked: list[PartitionState], gave: Collection[PartitionState]) -> None:
-        """The partitions of a fetch that has ended are in line again. Who gave nothing though none before it did has
-        nothing to give, whatever it is said to have.
+    def requeue(self, asked: list[PartitionState], returned: Collection[PartitionState]) -> None:
+        """Queues again the partitions of a fetch that has ended.
+
+        One that returned nothing, although none before it filled the response, has no data.
         """
         for state in asked:
-            if state in gave:
+            if state in returned:
                 break
-            state.known_end = NO_POSITION
-        self.line.extendleft(state for state in reversed(asked) if state not in gave)
-        self.line.extend(state for state in asked if state in gave)
+            state.log_end = NO_POSITION
+        self.queue.extendleft(state for state in reversed(asked) if state not in returned)
+        self.queue.extend(state for state in asked if state in returned)
 
-    def answered(self, found: Found, polled_at: float, now: float) -> None:
-        """An answer came in; `polled_at` is when the poll under way began."""
-        size = found.size
-        waited = now - max(self._asked_at, polled_at) if self.unspent == 0 else 0.0
-        if waited > LONG_WAIT and 2 * size > self.size:
-            self.size = min(2 * self.size, self._most)
-        elif waited < LONG_WAIT / 4:
-            self.size = max(self.size // 2, self._least)
-        self.unspent += found.records
-        self.enough = found.records // 2
-        gave = len(found.gave)
-        self._most_known = gave + 1 if gave < self._known else self._most_known + 1
+    def on_response(self, stats: FetchStats, polled_at: float, now: float) -> None:
+        """Takes in what a response brought; `polled_at` is when the current poll began."""
+        size = stats.size
+        waited = now - max(self._asked_at, polled_at) if self.buffered == 0 else 0.0
+        if waited > LONG_WAIT_S and 2 * size > self.size:
+            self.size = min(2 * self.size, self._max_bytes)
+        elif waited < LONG_WAIT_S / 4:
+            self.size = max(self.size // 2, self._min_bytes)
+        self.buffered += stats.records
+        self.low_water = stats.records // 2
+        returned = len(stats.returned)
+        self._max_known = returned + 1 if returned < self._known else self._max_known + 1
         if size:
-            self._record_size = size / found.offsets
-            self._usual_size = size / gave
+            self._record_size = size / stats.offsets
+            self._usual_size = size / returned

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kwire import protocol
-from kwire._codec import ASKING, KNOWN, OFF, REFUSED, WANTED, IdempotenceBase
+from kwire._codec import ASKING, KNOWN, OFF, REFUSED, WANTED, IdempotenceBase, PartitionQueue
 from kwire._typing import Any
 from kwire.engine.api_keys import INIT_PRODUCER_ID
 from kwire.engine.core import Core
@@ -31,7 +31,7 @@ UNSETTLED = frozenset({WANTED, ASKING})
 _STABLE_VERSIONS = range(6)
 _UNSUPPORTED_VERSION = 35
 _FOR_GOOD = frozenset({31, 35, 53})  # neither the cluster's nor the transactional id's authorization; no such version
-_GREATEST_EPOCH = 2**15 - 1
+_MAX_EPOCH = 2**15 - 1
 
 
 class Idempotence(IdempotenceBase):
@@ -95,13 +95,23 @@ class Idempotence(IdempotenceBase):
             versions=_STABLE_VERSIONS,
         )
 
-    def next_epoch(self, now: float) -> None:
-        """Raises the epoch; when there is no higher one, a new id is asked for."""
-        if self.epoch >= _GREATEST_EPOCH:
-            self.state = WANTED
+    def renew(self, queue: PartitionQueue, now: float) -> bool:
+        """Another epoch for a partition that cannot go on under its own; False while a new id has to be asked for."""
+        own = queue.sequences
+        if self.state in UNSETTLED:
             self.ask(now)
-        else:
+            return False
+        if self.state != KNOWN:
+            own.renew(queue, -1, -1)
+            return True
+        if (own.producer_id, own.producer_epoch) == (self.producer_id, self.epoch):
+            if self.epoch >= _MAX_EPOCH:
+                self.state = WANTED
+                self.ask(now)
+                return False
             self.epoch += 1
+        own.renew(queue, self.producer_id, self.epoch)
+        return True
 
     def recover(self, now: float) -> None:
         """After an interrupted step: what was asked will not be answered, and no timer is left."""

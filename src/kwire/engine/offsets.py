@@ -8,12 +8,12 @@ there (code 35) rather than answered with the beginning of some segment.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 
 from kwire import protocol
-from kwire._typing import TYPE_CHECKING, Any, NamedTuple
+from kwire._typing import TYPE_CHECKING, NamedTuple
 from kwire.engine.addresses import TopicPartition
 from kwire.engine.api_keys import LIST_OFFSETS
 from kwire.engine.calls import STALE_METADATA, Call, OnDone, broker_error
@@ -27,8 +27,12 @@ if TYPE_CHECKING:
 LATEST = -1
 EARLIEST = -2
 NO_OFFSET = -1
+READ_COMMITTED = 1
 
 _UNSUPPORTED_VERSION = 35
+_FIRST_VERSION_WITH_ISOLATION = 2
+OffsetPartition = protocol.ListOffsetsRequest.ListOffsetsTopic.ListOffsetsPartition
+
 _NAMES = {"earliest": EARLIEST, "latest": LATEST}
 _ISOLATION_LEVELS = {"read_uncommitted": 0, "read_committed": 1}
 
@@ -61,6 +65,46 @@ def isolation_code(level: str) -> int:
     return _ISOLATION_LEVELS[level]
 
 
+def versions_for(isolation: int) -> Sequence[int]:
+    """The versions of ListOffsets that can carry the isolation level."""
+    versions = protocol.APIS[LIST_OFFSETS].versions
+    return range(_FIRST_VERSION_WITH_ISOLATION, versions[-1] + 1) if isolation == READ_COMMITTED else versions
+
+
+def list_offsets_request(
+    core: Core, times: Mapping[TopicPartition, int], isolation: int, version: int
+) -> protocol.ListOffsetsRequest:
+    """Asks a leader for the offsets of these times; the BrokerError of code 35 where the version knows no times."""
+    made = protocol.ListOffsetsRequest
+    topics: dict[str, list[OffsetPartition]] = defaultdict(list)
+    for tp, time in times.items():
+        if version == 0 and time >= 0:
+            raise broker_error(
+                _UNSUPPORTED_VERSION,
+                f"the offset of a time in {tp.topic}-{tp.partition}: brokers "
+                "before Kafka 0.10.1 know no times of records; seek to 'earliest' or an offset",
+            )
+        row = OffsetPartition(
+            partition_index=tp.partition,
+            timestamp=time,
+            current_leader_epoch=core.cluster.leader_epoch(tp.topic, tp.partition),
+        )
+        topics[tp.topic].append(row)
+    return made(
+        replica_id=-1,
+        isolation_level=isolation,
+        timeout_ms=core.settings.request_timeout_ms,
+        topics=[made.ListOffsetsTopic(name=name, partitions=rows) for name, rows in topics.items()],
+    )
+
+
+def offset_in(
+    row: protocol.ListOffsetsResponse.ListOffsetsTopicResponse.ListOffsetsPartitionResponse, version: int
+) -> int:
+    """The offset that a response row tells; NO_OFFSET where there is none."""
+    return (row.old_style_offsets or (NO_OFFSET,))[0] if version == 0 else row.offset
+
+
 class OffsetLookup(Call):
     """Looks up one offset for each partition; the result is a dict in the order asked for."""
 
@@ -79,12 +123,14 @@ class OffsetLookup(Call):
         self._found: dict[TopicPartition, OffsetAndTimestamp] = {}
         self._asked: dict[TopicPartition, Request] = {}
         self._began = core.cluster.generation
+        self._topics: list[str] = []
         super().__init__(core, f"ListOffsets of {_some(times)}", deadline, on_done)
         core.cluster.listeners.append(self._send)
         if not self._times:
             self.succeed({}, now)
             return
-        core.cluster.track(list(dict.fromkeys(tp.topic for tp in times)), now)
+        self._topics = list(dict.fromkeys(tp.topic for tp in times))
+        core.cluster.track(self._topics, now, owner=self)
         self._send(now)
 
     def timed_out(self) -> KafkaError:
@@ -100,6 +146,7 @@ class OffsetLookup(Call):
         for request in self._asked.values():
             request.cancel()
         self._asked.clear()
+        self.core.cluster.untrack(self._topics, owner=self)
 
     def ask_again(self, now: float) -> None:
         self._asked.clear()
@@ -138,36 +185,17 @@ class OffsetLookup(Call):
                 partial(self._on_response, partitions),
                 partial(self._on_error, partitions),
                 now,
+                versions=versions_for(self._isolation),
             )
             if not request.done:
                 self._asked.update(dict.fromkeys(partitions, request))
 
-    def _message(self, partitions: Iterable[TopicPartition], version: int) -> Any:
-        made = protocol.ListOffsetsRequest
-        topics: dict[str, list[Any]] = defaultdict(list)
-        for tp in partitions:
-            time = self._times[tp]
-            if version == 0 and time >= 0:
-                raise broker_error(
-                    _UNSUPPORTED_VERSION,
-                    f"the offset of a time in {tp.topic}-{tp.partition}: brokers "
-                    "before Kafka 0.10.1 know no times of records; seek to 'earliest' or an offset",
-                )
-            topics[tp.topic].append(
-                made.ListOffsetsTopic.ListOffsetsPartition(
-                    partition_index=tp.partition,
-                    timestamp=time,
-                    current_leader_epoch=self.core.cluster.leader_epoch(tp.topic, tp.partition),
-                )
-            )
-        return made(
-            replica_id=-1,
-            isolation_level=self._isolation if version >= 2 else 0,
-            timeout_ms=self.core.settings.request_timeout_ms,
-            topics=[made.ListOffsetsTopic(name=name, partitions=rows) for name, rows in topics.items()],
-        )
+    def _message(self, partitions: Iterable[TopicPartition], version: int) -> protocol.ListOffsetsRequest:
+        return list_offsets_request(self.core, {tp: self._times[tp] for tp in partitions}, self._isolation, version)
 
-    def _on_response(self, partitions: list[TopicPartition], response: Any, version: int, now: float) -> None:
+    def _on_response(
+        self, partitions: list[TopicPartition], response: protocol.ListOffsetsResponse, version: int, now: float
+    ) -> None:
         self._forget(partitions)
         trouble: BrokerError | None = None
         for topic in response.topics:
@@ -181,8 +209,7 @@ class OffsetLookup(Call):
                         self.fail(trouble, now)
                         return
                     continue
-                offset = (row.old_style_offsets or (NO_OFFSET,))[0] if version == 0 else row.offset
-                self._found[tp] = OffsetAndTimestamp(offset, row.timestamp, row.leader_epoch)
+                self._found[tp] = OffsetAndTimestamp(offset_in(row, version), row.timestamp, row.leader_epoch)
         if not self._is_complete(now) and trouble is not None:
             self.core.cluster.refresh(now)
             self.retry(self._send, trouble, now)
@@ -202,3 +229,32 @@ class OffsetLookup(Call):
 def _some(partitions: Iterable[TopicPartition]) -> str:
     names = [f"{tp.topic}-{tp.partition}" for tp in partitions]
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+class PartitionsLookup(Call):
+    """The partitions of a topic, as a list; an error where there is none, or it may not be used."""
+
+    def __init__(self, core: Core, topic: str, *, deadline: float, now: float) -> None:
+        self._topic = topic
+        super().__init__(core, f"the partitions of {topic!r}", deadline)
+        core.cluster.listeners.append(self.ask_again)
+        core.cluster.track([topic], now, owner=self)
+        self.ask_again(now)
+
+    def ask_again(self, now: float) -> None:
+        """Looks at what the metadata says by now."""
+        cluster = self.core.cluster
+        info = cluster.topic(self._topic)
+        error = cluster.definite_error(self._topic, 0, newer_than=cluster.generation)
+        if error is not None:
+            self.fail(error, now)
+        elif info is not None and info.partitions:
+            self.succeed([TopicPartition(self._topic, partition) for partition in sorted(info.partitions)], now)
+
+    def timed_out(self) -> KafkaError:
+        return self.core.cluster.unknown_topic(self._topic) or super().timed_out()
+
+    def on_end(self) -> None:
+        if self.ask_again in self.core.cluster.listeners:
+            self.core.cluster.listeners.remove(self.ask_again)
+        self.core.cluster.untrack([self._topic], owner=self)

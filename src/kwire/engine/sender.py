@@ -17,6 +17,7 @@ from functools import partial
 from kwire import protocol
 from kwire._codec import (
     CODEC_NAMES,
+    STEADY,
     Accumulator,
     Batch,
     Delivery,
@@ -173,11 +174,11 @@ class Sender(SenderBase):
         self._unknown_topics.on_metadata(now)
         self.pump(now)
 
-    def _give_up(self, sink: Sink, error: KafkaError | None) -> None:
+    def _give_up(self, sink: Sink, error: KafkaError) -> None:
         """Nothing can be sent to that leader: whatever is to be sent to it fails."""
         for queue in sink.empty():
             while (batch := queue.head) is not None:
-                self._accumulator.complete(batch, -1, -1, error)
+                self._fail(batch, error)
 
     def nothing_to_send(self, sink: Sink) -> KafkaError:
         """The error that ends a request which found no batch."""
@@ -210,9 +211,7 @@ class Sender(SenderBase):
         text = words_of(row)
         error = by_code(row.error_code)(f"{batch.topic}[{batch.partition}]" + (f": {text}" if text else ""))
         if row.error_code in _BROKEN_SEQUENCE and batch.base_sequence >= 0:
-            if row.error_code != OUT_OF_ORDER_SEQUENCE_NUMBER or batch.queue.is_first(batch):
-                batch.queue.needs_new_epoch = True
-            self._again(batch, error, now)
+            self._on_refused_sequence(batch, error, now)
         elif (
             row.error_code == UNSUPPORTED_FOR_MESSAGE_FORMAT and batch.base_sequence >= 0 and not self.identity.required
         ):
@@ -224,6 +223,22 @@ class Sender(SenderBase):
             self._again(batch, error, now)
         else:
             self._fail(batch, error)
+
+    def _on_refused_sequence(self, batch: Batch, error: KafkaError, now: float) -> None:
+        if batch.queue.sequences.is_in_log(batch):
+            self._accumulator.complete(batch, -1, -1, None)
+            return
+        batch.queue.sequences.refuse(batch.queue, batch)
+        self._unresolved[batch.queue] = None
+        self._again(batch, error, now)
+
+    def _resolve_sequences(self, now: float) -> None:
+        """Begins another epoch where the answers have left no other way, as soon as nothing is in flight there."""
+        for queue in list(self._unresolved):
+            if queue.sequences.needs_epoch(queue) and not self.identity.renew(queue, now):
+                return
+            if queue.sequences.state == STEADY:
+                del self._unresolved[queue]
 
     def _go_without_sequences(self, batch: Batch, error: KafkaError, now: float) -> None:
         """The broker has idempotence, but keeps this partition in a format from before it."""
@@ -242,7 +257,6 @@ class Sender(SenderBase):
                     self._fail(batch, error)
         if not call.batches and not is_retriable(error):
             self._fail_unsendable(call.sink, error)
-        self._reset_stalled(call)
         soon = call.batches or self.identity.may_ask_again(call.sink.node)
         self._wake_at(f"error {call.sink.node}", now + (0.0 if soon else self._core.retry_backoff.wait(1)))
 
@@ -261,12 +275,8 @@ class Sender(SenderBase):
         batch.queue.reenqueue(batch)
 
     def _fail(self, batch: Batch, error: KafkaError) -> None:
-        if batch.base_sequence >= 0:
-            batch.queue.needs_new_epoch = True
+        self._leave_unresolved(batch)
         self._accumulator.complete(batch, -1, -1, error)
-
-    def _reroute(self, queue: PartitionQueue) -> None:
-        self._sink(self._cluster.leader(queue.name, queue.partition)).add(queue)
 
     # -- timers -----------------------------------------------------------------------------------------------------
 

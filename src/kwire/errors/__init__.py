@@ -16,6 +16,7 @@ code meant in which release in `kwire.errors.history`; both are loaded on first 
     ├── ConnectError (.causes)          no broker could be reached; one cause per address
     ├── AuthError                       the broker refused who we are
     ├── KafkaTimeoutError (TimeoutError)
+    ├── LogTruncationError (.seek_to)   a log lost records that a consumer had read
     ├── UnknownTopicError               still missing after the wait; names topic and brokers asked
     ├── BufferFull                      `nowait=True` and no room
     ├── ClientClosedError               a client used after its close(), or after a fork
@@ -55,6 +56,7 @@ __all__ = [
     "KafkaError",
     "KafkaTimeoutError",
     "LimitError",
+    "LogTruncationError",
     "NotInThisVersionError",
     "TruncatedError",
     "UnknownCodecError",
@@ -151,6 +153,27 @@ class KafkaTimeoutError(KafkaError, TimeoutError):
 
     def __str__(self) -> str:
         return str(self.args[0]) if self.args else ""
+
+
+class LogTruncationError(KafkaError):
+    """A partition lost records that were read already: its leader changed without the others' agreement (KIP-320).
+
+    `topic`, `partition`; `record_offset` is the consumer's position, `seek_to` the first offset that differs, or None
+    where the leader does not know it.
+    """
+
+    def __init__(
+        self, topic: str = "", partition: int = -1, record_offset: int = -1, seek_to: int | None = None
+    ) -> None:
+        known = f"its log differs from offset {seek_to} on; seek there" if seek_to is not None else "seek to go on"
+        super().__init__(f"{topic}-{partition} was truncated below the position {record_offset}: {known}")
+        self.topic = topic
+        self.partition = partition
+        self.record_offset = record_offset
+        self.seek_to = seek_to
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.topic, self.partition, self.record_offset, self.seek_to)
 
 
 class UnknownTopicError(KafkaError):

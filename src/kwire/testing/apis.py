@@ -58,7 +58,7 @@ class Answer:
     close_after: bool = False
 
 
-class Apis:
+class BrokerApis:
     """Serves frames for one broker. `seen` counts the requests by (key, version)."""
 
     def __init__(self, cluster: ClusterState, release: Release, faults: Faults, now: Callable[[], float]) -> None:

@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from kwire import records
 from kwire.errors import BrokerError, ConfigError, KafkaTimeoutError
 from kwire.protocol import proposal
-from kwire.testing.apis import HANDLERS, Apis
+from kwire.testing.apis import HANDLERS, BrokerApis
 from kwire.testing.cluster import ClusterState
 from kwire.testing.contents import Contents
 from kwire.testing.faults import Faults, key_of
 from kwire.testing.log_0_7 import ByteLog
 from kwire.testing.release import Release
 from kwire.testing.server import AnyApis, Server
-from kwire.testing.wire_0_7 import REQUEST_NAMES, Apis07, ByteTopics
+from kwire.testing.wire_0_7 import REQUEST_NAMES, BrokerApis07, ByteTopics
 from kwire.testing.wire_proposal import REQUEST_NAMES as PROPOSED_NAMES
 from kwire.testing.wire_proposal import ProposalApis
 
@@ -101,7 +101,7 @@ class Broker:
             self.faults = Faults()
             found = Release.find(release, HANDLERS)
             self._release, self._newest_magic = found.name, found.newest_magic
-            apis = Apis(cluster, found, self.faults, time.monotonic)
+            apis = BrokerApis(cluster, found, self.faults, time.monotonic)
         else:
             new_log = partial(
                 ByteLog,
@@ -119,7 +119,7 @@ class Broker:
                 spoken = proposal.Dialect() if dialect is None else dialect
                 apis = ProposalApis(self._contents, spoken, self.faults, time.monotonic)
             else:
-                apis = Apis07(self._contents, self.faults, time.monotonic)
+                apis = BrokerApis07(self._contents, self.faults, time.monotonic)
         self._cluster = apis.cluster
         self._cluster.host = host
         self._apis = apis

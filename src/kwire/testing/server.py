@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from kwire import errors
 from kwire._codec import FrameReceiver
-from kwire.testing.apis import Answer, Apis
+from kwire.testing.apis import Answer, BrokerApis
 from kwire.testing.requests import CloseConnectionError, Flow, Suspend
-from kwire.testing.wire_0_7 import Apis07
+from kwire.testing.wire_0_7 import BrokerApis07
 from kwire.testing.wire_proposal import ProposalApis
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("kwire.testing")
 _T = TypeVar("_T")
-AnyApis = Apis | Apis07 | ProposalApis
+AnyApis = BrokerApis | BrokerApis07 | ProposalApis
 
 _MOST_PARTS = 512
 _SLOW_TICK = 0.02

@@ -32,7 +32,7 @@ from kwire.testing.requests import CloseConnectionError, Flow
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-__all__ = ["REQUEST_NAMES", "Apis07", "ByteTopics", "RefusedError"]
+__all__ = ["REQUEST_NAMES", "BrokerApis07", "ByteTopics", "RefusedError"]
 
 logger = logging.getLogger("kwire.testing")
 REQUEST_NAMES = {"Produce": 0, "Fetch": 1, "MultiFetch": 2, "MultiProduce": 3, "Offsets": 4}
@@ -146,7 +146,7 @@ class ByteTopics:
             raise errors.ConfigError(f"a 0.7 broker would refuse it: {error}") from error
 
 
-class Apis07:
+class BrokerApis07:
     """Serves frames. `seen` counts the requests by (type, 0)."""
 
     def __init__(self, topics: ByteTopics, faults: Faults, now: Callable[[], float]) -> None:

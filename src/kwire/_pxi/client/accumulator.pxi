@@ -47,6 +47,7 @@ cdef class Accumulator:
     cdef int64_t opened                   # batches so far
     cdef bint attention
     cdef bint linger_reported                 # that the linger of the oldest is over was said, and not yet looked at
+    cdef bint suspected                   # that a timestamp looked like seconds was said
     cdef bint frozen
     cdef double frozen_now
     cdef int64_t frozen_wall
@@ -101,6 +102,8 @@ cdef class Accumulator:
         record.timestamp = take_timestamp(timestamp, -2)
         if record.timestamp == -2:
             record.timestamp = self._wall()
+        elif looks_like_seconds(record.timestamp) and not self.suspected:
+            self._warn_of_seconds(record.timestamp)
         delivery = self._commit(queue, &record, wanted, nowait)
         if self.attention:
             self._say_attention()
@@ -158,6 +161,12 @@ cdef class Accumulator:
         elif self.lingering and not self.linger_reported:
             self._look_at_oldest(<Batch>self.lingering[0])
         return delivery
+
+    cdef int _warn_of_seconds(self, int64_t timestamp) except -1:
+        from warnings import warn
+        self.suspected = True
+        warn(f"timestamp={timestamp} is in January to April 1970: timestamps are milliseconds, and this looks like seconds")
+        return 0
 
     cdef inline int _look_at_oldest(self, Batch batch) except -1:
         if self._now() >= batch.created_at + self.linger and not batch.queue._is_held_up():
@@ -257,8 +266,7 @@ cdef class Accumulator:
         queue.partition = partition
         queue.waiting = _deque()
         queue.in_flight = []
-        queue.producer_id = -1
-        queue.producer_epoch = -1
+        queue.sequences = Sequences()
         return queue
 
     cdef Batch _new_batch(self):
@@ -569,14 +577,20 @@ cdef int note_redirect(list redirects, int32_t index, BatchResult result, int32_
 
 
 cdef int32_t partition_number(object partition) except -2:
-    cdef int64_t number
-    try:
-        number = partition
-    except OverflowError:
-        number = -1
+    cdef int64_t number = -1
+    if PyLong_CheckExact(partition) or (PyIndex_Check(partition) and not isinstance(partition, bool)):
+        try:
+            number = partition
+        except OverflowError:
+            pass
     if not 0 <= number <= 0x7FFFFFFF:
-        raise _errors.ConfigError(f"partition {partition}: a number from 0 on is needed, or None to have one chosen")
+        raise _errors.ConfigError(f"partition={partition!r}: an int from 0 on is needed, or None to have one chosen")
     return <int32_t>number
+
+
+cdef inline bint looks_like_seconds(int64_t timestamp) noexcept nogil:
+    """Whether it is of 2001 to 2286 as seconds; as milliseconds that is early in 1970."""
+    return 1000000000 <= timestamp and timestamp < 10000000000LL
 
 
 cdef int check_topic_name(str name) except -1:

@@ -16,11 +16,12 @@ cdef class ProducerBase:
         self._accumulator = accumulator
 
     def send(self, topic, value, *, key=None, partition=None, timestamp=None, headers=(), bint nowait=False):
-        """Hands one record over for delivery and gives its Delivery at once.
+        """Hands one record over for delivery and returns its Delivery at once.
 
         value and key are bytes-like or None; a record without `partition` goes where its key's murmur2 hash leads, as
         with Apache's client, and one without key to a partition that changes with every batch. timestamp is int
-        milliseconds, a datetime, or None for now; headers a sequence of (str, bytes or None).
+        milliseconds, a datetime (a naive one is local time, as everywhere in Python), or None for now; headers are a
+        sequence of (str, bytes or None).
         Blocks up to max_block_ms while `buffer_memory` is used up (then KafkaTimeoutError), or raises BufferFull with
         nowait. Raises LimitError for a record above max_request_size and ConfigError for a name that no topic can have;
         everything later goes to the Delivery.

@@ -1,5 +1,7 @@
 # Between a producer and its reactor: the calls that send() and a Delivery make on whoever drives.
 
+from cpython.float cimport PyFloat_CheckExact
+
 
 @cython.final
 @cython.nonecheck(True)
@@ -10,12 +12,15 @@ cdef class ProducerHooks:
     cdef SenderBase sender
     cdef Accumulator accumulator
     cdef object pump
+    cdef object seconds                   # what a user gave as a timeout, as a float; raises ConfigError
 
-    def __init__(self, ReactorBase reactor not None, SenderBase sender not None, Accumulator accumulator not None):
+    def __init__(self, ReactorBase reactor not None, SenderBase sender not None, Accumulator accumulator not None,
+                 seconds not None):
         self.reactor = reactor
         self.sender = sender
         self.accumulator = accumulator
         self.pump = sender.pump
+        self.seconds = seconds
         accumulator.on_attention = self.on_attention
         accumulator.wait_for = self.wait_for
 
@@ -29,6 +34,8 @@ cdef class ProducerHooks:
     def wait_for(self, Delivery delivery not None, timeout):
         """Drives until the delivery's result is known; raises KafkaTimeoutError when it is not after `timeout` seconds."""
         cdef Batch batch = delivery._follow().batch
+        if timeout is not None and not (PyFloat_CheckExact(timeout) and <double>timeout >= 0):
+            timeout = self.seconds(timeout)
         if batch is not None and not batch.closed:
             self.reactor._call(_partial(self.sender.expedite, delivery), True)
         if not self.reactor.wait(delivery.done, timeout) and not delivery._follow().done:

@@ -52,10 +52,8 @@ cdef class PartitionQueue:
     cdef bint in_ready                      # in Accumulator.ready
     cdef size_t expected                  # bytes that the last batch took: room to begin the next with
     cdef public double retry_at           # nothing is sent before
-    cdef readonly int64_t producer_id
-    cdef readonly int16_t producer_epoch
-    cdef readonly int32_t next_sequence
-    cdef public bint needs_new_epoch      # sequences have a hole: begin anew once nothing is in flight
+    cdef public bint blocked              # nothing is sent until it is cleared
+    cdef readonly Sequences sequences
 
     def __repr__(self):
         return f"<queue of {self.topic.name}[{self.partition}]>"
@@ -142,16 +140,6 @@ cdef class PartitionQueue:
         elif batch in self.waiting:
             self.waiting.remove(batch)
         return 0
-
-    cpdef assign_sequence(self, Batch batch, int64_t producer_id, int16_t producer_epoch):
-        """The next sequence number of this partition for the batch, if it has none under that producer id and epoch."""
-        if self.producer_id != producer_id or self.producer_epoch != producer_epoch:
-            self.producer_id = producer_id
-            self.producer_epoch = producer_epoch
-            self.next_sequence = 0
-        if batch.base_sequence < 0 or batch.producer_id != producer_id or batch.producer_epoch != producer_epoch:
-            batch.set_producer_state(producer_id, producer_epoch, self.next_sequence)
-            self.next_sequence = (self.next_sequence + batch.core.count) & 0x7FFFFFFF
 
 
 @cython.final

@@ -22,6 +22,7 @@ cdef class SenderBase:
     cdef public bint _by_topic_id         # every topic's id is known
     cdef readonly dict _awaited             # Delivery -> None: somebody waits for it
     cdef readonly set _unanswered         # nodes that took requests which nobody answers
+    cdef readonly dict _unresolved        # PartitionQueue -> None: its sequences are not steady
     cdef readonly set _without_sequences  # PartitionQueues that are kept in a format from before idempotence
     cdef public Timer _deadline
     cdef ProduceRequestWriter form
@@ -38,6 +39,7 @@ cdef class SenderBase:
         self._sinks = {}
         self._awaited = {}
         self._unanswered = set()
+        self._unresolved = {}
         self._without_sequences = set()
         self.form = ProduceRequestWriter(request)
 
@@ -54,6 +56,8 @@ cdef class SenderBase:
             self._wake_at("linger", accumulator.expire_linger(now))
         if self._deadline is None and accumulator.pending:
             self._await_deadline()
+        if self._unresolved:
+            self._resolve_sequences(now)
         if self.identity.state is _wanted or self.identity.state is _asking:
             if accumulator.pending:
                 self.identity.ask(now)
@@ -119,7 +123,8 @@ cdef class SenderBase:
         cdef Buffer data
         cdef list sealed = []
         cdef int64_t room = self._max_bytes - ROOM_FOR_THE_REST
-        if self.identity.not_offered and self.identity.may_ask_again(call.sink.node):
+        if self.identity.state is _wanted or self.identity.state is _asking or (
+                self.identity.not_offered and self.identity.may_ask_again(call.sink.node)):
             raise self.nothing_to_send(call.sink)
         for queue in call.sink.sendable(call.then):
             if sealed and queue._head().bytes_to_send() > room:
@@ -156,27 +161,26 @@ cdef class SenderBase:
                     f"broker {call.sink.node} speaks Produce {version}, and zstd begins with version {FIRST_WITH_ZSTD} "
                     "(Kafka 2.1): use lz4, snappy or gzip", "compression")
             if magic == 2 and self.identity.state is _known:
-                self._assign_sequence(batch.queue, batch, call.then)
+                self._assign_sequence(batch.queue, batch)
             return batch.seal(magic, self._codec, self._level)
         except _errors.KafkaError as error:
             call.batches.remove(batch)
             self._fail(batch, error)
             return None
 
-    cdef int _assign_sequence(self, PartitionQueue queue, Batch batch, double now) except -1:
-        cdef IdempotenceBase identity = self.identity
+    cdef int _assign_sequence(self, PartitionQueue queue, Batch batch) except -1:
         if self._without_sequences and queue in self._without_sequences:
-            queue.needs_new_epoch = False
             batch.set_producer_state(-1, -1, -1)
-        elif queue.needs_new_epoch:
-            queue.needs_new_epoch = False
-            identity.next_epoch(now)
-            queue.assign_sequence(batch, identity.producer_id, identity.epoch)
-        elif queue.producer_id == identity.producer_id:
-            queue.assign_sequence(batch, queue.producer_id, queue.producer_epoch)
-        else:
-            queue.assign_sequence(batch, identity.producer_id, identity.epoch)
-        return 0
+            return 0
+        if queue.sequences.producer_id < 0:
+            queue.sequences.begin(self.identity.producer_id, self.identity.epoch)
+        return queue.sequences.assign(batch)
+
+    cpdef _leave_unresolved(self, Batch batch):
+        """The batch fails: if it had a sequence, nobody knows whether the log has it."""
+        if batch.base_sequence >= 0:
+            batch.queue.sequences.fail(batch)
+            self._unresolved[batch.queue] = None
 
     # -- its end --------------------------------------------------------------------------------------------------
 
@@ -194,7 +198,11 @@ cdef class SenderBase:
                 name = topic.topic_id if call.topic_ids else topic.name
                 for row in topic.partition_responses:
                     batch = left.pop((name, row.index), None)
-                    if batch is None or batch.batch_result.done:
+                    if batch is None:
+                        continue
+                    if row.error_code == 0:
+                        batch.queue.sequences.acknowledge(batch, call.sink.node)
+                    if batch.batch_result.done:
                         continue
                     if row.error_code == 0:
                         self._accumulator.complete(batch, row.base_offset, row.log_append_time_ms, None)
@@ -205,16 +213,5 @@ cdef class SenderBase:
                     self._on_no_success(batch, None, now)
             if response.throttle_time_ms > 0:
                 call.sink.throttled_until = now + response.throttle_time_ms / 1000
-        self._reset_stalled(call)
         self.pump(now)
-        return 0
-
-    cpdef int _reset_stalled(self, PendingProduce call) except -1:
-        """A queue that waited for its last batch in flight may go on; it is listed anew only if it has a head."""
-        cdef Batch batch
-        cdef PartitionQueue queue
-        for batch in call.batches:
-            queue = batch.queue
-            if queue.needs_new_epoch and not queue.in_flight and queue._head() is not None:
-                self._reroute(queue)
         return 0

@@ -50,7 +50,7 @@ cdef class Sink:
         cdef Batch head
         for queue in self.queues:
             head = queue._head()
-            if head is not None and queue.retry_at <= now and _may_follow(queue, head):
+            if head is not None and queue.retry_at <= now and not queue.blocked and may_send(queue, head, self):
                 return True
         return PyList_GET_SIZE(self.sendable(now)) > 0
 
@@ -68,7 +68,7 @@ cdef class Sink:
             elif queue.retry_at > now:
                 if self.retry_at == 0 or queue.retry_at < self.retry_at:
                     self.retry_at = queue.retry_at
-            elif _may_follow(queue, head):
+            elif not queue.blocked and may_send(queue, head, self):
                 found.append(queue)
         for queue in drained:
             del self.queues[queue]
@@ -77,16 +77,8 @@ cdef class Sink:
     cpdef Batch take(self, PartitionQueue queue, list taken):
         """Moves the partition's first batch to `taken`, in flight from now on; what follows it waits its turn."""
         cdef Batch batch = queue.take(taken)
+        queue.sequences.is_taken(batch, self.node)
         self.queues.pop(queue, None)
         if queue._head() is not None:
             self.queues[queue] = None
         return batch
-
-
-cdef bint _may_follow(PartitionQueue queue, Batch head) noexcept:
-    """Whether `head` may be sent beside what is in flight.
-
-    A batch that has a sequence is one sent again: it goes alone, because the broker remembers only five. Were others
-    sent past it, it could drop out of what the broker remembers, and be taken for a gap.
-    """
-    return PyList_GET_SIZE(queue.in_flight) == 0 or (head.base_sequence < 0 and not queue.needs_new_epoch)

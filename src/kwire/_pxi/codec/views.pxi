@@ -40,7 +40,8 @@ cdef tuple headers_of(const part_t *part, const record_t *record, bint raw):
     cdef list made
     if record.header_count == 0:
         return _NO_HEADERS
-    reader_init_at(&r, part.data, part.data + part.size, part.data + record.headers_at)
+    reader_init(&r, part.data, part.size)
+    r.at = part.data + record.headers_at
     made = []
     for i in range(record.header_count):
         size = _read_length(&r)
@@ -457,17 +458,18 @@ cdef class Records:
         return total
 
     @property
-    def index_bytes(self):
-        """How many bytes of memory say where the records of the decoded bytes lie."""
-        return index_bytes(&self.index.scan)
-
-    @property
     def needed(self):
         """How many bytes the batch that is cut off at the end has in all (12 while even that is unknown); 0 if none is.
 
         With `consumed == 0` the bytes hold nothing but a part of the first batch.
         """
         return self.index.scan.needed
+
+    @property
+    def last_leader_epoch(self):
+        """The partition_leader_epoch of the last whole batch; -1 without one, or where its format has none."""
+        cdef size_t count = self.index.scan.batch_count
+        return self.index.scan.batches[count - 1].partition_leader_epoch if count else -1
 
     @property
     def next_offset(self):

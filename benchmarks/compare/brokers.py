@@ -1,0 +1,69 @@
+"""The brokers that clients are measured against, each a process of its own on loopback.
+
+`mock` is librdkafka's mock cluster: it costs little and answers at once. `embedded` is kwire's own broker, which can be
+a broker of any release. `kafka` is Apache Kafka, started by the tests' launcher (needs Java and Maven).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from benchmarks.compare.processes import LineProcess
+
+KINDS = ("mock", "embedded", "kafka")
+_NEWEST = "4.4.0"
+_RETENTION_BYTES = 5 * 1024 * 1024
+_START_LIMIT_S = {"mock": 20.0, "embedded": 20.0, "kafka": 120.0}
+
+
+@contextmanager
+def running(kind: str, topics: Mapping[str, int], release: str = "") -> Iterator[str]:
+    """The address of a broker that has these topics (name -> partitions)."""
+    process = LineProcess(f"the broker {kind!r}", _command(kind, topics, release or _NEWEST))
+    try:
+        bootstrap = process.read_line(_START_LIMIT_S[kind])
+        if kind == "kafka":
+            _create_topics(bootstrap, topics)
+        yield bootstrap
+    finally:
+        process.stop(terminate=True)
+
+
+def _command(kind: str, topics: Mapping[str, int], release: str) -> list[str]:
+    named = [f"{name}:{partitions}" for name, partitions in topics.items()]
+    if kind == "mock":
+        return ["-m", "benchmarks.compare.mock_cluster", *named]
+    if kind == "kafka":
+        return ["-m", "tests.brokers", release]
+    options = ["--release", release, "--retention-bytes", str(_RETENTION_BYTES)]
+    return ["-m", "kwire.cli.main", "broker", *options, *(option for text in named for option in ("--topic", text))]
+
+
+def _create_topics(bootstrap: str, topics: Mapping[str, int]) -> None:
+    from kwire import Admin
+
+    with Admin(bootstrap) as admin:
+        admin.create_topics(dict(topics))
+
+
+class RunningRelay:
+    """A relay's address while it runs, and the delays in µs that it noted once it has stopped."""
+
+    def __init__(self, bootstrap: str) -> None:
+        self.bootstrap = bootstrap
+        self.delays_us: list[float] = []
+
+
+@contextmanager
+def relayed(bootstrap: str) -> Iterator[RunningRelay]:
+    """A relay in front of the broker at `bootstrap`."""
+    process = LineProcess("the relay", ["-m", "benchmarks.compare.relay", bootstrap])
+    output = "[]"
+    try:
+        relay = RunningRelay(process.read_line(20.0))
+        yield relay
+    finally:
+        output = process.stop()
+    relay.delays_us = json.loads(output)

@@ -1,0 +1,289 @@
+"""The rows of the tables: what is measured, for which contenders, and which targets it has to reach.
+
+Adding a row means adding a line here; what it does stands in `contenders/`, in the function that its `task` names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+KWIRE = "kwire"
+CONFLUENT = "confluent-kafka"
+AIOKAFKA = "aiokafka"
+KAFKA_PYTHON = "kafka-python"
+KIO = "kio"
+RAW_SOCKET = "raw-socket"
+CONTENDERS = (KWIRE, CONFLUENT, AIOKAFKA, KAFKA_PYTHON, KIO, RAW_SOCKET)
+
+RECORDS = 10_000
+"""How many records the codec's batch has."""
+RECORD_SIZES = (10, 100, 1_000, 10_000, 100_000, 1_000_000)
+BATCH_COUNTS = (1, 10, 100, 1_000, 10_000, 50_000)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of the tables.
+
+    Measured: each contender of `records` does `task` with `options` on that many records (or exchanges) in a full run.
+    `metric` is the figure that is compared, a cost; times `scale` it is in `unit`. With `rate`, the tables show `rate`
+    divided by the cost. `same_run_as` names the row whose runs also yield this figure. A `release` is that of the
+    embedded broker it runs against. `max_rounds` limits the rounds where more would say nothing new; a quick run has
+    the `quick` rows only.
+
+    Targets: `peer_min`, peer -> its cost is at least so many times kwire's; `peer_max`, peer -> kwire's cost is at most
+    so many times the peer's; `row_max`, another row -> kwire's cost is at most so many times its own there; `max_cost`,
+    what kwire may cost.
+    """
+
+    name: str
+    title: str
+    group: str
+    task: str
+    records: Mapping[str, int]
+    metric: str = "cpu_s_per_million"
+    unit: str = "CPU s per million"
+    scale: float = 1.0
+    rate: float = 0.0
+    options: Mapping[str, Any] = field(default_factory=dict)
+    peer_min: Mapping[str, float] = field(default_factory=dict)
+    peer_max: Mapping[str, float] = field(default_factory=dict)
+    row_max: Mapping[str, float] = field(default_factory=dict)
+    max_cost: float | None = None
+    same_run_as: str = ""
+    release: str = ""
+    max_rounds: int | None = None
+    quick: bool = True
+
+    @property
+    def run(self) -> str:
+        """The name of the row whose runs yield its figure."""
+        return self.same_run_as or self.name
+
+    def shown(self, cost: float) -> float:
+        """The cost as the tables show it."""
+        return self.rate / cost if self.rate else cost
+
+
+def size_row(size: int, output: str) -> str:
+    """The name of the row for records of that many bytes."""
+    return f"size-{size}-{output}"
+
+
+def batch_row(count: int, output: str) -> str:
+    """The name of the row for batches of that many records."""
+    return f"batch-{count}-{output}"
+
+
+_PEER_KEYWORDS = {"confluent": CONFLUENT, "aiokafka": AIOKAFKA, "kafka_python": KAFKA_PYTHON, "kio": KIO}
+
+
+def _row(kind: Mapping[str, Any], name: str, title: str, **how: Any) -> Row:
+    """A row of that kind. A keyword is a field of Row, a peer (its `peer_min`), or else one of the `options`."""
+    settings: dict[str, Any] = {
+        **kind,
+        "peer_min": {**kind.get("peer_min", {})},
+        "options": {**kind.get("options", {})},
+    }
+    for keyword, value in how.items():
+        if keyword in _PEER_KEYWORDS:
+            settings["peer_min"][_PEER_KEYWORDS[keyword]] = value
+        elif keyword in Row.__dataclass_fields__:
+            settings[keyword] = value
+        else:
+            settings["options"][keyword] = value
+    return Row(name, title, **settings)
+
+
+def _once(*contenders: str) -> dict[str, int]:
+    return dict.fromkeys(contenders, 1)
+
+
+_WITH_KIO = _once(KWIRE, AIOKAFKA, KAFKA_PYTHON, KIO)
+_WITH_AIOKAFKA = _once(KWIRE, AIOKAFKA)
+_SENT = {KWIRE: 400_000, CONFLUENT: 200_000, AIOKAFKA: 20_000, KAFKA_PYTHON: 6_000}
+_SENT_1K = {KWIRE: 80_000, CONFLUENT: 60_000, AIOKAFKA: 8_000, KAFKA_PYTHON: 4_000}
+_SENT_TO_NAMED = {KWIRE: 400_000, CONFLUENT: 150_000, AIOKAFKA: 8_000, KAFKA_PYTHON: 3_000}
+_SENT_SETS = {KWIRE: 50_000, CONFLUENT: 50_000, KAFKA_PYTHON: 4_000}
+_SENT_IN_C = {KWIRE: 400_000, CONFLUENT: 200_000}
+_READ = {KWIRE: 600_000, CONFLUENT: 300_000, AIOKAFKA: 100_000, KAFKA_PYTHON: 40_000}
+_READ_1K = {KWIRE: 100_000, CONFLUENT: 100_000, AIOKAFKA: 40_000, KAFKA_PYTHON: 15_000}
+_READ_ONE_BY_ONE = {**_READ, AIOKAFKA: 40_000}
+_READ_IN_C = {KWIRE: 600_000, CONFLUENT: 300_000}
+_EXCHANGED = {KWIRE: 2_500, RAW_SOCKET: 2_500, CONFLUENT: 2_500, AIOKAFKA: 800, KAFKA_PYTHON: 400}
+_COMPUTED = {KWIRE: 100, CONFLUENT: 100, KAFKA_PYTHON: 50}
+_MILLION = dict.fromkeys((KWIRE, CONFLUENT), 1_000_000)
+
+_CODEC = {
+    "group": "codec",
+    "task": "codec",
+    "records": _once(KWIRE, AIOKAFKA, KAFKA_PYTHON),
+    "metric": "cpu_ns",
+    "unit": "ns",
+}
+_KWIRE = {**_CODEC, "records": _once(KWIRE)}
+_MESSAGE = {**_CODEC, "records": _WITH_KIO, "unit": "µs", "scale": 1e-3}
+_METADATA = {**_MESSAGE, "peer_min": {AIOKAFKA: 30, KAFKA_PYTHON: 20, KIO: 3}}
+_THREADS = {**_CODEC, "task": "threads", "records": _WITH_AIOKAFKA, "metric": "share", "unit": "times one thread"}
+_SWEEP = {**_CODEC, "group": "sweep", "records": _WITH_AIOKAFKA, "max_rounds": 3, "quick": False}
+_PRODUCE = {"group": "produce", "task": "produce", "records": _SENT}
+_DELIVERIES = {**_PRODUCE, "options": {"read_deliveries": True}, "same_run_as": "produce-deliveries"}
+_NAMED = {**_PRODUCE, "records": _SENT_TO_NAMED, "options": {"round_robin": True}}
+_OLD = {**_PRODUCE, "records": _SENT_SETS, "release": "0.10.0.1"}
+_NOT_WORSE = {"row_max": {"produce-1-partition": 1.1}}
+_CONSUME = {"group": "consume", "task": "consume", "records": _READ}
+_ONE_BY_ONE = {**_CONSUME, "records": _READ_ONE_BY_ONE}
+_COLUMNS = {**_CONSUME, "options": {"output": "columns"}}
+_LARGE_VALUES = {**_CONSUME, "records": _READ_1K, "options": {"output": "values", "size": 1024}}
+_EXCHANGE = {"group": "latency", "unit": "µs", "records": _EXCHANGED, "options": {"linger_ms": 0}}
+_ROUND_TRIP = {**_EXCHANGE, "task": "round_trip", "same_run_as": "round-trip-p50"}
+_COMPUTE = {"group": "latency", "unit": "µs", "records": _COMPUTED, "task": "send_and_compute"}
+_LINGER_0 = {**_COMPUTE, "options": {"linger_ms": 0}, "same_run_as": "wire-linger-0-p50"}
+_LINGER_5 = {**_COMPUTE, "options": {"linger_ms": 5}, "same_run_as": "wire-linger-5-p50"}
+_TO_THE_WIRE = "send() to the wire, caller computes"
+_MEMORY = {
+    "group": "memory",
+    "records": _MILLION,
+    "metric": "added_mib",
+    "unit": "MiB",
+    "max_rounds": 2,
+    "quick": False,
+}
+_PACKAGE = {"group": "package", "records": _once(KWIRE, CONFLUENT, AIOKAFKA, KAFKA_PYTHON)}
+_IMPORT = {**_PACKAGE, "task": "import_time", "metric": "cpu_ms", "unit": "CPU ms over bare Python"}
+_SIZE = {**_PACKAGE, "task": "size", "unit": "MB", "max_rounds": 1}
+
+_READING = [
+    _row(_KWIRE, "index", "decode to an index", max_cost=20),
+    _row(_CODEC, "columns", "to 4 columns", max_cost=30, aiokafka=25, kafka_python=100),
+    _row(_CODEC, "columns-kept", "to all columns, batches kept", max_cost=60),
+    _row(_CODEC, "columns-view", "to 4 columns, binary_view", max_cost=28),
+    _row(_CODEC, "records", "to records", records=_WITH_KIO, max_cost=95, aiokafka=6, kafka_python=40),
+    _row(_CODEC, "records-fields", "to records, read 4 fields", max_cost=180, aiokafka=3.3, kafka_python=20),
+    _row(_CODEC, "consumer-records", "to ConsumerRecords, read 4 fields", aiokafka=5, kafka_python=25),
+    _row(_CODEC, "values", "to values", records=_WITH_KIO, max_cost=45, aiokafka=13, kafka_python=80),
+    _row(_CODEC, "headers-unread", "3 headers per record, not read", aiokafka=10, kafka_python=60),
+    _row(_CODEC, "magic-1", "message set (magic 1) to records", aiokafka=6, kafka_python=40),
+    _row(_CODEC, "values-gzip", "gzip to values", aiokafka=5),
+    _row(_CODEC, "values-snappy", "snappy to values", aiokafka=3),
+    _row(_CODEC, "values-lz4", "lz4 to values", aiokafka=6),
+    _row(_CODEC, "values-zstd", "zstd to values", aiokafka=4.5),
+    _row(_CODEC, "records-1k", "1 KiB to records", aiokafka=4),
+    _row(_CODEC, "columns-1k", "1 KiB to 4 columns", max_cost=115),
+    _row(_KWIRE, "columns-view-1k", "1 KiB to 4 columns, binary_view", row_max={"columns-1k": 1.0}),
+    _row(_CODEC, "small-batches", "10 records per batch, read 4 fields", max_cost=230),
+]
+_GZIP = {**_CODEC, "same_run_as": "encode-gzip"}
+_WRITING = [
+    _row(_CODEC, "append", "encode, one append() per record", max_cost=95, aiokafka=2.5, kafka_python=20),
+    _row(_CODEC, "encode-values", "encode a list of values", max_cost=45, aiokafka=5),
+    _row(_CODEC, "encode-arrow", "encode from Arrow", max_cost=30, aiokafka=8),
+    _row(_GZIP, "encode-gzip", "encode 1.1 MB with gzip", unit="ms", scale=RECORDS / 1e6, aiokafka=4, kafka_python=4),
+    _row(_GZIP, "encode-gzip-size", "size of that gzip batch", metric="bytes_each", unit="kB", scale=RECORDS / 1e3),
+]
+_MESSAGES = [
+    _row(_METADATA, "metadata-decode", "Metadata, 1,000 partitions, decode", max_cost=120),
+    _row(_METADATA, "metadata-encode", "Metadata, 1,000 partitions, encode", max_cost=70),
+    _row(_MESSAGE, "fetch-decode", "Fetch, 100 partitions, decode", max_cost=8, kio=4),
+    _row(_MESSAGE, "produce-encode", "Produce of one record, encode", max_cost=1.0),
+    _row(_CODEC, "crc32c", "CRC-32C of 1 MiB", records=_WITH_AIOKAFKA, unit="GB/s", rate=2**20, max_cost=2**20 / 15),
+    _row(_THREADS, "two-threads", "to 4 columns in two threads", rate=1, max_cost=1 / 1.7),
+]
+
+
+def _sweep(output: str, title: str) -> list[Row]:
+    """No cliff: a record ten times as large may cost 15 times as much, and one of a larger batch 1.5 times."""
+    sizes = [(size_row(size, output), f"records of {size:,} bytes, to {title}") for size in RECORD_SIZES]
+    batches = [(batch_row(count, output), f"records per batch: {count:,}, to {title}") for count in BATCH_COUNTS]
+    return [*_steps(sizes, 15), *_steps(batches, 1.5)]
+
+
+def _steps(named: list[tuple[str, str]], limit: float) -> list[Row]:
+    """Rows of which each may cost `limit` times what the one before it does."""
+    limits = [{}, *({name: limit} for name, _ in named[:-1])]
+    return [_row(_SWEEP, name, title, row_max=row_max) for (name, title), row_max in zip(named, limits, strict=True)]
+
+
+_PRODUCING = [
+    _row(_DELIVERIES, "produce-deliveries", "produce, each delivery read", max_cost=0.30, confluent=6),
+    _row(
+        _DELIVERIES,
+        "produce-deliveries-rate",
+        "produce, each delivery read: rate",
+        metric="wall_ns",
+        unit="million records/s",
+        rate=1e3,
+        max_cost=1e3 / 3.3,
+    ),
+    _row(_PRODUCE, "produce-fire-and-forget", "produce, fire and forget", records=_SENT_IN_C, confluent=4),
+    _row(_NAMED, "produce-1-partition", "produce to 1 named partition", partitions=1),
+    _row(_NAMED, "produce-32-partitions", "produce to 32 partitions, round robin", partitions=32, **_NOT_WORSE),
+    _row(_NAMED, "produce-512-partitions", "produce to 512 partitions, round robin", partitions=512, **_NOT_WORSE),
+    _row(_PRODUCE, "produce-1k", "produce 1 KiB", records=_SENT_1K, confluent=2, size=1024),
+    _row(_PRODUCE, "produce-lz4", "produce, lz4", confluent=3, compression="lz4"),
+    _row(_OLD, "produce-message-sets", "produce message sets (0.10)", confluent=3),
+]
+_CONSUMING = [
+    _row(_CONSUME, "consume-records", "consume to records", max_cost=0.21, confluent=4.5),
+    _row(_ONE_BY_ONE, "consume-one-by-one", "consume one by one, read 4 fields", output="one-by-one"),
+    _row(_CONSUME, "consume-fields", "consume, read 4 fields", records=_READ_IN_C, output="fields"),
+    _row(_CONSUME, "consume-values", "consume to values", max_cost=0.17, confluent=5.5, output="values"),
+    _row(_COLUMNS, "consume-columns", "consume to columns (confluent: to messages)", max_cost=0.10, confluent=9),
+    _row(_LARGE_VALUES, "consume-1k", "consume 1 KiB to values", confluent=2.3),
+]
+_LATENCY = [
+    _row(_ROUND_TRIP, "round-trip-p50", "one record in flight, p50", metric="p50_us", peer_max={RAW_SOCKET: 1.5}),
+    _row(_ROUND_TRIP, "round-trip-p99", "one record in flight, p99", metric="p99_us", peer_max={RAW_SOCKET: 2}),
+    _row(_LINGER_0, "wire-linger-0-p50", f"{_TO_THE_WIRE}, linger 0: p50", metric="p50_us"),
+    _row(_LINGER_0, "wire-linger-0-p99", f"{_TO_THE_WIRE}, linger 0: p99", metric="p99_us", max_cost=200),
+    _row(_LINGER_5, "wire-linger-5-p50", f"{_TO_THE_WIRE}, linger 5 ms: p50", metric="p50_us"),
+    _row(_LINGER_5, "wire-linger-5-p99", f"{_TO_THE_WIRE}, linger 5 ms: p99", metric="p99_us", max_cost=7000),
+]
+
+ROWS: tuple[Row, ...] = (
+    *_READING,
+    *_WRITING,
+    *_MESSAGES,
+    *_sweep("values", "values"),
+    *_sweep("columns", "4 columns"),
+    *_PRODUCING,
+    *_CONSUMING,
+    *_LATENCY,
+    _row(_MEMORY, "memory-produce", "resident memory added: produce 1 M, fire and forget", task="produce", max_cost=20),
+    # a fetch may return 50 MiB
+    _row(_MEMORY, "memory-consume", "resident memory added: consume 1 M to records", task="consume", max_cost=70),
+    _row(_IMPORT, "import-package", "import the package", max_cost=3),
+    _row(_IMPORT, "import-records", "import the codec", records=_once(KWIRE, AIOKAFKA, KAFKA_PYTHON), max_cost=10),
+    _row(_IMPORT, "import-producer", "import the producer", max_cost=30),
+    _row(_SIZE, "size-wheel", "wheel (its files, deflated)", metric="wheel_mb", max_cost=1),
+    _row(_SIZE, "size-compiled", "compiled code in it", metric="compiled_mb", max_cost=0.8),
+)
+GROUPS = tuple(dict.fromkeys(row.group for row in ROWS))
+_BY_NAME = {row.name: row for row in ROWS}
+
+
+def row_named(name: str) -> Row:
+    """The row of that name. Raises KeyError."""
+    return _BY_NAME[name]
+
+
+def choose(names: list[str], *, quick: bool = False) -> list[Row]:
+    """The rows of these names or groups; without names, all, or those of a quick run.
+
+    Raises ValueError for a name that is neither.
+    """
+    for name in names:
+        if name not in _BY_NAME and name not in GROUPS:
+            raise ValueError(f"{name!r} is neither a row nor a group; --list shows them")
+    if names:
+        return [row for row in ROWS if row.name in names or row.group in names]
+    return [row for row in ROWS if row.quick or not quick]
+
+
+def left_out(rows: list[Row]) -> str:
+    """Which of all rows are missing in these: whole groups by name, others by title; "" if none is."""
+    groups = [group for group in GROUPS if not any(row.group == group for row in rows)]
+    titles = [row.title for row in ROWS if row not in rows and row.group not in groups]
+    return ", ".join([*groups, *titles])

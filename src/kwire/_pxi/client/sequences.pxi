@@ -1,0 +1,156 @@
+# The sequence numbers of an idempotent producer, for each partition: the whole policy. No I/O, no clock.
+#
+# A broker keeps the epoch and the last five batches of each producer id in a partition. It takes the batch that follows
+# the last one, answers a repeat of one of the five as it did the first time, and refuses all others
+# (OUT_OF_ORDER_SEQUENCE_NUMBER). Where it has no state of the producer, it takes any sequence. Hence:
+#
+#   1  A batch that was on a wire keeps its sequence until the broker's answers prove that the log does not have it.
+#   2  A batch that is sent again goes alone, and no new one is sent until none is to be sent again. So five batches at
+#      most are unanswered, and a broker that has one of them recognises it.
+#   3  The first batch of an epoch, and the first at another leader, goes alone until it is acknowledged, because that
+#      leader may have no state. No batch follows one that is in flight at another leader.
+#
+#   state        reached when                                a batch with a sequence   a new batch
+#   STEADY       at first                                    alone, oldest first       as rules 2 and 3 allow
+#   UNRESOLVED   a batch with a sequence failed: the log     alone, oldest first       waits
+#                may have it or not
+#   GAP          a refusal proved that the log lacks the     waits                     waits
+#                sequence before this one
+#
+#   UNRESOLVED -> STEADY   the last sequence that was assigned is acknowledged: the log has all before it
+#   UNRESOLVED -> GAP      the oldest batch with a sequence is refused
+#   UNRESOLVED, GAP -> STEADY
+#                          nothing is in flight, and UNRESOLVED: no batch with a sequence waits. The partition begins again
+#                          at 0 under another epoch, which shuts out whatever of the old one may still arrive; so do the
+#                          batches that wait, none of which can be in the log
+#
+# A refusal is proof only for the oldest batch with a sequence; the others were refused because they came too early. The
+# epoch is the partition's: others keep theirs, which brokers allow as they keep the state for each partition. (KIP-360,
+# and TransactionManager of the Java client.)
+
+cpdef enum:
+    STEADY = 0
+    UNRESOLVED = 1
+    GAP = 2
+
+cdef enum:
+    SEQUENCE_MASK = 0x7FFFFFFF
+    HALF_OF_ALL_SEQUENCES = 0x40000000
+
+
+@cython.final
+@cython.nonecheck(True)
+cdef class Sequences:
+    """The producer id, the epoch and the sequence numbers of one partition."""
+
+    cdef readonly int64_t producer_id     # -1: none yet
+    cdef readonly int16_t producer_epoch
+    cdef readonly int32_t next_sequence
+    cdef readonly int32_t last_acknowledged   # the last sequence of the newest acknowledged batch; -1: none
+    cdef int acknowledged_by              # the leader that acknowledged the last batch that went alone; -1: none
+    cdef readonly int state
+
+    def __cinit__(self):
+        self.producer_id = -1
+        self.producer_epoch = -1
+        self.last_acknowledged = -1
+        self.acknowledged_by = -1
+
+    def __repr__(self):
+        state = ("steady", "unresolved", "gap")[self.state]
+        return f"<sequences of {self.producer_id}/{self.producer_epoch}, next {self.next_sequence}, {state}>"
+
+    cdef inline bint owns(self, Batch batch) noexcept:
+        """Whether the batch has a sequence of this epoch."""
+        return (batch.base_sequence >= 0 and batch.producer_id == self.producer_id
+                and batch.producer_epoch == self.producer_epoch)
+
+    cdef inline int assign(self, Batch batch) except -1:
+        """The next sequence for a batch that has none."""
+        if batch.base_sequence < 0:
+            batch.set_producer_state(self.producer_id, self.producer_epoch, self.next_sequence)
+            self.next_sequence = (self.next_sequence + batch.core.count) & SEQUENCE_MASK
+        return 0
+
+    cdef inline int begin(self, int64_t producer_id, int16_t producer_epoch) except -1:
+        """From 0 on under that producer id and epoch."""
+        self.producer_id = producer_id
+        self.producer_epoch = producer_epoch
+        self.next_sequence = 0
+        self.last_acknowledged = -1
+        self.acknowledged_by = -1
+        self.state = STEADY
+        return 0
+
+    cdef inline int is_taken(self, Batch batch, int node) noexcept:
+        """The batch goes to that leader: alone if it is sent again, or if that leader did not acknowledge one before."""
+        if batch.base_sequence >= 0 or self.acknowledged_by != node:
+            self.acknowledged_by = -1
+        return 0
+
+    cdef inline int acknowledge(self, Batch batch, int node) noexcept:
+        """That leader has the batch, which may have failed here meanwhile."""
+        cdef int32_t last
+        if not self.owns(batch):
+            return 0
+        last = last_sequence(batch)
+        if self.last_acknowledged < 0 or is_at_or_after(last, self.last_acknowledged):
+            self.last_acknowledged = last
+        if self.state == UNRESOLVED and (self.last_acknowledged + 1) & SEQUENCE_MASK == self.next_sequence:
+            self.state = STEADY
+        if not batch.batch_result.done:
+            self.acknowledged_by = node
+        return 0
+
+    cpdef fail(self, Batch batch):
+        """The batch ends without being acknowledged: whether the log has it is not known."""
+        if self.state == STEADY and self.owns(batch):
+            self.state = UNRESOLVED
+
+    cpdef bint is_in_log(self, Batch batch) except -1:
+        """Whether a later batch was acknowledged, which the broker takes only behind this one."""
+        return (self.owns(batch) and self.last_acknowledged >= 0
+                and is_at_or_after(self.last_acknowledged, last_sequence(batch)))
+
+    cpdef refuse(self, PartitionQueue queue, Batch batch):
+        """The broker refused the sequence of the batch: proof of a gap if nothing before it is on its way."""
+        if self.owns(batch) and queue.is_first(batch):
+            self.state = GAP
+
+    cpdef bint needs_epoch(self, PartitionQueue queue) except -1:
+        """Whether nothing goes on without another epoch."""
+        if self.state == STEADY or PyList_GET_SIZE(queue.in_flight) > 0:
+            return False
+        return self.state == GAP or not queue.waiting or (<Batch>queue.waiting[0]).base_sequence < 0
+
+    cpdef renew(self, PartitionQueue queue, int64_t producer_id, int16_t producer_epoch):
+        """Begins again, with all that waits; nothing is in flight."""
+        cdef Batch batch
+        for batch in queue.waiting:
+            if batch.base_sequence >= 0:
+                batch.set_producer_state(-1, -1, -1)
+        self.begin(producer_id, producer_epoch)
+
+
+cdef inline int32_t last_sequence(Batch batch) noexcept:
+    return (batch.base_sequence + batch.core.count - 1) & SEQUENCE_MASK
+
+
+cdef inline bint is_at_or_after(int32_t one, int32_t other) noexcept:
+    """Sequences begin at 0 again after 2**31 - 1."""
+    return ((one - other) & SEQUENCE_MASK) < HALF_OF_ALL_SEQUENCES
+
+
+cdef bint may_send(PartitionQueue queue, Batch head, Sink sink) noexcept:
+    """Whether `head`, the partition's next batch, may go to the sink now.
+
+    Without sequences the order is kept where one request may be in flight: then nothing of the partition may be in
+    flight, be it to another leader.
+    """
+    cdef Py_ssize_t in_flight = PyList_GET_SIZE(queue.in_flight)
+    cdef Sequences sequences = queue.sequences
+    if in_flight == 0:
+        return sequences.state == STEADY or (sequences.state == UNRESOLVED and head.base_sequence >= 0)
+    if sink.max_in_flight == 1 or head.base_sequence >= 0 or sequences.state != STEADY:
+        return False
+    return (<Batch>queue.in_flight[in_flight - 1]).base_sequence < 0 or sequences.acknowledged_by == sink.node

@@ -1,0 +1,320 @@
+"""Positions that have to be looked up or checked: auto_offset_reset, seeks by time, and truncated logs.
+
+Layer 3, no I/O. Each leader is asked by itself, and each partition moves on as its own row comes: a leader that hangs
+holds up its own partitions only. What has found no position for default_api_timeout_ms is told once for each broker,
+and goes on being asked for.
+
+    reset      ListOffsets, for a partition without a position and with a time to look it up by
+    validate   OffsetForLeaderEpoch v3 and later, when the metadata has a newer leader epoch than the position was last
+               checked for: a log that ends before the position was truncated (KIP-320). With an auto_offset_reset the
+               position goes back to where the logs part, with a warning; with "none" it is a LogTruncationError
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+
+from kwire import protocol
+from kwire._typing import TYPE_CHECKING
+from kwire.engine.addresses import TopicPartition
+from kwire.engine.api_keys import LIST_OFFSETS, OFFSET_FOR_LEADER_EPOCH
+from kwire.engine.calls import STALE_METADATA, broker_error
+from kwire.engine.offsets import LATEST, NO_OFFSET, isolation_code, list_offsets_request, offset_in, versions_for
+from kwire.engine.partition_state import NO_EPOCH, PartitionState, reset_time
+from kwire.engine.retry import is_retriable
+from kwire.engine.settings import ConsumerSettings
+from kwire.engine.subscription import Subscription
+from kwire.errors import ConfigError, ConnectError, KafkaError, KafkaTimeoutError, LogTruncationError
+
+if TYPE_CHECKING:
+    from kwire.engine.core import Core
+
+_VALIDATING_VERSIONS = range(3, 5)
+"""Below, only brokers may ask (ClusterAction)."""
+
+EpochPartition = protocol.OffsetForLeaderEpochRequest.OffsetForLeaderTopic.OffsetForLeaderPartition
+
+Asked = dict[TopicPartition, tuple[PartitionState, int]]
+"""The partitions of one request, each with its state and the revision of it that was asked for."""
+
+
+class PositionLookup:
+    """Looks up and checks the positions of one subscription. `on_change(now)`: some partition may be fetched by now."""
+
+    def __init__(
+        self,
+        core: Core,
+        settings: ConsumerSettings,
+        subscription: Subscription,
+        on_change: Callable[[float], None],
+        on_warning: Callable[[str], None],
+    ) -> None:
+        self._core = core
+        self._subscription = subscription
+        self._on_change = on_change
+        self._on_warning = on_warning
+        self._isolation = isolation_code(settings.isolation_level)
+        self._resets_to = reset_time(settings.auto_offset_reset)
+        self._max_wait = settings.default_api_timeout_ms / 1000
+        self._overdue_at = float("inf")
+        self.overdue: list[KafkaError] = []
+
+    def pump(self, now: float) -> bool:
+        """Asks for what is missing; False while some partition has no leader yet."""
+        settled = True
+        by_leader: dict[int, list[PartitionState]] = defaultdict(list)
+        to_check: dict[int, list[PartitionState]] = defaultdict(list)
+        for state in self._subscription.states.values():
+            if state.wants_lookup:
+                if state.lookup_since is None:
+                    state.lookup_since = now
+                    self._watch(now + self._max_wait)
+                leader = self.leader(state, now)
+                if leader is None:
+                    settled = False
+                elif not state.in_flight and now >= state.retry_at:
+                    by_leader[leader].append(state)
+            elif state.has_no_rule and state.fault is None:
+                state.fault = ConfigError(
+                    f"{state} has no position, and auto_offset_reset='none' gives it none: seek() first, or set "
+                    "'earliest' or 'latest'"
+                )
+            elif self._must_be_checked(state):
+                leader = self.leader(state, now)
+                if leader is not None and not state.in_flight and now >= state.retry_at:
+                    to_check[leader].append(state)
+        for leader, states in by_leader.items():
+            self._ask_offsets(leader, states, now)
+        for leader, states in to_check.items():
+            self._ask_epochs(leader, states, now)
+        return settled
+
+    def leader(self, state: PartitionState, now: float) -> int | None:
+        """The partition's leader; without one, asks for metadata, or sets the fault where none will come."""
+        cluster = self._core.cluster
+        tp = state.tp
+        leader = cluster.leader(tp.topic, tp.partition)
+        if leader >= 0:
+            return leader
+        error = cluster.definite_error(tp.topic, tp.partition, newer_than=0)
+        if error is None:
+            cluster.require_leader(now)
+        elif now >= state.retry_at and state.fault is None:
+            state.fault = error
+            self.back_off([state], now)
+            cluster.refresh(now)
+        return None
+
+    def back_off(self, states: Sequence[PartitionState], now: float) -> None:
+        """Leaves the partitions alone for a while that grows with each failure in a row."""
+        if not states:
+            return
+        for state in states:
+            state.failures += 1
+        retry_at = now + self._core.retry_backoff.wait(max(state.failures for state in states))
+        for state in states:
+            state.retry_at = retry_at
+        self._core.call_at(retry_at, self._on_change)
+
+    def truncate(self, state: PartitionState, end: int | None, epoch: int) -> None:
+        """The leader's log of the partition parts from ours at `end`; None where the leader does not know."""
+        position = state.position
+        if end is not None and position <= end:
+            state.seek(position, state.offset_epoch)  # nothing that was delivered is gone
+        elif self._resets_to is None:
+            state.fault = LogTruncationError(state.tp.topic, state.tp.partition, position, end)
+        else:
+            where = f"offset {end}" if end is not None else "auto_offset_reset"
+            self._on_warning(
+                f"{state} was truncated below the position {position} by an unclean leader election: reading goes on "
+                f"at {where}; records read after that may be given again, or others in their place"
+            )
+            if end is None:
+                state.reset(self._resets_to)
+            else:
+                state.seek(end, epoch)
+
+    # -- offsets by time --------------------------------------------------------------------------------------------
+
+    def _ask_offsets(self, leader: int, states: list[PartitionState], now: float) -> None:
+        asked = _asked(states)
+        times = {state.tp: LATEST if state.reset_to is None else state.reset_to for state in states}
+        self._core.request(
+            leader,
+            LIST_OFFSETS,
+            partial(list_offsets_request, self._core, times, self._isolation),
+            partial(self._on_offsets, asked),
+            partial(self._on_error, asked),
+            now,
+            versions=versions_for(self._isolation),
+        )
+
+    def _on_offsets(self, asked: Asked, response: protocol.ListOffsetsResponse, version: int, now: float) -> None:
+        again: list[PartitionState] = []
+        for topic in response.topics:
+            for row in topic.partitions:
+                state = self._taken(asked, TopicPartition(topic.name, row.partition_index))
+                if state is None:
+                    continue
+                if row.error_code:
+                    again.append(self._refused(state, row.error_code, "ListOffsets"))
+                elif (offset := offset_in(row, version)) != NO_OFFSET:
+                    state.seek(offset, row.leader_epoch)
+                else:
+                    state.reset(LATEST)  # a time after the last record
+        self._end(asked, again, now)
+
+    # -- leader epochs ----------------------------------------------------------------------------------------------
+
+    def _must_be_checked(self, state: PartitionState) -> bool:
+        """Whether the leader changed since the position was known to be right; as long, nothing is fetched."""
+        epoch = self._core.cluster.leader_epoch(state.tp.topic, state.tp.partition)
+        if state.fetch_at < 0 or state.fault is not None or epoch <= state.checked_epoch:
+            return False
+        if state.offset_epoch in (NO_EPOCH, epoch):
+            state.checked_epoch = epoch
+            return False
+        return True
+
+    def is_checked(self, state: PartitionState) -> bool:
+        """Whether the position may be fetched from."""
+        return not self._must_be_checked(state)
+
+    def _ask_epochs(self, leader: int, states: list[PartitionState], now: float) -> None:
+        asked = _asked(states)
+        cluster = self._core.cluster
+        made = protocol.OffsetForLeaderEpochRequest
+        topics: dict[str, list[EpochPartition]] = defaultdict(list)
+        epochs = {state.tp: cluster.leader_epoch(state.tp.topic, state.tp.partition) for state in states}
+        for state in states:
+            row = EpochPartition(
+                partition=state.tp.partition,
+                current_leader_epoch=epochs[state.tp],
+                leader_epoch=state.offset_epoch,
+            )
+            topics[state.tp.topic].append(row)
+        self._core.request(
+            leader,
+            OFFSET_FOR_LEADER_EPOCH,
+            made(
+                replica_id=-1,
+                topics=[made.OffsetForLeaderTopic(topic=name, partitions=rows) for name, rows in topics.items()],
+            ),
+            partial(self._on_epochs, asked, epochs),
+            partial(self._on_no_epochs, asked, epochs),
+            now,
+            versions=_VALIDATING_VERSIONS,
+        )
+
+    def _on_epochs(
+        self,
+        asked: Asked,
+        epochs: dict[TopicPartition, int],
+        response: protocol.OffsetForLeaderEpochResponse,
+        version: int,
+        now: float,
+    ) -> None:
+        again: list[PartitionState] = []
+        for topic in response.topics:
+            for row in topic.partitions:
+                tp = TopicPartition(topic.topic, row.partition)
+                state = self._taken(asked, tp)
+                if state is None:
+                    continue
+                if row.error_code:
+                    again.append(self._refused(state, row.error_code, "OffsetForLeaderEpoch"))
+                    continue
+                state.checked_epoch = epochs[tp]
+                if row.end_offset < 0 or row.leader_epoch < 0:
+                    self.truncate(state, None, NO_EPOCH)
+                elif row.end_offset < state.fetch_at:
+                    self.truncate(state, row.end_offset, row.leader_epoch)
+        self._end(asked, again, now)
+
+    def _on_no_epochs(self, asked: Asked, epochs: dict[TopicPartition, int], error: KafkaError, now: float) -> None:
+        if is_retriable(error):
+            self._on_error(asked, error, now)
+            return
+        for tp in list(asked):  # a broker that cannot say: as Java's client, the position is believed
+            state = self._taken(asked, tp)
+            if state is not None:
+                state.checked_epoch = epochs[tp]
+        self._on_change(now)
+
+    # -- both -------------------------------------------------------------------------------------------------------
+
+    def _taken(self, asked: Asked, tp: TopicPartition) -> PartitionState | None:
+        """The state that a row is about, if it is still read from where it was when asked."""
+        state, revision = asked.pop(tp, (None, -1))
+        if state is None or state.revision != revision or self._subscription.states.get(tp) is not state:
+            return None
+        state.in_flight = False
+        return state
+
+    def _refused(self, state: PartitionState, code: int, api: str) -> PartitionState:
+        """The partition, with its fault set if asking again will not help."""
+        error = broker_error(code, f"{api} of {state}")
+        if not error.retriable and code not in STALE_METADATA:
+            state.fault = error
+        return state
+
+    def _on_error(self, asked: Asked, error: KafkaError, now: float) -> None:
+        again = [state for tp in list(asked) if (state := self._taken(asked, tp)) is not None]
+        if not is_retriable(error):
+            for state in again:
+                state.fault = error
+        self.back_off(again, now)
+        self._on_change(now)
+
+    def _end(self, asked: Asked, again: list[PartitionState], now: float) -> None:
+        """A response has been read: what it refused, or said nothing of, is asked for again."""
+        again += [state for tp in list(asked) if (state := self._taken(asked, tp)) is not None]
+        if again:
+            self._core.cluster.refresh(now)
+        self.back_off(again, now)
+        self._on_change(now)
+
+    # -- what takes too long ----------------------------------------------------------------------------------------
+
+    def _watch(self, moment: float) -> None:
+        if moment < self._overdue_at:
+            self._overdue_at = moment
+            self._core.call_at(moment, self._look_for_overdue)
+
+    def _look_for_overdue(self, now: float) -> None:
+        """Tells of partitions that had no position for default_api_timeout_ms, one error for each broker."""
+        self._overdue_at = float("inf")
+        overdue: dict[int, list[PartitionState]] = defaultdict(list)
+        cluster = self._core.cluster
+        for state in self._subscription.states.values():
+            if not state.wants_lookup or state.lookup_since is None:
+                continue
+            if state.lookup_since + self._max_wait <= now:
+                state.lookup_since = now
+                if cluster.generation and cluster.unknown_topic(state.tp.topic) is None:  # else the poll tells
+                    overdue[cluster.leader(state.tp.topic, state.tp.partition)].append(state)
+            self._watch(state.lookup_since + self._max_wait)
+        for leader, states in overdue.items():
+            self.overdue.append(self._no_position(leader, states))
+        if overdue:
+            self._on_change(now)
+
+    def _no_position(self, leader: int, states: list[PartitionState]) -> KafkaError:
+        names = ", ".join(map(str, states[:5])) + (f" and {len(states) - 5} more" if len(states) > 5 else "")
+        text = f"no position of {names} within {self._max_wait:g} s"
+        if leader < 0:
+            first = states[0].tp
+            why = self._core.cluster.why_no_leader(first.topic, first.partition)
+            return KafkaTimeoutError(f"{text}: {why}")
+        return ConnectError(f"{text}: the leader, {self._core.describe_node(leader)}, did not answer ListOffsets")
+
+
+def _asked(states: Iterable[PartitionState]) -> Asked:
+    """Notes that these are asked about."""
+    asked: Asked = {}
+    for state in states:
+        state.in_flight = True
+        asked[state.tp] = (state, state.revision)
+    return asked

@@ -1,0 +1,179 @@
+"""What a consumer reads: topics subscribed to, partitions assigned, and where it is in each.
+
+Layer 3, no I/O; asks no broker itself. A group's coordinator sets the assignment through `assign`, as the user does.
+
+One rule for threads: everything here, and everything that hangs on it (partition states, chunks, the hand-out), is
+touched with the core to itself only, so inside `Reactor.call` or the condition of `Reactor.wait`. The clients' fronts
+keep no reference to a partition state between two calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from kwire._codec import no_uuid
+from kwire._typing import TYPE_CHECKING
+from kwire.engine.addresses import TopicPartition
+from kwire.engine.partition_state import END_OF_OFFSETS, PartitionState, reset_time
+from kwire.engine.settings import ConsumerSettings
+from kwire.errors import ConfigError, KafkaError
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from kwire.engine.core import Core
+
+
+class Subscription:
+    """The partitions that one consumer reads. `on_change(now)` is called after each change of what is read."""
+
+    def __init__(self, core: Core, settings: ConsumerSettings, on_change: Callable[[float], None]) -> None:
+        self._cluster = core.cluster
+        self._settings = settings
+        self._on_change = on_change
+        self.states: dict[TopicPartition, PartitionState] = {}
+        self._subscribed: tuple[str, ...] = ()
+        self._assigned: tuple[str, ...] = ()
+        self._gone: dict[TopicPartition, PartitionState] = {}
+        self._ids: dict[str, UUID] = {}
+        self._refused: dict[str, KafkaError] = {}
+
+    # -- what is read -----------------------------------------------------------------------------------------------
+
+    def assign(
+        self,
+        partitions: Iterable[TopicPartition],
+        now: float,
+        *,
+        at: Mapping[TopicPartition, int] | None = None,
+        until: Mapping[TopicPartition, int] | None = None,
+    ) -> None:
+        """Reads exactly these from now on; those that stay keep their positions, unless `at` gives another.
+
+        `until` gives the offsets at which reading ends, where it does.
+        """
+        self._subscribed = ()
+        self._refused.clear()
+        self._gone.clear()
+        self._read(partitions, now, at or {}, until or {})
+
+    def subscribe(self, topics: Iterable[str], now: float) -> None:
+        """Reads all partitions of these topics from now on, also those that come later."""
+        self._subscribed = ()
+        self.assign((), now)
+        self._subscribed = tuple(dict.fromkeys(topics))
+        if self._subscribed:
+            self._cluster.track(self._subscribed, now, owner=self)
+        self.on_metadata(now)
+
+    def on_metadata(self, now: float) -> None:
+        """Follows the topics subscribed to: new partitions, topics made anew with fewer, topics that are refused."""
+        if not self._subscribed:
+            return
+        found: list[TopicPartition] = []
+        for name in self._subscribed:
+            found.extend(self._partitions_of(name))
+        if found != list(self.states):
+            self._read(found, now, {}, {})
+
+    def _partitions_of(self, topic: str) -> list[TopicPartition]:
+        """The partitions of a topic subscribed to, by the metadata; those known before while it says nothing."""
+        known = [tp for tp in self.states if tp.topic == topic]
+        info = self._cluster.topic(topic)
+        if info is None:
+            return known
+        error = self._cluster.definite_error(topic, 0, newer_than=self._cluster.generation)
+        if error is not None:
+            self._refused[topic] = error
+            return known
+        self._refused.pop(topic, None)
+        if not info.partitions:
+            return known
+        same = self._ids.get(topic, info.topic_id) == info.topic_id
+        self._ids[topic] = info.topic_id
+        found = [TopicPartition(topic, number) for number in sorted(info.partitions)]
+        if same and self._has_id(
+            found[0]
+        ):  # fewer than before: the broker that answered is behind, a topic never shrinks
+            found = sorted({*known, *found})
+        return found
+
+    def _read(
+        self,
+        partitions: Iterable[TopicPartition],
+        now: float,
+        at: Mapping[TopicPartition, int],
+        until: Mapping[TopicPartition, int],
+    ) -> None:
+        wanted = dict.fromkeys(partitions)
+        before = {tp.topic for tp in self.states}
+        if self._subscribed:
+            self._gone.update(
+                (tp, state) for tp, state in self.states.items() if tp not in wanted and not self._has_id(tp)
+            )
+        self.states = {tp: self.states.get(tp) or self._gone.pop(tp, None) or self._new_state(tp) for tp in wanted}
+        for tp, offset in at.items():
+            self.state(tp).seek(offset)
+        for tp, state in self.states.items():
+            state.end_offset = until.get(tp, END_OF_OFFSETS)
+        topics = list(dict.fromkeys(tp.topic for tp in wanted))
+        self._assigned = tuple(topics)
+        kept = {*topics, *self._subscribed}
+        self._cluster.untrack([topic for topic in before if topic not in kept], owner=self)
+        if topics:
+            self._cluster.track(topics, now, owner=self)
+        self._on_change(now)
+
+    def _has_id(self, tp: TopicPartition) -> bool:
+        """Whether the topic has an id, so that one made anew is told from one that a broker knows only in part."""
+        return self._ids.get(tp.topic, no_uuid()) != no_uuid()
+
+    def _new_state(self, tp: TopicPartition) -> PartitionState:
+        settings = self._settings
+        return PartitionState(tp, settings.max_partition_fetch_bytes, reset_time(settings.auto_offset_reset))
+
+    # -- questions --------------------------------------------------------------------------------------------------
+
+    def state(self, tp: TopicPartition) -> PartitionState:
+        """The state of an assigned partition; raises ConfigError for another."""
+        found = self.states.get(tp)
+        if found is None:
+            raise ConfigError(f"partition {tp.topic}-{tp.partition} is not assigned to this consumer")
+        return found
+
+    def chosen(self, partitions: Iterable[TopicPartition] | None) -> list[PartitionState]:
+        """The states of these partitions, or of all; ConfigError while those of a subscribed topic are not known."""
+        if partitions is not None:
+            return [self.state(tp) for tp in partitions]
+        known = {tp.topic for tp in self.states}
+        for topic in self.topics:
+            if topic not in known:
+                raise ConfigError(
+                    f"the partitions of {topic!r} are learned by poll(), so before the first there is nothing to "
+                    "move; set auto_offset_reset, name the partitions by assign(), or seek after a poll"
+                )
+        return list(self.states.values())
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """The topics that are read, or would be if they existed."""
+        return self._subscribed or self._assigned
+
+    @property
+    def reads_nothing(self) -> bool:
+        """Whether nothing is assigned or subscribed to."""
+        return not self.states and not self._subscribed
+
+    @property
+    def done(self) -> bool:
+        """Whether there are partitions, and all have given what precedes their end."""
+        return bool(self.states) and all(state.position >= state.end_offset for state in self.states.values())
+
+    @property
+    def refused(self) -> bool:
+        """Whether `take_refusal` has something to tell."""
+        return bool(self._refused)
+
+    def take_refusal(self) -> KafkaError | None:
+        """The error for a topic that may not be read: once for each answer of the brokers that says so."""
+        return self._refused.popitem()[1] if self._refused else None
