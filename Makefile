@@ -81,6 +81,10 @@ check: build  ## lint, generated names, types, layer contracts, stubs
 	@$(PY) -m mypy.stubtest kwire._codec --ignore-disjoint-bases --mypy-config-file pyproject.toml \
 		--allowlist tests/typing/stubtest-allowlist.txt
 
+.PHONY: docs
+docs: build  ## docs/settings.md from the tables of settings
+	@$(PY) -m scripts.settings_page
+
 .PHONY: bench
 bench: build $(VENV)/.bench-ready  ## the same work through kwire and its peers: tables, data file, plots (BENCH_ARGS=--quick)
 	@$(PY) -m benchmarks.compare --publish $(BENCH_ARGS)

@@ -21,11 +21,11 @@ class ClientOptions(TypedDict, total=False):
     """What every client takes besides `bootstrap_servers`."""
 
     client_id: str
-    """The name by which brokers log and limit this client."""
+    """The name under which brokers log and limit this client."""
     security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
     """How connections are secured."""
     request_timeout_ms: int
-    """A request unanswered for so long closes its connection."""
+    """A request without a response for this long fails, and its connection is closed."""
     socket_connection_setup_timeout_ms: int
     """How long one attempt to connect and to agree on versions may take."""
     reconnect_backoff_ms: int
@@ -37,15 +37,15 @@ class ClientOptions(TypedDict, total=False):
     retry_backoff_max_ms: int
     """The longest wait before a failed request is sent again."""
     metadata_max_age_ms: int
-    """Metadata older than this is asked for again."""
+    """Metadata older than this is requested again."""
     send_buffer_bytes: int
     """SO_SNDBUF of each socket; -1 leaves it to the system."""
     receive_buffer_bytes: int
     """SO_RCVBUF of each socket; -1 leaves it to the system."""
     receive_message_max_bytes: int
-    """A larger response is refused before memory is given to it."""
+    """A larger response is refused before memory is allocated for it."""
     default_api_timeout_ms: int
-    """How long a blocking call may take when it is given no timeout."""
+    """How long a blocking call may take if it is called without a timeout."""
 
 
 class ProducerOptions(ClientOptions, total=False):
@@ -56,29 +56,29 @@ class ProducerOptions(ClientOptions, total=False):
     linger_ms: int
     """How long a batch waits for more records before it is sent."""
     batch_size: int
-    """Bytes of a batch at which it is sent at once."""
+    """A batch of this size is sent at once."""
     compression: Literal["none", "gzip", "snappy", "lz4", "zstd"] | None
-    """The codec of batches."""
+    """The compression codec of batches; None means 'none'."""
     level: int | None
-    """The codec's level; None means its default."""
+    """The compression level; None means the codec's default."""
     enable_idempotence: bool | None
-    """Each record once and in order: None means where the broker can, True raises where it cannot."""
+    """Write each record once and in order: None means where the broker can, True raises where it cannot."""
     max_in_flight_requests_per_connection: int
-    """Produce requests under way to one broker."""
+    """How many Produce requests may be in flight to one broker."""
     delivery_timeout_ms: int
-    """A record not acknowledged for so long has failed."""
+    """A record that is not acknowledged within this time has failed."""
     buffer_memory: int
-    """Bytes of records that may wait; then send() blocks."""
+    """How much memory records may take until they are delivered; when it is full, send() blocks."""
     max_block_ms: int
-    """How long send() may wait for room or for a topic's metadata."""
+    """How long send() may block, and how long records of a topic that does not exist wait for it."""
     max_request_size: int
-    """The largest request in bytes, and so the largest record."""
+    """The largest request, and so the largest record."""
     retries: int
-    """How often a batch is sent again; delivery_timeout_ms ends it sooner."""
+    """How often a batch is sent again; delivery_timeout_ms ends that sooner."""
     partitioner: Literal["default"]
-    """How a partition is chosen: by murmur2 of the key where there is one, else sticky."""
+    """How a partition is chosen: by the key's murmur2 hash, or without a key one that changes with each batch."""
     allow_auto_create_topics: bool
-    """Let the broker create a topic that is asked for (where the broker is set to do so)."""
+    """Let the broker create a missing topic on first use, if the broker is configured to do so."""
 
 
 class ConsumerOptions(ClientOptions, total=False):
@@ -87,27 +87,27 @@ class ConsumerOptions(ClientOptions, total=False):
     group_id: str | None
     """The consumer group; None reads without one."""
     auto_offset_reset: Literal["earliest", "latest", "none"]
-    """Where to begin in a partition without a position, or with one that is gone."""
+    """Where to begin in a partition without a position, or if the position is no longer in the log."""
     fetch_min_bytes: int
-    """Bytes that a broker gathers before it answers a fetch."""
+    """How much data a broker gathers before it responds to a fetch."""
     fetch_max_bytes: int
-    """The most bytes of one answer to a fetch; less is asked for where that is as quick."""
+    """The largest response to a fetch; less is requested where that is as fast."""
     fetch_max_wait_ms: int
     """How long a broker waits for fetch_min_bytes."""
     max_partition_fetch_bytes: int
-    """Bytes of one partition in one answer."""
+    """The largest share of one partition in a response."""
     max_poll_records: int | None
-    """Records that one poll gives at most; None gives two megabytes of the log, or 16384 records."""
+    """The largest number of records of one poll; None limits it to 2 MB of the log or 16384 records."""
     check_crcs: bool
     """Verify the checksum of each batch."""
     isolation_level: Literal["read_uncommitted", "read_committed"]
-    """Whether records of open and aborted transactions are given."""
+    """Whether to return records of open and aborted transactions."""
     client_rack: str
-    """The rack of this client, for reading from a near replica."""
+    """The rack of this client, to read from a replica near it."""
     max_decompressed_bytes: int
     """A batch that decompresses to more is refused."""
     allow_auto_create_topics: bool
-    """Let the broker create a topic that is asked for (where the broker is set to do so)."""
+    """Let the broker create a missing topic on first use, if the broker is configured to do so."""
 
 
 class AdminOptions(ClientOptions, total=False):

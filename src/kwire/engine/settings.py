@@ -29,17 +29,17 @@ class ClientSettings(Settings):
     bootstrap_servers: Any = setting(
         object,
         "127.0.0.1:9092",
-        "Brokers to begin with: 'host:port,host:port' or a sequence; the rest is learned.",
+        "Brokers to begin with: 'host:port,host:port' or a sequence; the others are learned from them.",
         aliases=("metadata.broker.list",),
     )
-    client_id: str = setting(str, "kwire", "The name by which brokers log and limit this client.")
+    client_id: str = setting(str, "kwire", "The name under which brokers log and limit this client.")
     security_protocol: str = setting(
         str, "PLAINTEXT", "How connections are secured.", choices=("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
     )
     request_timeout_ms: int = setting(
         int,
         30_000,
-        "A request unanswered for so long closes its connection.",
+        "A request without a response for this long fails, and its connection is closed.",
         least=1,
         most=_DAY_MS,
         aliases=("socket.timeout.ms",),
@@ -76,7 +76,7 @@ class ClientSettings(Settings):
     metadata_max_age_ms: int = setting(
         int,
         300_000,
-        "Metadata older than this is asked for again.",
+        "Metadata older than this is requested again.",
         least=0,
         most=_INT_MAX,
         aliases=("topic.metadata.refresh.interval.ms",),
@@ -98,10 +98,14 @@ class ClientSettings(Settings):
         aliases=("socket.receive.buffer.bytes",),
     )
     receive_message_max_bytes: int = setting(
-        int, 200 * 1024 * 1024, "A larger response is refused before memory is given to it.", least=1000, most=_INT_MAX
+        int,
+        200 * 1024 * 1024,
+        "A larger response is refused before memory is allocated for it.",
+        least=1000,
+        most=_INT_MAX,
     )
     default_api_timeout_ms: int = setting(
-        int, 60_000, "How long a blocking call may take when it is given no timeout.", least=0, most=_INT_MAX
+        int, 60_000, "How long a blocking call may take if it is called without a timeout.", least=0, most=_INT_MAX
     )
 
     def conflicts(self) -> list[str]:
@@ -152,7 +156,7 @@ class ProducerSettings(ClientSettings):
     batch_size: int = setting(
         int,
         16_384,
-        "Bytes of a batch at which it is sent at once.",
+        "A batch of this size is sent at once.",
         least=0,
         most=_INT_MAX,
         aliases=("max.batch.size",),
@@ -160,21 +164,21 @@ class ProducerSettings(ClientSettings):
     compression: str = setting(
         str,
         "none",
-        "The codec of batches.",
+        "The compression codec of batches; None means 'none'.",
         choices=("none", "gzip", "snappy", "lz4", "zstd"),
         synonyms={None: "none", "uncompressed": "none"},
         aliases=("compression.type", "compression.codec"),
     )
     level: int | None = optional_setting(
-        int, "The codec's level; None means its default.", aliases=("compression.level",)
+        int, "The compression level; None means the codec's default.", aliases=("compression.level",)
     )
     enable_idempotence: bool | None = optional_setting(
-        bool, "Each record once and in order: None means where the broker can, True raises where it cannot."
+        bool, "Write each record once and in order: None means where the broker can, True raises where it cannot."
     )
     max_in_flight_requests_per_connection: int = setting(
         int,
         5,
-        "Produce requests under way to one broker.",
+        "How many Produce requests may be in flight to one broker.",
         least=1,
         most=1000,
         aliases=("max.in.flight", "max.in.flight.requests.per.connection"),
@@ -182,21 +186,29 @@ class ProducerSettings(ClientSettings):
     delivery_timeout_ms: int = setting(
         int,
         120_000,
-        "A record not acknowledged for so long has failed.",
+        "A record that is not acknowledged within this time has failed.",
         least=0,
         most=_INT_MAX,
         aliases=("message.timeout.ms",),
     )
     buffer_memory: int = setting(
-        int, 32 * 1024 * 1024, "Bytes of records that may wait; then send() blocks.", least=0, most=_LONG_MAX
+        int,
+        32 * 1024 * 1024,
+        "How much memory records may take until they are delivered; when it is full, send() blocks.",
+        least=0,
+        most=_LONG_MAX,
     )
     max_block_ms: int = setting(
-        int, 60_000, "How long send() may wait for room or for a topic's metadata.", least=0, most=_INT_MAX
+        int,
+        60_000,
+        "How long send() may block, and how long records of a topic that does not exist wait for it.",
+        least=0,
+        most=_INT_MAX,
     )
     max_request_size: int = setting(
         int,
         1_048_576,
-        "The largest request in bytes, and so the largest record.",
+        "The largest request, and so the largest record.",
         least=0,
         most=_INT_MAX,
         aliases=("message.max.bytes",),
@@ -204,7 +216,7 @@ class ProducerSettings(ClientSettings):
     retries: int = setting(
         int,
         _INT_MAX,
-        "How often a batch is sent again; delivery_timeout_ms ends it sooner.",
+        "How often a batch is sent again; delivery_timeout_ms ends that sooner.",
         least=0,
         most=_INT_MAX,
         aliases=("message.send.max.retries",),
@@ -212,11 +224,11 @@ class ProducerSettings(ClientSettings):
     partitioner: str = setting(
         str,
         "default",
-        "How a partition is chosen: by murmur2 of the key where there is one, else sticky.",
+        "How a partition is chosen: by the key's murmur2 hash, or without a key one that changes with each batch.",
         choices=("default",),
     )
     allow_auto_create_topics: bool = setting(
-        bool, True, "Let the broker create a topic that is asked for (where the broker is set to do so)."
+        bool, True, "Let the broker create a missing topic on first use, if the broker is configured to do so."
     )
 
     def conflicts(self) -> list[str]:
@@ -258,7 +270,7 @@ class ConsumerSettings(ClientSettings):
     auto_offset_reset: str = setting(
         str,
         "latest",
-        "Where to begin in a partition without a position, or with one that is gone.",
+        "Where to begin in a partition without a position, or if the position is no longer in the log.",
         choices=("earliest", "latest", "none"),
         synonyms={
             "smallest": "earliest",
@@ -269,12 +281,12 @@ class ConsumerSettings(ClientSettings):
         },
     )
     fetch_min_bytes: int = setting(
-        int, 1, "Bytes that a broker gathers before it answers a fetch.", least=0, most=_INT_MAX
+        int, 1, "How much data a broker gathers before it responds to a fetch.", least=0, most=_INT_MAX
     )
     fetch_max_bytes: int = setting(
         int,
         52_428_800,
-        "The most bytes of one answer to a fetch; less is asked for where that is as quick.",
+        "The largest response to a fetch; less is requested where that is as fast.",
         least=0,
         most=_INT_MAX,
     )
@@ -284,27 +296,27 @@ class ConsumerSettings(ClientSettings):
     max_partition_fetch_bytes: int = setting(
         int,
         1_048_576,
-        "Bytes of one partition in one answer.",
+        "The largest share of one partition in a response.",
         least=0,
         most=_INT_MAX,
         aliases=("fetch.message.max.bytes",),
     )
     max_poll_records: int | None = optional_setting(
-        int, "Records that one poll gives at most; None gives two megabytes of the log, or 16384 records.", least=1
+        int, "The largest number of records of one poll; None limits it to 2 MB of the log or 16384 records.", least=1
     )
     check_crcs: bool = setting(bool, True, "Verify the checksum of each batch.", aliases=("check.crcs",))
     isolation_level: str = setting(
         str,
         "read_uncommitted",
-        "Whether records of open and aborted transactions are given.",
+        "Whether to return records of open and aborted transactions.",
         choices=("read_uncommitted", "read_committed"),
     )
-    client_rack: str = setting(str, "", "The rack of this client, for reading from a near replica.")
+    client_rack: str = setting(str, "", "The rack of this client, to read from a replica near it.")
     max_decompressed_bytes: int = setting(
         int, 256 * 1024 * 1024, "A batch that decompresses to more is refused.", least=1, most=2**40
     )
     allow_auto_create_topics: bool = setting(
-        bool, True, "Let the broker create a topic that is asked for (where the broker is set to do so)."
+        bool, True, "Let the broker create a missing topic on first use, if the broker is configured to do so."
     )
 
     def conflicts(self) -> list[str]:

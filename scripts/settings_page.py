@@ -1,0 +1,80 @@
+"""Writes docs/settings.md from the tables in kwire.engine.settings: `make docs`, or `python -m scripts.settings_page`.
+
+tests/test_settings_page.py holds the page to the tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from kwire.engine.setting_kinds import Setting
+from kwire.engine.settings import ClientSettings, ConsumerSettings, ProducerSettings
+
+PAGE = Path(__file__).parents[1] / "docs" / "settings.md"
+
+HEAD = """# Settings
+
+Generated from `src/kwire/engine/settings.py` by `make docs`.
+
+A setting is a keyword of the client's constructor, or a dotted name in the mapping given to `from_config`:
+
+    Producer("localhost:9092", linger_ms=20, compression="zstd")
+    Producer.from_config({"bootstrap.servers": "localhost:9092", "linger.ms": "20", "compression.type": "zstd"})
+
+`from_config` also takes the other names in the tables, which are librdkafka's (confluent-kafka) where they differ from
+Java's, and any of them with `kafka.` before it. Values may be strings. Everything that cannot be used is refused by one
+ConfigError that lists it all: unknown names with the nearest known one, values out of range, and what this version does
+not have. Settings of other clients that make no difference here, such as `statistics.interval.ms` or `log_level`, are
+ignored with one warning.
+"""
+
+UNITS = {
+    "batch_size": "bytes",
+    "buffer_memory": "bytes",
+    "max_request_size": "bytes",
+}
+
+
+def page() -> str:
+    """The whole page."""
+    common = ClientSettings.table
+    parts = [
+        HEAD,
+        _section("All clients", common.values()),
+        _section("Producer", (row for key, row in ProducerSettings.table.items() if key not in common)),
+        _section("Consumer", (row for key, row in ConsumerSettings.table.items() if key not in common)),
+    ]
+    return "\n".join(parts)
+
+
+def _section(title: str, rows: Iterable[Setting]) -> str:
+    lines = [
+        f"## {title}",
+        "",
+        "| keyword | dotted name | other names | default | unit or values | meaning |",
+        "|---|---|---|---|---|---|",
+        *map(_line, rows),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _line(row: Setting) -> str:
+    others = ", ".join(f"`{name}`" for name in row.aliases if name != row.dotted)
+    return f"| `{row.keyword}` | `{row.dotted}` | {others} | `{row.default!r}` | {_values(row)} | {row.doc} |"
+
+
+def _values(row: Setting) -> str:
+    if row.choices:
+        return ", ".join(f"`{choice!r}`" for choice in row.choices)
+    if row.kind is bool:
+        return "`True`, `False`"
+    if row.kind is int and row.keyword.endswith("_ms"):
+        return "ms"
+    if row.kind is int and row.keyword.endswith("_bytes"):
+        return "bytes"
+    return UNITS.get(row.keyword, "")
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
