@@ -1,1 +1,1 @@
-"""Benchmarks: of the codec (pytest-benchmark) and beside the peers (`benchmarks.compare`)."""
+"""Benchmarks: `README.md` says which there are."""

@@ -1,4 +1,4 @@
-"""Message sets of Kafka 0.7, 10,000 payloads of 100 bytes: kwire beside plain Python that reads the same page.
+"""Message sets of Kafka 0.7, 10,000 payloads of 100 bytes: kwire, and plain Python written from the same page.
 
 The clients of that age need Python 2.7 and cannot run in the same process. One call handles the whole set.
 """
@@ -42,7 +42,7 @@ def decode(data: bytes) -> records.Records:
     return records.decode(data, generation="0.7")
 
 
-WORK: dict[str, Callable[[], Any]] = {
+CASES: dict[str, Callable[[], Any]] = {
     "kwire: index": lambda: decode(PLAIN),
     "kwire: values": lambda: decode(PLAIN).values(),
     "kwire: records": lambda: list(decode(PLAIN)),
@@ -55,7 +55,7 @@ WORK: dict[str, Callable[[], Any]] = {
 }
 
 
-@pytest.mark.parametrize("work", WORK)
-def test_messages_0_7(benchmark: Any, work: str) -> None:
+@pytest.mark.parametrize("case", CASES)
+def test_messages_0_7(benchmark: Any, case: str) -> None:
     benchmark.extra_info["records"] = COUNT
-    benchmark.pedantic(WORK[work], rounds=7, iterations=1 if "Python" in work else 10, warmup_rounds=1)
+    benchmark.pedantic(CASES[case], rounds=7, iterations=1 if "Python" in case else 10, warmup_rounds=1)

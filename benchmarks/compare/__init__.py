@@ -1,1 +1,1 @@
-"""The same work through kwire and its peers, each in a process of its own: `python -m benchmarks.compare --help`."""
+"""kwire and its peers do the same work side by side: `python -m benchmarks.compare --help`."""

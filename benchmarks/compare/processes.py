@@ -35,7 +35,7 @@ _MODULES = {"codec": "{}_codec", "threads": "{}_codec", "import_time": "package"
 
 
 class ContenderError(Exception):
-    """A process did not do its work; the text has the end of what it wrote."""
+    """A process failed; the text has the end of what it wrote."""
 
 
 def environment() -> dict[str, str]:

@@ -14,11 +14,10 @@ from benchmarks.instructions.loops import every_loop
 
 COMMITTED = Path(__file__).with_name("counts.json")
 _EPILOG = f"""\
-A count is instructions per record (per message, per frame), by valgrind's callgrind: it does not depend on how busy
-the machine is, so a regression fails here without a timing. Fails when a loop takes {verdict.STRICT:.0%} more than the
-committed count ({verdict.UNSTEADY:.0%} where a large message is encoded); where interpreter, compilers or pyarrow are
-not those of the committed counts, when it takes {verdict.LOOSE:.0%} more.
-The extension has to be built as `make build` does (-O2).
+A count is instructions per record (per message, per frame), by valgrind's callgrind. It does not depend on how busy the
+machine is. A loop fails that takes {verdict.STRICT:.0%} more than the committed count: {verdict.UNSTEADY:.0%} where a
+large message is encoded, {verdict.LOOSE:.0%} where interpreter, compilers or pyarrow are not those of the committed
+counts. The extension must be built as `make build` does (-O2).
 
 examples:
   python -m benchmarks.instructions                     all loops: about fifteen seconds
@@ -76,7 +75,7 @@ def _committed() -> dict[str, Any]:
 
 
 def _commit(here: dict[str, str], counted: dict[str, float], *, whole: bool) -> None:
-    """Writes the counts; those of some loops only beside the others, if these were counted in the same environment."""
+    """Writes the counts. Those of some loops join the others if all were counted in the same environment."""
     before = _committed()
     if not whole and before["environment"] != here:
         raise SystemExit("the other loops were counted in another environment: --update without names counts all")

@@ -21,13 +21,13 @@ _TOTAL = re.compile(r"^summary: (\d+)$", re.MULTILINE)
 
 
 class CannotCountError(Exception):
-    """Valgrind or a compiler is missing, or did not do its work; the text says which and what would help."""
+    """Valgrind or a compiler is missing or failed; the text says which and what would help."""
 
 
 def totals(names: Sequence[str]) -> dict[str, dict[int, int]]:
     """{loop: {calls: instructions}} of the loops of these names, or of all.
 
-    One process does all; hashes are not random there, and addresses neither, so the same code gives the same counts.
+    One process counts all, without random hashes or addresses, so the same code takes the same counts.
     """
     valgrind, compiler = _needed("valgrind", "valgrind"), _needed("cc", "gcc")
     with tempfile.TemporaryDirectory(prefix="kwire-instructions-") as folder:
@@ -50,7 +50,7 @@ def totals(names: Sequence[str]) -> dict[str, dict[int, int]]:
 
 
 def read_totals(texts: Iterable[str]) -> dict[str, dict[int, int]]:
-    """The same of callgrind's files; those that no loop asked for are left out."""
+    """The same from the text of callgrind's files; counts outside the loops are left out."""
     found: dict[str, dict[int, int]] = {}
     for text in texts:
         name, total = _NAME.search(text), _TOTAL.search(text)

@@ -1,4 +1,4 @@
-"""What, besides kwire's code, decides how many instructions a loop takes: compilers, the interpreter, pyarrow."""
+"""What decides how many instructions a loop takes besides kwire's code: interpreter, compilers, pyarrow, valgrind."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _COMPILED_BY = re.compile(rb"(?:GCC: \([^)]*\) |clang version )([0-9.]+)")
 
 
 def environment() -> dict[str, str]:
-    """Of this process; two that are equal count alike, within the tolerance."""
+    """This process's environment. In equal ones the counts are equal, within the tolerance."""
     options = sysconfig.get_config_var("CONFIG_ARGS") or ""
     return {
         "machine": platform.machine(),

@@ -12,7 +12,7 @@ LOOSE = 0.35
 
 @dataclass(frozen=True)
 class Line:
-    """One loop. `counted` and `committed` are instructions per record; None where there is no such figure."""
+    """One loop. `counted` and `committed` are instructions per record, or None."""
 
     name: str
     counted: float | None
@@ -28,18 +28,18 @@ class Line:
 
     @property
     def fails(self) -> bool:
-        """More instructions than the tolerance allows, or a loop that is counted no more."""
+        """More instructions than the tolerance allows, or a loop that is no longer counted."""
         return self.counted is None or (self.change is not None and self.change > self.tolerance)
 
     @property
     def remark(self) -> str:
         """What a reader should know."""
         if self.counted is None:
-            return "COUNTED NO MORE: --update if that is meant"
+            return "NO LONGER COUNTED: --update if that is meant"
         if self.change is None:
             return "new: --update commits it"
         if self.fails:
-            return f"TOO MANY (most: +{self.tolerance:.0%})"
+            return f"TOO MANY (max: +{self.tolerance:.0%})"
         return "fewer: --update keeps it so" if self.change < -self.tolerance else ""
 
 
@@ -53,7 +53,7 @@ def differences(now: Mapping[str, str], committed: Mapping[str, str]) -> list[st
 
 
 def lines(counted: Mapping[str, float], committed: Mapping[str, float], tolerance: Mapping[str, float]) -> list[Line]:
-    """One for each loop, in the order counted, then those that are no more. `tolerance` is STRICT where not said."""
+    """One for each loop counted, then those no longer counted. The tolerance is STRICT unless given."""
     names = dict.fromkeys([*counted, *committed])
     return [Line(name, counted.get(name), committed.get(name), tolerance.get(name, STRICT)) for name in names]
 

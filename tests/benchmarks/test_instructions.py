@@ -19,7 +19,7 @@ from tests.thorough import THOROUGH
 def test_a_rise_within_the_tolerance_passes_and_one_beyond_fails() -> None:
     within, beyond = verdict.lines({"a": 104.0, "b": 106.0}, {"a": 100.0, "b": 100.0}, {})
     assert (within.fails, within.remark) == (False, "")
-    assert (beyond.fails, beyond.remark) == (True, "TOO MANY (most: +5%)")
+    assert (beyond.fails, beyond.remark) == (True, "TOO MANY (max: +5%)")
     assert beyond.change == pytest.approx(0.06)
     (unsteady,) = verdict.lines({"a": 112.0}, {"a": 100.0}, {"a": verdict.UNSTEADY})
     assert not unsteady.fails
@@ -41,7 +41,7 @@ def test_the_table_lines_up() -> None:
     text = verdict.table(verdict.lines({"to values": 451.44, "other": 1_592_862.0}, {"to values": 400.0}, {}))
     assert text.splitlines() == [
         "loop       instructions  committed  change",
-        "to values         451.4      400.0  +12.9%  TOO MANY (most: +5%)",
+        "to values         451.4      400.0  +12.9%  TOO MANY (max: +5%)",
         "other         1,592,862          -          new: --update commits it",
     ]
 

@@ -101,5 +101,5 @@ def _producer(task: Task) -> KafkaProducer:
 
 
 def _broker_release(task: Task) -> tuple[int, ...]:
-    """It must be told: it gives up on the ApiVersions response of librdkafka's mock cluster."""
+    """kafka-python has to be told: it gives up on the mock cluster's ApiVersions response."""
     return tuple(int(part) for part in task.release.split(".")[:3]) if task.release else (2, 1)

@@ -182,10 +182,10 @@ def _wall_s(call: Callable[[], object], calls: int, threads: int) -> float:
         for _ in range(calls):
             call()
 
-    workers = [threading.Thread(target=repeat) for _ in range(threads)]
+    running = [threading.Thread(target=repeat) for _ in range(threads)]
     started = time.perf_counter()
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
+    for thread in running:
+        thread.start()
+    for thread in running:
+        thread.join()
     return time.perf_counter() - started
