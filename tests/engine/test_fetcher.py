@@ -129,7 +129,9 @@ class Reading:
 
     def __init__(self, broker: LogBroker, others: dict[Address, Broker] | None = None, **settings: Any) -> None:
         self.broker = broker
-        made = ConsumerSettings(bootstrap_servers="a:1", **{"auto_offset_reset": "earliest", **settings})
+        self.settings = made = ConsumerSettings(
+            bootstrap_servers="a:1", **{"auto_offset_reset": "earliest", **settings}
+        )
         self.world = World({A: broker, **(others or {})}, made)
         self.fetcher = Fetcher(self.world.core, made)
 

@@ -41,13 +41,13 @@ from kwire.engine.api_keys import FETCH
 from kwire.engine.calls import STALE_METADATA, broker_error
 from kwire.engine.fetch_sources import FetchStats, Source
 from kwire.engine.hand_out import HandOut
-from kwire.engine.offsets import READ_COMMITTED, isolation_code
+from kwire.engine.offsets import READ_COMMITTED, isolation_code, too_old_for
 from kwire.engine.partition_state import PartitionState, reset_time
 from kwire.engine.position_lookup import PositionLookup
 from kwire.engine.retry import is_retriable
 from kwire.engine.settings import ConsumerSettings
 from kwire.engine.subscription import Subscription
-from kwire.errors import BrokerError, CodecError, KafkaError, LimitError
+from kwire.errors import CodecError, KafkaError, LimitError
 
 if TYPE_CHECKING:
     from kwire.engine.core import Core
@@ -55,7 +55,6 @@ if TYPE_CHECKING:
     Row = protocol.FetchResponse.FetchableTopicResponse.PartitionData
 
 OFFSET_OUT_OF_RANGE = 1
-_UNSUPPORTED_VERSION = 35
 _LAST_VERSION_BY_NAME = 12
 _FIRST_VERSION_THAT_GROWS_BY_ITSELF = 3
 _FIRST_VERSION_WITH_ISOLATION = 4
@@ -352,14 +351,8 @@ class Fetcher:
         for state in self._return(source, sent, ()):
             self._leave_replica(state, source.node, now)
         if not is_retriable(error):
-            self._fault = self._told(error)
+            self._fault = too_old_for(self._isolation, error)
         self._back_off(source, now + self._core.retry_backoff.wait(1))
-
-    def _told(self, error: KafkaError) -> KafkaError:
-        """The error as the user has to hear it: an old broker cannot tell what was committed."""
-        if isinstance(error, BrokerError) and error.code == _UNSUPPORTED_VERSION and self._isolation == READ_COMMITTED:
-            return broker_error(error.code, f"isolation_level='read_committed' needs Kafka 0.11 or newer: {error}")
-        return error
 
     def _leave_replica(self, state: PartitionState, node: int, now: float) -> bool:
         """Goes back to the leader if the partition was fetched from that replica; whether it was."""

@@ -71,6 +71,13 @@ def versions_for(isolation: int) -> Sequence[int]:
     return range(_FIRST_VERSION_WITH_ISOLATION, versions[-1] + 1) if isolation == READ_COMMITTED else versions
 
 
+def too_old_for(isolation: int, error: KafkaError) -> KafkaError:
+    """The error as the user has to hear it where a broker cannot tell what was committed."""
+    if isolation == READ_COMMITTED and isinstance(error, BrokerError) and error.code == _UNSUPPORTED_VERSION:
+        return broker_error(error.code, f"isolation_level='read_committed' needs Kafka 0.11 or newer: {error}")
+    return error
+
+
 def list_offsets_request(
     core: Core, times: Mapping[TopicPartition, int], isolation: int, version: int
 ) -> protocol.ListOffsetsRequest:
@@ -219,7 +226,7 @@ class OffsetLookup(Call):
         if is_retriable(error):
             self.retry(self._send, error, now)
         else:
-            self.fail(error, now)
+            self.fail(too_old_for(self._isolation, error), now)
 
     def _forget(self, partitions: Iterable[TopicPartition]) -> None:
         for tp in partitions:

@@ -21,7 +21,15 @@ from kwire._typing import TYPE_CHECKING
 from kwire.engine.addresses import TopicPartition
 from kwire.engine.api_keys import LIST_OFFSETS, OFFSET_FOR_LEADER_EPOCH
 from kwire.engine.calls import STALE_METADATA, broker_error
-from kwire.engine.offsets import LATEST, NO_OFFSET, isolation_code, list_offsets_request, offset_in, versions_for
+from kwire.engine.offsets import (
+    LATEST,
+    NO_OFFSET,
+    isolation_code,
+    list_offsets_request,
+    offset_in,
+    too_old_for,
+    versions_for,
+)
 from kwire.engine.partition_state import NO_EPOCH, PartitionState, reset_time
 from kwire.engine.retry import is_retriable
 from kwire.engine.settings import ConsumerSettings
@@ -263,8 +271,9 @@ class PositionLookup:
     def _on_error(self, asked: Asked, error: KafkaError, now: float) -> None:
         again = [state for tp in list(asked) if (state := self._taken(asked, tp)) is not None]
         if not is_retriable(error):
+            fault = too_old_for(self._isolation, error)
             for state in again:
-                state.fault = error
+                state.fault = fault
         self.back_off(again, now)
         self._on_change(now)
 
