@@ -44,9 +44,9 @@ def decode(
     batch that is cut off at the end is left over (`Records.consumed`, `Records.needed`). Control batches are decoded
     like any other.
 
-    `check_crc=False` skips the checksums. `max_decompressed_bytes` bounds the decompressed size of each batch; all
-    batches of one call together may reach 1 GiB, or this bound if it is larger. The index of a compressed batch, 40
-    bytes per record, has the same bound, but never less than 256 MiB.
+    `check_crc=False` skips the checksums. `max_decompressed_bytes` bounds the memory that one call takes beside `data`:
+    all decompressed content, and the index of all records, compressed or not (40 bytes for each, about 140 for each
+    batch). LimitError, when more is needed; decode the pieces of `data` one by one, or allow more.
 
     `generation="0.7"`: `data` are messages of Kafka 0.7, the first of which begins at byte `base_offset` of its
     partition's log. A record's offset is then the byte at which it begins, or at which the compressed message begins
@@ -59,7 +59,9 @@ def decode(
     try:
         if generation is None:
             return decode_records(data, check_crc, max_decompressed_bytes)
-        found, fault = scan_generation(generation, data, check_crc, max_decompressed_bytes, base_offset)
+        found, fault = scan_generation(
+            generation, data, check_crc, max_decompressed_bytes, base_offset, max_decompressed_bytes
+        )
     except OverflowError:
         raise _beyond_int64(max_decompressed_bytes) from None
     if fault is not None:

@@ -490,6 +490,21 @@ def test_what_all_brokers_answers_decompress_to_is_bounded(monkeypatch: pytest.M
     assert sorted(got) == [T0, T1]
 
 
+def test_the_index_of_plain_records_is_bounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two answers of 500 records of 40 bytes each do not fit at once; both are read all the same."""
+    monkeypatch.setattr(fetcher, "_MAX_MEMORY", 30_000)
+    broker = LogBroker()
+    broker.topics = {"t": [0, 0]}
+    for partition in (0, 1):
+        broker.append(partition, [b"v"] * 500)
+    reading = Reading(broker, max_decompressed_bytes=15_000).assign(T0, T1)
+    reading.world.run(reading.fetcher.has_something)
+    reading.world.run(reading.world.now + 5.0)
+    assert 20_000 <= sum(state.memory for state in reading.fetcher.subscription.states.values()) <= 30_000
+    got = [tp for _ in range(2) for tp in reading.take()]
+    assert sorted(got) == [T0, T1]
+
+
 def test_a_batch_that_decompresses_to_too_much_is_an_error() -> None:
     reading = Reading(LogBroker(), max_decompressed_bytes=15_000)
     reading.broker.append(0, [b"small"], compression="zstd")

@@ -460,7 +460,7 @@ class Fetcher:
             state.fault = _in_data(fault.error, state.tp, fault.base_offset, fault.next_offset)
         elif not records.consumed:
             self._ask_for_more(state, records.needed, version)
-        return records.decompressed_bytes
+        return records.decompressed_bytes + records.index_bytes
 
     def _ask_for_more(self, state: PartitionState, needed: int, version: int) -> None:
         """Not one whole batch came: it is larger than what was asked for."""

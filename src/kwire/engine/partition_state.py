@@ -29,7 +29,7 @@ class Chunk:
         self.next_offset = next_offset
         self.node = node
         self.count = len(records)
-        self.memory = records.decompressed_bytes
+        self.memory = records.decompressed_bytes + records.index_bytes
         self.delivered = 0
         self.handed_out = 0
 

@@ -200,8 +200,7 @@ cdef int _measure_headers(const part_t *part, const record_t *record, sizes_t *s
     cdef const uint8_t *key
     cdef int32_t i
     cdef int64_t size
-    reader_init(&r, part.data, part.size)
-    r.at = part.data + record.headers_at
+    reader_init_at(&r, part.data, part.data + part.size, part.data + record.headers_at)
     for i in range(record.header_count):
         size = max(_read_length(&r), 0)
         key = read_span(&r, <size_t>size)
@@ -532,8 +531,7 @@ cdef bint _put_headers(const part_t *part, const record_t *record, binary_out_t 
     cdef const uint8_t *p
     cdef int32_t i
     cdef int64_t size, repaired
-    reader_init(&r, part.data, part.size)
-    r.at = part.data + record.headers_at
+    reader_init_at(&r, part.data, part.data + part.size, part.data + record.headers_at)
     for i in range(record.header_count):
         size = max(_read_length(&r), 0)
         p = read_span(&r, <size_t>size)

@@ -36,9 +36,7 @@ cdef int parse_message(scan_t *s, const uint8_t *base, const uint8_t *p, size_t 
     cdef reader_t r
     cdef uint32_t stored, computed
     cdef int64_t length
-    reader_init(&r, base, 0)
-    r.at = p
-    r.end = p + size
+    reader_init_at(&r, base, p + size, p)
     m.record.offset = read_i64(&r)
     read_i32(&r)
     stored = read_u32(&r)
@@ -125,7 +123,7 @@ cdef int _open_run(scan_t *s, message_t *m, const uint8_t *p, const uint8_t *bas
     if push_batch(s) != SCAN_GOES_ON:
         return SCAN_FAULT
     part = push_part(s, p, s.batch.wire_size, s.source, m.timestamp_type)
-    if part == NULL or keep_record(s, part, &m.record) != SCAN_GOES_ON:
+    if part == NULL or reserve_records(s, 1) != SCAN_GOES_ON or keep_record(s, part, &m.record) != SCAN_GOES_ON:
         scan_roll_back(s, mark)
         return SCAN_FAULT
     s.run_open = True
@@ -164,7 +162,9 @@ cdef int index_wrapped_messages(scan_t *s, const uint8_t *data, size_t size, kw_
     s.batch.count = count
     if push_batch(s) != SCAN_GOES_ON:
         return SCAN_FAULT
-    if _index_inner_set(s, data, size, block, shift) != SCAN_GOES_ON:
+    if (check_budget(s, <uint64_t>count * sizeof(record_t) + sizeof(part_t)) != SCAN_GOES_ON
+            or reserve_records(s, <size_t>count) != SCAN_GOES_ON
+            or _index_inner_set(s, data, size, block, shift) != SCAN_GOES_ON):
         scan_roll_back(s, mark)
         return SCAN_FAULT
     return SCAN_GOES_ON

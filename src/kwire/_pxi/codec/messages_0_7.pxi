@@ -78,7 +78,6 @@ cdef int keep_message_0_7(scan_t *s, part_t *part, const message_0_7_t *m, int64
 cdef int scan_plain_0_7(scan_t *s, int64_t origin) noexcept nogil:
     """Indexes message after message up to the end, a fault, or a compressed one. `origin` is the offset of `s.data`."""
     cdef message_0_7_t m
-    cdef part_t *part
     cdef bint joins
     cdef int state
     while True:
@@ -93,16 +92,26 @@ cdef int scan_plain_0_7(scan_t *s, int64_t origin) noexcept nogil:
             s.compressed = m.payload
             s.compressed_size = m.payload_size
             return SCAN_COMPRESSED
-        if not joins and (push_batch(s) != SCAN_GOES_ON
-                          or push_part(s, s.data + s.at, s.size - s.at, s.source, -1) == NULL):
-            return SCAN_FAULT
-        part = &s.parts[s.part_count - 1]
-        if joins:
-            join_batch_0_7(&s.batches[s.batch_count - 1], &m, origin + <int64_t>s.at)
-        s.run_open = True
-        if keep_message_0_7(s, part, &m, origin + <int64_t>s.at) != SCAN_GOES_ON:
+        if index_plain_0_7(s, &m, joins, origin + <int64_t>s.at) != SCAN_GOES_ON:
             return SCAN_FAULT
         s.at += m.size
+
+
+cdef int index_plain_0_7(scan_t *s, const message_0_7_t *m, bint joins, int64_t offset) noexcept nogil:
+    """Adds a message to the run before it, or opens one; on a fault neither."""
+    cdef mark_t mark = scan_mark(s)
+    if not joins and (push_batch(s) != SCAN_GOES_ON
+                      or push_part(s, s.data + s.at, s.size - s.at, s.source, -1) == NULL
+                      or reserve_records(s, 1) != SCAN_GOES_ON):
+        scan_roll_back(s, mark)
+        return SCAN_FAULT
+    if keep_message_0_7(s, &s.parts[s.part_count - 1], m, offset) != SCAN_GOES_ON:
+        scan_roll_back(s, mark)
+        return SCAN_FAULT
+    if joins:
+        join_batch_0_7(&s.batches[s.batch_count - 1], m, offset)
+    s.run_open = True
+    return SCAN_GOES_ON
 
 
 cdef void open_batch_0_7(scan_t *s, const message_0_7_t *m, int64_t origin) noexcept nogil:
@@ -129,12 +138,8 @@ cdef void join_batch_0_7(batch_t *run, const message_0_7_t *m, int64_t offset) n
     run.count += 1
 
 
-cdef int64_t index_wrapped_0_7(RecordIndex index, Buffer content, int64_t left, int depth) except -1:
-    """The messages of a decompressed set, all with the offset of the batch under way; CodecError for a bad one.
-
-    Gives how many of the `left` bytes what is compressed in it again took.
-    """
-    cdef int64_t budget = left
+cdef int index_wrapped_0_7(RecordIndex index, Buffer content, int depth) except -1:
+    """The messages of a decompressed set, all with the offset of the batch under way; CodecError for a bad one."""
     cdef scan_t *s = &index.scan
     cdef message_0_7_t m
     cdef part_t *part = NULL
@@ -155,64 +160,62 @@ cdef int64_t index_wrapped_0_7(RecordIndex index, Buffer content, int64_t left, 
                 part = push_part(s, content.data, <size_t>content.size, content.block, -1)
             if part != NULL:
                 part.batch = s.batch_count  # which joins when all of it is known to be good
-            state = SCAN_FAULT if part == NULL else keep_message_0_7(s, part, &m, s.batch.base_offset)
-            if state == SCAN_GOES_ON and s.record_count * sizeof(record_t) > s.most_index_bytes:
-                state = scan_fault(s, FAULT_INDEX_SIZE, NULL, at, s.record_count, s.most_index_bytes)
+            if part == NULL or check_budget(s, sizeof(record_t)) != SCAN_GOES_ON:
+                state = SCAN_FAULT
+            else:
+                state = keep_message_0_7(s, part, &m, s.batch.base_offset)
         if state == SCAN_FAULT:
             s.fault_inside = True
             raise _scan_error(s)
         if state == SCAN_END:
-            return budget - left
+            return 0
         if m.codec != 0:
             if depth == MOST_NESTING_0_7:
                 raise _errors.LimitError(f"more than {MOST_NESTING_0_7} compressed messages inside each other",
                                          f"batches[{s.batch_count}]", s.at)
-            inner = _decompressed_part(index, buffer_slice(content, m.payload - content.data, m.payload_size), m.codec,
-                                       left)
-            left -= inner.size
-            left -= index_wrapped_0_7(index, inner, left, depth + 1)
+            inner = _decompressed_part(index, buffer_slice(content, m.payload - content.data, m.payload_size), m.codec)
+            index_wrapped_0_7(index, inner, depth + 1)
             part = NULL
         at += m.size
 
 
-cdef int64_t index_compressed_0_7(RecordIndex index, int64_t budget) except -1:
-    """Indexes the compressed message under way, all or nothing, and gives how many bytes it holds decompressed."""
-    cdef int64_t taken
+cdef int index_compressed_0_7(RecordIndex index) except -1:
+    """Indexes the compressed message under way, all or nothing."""
     cdef scan_t *s = &index.scan
     cdef mark_t mark = scan_mark(s)
-    cdef Buffer payload = buffer_slice(index.source, s.compressed - s.data, s.compressed_size)
-    cdef Buffer content = _decompressed_part(index, payload, s.batch.codec, budget)
+    cdef Buffer content = _decompressed(index)
     try:
-        taken = content.size + index_wrapped_0_7(index, content, budget - content.size, 1)
+        index_wrapped_0_7(index, content, 1)
         s.batch.count = <int32_t>(s.record_count - mark.records)
         if push_batch(s) != SCAN_GOES_ON:
             raise _scan_error(s)
     except _errors.CodecError:
         scan_roll_back(s, mark)
         raise
+    end_compressed(s)
     s.at += s.batch.wire_size
-    return taken
+    return 0
 
 
-def scan_generation(generation, data, bint check_crc, int64_t max_decompressed_bytes, int64_t base_offset):
-    """(Records, the CodecError that ended them or None): messages of Kafka 0.7 that begin at byte `base_offset`."""
+def scan_generation(generation, data, bint check_crc, int64_t max_decompressed_bytes, int64_t base_offset,
+                    max_total_bytes=None):
+    """(Records, the CodecError that ended them or None): messages of Kafka 0.7 that begin at byte `base_offset`.
+
+    `max_decompressed_bytes` and `max_total_bytes` as in `scan_records`.
+    """
     check_generation(generation)
-    cdef RecordIndex index = _index_for(data, check_crc)
+    cdef RecordIndex index = _index_for(data, check_crc, max_decompressed_bytes, max_total_bytes)
     cdef scan_t *s = &index.scan
-    cdef int64_t left = max(DEFAULT_MOST_IN_ALL, max_decompressed_bytes)
-    cdef int64_t budget
     cdef int state
     if base_offset < 0 or base_offset > GREATEST_OFFSET - <int64_t>s.size:
         raise _errors.CodecError(f"a base offset of {base_offset}: it is a byte position, from 0 on", "base_offset")
-    s.most_index_bytes = <uint64_t>max(max_decompressed_bytes, DEFAULT_MOST_PER_BATCH)
     while True:
         with nogil:
             state = scan_plain_0_7(s, base_offset)
         if state != SCAN_COMPRESSED:
             break
-        budget = min(max_decompressed_bytes, left, <int64_t>MOST_CONTENT)
         try:
-            left -= index_compressed_0_7(index, budget)
+            index_compressed_0_7(index)
         except _errors.CodecError as error:
             return records_of_index(index), error
     return records_of_index(index), _scan_error(s) if state == SCAN_FAULT else None

@@ -45,6 +45,15 @@ cdef inline void reader_init(reader_t *r, const uint8_t *data, size_t size) noex
     r.error = FAULT_NONE
 
 
+cdef inline void reader_init_at(reader_t *r, const uint8_t *data, const uint8_t *end, const uint8_t *at) noexcept nogil:
+    """A reader that begins at `at`; at the end, if that is beyond it, so that `at` never is."""
+    r.start = data
+    r.at = at if at < end else end
+    r.end = end
+    r.fault_at = data
+    r.error = FAULT_NONE
+
+
 cdef inline void reader_fail(reader_t *r, int fault) noexcept nogil:
     if r.error == FAULT_NONE:
         r.error = fault
@@ -53,13 +62,14 @@ cdef inline void reader_fail(reader_t *r, int fault) noexcept nogil:
 
 
 cdef inline size_t bytes_left(const reader_t *r) noexcept nogil:
-    return <size_t>(r.end - r.at)
+    """0 when `at` is beyond the end: no reader gets there, but the difference would be nearly 2**64."""
+    return <size_t>(r.end - r.at) if r.at < r.end else 0
 
 
 cdef inline const uint8_t *read_span(reader_t *r, size_t size) noexcept nogil:
     """The next `size` bytes, or NULL with a fault when fewer are left."""
     cdef const uint8_t *span = r.at
-    if bytes_left(r) < size:
+    if <size_t>(r.end - r.at) < size:
         reader_fail(r, FAULT_TRUNCATED)
         return NULL
     r.at += size
@@ -152,7 +162,7 @@ cdef uint64_t _read_uvarint_tail(reader_t *r, int most_bytes, uint8_t last_byte_
 cdef inline bint _read_short_uvarint(reader_t *r, uint32_t *value) noexcept nogil:
     """The forms of one and two bytes, which nearly all lengths and deltas have; False leaves the reader as it was."""
     cdef const uint8_t *p = r.at
-    cdef size_t left = bytes_left(r)
+    cdef ptrdiff_t left = r.end - r.at
     if left >= 1 and p[0] < 0x80:
         value[0] = p[0]
         r.at = p + 1
@@ -211,7 +221,7 @@ cdef inline int64_t _length_or_fault(reader_t *r, int64_t length, const uint8_t 
         r.at = begin
         reader_fail(r, FAULT_LENGTH)
         return -1
-    if length > 0 and <uint64_t>length > bytes_left(r):
+    if length > 0 and length > r.end - r.at:
         r.at = begin
         reader_fail(r, FAULT_TRUNCATED)
         return -1
@@ -239,7 +249,7 @@ cdef inline int64_t check_count(reader_t *r, int64_t count, size_t least_size, c
         r.at = begin
         reader_fail(r, FAULT_LENGTH)
         return -1
-    if count > 0 and <uint64_t>count > bytes_left(r) // (least_size if least_size else 1):
+    if count > 0 and count > (r.end - r.at) // <ptrdiff_t>(least_size if least_size else 1):
         r.at = begin
         reader_fail(r, FAULT_COUNT)
         return -1

@@ -79,8 +79,6 @@ cdef int index_batch_records(scan_t *s, const uint8_t *data, size_t size, kw_blo
     cdef int state
     if <uint64_t>s.batch.count > size // RECORD_LEAST_SIZE:
         return scan_fault(s, FAULT_RECORD_COUNT, b"count", s.at + 57, s.batch.count, size)
-    if s.batch.codec != 0 and <uint64_t>s.batch.count * sizeof(record_t) > s.most_index_bytes:
-        return scan_fault(s, FAULT_INDEX_SIZE, b"count", s.at + 57, s.batch.count, s.most_index_bytes)
     if push_batch(s) != SCAN_GOES_ON:
         return SCAN_FAULT
     part = push_part(s, data, size, block, s.batch.timestamp_type)
@@ -181,11 +179,11 @@ cdef inline const uint8_t *_quick_record(const uint8_t *at, const uint8_t *data,
     at = quick_varint(body + 1, &timestamp, &is_long)
     at = quick_varint(at, &delta, &is_long)
     at = quick_varint(at, &out.key_size, &is_long)
-    if out.key_size < -1 or out.key_size > end - at - QUICK_VARINT:
+    if out.key_size < -1 or max(out.key_size, 0) > end - at - QUICK_VARINT:
         return NULL
     out.key_at = <uint32_t>(at - data)
     at = quick_varint(at + max(out.key_size, 0), &out.value_size, &is_long)
-    if out.value_size < -1 or out.value_size >= end - at:
+    if out.value_size < -1 or max(out.value_size, 0) >= end - at:
         return NULL
     out.value_at = <uint32_t>(at - data)
     at = _behind_headers(at + max(out.value_size, 0), data, end, out)
@@ -211,8 +209,7 @@ cdef inline const uint8_t *_behind_headers(const uint8_t *at, const uint8_t *dat
 cdef const uint8_t *_behind_some_headers(const uint8_t *at, const uint8_t *data, const uint8_t *end,
                                          record_t *out) noexcept nogil:
     cdef reader_t r
-    reader_init(&r, data, <size_t>(end - data))
-    r.at = at
+    reader_init_at(&r, data, end, at)
     out.header_count = _read_header_count(&r)
     out.headers_at = <uint32_t>(r.at - data)
     _skip_headers(&r, out.header_count)
@@ -225,8 +222,7 @@ cdef const uint8_t *_careful_record(const uint8_t *at, const uint8_t *data, cons
     cdef reader_t r
     cdef const uint8_t *body
     cdef int32_t length
-    reader_init(&r, data, <size_t>(end - data))
-    r.at = at
+    reader_init_at(&r, data, end, at)
     length = read_varint(&r)
     body = r.at
     read_span(&r, 1)
@@ -261,8 +257,7 @@ cdef int _record_fault(scan_t *s, part_t *part, const uint8_t *begin, int32_t nu
     cdef int32_t length
     cdef int64_t delta = 0
     cdef int64_t size
-    reader_init(&r, part.data, part.size)
-    r.at = begin
+    reader_init_at(&r, part.data, part.data + part.size, begin)
     length = read_varint(&r)
     body = r.at
     if r.error == FAULT_NONE and (length < 0 or <size_t>length > bytes_left(&r)):

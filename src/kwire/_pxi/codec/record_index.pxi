@@ -53,6 +53,10 @@ ctypedef struct aborted_t:
     bint ended
 
 
+cdef enum:
+    MAX_CONTENT = 0x7FFFFFFF   # places within decompressed bytes must fit into an int32 of Arrow
+
+
 cdef enum ScanState:
     SCAN_GOES_ON = 0
     SCAN_END = 1               # no whole batch is left
@@ -75,7 +79,7 @@ cdef enum ScanFault:           # beside those of primitives.pxi
     FAULT_WRAPPER_OFFSET = 112
     FAULT_INNER_MAGIC = 113
     FAULT_INNER_CUT = 114
-    FAULT_INDEX_SIZE = 115
+    FAULT_BUDGET = 115
     FAULT_MAGIC_0_7 = 116
     FAULT_OFFSET_BACK = 117
 
@@ -89,7 +93,10 @@ ctypedef struct scan_t:
     bint check_crc
     bint skip_control
     bint ascending             # a batch may not begin before the end of the one before it
-    uint64_t most_index_bytes  # of one compressed batch: its content is small, its records may be many
+    uint64_t content_bytes     # decompressed so far
+    uint64_t max_bytes         # of content and index together, for all batches
+    uint64_t max_batch_bytes   # the same for one compressed batch
+    uint64_t limit_bytes       # what `taken_bytes` may reach now: that of the call, or of the compressed batch under way
     int64_t least_offset
     int64_t most_offset
     aborted_t *aborted
@@ -128,13 +135,47 @@ cdef int scan_fault(scan_t *s, int fault, const char *field, size_t position, ui
     return SCAN_FAULT
 
 
+cdef inline uint64_t index_bytes(const scan_t *s) noexcept nogil:
+    return s.record_count * sizeof(record_t) + s.part_count * sizeof(part_t) + s.batch_count * sizeof(batch_t)
+
+
+cdef inline uint64_t taken_bytes(const scan_t *s) noexcept nogil:
+    return s.content_bytes + index_bytes(s)
+
+
+cdef int check_budget(scan_t *s, uint64_t more) noexcept nogil:
+    """Whether `more` bytes of index are allowed beside what the call has taken so far."""
+    cdef uint64_t needed = taken_bytes(s) + more
+    if needed > s.limit_bytes:
+        return scan_fault(s, FAULT_BUDGET, NULL, s.at, needed, s.limit_bytes)
+    return SCAN_GOES_ON
+
+
+cdef void begin_compressed(scan_t *s) noexcept nogil:
+    """From here to `end_compressed` the limit is that of one compressed batch."""
+    s.limit_bytes = min(s.max_bytes, taken_bytes(s) + s.max_batch_bytes)
+
+
+cdef void end_compressed(scan_t *s) noexcept nogil:
+    s.limit_bytes = s.max_bytes
+
+
+cdef int64_t content_budget(const scan_t *s) noexcept nogil:
+    """How many bytes more may be decompressed now."""
+    cdef uint64_t taken = taken_bytes(s)
+    return <int64_t>min(s.limit_bytes - taken, <uint64_t>MAX_CONTENT) if taken < s.limit_bytes else 0
+
+
 cdef int reserve_records(scan_t *s, size_t more) noexcept nogil:
     """Room for `more` records; the caller has checked that the bytes at hand can hold that many."""
-    cdef size_t room
+    cdef size_t room, affordable
     cdef kw_block *block
+    if check_budget(s, more * sizeof(record_t)) != SCAN_GOES_ON:
+        return SCAN_FAULT
     if s.record_room - s.record_count >= more:
         return SCAN_GOES_ON
-    room = max(s.record_count + more, 2 * s.record_room)
+    affordable = <size_t>(s.limit_bytes - taken_bytes(s)) // sizeof(record_t)
+    room = max(s.record_count + more, min(2 * s.record_room, s.record_count + affordable))
     block = kw_block_new(room * sizeof(record_t))
     if block == NULL:
         return scan_fault(s, FAULT_MEMORY, NULL, s.at)
@@ -143,7 +184,7 @@ cdef int reserve_records(scan_t *s, size_t more) noexcept nogil:
     kw_block_release(s.records_block)
     s.records_block = block
     s.records = <record_t *>kw_block_data(block)
-    s.record_room = block.capacity // sizeof(record_t)
+    s.record_room = min(block.capacity // sizeof(record_t), s.record_count + affordable)
     return SCAN_GOES_ON
 
 
@@ -159,9 +200,12 @@ cdef void *_room_for_one(void *items, size_t count, size_t *room, size_t item_si
 
 cdef part_t *push_part(scan_t *s, const uint8_t *data, size_t size, kw_block *block,
                        int8_t timestamp_type) noexcept nogil:
-    """A part without records yet, of the batch pushed last; NULL with a fault when there is no memory."""
-    cdef part_t *parts = <part_t *>_room_for_one(s.parts, s.part_count, &s.part_room, sizeof(part_t))
+    """A part without records yet, of the batch pushed last; NULL with a fault when there is no room for it."""
+    cdef part_t *parts
     cdef part_t *part
+    if check_budget(s, sizeof(part_t)) != SCAN_GOES_ON:
+        return NULL
+    parts = <part_t *>_room_for_one(s.parts, s.part_count, &s.part_room, sizeof(part_t))
     if parts == NULL:
         scan_fault(s, FAULT_MEMORY, NULL, s.at)
         return NULL
@@ -181,7 +225,10 @@ cdef part_t *push_part(scan_t *s, const uint8_t *data, size_t size, kw_block *bl
 
 cdef int push_batch(scan_t *s) noexcept nogil:
     """The batch under way joins the index."""
-    cdef batch_t *batches = <batch_t *>_room_for_one(s.batches, s.batch_count, &s.batch_room, sizeof(batch_t))
+    cdef batch_t *batches
+    if check_budget(s, sizeof(batch_t)) != SCAN_GOES_ON:
+        return SCAN_FAULT
+    batches = <batch_t *>_room_for_one(s.batches, s.batch_count, &s.batch_room, sizeof(batch_t))
     if batches == NULL:
         return scan_fault(s, FAULT_MEMORY, NULL, s.at)
     s.batches = batches

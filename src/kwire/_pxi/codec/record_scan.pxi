@@ -11,7 +11,6 @@ cdef enum:
     FRAME_PREFIX = 12
     FRAME_LEAST = 17           # up to the magic
     MOST_OFFSETS_OF_A_BATCH = 0x7FFFFFFF
-    MOST_CONTENT = 0x7FFFFFFF  # places within decompressed bytes must fit into an int32 of Arrow
 
 cdef object _decompress = None
 
@@ -67,12 +66,13 @@ cdef int scan_plain(scan_t *s) noexcept nogil:
 
 
 cdef int scan_content(scan_t *s, const uint8_t *data, size_t size, kw_block *block) noexcept nogil:
-    """Indexes the decompressed content of the batch under way and goes on behind it."""
+    """Indexes the decompressed content of the batch under way and goes on after it."""
     cdef int state
     if s.batch.magic == 2:
         state = index_batch_records(s, data, size, block)
     else:
         state = index_wrapped_messages(s, data, size, block)
+    end_compressed(s)
     if state == SCAN_GOES_ON:
         s.at += s.batch.wire_size
         state = scan_plain(s)
@@ -176,8 +176,8 @@ cdef str _fault_text(const scan_t *s):
         return f"a message of format {a} inside a compressed message"
     if fault == FAULT_INNER_CUT:
         return f"the compressed message ends within a message ({a} bytes are left)"
-    if fault == FAULT_INDEX_SIZE:
-        return f"the index of {a} compressed records needs more than {b} bytes; max_decompressed_bytes sets it"
+    if fault == FAULT_BUDGET:
+        return f"decompressed content and index would take {a} bytes, more than {b}; max_decompressed_bytes sets it"
     if fault == FAULT_TRAILING:
         return f"{a} bytes are left over"
     return fault_kind_and_text(fault)[1]
@@ -190,7 +190,7 @@ cdef object _fault_kind(int fault):
         return _errors.UnknownCodecError
     if fault in (FAULT_BATCH_LENGTH, FAULT_RECORD_COUNT, FAULT_RECORD_LENGTH):
         return _errors.InvalidLengthError
-    if fault == FAULT_INDEX_SIZE:
+    if fault == FAULT_BUDGET:
         return _errors.LimitError
     if fault == FAULT_INNER_CUT:
         return _errors.TruncatedError
@@ -214,43 +214,44 @@ cdef object _scan_error(const scan_t *s):
     return _fault_kind(s.fault)(text, field, position)
 
 
-cdef Buffer _decompressed(RecordIndex index, int64_t budget):
+cdef Buffer _decompressed(RecordIndex index):
     """The content of the compressed batch under way; CodecError with its place when it has none."""
     cdef scan_t *s = &index.scan
     cdef Buffer packed = buffer_slice(index.source, <Py_ssize_t>(s.compressed - s.data), s.compressed_size)
-    return _decompressed_part(index, packed, s.batch.codec, budget)
+    begin_compressed(s)
+    return _decompressed_part(index, packed, s.batch.codec)
 
 
-cdef Buffer _decompressed_part(RecordIndex index, Buffer packed, int codec, int64_t budget):
+cdef Buffer _decompressed_part(RecordIndex index, Buffer packed, int codec):
     global _decompress
     cdef scan_t *s = &index.scan
+    cdef Buffer content
     if _decompress is None:
         from kwire.compression import decompress
         _decompress = decompress
     try:
-        return exact(_decompress(CODEC_NAMES[codec], packed, budget, magic=s.batch.magic))
+        content = exact(_decompress(CODEC_NAMES[codec], packed, content_budget(s), magic=s.batch.magic))
     except _errors.CodecError as error:
         text = error.message
         if isinstance(error, _errors.LimitError):
             text += "; max_decompressed_bytes sets it"
         raise type(error)(text, f"batches[{s.batch_count}].records", s.at) from None
+    s.content_bytes += <uint64_t>content.size
+    return content
 
 
-cdef object _scan_all(RecordIndex index, int64_t most_per_batch, int64_t most_in_all):
-    """Runs the scan to its end; gives the error that stopped it, or None."""
+cdef object _scan_all(RecordIndex index):
+    """Runs the scan to its end; returns the error that stopped it, or None."""
     cdef scan_t *s = &index.scan
     cdef Buffer content
-    cdef int64_t left = most_in_all
     cdef int state
-    s.most_index_bytes = <uint64_t>max(most_per_batch, DEFAULT_MOST_PER_BATCH)
     with nogil:
         state = scan_plain(s)
     while state == SCAN_COMPRESSED:
         try:
-            content = _decompressed(index, min(most_per_batch, left, MOST_CONTENT))
+            content = _decompressed(index)
         except _errors.CodecError as error:
             return error
-        left -= content.size
         with nogil:
             state = scan_content(s, content.data, content.size, content.block)
     return _scan_error(s) if state == SCAN_FAULT else None
@@ -278,12 +279,13 @@ cdef Buffer _steady(object data):
 
 
 cdef int64_t LEAST_OFFSET = -GREATEST_OFFSET - 1
-cdef int64_t DEFAULT_MOST_PER_BATCH = 256 << 20
-cdef int64_t DEFAULT_MOST_IN_ALL = 1 << 30
+cdef int64_t DEFAULT_MAX_BATCH_BYTES = 256 << 20
+cdef int64_t DEFAULT_MAX_BYTES = 1 << 30
 
 
-cdef RecordIndex _index_for(object data, bint check_crc):
-    """An index that nothing has been scanned into yet."""
+cdef RecordIndex _index_for(object data, bint check_crc, int64_t max_batch_bytes, object max_bytes):
+    """An index that nothing has been scanned into yet. `max_bytes` None: 1 GiB, or `max_batch_bytes` if that is more."""
+    cdef int64_t total = max(DEFAULT_MAX_BYTES, max_batch_bytes) if max_bytes is None else max_bytes
     cdef RecordIndex index = RecordIndex.__new__(RecordIndex)
     cdef scan_t *s = &index.scan
     index.source = _steady(data)
@@ -291,13 +293,15 @@ cdef RecordIndex _index_for(object data, bint check_crc):
     s.size = <size_t>index.source.size
     s.source = index.source.block
     s.check_crc = check_crc
+    s.max_batch_bytes = <uint64_t>max(max_batch_bytes, 0)
+    s.max_bytes = s.limit_bytes = <uint64_t>max(total, 0)
     s.least_offset = LEAST_OFFSET
     s.most_offset = GREATEST_OFFSET
     s.fault_record = -1
     return index
 
 
-def scan_records(data, *, bint check_crc=True, int64_t max_decompressed_bytes=DEFAULT_MOST_PER_BATCH,
+def scan_records(data, *, bint check_crc=True, int64_t max_decompressed_bytes=DEFAULT_MAX_BATCH_BYTES,
                  max_total_bytes=None, int64_t min_offset=LEAST_OFFSET, end_offset=None, bint skip_control=False,
                  bint ascending=False, aborted=()):
     """(Records, RecordFault or None): what stands in `data` up to its end or its first bad batch.
@@ -305,14 +309,12 @@ def scan_records(data, *, bint check_crc=True, int64_t max_decompressed_bytes=DE
     Only records with min_offset <= offset < end_offset (None: no end) are kept; `skip_control` drops control records;
     `ascending`, as in a log, makes it a fault when a batch does not begin behind the one before it;
     `aborted` is a sequence of (producer id, first offset) whose transactions are dropped. Headers of all whole batches
-    are in `Records.batches` nevertheless. `max_decompressed_bytes` bounds the content of each batch, `max_total_bytes`
-    that of all (default: 1 GiB, or max_decompressed_bytes if that is more).
+    are in `Records.batches` nevertheless. `max_decompressed_bytes` bounds what each compressed batch takes, its content
+    and its index together; `max_total_bytes` what all take, the index of plain ones included (default: 1 GiB, or
+    max_decompressed_bytes if that is more).
     """
-    cdef RecordIndex index = _index_for(data, check_crc)
+    cdef RecordIndex index = _index_for(data, check_crc, max_decompressed_bytes, max_total_bytes)
     cdef scan_t *s = &index.scan
-    cdef int64_t most_in_all = max(DEFAULT_MOST_IN_ALL, max_decompressed_bytes)
-    if max_total_bytes is not None:
-        most_in_all = max_total_bytes
     s.skip_control = skip_control
     s.ascending = ascending
     s.least_offset = min_offset
@@ -320,14 +322,50 @@ def scan_records(data, *, bint check_crc=True, int64_t max_decompressed_bytes=DE
         s.most_offset = <int64_t>end_offset - 1
     if aborted:
         _take_aborted(s, aborted)
-    error = _scan_all(index, max_decompressed_bytes, most_in_all)
+    error = _scan_all(index)
     return records_of_index(index), None if error is None else _record_fault_of(s, error)
 
 
 def decode_records(data, bint check_crc, int64_t max_decompressed_bytes):
-    """All records of `data`, or the error that its first bad batch gives."""
-    cdef RecordIndex index = _index_for(data, check_crc)
-    error = _scan_all(index, max_decompressed_bytes, max(DEFAULT_MOST_IN_ALL, max_decompressed_bytes))
+    """All records of `data`, or the error of its first bad batch; content and index take no more than that."""
+    cdef RecordIndex index = _index_for(data, check_crc, max_decompressed_bytes, max_decompressed_bytes)
+    error = _scan_all(index)
     if error is not None:
         raise error
     return records_of_index(index)
+
+
+def record_paths(bytes data not None):
+    """(indexed, careful): the first record of `data` as it is indexed, and as the careful path alone reads it.
+
+    For the test that they agree. Each is None if the record is refused, else (size, timestamp delta, offset delta,
+    place of the key, its size, place of the value, its size, place of the headers, their count).
+    """
+    cdef const uint8_t *begin = <const uint8_t *>PyBytes_AS_STRING(data)
+    cdef const uint8_t *end = begin + len(data)
+    cdef record_t record
+    cdef scan_t s
+    cdef size_t size
+    memset(&s, 0, sizeof(scan_t))
+    s.data = begin
+    s.limit_bytes = <uint64_t>GREATEST_OFFSET
+    s.most_offset = s.batch.last_offset = GREATEST_OFFSET
+    s.batch.count = 1
+    indexed = careful = None
+    try:
+        size = len(data)
+        if index_batch_records(&s, begin, size, NULL) == SCAN_FAULT and s.fault == FAULT_TRAILING:
+            size = s.fault_position
+        if s.fault == FAULT_NONE or s.fault == FAULT_TRAILING:
+            indexed = _record_fields(size, &s.records[0])
+    finally:
+        scan_free(&s)
+    end = _careful_record(begin, begin, end, &record)
+    if end != NULL and record.offset >= 0:
+        careful = _record_fields(<size_t>(end - begin), &record)
+    return indexed, careful
+
+
+cdef tuple _record_fields(size_t size, const record_t *record):
+    return (size, record.timestamp, record.offset, record.key_at, record.key_size, record.value_at, record.value_size,
+            record.headers_at, record.header_count)

@@ -40,8 +40,7 @@ cdef tuple headers_of(const part_t *part, const record_t *record, bint raw):
     cdef list made
     if record.header_count == 0:
         return _NO_HEADERS
-    reader_init(&r, part.data, part.size)
-    r.at = part.data + record.headers_at
+    reader_init_at(&r, part.data, part.data + part.size, part.data + record.headers_at)
     made = []
     for i in range(record.header_count):
         size = _read_length(&r)
@@ -456,6 +455,11 @@ cdef class Records:
                 total += part.size
             before = part.data
         return total
+
+    @property
+    def index_bytes(self):
+        """How many bytes of memory say where the records of the decoded bytes lie."""
+        return index_bytes(&self.index.scan)
 
     @property
     def needed(self):
