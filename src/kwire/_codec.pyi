@@ -685,6 +685,7 @@ class Timers:
 # request.pxi, connection.pxi
 CONNECT: str
 WRITE: str
+WARN: str
 CLOSE: str
 
 class Request:

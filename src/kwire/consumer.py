@@ -131,7 +131,8 @@ class Consumer(Client[ConsumerSettings]):
     def poll(self, timeout: Timeout = 0.0, max_records: int | None = None) -> ConsumerRecords:
         """Records that came since the last poll, as soon as there are any; empty when `timeout` seconds passed (None:
         no limit), after `wakeup()`, and when every partition is at its `until`.
-        Raises ConfigError while nothing is assigned or subscribed to.
+        Raises ConfigError while nothing is assigned or subscribed to. A broker that is lost is waited for without end;
+        the logger `kwire.drivers` warns of it.
 
         `max_records` is the most to give (default: `max_poll_records`, else about two megabytes of the log). The next
         fetch is on its way when half of what was fetched is given.

@@ -132,6 +132,18 @@ def test_nobody_there_gives_each_address_with_its_cause_within_the_time_asked() 
             assert time.monotonic() - begin < SOON
 
 
+def test_a_result_that_does_not_come_in_time_says_why_nothing_is_connected() -> None:
+    with Producer("127.0.0.1:1", max_block_ms=2000) as producer:
+        with pytest.raises(
+            errors.KafkaTimeoutError, match=r"not delivered within 0\.3 s; .*127\.0\.0\.1:1: .*refused"
+        ) as caught:
+            producer.send("t", b"v").result(timeout=0.3)
+        assert isinstance(caught.value.__cause__, errors.ConnectError)
+        assert set(caught.value.__cause__.causes) == {"127.0.0.1:1"}
+        with pytest.raises(errors.DeliveryError):
+            producer.flush()
+
+
 def test_an_unknown_topic_is_named(broker: Broker) -> None:
     with Broker(auto_create_topics=False) as strict, Producer(strict.bootstrap_servers, max_block_ms=400) as producer:
         with pytest.raises(errors.UnknownTopicError, match=r"nowhere.*127\.0\.0\.1"):

@@ -14,7 +14,7 @@ from typing import Any
 
 from kwire import protocol
 from kwire.engine.addresses import Address
-from kwire.engine.connection import CLOSE, CLOSED, CONNECT, Connection
+from kwire.engine.connection import CLOSE, CLOSED, CONNECT, WARN, Connection
 from kwire.engine.core import Core
 from kwire.engine.settings import ClientSettings, ProducerSettings
 
@@ -161,6 +161,7 @@ class World:
         self.open: set[Connection] = set()
         self.busy_until: dict[Connection, float] = {}
         self.events: list[tuple[float, str, str]] = []
+        self.warned: list[tuple[float, str]] = []
 
     def at(self, when: float, action: Callable[[], None]) -> None:
         heapq.heappush(self.agenda, (when, next(self.order), action))
@@ -189,6 +190,9 @@ class World:
     def play_events(self) -> None:
         while self.core.events:
             kind, connection = self.core.events.popleft()
+            if kind == WARN:
+                self.warned.append((self.now, connection))
+                continue
             self.events.append((self.now, kind, str(connection.address)))
             if kind == CONNECT:
                 self.connect(connection)

@@ -316,6 +316,9 @@ class Reactor(ReactorBase):
         except BlockingIOError:
             pass  # empty
 
+    def _on_warning(self, text: str) -> None:
+        self.core.after_step.append(partial(_log.warning, "%s", text))
+
     # -- sockets ----------------------------------------------------------------------------------------------------
 
     def _connect(self, connection: Connection, now: float) -> None:

@@ -14,11 +14,12 @@ from collections import deque
 from collections.abc import Callable
 
 from kwire import protocol
-from kwire._codec import CLOSE, CONNECT, WRITE, ConnectionBase, PlanTable
+from kwire._codec import CLOSE, CONNECT, WARN, WRITE, ConnectionBase, PlanTable
+from kwire._typing import Any
 from kwire.engine.addresses import Address
 from kwire.errors import KafkaError
 
-__all__ = ["CLOSE", "CLOSED", "CONNECT", "CONNECTING", "OPEN", "WRITE", "Connection", "Events"]
+__all__ = ["CLOSE", "CLOSED", "CONNECT", "CONNECTING", "OPEN", "WARN", "WRITE", "Connection", "Events"]
 
 CONNECTING = "connecting"
 OPEN = "open"
@@ -27,7 +28,8 @@ CLOSED = "closed"
 
 _PLANS = PlanTable(protocol.request_plans)
 
-Events = deque[tuple[str, "Connection"]]
+Events = deque[tuple[str, Any]]
+"""(CONNECT | WRITE | CLOSE, Connection) or (WARN, text)."""
 
 
 class Connection(ConnectionBase):

@@ -3,8 +3,8 @@
 Layer 3: no I/O, no clock, no rng; `now` is seconds on a clock that never goes back, `rng()` is uniform over [0, 1).
 
 For the driver
-    events                            a deque of (CONNECT | WRITE | CLOSE, connection); take them, in order, until it is
-                                      empty after every call below
+    events                            a deque of (CONNECT | WRITE | CLOSE, connection) and (WARN, text); take them, in
+                                      order, until it is empty after every call below
     connection_made(connection, now)  the socket is connected
     connection_lost(connection, error, now)
                                       it could not be connected, or ended; no CLOSE follows for it
@@ -18,6 +18,7 @@ For the driver
     next_due()                        as get_timer, at any time and from any thread; the timer may have been cancelled
     run_early(seconds, now)           runs what is due, and what may be done so much before its time: for a driver that
                                       may not get to it in time
+  WARN comes with a text for the log instead of a connection: an outage that began or ended, once each.
   WRITE is said when output appears where there was none; write until data_to_send is empty.
   The driver sets `dirty` while one of these runs. If it is True when a step begins, an exception (Ctrl-C) cut the one
   before: close all sockets and call `recover(now)`, which fails all requests under way with ConnectError, so that their
@@ -51,6 +52,8 @@ For components (the producer's sender, the fetcher, admin calls)
     call_at(moment, callback) -> Timer  callback(now) at that moment; Timer.cancel()
     cluster                             topics, leaders, refresh: see `cluster.py`
     versions(node_id)                   what that broker offers (`newest_common(key, low, high)`); None if not connected
+    why_not_connected(now)              each address with the last error there, in words; "" while a broker is connected
+    connect_error()                     the same as a ConnectError, or None
     retry_backoff, settings, rng
     ahead                               a list of callables (until, now) that `run_early` calls: what may be done before
                                         its time, up to `until`
@@ -68,8 +71,9 @@ from collections.abc import Callable, Sequence
 from kwire._codec import CoreBase, PlanTable
 from kwire.engine.addresses import Address
 from kwire.engine.cluster import Cluster
-from kwire.engine.connection import CLOSE, CLOSED, CONNECT, OPEN, Connection
+from kwire.engine.connection import CLOSE, CLOSED, CONNECT, OPEN, WARN, Connection
 from kwire.engine.node import Node
+from kwire.engine.outage import Outage
 from kwire.engine.request import ANY, CONTROLLER, Request
 from kwire.engine.retry import Backoff, RandomFraction
 from kwire.engine.settings import ClientSettings
@@ -104,6 +108,8 @@ class Core(CoreBase):
         first = int(rng() * len(addresses)) % len(addresses)
         self._bootstrap = addresses[first:] + addresses[:first]
         self._bootstrap_ids = -2
+        self.longest_wait = self.reconnect_backoff.longest
+        self._first_contact = Outage(lambda: "the cluster", self.warn)
         self.cluster = Cluster(self)
 
     # -- the driver's verbs -----------------------------------------------------------------------------------------
@@ -179,6 +185,25 @@ class Core(CoreBase):
             for node in [*self._nodes.values()]
         }
 
+    def connect_error(self) -> ConnectError | None:
+        """The last error at each address; None while a broker is connected."""
+        if any(node.connection is not None for node in self._nodes.values()):
+            return None
+        causes = {str(node.address): node.trouble for node in self._candidates()}
+        return ConnectError("no broker is connected", causes)
+
+    def why_not_connected(self, now: float) -> str:
+        """Since when no broker is connected, and the last error at each address; "" while one is."""
+        error = self.connect_error()
+        if error is None:
+            return ""
+        lasted = max(node.out_of_reach(now) for node in self._candidates())
+        return f"{error} (for {lasted:.1f} s)" if lasted else str(error)
+
+    def warn(self, text: str) -> None:
+        """Hands a text for the log to the driver."""
+        self.events.append((WARN, text))
+
     def describe_node(self, node_id: int) -> str:
         """A broker and the state of its connection in words, with the last error there: for messages."""
         node = self._nodes.get(node_id)
@@ -241,6 +266,7 @@ class Core(CoreBase):
             return
         tried = self._anywhere[0].tried
         node = min(idle, key=lambda node: (str(node.address) in tried, node.failures))
+        self._first_contact.begin(now)
         self.call_at(now + NEXT_BROKER_AFTER, self._try_another_at_once)
         node.connect(now)
 
@@ -259,6 +285,7 @@ class Core(CoreBase):
 
     def node_is_ready(self, node: Node, now: float) -> None:
         """A node got its connection."""
+        self._first_contact.end(now)
         self._pump(now)
 
     def node_has_failed(self, node: Node, error: ConnectError, now: float) -> None:
@@ -273,6 +300,9 @@ class Core(CoreBase):
                 request.fail(ConnectError("no broker could be reached", request.tried), now)
             elif not request.done:
                 self._anywhere.append(request)
+        if not self._first_contact.reached and all(node.last_error for node in self._candidates()):
+            reason = "; ".join(f"{node.address}: {node.trouble}" for node in self._candidates())
+            self._first_contact.lasts(reason, self.longest_wait, now)
         self.cluster.connection_trouble(now)
         self._pump(now)
 

@@ -18,6 +18,7 @@ from kwire._typing import TYPE_CHECKING
 from kwire.engine.addresses import Address
 from kwire.engine.connection import Connection
 from kwire.engine.negotiation import Negotiation
+from kwire.engine.outage import Outage
 from kwire.engine.request import Request
 from kwire.engine.versions import Versions
 from kwire.errors import ConnectError, KafkaError
@@ -43,6 +44,7 @@ class Node(NodeBase):
         self._attempt = 0
         self._side_node: Node | None = None
         self._unwritten: Request | None = None
+        self._outage = Outage(lambda: self.who, core.warn)
 
     def __repr__(self) -> str:
         return f"<node {self.node_id} at {self.address}: {self.state}, {len(self._queue)} waiting>"
@@ -60,6 +62,18 @@ class Node(NodeBase):
     def load(self) -> int:
         """Requests waiting or under way."""
         return len(self._queue) + (len(self.connection.in_flight) if self.connection else 0)
+
+    @property
+    def trouble(self) -> str:
+        """Why there is no connection: the last error, or how far the first attempt is."""
+        error = self.last_error
+        if error is None:
+            return "not tried yet" if self.state == "idle" else "being connected"
+        return error.causes.get(str(self.address), str(error)) if isinstance(error, ConnectError) else str(error)
+
+    def out_of_reach(self, now: float) -> float:
+        """Seconds since the last connection was lost, or since the first attempt failed."""
+        return self._outage.lasted(now)
 
     def beside(self) -> Node:
         """The twin, for what must not wait behind a long poll."""
@@ -135,6 +149,7 @@ class Node(NodeBase):
         self.versions = versions
         self.failures = 0
         self.last_error = None
+        self._outage.end(now)
         self._was_old = versions.before_0_10
         if not versions.before_0_10:
             self._negotiation = None
@@ -149,7 +164,10 @@ class Node(NodeBase):
         if attempt != self._attempt:
             return
         self._negotiation = None
+        self._outage.begin(now)
         self._lost_once_more(error, now)
+        if self._outage.reached:
+            self._outage.lasts(self.trouble, self._core.longest_wait, now)
         self.fail_queue(error, now)
         self._core.node_has_failed(self, error, now)
 
@@ -161,6 +179,7 @@ class Node(NodeBase):
         if self._negotiation is not None:
             self._negotiation.abandon(now)
             self._negotiation = None
+        self._outage.begin(now)
         self._lost_once_more(error, now)
         self._core.node_is_lost(self, error, now)
 
@@ -212,8 +231,7 @@ class Node(NodeBase):
             self.watch(due)
             return
         name = APIS[oldest.api_key].name
-        text = f"{self.who} did not answer {name} within {round(oldest.timeout * 1000)} ms"
-        self._core.lose_connection(connection, ConnectError(text), now)
+        self._time_out(connection, f"did not answer {name} within {round(oldest.timeout * 1000)} ms", now)
 
     def _look_for_standstill(self, connection: Connection, now: float) -> None:
         """Where nothing is answered, bytes that are not taken show that the broker is gone: two looks, one request."""
@@ -225,8 +243,11 @@ class Node(NodeBase):
             self.watch(now + oldest.timeout)
             return
         name = APIS[oldest.api_key].name
-        text = f"{self.who} did not take the bytes of {name} within {round(oldest.timeout * 1000)} ms"
-        self._core.lose_connection(connection, ConnectError(text), now)
+        self._time_out(connection, f"did not take the bytes of {name} within {round(oldest.timeout * 1000)} ms", now)
+
+    def _time_out(self, connection: Connection, what: str, now: float) -> None:
+        self._outage.lasts(what, self._core.longest_wait, now)
+        self._core.lose_connection(connection, ConnectError(f"{self.who} {what}"), now)
 
     @property
     def who(self) -> str:

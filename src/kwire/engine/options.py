@@ -45,7 +45,7 @@ class ClientOptions(TypedDict, total=False):
     receive_message_max_bytes: int
     """A larger response is refused before memory is allocated for it."""
     default_api_timeout_ms: int
-    """How long a blocking call may take if it is called without a timeout."""
+    """How long a blocking call without a timeout may take, and how long poll() waits for a first broker."""
 
 
 class ProducerOptions(ClientOptions, total=False):

@@ -105,7 +105,11 @@ class ClientSettings(Settings):
         most=_INT_MAX,
     )
     default_api_timeout_ms: int = setting(
-        int, 60_000, "How long a blocking call may take if it is called without a timeout.", least=0, most=_INT_MAX
+        int,
+        60_000,
+        "How long a blocking call without a timeout may take, and how long poll() waits for a first broker.",
+        least=0,
+        most=_INT_MAX,
     )
 
     def conflicts(self) -> list[str]:

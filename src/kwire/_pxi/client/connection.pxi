@@ -6,6 +6,7 @@
 
 CONNECT = "connect"                       # to the driver: open a socket for the connection
 WRITE = "write"                           # to the driver: there are bytes to write
+WARN = "warn"                             # to the driver: a text for the log, in place of a connection
 CLOSE = "close"                           # to the driver: close the socket, say no more about this connection
 
 cdef enum:

@@ -11,7 +11,7 @@ cdef class CoreBase:
     cdef public bint dirty                # a step runs, or one was cut
     cdef public bint closed
     cdef public bint _recovering
-    cdef readonly object events           # deque of (CONNECT | WRITE | CLOSE, ConnectionBase) for the driver
+    cdef readonly object events           # deque of (CONNECT | WRITE | CLOSE, ConnectionBase), (WARN, text)
     cdef readonly object after_step       # deque of callables for the driver to run outside any lock
     cdef readonly Timers _timers
     cdef readonly set _requests           # under way

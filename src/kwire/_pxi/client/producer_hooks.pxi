@@ -39,4 +39,14 @@ cdef class ProducerHooks:
         if batch is not None and not batch.closed:
             self.reactor._call(_partial(self.sender.expedite, delivery), True)
         if not self.reactor.wait(delivery.done, timeout) and not delivery._follow().done:
-            raise _errors.KafkaTimeoutError(f"{delivery!r}: its result is not known after {timeout} s")
+            raise self.reactor._call(_partial(self._too_late, delivery, timeout), False)
+
+    def _too_late(self, delivery, timeout, now):
+        """The error for a delivery that was waited for in vain: what it waits for itself."""
+        cdef Batch batch = (<Delivery>delivery)._follow().batch
+        why = self.reactor.core.why_not_connected(now)
+        if not why and batch is not None:
+            why = self.sender.why_waiting(batch)
+        error = _errors.KafkaTimeoutError(f"{delivery!r}: not delivered within {timeout:g} s; {why}")
+        error.__cause__ = self.reactor.core.connect_error()
+        return error

@@ -344,7 +344,8 @@ cdef class ReactorBase:
             if kind is CONNECT:
                 self._connect(connection, now)
             elif wire is None:
-                continue
+                if kind is WARN:
+                    self._on_warning(connection)
             elif kind is WRITE:
                 self._write(<SocketBase>wire, now)
             else:
