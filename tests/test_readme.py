@@ -21,6 +21,18 @@ README = "README.md"
 BY_SPARK = {README: ["spark.read"], "docs/spark.md": ["spark.read", "decode_record_sets"]}
 HERE = {
     README: ["with Producer(", "records.encode(", "testing.Broker()"],
+    "docs/clients.md": [
+        'b"%d.00"',
+        "def on_done(",
+        "frame = polled",
+        "values += consumer",
+        "an_hour_ago",
+        "last += consumer",
+        "json.dumps",
+        "payments-copy",
+        "fromtimestamp",
+        "NewTopic(",
+    ],
     "docs/old-generations.md": ["records.encode(", "client.messages(", "partitioners.scala_0_7("],
     "docs/testing.md": ["broker.offsets(", "def test_my_service("],
     "docs/describe.md": ["protocol.describe("],

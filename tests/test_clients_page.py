@@ -1,0 +1,62 @@
+"""The programs of docs/clients.md, run one after the other on one broker, as a reader would."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kwire import records, testing
+from tests.snippets import run, snippet, snippets
+
+PAGE = "docs/clients.md"
+
+
+def test_the_programs_do_what_the_page_says(capsys: pytest.CaptureFixture[str]) -> None:
+    with testing.Broker() as broker:
+
+        def outcome(phrase: str) -> dict[str, Any]:
+            return run(snippet(PAGE, phrase), servers=broker.bootstrap_servers)
+
+        assert outcome('b"%d.00"')["count"] == 10
+        assert len(capsys.readouterr().out.splitlines()) == 10
+
+        outcome("def on_done(")
+        assert capsys.readouterr().out.startswith("payments ")
+        assert stored(broker, "payments") == 15
+
+        found = outcome("frame = polled")
+        assert found["table"].num_rows == len(found["frame"]) == len(found["polled"]) > 0
+        assert len(outcome("values += consumer")["values"]) == 15
+        assert outcome("an_hour_ago")["recent"].values()
+        last = outcome("last += consumer")["last"]
+        assert {record.partition for record in last} == {0, 1, 2}
+        assert len(last) <= 6
+        assert outcome("json.dumps")["events"] == [{"user": 3, "kind": "login"}]
+
+        outcome("payments-copy")
+        for partition in range(3):
+            assert contents(broker, "payments-copy", partition) == contents(broker, "payments", partition)
+
+        found = outcome("fromtimestamp")
+        assert found["when"].timestamp() * 1000 == pytest.approx(found["record"].timestamp)
+        capsys.readouterr()
+        outcome("NewTopic(")
+        assert "TOPIC_ALREADY_EXISTS" in capsys.readouterr().out
+        assert "logs" not in broker.topics()
+
+
+def contents(broker: testing.Broker, topic: str, partition: int) -> list[tuple[Any, ...]]:
+    """Value, key, timestamp and headers of each record."""
+    return [
+        (record.value, record.key, record.timestamp, record.headers)
+        for record in records.decode(broker.record_set(topic, partition=partition))
+    ]
+
+
+def stored(broker: testing.Broker, topic: str) -> int:
+    return sum(len(contents(broker, topic, partition)) for partition in range(3))
+
+
+def test_the_page_starts_with_a_broker() -> None:
+    assert snippets(PAGE, "sh") == ["kwire broker --port 9092\n"]
