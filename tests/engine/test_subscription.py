@@ -163,6 +163,28 @@ def test_what_is_asked_about_once_is_not_asked_for_ever() -> None:
     assert metadata_requests(broker) - before <= 1
 
 
+def test_asking_about_a_topic_creates_none_and_subscribing_does() -> None:
+    broker = LogBroker()
+    asked: list[tuple[list[str], bool]] = []
+    plain = broker.handlers[METADATA]
+
+    def metadata(message: Any, version: int, now: float) -> Any:
+        names = [row.name for row in message.topics]
+        asked.append((names, message.allow_auto_topic_creation))
+        if message.allow_auto_topic_creation:
+            broker.topics.update({name: [0] for name in names})
+        return plain(message, version, now)
+
+    broker.handlers[METADATA] = metadata
+    polls = Polls(broker)
+    world = polls.world
+    lookup = PartitionsLookup(world.core, "deleted", deadline=world.now + 30, now=world.now)
+    polls.subscription.subscribe(["wanted"], world.now)
+    world.run(lambda: lookup.done)
+    assert isinstance(lookup.error, errors.UnknownTopicError)
+    assert set(broker.topics) == {"t", "wanted"}
+
+
 def test_the_partitions_of_a_topic_are_found() -> None:
     broker = LogBroker()
     broker.topics = {"t": [0, 0]}

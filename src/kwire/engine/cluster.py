@@ -76,7 +76,8 @@ class Cluster:
         self.failure: KafkaError | None = None
         self.listeners: list[Listener] = []
         self.allow_auto_create = bool(getattr(core.settings, "allow_auto_create_topics", False))
-        self._wanted: dict[str, set[int]] = {}
+        self._wanted: dict[str, dict[int, bool]] = {}
+        self._creates = True
         self._under_way: Request | None = None
         self._asked_for: frozenset[str] = frozenset()
         self._again = False
@@ -158,12 +159,12 @@ class Cluster:
 
     # -- wishes -----------------------------------------------------------------------------------------------------
 
-    def track(self, topics: Sequence[str], now: float, owner: object = None) -> None:
+    def track(self, topics: Sequence[str], now: float, owner: object = None, *, may_create: bool = True) -> None:
         """Keeps these topics in the cache until the same owner untracks them; asks at once for new ones, after the
-        backoff for missing ones."""
+        backoff for missing ones. Without `may_create` the asking creates none, whatever the settings allow."""
         fresh = [name for name in topics if name not in self._wanted]
         for name in topics:
-            self._wanted.setdefault(name, set()).add(id(owner))
+            self._wanted.setdefault(name, {})[id(owner)] = may_create
         if fresh:
             self._failures = 0
             self._next_allowed = now
@@ -176,7 +177,7 @@ class Cluster:
         for name in topics:
             owners = self._wanted.get(name)
             if owners is not None:
-                owners.discard(id(owner))
+                owners.pop(id(owner), None)
                 if not owners:
                     del self._wanted[name]
                     self._drop(name)
@@ -246,12 +247,25 @@ class Cluster:
         if self._timer is not None:
             self._timer.cancel()
         self._again = False
-        self._asked_for = frozenset(self._wanted)
+        self._asked_for, self._creates = self._next_question()
         request = self._core.request(ANY, METADATA, self._request, self._on_answer, self._on_error, now)
         self._under_way = None if request.done else request
 
+    def _next_question(self) -> tuple[frozenset[str], bool]:
+        """The topics to ask for, and whether the asking may create those that are missing.
+
+        Where some may be created and others may not, the former are asked for by themselves every other time.
+        """
+        missing = {name for name in self._wanted if name not in self.topics or self.unknown_topic(name)}
+        uncreatable = {name for name in missing if not any(self._wanted[name].values())}
+        if not self.allow_auto_create or not uncreatable:
+            return frozenset(self._wanted), self.allow_auto_create
+        if missing == uncreatable or self._creates:
+            return frozenset(self._wanted), False
+        return frozenset(self._wanted.keys() - uncreatable), True
+
     def _request(self, version: int) -> Any:
-        return metadata_request(version, sorted(self._asked_for), allow_auto_create=self.allow_auto_create)
+        return metadata_request(version, sorted(self._asked_for), allow_auto_create=self._creates)
 
     def _on_answer(self, response: Any, version: int, now: float) -> None:
         if response.error_code:

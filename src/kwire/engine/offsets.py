@@ -137,7 +137,7 @@ class OffsetLookup(Call):
             self.succeed({}, now)
             return
         self._topics = list(dict.fromkeys(tp.topic for tp in times))
-        core.cluster.track(self._topics, now, owner=self)
+        core.cluster.track(self._topics, now, owner=self, may_create=False)
         self._send(now)
 
     def timed_out(self) -> KafkaError:
@@ -245,7 +245,7 @@ class PartitionsLookup(Call):
         self._topic = topic
         super().__init__(core, f"the partitions of {topic!r}", deadline)
         core.cluster.listeners.append(self.ask_again)
-        core.cluster.track([topic], now, owner=self)
+        core.cluster.track([topic], now, owner=self, may_create=False)
         self.ask_again(now)
 
     def ask_again(self, now: float) -> None:
