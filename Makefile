@@ -69,6 +69,10 @@ test-asan: build  ## the codec under AddressSanitizer and UndefinedBehaviorSanit
 	@scripts/ensure sanitizers
 	@scripts/test-asan "$(PY)" $(PYTEST_ARGS)
 
+.PHONY: test-oldest
+test-oldest: build  ## the codec with the oldest dependencies that pyproject.toml allows
+	@scripts/test-oldest "$(PY)" $(PYTEST_ARGS)
+
 .PHONY: check
 check: build  ## lint, generated names, types, layer contracts, stubs
 	@ruff check .

@@ -1,6 +1,7 @@
 """Builds the one extension, `kwire._codec`; everything else about the package is said in pyproject.toml."""
 
 import os
+import sys
 from glob import glob
 
 from Cython.Build import cythonize
@@ -16,7 +17,7 @@ _SMALL = [
     "-falign-labels=1",
     "-falign-loops=1",
 ]
-_LINUX = os.uname().sysname == "Linux"
+_LINUX = sys.platform == "linux"
 # For sanitizers and fuzzers, which CFLAGS and LDFLAGS turn on: memory of exact size, and names for their reports.
 _EXACT = os.environ.get("KWIRE_EXACT_BLOCKS") == "1"
 _DEBUGGED = ["-DKWIRE_EXACT_BLOCKS", "-DCYTHON_USE_FREELISTS=0", "-g1", "-fno-omit-frame-pointer"]
