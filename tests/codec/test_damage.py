@@ -119,6 +119,42 @@ def test_damage_before_compression_gives_errors_of_kwire_or_records() -> None:
             use(read)
 
 
+def test_short_records_give_errors_of_kwire_or_records() -> None:
+    """Records of a few bytes, some of them cut, so that each field is the last one of its batch now and then."""
+    rng = random.Random(4)
+    decoded = refused = 0
+    for _ in range(ROUNDS):
+        count = rng.randrange(1, 3)
+        content = b"".join(short_record(rng, number) for number in range(count))
+        wire = reference.batch_of_content(content, count, 0, BatchFields(last_offset=1))
+        read = decoded_or_none(wire, check_crc=False)
+        if read is None:
+            refused += 1
+            continue
+        use(read)
+        decoded += 1
+    assert decoded > ROUNDS // 50
+    assert refused > ROUNDS // 2
+
+
+def short_record(rng: random.Random, number: int) -> bytes:
+    body = b"\0\0" + reference.varint(number) + sized(rng) + sized(rng) + short_varint(rng, rng.choice((0, 0, 0, 1)))
+    body = body[: len(body) - rng.choice((0, 0, 0, 0, 1, 2))]
+    return short_varint(rng, len(body) + rng.choice((0, 0, 0, 0, -1, 1))) + body
+
+
+def sized(rng: random.Random) -> bytes:
+    """A size, often of null, and so many bytes, or one less, or one more."""
+    size = rng.choice((-1, -1, 0, 1, 2, 5, 8))
+    return short_varint(rng, size) + bytes(max(size + rng.choice((0, 0, 0, 0, -1, 1)), 0))
+
+
+def short_varint(rng: random.Random, value: int) -> bytes:
+    """In as few bytes as it takes, or in three."""
+    plain = reference.varint(value)
+    return plain if rng.random() < 0.7 else bytes([plain[0] | 0x80, 0x80, 0])
+
+
 @pytest.mark.parametrize("codec", CODECS[1:])
 def test_damaged_streams_give_errors_of_kwire_or_at_most_the_budget(codec: str) -> None:
     rng = random.Random(codec)
