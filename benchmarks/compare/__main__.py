@@ -87,10 +87,10 @@ def _measure(options: argparse.Namespace) -> Path:
     about = report.about_this_run(rounds, options.quick, missing)
     path = report.data_file(about)
     try:
-        for _ in report.saved(about, measure(rows, plan), path):
-            pass
+        report.save(about, measure(rows, plan), path)
     except KeyboardInterrupt:
         print("cut short", file=sys.stderr)
+        options.publish = False
     print(f"written: {path}", file=sys.stderr)
     return path
 

@@ -54,18 +54,8 @@ _SIDE_METRICS = (
 )
 _README_PEERS = (CONFLUENT, AIOKAFKA, KAFKA_PYTHON, KIO)
 _README_ROWS = (
-    "produce-deliveries",
-    "produce-fire-and-forget",
-    "produce-512-partitions",
-    "produce-lz4",
-    "consume-records",
-    "consume-values",
-    "consume-columns",
-    "records",
-    "values",
-    "columns",
-    "append",
-    "metadata-decode",
+    "produce-deliveries produce-fire-and-forget produce-512-partitions produce-lz4 consume-records consume-values "
+    "consume-columns records values columns append metadata-decode"
 )
 
 
@@ -285,15 +275,14 @@ def data_file(about: dict[str, Any]) -> Path:
     return RESULTS / f"{stamp}.jsonl"
 
 
-def saved(about: dict[str, Any], results: Iterable[Result], path: Path) -> Iterator[Result]:
-    """Yields the results, each written to the file as it comes: a run that is cut short keeps what it has."""
+def save(about: dict[str, Any], results: Iterable[Result], path: Path) -> None:
+    """Writes each result as it comes: a run that is cut short keeps what it has."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8") as file:
         file.write(json.dumps({"about": about}) + "\n")
         for result in results:
             file.write(json.dumps(_rounded(asdict(result))) + "\n")
             file.flush()
-            yield result
 
 
 def _rounded(value: Any) -> Any:
@@ -306,7 +295,7 @@ def _rounded(value: Any) -> Any:
 
 
 def load(path: Path) -> tuple[dict[str, Any], list[Result]]:
-    """What `saved` wrote."""
+    """What `save` wrote."""
     first, *rest = path.read_text(encoding="utf-8").splitlines()
     return json.loads(first)["about"], [Result(**json.loads(line)) for line in rest]
 
@@ -328,7 +317,7 @@ def summary(about: dict[str, Any], results: Sequence[Result]) -> str:
     """The rows that a reader wants first: kwire's cost, and how many times that each peer's is."""
     versions = about["versions"]
     lines = [["", KWIRE, *(f"{peer} {versions.get(peer) or ''}".strip() for peer in _README_PEERS)]]
-    for row in map(row_named, _README_ROWS):
+    for row in map(row_named, _README_ROWS.split()):
         costs = costs_of(row, results)
         mine = costs.get(KWIRE)
         if mine:

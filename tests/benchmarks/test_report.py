@@ -120,14 +120,14 @@ def test_the_table_of_targets_counts_what_is_met() -> None:
     assert cells(text.partition("### Targets")[2], "produce, each delivery read")[3:] == ["1.20", "met"]
 
 
-def test_a_data_file_returns_what_was_saved_before_a_run_was_cut_short(tmp_path: Path) -> None:
+def test_a_data_file_keeps_what_was_measured_before_a_run_was_cut_short(tmp_path: Path) -> None:
     def cut() -> Iterator[Result]:
         yield from measured("values", KWIRE, 0.123456789)
         raise KeyboardInterrupt
 
     path = tmp_path / "run.jsonl"
     with pytest.raises(KeyboardInterrupt):
-        list(report.saved(ABOUT, cut(), path))
+        report.save(ABOUT, cut(), path)
     assert report.load(path) == (ABOUT, measured("values", KWIRE, 0.12346))
 
 
@@ -139,7 +139,7 @@ def test_publishing_writes_the_data_file_the_readme_and_the_pictures(
     monkeypatch.setattr(report, "README", readme)
     monkeypatch.setattr(report, "PUBLISHED", published)
     monkeypatch.setattr(command, "_PLOTS", tmp_path / "plots")
-    list(report.saved(ABOUT, [*SENT, *VALUES], tmp_path / "run.jsonl"))
+    report.save(ABOUT, [*SENT, *VALUES], tmp_path / "run.jsonl")
     assert command.main(["--publish", "--show", str(tmp_path / "run.jsonl")]) == 0
     assert command.main(["--publish", "--show", str(published)]) == 0, "what is published can be published again"
     assert report.load(published) == (ABOUT, [*SENT, *VALUES])
@@ -187,6 +187,17 @@ def test_less_than_a_whole_run_is_not_published(
     monkeypatch.setattr(report, "RESULTS", tmp_path)
     assert command.main(["--publish", *arguments]) == 0
     assert f"not to be published, the tree stays as it is: {reason}" in capsys.readouterr().err
+
+
+def test_a_run_that_was_cut_short_is_not_published(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def cut(rows: object, plan: object) -> Iterator[Result]:
+        yield from SENT
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "measure", cut)
+    monkeypatch.setattr(command, "_publish", lambda *given: pytest.fail("it was published"))
+    monkeypatch.setattr(report, "RESULTS", tmp_path)
+    assert command.main(["--publish"]) == 0
 
 
 def test_pictures_name_the_peers_with_their_versions(tmp_path: Path) -> None:
