@@ -101,6 +101,8 @@ def _once(*contenders: str) -> dict[str, int]:
     return dict.fromkeys(contenders, 1)
 
 
+# How much each contender does in a full run
+
 _WITH_KIO = _once(KWIRE, AIOKAFKA, KAFKA_PYTHON, KIO)
 _WITH_AIOKAFKA = _once(KWIRE, AIOKAFKA)
 _SENT = {KWIRE: 400_000, CONFLUENT: 200_000, AIOKAFKA: 20_000, KAFKA_PYTHON: 6_000}
@@ -115,6 +117,8 @@ _READ_IN_C = {KWIRE: 600_000, CONFLUENT: 300_000}
 _EXCHANGED = {KWIRE: 2_500, RAW_SOCKET: 2_500, CONFLUENT: 2_500, AIOKAFKA: 800, KAFKA_PYTHON: 400}
 _COMPUTED = {KWIRE: 100, CONFLUENT: 100, KAFKA_PYTHON: 50}
 _MILLION = dict.fromkeys((KWIRE, CONFLUENT), 1_000_000)
+
+# Kinds: what rows have in common
 
 _CODEC = {
     "group": "codec",
@@ -154,6 +158,8 @@ _MEMORY = {
 _PACKAGE = {"group": "package", "records": _once(KWIRE, CONFLUENT, AIOKAFKA, KAFKA_PYTHON)}
 _IMPORT = {**_PACKAGE, "task": "import_time", "metric": "cpu_ms", "unit": "CPU ms over bare Python"}
 _SIZE = {**_PACKAGE, "task": "size", "unit": "MB", "max_rounds": 1}
+
+# The rows
 
 _READING = [
     _row(_KWIRE, "index", "decode to an index", max_cost=20),
