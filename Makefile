@@ -73,6 +73,10 @@ test-asan: build  ## the codec under AddressSanitizer and UndefinedBehaviorSanit
 test-oldest: build  ## the codec with the oldest dependencies that pyproject.toml allows
 	@scripts/test-oldest "$(PY)" $(PYTEST_ARGS)
 
+.PHONY: test-plain
+test-plain: build  ## the codec, the schema and the clients without the allocator tricks
+	@scripts/test-plain "$(PY)" $(PYTEST_ARGS)
+
 .PHONY: check
 check: build  ## lint, generated names, types, layer contracts, stubs
 	@ruff check .
