@@ -111,11 +111,6 @@ cdef inline int16_t read_i16(reader_t *r) noexcept nogil:
     return <int16_t>load_u16(p) if p != NULL else 0
 
 
-cdef inline uint16_t read_u16(reader_t *r) noexcept nogil:
-    cdef const uint8_t *p = read_span(r, 2)
-    return load_u16(p) if p != NULL else 0
-
-
 cdef inline int32_t read_i32(reader_t *r) noexcept nogil:
     cdef const uint8_t *p = read_span(r, 4)
     return <int32_t>load_u32(p) if p != NULL else 0
@@ -129,11 +124,6 @@ cdef inline uint32_t read_u32(reader_t *r) noexcept nogil:
 cdef inline int64_t read_i64(reader_t *r) noexcept nogil:
     cdef const uint8_t *p = read_span(r, 8)
     return <int64_t>load_u64(p) if p != NULL else 0
-
-
-cdef inline double read_f64(reader_t *r) noexcept nogil:
-    cdef const uint8_t *p = read_span(r, 8)
-    return load_f64(p) if p != NULL else 0
 
 
 cdef uint64_t _read_uvarint_tail(reader_t *r, int most_bytes, uint8_t last_byte_most) noexcept nogil:
@@ -407,18 +397,6 @@ cdef inline void write_i32(writer_t *w, int32_t value) noexcept nogil:
     write_u32(w, <uint32_t>value)
 
 
-cdef inline void write_i64(writer_t *w, int64_t value) noexcept nogil:
-    cdef uint8_t *p = write_span(w, 8)
-    if p != NULL:
-        store_u64(p, <uint64_t>value)
-
-
-cdef inline void write_f64(writer_t *w, double value) noexcept nogil:
-    cdef uint8_t *p = write_span(w, 8)
-    if p != NULL:
-        store_f64(p, value)
-
-
 cdef inline int put_uvarint(uint8_t *p, uint64_t value) noexcept nogil:
     """Writes at `p`, which must have room for 10 bytes; gives the number of bytes used."""
     cdef int used = 0
@@ -438,10 +416,6 @@ cdef inline int uvarint_size(uint64_t value) noexcept nogil:
     return size
 
 
-cdef inline uint32_t zigzag32(int32_t value) noexcept nogil:
-    return (<uint32_t>value << 1) ^ <uint32_t>(value >> 31)
-
-
 cdef inline uint64_t zigzag64(int64_t value) noexcept nogil:
     return (<uint64_t>value << 1) ^ <uint64_t>(value >> 63)
 
@@ -449,15 +423,6 @@ cdef inline uint64_t zigzag64(int64_t value) noexcept nogil:
 cdef inline void write_uvarint(writer_t *w, uint32_t value) noexcept nogil:
     cdef uint8_t buffer[10]
     write_raw(w, buffer, put_uvarint(buffer, value))
-
-
-cdef inline void write_varint(writer_t *w, int32_t value) noexcept nogil:
-    write_uvarint(w, zigzag32(value))
-
-
-cdef inline void write_varlong(writer_t *w, int64_t value) noexcept nogil:
-    cdef uint8_t buffer[10]
-    write_raw(w, buffer, put_uvarint(buffer, zigzag64(value)))
 
 
 cdef int raise_write_fault(const writer_t *w) except -1:
