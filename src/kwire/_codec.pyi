@@ -185,7 +185,7 @@ def scan_generation(
 def decode_records(data: _BytesLike, check_crc: bool, max_decompressed_bytes: int) -> Records: ...
 def record_paths(data: bytes) -> tuple[tuple[int, ...] | None, tuple[int, ...] | None]: ...
 
-# views.pxi
+# records.pxi
 @final
 class Record:
     def __init__(
@@ -251,7 +251,7 @@ class Records:
     def __iter__(self) -> RecordsIterator: ...
     def values(self) -> list[bytes | None]: ...
     def keys(self) -> list[bytes | None]: ...
-    def measure(self, first: int, count: int, most_bytes: int) -> tuple[int, int]: ...
+    def measure(self, first: int, count: int, max_bytes: int) -> tuple[int, int]: ...
     def to_arrow(
         self,
         columns: Sequence[str] | None = None,
@@ -365,7 +365,7 @@ class Plan:
     version: int
     flexible: bool
     height: int
-    least: int
+    min_size: int
     def __new__(
         cls, struct: type[Any], name: str, version: int, flexible: bool, fields: Sequence[tuple[Any, ...]]
     ) -> Self: ...

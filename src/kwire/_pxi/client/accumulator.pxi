@@ -468,7 +468,7 @@ cdef class Accumulator:
 
     def without_headers(self, Batch batch not None, object error):
         """Takes the records with headers out of the batch and fails them; the others go on, first in line."""
-        self._scatter(batch, MOST_BATCH_BYTES, error)
+        self._scatter(batch, MAX_BATCH_BYTES, error)
 
     cdef int _scatter(self, Batch whole, int64_t most, object header_error=None) except -1:
         """Copies the records of `whole` into other batches and redirects its result there.

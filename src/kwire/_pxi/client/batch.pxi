@@ -151,7 +151,7 @@ cdef class Batch:
         cdef Buffer raw
         if self.core.block != NULL:
             return 0
-        raw = _unpacker()(CODEC_NAMES[self.sealed_codec], self.sealed[BATCH_HEADER:], MOST_BATCH_BYTES, magic=2)
+        raw = _unpacker()(CODEC_NAMES[self.sealed_codec], self.sealed[BATCH_HEADER:], MAX_BATCH_BYTES, magic=2)
         self.core.used = 0
         if builder_room(&self.core, BATCH_HEADER + raw.size) != BUILD_OK:
             raise_build_fault(BUILD_MEMORY, 2)

@@ -1,6 +1,7 @@
-/* Columns handed out through the Arrow C Data Interface: the structures, and release functions that need no Python.
+/* The structures of the Arrow C Data Interface, and the arrays that we export through it, whose release functions need no
+ * Python.
  *
- * An array owns references to blocks and one allocation for its pointers; releasing it may happen on any thread, with or
+ * An array owns references to blocks and one allocation for its pointers. It may be released on any thread, with or
  * without the GIL, long after the module's objects are gone. Children live in their parent's allocation and may be moved
  * out of it, as the specification allows.
  * Source: "The Arrow C data interface", "The Arrow C stream interface".
@@ -96,9 +97,9 @@ static void kw_array_release(struct ArrowArray *array) {
 
 /* An array with empty places for its buffers, children and the blocks that it will hold; -1 without memory. */
 static int kw_array_init(struct ArrowArray *array, int64_t length, int64_t n_buffers, int64_t n_children,
-                         int64_t most_blocks) {
+                         int64_t max_blocks) {
     size_t children = (size_t)n_children * sizeof(struct ArrowArray);
-    size_t places = (size_t)(n_buffers + n_children + most_blocks) * sizeof(void *);
+    size_t places = (size_t)(n_buffers + n_children + max_blocks) * sizeof(void *);
     char *memory = (char *)calloc(1, sizeof(kw_array_holder) + children + places);
     kw_array_holder *holder = (kw_array_holder *)memory;
     struct ArrowArray *child;
@@ -109,7 +110,7 @@ static int kw_array_init(struct ArrowArray *array, int64_t length, int64_t n_buf
     array->children = (struct ArrowArray **)(array->buffers + n_buffers);
     for (int64_t i = 0; i < n_children; i++) array->children[i] = child + i;
     holder->blocks = (kw_block **)(array->children + n_children);
-    holder->block_room = most_blocks;
+    holder->block_room = max_blocks;
     array->length = length;
     array->n_buffers = n_buffers;
     array->n_children = n_children;

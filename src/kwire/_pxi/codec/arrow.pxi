@@ -29,7 +29,7 @@ cdef extern from "arrow.h" nogil:
     enum:
         KW_ARROW_NULLABLE
     int kw_schema_init(ArrowSchema *schema, const char *format, const char *name, int64_t flags, int64_t n_children)
-    int kw_array_init(ArrowArray *array, int64_t length, int64_t n_buffers, int64_t n_children, int64_t most_blocks)
+    int kw_array_init(ArrowArray *array, int64_t length, int64_t n_buffers, int64_t n_children, int64_t max_blocks)
     void kw_array_hold(ArrowArray *array, kw_block *block)
     int kw_stream_init(ArrowArrayStream *stream)
     int kw_stream_push(ArrowArrayStream *stream, ArrowArray *array)

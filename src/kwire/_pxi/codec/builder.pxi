@@ -1,4 +1,4 @@
-# The batch builder: records in, one record batch or message set out. Plain C but for the compressor at the very end.
+# The batch builder: takes records, makes one record batch or message set. Plain C, except for the compressor.
 #
 #   magic 2 (KIP-98), one batch:
 #     base_offset int64, length int32, leader_epoch int32, magic int8 = 2, crc uint32 (CRC-32C of what follows),
@@ -15,26 +15,26 @@
 # Sources: the "Messages" pages of the implementation guide, KIP-31, KIP-32, KIP-98, org.apache.kafka.common.record.
 #
 # Needs: primitives.pxi, blocks.pxi, checksums.pxi. Gives: builder_t with builder_*, datum_t, record_datum_t.
-# Every size is computed before a byte is written, so there is one check for room per record.
+# Every size is computed before a byte is written: one check for room per record.
 
 cdef enum:
     BATCH_HEADER = 61
     BATCH_CRC_FROM = 21          # the CRC-32C covers from `attributes` on
     LEGACY_LOG_OVERHEAD = 12     # offset and size
-    RECORD_LEAST_BODY = 6        # attributes and five varints of one byte
+    MIN_RECORD_BODY = 6        # attributes and five varints of one byte
     LEGACY_CRC_FROM = 16         # the CRC-32 covers from `magic` on
 
-cdef int64_t MOST_BATCH_BYTES = 0x7FFFFFFF
-cdef int64_t MOST_OFFSET = 0x7FFFFFFFFFFFFFFF
+cdef int64_t MAX_BATCH_BYTES = 0x7FFFFFFF
+cdef int64_t MAX_OFFSET = 0x7FFFFFFFFFFFFFFF
 cdef size_t FIRST_BLOCK = 4096 - 64
 cdef int64_t USUAL_OVERHEAD = 32     # bytes of a record or message beside its key and value
 
 cdef enum BuildFault:
     BUILD_OK = 0
     BUILD_MEMORY = 1
-    BUILD_TOO_LARGE = 2          # a length that an int32 cannot say
-    BUILD_HEADERS = 3            # headers, and a magic that has none
-    BUILD_OFFSET = 4             # an offset that an int64 cannot say
+    BUILD_TOO_LARGE = 2          # a length that does not fit an int32
+    BUILD_HEADERS = 3            # headers, in a magic that has none
+    BUILD_OFFSET = 4             # an offset that does not fit an int64
 
 
 ctypedef struct datum_t:
@@ -85,7 +85,7 @@ cdef void builder_init(builder_t *b, int magic, int codec, int64_t base_offset) 
 
 
 cdef void builder_reset(builder_t *b) noexcept nogil:
-    """Empty again; lets go of the block."""
+    """Empties the builder and releases its block."""
     kw_block_release(b.block)
     b.block = NULL
     b.used = builder_prefix(b)
@@ -121,9 +121,9 @@ cdef inline int builder_room(builder_t *b, size_t more) noexcept nogil:
 
 
 cdef void builder_expect(builder_t *b, int64_t records, int64_t datum_bytes) noexcept nogil:
-    """Makes room for so many records, so that it need not grow step by step. Without memory for it, it grows."""
+    """Makes room for `records` records at once. Without the memory, the builder grows step by step."""
     cdef int64_t size = datum_bytes + records * USUAL_OVERHEAD
-    if 0 < size <= MOST_BATCH_BYTES:
+    if 0 < size <= MAX_BATCH_BYTES:
         builder_room(b, <size_t>size)
 
 
@@ -208,7 +208,7 @@ cdef inline int64_t builder_size(const builder_t *b) noexcept nogil:
 
 
 cdef inline int64_t record_size_bound(const record_datum_t *record) noexcept nogil:
-    """Bytes that the record takes in any batch, at most: each varint at its longest."""
+    """The maximum size of the record in any batch: each varint at its longest."""
     cdef int64_t i
     cdef int64_t size = 5 + 1 + 10 + 5 + 5 + 5 + 5
     size += (record.key.size if record.key.size > 0 else 0) + (record.value.size if record.value.size > 0 else 0)
@@ -218,21 +218,21 @@ cdef inline int64_t record_size_bound(const record_datum_t *record) noexcept nog
 
 
 cdef int builder_append(builder_t *b, const record_datum_t *r) noexcept nogil:
-    """Adds the record, or gives a BuildFault and leaves the batch as it was."""
+    """Adds the record, or returns a BuildFault and leaves the batch unchanged."""
     cdef int64_t size = record_size_bound(r)
     cdef int fault
     if r.header_count and b.magic != 2:
         return BUILD_HEADERS
-    if b.block == NULL or b.used + <size_t>size > b.block.capacity or <int64_t>b.used + size > MOST_BATCH_BYTES:
+    if b.block == NULL or b.used + <size_t>size > b.block.capacity or <int64_t>b.used + size > MAX_BATCH_BYTES:
         size = builder_record_size(b, r)
-        if <int64_t>b.used + size > MOST_BATCH_BYTES:
+        if <int64_t>b.used + size > MAX_BATCH_BYTES:
             return BUILD_TOO_LARGE
         fault = builder_room(b, <size_t>size)
         if fault != BUILD_OK:
             return fault
-    if b.next_delta > MOST_BATCH_BYTES:
+    if b.next_delta > MAX_BATCH_BYTES:
         return BUILD_TOO_LARGE
-    if b.base_offset > MOST_OFFSET - b.next_delta:
+    if b.base_offset > MAX_OFFSET - b.next_delta:
         return BUILD_OFFSET
     if b.magic == 2:
         b.used += _put_record(b, r)
@@ -248,13 +248,13 @@ cdef int builder_append(builder_t *b, const record_datum_t *r) noexcept nogil:
 
 
 cdef inline size_t _put_record(builder_t *b, const record_datum_t *r) noexcept nogil:
-    """Writes the record, for which there is room, and gives its size.
+    """Writes the record, for which there is room, and returns its size.
 
-    Its length stands before it but is known behind it: room is left for that of the shortest record with such a key and
+    Its length comes first but is known last: room is left for the length of the shortest record with such a key and
     value, which is nearly always right.
     """
     cdef uint8_t *begin = kw_block_data(b.block) + b.used
-    cdef int width = varint_size(RECORD_LEAST_BODY + max(r.key.size, 0) + max(r.value.size, 0))
+    cdef int width = varint_size(MIN_RECORD_BODY + max(r.key.size, 0) + max(r.value.size, 0))
     cdef uint8_t *at = begin + width
     cdef int64_t i, body
     at[0] = 0
@@ -334,9 +334,9 @@ cdef void set_batch_producer_state(uint8_t *at, size_t total, int64_t producer_i
 
 
 cdef Buffer builder_seal(builder_t *b, const seal_t *seal, object level):
-    """The finished bytes. The builder keeps its records, so it may be sealed again until it is reset.
+    """Returns the finished bytes. The builder keeps its records and can be sealed again until it is reset.
 
-    Compressing lets other threads run, which may append meanwhile: the header is that of the records compressed.
+    Other threads may run while the records are compressed, and append: the header counts the compressed records only.
     """
     cdef builder_t now = b[0]
     cdef size_t prefix = builder_prefix(b)
@@ -364,7 +364,7 @@ cdef Buffer _seal_compressed(const builder_t *b, const seal_t *seal, Buffer pack
     wrapper.timestamp = b.max_timestamp
     wrapper.header_count = 0
     size = BATCH_HEADER + packed.size if b.magic == 2 else builder_record_size(&out, &wrapper)
-    if size > MOST_BATCH_BYTES:
+    if size > MAX_BATCH_BYTES:
         raise_build_fault(BUILD_TOO_LARGE, b.magic)
     out.used = 0
     if builder_room(&out, size) != BUILD_OK:
@@ -384,7 +384,7 @@ cdef object _pack_function = None
 
 
 cdef object _compressor():
-    """kwire.compression.compress; that module stands on this extension, so it is looked up on first use."""
+    """kwire.compression.compress, imported on first use because that module imports this one."""
     global _pack_function
     if _pack_function is None:
         from kwire.compression import compress

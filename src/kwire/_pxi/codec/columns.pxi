@@ -10,7 +10,7 @@
 #   partition       int32                                       i
 # Sources: "Arrow columnar format", "The Arrow C data interface", "The Arrow PyCapsule interface".
 #
-# Needs: arrow.pxi, utf8.h, record_index.pxi, views.pxi. Gives: ColumnPlan, RecordColumns.
+# Needs: arrow.pxi, utf8.h, record_index.pxi, records.pxi. Gives: ColumnPlan, RecordColumns.
 # A plan says which columns, in which type and under which name; the same filler serves Records, a consumer's result and
 # Spark. Sizes are measured first, so each buffer is allocated once; measuring and filling run without the GIL. Columns
 # hold blocks, not Python objects, and outlive everything else.

@@ -1,9 +1,9 @@
-# Python values into batches: the one place that turns value, key, timestamp and headers into pointers, and the batch
-# builder that users see.
+# Turns Python values into record batches: value, key, timestamp and headers into pointers (here and nowhere else), and
+# the public batch builder.
 #
 # Needs: builder.pxi. Gives: take_bytes, take_timestamp, take_headers, item_fields, BatchBuilder, encode.
-# Taking a pointer may run Python (`__buffer__`, iterating headers). So all of a record is taken first, what was taken
-# is held by the caller, and only then is the record appended, without a Python call in between.
+# Taking a pointer may run Python code (`__buffer__`, iterating headers). Hence a record is taken completely first, the
+# caller holds the objects, and only then the record is appended, with no Python call in between.
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_Check, PyBytes_GET_SIZE
 from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
@@ -22,7 +22,7 @@ cdef tuple NO_HEADERS = ()
 
 
 cdef inline object take_bytes(object value, datum_t *out, str field):
-    """Points `out` at the bytes of value (None: null); what is given back must be held as long as `out` is used."""
+    """Points `out` at the bytes of value (None: null). Hold the returned object as long as `out` is used."""
     if PyBytes_Check(value):
         out.data = <const uint8_t *>PyBytes_AS_STRING(value)
         out.size = PyBytes_GET_SIZE(value)
@@ -43,7 +43,7 @@ cdef Buffer _take_foreign_bytes(object value, datum_t *out, str field):
         held = pin(value)
     except TypeError as fault:
         raise TypeError(f"a record's {field}: {fault}") from None
-    if held.size > MOST_BATCH_BYTES:
+    if held.size > MAX_BATCH_BYTES:
         raise_build_fault(BUILD_TOO_LARGE, 2)
     out.data = held.data
     out.size = held.size
@@ -51,7 +51,7 @@ cdef Buffer _take_foreign_bytes(object value, datum_t *out, str field):
 
 
 cdef inline int64_t take_timestamp(object timestamp, int64_t when_none) except? -2:
-    """Milliseconds since 1970 of an int or a datetime (a naive one is local time, as Python has it)."""
+    """Milliseconds since 1970 of an int or a datetime (a naive one is local time, as in Python)."""
     cdef int64_t milliseconds
     cdef int overflow = 0
     if timestamp is None:
@@ -89,7 +89,7 @@ cdef object _milliseconds_of(object timestamp):
 
 
 cdef inline list take_headers(object headers, record_datum_t *record, header_datum_t *small):
-    """Points the record's headers at `headers`; `small` has room for SMALL_HEADERS. Hold what is given back."""
+    """Points the record's headers at `headers`; `small` has room for SMALL_HEADERS. Hold the returned list."""
     record.headers = small
     record.header_count = 0
     if headers is None or headers is NO_HEADERS:
@@ -143,7 +143,7 @@ cdef int _take_header(object pair, header_datum_t *span, list held) except -1:
 
 
 cdef tuple item_fields(object item):
-    """(value, key, timestamp, headers) of what `encode` and `send_many` take for one record, bare bytes apart."""
+    """(value, key, timestamp, headers) of anything but bytes that `encode` and `send_many` accept as a record."""
     cdef Py_ssize_t size
     if type(item) is tuple:
         size = len(<tuple>item)
@@ -208,7 +208,7 @@ cdef class BatchBuilder:
                   bint is_transactional=False, bint is_control=False, object partition_leader_epoch=-1):
         cdef int format = magic_argument(magic)
         self.level = level
-        self.max_bytes = MOST_BATCH_BYTES if max_bytes is None else int_argument(max_bytes, "max_bytes", INT64_MIN,
+        self.max_bytes = MAX_BATCH_BYTES if max_bytes is None else int_argument(max_bytes, "max_bytes", INT64_MIN,
                                                                                  INT64_MAX)
         self.seal.producer_id = int_argument(producer_id, "producer_id", INT64_MIN, INT64_MAX)
         self.seal.producer_epoch = int_argument(producer_epoch, "producer_epoch", -0x8000, 0x7FFF)
@@ -221,7 +221,7 @@ cdef class BatchBuilder:
             raise _errors.CodecError(f"producer ids, sequences, transactions and control batches need magic 2, "
                                      f"not {format}", "magic")
         builder_init(&self.core, format, codec_number(compression, format),
-                     int_argument(base_offset, "base_offset", 0, MOST_OFFSET))
+                     int_argument(base_offset, "base_offset", 0, MAX_OFFSET))
 
     def __dealloc__(self):
         kw_block_release(self.core.block)
@@ -237,7 +237,7 @@ cdef class BatchBuilder:
         return builder_size(&self.core)
 
     def append(self, value, key=None, timestamp=None, headers=()):
-        """Adds a record; False, and nothing added, when it would not fit into `max_bytes`.
+        """Adds a record; returns False, and adds nothing, when it would not fit into `max_bytes`.
 
         value and key are bytes-like or None, timestamp int milliseconds, a datetime or None (-1, none, is written),
         headers a sequence of (str, bytes or None), magic 2 only.
@@ -258,7 +258,7 @@ cdef class BatchBuilder:
         return added
 
     def build(self):
-        """The finished bytes; b"" when nothing was added. More may be appended and built again."""
+        """Returns the finished bytes, b"" when nothing was added. More may be appended, and built again."""
         cdef Buffer sealed = builder_seal(&self.core, &self.seal, self.level)
         return b"" if sealed is None else bytes(sealed)
 
@@ -286,10 +286,10 @@ cdef class BatchBuilder:
         return True
 
     cdef int _expect(self, int64_t more) except -1:
-        """Makes room for about so many bytes more, in the bytes object that `_finish` hands out if nothing compresses."""
+        """Makes room for about `more` bytes, in the bytes object that `_finish` returns where nothing is compressed."""
         cdef size_t size = self.core.used + <size_t>max(more, 0)
         cdef kw_block *block = NULL
-        if self.core.codec == 0 and size <= <size_t>MOST_BATCH_BYTES:
+        if self.core.codec == 0 and size <= <size_t>MAX_BATCH_BYTES:
             block = block_of_new_bytes(size)
         if block == NULL:
             builder_expect(&self.core, 0, more)
@@ -301,7 +301,7 @@ cdef class BatchBuilder:
         return 0
 
     cdef object _finish(self):
-        """`build()`, after which nothing is appended: without a copy where the records lie in a bytes object already."""
+        """Like `build()`, but nothing may be appended afterwards: records that lie in a bytes object are not copied."""
         cdef kw_block *block = self.core.block
         cdef Py_ssize_t size = <Py_ssize_t>self.core.used
         if self.core.count == 0 or not kw_block_is_foreign(block):
@@ -312,10 +312,10 @@ cdef class BatchBuilder:
         return bytes_of_block(block, size)
 
     cdef int _skip_to(self, int64_t offset) except -1:
-        """The next record gets this offset; those between are left out, as compaction leaves them out."""
+        """The next record gets this offset; those in between are missing, as after compaction."""
         if offset < 0 or offset - self.core.base_offset < self.core.next_delta:
             raise _errors.CodecError(f"offset {offset} does not come after the one before it", "offset")
-        if offset - self.core.base_offset > MOST_BATCH_BYTES:
+        if offset - self.core.base_offset > MAX_BATCH_BYTES:
             raise _errors.CodecError(f"offset {offset} is too far from base offset {self.core.base_offset}", "offset")
         self.core.next_delta = offset - self.core.base_offset
         return 0

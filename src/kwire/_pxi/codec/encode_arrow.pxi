@@ -1,4 +1,5 @@
-# Columns in Arrow layout into batches, through the Arrow C Data Interface: no Arrow library, no object per record.
+# Turns columns in Arrow layout into record batches, through the Arrow C Data Interface: no Arrow library is needed, and
+# no object per record is made.
 #
 #   a struct array (a record batch) with the fields, all but `value` optional, others ignored:
 #     value, key     binary, large_binary, binary_view, fixed_size_binary, string, large_string, string_view, null
@@ -8,9 +9,9 @@
 # Source: "The Arrow C data interface" and "Arrow columnar format" of the Arrow specification.
 #
 # Needs: arrow.pxi, builder.pxi, encode.pxi. Gives: ArrowRecords (rows as record_datum_t), encode_arrow.
-# Nothing that a producer says is believed: names, formats, children, buffers, lengths and offsets are checked once before
-# the rows are read, and each row against the ends of its column. Only the sizes of buffers cannot be checked, where the
-# interface does not state them. The array is moved out of its capsule, so that no other consumer can free it meanwhile.
+# A producer is not trusted: names, formats, children, buffers, lengths and offsets are checked once before any row is
+# read, and each row against the end of its column. Only sizes of buffers that the interface does not state cannot be
+# checked. The array is moved out of its capsule, so that no other consumer can free it meanwhile.
 
 cdef int64_t MAX_ARROW_ROWS = 1 << 56
 
@@ -88,7 +89,7 @@ cdef inline int64_t offset_at(int kind, const uint8_t *index, int64_t place) noe
 
 
 cdef int arrow_datum_of_any(const binary_column_t *column, int64_t place, datum_t *out) noexcept nogil:
-    """The same for any kind of column; `place` counts from the column's begin, not from its offset."""
+    """The same for any kind of column; `place` counts from the start of the column, not from its offset."""
     cdef const int32_t *view
     cdef int64_t begin, end
     out.data = NULL
@@ -112,7 +113,7 @@ cdef int arrow_datum_of_any(const binary_column_t *column, int64_t place, datum_
     else:
         begin = offset_at(column.kind, column.index, place)
         end = offset_at(column.kind, column.index, place + 1)
-    if begin < 0 or end < begin or end > column.end or end - begin > MOST_BATCH_BYTES:
+    if begin < 0 or end < begin or end > column.end or end - begin > MAX_BATCH_BYTES:
         return ARROW_FAULT_LENGTH
     out.data = column.data + begin
     out.size = end - begin
@@ -137,7 +138,7 @@ cdef inline int arrow_timestamp(const timestamp_column_t *column, int64_t row, i
 
 
 cdef inline int arrow_list(const list_column_t *column, int64_t row, int64_t *begin, int64_t *end) noexcept nogil:
-    """From which element of the child to which row `row` goes; nothing is written where it is null. Returns an ArrowFault."""
+    """The range of the child's elements in row `row`; writes nothing where it is null. Returns an ArrowFault."""
     row += column.offset
     if column.kind == ARROW_NULL or arrow_is_null(column.validity, row):
         return ARROW_OK
@@ -307,7 +308,7 @@ cdef bytes arrow_format(const ArrowSchema *schema, str field):
 
 
 cdef int check_array(const ArrowArray *array, int64_t rows, int64_t n_buffers, str field) except -1:
-    """That it has so many buffers and at least `rows` rows, and nothing that overflows."""
+    """Checks that it has `n_buffers` buffers and `rows` rows or more, and that no sum overflows."""
     if array.release == NULL:
         arrow_refused(field, "it has been released")
     if array.length < 0 or array.offset < 0 or array.length > MAX_ARROW_ROWS or array.offset > MAX_ARROW_ROWS:
@@ -412,7 +413,7 @@ cdef int set_fixed_width(binary_column_t *column, const ArrowSchema *schema, int
     if not digits.isdigit() or len(digits) > 10:
         refuse_column(schema, field, "binary or string")
     column.width = int(digits)
-    if column.width and rows > MOST_OFFSET // column.width:
+    if column.width and rows > MAX_OFFSET // column.width:
         arrow_refused(field, f"{rows} rows of {column.width} bytes")
     column.data = column.index
     column.end = column.width * rows
@@ -455,7 +456,7 @@ cdef timestamp_column_t timestamp_column(ArrowSchema *schema, ArrowArray *array,
         column.divide = 1000000
     elif (kind != b"l" and not kind.startswith(b"tsm:")) or schema.dictionary != NULL:
         refuse_column(schema, "timestamp", "int64 milliseconds or timestamp")
-    column.max = MOST_OFFSET // column.multiply
+    column.max = MAX_OFFSET // column.multiply
     column.validity = <const uint8_t *>array.buffers[0]
     column.values = <const int64_t *>array.buffers[1]
     if column.values == NULL and rows:

@@ -243,8 +243,8 @@ cdef bytes encode_0_7(object items, int magic, str compression, object level):
         if datum.size < 0:
             raise _errors.CodecError("null: a message of Kafka 0.7 has a payload, which may be empty", "value")
         size += head + <size_t>datum.size
-        if size > MOST_BATCH_BYTES:
-            raise _errors.LimitError(f"more than {MOST_BATCH_BYTES} bytes of messages in one set")
+        if size > MAX_BATCH_BYTES:
+            raise _errors.LimitError(f"more than {MAX_BATCH_BYTES} bytes of messages in one set")
     made = PyBytes_FromStringAndSize(NULL, <Py_ssize_t>size)
     p = <uint8_t *>PyBytes_AS_STRING(made)
     for value in held:

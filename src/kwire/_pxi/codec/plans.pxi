@@ -1,21 +1,25 @@
-# The interpreter of message plans: every Kafka message of every version, both directions, by one small loop.
+# The interpreter of message plans: one small loop decodes and encodes every Kafka message in every version.
 #
-# Needs: slots.pxi, uuids.pxi, primitives.pxi, blocks.pxi. Gives: StructBase, StructField, Layout, Plan, encode_frame, encode_frame_parts.
-# A plan is the wire layout of one struct at one version: an array of ops, each of which says which slot of the Python
-# instance holds which wire type. What the messages are is the schema's business; nothing of it is known here.
+# Needs: slots.pxi, tricks.pxi, uuids.pxi, primitives.pxi, blocks.pxi. Gives: StructBase, StructField, Layout, Plan,
+# PlanTable.
+# A plan is the wire layout of one struct in one version: an array of ops, each with the slot of the Python instance and
+# its wire type. The messages themselves are defined by the schema; this file knows none of them.
 #
 #   struct          its fields in order, then (flexible versions) the tagged fields
 #   tagged fields   uvarint count, then per field, ascending by tag: uvarint tag, uvarint size, `size` bytes
 #   nullable struct int8 -1 (null) or 1, then the struct; as a tagged field uvarint 0 (null) or 1
-#   records         as bytes: a nullable span that is handed out and taken as it is
-#   rest            the same without a length: all that is left of the message, so only its last field
+#   records         as bytes: a nullable span, passed through as it is
+#   rest            the same without a length: all remaining bytes of the message, so only its last field
 #   short array     an array with an int16 count (the formats before Kafka 0.8)
 #   uuid            16 bytes, big-endian
 # Sources: the protocol guide ("Protocol Primitive Types"), KIP-482 (flexible versions), KIP-893 (nullable structs).
 #
-# Slots are reached by the offsets that the class's own member descriptors state; `Layout` checks each descriptor once,
-# and every instance is checked against its class before an offset is used. Recursion follows the schema, never the
-# data: a plan that is deeper than MOST_DEPTH is refused when it is made.
+# Slots are accessed by the offsets in the class's own member descriptors. `Layout` checks each descriptor once, and
+# every instance is checked against its class before an offset is used. Recursion follows the schema, never the data: a
+# plan deeper than MAX_DEPTH is refused when it is made.
+#
+# A value may run Python code while it is compared or encoded (__eq__, __index__, __buffer__) and change the message
+# that holds it. Hence every value is held while it is used, and nothing read before is assumed to be unchanged.
 
 cdef extern from *:
     """
@@ -31,7 +35,7 @@ cdef extern from *:
         Py_LeaveRecursiveCall();
         return equal;
     }
-    /* Comparing two values may run code that changes the lists: hence sizes are looked at before each, and both held. */
+    /* Comparing two values may run code that changes the lists: sizes are read before each, and both values held. */
     static int kw_sequences_equal(PyObject *left, PyObject *right) {
         Py_ssize_t size = PySequence_Fast_GET_SIZE(left);
         Py_ssize_t i;
@@ -53,12 +57,12 @@ cdef extern from *:
     Py_ssize_t size_of_list_or_tuple "PySequence_Fast_GET_SIZE"(object items) noexcept
 
 cdef enum:
-    MOST_DEPTH = 16              # Kafka's deepest message has 5
-    MOST_STRING = 0x7FFF         # Java's limit, for compact strings too
-    MOST_TAG = 0x7FFFFFFE        # Java refuses 2^31 - 1
-    GATHER_LEAST = 1024          # below this a copy costs less than one more buffer in the gather list
-    LEAST_USUAL_SIZE = 512
-    MOST_USUAL_SIZE = 64 * 1024
+    MAX_DEPTH = 16              # Kafka's deepest message has 5
+    MAX_STRING = 0x7FFF         # Java's limit, for compact strings too
+    MAX_TAG = 0x7FFFFFFE        # Java refuses 2^31 - 1
+    MIN_GATHERED = 1024          # below this, a copy costs less than one more buffer in the gather list
+    MIN_USUAL_SIZE = 512
+    MAX_USUAL_SIZE = 64 * 1024
     KEPT_INTS = 16               # a power of two
     LONGEST_KEPT_INTS = 16
     KEPT_LONGS = 8               # a power of two
@@ -97,13 +101,13 @@ ctypedef struct op_t:
     bint short_count
     bint ignorable
     bint is_tagged
-    bint lazy                # the default is a struct that is made when it is first read: the slot stays empty
+    bint lazy                # the default is a struct, made when it is first read: the slot is empty until then
     uint32_t tag
     Py_ssize_t slot
-    int run                  # how many fields of fixed width follow each other from here on, this one included ...
+    int run                  # number of consecutive fields of fixed width from here on, this one included ...
     size_t run_size          # ... how many bytes they take ...
-    size_t at                # ... and how far this one is behind the first of them
-    size_t least             # the fewest bytes that one element of an array takes
+    size_t at                # ... and the offset of this one from the first of them
+    size_t min_size          # the minimum size of an element of an array
     PyObject *name           # str          } borrowed: the plan keeps them
     PyObject *fallback       # the default  }
     PyObject *child          # Plan or None }
@@ -126,10 +130,10 @@ ctypedef struct default_t:
 
 
 ctypedef struct walk_t:
-    # Where in the message the interpreter stands, so that an error can name its field; and what encoding gathers.
+    # The position in the message, so that an error can name its field; and the buffers gathered when encoding.
     int depth
-    const op_t *op[MOST_DEPTH]
-    Py_ssize_t index[MOST_DEPTH]
+    const op_t *op[MAX_DEPTH]
+    Py_ssize_t index[MAX_DEPTH]
     # Decoding: arrays of int32 seen before. Replica lists repeat, and a tuple can be shared.
     kept_ints_t kept_ints[KEPT_INTS]
     bint has_kept_ints       # until then the table is not even cleared
@@ -152,7 +156,7 @@ cdef inline void walk_init(walk_t *walk) noexcept:
 
 
 cdef str path_of(const walk_t *walk):
-    """"topics[3].partitions[0].error_code"; None when no field was entered."""
+    """"topics[3].partitions[0].error_code"; None outside of any field."""
     cdef list steps = []
     cdef int i
     for i in range(walk.depth + 1):
@@ -170,7 +174,7 @@ cdef object joined_records(object value):
 
 @cython.final
 cdef class Layout:
-    """The slots of one struct class: names, defaults, and where in an instance each value lies.
+    """The slots of one struct class: names, defaults, and the offset of each value in an instance.
 
     `fields` is a sequence of (name, kind, default, struct class or None) in declaration order. A struct class means
     that the default is a fresh instance of it, made when the field is first read; its slot is then named `_<name>`.
@@ -183,7 +187,7 @@ cdef class Layout:
     cdef object cls
     cdef Py_ssize_t *offsets
     cdef Py_ssize_t count
-    cdef Py_ssize_t unknown      # where the unknown tagged fields lie: a dict, or NULL when there are none
+    cdef Py_ssize_t unknown      # offset of the unknown tagged fields: a dict, or NULL when there are none
 
     def __cinit__(self, cls, fields):
         cdef Py_ssize_t i
@@ -204,7 +208,7 @@ cdef class Layout:
             descriptor = cls.__dict__.get(slot_name)
             self.offsets[i] = kw_slot_offset(<PyObject *>descriptor, <PyObject *>cls)
             if self.offsets[i] < 0:
-                raise TypeError(f"{cls.__qualname__}.{slot_name} is no slot of that class")
+                raise TypeError(f"{cls.__qualname__}.{slot_name} is not a slot of that class")
             if self.structs[i] is not None:
                 setattr(cls, self.names[i], StructField(cls, self.structs[i], self.names[i], self.offsets[i]))
         descriptor = cls.__dict__.get("_unknown_tags")
@@ -239,7 +243,7 @@ cdef class Layout:
         return 0
 
     cdef object make(self):
-        """An instance with its defaults, to be filled by `fill_slot`. The cyclic collector does not see it."""
+        """An instance with its defaults, to be filled by `fill_slot`. The cyclic collector does not track it."""
         cdef object instance = kw_bare_instance(<PyObject *>self.cls)
         cdef Py_ssize_t i
         for i in range(self.count):
@@ -266,7 +270,7 @@ cdef class Layout:
         return True
 
     cdef bint is_default(self, object instance) except -1:
-        """Whether every field of `instance` has its default. The schema bounds the depth, as each struct has its class."""
+        """Whether every field has its default. The schema bounds the depth: a struct of another class is no default."""
         cdef Py_ssize_t i
         cdef PyObject *value
         for i in range(self.count):
@@ -372,23 +376,23 @@ cdef class Plan:
     """The wire layout of one struct class at one version.
 
     `fields` holds one tuple per field of the class: (name, kind, element kind or None, present, nullable, compact,
-    ignorable, tag or None, default, child Plan or None, the versions as text, short count), in wire order. `name` is what errors
-    call the message.
+    ignorable, tag or None, default, child Plan or None, the versions as text, short count), in wire order. Errors call
+    the message `name`.
     """
 
     cdef readonly object cls
     cdef readonly str name
     cdef readonly int version
     cdef readonly bint flexible
-    cdef readonly int height           # of the tree of plans below this one, itself included
-    cdef readonly Py_ssize_t least     # the fewest bytes that an instance takes
+    cdef readonly int height           # of the tree of plans under this one, itself included
+    cdef readonly Py_ssize_t min_size  # the minimum size of an instance
     cdef Layout layout
-    cdef size_t usual_size             # room to begin encoding with: what it took so far, within bounds
+    cdef size_t usual_size             # initial room for encoding: the largest size so far, within bounds
     cdef op_t *ops                     # first the fields in wire order, then the tagged ones by tag, then the absent
     cdef Py_ssize_t plain
     cdef Py_ssize_t tagged
     cdef Py_ssize_t total
-    cdef default_t *defaults           # of the fields behind the plain ones, the lazy ones apart
+    cdef default_t *defaults           # of the fields after the plain ones, without the lazy ones
     cdef Py_ssize_t default_count
     cdef tuple fields
     cdef dict versions
@@ -416,17 +420,17 @@ cdef class Plan:
         if self.ops == NULL or self.defaults == NULL:
             raise MemoryError
         self.height = 1
-        self.usual_size = LEAST_USUAL_SIZE
-        self.least = 1 if flexible else 0
+        self.usual_size = MIN_USUAL_SIZE
+        self.min_size = 1 if flexible else 0
         for field in self.fields:
             self._set_op(&self.ops[at], field)
             if at < self.plain:
-                self.least += least_size(&self.ops[at], self.ops[at].kind)
+                self.min_size += min_size(&self.ops[at], self.ops[at].kind)
             at += 1
         self._find_runs()
         self._find_defaults()
-        if self.height > MOST_DEPTH:
-            raise TypeError(f"{name} is {self.height} structs deep; {MOST_DEPTH} is the most")
+        if self.height > MAX_DEPTH:
+            raise TypeError(f"{name} is {self.height} structs deep; {MAX_DEPTH} is the most")
 
     cdef int _set_op(self, op_t *op, tuple field) except -1:
         cdef Plan child
@@ -443,11 +447,11 @@ cdef class Plan:
         if (op.kind == KIND_STRUCT or op.element == KIND_STRUCT) and field[3]:
             child = <Plan?>field[9]
             self.height = max(self.height, child.height + 1)
-        op.least = least_size(op, op.element) if op.kind == KIND_ARRAY and field[3] else 0
+        op.min_size = min_size(op, op.element) if op.kind == KIND_ARRAY and field[3] else 0
         return 0
 
     cdef void _find_runs(self) noexcept:
-        """Fields of fixed width that follow each other are read and written with one check of the bounds."""
+        """Consecutive fields of fixed width are read and written with one check of the bounds."""
         cdef Py_ssize_t i
         cdef op_t *first = NULL
         for i in range(self.total):
@@ -480,7 +484,7 @@ cdef class Plan:
         return encode_to_bytes(None, None, self, message)
 
     def decode(self, data, bint strict=True, Py_ssize_t start=0):
-        """The message in `data` from `start` on; `strict` refuses bytes left over. Error offsets count in `data`."""
+        """The message in `data` from `start` on; `strict` refuses trailing bytes. Error offsets count from 0."""
         return decode_from(self, pin(data), start, strict)[0]
 
     def decode_prefix(self, data, Py_ssize_t start=0):
@@ -490,9 +494,9 @@ cdef class Plan:
 
 @cython.final
 cdef class PlanTable:
-    """The plans of a frame, header first, by API key and version: found by `find(api_key, version)` when first asked for.
+    """The plans of a frame, header first, by API key and version: `find(api_key, version)` is called on first use.
 
-    `find` gives (Plan, Plan), or None where plans alone will not do.
+    It returns (Plan, Plan), or None where plans alone do not suffice.
     """
 
     cdef object find
@@ -511,7 +515,7 @@ cdef class PlanTable:
 
 
 cdef inline size_t fixed_width(int kind) noexcept:
-    """How many bytes each value of a kind takes; 0 where that differs from value to value."""
+    """The size of every value of a kind; 0 where sizes differ."""
     if kind == KIND_BOOL or kind == KIND_I8:
         return 1
     if kind == KIND_I16 or kind == KIND_U16:
@@ -523,11 +527,11 @@ cdef inline size_t fixed_width(int kind) noexcept:
     return 16 if kind == KIND_UUID else 0
 
 
-cdef size_t least_size(const op_t *op, int kind) noexcept:
+cdef size_t min_size(const op_t *op, int kind) noexcept:
     if kind == KIND_STRUCT:
         if op.nullable and op.kind == KIND_STRUCT:
             return 1
-        return max((<Plan>op.child).least, 1)
+        return max((<Plan>op.child).min_size, 1)
     if fixed_width(kind):
         return fixed_width(kind)
     if kind == KIND_REST:

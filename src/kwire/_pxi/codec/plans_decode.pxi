@@ -1,9 +1,8 @@
-# Bytes to messages: the reading half of the plan interpreter.
+# Decodes messages: the reading half of the plan interpreter.
 #
 # Needs: plans.pxi. Gives: decode_from.
-# Instances and lists are filled while the cyclic collector does not see them. An instance whose values cannot refer
-# back to anything (numbers, text, bytes, tuples of them) stays untracked: a thousand partitions then cost the
-# collector nothing.
+# Instances and lists are filled before the cyclic collector tracks them. An instance whose values cannot refer back to
+# anything (numbers, text, bytes, tuples of them) stays untracked: a thousand partitions cost the collector nothing.
 
 cdef tuple decode_from(Plan plan, Buffer source, Py_ssize_t start, bint strict):
     cdef reader_t r
@@ -72,7 +71,7 @@ cdef PyObject *decode_struct(Plan plan, reader_t *r, walk_t *walk, Buffer source
 
 
 cdef inline int decode_run(const op_t *first, const uint8_t *span, PyObject *instance, walk_t *walk) except -1:
-    """The fields of fixed width from `first` on, whose bytes are `span`."""
+    """Decodes the fields of fixed width from `first` on from `span`."""
     cdef int i
     for i in range(first.run):
         slot_of(instance, first[i].slot)[0] = fixed_value(first[i].kind, span + first[i].at, walk)
@@ -108,7 +107,7 @@ cdef PyObject *value_of_no_int(int kind, const uint8_t *p) except NULL:
 
 
 cdef PyObject *long_value(int64_t number, walk_t *walk) except NULL:
-    """An int that Python does not keep, but that this message may hold once more."""
+    """An int that Python does not cache, but that is likely to occur again in this message."""
     cdef kept_long_t *kept = &walk.kept_longs[number & (KEPT_LONGS - 1)]
     if kept.made == NULL or kept.value != number:
         made = kw_int(number)
@@ -122,7 +121,7 @@ cdef inline bint may_refer_back(const op_t *op, PyObject *value) noexcept:
 
 
 cdef bint decode_tagged(Plan plan, object made, reader_t *r, walk_t *walk, Buffer source) except -1:
-    """Gives whether the instance still holds nothing that the collector must see."""
+    """Returns whether the instance can stay untracked by the collector."""
     cdef bint leaf = True
     cdef int64_t count, tag
     cdef int64_t before = -1
@@ -135,7 +134,7 @@ cdef bint decode_tagged(Plan plan, object made, reader_t *r, walk_t *walk, Buffe
     for i in range(count):
         begin = r.at
         tag = read_uvarint(r)
-        if r.error == FAULT_NONE and (tag <= before or tag > MOST_TAG):
+        if r.error == FAULT_NONE and (tag <= before or tag > MAX_TAG):
             r.at = begin
             reader_fail(r, FAULT_TAG_ORDER)
         size = read_uvarint(r)
@@ -180,7 +179,7 @@ cdef bint decode_known_tag(op_t *op, uint32_t size, object made, reader_t *r, wa
 
 
 cdef inline PyObject *decode_value(const op_t *op, int kind, reader_t *r, walk_t *walk, Buffer source) except NULL:
-    """A new reference. After a fault of the reader the value means nothing: the caller looks at `r.error`."""
+    """A new reference. After a fault of the reader the value is meaningless: check `r.error`."""
     cdef const uint8_t *span
     if kind == KIND_STRING:
         return decode_string(op, r, walk)
@@ -197,7 +196,7 @@ cdef inline PyObject *decode_value(const op_t *op, int kind, reader_t *r, walk_t
 
 
 cdef PyObject *null_value(const op_t *op, int kind, reader_t *r, const uint8_t *begin) noexcept:
-    """None; a fault at `begin` when the field may not be null, or the elements of an array, which never may."""
+    """None; a fault at `begin` when the field is not nullable, or for an element of an array, which never is."""
     if r.error == FAULT_NONE and (not op.nullable or op.kind != kind):
         r.at = begin
         reader_fail(r, FAULT_NULL)
@@ -211,7 +210,7 @@ cdef PyObject *decode_string(const op_t *op, reader_t *r, walk_t *walk) except N
     cdef PyObject *value
     if length < 0:
         return null_value(op, KIND_STRING, r, begin)
-    if length > MOST_STRING:
+    if length > MAX_STRING:
         r.at = begin
         reader_fail(r, FAULT_LENGTH)
         return new_reference(None)
@@ -221,7 +220,7 @@ cdef PyObject *decode_string(const op_t *op, reader_t *r, walk_t *walk) except N
 
 
 cdef PyObject *odd_text(const op_t *op, reader_t *r, walk_t *walk, const uint8_t *span, int64_t length) except NULL:
-    """Decodes once more what could not be decoded, and says why it cannot be."""
+    """Decodes invalid text once more, for the reason of the error."""
     PyErr_Clear()
     try:
         return kw_text(<const char *>span, length, NULL)
@@ -265,11 +264,11 @@ cdef PyObject *decode_array(const op_t *op, reader_t *r, walk_t *walk, Buffer so
     cdef const uint8_t *begin = r.at
     cdef int64_t count
     if op.compact:
-        count = read_compact_count(r, op.least)
+        count = read_compact_count(r, op.min_size)
     elif op.short_count:
-        count = read_short_count(r, op.least)
+        count = read_short_count(r, op.min_size)
     else:
-        count = read_array_count(r, op.least)
+        count = read_array_count(r, op.min_size)
     if count < 0:
         return null_value(op, KIND_ARRAY, r, begin)
     if count == 0:
@@ -300,7 +299,7 @@ cdef PyObject *decode_structs(const op_t *op, Py_ssize_t count, reader_t *r, wal
 
 
 cdef PyObject *decode_ints(Py_ssize_t count, reader_t *r, walk_t *walk) except NULL:
-    """The count was checked against the bytes left, so the span is there."""
+    """The count was checked against the remaining bytes, so the span is complete."""
     cdef size_t size = <size_t>count * 4
     cdef const uint8_t *span = read_span(r, size)
     cdef kept_ints_t *kept

@@ -1,9 +1,9 @@
-# Messages to bytes: the writing half of the plan interpreter.
+# Encodes messages: the writing half of the plan interpreter.
 #
 # Needs: plans.pxi. Gives: encode_frame, encode_frame_parts, encode_to_bytes.
-# Every value is checked against its wire type, and an error names the field. A field that the version lacks must have
-# its default or be ignorable (Apache's own rule). In the gather form a records field of GATHER_LEAST bytes or more is
-# not copied: the frame comes as a list of buffers.
+# Every value is checked against its wire type, and an error names the field. A field that does not exist in the version
+# must have its default or be ignorable (Apache's own rule). In the gather form a records field of MIN_GATHERED bytes or
+# more is not copied: the frame is a list of buffers.
 
 cdef int encode_fault(walk_t *walk, const op_t *op, str text) except -1:
     walk.op[walk.depth] = op
@@ -20,7 +20,7 @@ def encode_frame(Plan header_plan not None, header, Plan plan not None, message)
 
 
 cpdef list encode_frame_parts(Plan header_plan, header, Plan plan, message):
-    """Size, header and message as a list of buffers to be sent in order; large records fields are not copied."""
+    """Size, header and message as a list of buffers to send in order; large records fields are not copied."""
     cdef writer_t w
     cdef walk_t walk
     cdef list cuts = []
@@ -67,7 +67,7 @@ cdef int encode_all(writer_t *w, walk_t *walk, Plan header_plan, object header, 
     if w.error != FAULT_NONE:
         raise_write_fault(w)
     if written(w) > plan.usual_size:
-        plan.usual_size = min(written(w), <size_t>MOST_USUAL_SIZE)
+        plan.usual_size = min(written(w), <size_t>MAX_USUAL_SIZE)
     if header_plan is not None:
         size = written(w) - 4 + walk.outside
         if size > 0x7FFFFFFF:
@@ -109,7 +109,7 @@ cdef int encode_struct(Plan plan, object instance, writer_t *w, walk_t *walk) ex
 
 
 cdef inline int encode_run(const op_t *first, object instance, writer_t *w, walk_t *walk) except -1:
-    """The fields of fixed width from `first` on."""
+    """Encodes the fields of fixed width from `first` on."""
     cdef uint8_t *span = write_span(w, first.run_size)
     cdef const op_t *op
     cdef PyObject *value
@@ -132,7 +132,7 @@ cdef int store_slot(const op_t *op, object instance, uint8_t *p, walk_t *walk) e
 
 
 cdef inline bint store_plain(int kind, PyObject *value, uint8_t *p) noexcept:
-    """Writes the values that nearly all fields of fixed width have; False for any other, fitting or not."""
+    """Writes the values that nearly all fields of fixed width have; False for any other, valid or not."""
     cdef int64_t number
     if not kw_is_short_int(value, &number):
         return False
@@ -150,7 +150,7 @@ cdef inline bint store_plain(int kind, PyObject *value, uint8_t *p) noexcept:
 
 
 cdef int store_checked(const op_t *op, int kind, object value, uint8_t *p, walk_t *walk) except -1:
-    """Writes any value of fixed width; raises for one that is of another type or does not fit."""
+    """Writes any value of fixed width; raises for a wrong type and for a value out of range."""
     if kind == KIND_BOOL:
         if value is not True and value is not False:
             wrong_type(walk, op, kind, value)
@@ -218,7 +218,7 @@ cdef bint has_default(const op_t *op, PyObject *value) except -1:
 
 
 cdef int encode_tagged(Plan plan, object instance, writer_t *w, walk_t *walk) except -1:
-    """Looks at each slot once and holds its value: the code of a value may change other fields of the message."""
+    """Reads each slot once and holds its value: the code of one value may change other fields of the message."""
     cdef dict unknown = plan.layout.unknown_tags(instance)
     cdef list fields = None
     cdef PyObject *value
@@ -252,7 +252,7 @@ cdef list checked_unknown(Plan plan, dict unknown, walk_t *walk):
     """[(tag, -1, bytes)]"""
     cdef list checked = []
     for tag, content in unknown.items():
-        if type(tag) is not int or not 0 <= tag <= MOST_TAG or not kw_is_bytes(content):
+        if type(tag) is not int or not 0 <= tag <= MAX_TAG or not kw_is_bytes(content):
             raise _errors.CodecError("unknown tagged fields are int tags (0 to 2^31 - 2) with bytes",
                                      parent_path(walk) or plan.name)
         if tagged_op(plan, tag) != NULL:
@@ -262,7 +262,7 @@ cdef list checked_unknown(Plan plan, dict unknown, walk_t *walk):
 
 
 cdef int encode_sized(const op_t *op, object value, writer_t *w, walk_t *walk) except -1:
-    """A tagged field: its size in front, which is known only afterwards and seldom needs more than one byte."""
+    """A tagged field: its size comes first but is known last, and rarely needs more than one byte."""
     cdef size_t at = written(w)
     cdef size_t size
     cdef int head
@@ -300,14 +300,14 @@ cdef inline int encode_value(const op_t *op, int kind, object value, writer_t *w
 
 
 cdef str shown_int(object value):
-    """Python refuses to print integers of more than some thousand digits."""
+    """Python refuses to print integers of more than a few thousand digits."""
     bits = value.bit_length()
     return str(value) if bits <= 256 else f"an integer of {bits} bits"
 
 
-cdef int64_t checked_int(const op_t *op, int kind, object value, walk_t *walk, int64_t least,
-                         int64_t most) except? -1:
-    """Takes what Python takes as an index: ints, and numpy's integers for one."""
+cdef int64_t checked_int(const op_t *op, int kind, object value, walk_t *walk, int64_t low,
+                         int64_t high) except? -1:
+    """Accepts everything that Python accepts as an index: ints, and numpy's integers for example."""
     cdef int overflow = 0
     cdef int64_t number
     try:
@@ -315,13 +315,13 @@ cdef int64_t checked_int(const op_t *op, int kind, object value, walk_t *walk, i
     except TypeError:
         wrong_type(walk, op, kind, value)
     number = kw_long(index, &overflow)
-    if overflow or number < least or number > most:
+    if overflow or number < low or number > high:
         encode_fault(walk, op, f"{shown_int(index)} does not fit {_KIND_NAMES[kind]}")
     return number
 
 
 cdef int write_length(const op_t *op, int64_t length, int width, writer_t *w) except -1:
-    """-1 for null. `width` is that of the fixed form, 2 or 4 bytes."""
+    """-1 for null. `width` is the size of the fixed form, 2 or 4 bytes."""
     if op.compact:
         write_uvarint(w, <uint32_t>(length + 1))
     elif width == 2:
@@ -348,8 +348,8 @@ cdef int encode_string(const op_t *op, object value, writer_t *w, walk_t *walk) 
         text = kw_utf8(value, &size)
     except UnicodeEncodeError as cause:
         encode_fault(walk, op, f"text that UTF-8 cannot carry: {cause.reason}")
-    if size > MOST_STRING:
-        encode_fault(walk, op, f"a string of {size} bytes; {MOST_STRING} is the most")
+    if size > MAX_STRING:
+        encode_fault(walk, op, f"a string of {size} bytes; {MAX_STRING} is the most")
     write_length(op, size, 2, w)
     write_raw(w, text, size)
     return 0
@@ -402,7 +402,7 @@ cdef int encode_rest(const op_t *op, object value, writer_t *w, walk_t *walk) ex
 
 
 cdef list pinned_spans(const op_t *op, object value, walk_t *walk):
-    """Of a bytes-like object, or of a list or tuple of them that are written one after the other."""
+    """The pinned bytes of a bytes-like object, or of a list or tuple of them, to be written in order."""
     if isinstance(value, (list, tuple)):
         return [pinned_field(op, op.kind, part, walk) for part in value]
     return [pinned_field(op, op.kind, value, walk)]
@@ -411,7 +411,7 @@ cdef list pinned_spans(const op_t *op, object value, walk_t *walk):
 cdef int write_spans(list spans, writer_t *w, walk_t *walk) except -1:
     cdef Buffer span
     for span in spans:
-        if walk.cuts == NULL or walk.in_tag or span.size < GATHER_LEAST:
+        if walk.cuts == NULL or walk.in_tag or span.size < MIN_GATHERED:
             write_raw(w, span.data, span.size)
         else:
             (<list>walk.cuts).append((written(w), span))
@@ -432,7 +432,7 @@ cdef int encode_nested(const op_t *op, object value, writer_t *w, walk_t *walk) 
 
 
 cdef int encode_array(const op_t *op, object value, writer_t *w, walk_t *walk) except -1:
-    """A list or tuple is read where it is; anything else iterable but text and bytes is made a tuple first."""
+    """Reads a list or tuple in place; any other iterable except text and bytes is made a tuple first."""
     cdef object items = value
     cdef Py_ssize_t count
     cdef int width = 2 if op.short_count else 4
@@ -459,7 +459,7 @@ cdef int encode_array(const op_t *op, object value, writer_t *w, walk_t *walk) e
 
 
 cdef inline PyObject *plain_item(object items, Py_ssize_t i, Py_ssize_t count) noexcept:
-    """Borrowed, to be used before any Python code runs; NULL where `item_at` must look."""
+    """Borrowed, for use before any Python code runs; NULL where `item_at` is needed."""
     if type(items) is tuple:
         return PyTuple_GET_ITEM(items, i)
     if type(items) is list and PyList_GET_SIZE(items) == count:

@@ -1,16 +1,16 @@
-# Columns of one or several Records for Python: what pyarrow, polars, duckdb and Spark take through the PyCapsule
-# interface.
+# The columns of one or several Records as Python objects: pyarrow, polars, duckdb and Spark take them through the
+# PyCapsule interface.
 #
-# Needs: columns.pxi, views.pxi. Gives: RecordColumns, record_plan. No Arrow library is needed here.
+# Needs: columns.pxi, records.pxi. Gives: RecordColumns, record_plan. No Arrow library is needed here.
 
 
 @cython.final
 cdef class RecordColumns:
     """The columns of `plan` for `parts`, a sequence of (Records, topic or None, partition).
 
-    Rows follow the order of the parts. Nothing is filled before one of the Arrow methods is called; each call fills
-    anew. `max_bytes` is the most that one Arrow array may hold in a binary column, if it has more than one row; never
-    more than 2 GiB - 1, as Arrow has it.
+    Rows follow the order of the parts. Nothing is filled until one of the Arrow methods is called; each call fills new
+    columns. `max_bytes` is the maximum size of a binary column in one Arrow array with more than one row, and Arrow's
+    limit of 2 GiB - 1 at most.
     """
 
     cdef readonly ColumnPlan plan
@@ -23,7 +23,7 @@ cdef class RecordColumns:
 
     def __cinit__(self, ColumnPlan plan not None, parts, int64_t max_bytes=MOST_COLUMN_BYTES):
         cdef Records records
-        cdef size_t most_runs = 0
+        cdef size_t max_runs = 0
         self.plan = plan
         self.records = []
         self.topics = []
@@ -35,10 +35,10 @@ cdef class RecordColumns:
         for records, _, _ in parts:
             if records is None:
                 raise TypeError("a part without Records")
-            most_runs += records.index.scan.part_count
-        self.runs = <run_t *>malloc(max(most_runs, 1) * sizeof(run_t))
+            max_runs += records.index.scan.part_count
+        self.runs = <run_t *>malloc(max(max_runs, 1) * sizeof(run_t))
         if self.runs == NULL:
-            raise _errors.LimitError(f"out of memory for the columns of {most_runs} batches")
+            raise _errors.LimitError(f"out of memory for the columns of {max_runs} batches")
         for records, topic, partition in parts:
             self._add(records, topic, partition)
 
@@ -125,7 +125,7 @@ cdef class RecordColumns:
         return pyarrow.record_batch(self)
 
     cdef int64_t _fill(self, ArrowArray *array, int64_t done) except -1:
-        """Fills `array` with the rows from `done` on, as many as fit; gives how many are done then."""
+        """Fills `array` with as many rows from `done` on as fit; returns the number of rows done afterwards."""
         cdef span_t span
         cdef sizes_t sizes
         cdef int64_t skipped = 0
@@ -179,7 +179,7 @@ cdef dict _PLANS = {}
 
 
 def record_plan(columns=None, *, bint binary_view=False, str timestamp_unit="ms", bint with_place=False):
-    """The ColumnPlan of `Records.to_arrow`; `with_place` puts topic and partition in front, as a consumer's result has.
+    """The ColumnPlan of `Records.to_arrow`; `with_place` puts topic and partition first, as in a consumer's result.
 
     columns: names, in the order wanted, or None for all. timestamp_unit: "ms", "us" or "ns". ConfigError otherwise.
     """

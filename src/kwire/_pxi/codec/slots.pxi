@@ -1,8 +1,8 @@
-# The slots of Python classes, read and written from C, and the C API's makers of values to put into them.
+# Reads and writes the slots of Python classes from C, and declares the C API's constructors of values for them.
 #
 # Needs: nothing of kwire. Gives: slot_offset, slot_of, fill_slot, new_reference, the kw_* of the C API.
-# A slot is reached by the offset that the class's own member descriptor states. The class of every instance is checked
-# before an offset is used.
+# A slot is accessed by the offset in the class's own member descriptor. The class of every instance is checked before
+# an offset is used.
 
 from cpython.dict cimport PyDict_GetItemWithError, PyDict_Size
 from cpython.exc cimport PyErr_Clear
@@ -31,21 +31,21 @@ cdef extern from *:
             && ((PyTypeObject *)base)->tp_basicsize == (Py_ssize_t)sizeof(PyObject);
     }
 
-    /* Python keeps the integers from -5 to 256; a table of them saves a call for each. */
-    #define KW_LEAST_KEPT (-5)
+    /* Python caches the integers from -5 to 256; a table of them saves a call for each. */
+    #define KW_MIN_KEPT (-5)
     #define KW_KEPT 262
     static PyObject *kw_kept_ints[KW_KEPT];
     static int kw_fill_kept_ints(void) {
         int i;
         for (i = 0; i < KW_KEPT; i++)
-            if ((kw_kept_ints[i] = PyLong_FromLong(KW_LEAST_KEPT + i)) == NULL) return -1;
+            if ((kw_kept_ints[i] = PyLong_FromLong(KW_MIN_KEPT + i)) == NULL) return -1;
         return 0;
     }
     static inline int kw_is_kept_int(long long value) {
-        return (unsigned long long)value - (unsigned long long)KW_LEAST_KEPT < KW_KEPT;
+        return (unsigned long long)value - (unsigned long long)KW_MIN_KEPT < KW_KEPT;
     }
     static inline PyObject *kw_int(long long value) {
-        return kw_is_kept_int(value) ? Py_NewRef(kw_kept_ints[value - KW_LEAST_KEPT]) : PyLong_FromLongLong(value);
+        return kw_is_kept_int(value) ? Py_NewRef(kw_kept_ints[value - KW_MIN_KEPT]) : PyLong_FromLongLong(value);
     }
     /* Whether `value` is an int of one digit (30 bits), and which: nearly all that messages hold. */
     static inline int kw_is_short_int(PyObject *value, int64_t *number) {

@@ -46,9 +46,9 @@ static void kw_keep_end_of_heap(void) {}
 
 #else
 
-/* Instances of classes that a Layout has checked: slots and nothing else, on a base without members. Python's own way to
- * free them asks each base of the class for its members; here they lie side by side. Freed memory is kept for the next
- * instance of as many slots. */
+/* Instances of classes that a Layout has checked: slots and nothing else, on a base without members. Python's tp_dealloc
+ * asks each base of the class for its members; here they lie side by side. Freed memory is kept for the next instance
+ * with as many slots. */
 #define KW_MAX_SLOTS 32
 #ifdef KWIRE_EXACT_BLOCKS /* none, so that a sanitizer sees the use of one that was freed */
 #define KW_MAX_KEPT 0
@@ -123,8 +123,8 @@ static void kw_use_free_instance(PyObject *cls) {
 
 #define KW_FREED_ONCE ((size_t)4 << 20)
 
-/* glibc gives the end of its heap back to the system as soon as 128 KiB there are free, unless a large piece was freed
- * before: then it keeps twice as much. Without this, the megabytes that each poll's values take would be new each time. */
+/* glibc returns the end of its heap to the system as soon as 128 KiB there are free, unless a large piece was freed
+ * before: then it keeps twice as much. Without this, each poll's values would cost megabytes of new memory. */
 static void kw_keep_end_of_heap(void) {
     static int done = 0;
     if (!__atomic_exchange_n(&done, 1, __ATOMIC_RELAXED)) {

@@ -251,7 +251,7 @@ class Walk:
 
     def _least(self, field: f.Field, compact: bool) -> int:
         if field.struct is not None:
-            return max(int(field.struct.__plans__[self.where.version, self.where.flexible].least), 1)
+            return max(int(field.struct.__plans__[self.where.version, self.where.flexible].min_size), 1)
         return _LEAST.get(field.element or "", 1 if compact else 2)
 
     def _numbers(self, field: f.Field, element: str, count: int, node: Field, into: Field) -> None:

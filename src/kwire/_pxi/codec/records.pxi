@@ -1,9 +1,8 @@
-# What Python sees of an index: Records (a sequence of them), Record (one), BatchHeader.
+# The Python face of an index: Records (a sequence of them), Record (one), BatchHeader.
 #
 # Needs: record_index.pxi, encode.pxi (take_*). Gives: Records, Record, BatchHeader, records_of_index.
-# No object here takes part in garbage collection: what they refer to (an index, which holds a Buffer) cannot refer
-# back.
-# Nothing is decoded before it is asked for: a Record is three pointers, its fields are made on access.
+# No object here is tracked by the garbage collector: they refer to an index, which holds a Buffer, and neither can
+# refer back. Nothing is decoded before it is asked for: a Record is three pointers, its fields are made on access.
 
 from cpython.number cimport PyNumber_AsSsize_t
 from cpython.object cimport PyObject_GenericGetAttr
@@ -27,12 +26,12 @@ cdef inline object bytes_at(const part_t *part, uint32_t at, int32_t size):
 
 
 cdef int raise_changed_bytes() except -1:
-    """Headers were checked when they were indexed: whoever lent the bytes has written to them since."""
+    """Headers were checked when they were indexed: the owner of the bytes has written to them since."""
     raise _errors.CorruptError("the bytes have changed since they were decoded", "headers")
 
 
 cdef tuple headers_of(const part_t *part, const record_t *record, bint raw):
-    """((key, value or None), ...); the key is text with U+FFFD where it is no UTF-8, or the bytes when `raw`."""
+    """((key, value or None), ...); keys are text with U+FFFD for invalid UTF-8, or bytes when `raw`."""
     cdef reader_t r
     cdef int32_t i
     cdef int64_t size
@@ -60,12 +59,12 @@ cdef tuple headers_of(const part_t *part, const record_t *record, bint raw):
 @cython.no_gc
 @cython.freelist(256)
 cdef class Record:
-    """One record: `Record(value, key=None, timestamp=None, headers=())`, or what decoding gives.
+    """One record: `Record(value, key=None, timestamp=None, headers=())`, or one of `Records`.
 
     value, key: bytes-like or None. timestamp: milliseconds since 1970 as an int, a datetime, or None for none (-1).
     headers: a sequence of (str, bytes-like or None). Immutable.
 
-    A record that came from decoding shares the memory of its whole batch and keeps it alive; `copy()` does not.
+    A decoded record shares the memory of its whole batch and keeps it alive; its `copy()` does not.
     """
 
     cdef RecordIndex index
@@ -84,7 +83,7 @@ cdef class Record:
         _stand_alone(self, &fields, 0, value, key, headers)
 
     def __getattribute__(self, name):
-        # Python's own way asks the class first, which takes longer than the fields that everybody reads.
+        # Python's own lookup asks the class first, which takes longer than reading one of these fields.
         if name is _VALUE:
             return bytes_at(self.part, self.record.value_at, self.record.value_size)
         if name is _KEY:
@@ -122,7 +121,7 @@ cdef class Record:
 
     @property
     def headers(self):
-        """A tuple of (str, bytes or None); a key that is no UTF-8 is shown with U+FFFD."""
+        """A tuple of (str, bytes or None); U+FFFD stands for invalid UTF-8 in a key."""
         return headers_of(self.part, self.record, False)
 
     @property
@@ -169,7 +168,7 @@ cdef object _shown(object data):
 
 cdef int _stand_alone(Record made, record_t *fields, int8_t timestamp_type, object value, object key,
                       object headers) except -1:
-    """Gives `made` an index of its own that holds copies of its bytes."""
+    """Makes an index for `made` alone, with copies of its bytes."""
     cdef record_datum_t datum
     cdef header_datum_t small[SMALL_HEADERS]
     cdef object held_value = take_bytes(value, &datum.value, "value")
@@ -213,8 +212,8 @@ cdef int _stand_alone(Record made, record_t *fields, int8_t timestamp_type, obje
 
 
 cdef int _check_datum_size(str field, int64_t size) except -1:
-    if size > MOST_BATCH_BYTES:
-        raise _errors.LimitError(f"a record's {field} of {size} bytes; {MOST_BATCH_BYTES} is the most", field)
+    if size > MAX_BATCH_BYTES:
+        raise _errors.LimitError(f"a record's {field} of {size} bytes; {MAX_BATCH_BYTES} is the most", field)
     return 0
 
 
@@ -253,11 +252,12 @@ def rebuild_record(int64_t offset, int64_t timestamp, int8_t timestamp_type, val
 @cython.final
 @cython.auto_pickle(True)
 cdef class BatchHeader:
-    """What the header of one wire batch, or of one message set, says.
+    """The header of one wire batch or of one message set.
 
-    A message set is one compressed message with what it wraps, or a run of plain messages of one kind. What its format
-    does not have is -1 (False for the flags). `position` and `size` say where it lies in the decoded bytes; `count` is
-    the number of records on the wire, which may be 0 after compaction; `delete_horizon` is in ms or None (KIP-534).
+    A message set is one compressed message with the messages in it, or a run of plain messages of one kind. Fields that
+    its format does not have are -1 (False for the flags). `position` and `size` are its place in the decoded bytes;
+    `count` is the number of records on the wire, which may be 0 after compaction; `delete_horizon` is in ms or None
+    (KIP-534).
     """
 
     cdef readonly Py_ssize_t position
@@ -311,7 +311,7 @@ cdef BatchHeader header_of(const batch_t *b):
 @cython.final
 @cython.no_gc
 cdef class Records:
-    """The records of a piece of bytes: a sequence of Record, without an object per record until one is asked for.
+    """The decoded records: a sequence of Record that makes an object per record only when one is asked for.
 
     `len()`, indexing, slices (Records of the same memory), iteration, `values()`, `keys()`, and columns through
     `to_arrow()` or the Arrow PyCapsule interface. Immutable; may be shared between threads.
@@ -379,16 +379,16 @@ cdef class Records:
             PyList_SET_ITEM(made, <Py_ssize_t>(place - self.start), item)
         return made
 
-    def measure(self, Py_ssize_t first, Py_ssize_t count, int64_t most_bytes):
-        """(how many of the `count` records from `first` on lie within `most_bytes` bytes, at least one; their bytes).
+    def measure(self, Py_ssize_t first, Py_ssize_t count, int64_t max_bytes):
+        """(how many of the `count` records from `first` on fit into `max_bytes`, at least one; their size in bytes).
 
-        Bytes are those from the first key to the last value, after decompression. Takes no time per record.
+        The size is that from the first key to the last value, after decompression. Takes no time per record.
         """
         cdef size_t place = self.start + <size_t>first
         cdef size_t stop = place + <size_t>count
         cdef size_t end
         cdef const part_t *part
-        cdef int64_t room = most_bytes
+        cdef int64_t room = max_bytes
         if first < 0 or count < 0 or first > len(self) or count > len(self) - first:
             raise IndexError(f"records {first} to {first + count} of {len(self)}")
         if count == 0:
@@ -404,17 +404,17 @@ cdef class Records:
             part += 1
         if place == self.start + <size_t>first:
             place += 1
-            room = most_bytes - self.index.bytes_between(place - 1, place)
-        return <Py_ssize_t>(place - self.start) - first, most_bytes - room
+            room = max_bytes - self.index.bytes_between(place - 1, place)
+        return <Py_ssize_t>(place - self.start) - first, max_bytes - room
 
     def to_arrow(self, columns=None, *, binary_view=False, timestamp_unit="ms"):
         """A pyarrow.RecordBatch of the records; pyarrow is imported here and nowhere else.
 
         Columns, all or those named in `columns`, in that order: offset int64, timestamp int64 (-1 none),
         timestamp_type int8, key and value binary, headers list<struct<key: string, value: binary>> (empty without
-        headers). `binary_view=True` gives key and value as views into what was decoded instead of copies, which stays
-        alive as long as they do; `timestamp_unit` is "ms", "us" or "ns". Raises LimitError when a column is larger than 2 GiB and ConfigError for a column or
-        unit that does not exist.
+        headers). With `binary_view=True` key and value are views into the decoded bytes instead of copies, and keep
+        them alive; `timestamp_unit` is "ms", "us" or "ns". Raises LimitError when a column is larger than 2 GiB, and
+        ConfigError for a column or unit that does not exist.
         """
         plan = record_plan(columns, binary_view=binary_view, timestamp_unit=timestamp_unit)
         return RecordColumns(plan, ((self, None, 0),)).to_arrow()
@@ -439,12 +439,12 @@ cdef class Records:
 
     @property
     def consumed(self):
-        """How many of the decoded bytes were used; a batch that is cut off at the end is left over."""
+        """Number of bytes used; a batch that is cut off at the end is not."""
         return self.index.scan.at
 
     @property
     def decompressed_bytes(self):
-        """How many bytes of memory the decompressed batches take beside the bytes that were decoded."""
+        """Size in bytes of the decompressed batches, which take memory in addition to the bytes given."""
         cdef size_t total = 0
         cdef size_t i
         cdef const part_t *part
@@ -463,9 +463,9 @@ cdef class Records:
 
     @property
     def needed(self):
-        """How many bytes the batch that is cut off at the end has in all (12 while even that is unknown); 0 if none is.
+        """Whole size of the batch that is cut off at the end (12 while it is unknown); 0 if none is cut off.
 
-        With `consumed == 0` the bytes hold nothing but a part of the first batch.
+        With `consumed == 0` the bytes are a part of the first batch only.
         """
         return self.index.scan.needed
 
@@ -477,7 +477,7 @@ cdef class Records:
 
     @property
     def next_offset(self):
-        """The offset behind the last whole batch, also when none of its records is left; None without a batch."""
+        """The offset after the last whole batch, even when none of its records is left; None without a batch."""
         cdef const batch_t *last
         if self.index.scan.batch_count == 0:
             return None
