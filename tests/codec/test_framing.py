@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import struct
 
@@ -11,6 +12,9 @@ from hypothesis import strategies as st
 
 from kwire import errors
 from kwire._codec import FrameReceiver, pool_statistics
+from tests.guarded import runs_in_a_process
+
+CHUNK_SIZE = 256 * 1024
 
 
 def framed(*bodies: bytes) -> bytes:
@@ -58,6 +62,28 @@ def test_frames_stay_valid_after_their_receiver() -> None:
     del receiver, frame
     FrameReceiver().feed(framed(b"over" * 1000))
     assert bytes(part) == b"ep"
+
+
+def test_a_frame_stays_where_it_is_while_its_last_bytes_come_one_by_one() -> None:
+    """Copying it once more for each of them would cost the square of what the sender chooses."""
+    runs_in_a_process(receive_last_bytes_one_by_one)  # where no larger block waits in the pool
+
+
+def receive_last_bytes_one_by_one() -> None:
+    for size in (CHUNK_SIZE - 4, (1 << 20) - 4, (20 << 20) - 4):
+        receiver = FrameReceiver()
+        receiver.feed(struct.pack(">i", size))
+        receiver.feed(bytes(size - 100))
+        begin = address(receiver.buffer())
+        for number in range(99):
+            assert address(receiver.buffer()) == begin + number
+            assert receiver.received(1) == []
+        receiver.buffer()
+        assert [len(frame) for frame in receiver.received(1)] == [size]
+
+
+def address(room: memoryview) -> int:
+    return ctypes.addressof(ctypes.c_char.from_buffer(room))
 
 
 def live_blocks() -> int:

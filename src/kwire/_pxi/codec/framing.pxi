@@ -54,11 +54,16 @@ cdef class FrameReceiver:
         return memoryview(span)
 
     cdef Py_ssize_t room(self, uint8_t **data, Py_ssize_t least) except -1:
-        """The same as a place in memory, of at least `least` bytes: its size. Valid until `received`."""
+        """The same as a place in memory: its size. Valid until `received`.
+
+        At least `least` bytes, but what the frame under way still needs if its size is known.
+        """
         cdef Py_ssize_t need = self._frame_need()
+        # A frame whose size is known stays where it fits: to move it for more room would cost its size each time.
+        cdef Py_ssize_t wanted = need if self.filled - self.begin >= 4 else max(need, least)
         if self.block != NULL and self.filled == self.begin:
             self._begin_anew()
-        if self.block == NULL or <Py_ssize_t>self.block.capacity - self.filled < max(need, least):
+        if self.block == NULL or <Py_ssize_t>self.block.capacity - self.filled < wanted:
             self._move_to_new_block(need)
         data[0] = kw_block_data(self.block) + self.filled
         return <Py_ssize_t>self.block.capacity - self.filled
