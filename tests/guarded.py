@@ -2,13 +2,15 @@
 
 `guarded` copies bytes to the end of a page that is followed by one without any access. A bytes object will not do: a
 zero follows it, and kwire's own blocks are rounded up. A crash is looked for with `runs_in_a_process`, which calls a
-function of a test module in a process of its own. Linux and other systems with `mprotect`.
+function of a test module in a process of its own, on a budget of processor time if it is to be seen that the work
+does not grow with the square of its input. Linux and other systems with `mprotect`.
 """
 
 from __future__ import annotations
 
 import ctypes
 import mmap
+import resource
 import subprocess
 import sys
 from collections.abc import Callable
@@ -34,10 +36,19 @@ def _forbid(address: int, size: int) -> None:
         raise OSError(ctypes.get_errno(), "mprotect failed")
 
 
-def runs_in_a_process(function: Callable[[], object]) -> None:
-    """Calls a module-level function without arguments in a new process; AssertionError if it raises or crashes."""
-    code = f"from {function.__module__} import {function.__qualname__} as function; function()"
+def runs_in_a_process(function: Callable[[], object], *, cpu_seconds: int | None = None) -> None:
+    """Calls a module-level function without arguments in a new process; AssertionError if it raises or crashes.
+
+    `cpu_seconds`: it is killed when it has used so much processor time, however long it takes on a busy machine.
+    """
+    limit = "" if cpu_seconds is None else f"from tests.guarded import limit_cpu; limit_cpu({cpu_seconds}); "
+    code = f"{limit}from {function.__module__} import {function.__qualname__} as function; function()"
     done = subprocess.run(
         [sys.executable, "-X", "faulthandler", "-c", code], cwd=_ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, f"{function.__qualname__} ended with {done.returncode}:\n{done.stderr}"
+
+
+def limit_cpu(seconds: int) -> None:
+    """This process is killed when it has used so many seconds of processor time."""
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))

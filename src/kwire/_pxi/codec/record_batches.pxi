@@ -298,23 +298,40 @@ cdef int _record_fault(scan_t *s, part_t *part, const uint8_t *begin, int32_t nu
 
 
 cdef bint _is_dropped(scan_t *s, part_t *part) noexcept nogil:
-    """Whether the consumer does not want the records of the batch just indexed: markers, aborted transactions."""
+    """Whether the consumer does not want the records of the batch just indexed: markers, aborted transactions.
+
+    An abort marker ends the transactions of its producer that began before it, which are the first of its entries.
+    """
     cdef batch_t *b = &s.batch
-    cdef aborted_t *entry
-    cdef size_t i
+    cdef size_t first, begun
     cdef bint marker = (b.attributes & ATTRIBUTE_CONTROL) != 0
-    cdef bint dropped = False
     if not marker and not b.attributes & ATTRIBUTE_TRANSACTIONAL:
         return False
-    for i in range(s.aborted_count):
-        entry = &s.aborted[i]
-        if entry.producer_id != b.producer_id or entry.first_offset > b.last_offset or entry.ended:
-            continue
-        if not marker:
-            dropped = True
-        elif _is_abort_marker(part):
-            entry.ended = True
-    return dropped or (marker and s.skip_control)
+    if s.aborted_count == 0:
+        return marker and s.skip_control
+    first = _aborted_before(s, b.producer_id, LEAST_OFFSET)
+    begun = _aborted_before(s, b.producer_id, b.last_offset) - first
+    if not marker:
+        return begun > 0 and begun > s.aborted[first].ended
+    if begun > 0 and begun > s.aborted[first].ended and _is_abort_marker(part):
+        s.aborted[first].ended = begun
+    return s.skip_control
+
+
+cdef size_t _aborted_before(const scan_t *s, int64_t producer_id, int64_t offset) noexcept nogil:
+    """How many entries are of smaller producer ids, or of this one and begin at `offset` or before."""
+    cdef size_t low = 0
+    cdef size_t high = s.aborted_count
+    cdef size_t middle
+    cdef const aborted_t *entry
+    while low < high:
+        middle = (low + high) // 2
+        entry = &s.aborted[middle]
+        if entry.producer_id < producer_id or (entry.producer_id == producer_id and entry.first_offset <= offset):
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 cdef bint _is_abort_marker(const part_t *part) noexcept nogil:

@@ -47,10 +47,10 @@ ctypedef struct batch_t:
     int8_t timestamp_type
 
 
-ctypedef struct aborted_t:
+ctypedef struct aborted_t:     # sorted by producer id, then by first offset
     int64_t producer_id
     int64_t first_offset
-    bint ended
+    size_t ended               # in the first entry of a producer: how many of its entries are over
 
 
 cdef enum:

@@ -259,7 +259,7 @@ cdef object _scan_all(RecordIndex index):
 
 cdef int _take_aborted(scan_t *s, object aborted) except -1:
     cdef size_t i
-    cdef list pairs = sorted(aborted, key=lambda pair: pair[1])
+    cdef list pairs = sorted(aborted)
     if not pairs:
         return 0
     s.aborted = <aborted_t *>malloc(len(pairs) * sizeof(aborted_t))
@@ -267,7 +267,8 @@ cdef int _take_aborted(scan_t *s, object aborted) except -1:
         raise _errors.LimitError(f"out of memory for {len(pairs)} aborted transactions")
     for i in range(len(pairs)):
         s.aborted[i].producer_id, s.aborted[i].first_offset = pairs[i]
-        s.aborted[i].ended = False
+        s.aborted[i].first_offset = max(s.aborted[i].first_offset, LEAST_OFFSET + 1)
+        s.aborted[i].ended = 0
     s.aborted_count = len(pairs)
     return 0
 
