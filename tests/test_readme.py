@@ -24,6 +24,7 @@ HERE = {
     "docs/clients.md": [
         'b"%d.00"',
         "def on_done(",
+        "pyarrow.table",
         "frame = polled",
         "values += consumer",
         "an_hour_ago",

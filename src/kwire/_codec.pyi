@@ -27,6 +27,9 @@ class _RecordLike(Protocol):
 class _ArrowArray(Protocol):
     def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
 
+class _ArrowStream(Protocol):
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
 _Item: TypeAlias = _BytesLike | tuple[Any, ...] | _RecordLike | None
 
 # uuids.pxi
@@ -145,7 +148,12 @@ def encode_arrow(
 
 @final
 class ArrowRecords:
-    def __new__(cls, source: _ArrowArray, when_null: int = -1) -> Self: ...
+    def __new__(cls, source: _ArrowArray | None, when_null: int = -1) -> Self: ...
+
+# arrow_streams.pxi
+@final
+class ArrowBatches:
+    def __new__(cls, source: _ArrowArray | _ArrowStream) -> Self: ...
 
 # record_index.pxi
 @final
@@ -607,7 +615,7 @@ class ProducerBase:
     def send_many(
         self,
         topic: str,
-        items: Iterable[_Item] | _ArrowArray,
+        items: Iterable[_Item] | _ArrowArray | _ArrowStream,
         *,
         partition: int | None = None,
         nowait: bool = False,

@@ -218,13 +218,12 @@ cdef class Accumulator:
         return 0
 
     cdef list send_arrow(self, object topic, object source, object partition, bint nowait):
-        cdef ArrowRecords rows = ArrowRecords(source, self._wall())
-        cdef record_datum_t record
+        """Sends the rows of an Arrow array, or of all batches of an Arrow stream."""
+        cdef ArrowBatches batches = ArrowBatches(source)
+        cdef ArrowRecords rows
         cdef TopicQueue queue
         cdef list deliveries = []
         cdef int32_t wanted = -1
-        cdef int64_t row
-        cdef int fault
         if self.closed is not None:
             raise _errors.ClientClosedError(self.closed)
         queue = <TopicQueue>self.topics.get(topic)
@@ -232,6 +231,19 @@ cdef class Accumulator:
             queue = self._new_topic(topic)
         if partition is not None:
             wanted = partition_number(partition)
+        rows = batches.next(self._wall())
+        if rows is not None and rows.unused:
+            warn_of_columns(rows.unused)
+        while rows is not None:
+            self._send_rows(queue, rows, wanted, nowait, deliveries)
+            rows = batches.next(self._wall())
+        return deliveries
+
+    cdef int _send_rows(self, TopicQueue queue, ArrowRecords rows, int32_t wanted, bint nowait,
+                        list deliveries) except -1:
+        cdef record_datum_t record
+        cdef int64_t row
+        cdef int fault
         for row in range(rows.length):
             fault = rows.record(row, &record)
             if fault != ARROW_OK:
@@ -239,7 +251,7 @@ cdef class Accumulator:
             deliveries.append(self._commit(queue, &record, wanted, nowait))
             if self.attention:
                 self._say_attention()
-        return deliveries
+        return 0
 
     # -- queues and batches ---------------------------------------------------------------------------------------
 
@@ -586,6 +598,12 @@ cdef int32_t partition_number(object partition) except -2:
     if not 0 <= number <= 0x7FFFFFFF:
         raise _errors.ConfigError(f"partition={partition!r}: an int from 0 on is needed, or None to have one chosen")
     return <int32_t>number
+
+
+cdef int warn_of_columns(list names) except -1:
+    from warnings import warn
+    warn(f"send_many() takes the columns value, key, timestamp and headers; not used: {', '.join(names)}")
+    return 0
 
 
 cdef inline bint looks_like_seconds(int64_t timestamp) noexcept nogil:

@@ -33,15 +33,16 @@ cdef class ProducerBase:
     def send_many(self, topic, items, *, partition=None, bint nowait=False):
         """Hands many records over: the list of their Deliveries, in order.
 
-        items: an iterable of bytes (values), (value, key), (value, key, timestamp, headers) or Records, or anything with
-        `__arrow_c_array__` (columns value, key, timestamp, headers as in Records.to_arrow()). Raises what `send` raises;
-        records handed over before that are on their way.
+        items: an iterable of bytes (values), (value, key), (value, key, timestamp, headers) or Records; or columns, that
+        is anything with `__arrow_c_array__` or `__arrow_c_stream__`, such as a table of pyarrow, pandas, Polars or
+        DuckDB: value, and where they are there key, timestamp and headers as in Records.to_arrow(). Other columns are
+        not used, of which a warning tells. Raises what `send` raises; records handed over before that are on their way.
         """
         cdef list deliveries = []
         cdef tuple fields
         if self._accumulator is None:
             raise RuntimeError("the producer was not initialised")
-        if hasattr(items, "__arrow_c_array__"):
+        if hasattr(items, "__arrow_c_array__") or hasattr(items, "__arrow_c_stream__"):
             return self._accumulator.send_arrow(topic, items, partition, nowait)
         for item in items:
             if PyBytes_Check(item):

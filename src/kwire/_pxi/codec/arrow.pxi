@@ -24,6 +24,9 @@ cdef extern from "arrow.h" nogil:
         void (*release)(ArrowArray *) noexcept nogil
 
     struct ArrowArrayStream:
+        int (*get_schema)(ArrowArrayStream *, ArrowSchema *) noexcept nogil
+        int (*get_next)(ArrowArrayStream *, ArrowArray *) noexcept nogil
+        const char *(*get_last_error)(ArrowArrayStream *) noexcept nogil
         void (*release)(ArrowArrayStream *) noexcept nogil
 
     enum:

@@ -163,18 +163,22 @@ cdef class ArrowRecords:
     cdef header_datum_t *spans
     cdef int64_t span_room
     cdef int64_t when_null
+    cdef list unused               # names of columns that no record has
 
     def __cinit__(self, object source, int64_t when_null=-1):
         cdef tuple capsules
-        cdef ArrowSchema *schema
-        cdef ArrowArray *array
         self.array.release = NULL
         self.spans = NULL
         self.span_room = 0
         self.when_null = when_null
-        capsules = arrow_capsules(source)
-        schema = <ArrowSchema *>PyCapsule_GetPointer(capsules[0], "arrow_schema")
-        array = <ArrowArray *>PyCapsule_GetPointer(capsules[1], "arrow_array")
+        self.unused = []
+        if source is not None:
+            capsules = arrow_capsules(source)
+            self._take(<ArrowSchema *>PyCapsule_GetPointer(capsules[0], "arrow_schema"),
+                       <ArrowArray *>PyCapsule_GetPointer(capsules[1], "arrow_array"))
+
+    cdef int _take(self, ArrowSchema *schema, ArrowArray *array) except -1:
+        """Moves the array here; the schema is not needed afterwards."""
         if schema.release == NULL or array.release == NULL:
             raise _errors.CodecError("the Arrow array has been released: another consumer took it", "batch")
         self.array = array[0]
@@ -184,6 +188,7 @@ cdef class ArrowRecords:
             self.value = binary_column(schema, &self.array, 0, self.length, "value")
         else:
             self._take_fields(schema)
+        return 0
 
     def __dealloc__(self):
         free(self.spans)
@@ -219,6 +224,8 @@ cdef class ArrowRecords:
             self.timestamp = timestamp_column(schema, array, offset, rows)
         elif name == b"headers":
             self.headers = headers_column(schema, array, offset, rows)
+        elif name not in (b"offset", b"timestamp_type"):
+            self.unused.append(name.decode("utf-8", "replace"))
         return 0
 
     cdef inline int record(self, int64_t row, record_datum_t *out) noexcept nogil:
