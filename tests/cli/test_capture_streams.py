@@ -91,8 +91,8 @@ def frame(number: int, size: int) -> bytes:
     return size.to_bytes(4, "big") + bytes([number]) + bytes(size - 1)
 
 
-def framer(most_frame: int = 1 << 20) -> Framer:
-    made = Framer(lambda head: head[4] < 100, lambda head: 0 < head[4] < 100, most_frame)
+def framer(max_frame: int = 1 << 20) -> Framer:
+    made = Framer(lambda head: head[4] < 100, lambda head: 0 < head[4] < 100, max_frame)
     made.synchronized = True
     return made
 

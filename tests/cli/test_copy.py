@@ -218,7 +218,7 @@ def test_gaps_are_filled_before_anything_new_is_sent() -> None:
 
 @pytest.mark.parametrize("content", [b"", b"a b", b"a 1 2", b"a 1+x 2+0", b"\xff 1+0 2+0"])
 def test_a_foreign_mark_is_refused(content: bytes) -> None:
-    with pytest.raises(CorruptError, match="no mark of a copy"):
+    with pytest.raises(CorruptError, match="not a mark of a copy"):
         Stamp.decode(content)
 
 

@@ -120,6 +120,6 @@ def test_the_last_segment_may_end_within_a_message(kwire: Kwire, broker: Broker,
     source = in_folder(tmp_path, [a, b + a[:-1]])
     done = kwire("copy", "--from", source, "--to", f"{broker.bootstrap_servers}/clicks")
     assert done.code == 0
-    assert "00011.kafka: the last 10 bytes are no whole message and stay behind\n" in done.err
+    assert "00011.kafka: the last 10 bytes are not a whole message and are left out\n" in done.err
     assert done.err.endswith("\n2 records to clicks\n")
     assert copied(broker, 0) == [b"a", b"b"]

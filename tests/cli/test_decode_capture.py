@@ -383,7 +383,7 @@ def test_a_capture_without_kafka_says_so(kwire: Kwire, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--key", "Fetsch"], "no API is called so"),
+        (["--key", "Fetsch"], "not an API"),
         (["--from", "noon"], "write a time as 14:03"),
         (["--as", "capture", "--hex", "00"], "--as capture needs a file"),
     ],

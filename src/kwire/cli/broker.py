@@ -17,7 +17,7 @@ examples:
   kwire broker --port 9092 --topic orders:12     the usual port, one topic of 12 partitions
   kwire broker --release 0.9.0.1                 speaks as that Kafka release does: versions, formats, manners
   kwire broker --generation 0.7                  the broker before 0.8, whose offsets are byte positions
-  kwire broker --no-auto-create --verbose        topics only by CreateTopics; every refused request is told
+  kwire broker --no-auto-create --verbose        topics only by CreateTopics; every refused request is reported
 
 Records are kept in memory and are gone when the broker ends. There are no consumer groups, transactions or security
 yet: consumers assign their partitions themselves. In tests use kwire.testing.Broker, or the pytest fixture
@@ -41,16 +41,16 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--generation", choices=["0.7", "proposal"], help="a protocol before 0.8 instead of a release's"
     )
     parser.add_argument(
-        "--topic", action="append", default=[], metavar="NAME[:PARTITIONS]", help="make this topic; may be repeated"
+        "--topic", action="append", default=[], metavar="NAME[:PARTITIONS]", help="create this topic; may be repeated"
     )
     parser.add_argument(
-        "--partitions", type=int, default=1, metavar="N", help="of topics that say no number (default %(default)s)"
+        "--partitions", type=int, default=1, metavar="N", help="of topics given without a number (default %(default)s)"
     )
-    parser.add_argument("--no-auto-create", action="store_true", help="do not make topics that clients ask for")
+    parser.add_argument("--no-auto-create", action="store_true", help="do not create topics that clients ask for")
     parser.add_argument(
         "--retention-bytes", type=int, metavar="BYTES", help="per partition; the oldest records go (default: keep all)"
     )
-    parser.add_argument("--verbose", action="store_true", help="tell on stderr what is refused, and why")
+    parser.add_argument("--verbose", action="store_true", help="report on stderr what is refused, and why")
     parser.set_defaults(run=run)
 
 

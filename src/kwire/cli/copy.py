@@ -31,16 +31,16 @@ examples:
                                         the folders of a broker that has stopped for good
 
 Run it again after an interruption: it goes on where it was, nothing is lost or doubled. For that each record carries a
-header kwire.copy with its old position, so the new broker has to be Kafka 0.11 or newer. A topic that is not there is
-made with one partition per source. Kafka 0.7 keeps no times: the records get the time at which they are copied.
+header kwire.copy with its old position, so the new broker has to be Kafka 0.11 or newer. A topic that does not exist is
+created with one partition per source. Kafka 0.7 keeps no times: the records get the time at which they are copied.
 
-A message that cannot be read (its checksum does not match, say) ends the copy. --skip-corrupt leaves it out: on stderr
-stands where it was and how many bytes it had. Where not even its length can be right, nothing says where the next one
+A message that cannot be read (its checksum does not match, say) ends the copy. --skip-corrupt leaves it out: its
+place and size are reported on stderr. Where not even its length can be right, nothing says where the next one
 begins, and the copy goes on with the next segment of the log.
 """
 _PROGRESS_EVERY = 1.0
 _FOR_EVER = str(2**31 - 1)
-_MOST_SEGMENTS = 1 << 16
+_MAX_SEGMENTS = 1 << 16
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -135,7 +135,7 @@ def _sources(text: str, stack: ExitStack) -> Iterator[Source]:
 
 
 def _partitions(client: Client, topic: str, broker: Any) -> Iterator[Source]:
-    """0.7 has no list of partitions: they are those, from 0 on, that a fetch is not refused for."""
+    """0.7 has no list of partitions: a partition exists if a fetch from it is not refused; they count from 0."""
     from kwire.cli.copying import Source
 
     number = 0
@@ -148,7 +148,9 @@ def _partitions(client: Client, topic: str, broker: Any) -> Iterator[Source]:
             pass  # the log begins later, or its first message is larger: the partition is there
         here = {"topic": topic, "partition": number, "broker": broker}
         name = f"{broker}/{topic}/{number}"
-        yield Source(name, partial(_read, client, here), partial(_end, client, here), partial(_behind, client, here))
+        yield Source(
+            name, partial(_read, client, here), partial(_end, client, here), partial(_next_segment, client, here)
+        )
         number += 1
 
 
@@ -160,8 +162,8 @@ def _end(client: Client, here: dict[str, Any]) -> int:
     return client.offsets(**here)[0]
 
 
-def _behind(client: Client, here: dict[str, Any], offset: int) -> int:
-    later = [start for start in client.offsets(**here, max_offsets=_MOST_SEGMENTS) if start > offset]
+def _next_segment(client: Client, here: dict[str, Any], offset: int) -> int:
+    later = [start for start in client.offsets(**here, max_offsets=_MAX_SEGMENTS) if start > offset]
     if not later:
         raise UnknownTopicError(f"topic {here['topic']!r} partition {here['partition']} no longer reaches {offset}")
     return min(later)
@@ -179,7 +181,7 @@ def _folder(path: Path) -> Source:
             if start is None or segment.end_offset > start.offset:
                 end = yield from segment.messages(start, is_last=segment is newest)
                 if segment.end_offset > end:
-                    left = f"the last {segment.end_offset - end:,} bytes are no whole message and stay behind"
+                    left = f"the last {segment.end_offset - end:,} bytes are not a whole message and are left out"
                     print(f"\r{segment.path}: {left}", file=sys.stderr)
 
     def next_segment(offset: int) -> int:
@@ -202,12 +204,12 @@ class _Skipped:
     def __init__(self) -> None:
         self._places = self._bytes = 0
 
-    def add(self, error: CodecError, behind: int) -> None:
-        size = behind - (error.record_offset or 0)
+    def add(self, error: CodecError, resumed_at: int) -> None:
+        size = resumed_at - (error.record_offset or 0)
         self._places += 1
         self._bytes += size
         what = "the rest of its segment" if error.seek_to is None else "a message"
-        print(f"\rleft out: {what}, {size:,} bytes up to {behind}: {error.message}", file=sys.stderr)
+        print(f"\rleft out: {what}, {size:,} bytes up to {resumed_at}: {error.message}", file=sys.stderr)
 
     def __str__(self) -> str:
         return f"; damaged and left out: {self._places}, of {self._bytes:,} bytes" if self._places else ""

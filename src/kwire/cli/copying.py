@@ -1,6 +1,6 @@
 """Moving the messages of a Kafka 0.7 partition to a newer broker, and going on where an earlier run ended.
 
-Every copied record carries a header `kwire.copy`: its source, the position it was read from and the one behind it. The
+Every copied record carries a header `kwire.copy`: its source, the position it was read from and the one after it. The
 destination is therefore its own record of how far the copy came, and a run that was killed anywhere loses and doubles
 nothing: the next one reads the last records back and sends what is not among them. Records are sent in windows, each
 acknowledged as a whole before the next, so that only the last window of a source can have gaps; what fills them is
@@ -36,17 +36,17 @@ class Stamp(NamedTuple):
     next: Position
 
     def encode(self) -> bytes:
-        here, behind = self.position, self.next
-        return f"{self.source} {here.offset}+{here.skip} {behind.offset}+{behind.skip}".encode()
+        here, after = self.position, self.next
+        return f"{self.source} {here.offset}+{here.skip} {after.offset}+{after.skip}".encode()
 
     @classmethod
     def decode(cls, content: bytes) -> Stamp:
         """Raises CorruptError for what this module has not written."""
         try:
-            source, here, behind = content.decode().rsplit(" ", 2)
-            return cls(source, _position(here), _position(behind))
+            source, here, after = content.decode().rsplit(" ", 2)
+            return cls(source, _position(here), _position(after))
         except ValueError:
-            raise errors.CorruptError(f"{content!r} is no mark of a copy", HEADER) from None
+            raise errors.CorruptError(f"{content!r} is not a mark of a copy", HEADER) from None
 
 
 def _position(text: str) -> Position:
@@ -56,9 +56,9 @@ def _position(text: str) -> Position:
 
 @dataclass(frozen=True)
 class Source:
-    """One partition to copy: `read` gives its messages from a position on (None: all), `end` the byte behind them.
+    """One partition to copy: `read` yields its messages from a position on (None: all), `end` returns where they end.
 
-    `next_segment` gives the offset of the first segment that begins behind an offset, or the end of the log.
+    `next_segment` returns the offset of the first segment that begins after an offset, or the end of the log.
     """
 
     name: str
@@ -67,10 +67,10 @@ class Source:
     next_segment: Callable[[int], int]
 
 
-def without_damage(source: Source, tell: Callable[[errors.CodecError, int], None]) -> Source:
-    """The same source without what cannot be read, each of which is told: the error, and where reading goes on.
+def without_damage(source: Source, report: Callable[[errors.CodecError, int], None]) -> Source:
+    """The same source without what cannot be read; `report` gets each error, and where reading goes on.
 
-    That is behind the damaged message, or with the next segment where not even the message's length can be right.
+    That is after the damaged message, or at the next segment where not even the message's length can be right.
     """
 
     def read(start: Position | None) -> Iterator[Message]:
@@ -83,9 +83,9 @@ def without_damage(source: Source, tell: Callable[[errors.CodecError, int], None
                 damaged = damage_of(error)
                 if damaged is None:
                     raise
-                behind = source.next_segment(damaged) if error.seek_to is None else error.seek_to
-                tell(error, behind)
-                at = Position(behind)
+                resumed_at = source.next_segment(damaged) if error.seek_to is None else error.seek_to
+                report(error, resumed_at)
+                at = Position(resumed_at)
 
     return replace(source, read=read)
 
@@ -97,7 +97,7 @@ def damage_of(error: errors.CodecError) -> int | None:
 
 @dataclass
 class Resumption:
-    """Where to go on reading a source (None: from its beginning), and which positions behind it are there already."""
+    """Where to go on reading a source (None: from its beginning), and which positions after it are there already."""
 
     position: Position | None = None
     present: set[Position] = field(default_factory=set)
@@ -108,13 +108,13 @@ class Resumption:
 
         Except in the `first_window`: there the gap may be before the oldest.
         """
-        behind = {stamp.position: stamp.next for stamp in stamps}
-        if not behind or first_window:
-            return cls(present=set(behind))
-        at = min(behind)
-        while at in behind:
-            at = behind[at]
-        return cls(at, {position for position in behind if position > at})
+        following = {stamp.position: stamp.next for stamp in stamps}
+        if not following or first_window:
+            return cls(present=set(following))
+        at = min(following)
+        while at in following:
+            at = following[at]
+        return cls(at, {position for position in following if position > at})
 
 
 def placed(

@@ -37,10 +37,10 @@ def decode_capture(
 ) -> int:
     """Writes what the capture holds. `size` is that of the file, for the progress shown on a terminal.
 
-    CodecErrors for a file that is no capture; what is odd inside it is told on stderr at the end.
+    Raises CodecError for a file that is not a capture; what is odd inside it is reported on stderr at the end.
     """
     reader = Reader(source, head)
-    conversations = Conversations(port=options.port, generation=options.generation, most_frame=options.max_frame)
+    conversations = Conversations(port=options.port, generation=options.generation, max_frame=options.max_frame)
     wanted = _Filter(options)
     shown = 0
     for message in _messages(reader, conversations, size):
@@ -133,7 +133,7 @@ def _key_of(text: str) -> int:
         return int(text)
     by_name = {api.name.lower(): api.key for api in protocol.APIS.values()}
     if text.lower() not in by_name:
-        raise UsageError(f"--key {text!r}: no API is called so; 'Metadata' or 3 would work")
+        raise UsageError(f"--key {text!r}: not an API; 'Metadata' or 3 would work")
     return by_name[text.lower()]
 
 

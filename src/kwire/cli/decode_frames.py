@@ -14,7 +14,7 @@ from kwire.errors import ConfigError
 __all__ = ["are_requests", "decode_frames", "is_one_frame"]
 
 _HEAD = 14
-_MOST_CANDIDATES = 12
+_MAX_CANDIDATES = 12
 
 
 def are_requests(data: bytes) -> bool:
@@ -27,7 +27,7 @@ def are_requests(data: bytes) -> bool:
 
 
 def is_one_frame(data: bytes) -> bool:
-    """Whether the size field is that of all the bytes: a response, if it is no request."""
+    """Whether the size field is that of all the bytes: a response, if it is not a request."""
     return len(data) >= 8 and int.from_bytes(data[:4], "big", signed=True) == len(data) - 4
 
 
@@ -114,11 +114,11 @@ def _fitting(data: bytes) -> list[str]:
 
 
 def _advice(fitting: list[str]) -> str:
-    text = "a frame that is no request; if it is a response, name its request with --response API:VERSION"
+    text = "a frame that is not a request; if it is a response, name its request with --response API:VERSION"
     if not fitting:
         return f"{text}. It fits none that kwire knows without bytes left over"
-    more = f" and {len(fitting) - _MOST_CANDIDATES} more" if len(fitting) > _MOST_CANDIDATES else ""
-    return f"{text}. It would fit {', '.join(fitting[:_MOST_CANDIDATES])}{more}"
+    more = f" and {len(fitting) - _MAX_CANDIDATES} more" if len(fitting) > _MAX_CANDIDATES else ""
+    return f"{text}. It would fit {', '.join(fitting[:_MAX_CANDIDATES])}{more}"
 
 
 def _fits(data: bytes, key: int, version: int) -> bool:

@@ -1,7 +1,7 @@
 """The partitions that a frame is about and the error codes it carries, for its line in a summary.
 
-Reads the decoded message, by the names that Kafka's definitions give to structs and fields; no description is made,
-which would take ten times as long.
+Reads the decoded message, by the names that Kafka's definitions give to structs and fields: a description would take
+longer to make.
 """
 
 from __future__ import annotations

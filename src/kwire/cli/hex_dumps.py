@@ -37,7 +37,7 @@ def looks_like_hex(data: bytes) -> bool:
 
 
 def bytes_of_hex(text: str) -> tuple[bytes, list[str]]:
-    """The bytes, and notes on what was made of the text. ConfigError for text that is no hex."""
+    """The bytes, and notes on what was made of the text. Raises ConfigError for text that is not hex."""
     lines = [line for line in text.splitlines() if line.strip() and not _OFFSET_ONLY.match(line)]
     if lines and _TCPDUMP.match(next((line for line in lines if line.lstrip()[:2] == "0x"), "")):
         return _payloads(lines)

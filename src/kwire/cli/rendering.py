@@ -1,7 +1,7 @@
-"""Records and tables as text: one line per record, bytes that are no text shown without loss.
+"""Records and tables as text: one line per record, bytes that are not text shown without loss.
 
 value   the bytes of the value as they are, one line each; a null value is an empty line, or the text chosen for it
-json    one object per line; bytes that are no UTF-8 are {"base64": "..."}
+json    one object per line; bytes that are not UTF-8 are {"base64": "..."}
 table   columns for reading by eye, cut to their width
 """
 

@@ -17,7 +17,7 @@ class UsageError(ConfigError):
 
 @contextmanager
 def usage_errors() -> Iterator[None]:
-    """Turns a ConfigError of the block into a UsageError: the block only takes the arguments in."""
+    """Turns a ConfigError of the block, which only reads arguments, into a UsageError."""
     try:
         yield
     except ConfigError as error:

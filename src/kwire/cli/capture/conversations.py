@@ -1,12 +1,12 @@
-"""Who asked what, and which answer belongs to which question.
+"""Requests and the responses that belong to them.
 
 A connection's client is the side that opened it, or that sends what looks like requests, or that talks to the port
-told. Answers carry the correlation id of their question, whose key and version say how they are to be read. What is
-guessed is said in `Conversations.notes`.
+given. Responses carry the correlation id of their request, whose key and version say how to read them. Guesses are
+noted in `Conversations.notes`.
 
     requests without an answer      Produce with acks 0, and those of Kafka 0.7
     answers without correlation id  those of Kafka 0.7, in the order of the requests
-    frames that are no requests     the tokens of SASL after SaslHandshake version 0, and those of Kafka 0.9 without it
+    frames that are not requests    the tokens of SASL after SaslHandshake version 0, and those of Kafka 0.9 without it
 Sources: the protocol guide ("Network", "SASL Authentication Sequence"), KIP-43, KIP-511.
 """
 
@@ -25,9 +25,9 @@ from kwire.cli.capture.streams import Gap, Piece, Stream
 __all__ = ["Conversations", "Message"]
 
 _PRODUCE, _METADATA, _SASL_HANDSHAKE, _API_VERSIONS = 0, 3, 17, 18
-_MOST_OUTSTANDING = 4096
-_MOST_EARLY = 256
-_MOST_LOST_NOTES = 20
+_MAX_OUTSTANDING = 4096
+_MAX_EARLY = 256
+_MAX_LOST_NOTES = 20
 _EARLY_NS = 2_000_000_000  # longer than a stream waits for what is missing
 _LONGEST_CLIENT_ID = 249
 _GSSAPI = 0x60
@@ -97,9 +97,9 @@ class _Connection:
     requests: Framer = field(init=False)
     responses: Framer = field(init=False)
 
-    def frame_by(self, most_frame: int) -> None:
-        self.requests = Framer(self._may_be_request, self._looks_like_request, most_frame)
-        self.responses = Framer(self._may_be_response, self._looks_like_response, most_frame)
+    def frame_by(self, max_frame: int) -> None:
+        self.requests = Framer(self._may_be_request, self._looks_like_request, max_frame)
+        self.responses = Framer(self._may_be_response, self._looks_like_response, max_frame)
 
     def _may_be_request(self, head: bytes) -> bool:
         if self.generation is not None:
@@ -150,15 +150,13 @@ class Conversations:
     """All connections of a capture. Give it every segment in turn, then call `end`.
 
     `port` is the one that brokers listen on, `generation` "0.7" or "0.8" (and everything after it), None to find it
-    out. `topic_names` are the ids that Metadata answers told.
+    out. `topic_names` are the ids found in Metadata responses.
     """
 
-    def __init__(
-        self, *, port: int | None = None, generation: str | None = None, most_frame: int = 104_857_600
-    ) -> None:
+    def __init__(self, *, port: int | None = None, generation: str | None = None, max_frame: int = 104_857_600) -> None:
         self.port = port
         self.generation = generation
-        self.most_frame = most_frame
+        self.max_frame = max_frame
         self.topic_names: dict[UUID, str] = {}
         self.notes: list[str] = []
         self.counts: Counter[str] = Counter()
@@ -208,7 +206,7 @@ class Conversations:
         server = segment.target if client == segment.source else segment.source
         made = _Connection(self.counts["connections"] + 1, client, server)
         made.generation = _0_7 if self.generation == _0_7 else None
-        made.frame_by(self.most_frame)
+        made.frame_by(self.max_frame)
         self.counts["connections"] += 1
         self._connections[ends] = made
         return made
@@ -243,7 +241,7 @@ class Conversations:
             yield from self._give_up_early(connection, item.time_ns)
 
     def _is_kafka(self, connection: _Connection, item: Piece | Gap) -> bool:
-        """What a client says first tells whether this is Kafka at all."""
+        """The first bytes of a client show whether this is Kafka at all."""
         data = item.data if isinstance(item, Piece) else b""
         if connection.requests.head:
             return True
@@ -266,7 +264,7 @@ class Conversations:
         if isinstance(found, Lost):
             place = "requests" if to_server else "responses"
             self._lost += 1
-            if self._lost > _MOST_LOST_NOTES:
+            if self._lost > _MAX_LOST_NOTES:
                 self.counts["more places where bytes belong to no frame"] += 1
                 return
             self.notes.append(
@@ -297,7 +295,7 @@ class Conversations:
     def _give_up_early(self, connection: _Connection, now_ns: int, *, all_of_them: bool = False) -> Iterator[Message]:
         """Gives out the responses that have waited long enough for their requests."""
         for correlation, frame in list(connection.early.items()):
-            if all_of_them or len(connection.early) > _MOST_EARLY or now_ns - frame.end_ns > _EARLY_NS:
+            if all_of_them or len(connection.early) > _MAX_EARLY or now_ns - frame.end_ns > _EARLY_NS:
                 del connection.early[correlation]
                 yield self._response(connection, frame)
 
@@ -324,7 +322,7 @@ class Conversations:
         if key != _PRODUCE or _wants_answer(frame):
             connection.outstanding.pop(correlation, None)
             connection.outstanding[correlation] = _Request(self._frames, key, version, frame.end_ns)
-            if len(connection.outstanding) > _MOST_OUTSTANDING:
+            if len(connection.outstanding) > _MAX_OUTSTANDING:
                 del connection.outstanding[next(iter(connection.outstanding))]
         return Message(self._frames, "request", *place, key, version, correlation, header.client_id)
 
@@ -351,7 +349,7 @@ class Conversations:
 
     def _request_of_0_7(self, connection: _Connection, frame: Frame) -> Message:
         kind = int.from_bytes(frame.data[4:6], "big", signed=True)
-        if kind not in _WITHOUT_ANSWER and len(connection.in_order) < _MOST_OUTSTANDING:
+        if kind not in _WITHOUT_ANSWER and len(connection.in_order) < _MAX_OUTSTANDING:
             connection.in_order.append(_Request(self._frames, kind, 0, frame.end_ns))
         place = (connection.number, connection.client, connection.server, frame)
         return Message(self._frames, "request", *place, kind, generation=_0_7)

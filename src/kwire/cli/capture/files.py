@@ -9,8 +9,8 @@
              length uint32, the bytes), 3 simple packet (original length uint32, the bytes), 2 packet (obsolete)
 Sources: IETF drafts "PCAP Capture File Format" and "PCAP Now Generic (pcapng) Capture File Format".
 
-A length is judged before anything is read for it. A file that ends within a packet gives the packets before it, and
-says so in `Reader.notes`.
+A length is checked before anything is read for it. A file that ends within a packet yields the packets before it and
+a note in `Reader.notes`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _PCAP = {
 _PCAPNG = b"\x0a\x0d\x0d\x0a"
 _SECTION, _INTERFACE, _OLD_PACKET, _SIMPLE, _ENHANCED = 0x0A0D0D0A, 1, 2, 3, 6
 _RESOLUTION, _TIME_OFFSET = 9, 14
-_MOST_PACKET = 16 * 1024 * 1024
+_MAX_PACKET = 16 * 1024 * 1024
 _SKIP_AT_ONCE = 1024 * 1024
 
 
@@ -76,7 +76,7 @@ class Reader:
         elif magic in _PCAP:
             yield from self._pcap(*_PCAP[magic])
         else:
-            raise CorruptError(f"no capture file begins with 0x{magic.hex()}", "magic", 0)
+            raise CorruptError(f"a capture file does not begin with 0x{magic.hex()}", "magic", 0)
 
     def _pcap(self, order: str, scale: int) -> Iterator[Packet]:
         *_, link_type = struct.unpack(f"{order}HHiIII", self._exactly(20))
@@ -88,8 +88,8 @@ class Reader:
                 return
             seconds, fraction, size, original = record.unpack(head)
             at = self.position
-            if size > _MOST_PACKET:
-                raise CorruptError(f"a packet of {size} bytes; the most is {_MOST_PACKET}", "captured length", at - 8)
+            if size > _MAX_PACKET:
+                raise CorruptError(f"a packet of {size} bytes; the limit is {_MAX_PACKET}", "captured length", at - 8)
             data = self._read(size)
             if len(data) < size:
                 self._note_cut(data or head)
@@ -134,8 +134,8 @@ class Reader:
         if kind not in (_INTERFACE, _OLD_PACKET, _SIMPLE, _ENHANCED):
             self._skip(size + 4)
             return None
-        if size > _MOST_PACKET:
-            raise CorruptError(f"a block of {size} bytes; the most is {_MOST_PACKET}", "block length", begin - 4)
+        if size > _MAX_PACKET:
+            raise CorruptError(f"a block of {size} bytes; the limit is {_MAX_PACKET}", "block length", begin - 4)
         body = self._read(size)
         if len(body) < size or len(self._read(4)) < 4:
             self._note_cut(body or b"?")

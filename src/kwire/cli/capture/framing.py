@@ -1,9 +1,9 @@
 """The frames of one direction, also when parts of them were not captured.
 
     size int32 (not counting itself), then `size` bytes
-A frame with a hole is given out up to the hole: its size says where the next one begins. When that is lost, too, the
-next place is searched that looks like a frame. Only captured bytes are ever held; a size above `most_frame` is taken
-for what it most likely is, no size at all.
+A frame with a hole is yielded up to the hole: its size says where the next one begins. When that is lost, too, the
+next place that looks like a frame is searched. Only captured bytes are ever held; a size above `max_frame` is taken
+for something else.
 """
 
 from __future__ import annotations
@@ -57,13 +57,11 @@ class Framer:
     both get 14 bytes, or fewer when the frame is shorter. `synchronized`: the next byte begins a frame.
     """
 
-    def __init__(
-        self, may_begin: Callable[[bytes], bool], looks_like: Callable[[bytes], bool], most_frame: int
-    ) -> None:
+    def __init__(self, may_begin: Callable[[bytes], bool], looks_like: Callable[[bytes], bool], max_frame: int) -> None:
         self.synchronized = False
         self._may_begin = may_begin
         self._looks_like = looks_like
-        self._most_frame = most_frame
+        self._max_frame = max_frame
         self._buffer = bytearray()
         self._places: list[tuple[int, int, int, int]] = []
         self._to_skip = 0
@@ -125,7 +123,7 @@ class Framer:
         if len(self._buffer) < _SIZE:
             return None
         size = int.from_bytes(self._buffer[:_SIZE], "big", signed=True)
-        return size if 0 <= size <= self._most_frame else None
+        return size if 0 <= size <= self._max_frame else None
 
     def _cut(self) -> Iterator[Frame | Lost]:
         while self._buffer:
@@ -152,7 +150,7 @@ class Framer:
         at = self._buffer.find(0)
         while 0 <= at <= len(self._buffer) - 2 * _SIZE:
             size = int.from_bytes(self._buffer[at : at + _SIZE], "big", signed=True)
-            if _SIZE <= size <= self._most_frame:
+            if _SIZE <= size <= self._max_frame:
                 end = at + min(_HEAD, size + _SIZE)
                 if end > len(self._buffer):
                     break

@@ -52,7 +52,7 @@ def _endpoint_text(address: bytes, port: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """One TCP segment. `missing` bytes of its payload, behind those in `payload`, were not captured.
+    """One TCP segment. `missing` bytes of its payload, after those in `payload`, were not captured.
 
     `at` is where the payload begins in the file.
     """

@@ -1,7 +1,7 @@
 """One direction of a TCP connection: its bytes in order, each once, and the gaps that the capture has.
 
 Segments may come twice, overlap, or come early. An early one waits for what is missing, but not for ever: when a hole
-is a second old (by the capture's clock), or much waits behind it, it is given out as a gap. Sequence numbers wrap at
+is a second old (by the capture's clock), or much waits for it, it is yielded as a gap. Sequence numbers wrap at
 2^32 and are compared as RFC 9293 says.
 """
 
@@ -15,8 +15,8 @@ from kwire.cli.capture.packets import Segment
 __all__ = ["Gap", "Piece", "Stream"]
 
 _PATIENCE_NS = 1_000_000_000
-_MOST_WAITING = 256
-_MOST_WAITING_BYTES = 4 * 1024 * 1024
+_MAX_WAITING = 256
+_MAX_WAITING_BYTES = 4 * 1024 * 1024
 _HALF = 0x8000_0000
 _MASK = 0xFFFF_FFFF
 
@@ -73,7 +73,7 @@ class Stream:
             yield from self._give_up_hole(self._waiting[0].time_ns)
 
     def _distance(self, segment: Segment) -> int:
-        """How far the segment begins behind the next byte wanted; negative when it overlaps what was given out."""
+        """How far after the next byte wanted the segment begins; negative when it overlaps what was yielded."""
         away = (segment.sequence - (self._next or 0)) & _MASK
         return away - 0x1_0000_0000 if away >= _HALF else away
 
@@ -87,8 +87,8 @@ class Stream:
     def _has_waited_enough(self, now_ns: int) -> bool:
         return (
             now_ns - self._hole_since_ns > _PATIENCE_NS
-            or len(self._waiting) > _MOST_WAITING
-            or self._waiting_bytes > _MOST_WAITING_BYTES
+            or len(self._waiting) > _MAX_WAITING
+            or self._waiting_bytes > _MAX_WAITING_BYTES
         )
 
     def _give_up_hole(self, now_ns: int) -> Iterator[Piece | Gap]:
