@@ -153,6 +153,15 @@ def test_compression_of_a_copy(kwire: Kwire, broker: Broker, old: Broker) -> Non
     assert {batch.compression for batch in stored.batches} == {"lz4"}
 
 
+def test_an_old_broker_that_does_not_answer(kwire: Kwire, broker: Broker, old: Broker) -> None:
+    fill(old, 0, 10)
+    old.faults.mute("Fetch", times=None)
+    to = f"{broker.bootstrap_servers}/clicks"
+    done = kwire("copy", "--from", source_of(old), "--to", to, "--timeout", "0.3")
+    assert done.code == 1
+    assert "no answer within 0.3 s" in done.err
+
+
 def test_a_topic_without_messages_is_named(kwire: Kwire, broker: Broker, old: Broker) -> None:
     done = kwire("copy", "--from", source_of(old, "nothing"), "--to", f"{broker.bootstrap_servers}/t")
     assert done.code == 1

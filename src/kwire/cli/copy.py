@@ -14,13 +14,15 @@ from urllib.parse import unquote, urlsplit
 
 from kwire.cli.connecting import add_client_options, add_compression_option, opened, producing, waiting
 from kwire.cli.trouble import trouble_on_stderr
-from kwire.cli.usage import UsageError
+from kwire.cli.usage import UsageError, usage_errors
 from kwire.errors import BrokerError, CodecError, UnknownTopicError
 
 if TYPE_CHECKING:
     from kwire.admin import Admin
-    from kwire.cli.copying import Source
+    from kwire.cli.copying import Resumption, Source
+    from kwire.engine.addresses import TopicPartition
     from kwire.legacy import Client, Message, Position
+    from kwire.producer import Producer
 
 _EPILOG = """\
 examples:
@@ -73,7 +75,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def run(options: argparse.Namespace) -> int:
     """Copies source after source; a record that cannot be written ends it with its error."""
     from kwire.admin import Admin
-    from kwire.cli.copying import copy, damage_of, placed, without_damage
+    from kwire.cli.copying import placed, without_damage
     from kwire.consumer import Consumer
     from kwire.producer import Producer
 
@@ -82,7 +84,7 @@ def run(options: argparse.Namespace) -> int:
         producer = stack.enter_context(
             opened(Producer, options, servers, {"delivery.timeout.ms": _FOR_EVER}, **producing(options))
         )
-        sources = [source for text in options.sources for source in _sources(text, stack)]
+        sources = [source for text in options.sources for source in _sources(text, options, stack)]
         skipped = _Skipped()
         if options.skip_corrupt:
             sources = [without_damage(source, skipped.add) for source in sources]
@@ -92,20 +94,23 @@ def run(options: argparse.Namespace) -> int:
         count = _partition_count(admin, topic, len(sources))
         consumer = stack.enter_context(Consumer(servers, allow_auto_create_topics=False, **waiting(options)))
         places = placed(consumer, topic, count, [source.name for source in sources])
-        total = 0
-        for source in sources:
-            tell = _Progress(source, options.quiet)
-            place, resumption = places[source.name]
-            try:
-                sent = copy(source, resumption, producer, place, progress=tell.add)
-            except CodecError as error:
-                if damage_of(error) is not None:
-                    error.message += "; --skip-corrupt leaves it out"
-                raise
-            tell.finish(sent, place)
-            total += sent
+        total = sum(_copy_one(source, *places[source.name], producer, options.quiet) for source in sources)
     print(f"{total} records to {topic}{skipped}", file=sys.stderr)
     return 0
+
+
+def _copy_one(source: Source, place: TopicPartition, resumption: Resumption, producer: Producer, quiet: bool) -> int:
+    from kwire.cli.copying import copy, damage_of
+
+    progress = _Progress(source, quiet)
+    try:
+        sent = copy(source, resumption, producer, place, progress=progress.add)
+    except CodecError as error:
+        if damage_of(error) is not None:
+            error.message += "; --skip-corrupt leaves it out"
+        raise
+    progress.finish(sent, place)
+    return sent
 
 
 def _destination(text: str) -> tuple[str, str]:
@@ -115,7 +120,7 @@ def _destination(text: str) -> tuple[str, str]:
     return servers, topic
 
 
-def _sources(text: str, stack: ExitStack) -> Iterator[Source]:
+def _sources(text: str, options: argparse.Namespace, stack: ExitStack) -> Iterator[Source]:
     from kwire.legacy import Client
 
     scheme, colon, _ = text.partition("://")
@@ -127,7 +132,9 @@ def _sources(text: str, stack: ExitStack) -> Iterator[Source]:
     servers, slash, topic = text.removeprefix(f"{scheme}://").partition("/")
     if scheme != "kafka-0.7" or not slash or not servers or not topic:
         raise UsageError(f"--from {text!r}: write kafka-0.7://HOST:PORT/TOPIC, or the folder of a log")
-    client = stack.enter_context(Client(servers))
+    settings = {} if options.timeout is None else {"request_timeout_ms": round(options.timeout * 1000)}
+    with usage_errors():
+        client = stack.enter_context(Client(servers, **settings))
     found = [source for address in client.brokers for source in _partitions(client, topic, address)]
     if all(source.end() == 0 for source in found):
         raise UnknownTopicError(f"topic {topic!r} has no messages on {servers}")

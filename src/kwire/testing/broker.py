@@ -88,7 +88,6 @@ class Broker:
         _check_range("port", port, 0, 65535)
         _check_range("num_partitions", num_partitions, 1, 10_000)
         _check_range("max_request_bytes", max_request_bytes, 64, 2**31 - 1)
-        apis: AnyApis
         if generation is None:
             cluster = ClusterState(
                 auto_create_topics=auto_create_topics,
@@ -96,12 +95,7 @@ class Broker:
                 max_message_bytes=max_message_bytes,
                 retention_bytes=retention_bytes,
             )
-            self._contents: Contents | ByteTopics = Contents(cluster)
-            self._keys: Mapping[str, int] | None = None
-            self.faults = Faults()
-            found = Release.find(release, HANDLERS)
-            self._release, self._newest_magic = found.name, found.newest_magic
-            apis = BrokerApis(cluster, found, self.faults, time.monotonic)
+            apis = self._apis_of_release(release, cluster)
         else:
             new_log = partial(
                 ByteLog,
@@ -111,21 +105,31 @@ class Broker:
                 retention_bytes=retention_bytes,
                 clock=lambda: int(time.time() * 1000),
             )
-            self._contents = ByteTopics(num_partitions=num_partitions, new_log=new_log)
-            self._keys, self._release = _GENERATIONS[generation]
-            self._newest_magic = 0
-            self.faults = Faults(self._keys)
-            if generation == "proposal":
-                spoken = proposal.Dialect() if dialect is None else dialect
-                apis = ProposalApis(self._contents, spoken, self.faults, time.monotonic)
-            else:
-                apis = BrokerApis07(self._contents, self.faults, time.monotonic)
+            byte_topics = ByteTopics(num_partitions=num_partitions, new_log=new_log)
+            apis = self._apis_of_generation(generation, byte_topics, dialect)
         self._cluster = apis.cluster
         self._cluster.host = host
         self._apis = apis
         self._server = Server(apis, host, port, max_request_bytes)
         for name, partitions in _counts(topics or {}, num_partitions).items():
             self.create_topic(name, partitions)
+
+    def _apis_of_release(self, name: str, cluster: ClusterState) -> AnyApis:
+        self._contents: Contents | ByteTopics = Contents(cluster)
+        self._keys: Mapping[str, int] | None = None
+        self.faults = Faults()
+        release = Release.find(name, HANDLERS)
+        self._release, self._newest_magic = release.name, release.newest_magic
+        return BrokerApis(cluster, release, self.faults, time.monotonic)
+
+    def _apis_of_generation(self, name: str, topics: ByteTopics, dialect: proposal.Dialect | None) -> AnyApis:
+        self._contents = topics
+        self._keys, self._release = _GENERATIONS[name]
+        self._newest_magic = 0
+        self.faults = Faults(self._keys)
+        if name == "proposal":
+            return ProposalApis(topics, dialect or proposal.Dialect(), self.faults, time.monotonic)
+        return BrokerApis07(topics, self.faults, time.monotonic)
 
     def __enter__(self) -> Self:
         self.start()
