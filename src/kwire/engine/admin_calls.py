@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from kwire import protocol
+from kwire import errors, protocol
 from kwire._typing import TYPE_CHECKING, Any, NamedTuple
 from kwire.engine.api_keys import CREATE_TOPICS, DELETE_TOPICS, METADATA
-from kwire.engine.calls import RequestCall, broker_error
+from kwire.engine.calls import RequestCall
 from kwire.engine.cluster import TopicInfo, metadata_request, topic_info
+from kwire.engine.error_codes import NONE, UNKNOWN_TOPIC_OR_PARTITION, UNSUPPORTED_VERSION
 from kwire.engine.request import ANY, CONTROLLER
-from kwire.errors import BrokerError, ConfigError, UnknownTopicError
+from kwire.errors import ConfigError, UnknownTopicError
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -63,7 +64,7 @@ def create_topics(
 
     def message(version: int) -> Any:
         if validate_only and version < _FIRST_VERSION_WITH_VALIDATE_ONLY:
-            raise broker_error(35, "validate_only needs Kafka 0.10.2 or newer")
+            raise errors.broker.error_for(UNSUPPORTED_VERSION, "validate_only needs Kafka 0.10.2 or newer")
         request = protocol.CreateTopicsRequest(
             timeout_ms=core.settings.request_timeout_ms,
             topics=[_creatable(name, topic, version, len(core.cluster.brokers)) for name, topic in topics.items()],
@@ -97,7 +98,9 @@ def _creatable(name: str, topic: NewTopic, version: int, brokers: int) -> Any:
     partitions, replicas = topic.num_partitions, topic.replication_factor
     if version < _FIRST_VERSION_WITH_DEFAULTS and not topic.assignments:
         if partitions == BROKER_DEFAULT:
-            raise broker_error(35, f"topic {name!r} without a number of partitions (needs Kafka 2.4 or newer)")
+            raise errors.broker.error_for(
+                UNSUPPORTED_VERSION, f"topic {name!r} without a number of partitions (needs Kafka 2.4 or newer)"
+            )
         if replicas == BROKER_DEFAULT:
             replicas = max(1, min(_USUAL_REPLICATION, brokers))
     return made(
@@ -150,12 +153,12 @@ def describe_topics(core: Core, names: Sequence[str] | None, *, deadline: float,
         if names is None:
             return found
         for name in names:
-            code = found[name].error if name in found else 3
-            if code == 3:
+            code = found[name].error if name in found else UNKNOWN_TOPIC_OR_PARTITION
+            if code == UNKNOWN_TOPIC_OR_PARTITION:
                 brokers = ", ".join(f"{row.host}:{row.port}" for row in response.brokers)
                 raise UnknownTopicError(f"topic {name!r} does not exist; asked: {brokers}")
-            if code:
-                raise broker_error(code, f"topic {name!r}")
+            if code != NONE:
+                raise errors.broker.error_for(code, f"topic {name!r}")
         return {name: found[name] for name in names}
 
     what = "Metadata of " + ("all topics" if names is None else ", ".join(names))
@@ -168,5 +171,4 @@ def _raise_first(rows: Iterable[Any], what: str) -> None:
         return
     name, code, text = failed[0]
     others = f" (and {len(failed) - 1} more: {', '.join(repr(row[0]) for row in failed[1:])})" if failed[1:] else ""
-    error: BrokerError = broker_error(code, f"{what} of {name!r}{others}" + (f": {text}" if text else ""))
-    raise error
+    raise errors.broker.error_for(code, f"{what} of {name!r}{others}" + (f": {text}" if text else ""))

@@ -11,6 +11,13 @@ from collections.abc import Callable, Sequence
 from kwire import errors
 from kwire._codec import Timer
 from kwire._typing import TYPE_CHECKING, Any
+from kwire.engine.error_codes import (
+    COORDINATOR_LOAD_IN_PROGRESS,
+    COORDINATOR_NOT_AVAILABLE,
+    NOT_CONTROLLER,
+    NOT_COORDINATOR,
+    THROTTLING_QUOTA_EXCEEDED,
+)
 from kwire.engine.request import MessageOrBuilder, Request
 from kwire.engine.retry import is_retriable
 from kwire.errors import BrokerError, KafkaError, KafkaTimeoutError
@@ -18,19 +25,17 @@ from kwire.errors import BrokerError, KafkaError, KafkaTimeoutError
 if TYPE_CHECKING:
     from kwire.engine.core import Core
 
-STALE_METADATA = frozenset({3, 5, 6, 7, 9, 13, 41, 56, 72, 74, 75, 100, 103})
-"""Codes that say that the leader, the controller or the topic's id is no longer what the metadata says."""
-
-
-PASSING = frozenset({14, 15, 16, 41, 89})
-"""Codes of a broker that is not, or not yet, the one to ask (coordinator, controller), or that throttles."""
-
-
-def broker_error(code: int, context: str) -> BrokerError:
-    """The exception for an error code."""
-    error: BrokerError = errors.broker.by_code(code)(context)
-    return error
-
+NOT_LOOKED_AT = frozenset(
+    {
+        COORDINATOR_LOAD_IN_PROGRESS,
+        COORDINATOR_NOT_AVAILABLE,
+        NOT_COORDINATOR,
+        NOT_CONTROLLER,
+        THROTTLING_QUOTA_EXCEEDED,
+    }
+)
+"""Codes of a broker that is not, or not yet, the one to ask (coordinator, controller), or that throttles: the request
+had no effect, so it is safe to repeat it whatever it does."""
 
 OnDone = Callable[[Any, float], None]
 
@@ -114,7 +119,7 @@ class Call:
 
 class RequestCall(Call):
     """A call of one request to one target. `take(response, version)` gives the result; a BrokerError that it raises is
-    the outcome, unless its code says that the request was not looked at (PASSING): then it is asked again."""
+    the outcome, unless its code says that the request was not looked at (NOT_LOOKED_AT): then it is asked again."""
 
     def __init__(
         self,
@@ -168,10 +173,13 @@ class RequestCall(Call):
             self.succeed(result, now)
 
     def _on_error(self, error: KafkaError, now: float) -> None:
-        passes = error.code in PASSING if isinstance(error, BrokerError) else is_retriable(error)
-        if isinstance(error, BrokerError) and error.code in STALE_METADATA:
-            self.core.cluster.refresh(now)
-        if passes:
+        if isinstance(error, BrokerError):
+            may_retry = error.code in NOT_LOOKED_AT
+            if error.stale_metadata or error.code == NOT_CONTROLLER:
+                self.core.cluster.refresh(now)
+        else:
+            may_retry = is_retriable(error)
+        if may_retry:
             self.retry(self._send, error, now)
         else:
             self.fail(error, now)

@@ -19,6 +19,13 @@ from kwire._codec import Timer, no_uuid
 from kwire._typing import TYPE_CHECKING, Any, NamedTuple
 from kwire.engine.addresses import Address
 from kwire.engine.api_keys import METADATA
+from kwire.engine.error_codes import (
+    NONE,
+    REBOOTSTRAP_REQUIRED,
+    REPLICA_NOT_AVAILABLE,
+    UNKNOWN_SERVER_ERROR,
+    UNKNOWN_TOPIC_OR_PARTITION,
+)
 from kwire.engine.request import ANY, Request
 from kwire.errors import KafkaError, UnknownTopicError
 
@@ -27,13 +34,9 @@ if TYPE_CHECKING:
 
     from kwire.engine.core import Core
 
-UNKNOWN_TOPIC_OR_PARTITION = 3
-LEADER_NOT_AVAILABLE = 5
-REPLICA_NOT_AVAILABLE = 9
-REBOOTSTRAP_REQUIRED = 129
+_MAY_PASS_IN_METADATA = frozenset({UNKNOWN_SERVER_ERROR, NONE})
+"""Beside the retriable codes: Kafka 0.8 answers UNKNOWN_SERVER_ERROR while it cannot create the topic yet."""
 
-# -1, UNKNOWN_SERVER_ERROR, is what 0.8 answers while it cannot create the topic yet.
-_MAY_PASS_IN_METADATA = frozenset({-1, 0, UNKNOWN_TOPIC_OR_PARTITION, LEADER_NOT_AVAILABLE})
 _FIRST_VERSION_WITH_NULL = 1
 _FIRST_VERSION_WITH_AUTO_CREATE_FLAG = 4
 _FIRST_VERSION_WITH_ALL_BROKERS_SURELY = 1
@@ -134,8 +137,7 @@ class Cluster:
         if info is None or (info.error and may_pass(info.error)):
             return None
         if info.error:
-            error: KafkaError = errors.broker.by_code(info.error)(f"topic {name!r}")
-            return error
+            return errors.broker.error_for(info.error, f"topic {name!r}")
         if info.partitions and partition not in info.partitions and self.generation > newer_than:
             most = max(info.partitions)
             return UnknownTopicError(f"topic {name!r} has no partition {partition}: its partitions are 0 to {most}")
@@ -150,9 +152,9 @@ class Cluster:
         if info is None or self.failure is not None:
             return f"no metadata of the topic: {self.failure or 'none was asked for or answered yet'}"
         if info.error:
-            return str(errors.broker.by_code(info.error)("the topic"))
+            return str(errors.broker.error_for(info.error, "the topic"))
         if found is not None and found.error:
-            return f"the partition has no leader: {errors.broker.by_code(found.error)()}"
+            return f"the partition has no leader: {errors.broker.error_for(found.error)}"
         if found is not None:
             return "the partition has no leader"
         return f"the topic has {len(info.partitions)} partitions"
@@ -271,7 +273,7 @@ class Cluster:
         if response.error_code:
             if response.error_code == REBOOTSTRAP_REQUIRED:
                 self._core.forget_brokers(now)
-            self._on_error(errors.broker.by_code(response.error_code)("Metadata"), now)
+            self._on_error(errors.broker.error_for(response.error_code, "Metadata"), now)
             return
         self._under_way = None
         self.failure = None
@@ -362,11 +364,11 @@ def metadata_request(version: int, topics: Sequence[str] | None, *, allow_auto_c
 
 
 def topic_info(row: Any) -> TopicInfo:
-    """A topic of a MetadataResponse. Code 9 only says that a replica is down: the partition itself is usable."""
+    """A topic of a MetadataResponse. A partition with REPLICA_NOT_AVAILABLE is usable: another replica is down."""
     partitions = {
         part.partition_index: PartitionInfo(
             part.partition_index,
-            part.leader_id if part.error_code in (0, REPLICA_NOT_AVAILABLE) else -1,
+            part.leader_id if part.error_code in (NONE, REPLICA_NOT_AVAILABLE) else -1,
             part.leader_epoch,
             part.replica_nodes,
             part.isr_nodes,

@@ -33,12 +33,12 @@ from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from operator import attrgetter
 
-from kwire import protocol
+from kwire import errors, protocol
 from kwire._codec import Records, no_uuid, scan_records
 from kwire._typing import TYPE_CHECKING
 from kwire.engine.addresses import Address, TopicPartition
 from kwire.engine.api_keys import FETCH
-from kwire.engine.calls import STALE_METADATA, broker_error
+from kwire.engine.error_codes import OFFSET_OUT_OF_RANGE
 from kwire.engine.fetch_sources import FetchStats, Source
 from kwire.engine.hand_out import HandOut
 from kwire.engine.offsets import READ_COMMITTED, isolation_code, too_old_for
@@ -54,7 +54,6 @@ if TYPE_CHECKING:
 
     Row = protocol.FetchResponse.FetchableTopicResponse.PartitionData
 
-OFFSET_OUT_OF_RANGE = 1
 _LAST_VERSION_BY_NAME = 12
 _FIRST_VERSION_THAT_GROWS_BY_ITSELF = 3
 _FIRST_VERSION_WITH_ISOLATION = 4
@@ -370,7 +369,7 @@ class Fetcher:
             self._back_off(source, now + response.throttle_time_ms / 1000)
         if response.error_code:
             text = f"Fetch from broker {source.node}"
-            self._on_error(source, sent, broker_error(response.error_code, text), now)
+            self._on_error(source, sent, errors.broker.error_for(response.error_code, text), now)
             return
         endpoints = {row.node_id: Address(row.host, row.port) for row in response.node_endpoints}
         if endpoints:
@@ -479,7 +478,7 @@ class Fetcher:
     def _on_error_code(self, state: PartitionState, node: int, row: Row, now: float) -> None:
         code = row.error_code
         was_replica = self._leave_replica(state, node, now)
-        error = broker_error(code, f"Fetch of {state} at offset {state.fetch_at}")
+        error = errors.broker.error_for(code, f"Fetch of {state} at offset {state.fetch_at}")
         if code == OFFSET_OUT_OF_RANGE:
             time = reset_time(self._settings.auto_offset_reset)
             if was_replica:
@@ -489,7 +488,7 @@ class Fetcher:
             else:
                 state.reset(time)
             return
-        if code not in STALE_METADATA and not error.retriable:
+        if not error.retriable:
             state.fault = error
             return
         leader = row.current_leader

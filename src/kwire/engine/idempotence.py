@@ -20,17 +20,21 @@ from kwire._codec import ASKING, KNOWN, OFF, REFUSED, WANTED, IdempotenceBase, P
 from kwire._typing import Any
 from kwire.engine.api_keys import INIT_PRODUCER_ID
 from kwire.engine.core import Core
+from kwire.engine.error_codes import (
+    CLUSTER_AUTHORIZATION_FAILED,
+    TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+    UNSUPPORTED_VERSION,
+)
 from kwire.engine.request import ANY
 from kwire.engine.retry import is_retriable
 from kwire.errors import BrokerError, KafkaError
-from kwire.errors.broker import by_code
+from kwire.errors.broker import error_for
 
 UNSETTLED = frozenset({WANTED, ASKING})
 """As long as it is one of these, nothing may be sent."""
 
 _STABLE_VERSIONS = range(6)
-_UNSUPPORTED_VERSION = 35
-_FOR_GOOD = frozenset({31, 35, 53})  # neither the cluster's nor the transactional id's authorization; no such version
+_FOR_GOOD = frozenset({CLUSTER_AUTHORIZATION_FAILED, TRANSACTIONAL_ID_AUTHORIZATION_FAILED, UNSUPPORTED_VERSION})
 _MAX_EPOCH = 2**15 - 1
 
 
@@ -121,7 +125,7 @@ class Idempotence(IdempotenceBase):
 
     def _on_answer(self, response: Any, version: int, now: float) -> None:
         if response.error_code:
-            self._on_refusal(by_code(response.error_code)("InitProducerId"), now)
+            self._on_refusal(error_for(response.error_code, "InitProducerId"), now)
             return
         self.producer_id = response.producer_id
         self.epoch = response.producer_epoch
@@ -135,7 +139,7 @@ class Idempotence(IdempotenceBase):
         if is_retriable(error):
             self._ask_later(error, now)
         else:
-            self.not_offered = isinstance(error, BrokerError) and error.code == _UNSUPPORTED_VERSION
+            self.not_offered = isinstance(error, BrokerError) and error.code == UNSUPPORTED_VERSION
             self._go_without(error, now)
 
     def _on_refusal(self, error: BrokerError, now: float) -> None:

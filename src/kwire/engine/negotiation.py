@@ -36,8 +36,9 @@ from kwire._version import __version__
 from kwire.engine.addresses import Address
 from kwire.engine.api_keys import API_VERSIONS, METADATA
 from kwire.engine.connection import Connection
+from kwire.engine.error_codes import UNSUPPORTED_VERSION
 from kwire.engine.request import Request
-from kwire.engine.versions import BEFORE_0_10, UNSUPPORTED_VERSION, Versions
+from kwire.engine.versions import BEFORE_0_10, Versions
 from kwire.errors import BrokerError, CodecError, ConnectError, KafkaError, TruncatedError
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def _version_to_ask_instead(frame: Buffer, version: int) -> int | None:
     if error == UNSUPPORTED_VERSION and version > 0:
         return min(_newest_offered(frame), version - 1)
     if error:
-        raise errors.broker.by_code(error)("ApiVersions")
+        raise errors.broker.error_for(error, "ApiVersions")
     if version > 0:
         try:
             _versions_in(frame, version)

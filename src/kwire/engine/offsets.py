@@ -12,11 +12,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 
-from kwire import protocol
+from kwire import errors, protocol
 from kwire._typing import TYPE_CHECKING, NamedTuple
 from kwire.engine.addresses import TopicPartition
 from kwire.engine.api_keys import LIST_OFFSETS
-from kwire.engine.calls import STALE_METADATA, Call, OnDone, broker_error
+from kwire.engine.calls import Call, OnDone
+from kwire.engine.error_codes import UNSUPPORTED_VERSION
 from kwire.engine.request import Request
 from kwire.engine.retry import is_retriable
 from kwire.errors import BrokerError, ConfigError, KafkaError
@@ -29,7 +30,6 @@ EARLIEST = -2
 NO_OFFSET = -1
 READ_COMMITTED = 1
 
-_UNSUPPORTED_VERSION = 35
 _FIRST_VERSION_WITH_ISOLATION = 2
 OffsetPartition = protocol.ListOffsetsRequest.ListOffsetsTopic.ListOffsetsPartition
 
@@ -73,8 +73,10 @@ def versions_for(isolation: int) -> Sequence[int]:
 
 def too_old_for(isolation: int, error: KafkaError) -> KafkaError:
     """The error as the user has to hear it where a broker cannot tell what was committed."""
-    if isolation == READ_COMMITTED and isinstance(error, BrokerError) and error.code == _UNSUPPORTED_VERSION:
-        return broker_error(error.code, f"isolation_level='read_committed' needs Kafka 0.11 or newer: {error}")
+    if isolation == READ_COMMITTED and isinstance(error, BrokerError) and error.code == UNSUPPORTED_VERSION:
+        return errors.broker.error_for(
+            error.code, f"isolation_level='read_committed' needs Kafka 0.11 or newer: {error}"
+        )
     return error
 
 
@@ -86,8 +88,8 @@ def list_offsets_request(
     topics: dict[str, list[OffsetPartition]] = defaultdict(list)
     for tp, time in times.items():
         if version == 0 and time >= 0:
-            raise broker_error(
-                _UNSUPPORTED_VERSION,
+            raise errors.broker.error_for(
+                UNSUPPORTED_VERSION,
                 f"the offset of a time in {tp.topic}-{tp.partition}: brokers "
                 "before Kafka 0.10.1 know no times of records; seek to 'earliest' or an offset",
             )
@@ -211,8 +213,8 @@ class OffsetLookup(Call):
                 if tp not in self._times:
                     continue
                 if row.error_code:
-                    trouble = broker_error(row.error_code, f"ListOffsets of {tp.topic}-{tp.partition}")
-                    if not trouble.retriable and row.error_code not in STALE_METADATA:
+                    trouble = errors.broker.error_for(row.error_code, f"ListOffsets of {tp.topic}-{tp.partition}")
+                    if not trouble.retriable:
                         self.fail(trouble, now)
                         return
                     continue

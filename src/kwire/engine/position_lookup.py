@@ -16,11 +16,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
-from kwire import protocol
+from kwire import errors, protocol
 from kwire._typing import TYPE_CHECKING
 from kwire.engine.addresses import TopicPartition
 from kwire.engine.api_keys import LIST_OFFSETS, OFFSET_FOR_LEADER_EPOCH
-from kwire.engine.calls import STALE_METADATA, broker_error
 from kwire.engine.offsets import (
     LATEST,
     NO_OFFSET,
@@ -263,8 +262,8 @@ class PositionLookup:
 
     def _refused(self, state: PartitionState, code: int, api: str) -> PartitionState:
         """The partition, with its fault set if asking again will not help."""
-        error = broker_error(code, f"{api} of {state}")
-        if not error.retriable and code not in STALE_METADATA:
+        error = errors.broker.error_for(code, f"{api} of {state}")
+        if not error.retriable:
             state.fault = error
         return state
 

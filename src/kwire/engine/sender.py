@@ -32,19 +32,20 @@ from kwire._typing import Any
 from kwire.engine.api_keys import METADATA
 from kwire.engine.cluster import metadata_request
 from kwire.engine.core import Core
+from kwire.engine.error_codes import (
+    DUPLICATE_SEQUENCE_NUMBER,
+    INVALID_PRODUCER_EPOCH,
+    MESSAGE_TOO_LARGE,
+    OUT_OF_ORDER_SEQUENCE_NUMBER,
+    UNKNOWN_PRODUCER_ID,
+    UNSUPPORTED_FOR_MESSAGE_FORMAT,
+)
 from kwire.engine.idempotence import UNSETTLED, Idempotence
 from kwire.engine.retry import is_retriable
 from kwire.engine.settings import ProducerSettings
 from kwire.engine.unknown_topics import UnknownTopics
 from kwire.errors import CodecError, KafkaError, KafkaTimeoutError
-from kwire.errors.broker import by_code
-
-MESSAGE_TOO_LARGE = 10
-OUT_OF_ORDER_SEQUENCE_NUMBER = 45
-DUPLICATE_SEQUENCE_NUMBER = 46
-INVALID_PRODUCER_EPOCH = 47
-UNKNOWN_PRODUCER_ID = 59
-UNSUPPORTED_FOR_MESSAGE_FORMAT = 43
+from kwire.errors.broker import error_for
 
 _BROKEN_SEQUENCE = frozenset({OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_PRODUCER_EPOCH, UNKNOWN_PRODUCER_ID})
 
@@ -209,7 +210,7 @@ class Sender(SenderBase):
 
     def _on_error_code(self, batch: Batch, row: Any, now: float) -> None:
         text = words_of(row)
-        error = by_code(row.error_code)(f"{batch.topic}[{batch.partition}]" + (f": {text}" if text else ""))
+        error = error_for(row.error_code, f"{batch.topic}[{batch.partition}]" + (f": {text}" if text else ""))
         if row.error_code in _BROKEN_SEQUENCE and batch.base_sequence >= 0:
             self._on_refused_sequence(batch, error, now)
         elif (

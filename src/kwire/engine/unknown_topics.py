@@ -7,12 +7,13 @@ UnknownTopicError where brokers answered, a ConnectError where none did.
 from __future__ import annotations
 
 from kwire._codec import Accumulator, Batch, PartitionQueue, TopicQueue
-from kwire.engine.cluster import LEADER_NOT_AVAILABLE, UNKNOWN_TOPIC_OR_PARTITION, TopicInfo, may_pass
+from kwire.engine.cluster import TopicInfo, may_pass
 from kwire.engine.core import Core
+from kwire.engine.error_codes import LEADER_NOT_AVAILABLE, NONE, UNKNOWN_TOPIC_OR_PARTITION
 from kwire.errors import ConnectError, KafkaError, UnknownTopicError
-from kwire.errors.broker import by_code
+from kwire.errors.broker import error_for
 
-_NOT_THERE = frozenset({0, UNKNOWN_TOPIC_OR_PARTITION, LEADER_NOT_AVAILABLE})
+_NOT_THERE = frozenset({NONE, UNKNOWN_TOPIC_OR_PARTITION, LEADER_NOT_AVAILABLE})
 
 
 class UnknownTopics:
@@ -93,8 +94,7 @@ class UnknownTopics:
             return UnknownTopicError(f"topic {batch.topic}: no metadata {waited}: {failure}")
         asked = ", ".join(self._core.broker_states()) or "none"
         if info is not None and info.error not in _NOT_THERE:
-            error: KafkaError = by_code(info.error)(f"topic {batch.topic}")
-            return error
+            return error_for(info.error, f"topic {batch.topic}")
         if info is not None and info.partitions:
             return UnknownTopicError(
                 f"topic {batch.topic} has {len(info.partitions)} partitions, and no partition {queue.partition} "

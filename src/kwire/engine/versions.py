@@ -11,9 +11,8 @@ from collections.abc import Mapping
 from kwire import errors
 from kwire._codec import VersionsBase
 from kwire.engine.api_keys import FETCH, LIST_OFFSETS, METADATA, PRODUCE
+from kwire.engine.error_codes import UNSUPPORTED_VERSION
 from kwire.errors import KafkaError
-
-UNSUPPORTED_VERSION = 35
 
 # KIP-896: a broker whose Fetch begins at 4 refuses Produce below 3 although it lists Produce from 0 (KAFKA-18659).
 _FETCH_FLOOR_OF_4_0 = 4
@@ -40,8 +39,7 @@ class Versions(VersionsBase):
             has = "does not have it" + (" (it is from before Kafka 0.10)" if self.before_0_10 else "")
         else:
             has = f"offers versions {offered[0]} to {offered[1]}, kwire needs one from {oldest} to {newest}"
-        error: KafkaError = errors.broker.by_code(UNSUPPORTED_VERSION)(f"{name}: {who} {has}")
-        return error
+        return errors.broker.error_for(UNSUPPORTED_VERSION, f"{name}: {who} {has}")
 
 
 BEFORE_0_10 = Versions(dict.fromkeys((PRODUCE, FETCH, LIST_OFFSETS, METADATA), (0, 0)), before_0_10=True)

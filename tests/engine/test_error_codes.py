@@ -1,0 +1,36 @@
+"""The engine's names for error codes are Kafka's, and what a code means is said in one place."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from kwire import errors
+from kwire.engine import calls, error_codes
+
+ENGINE = Path(calls.__file__).parent
+NAMED = {name: code for name, code in vars(error_codes).items() if name.isupper()}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_code_has_kafkas_name(name: str) -> None:
+    assert errors.broker.by_code(NAMED[name]).name == name
+
+
+def test_a_request_without_effect_may_always_be_repeated() -> None:
+    assert all(errors.broker.by_code(code).retriable for code in calls.NOT_LOOKED_AT)
+
+
+@pytest.mark.parametrize("path", sorted(ENGINE.rglob("*.py")), ids=lambda path: path.name)
+def test_codes_are_compared_by_name(path: Path) -> None:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Compare) and is_code(node.left):
+            assert not any(isinstance(right, ast.Constant) for right in node.comparators), f"line {node.lineno}"
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("error_for", "by_code")):
+            assert not isinstance(node.args[0], ast.Constant), f"line {node.lineno}"
+
+
+def is_code(node: ast.expr) -> bool:
+    return ast.unparse(node).rsplit(".", 1)[-1] in ("code", "error_code")
