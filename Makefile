@@ -82,6 +82,7 @@ check: build  ## lint, generated names, types, layer contracts, stubs
 	@ruff check .
 	@ruff format --check .
 	@$(PY) scripts/protocol_names.py --check
+	@$(PY) scripts/stub_docs.py --check
 	@cython-lint src/kwire/_codec.pyx src/kwire/_pxi/*/*.pxi
 	@mypy
 	@basedpyright

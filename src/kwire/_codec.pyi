@@ -9,6 +9,7 @@ from uuid import UUID
 import pyarrow
 from typing_extensions import Buffer as _BytesLike
 
+from kwire.compression import Compression as _Compression
 from kwire.errors import CodecError, FrameError
 
 _T = TypeVar("_T")
@@ -45,6 +46,10 @@ def pool_statistics() -> dict[str, int]: ...
 
 @final
 class Buffer:
+    """Bytes that stay valid as long as this object lives: a span of a block, or of a foreign buffer that is pinned.
+
+    Supports the buffer protocol (read-only), `len()`, `bytes()` and slicing (a Buffer of the same bytes, no copy).
+    """
     def __len__(self) -> int: ...
     def __bytes__(self) -> bytes: ...
     def __getitem__(self, item: slice, /) -> Buffer: ...
@@ -54,18 +59,35 @@ class Buffer:
 # framing.pxi
 @final
 class FrameReceiver:
+    """Cuts a byte stream into frames.
+
+    `max_frame` is the greatest frame size in bytes that is believed; a larger or negative one raises FrameError before
+    anything is allocated for it, and the stream is of no use any more.
+    """
+
     max_frame: int
     fault: FrameError | None
     def __new__(cls, max_frame: int = ...) -> Self: ...
     @property
-    def pending(self) -> int: ...
-    def buffer(self, hint: int = -1) -> memoryview: ...
-    def received(self, count: int) -> list[Buffer]: ...
-    def feed(self, data: _BytesLike) -> list[Buffer]: ...
+    def pending(self) -> int:
+        """How many received bytes wait for the rest of their frame."""
+    def buffer(self, hint: int = -1) -> memoryview:
+        """A writable memoryview to receive into, of at least min(hint, what the frame under way still needs) bytes."""
+    def received(self, count: int) -> list[Buffer]:
+        """`count` bytes came in: gives the list of frames (Buffers, without their size field) that are now whole.
+
+        Frames that precede a size that cannot be are given; then `fault` is set, and the next call raises it.
+        """
+    def feed(self, data: _BytesLike) -> list[Buffer]:
+        """Copies `data` in and gives the frames that are now whole: for transports that own their buffers."""
 
 # checksums.pxi
-def crc32c(data: _BytesLike, value: int = 0) -> int: ...
-def crc32(data: _BytesLike, value: int = 0) -> int: ...
+def crc32c(data: _BytesLike, value: int = 0) -> int:
+    """CRC-32C of `data` (any bytes-like object) as an int below 2**32, going on from `value`, as zlib.crc32 does."""
+
+def crc32(data: _BytesLike, value: int = 0) -> int:
+    """CRC-32 (zlib's) of `data` (any bytes-like object) as an int below 2**32, going on from `value`."""
+
 def xxh32(data: _BytesLike) -> int: ...
 def use_hardware_crc(wanted: bool) -> bool: ...
 
@@ -85,11 +107,18 @@ CODEC_NAMES: tuple[str, ...]
 # encode.pxi
 @final
 class BatchBuilder:
+    """Builds one record batch (magic 2) or message set (magic 0, 1), record by record.
+
+    `compression` is "none", "gzip", "snappy", "lz4" or "zstd" (magic 2 only), `level` the codec's own level or None.
+    `max_bytes` bounds the bytes before compression, header included; None leaves only the wire's own 2 GiB. The first
+    record is always taken, so a single record may exceed it. Records get consecutive offsets from `base_offset`.
+    Raises UnknownVersionError (magic), UnknownCodecError (compression), CodecError (a value this magic cannot carry).
+    """
     def __new__(
         cls,
         *,
         magic: int = 2,
-        compression: str | None = "none",
+        compression: _Compression | None = "none",
         level: int | None = None,
         max_bytes: int | None = None,
         base_offset: int = 0,
@@ -102,22 +131,34 @@ class BatchBuilder:
     ) -> Self: ...
     def __len__(self) -> int: ...
     @property
-    def size(self) -> int: ...
+    def size(self) -> int:
+        """Bytes of the batch so far, before compression; 0 while it is empty."""
     def append(
         self,
         value: _BytesLike | None,
         key: _BytesLike | None = None,
         timestamp: int | datetime | None = None,
         headers: Iterable[_Header] | None = (),
-    ) -> bool: ...
-    def extend(self, items: Iterable[_Item]) -> int: ...
-    def build(self) -> bytes: ...
+    ) -> bool:
+        """Adds a record; returns False, and adds nothing, when it would not fit into `max_bytes`.
+
+        value and key are bytes-like or None, timestamp int milliseconds, a datetime or None (-1, none, is written),
+        headers a sequence of (str, bytes or None), magic 2 only.
+        """
+    def extend(self, items: Iterable[_Item]) -> int:
+        """Adds records (bytes, (value, key), (value, key, timestamp, headers) or Record) until one does not fit.
+
+        Returns how many were added; one that did not fit has been taken from an iterator, so give it a sequence where
+        `max_bytes` is set.
+        """
+    def build(self) -> bytes:
+        """Returns the finished bytes, b"" when nothing was added. More may be appended, and built again."""
 
 def encode(
     items: Iterable[_Item],
     *,
     magic: int | None = None,
-    compression: str | None = "none",
+    compression: _Compression | None = "none",
     level: int | None = None,
     base_offset: int | None = None,
     producer_id: int = -1,
@@ -128,14 +169,25 @@ def encode(
     partition_leader_epoch: int = -1,
     keep_offsets: bool = False,
     generation: str | None = None,
-) -> bytes: ...
+) -> bytes:
+    """One record batch (magic 2) or message set (magic 0, 1) of all items, as bytes; b"" for no items.
+
+    With `generation="0.7"` a message set of Kafka 0.7 (its magic 0 or 1, none, gzip or snappy), of which items can have
+    a value only. `magic` None: 2, or in Kafka 0.7 its 1.
+
+    An item is bytes (a value), (value, key), (value, key, timestamp, headers) or a Record. A timestamp of None is
+    written as -1: the codec reads no clock. Offsets count from `base_offset`; with `keep_offsets` every item is a
+    Record whose own `.offset` is kept, gaps included, and `base_offset` defaults to that of the first.
+    Raises UnknownVersionError (magic, generation), UnknownCodecError (compression), CodecError (headers and magic 0 or
+    1, keys and Kafka 0.7, a timestamp below -1, offsets going back), LimitError (more than 2 GiB).
+    """
 
 # encode_arrow.pxi
 def encode_arrow(
     batch: _ArrowArray,
     *,
     magic: int = 2,
-    compression: str | None = "none",
+    compression: _Compression | None = "none",
     level: int | None = None,
     base_offset: int = 0,
     producer_id: int = -1,
@@ -144,7 +196,14 @@ def encode_arrow(
     is_transactional: bool = False,
     is_control: bool = False,
     partition_leader_epoch: int = -1,
-) -> bytes: ...
+) -> bytes:
+    """`encode` for columns: anything with `__arrow_c_array__`, such as a pyarrow.RecordBatch, as one batch of bytes.
+
+    Columns `value` (required), `key`, `timestamp` and `headers` as in `Records.to_arrow()`, other columns are ignored;
+    or one binary or string array, the values. `options` are those of BatchBuilder but max_bytes. The rows are read
+    without the GIL. Raises CodecError for a column type that cannot be a record's and for an array that contradicts its
+    schema, and whatever `encode` raises.
+    """
 
 @final
 class ArrowRecords:
@@ -196,6 +255,13 @@ def record_paths(data: bytes) -> tuple[tuple[int, ...] | None, tuple[int, ...] |
 # records.pxi
 @final
 class Record:
+    """One record: `Record(value, key=None, timestamp=None, headers=())`, or one of `Records`.
+
+    value, key: bytes-like or None. timestamp: milliseconds since 1970 as an int, a datetime, or None for none (-1).
+    headers: a sequence of (str, bytes-like or None). Immutable.
+
+    A decoded record shares the memory of its whole batch and keeps it alive; its `copy()` does not.
+    """
     def __init__(
         self,
         value: _BytesLike | None,
@@ -204,20 +270,28 @@ class Record:
         headers: Iterable[_Header] | None = (),
     ) -> None: ...
     @property
-    def offset(self) -> int: ...
+    def offset(self) -> int:
+        """The offset in its partition; -1 for a record that was not decoded."""
     @property
-    def timestamp(self) -> int: ...
+    def timestamp(self) -> int:
+        """Milliseconds since 1970-01-01 UTC, or -1."""
     @property
-    def timestamp_type(self) -> int: ...
+    def timestamp_type(self) -> int:
+        """-1 none (message format 0), 0 create time, 1 log append time."""
     @property
-    def key(self) -> bytes | None: ...
+    def key(self) -> bytes | None:
+        """bytes or None."""
     @property
-    def value(self) -> bytes | None: ...
+    def value(self) -> bytes | None:
+        """bytes or None."""
     @property
-    def headers(self) -> tuple[tuple[str, bytes | None], ...]: ...
+    def headers(self) -> tuple[tuple[str, bytes | None], ...]:
+        """A tuple of (str, bytes or None); U+FFFD stands for invalid UTF-8 in a key."""
     @property
-    def raw_headers(self) -> tuple[tuple[bytes, bytes | None], ...]: ...
-    def copy(self) -> Record: ...
+    def raw_headers(self) -> tuple[tuple[bytes, bytes | None], ...]:
+        """A tuple of (bytes, bytes or None)."""
+    def copy(self) -> Record:
+        """An equal record with memory of its own."""
 
 def rebuild_record(
     offset: int,
@@ -230,13 +304,20 @@ def rebuild_record(
 
 @final
 class BatchHeader:
+    """The header of one wire batch or of one message set.
+
+    A message set is one compressed message with the messages in it, or a run of plain messages of one kind. Fields that
+    its format does not have are -1 (False for the flags). `position` and `size` are its place in the decoded bytes;
+    `count` is the number of records on the wire, which may be 0 after compaction; `delete_horizon` is in ms or None
+    (KIP-534).
+    """
     def __init__(self, *args: object, **kwargs: object) -> None: ...
     position: int
     size: int
     base_offset: int
     last_offset: int
     magic: int
-    compression: str
+    compression: _Compression
     timestamp_type: int
     max_timestamp: int
     is_transactional: bool
@@ -250,6 +331,11 @@ class BatchHeader:
 
 @final
 class Records:
+    """The decoded records: a sequence of Record that makes an object per record only when one is asked for.
+
+    `len()`, indexing, slices (Records of the same memory), iteration, `values()`, `keys()`, and columns through
+    `to_arrow()` or the Arrow PyCapsule interface. Immutable; may be shared between threads.
+    """
     def __init__(self, *args: object, **kwargs: object) -> None: ...
     def __len__(self) -> int: ...
     @overload
@@ -257,33 +343,57 @@ class Records:
     @overload
     def __getitem__(self, item: slice, /) -> Records: ...
     def __iter__(self) -> RecordsIterator: ...
-    def values(self) -> list[bytes | None]: ...
-    def keys(self) -> list[bytes | None]: ...
-    def measure(self, first: int, count: int, max_bytes: int) -> tuple[int, int]: ...
+    def values(self) -> list[bytes | None]:
+        """The values as a list of bytes or None."""
+    def keys(self) -> list[bytes | None]:
+        """The keys as a list of bytes or None."""
+    def measure(self, first: int, count: int, max_bytes: int) -> tuple[int, int]:
+        """(how many of the `count` records from `first` on fit into `max_bytes`, at least one; their size in bytes).
+
+        The size is that from the first key to the last value, after decompression. Takes no time per record.
+        """
     def to_arrow(
         self,
         columns: Sequence[str] | None = None,
         *,
         binary_view: bool = False,
         timestamp_unit: Literal["ms", "us", "ns"] = "ms",
-    ) -> pyarrow.RecordBatch: ...
+    ) -> pyarrow.RecordBatch:
+        """A pyarrow.RecordBatch of the records; pyarrow is imported here and nowhere else.
+
+        Columns, all or those named in `columns`, in that order: offset int64, timestamp int64 (-1 none),
+        timestamp_type int8, key and value binary, headers list<struct<key: string, value: binary>> (empty without
+        headers). With `binary_view=True` key and value are views into the decoded bytes instead of copies, and keep
+        them alive; `timestamp_unit` is "ms", "us" or "ns". Raises LimitError when a column is larger than 2 GiB, and
+        ConfigError for a column or unit that does not exist.
+        """
     def __arrow_c_schema__(self) -> object: ...
     def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     @property
-    def batches(self) -> tuple[BatchHeader, ...]: ...
+    def batches(self) -> tuple[BatchHeader, ...]:
+        """A tuple with one BatchHeader per whole wire batch or message set of the decoded bytes."""
     @property
-    def consumed(self) -> int: ...
+    def consumed(self) -> int:
+        """Number of bytes used; a batch that is cut off at the end is not."""
     @property
-    def decompressed_bytes(self) -> int: ...
+    def decompressed_bytes(self) -> int:
+        """Size in bytes of the decompressed batches, which take memory in addition to the bytes given."""
     @property
-    def index_bytes(self) -> int: ...
+    def index_bytes(self) -> int:
+        """How many bytes of memory say where the records of the decoded bytes lie."""
     @property
-    def needed(self) -> int: ...
+    def needed(self) -> int:
+        """Whole size of the batch that is cut off at the end (12 while it is unknown); 0 if none is cut off.
+
+        With `consumed == 0` the bytes are a part of the first batch only.
+        """
     @property
-    def last_leader_epoch(self) -> int: ...
+    def last_leader_epoch(self) -> int:
+        """The partition_leader_epoch of the last whole batch; -1 without one, or where its format has none."""
     @property
-    def next_offset(self) -> int | None: ...
+    def next_offset(self) -> int | None:
+        """The offset after the last whole batch, even when none of its records is left; None without a batch."""
 
 @final
 class RecordsIterator:
@@ -294,24 +404,37 @@ class RecordsIterator:
 # consumer_records.pxi
 @final
 class ConsumerRecord:
+    """One consumed record: what a Record has, and `topic` and `partition`. Made by a consumer.
+
+    It shares the memory of its whole batch and keeps it alive; `copy()` does not.
+    """
+
     topic: str
     partition: int
     def __init__(self, record: Record, topic: str, partition: int) -> None: ...
     @property
-    def offset(self) -> int: ...
+    def offset(self) -> int:
+        """The offset in its partition."""
     @property
-    def timestamp(self) -> int: ...
+    def timestamp(self) -> int:
+        """Milliseconds since 1970-01-01 UTC, or -1."""
     @property
-    def timestamp_type(self) -> int: ...
+    def timestamp_type(self) -> int:
+        """-1 none (message format 0), 0 create time, 1 log append time."""
     @property
-    def key(self) -> bytes | None: ...
+    def key(self) -> bytes | None:
+        """bytes or None."""
     @property
-    def value(self) -> bytes | None: ...
+    def value(self) -> bytes | None:
+        """bytes or None."""
     @property
-    def headers(self) -> tuple[tuple[str, bytes | None], ...]: ...
+    def headers(self) -> tuple[tuple[str, bytes | None], ...]:
+        """A tuple of (str, bytes or None); a key that is no UTF-8 is shown with U+FFFD."""
     @property
-    def raw_headers(self) -> tuple[tuple[bytes, bytes | None], ...]: ...
-    def copy(self) -> ConsumerRecord: ...
+    def raw_headers(self) -> tuple[tuple[bytes, bytes | None], ...]:
+        """A tuple of (bytes, bytes or None)."""
+    def copy(self) -> ConsumerRecord:
+        """An equal record with memory of its own."""
 
 @final
 class ConsumedIterator:
@@ -330,6 +453,13 @@ class ColumnPlan:
 # record_columns.pxi
 @final
 class RecordColumns:
+    """The columns of `plan` for `parts`, a sequence of (Records, topic or None, partition).
+
+    Rows follow the order of the parts. Nothing is filled until one of the Arrow methods is called; each call fills new
+    columns. `max_bytes` is the maximum size of a binary column in one Arrow array with more than one row, and Arrow's
+    limit of 2 GiB - 1 at most.
+    """
+
     plan: ColumnPlan
     def __new__(
         cls, plan: ColumnPlan, parts: Iterable[tuple[Records, str | None, int]], max_bytes: int = ...
@@ -338,7 +468,8 @@ class RecordColumns:
     def __arrow_c_schema__(self) -> object: ...
     def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
-    def to_arrow(self) -> pyarrow.RecordBatch: ...
+    def to_arrow(self) -> pyarrow.RecordBatch:
+        """A pyarrow.RecordBatch; LimitError when a column is larger than 2 GiB."""
 
 def record_plan(
     columns: Iterable[str] | None = None,

@@ -25,9 +25,13 @@ from kwire._codec import Buffer, OutputBlock, xxh32
 from kwire._typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from typing import Literal, TypeAlias
+
     from typing_extensions import Buffer as BytesLike
 
-CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+    Compression: TypeAlias = Literal["none", "gzip", "snappy", "lz4", "zstd"]
+
+CODECS: tuple[Compression, ...] = ("none", "gzip", "snappy", "lz4", "zstd")
 """The names of the codecs; a codec's place here is its number in the attributes of a batch or message."""
 
 DEFAULT_MAX_DECOMPRESSED_BYTES = 256 * 1024 * 1024

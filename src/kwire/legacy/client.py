@@ -30,6 +30,8 @@ from kwire.protocol import kafka_0_7 as wire
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
+    from kwire.compression import Compression
+
 __all__ = ["Client"]
 
 _WRONG_PARTITION = 3
@@ -106,7 +108,7 @@ class Client:
         values: Iterable[Any],
         *,
         partition: int = -1,
-        compression: str = "none",
+        compression: Compression = "none",
         magic: int = 1,
         broker: str | Address | None = None,
     ) -> None:
@@ -122,7 +124,7 @@ class Client:
         self,
         parts: Iterable[tuple[str, int, Iterable[Any]]],
         *,
-        compression: str = "none",
+        compression: Compression = "none",
         magic: int = 1,
         broker: str | Address | None = None,
     ) -> None:

@@ -21,10 +21,13 @@ from typing import TYPE_CHECKING
 
 from kwire import errors, records
 from kwire._codec import crc32, crc32c
+from kwire.compression import CODECS
 from kwire.errors import broker as codes
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
+
+    from kwire.compression import Compression
 
 _ENTRY_HEAD = struct.Struct(">qi")
 _BATCH_HEAD = struct.Struct(">qiibIhiqqqhii")
@@ -36,7 +39,7 @@ _CODEC_BITS = 0x07
 _APPEND_TIME_BIT = 0x08
 _TRANSACTIONAL_BIT = 0x10
 _CONTROL_BIT = 0x20
-_CODECS = {0: "none", 1: "gzip", 2: "snappy", 3: "lz4", 4: "zstd"}
+_CODECS = dict(enumerate(CODECS))
 
 
 @dataclass(slots=True)
@@ -45,7 +48,7 @@ class Entry:
 
     data: bytearray
     magic: int
-    compression: str
+    compression: Compression
     count: int
     max_timestamp: int
     append_time: bool = False
@@ -81,7 +84,7 @@ def whole_entries_of(record_set: Buffer) -> list[Entry]:
     return [_checked(bytearray(part)) for part in parts]
 
 
-def compression_of(entry: memoryview) -> str:
+def compression_of(entry: memoryview) -> Compression:
     """The codec that a stored entry names."""
     at = 22 if entry[_MAGIC_AT] == 2 else 17
     return _CODECS[entry[at] & _CODEC_BITS]
@@ -153,7 +156,7 @@ def _batch(data: bytearray, decoded: records.Records) -> Entry:
     )
 
 
-def _message(data: bytearray, magic: int, compression: str, decoded: records.Records) -> Entry:
+def _message(data: bytearray, magic: int, compression: Compression, decoded: records.Records) -> Entry:
     if not len(decoded):
         raise codes.CORRUPT_MESSAGE("a compressed message without inner messages")
     inner = list(decoded)
