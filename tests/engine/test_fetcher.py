@@ -129,11 +129,11 @@ class Reading:
 
     def __init__(self, broker: LogBroker, others: dict[Address, Broker] | None = None, **settings: Any) -> None:
         self.broker = broker
-        self.settings = made = ConsumerSettings(
-            bootstrap_servers="a:1", **{"auto_offset_reset": "earliest", **settings}
-        )
-        self.world = World({A: broker, **(others or {})}, made)
-        self.fetcher = Fetcher(self.world.core, made)
+        address = broker.brokers[broker.node_id]
+        given = {"bootstrap_servers": str(address), "auto_offset_reset": "earliest", **settings}
+        self.settings = ConsumerSettings(**given)
+        self.world = World({address: broker, **(others or {})}, self.settings)
+        self.fetcher = Fetcher(self.world.core, self.settings)
 
     def assign(self, *partitions: TopicPartition) -> Reading:
         self.fetcher.subscription.assign(partitions, self.world.now)
