@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
 import struct
@@ -139,6 +140,13 @@ def test_the_summary_names_topics_partitions_and_error_codes(kwire: Kwire, tmp_p
     rows = [json.loads(line) for line in kwire("decode", "--summary", "--json", path).lines]
     (failed,) = [row for row in rows if "error_codes" in row]
     assert (failed["topics"], failed["error_codes"]) == ({"orders": [0]}, ["NOT_LEADER_OR_FOLLOWER"])
+
+
+def test_a_compressed_capture(kwire: Kwire, tmp_path: Path) -> None:
+    data = pcap(conversation().packets)
+    plain = kwire("decode", "--summary", write(tmp_path, data))
+    packed = kwire("decode", "--summary", write(tmp_path, gzip.compress(data)))
+    assert (packed.code, packed.out) == (0, plain.out)
 
 
 def test_many_topics_and_partitions_are_cut_short(kwire: Kwire, tmp_path: Path) -> None:

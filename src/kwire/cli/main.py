@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _wrong_usage(command: argparse.ArgumentParser, text: str) -> int:
     command.print_usage(sys.stderr)
-    print(f"{command.prog}: {text}", file=sys.stderr)
+    print(f"{command.prog}: error: {text}", file=sys.stderr)
     return 2
 
 
