@@ -39,7 +39,7 @@ def decode_record_sets(
 
     `columns` chooses from offset (bigint), timestamp (timestamp), timestampType (int), key, value (binary) and headers
     (array of key and value; null where there are none). `keep` names columns of `df` that are repeated on each row,
-    before those. A null or empty record set gives no rows; the markers that end transactions are left out unless
+    before those. A null or empty record set has no rows; the markers that end transactions are left out unless
     `include_control`.
 
     A record set may end within a batch, as the answer to a fetch does; that rest is left out, or raises TruncatedError

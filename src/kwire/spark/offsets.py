@@ -2,7 +2,7 @@
 
 Pure functions over plain values: no socket, no Spark, no Arrow. The meaning of every bound is that of Spark's Kafka
 source, except that kwire binds `earliest` and `latest` once, when the read is planned, so that a task which runs twice
-gives the same rows.
+returns the same rows.
 
     -2  earliest: the first offset that the log still has
     -1  latest: the offset that the next record will get
@@ -194,7 +194,7 @@ def _offset_of(
         if offset == LATEST and bound.no_match == "error":
             raise ConfigError(
                 f"{bound.option}: No offset matched from request of topic-partition {partition} and timestamp "
-                f"{number}. With startingOffsetsByTimestampStrategy=latest such a partition gives no rows"
+                f"{number}. With startingOffsetsByTimestampStrategy=latest such a partition returns no rows"
             )
         return ends.latest if offset == LATEST else offset
     return {EARLIEST: ends.earliest, LATEST: ends.latest}.get(number, number)

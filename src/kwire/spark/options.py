@@ -188,7 +188,7 @@ def _selection(given: Mapping[str, str]) -> Selection:
     try:
         re.compile(value)
     except re.error as fault:
-        raise ConfigError(f"subscribePattern: '{value}' is no regular expression: {fault}") from None
+        raise ConfigError(f"subscribePattern: '{value}' is not a regular expression: {fault}") from None
     return Selection(pattern=value)
 
 

@@ -31,7 +31,7 @@ from kwire.spark.planning import OffsetRange, Task
 _log = logging.getLogger("kwire.spark")
 
 _POLL_S: Final = 0.5
-# A poll gives all that an answer brought: it is cut into batches here, and shorter polls cost a tenth more.
+# A poll returns all that a response brought: it is cut into batches here, and shorter polls cost a tenth more.
 _MOST_PER_POLL: Final = 1 << 24
 _OFFSET_OUT_OF_RANGE: Final = 1
 
