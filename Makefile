@@ -91,8 +91,9 @@ check: build  ## lint, generated names, types, layer contracts, stubs
 		--allowlist tests/typing/stubtest-allowlist.txt
 
 .PHONY: docs
-docs: build  ## docs/settings.md from the tables of settings
+docs: build  ## docs/settings.md from the tables of settings, the stub's docstrings from the extension
 	@$(PY) -m scripts.settings_page
+	@$(PY) scripts/stub_docs.py
 
 .PHONY: bench
 bench: build $(VENV)/.bench-ready  ## the same work through kwire and its peers: tables, data file, plots (BENCH_ARGS=--quick)

@@ -19,7 +19,7 @@ from kwire import _codec
 STUB = Path(__file__).parents[1] / "src" / "kwire" / "_codec.pyi"
 DOCUMENTED = (
     "Buffer", "FrameReceiver", "crc32c", "crc32", "BatchBuilder", "encode", "encode_arrow", "Record", "BatchHeader",
-    "Records", "ConsumerRecord", "RecordColumns",
+    "Records", "ConsumerRecord", "RecordColumns", "RecordMetadata", "Delivery", "ProducerBase",
 )  # fmt: skip
 
 Definition = ast.ClassDef | ast.FunctionDef
@@ -51,7 +51,7 @@ def documented(tree: ast.Module) -> Iterator[tuple[Definition, str]]:
             known = getattr(_codec, node.name)
             yield node, _doc_of(known)
             for part in node.body if isinstance(node, ast.ClassDef) else ():
-                if isinstance(part, ast.FunctionDef) and not part.name.startswith("__"):
+                if isinstance(part, ast.FunctionDef) and not part.name.startswith("_"):
                     yield part, _doc_of(getattr(known, part.name))
 
 

@@ -523,6 +523,12 @@ def encode_frame_parts(header_plan: Plan, header: Any, plan: Plan, message: Any)
 # delivery.pxi
 @final
 class RecordMetadata:
+    """Where a record was written.
+
+    `topic` and `partition`; `offset`, -1 with acks=0; `timestamp` in milliseconds since 1970, the broker's where the
+    topic is set to that.
+    """
+
     topic: str
     partition: int
     offset: int
@@ -553,10 +559,23 @@ class BatchResult:
 
 @final
 class Delivery:
-    def done(self) -> bool: ...
-    def result(self, timeout: float | timedelta | None = None) -> RecordMetadata: ...
-    def exception(self, timeout: float | timedelta | None = None) -> Exception | None: ...
-    def add_done_callback(self, function: Callable[[Delivery], object]) -> None: ...
+    """One record on its way, as `send()` returns it: the methods of a Future."""
+    def done(self) -> bool:
+        """Whether the record's result is known. Never blocks."""
+    def result(self, timeout: float | timedelta | None = None) -> RecordMetadata:
+        """Waits for the record's delivery and returns its RecordMetadata.
+
+        `timeout` is in seconds, or a timedelta; None waits until the record is delivered or delivery_timeout_ms ends.
+        Raises the error of a record that was not delivered, and KafkaTimeoutError when neither is known in time: the
+        record is still on its way then.
+        """
+    def exception(self, timeout: float | timedelta | None = None) -> Exception | None:
+        """Waits like `result`; returns the error of a record that was not delivered, or None."""
+    def add_done_callback(self, function: Callable[[Delivery], object]) -> None:
+        """Calls function(delivery) once the result is known, at once if it is; what it raises is logged.
+
+        It runs on the thread that drives the client, outside any lock; blocking calls of the client in it raise.
+        """
     @property
     def _batch_result(self) -> BatchResult: ...
 
@@ -731,6 +750,8 @@ class Accumulator:
 
 # producer.pxi
 class ProducerBase:
+    """What every producer inherits; `accumulator` is set by its constructor."""
+
     accumulator: Accumulator
     def send(
         self,
@@ -742,7 +763,17 @@ class ProducerBase:
         timestamp: int | datetime | None = None,
         headers: Iterable[_Header] | None = (),
         nowait: bool = False,
-    ) -> Delivery: ...
+    ) -> Delivery:
+        """Hands one record over for delivery and returns its Delivery at once.
+
+        value and key are bytes-like or None; a record without `partition` goes where its key's murmur2 hash leads, as
+        with Apache's client, and one without key to a partition that changes with every batch. timestamp is int
+        milliseconds, a datetime (a naive one is local time, as everywhere in Python), or None for now; headers are a
+        sequence of (str, bytes or None).
+        Blocks up to max_block_ms while `buffer_memory` is used up (then KafkaTimeoutError), or raises BufferFull with
+        nowait. Raises LimitError for a record above max_request_size and ConfigError for a name that no topic can have;
+        everything later goes to the Delivery.
+        """
     def send_many(
         self,
         topic: str,
@@ -750,7 +781,14 @@ class ProducerBase:
         *,
         partition: int | None = None,
         nowait: bool = False,
-    ) -> list[Delivery]: ...
+    ) -> list[Delivery]:
+        """Hands many records over and returns the list of their Deliveries, in order.
+
+        items: an iterable of bytes (values), (value, key), (value, key, timestamp, headers) or Records; or columns,
+        that is anything with `__arrow_c_array__` or `__arrow_c_stream__`, such as a table of pyarrow, pandas, Polars or
+        DuckDB: value, and optionally key, timestamp and headers as in Records.to_arrow(). A warning names columns that
+        are not used. Raises what `send` raises; records handed over before that are on their way.
+        """
 
 # timers.pxi
 @final

@@ -79,7 +79,11 @@ cdef class BatchResult:
 
 @cython.final
 cdef class RecordMetadata:
-    """Where a record went: `topic`, `partition`, `offset` (-1 when the broker did not say), `timestamp` in ms."""
+    """Where a record was written.
+
+    `topic` and `partition`; `offset`, -1 with acks=0; `timestamp` in milliseconds since 1970, the broker's where the
+    topic is set to that.
+    """
 
     cdef readonly str topic
     cdef readonly int32_t partition
@@ -116,7 +120,7 @@ cdef class RecordMetadata:
 @cython.freelist(256)
 @cython.nonecheck(True)
 cdef class Delivery:
-    """What `send()` gives back: the verbs of a Future for one record."""
+    """One record on its way, as `send()` returns it: the methods of a Future."""
 
     cdef BatchResult batch_result
     cdef int32_t index
@@ -148,9 +152,11 @@ cdef class Delivery:
         return self._follow().done
 
     def result(self, timeout=None):
-        """Waits up to `timeout` seconds (None: until delivery_timeout_ms decides) and gives a RecordMetadata.
+        """Waits for the record's delivery and returns its RecordMetadata.
 
-        Raises what went wrong, or KafkaTimeoutError when the result is not known by then (the record goes on).
+        `timeout` is in seconds, or a timedelta; None waits until the record is delivered or delivery_timeout_ms ends.
+        Raises the error of a record that was not delivered, and KafkaTimeoutError when neither is known in time: the
+        record is still on its way then.
         """
         cdef BatchResult result = self._decided(timeout)
         if result.error is not None:
@@ -160,7 +166,7 @@ cdef class Delivery:
                               result.append_time if result.append_time >= 0 else self.timestamp)
 
     def exception(self, timeout=None):
-        """Waits like `result`; gives what went wrong, or None."""
+        """Waits like `result`; returns the error of a record that was not delivered, or None."""
         return self._decided(timeout).error
 
     def add_done_callback(self, function):

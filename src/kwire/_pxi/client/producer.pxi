@@ -31,12 +31,12 @@ cdef class ProducerBase:
         return self._accumulator.send(topic, value, key, partition, timestamp, headers, nowait)
 
     def send_many(self, topic, items, *, partition=None, bint nowait=False):
-        """Hands many records over: the list of their Deliveries, in order.
+        """Hands many records over and returns the list of their Deliveries, in order.
 
-        items: an iterable of bytes (values), (value, key), (value, key, timestamp, headers) or Records; or columns, that
-        is anything with `__arrow_c_array__` or `__arrow_c_stream__`, such as a table of pyarrow, pandas, Polars or
-        DuckDB: value, and where they are there key, timestamp and headers as in Records.to_arrow(). Other columns are
-        not used, of which a warning tells. Raises what `send` raises; records handed over before that are on their way.
+        items: an iterable of bytes (values), (value, key), (value, key, timestamp, headers) or Records; or columns,
+        that is anything with `__arrow_c_array__` or `__arrow_c_stream__`, such as a table of pyarrow, pandas, Polars or
+        DuckDB: value, and optionally key, timestamp and headers as in Records.to_arrow(). A warning names columns that
+        are not used. Raises what `send` raises; records handed over before that are on their way.
         """
         cdef list deliveries = []
         cdef tuple fields
