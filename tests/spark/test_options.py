@@ -66,7 +66,7 @@ def test_exactly_one_selection() -> None:
         TopicPartition("sem", 0),
         TopicPartition("sem", 9),
     )
-    with pytest.raises(ConfigError, match=r"subscribePattern: '\(' is no regular expression"):
+    with pytest.raises(ConfigError, match=r"subscribePattern: '\(' is not a regular expression"):
         parse_only(subscribePattern="(")
 
 
