@@ -18,10 +18,22 @@ into a block that never grows beyond the budget, and no exception of a library l
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from kwire import errors
-from kwire._codec import Buffer, OutputBlock, xxh32
+from kwire._codec import (
+    Buffer,
+    OutputBlock,
+    corrupt_stream,
+    lz4_sizes,
+    next_lz4_block,
+    next_snappy_block,
+    over_budget,
+    snappy_size,
+    within_budget,
+    xxh32,
+    zstd_ceiling,
+)
 from kwire._typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -36,6 +48,7 @@ CODECS: tuple[Compression, ...] = ("none", "gzip", "snappy", "lz4", "zstd")
 
 DEFAULT_MAX_DECOMPRESSED_BYTES = 256 * 1024 * 1024
 
+_MAX_BUDGET = 2**63 - 1
 _PANIC = "PanicException"
 _FIRST_TRY = 8 * 1024 * 1024
 _GROWTH = 8
@@ -56,12 +69,12 @@ def decompress(codec: str, data: BytesLike, max_bytes: int, *, magic: int = 2) -
         if codec == "snappy":
             return _unsnappy(view, max_bytes)
         if codec == "lz4":
-            return _unlz4(view, max_bytes, magic)
+            return _unlz4(view, min(max_bytes, _MAX_BUDGET), magic)
         if codec == "zstd":
-            return _unzstd(view, max_bytes)
+            return _unzstd(view, min(max_bytes, _MAX_BUDGET))
     except BaseException as error:
         raise _as_ours(error, errors.CorruptError, f"{codec} data of {len(view)} bytes was decompressed") from None
-    output = OutputBlock(_within(len(view), max_bytes, codec))
+    output = OutputBlock(within_budget(len(view), max_bytes, codec))
     output.write(view)
     return output.finish()
 
@@ -131,20 +144,6 @@ def check_level(codec: str, level: int | None) -> None:
         raise errors.ConfigError(f"level {level} of compression {codec!r}: {least} to {most} would work")
 
 
-def _within(claimed: int, budget: int, codec: str) -> int:
-    if claimed > budget:
-        raise errors.LimitError(f"{codec} data claims {claimed} decompressed bytes, more than the limit of {budget}")
-    return claimed
-
-
-def _over_budget(codec: str, budget: int) -> errors.LimitError:
-    return errors.LimitError(f"{codec} data decompresses to more than the limit of {budget} bytes")
-
-
-def _corrupt(codec: str, what: object) -> errors.CorruptError:
-    return errors.CorruptError(f"not valid {codec} data: {what}")
-
-
 def _decompress_growing(
     codec: str, into: Callable[[memoryview, memoryview], int], view: memoryview, guess: int, ceiling: int, budget: int
 ) -> Buffer:
@@ -167,8 +166,8 @@ def _decompress_growing(
                 size = min(size * _GROWTH, most)
                 continue
             if ceiling > budget and _says_no_room(error):
-                raise _over_budget(codec, budget) from None
-            raise _corrupt(codec, error) from None
+                raise over_budget(codec, budget) from None
+            raise corrupt_stream(codec, error) from None
 
 
 def _says_no_room(error: Exception) -> bool:
@@ -195,7 +194,7 @@ def _isal() -> Any:
 
 def _gunzip(view: memoryview, budget: int) -> Buffer:
     if len(view) < _GZIP_LEAST_MEMBER:
-        raise _corrupt("gzip", f"{len(view)} bytes are less than a header and a trailer")
+        raise corrupt_stream("gzip", f"{len(view)} bytes are less than a header and a trailer")
     isal = _isal()
     if isal is not None:
         content = _gunzip_one_member(isal, view, budget)
@@ -212,11 +211,11 @@ def _gunzip_one_member(isal: Any, view: memoryview, budget: int) -> Buffer | Non
     try:
         content = member.decompress(view, max(budget, 0) + 1)
     except isal.error as error:
-        raise _corrupt("gzip", error) from None
+        raise corrupt_stream("gzip", error) from None
     if len(content) > budget:
-        raise _over_budget("gzip", budget)
+        raise over_budget("gzip", budget)
     if not member.eof:
-        raise _corrupt("gzip", "the stream ends early")
+        raise corrupt_stream("gzip", "the stream ends early")
     if member.unused_data:
         return None
     output = OutputBlock(len(content))
@@ -236,55 +235,19 @@ def _gzip(view: memoryview, level: int | None) -> bytes:
 _XERIAL_MAGIC = b"\x82SNAPPY\x00"
 _XERIAL_HEADER = _XERIAL_MAGIC + struct.pack(">ii", 1, 1)
 _XERIAL_BLOCK = 32 * 1024
-_SNAPPY_MOST_RATIO = 22  # a 3-byte copy gives at most 64 bytes
-
-
-def _snappy_claim(block: memoryview) -> int:
-    """The size that a raw block says it decompresses to: a little-endian varint of at most 32 bits in front."""
-    size = 0
-    for i, byte in enumerate(block[:5]):
-        size |= (byte & 0x7F) << (7 * i)
-        if byte < 0x80:
-            if size > _SNAPPY_MOST_RATIO * len(block):
-                raise _corrupt("snappy", f"a block of {len(block)} bytes cannot hold the {size} bytes it claims")
-            return size
-    raise _corrupt("snappy", "a block whose size field does not end")
-
-
-def _snappy_blocks(view: memoryview) -> Iterator[memoryview]:
-    """The raw blocks, one at a time: a list of them could take forty times the size of the data."""
-    if view[: len(_XERIAL_MAGIC)] != _XERIAL_MAGIC:
-        yield view
-        return
-    at = 0
-    while at < len(view):
-        if view[at : at + len(_XERIAL_MAGIC)] == _XERIAL_MAGIC:
-            at += len(_XERIAL_HEADER)
-            if at > len(view):
-                raise _corrupt("snappy", "the xerial header is cut off")
-            continue
-        if at + 4 > len(view):
-            raise _corrupt("snappy", f"{len(view) - at} bytes are left where a block length should be")
-        (size,) = struct.unpack_from(">i", view, at)
-        at += 4
-        if size <= 0 or size > len(view) - at:
-            raise _corrupt("snappy", f"a block length of {size} with {len(view) - at} bytes left")
-        yield view[at : at + size]
-        at += size
 
 
 def _unsnappy(view: memoryview, budget: int) -> Buffer:
-    claimed = sum(_snappy_claim(block) for block in _snappy_blocks(view))
-    output = OutputBlock(_within(claimed, budget, "snappy"))
+    output = OutputBlock(within_budget(snappy_size(view), budget, "snappy"))
     decompress_raw_into = _library("cramjam").snappy.decompress_raw_into
-    for block in _snappy_blocks(view):
-        claim = _snappy_claim(block)
-        if claim == 0 and len(block) == 1:
-            continue
+    at = 0
+    while (block := next_snappy_block(view, at, output)) is not None:
+        begin, size, claim = block
+        at = begin + size
         try:
-            output.advance(decompress_raw_into(block, output.room(claim)))
+            output.advance(decompress_raw_into(view[begin:at], output.room(claim)))
         except Exception as error:
-            raise _corrupt("snappy", error) from None
+            raise corrupt_stream("snappy", error) from None
     return output.finish()
 
 
@@ -309,7 +272,7 @@ _LZ4_RESERVED = 0x02
 _LZ4_DICTIONARY = 0x01
 _LZ4_UNCOMPRESSED = 0x80000000
 _LZ4_64_KIB = 0x40
-_LZ4_MOST_RATIO = 255
+_LZ4_MAX_RATIO = 255
 
 
 def _lz4_header_checksum(descriptor: bytes, magic: int) -> int:
@@ -320,98 +283,63 @@ def _lz4_header_checksum(descriptor: bytes, magic: int) -> int:
 def _lz4_header(view: memoryview, magic: int) -> tuple[int, int, int | None, int]:
     """(flags, greatest block size, content size or None, size of the header)."""
     if len(view) < 7 or view[:4] != _LZ4_MAGIC:
-        raise _corrupt("lz4", "no frame header")
+        raise corrupt_stream("lz4", "no frame header")
     flags, sizes = view[4], view[5]
     if flags & 0xC0 != _LZ4_VERSION or flags & _LZ4_RESERVED or sizes & 0x8F or sizes >> 4 < 4:
-        raise _corrupt("lz4", f"frame descriptor 0x{flags:02x} 0x{sizes:02x}")
+        raise corrupt_stream("lz4", f"frame descriptor 0x{flags:02x} 0x{sizes:02x}")
     if not flags & _LZ4_INDEPENDENT:
-        raise _corrupt("lz4", "blocks that depend on each other, which Kafka does not allow")
+        raise corrupt_stream("lz4", "blocks that depend on each other, which Kafka does not allow")
     if flags & _LZ4_DICTIONARY:
-        raise _corrupt("lz4", "a frame that needs a dictionary")
+        raise corrupt_stream("lz4", "a frame that needs a dictionary")
     end = 14 if flags & _LZ4_CONTENT_SIZE else 6
     if len(view) <= end:
-        raise _corrupt("lz4", "the frame header is cut off")
+        raise corrupt_stream("lz4", "the frame header is cut off")
     content_size = struct.unpack_from("<Q", view, 6)[0] if flags & _LZ4_CONTENT_SIZE else None
     descriptor = bytes(view[4:end])
     known = {_lz4_header_checksum(descriptor, 1)}
     if magic == 0:
         known.add(_lz4_header_checksum(descriptor, 0))
     if view[end] not in known:
-        raise _corrupt("lz4", "the frame header's checksum does not match")
+        raise corrupt_stream("lz4", "the frame header's checksum does not match")
     return flags, 1 << (8 + 2 * (sizes >> 4)), content_size, end + 1
 
 
-def _lz4_blocks(view: memoryview, at: int, flags: int, greatest: int) -> Iterator[tuple[int, int, bool]]:
-    """(where the block's bytes begin, how many they are, whether they are compressed) up to the end mark."""
-    checksum_size = 4 if flags & _LZ4_BLOCK_CHECKSUM else 0
-    while True:
-        if at + 4 > len(view):
-            raise _corrupt("lz4", "the frame ends without an end mark")
-        (word,) = struct.unpack_from("<I", view, at)
-        at += 4
-        if word == 0:
-            return
-        size = word & ~_LZ4_UNCOMPRESSED
-        if size == 0 or size > greatest or size + checksum_size > len(view) - at:
-            raise _corrupt("lz4", f"a block of {size} bytes with {len(view) - at} bytes left and a limit of {greatest}")
-        yield at, size, word == size
-        at += size + checksum_size
-
-
-def _lz4_sizes(view: memoryview, at: int, flags: int, greatest: int) -> tuple[int, int, int]:
-    """(bytes that are stored as they are, the most that all blocks can hold, where the end mark ended)."""
-    stored = possible = 0
-    checksum_size = 4 if flags & _LZ4_BLOCK_CHECKSUM else 0
-    for begin, size, compressed in _lz4_blocks(view, at, flags, greatest):
-        stored += 0 if compressed else size
-        possible += min(greatest, _LZ4_MOST_RATIO * size) if compressed else size
-        at = begin + size + checksum_size
-    return stored, possible, at + 4
-
-
 def _unlz4(view: memoryview, budget: int, magic: int) -> Buffer:
-    flags, greatest, content_size, first = _lz4_header(view, magic)
+    flags, max_block, content_size, at = _lz4_header(view, magic)
+    has_checksums = bool(flags & _LZ4_BLOCK_CHECKSUM)
     if content_size is not None:
-        _within(content_size, budget, "lz4")
-    stored, possible, end = _lz4_sizes(view, first, flags, greatest)
-    output = OutputBlock(min(_within(stored, budget, "lz4") + _FIRST_TRY, possible))
-    for at, size, compressed in _lz4_blocks(view, first, flags, greatest):
-        block = view[at : at + size]
-        if flags & _LZ4_BLOCK_CHECKSUM and struct.unpack_from("<I", view, at + size)[0] != xxh32(block):
-            raise _corrupt("lz4", "a block's checksum does not match")
-        _unlz4_block(block, compressed, greatest, budget, output)
+        within_budget(content_size, budget, "lz4")
+    stored, possible, end = lz4_sizes(view, at, has_checksums, max_block)
+    output = OutputBlock(min(within_budget(stored, budget, "lz4") + _FIRST_TRY, possible))
+    while (block := next_lz4_block(view, at, has_checksums, max_block, output, budget)) is not None:
+        begin, size, at = block
+        _unlz4_block(view[begin : begin + size], max_block, budget, output)
     _check_lz4_end(view, end, flags, content_size, output)
     return output.finish()
 
 
-def _unlz4_block(block: memoryview, compressed: bool, greatest: int, budget: int, output: OutputBlock) -> None:
+def _unlz4_block(block: memoryview, max_block: int, budget: int, output: OutputBlock) -> None:
     left = budget - output.size
-    most = min(greatest, _LZ4_MOST_RATIO * len(block)) if compressed else len(block)
-    room = output.room(min(most, left))
-    if not compressed:
-        if left < most:
-            raise _over_budget("lz4", budget)
-        room[:] = block
-        output.advance(len(block))
-        return
+    possible = min(max_block, _LZ4_MAX_RATIO * len(block))
+    room = output.room(min(possible, left))
     decompress_block_into = _library("cramjam").lz4.decompress_block_into
     try:
         output.advance(decompress_block_into(block, room, output_len=len(room)))
     except Exception as error:
-        raise (_over_budget("lz4", budget) if left < most else _corrupt("lz4", error)) from None
+        raise (over_budget("lz4", budget) if left < possible else corrupt_stream("lz4", error)) from None
 
 
 def _check_lz4_end(view: memoryview, at: int, flags: int, content_size: int | None, output: OutputBlock) -> None:
     if content_size is not None and content_size != output.size:
-        raise _corrupt("lz4", f"the frame claims {content_size} bytes and holds {output.size}")
+        raise corrupt_stream("lz4", f"the frame claims {content_size} bytes and holds {output.size}")
     if flags & _LZ4_CONTENT_CHECKSUM:
         if at + 4 > len(view):
-            raise _corrupt("lz4", "the content checksum is cut off")
+            raise corrupt_stream("lz4", "the content checksum is cut off")
         if struct.unpack_from("<I", view, at)[0] != xxh32(output.finish()):
-            raise _corrupt("lz4", "the content's checksum does not match")
+            raise corrupt_stream("lz4", "the content's checksum does not match")
         at += 4
     if at != len(view):
-        raise _corrupt("lz4", f"{len(view) - at} bytes behind the frame")
+        raise corrupt_stream("lz4", f"{len(view) - at} bytes behind the frame")
 
 
 def _lz4(view: memoryview, level: int | None, magic: int) -> bytes:
@@ -443,81 +371,9 @@ def _lz4_by_level(view: memoryview, level: int, magic: int) -> bytes:
 
 # --- zstd ---
 
-_ZSTD_MAGIC = 0xFD2FB528
-_ZSTD_SKIPPABLE = 0x184D2A50
-_ZSTD_MOST_WINDOW = 1 << 27
-_ZSTD_MOST_BLOCK = 128 * 1024
-
-
-def _zstd_frame_header(view: memoryview, at: int) -> tuple[int | None, bool, int]:
-    """(content size or None, whether a checksum follows the blocks, where the first block begins)."""
-    descriptor = view[at]
-    single_segment = bool(descriptor & 0x20)
-    if descriptor & 0x08:
-        raise _corrupt("zstd", "a reserved bit of the frame header is set")
-    size_of_size = (1 if single_segment else 0, 2, 4, 8)[descriptor >> 6]
-    size_of_dictionary = (0, 1, 2, 4)[descriptor & 3]
-    end = at + 1 + (not single_segment) + size_of_dictionary + size_of_size
-    if end > len(view):
-        raise _corrupt("zstd", "the frame header is cut off")
-    content_size = int.from_bytes(view[end - size_of_size : end], "little") if size_of_size else None
-    if content_size is not None and size_of_size == 2:
-        content_size += 256
-    if single_segment:
-        window = content_size or 0
-    else:
-        exponent, mantissa = view[at + 1] >> 3, view[at + 1] & 7
-        window = (1 << (10 + exponent)) // 8 * (8 + mantissa)
-    if window > _ZSTD_MOST_WINDOW:
-        raise errors.LimitError(f"zstd data asks for a window of {window} bytes, more than {_ZSTD_MOST_WINDOW}")
-    return content_size, bool(descriptor & 0x04), end
-
-
-def _zstd_blocks(view: memoryview, at: int) -> tuple[int, int, int]:
-    """(least, most content bytes that the blocks can hold, where the last block ended)."""
-    least = most = 0
-    while True:
-        if at + 3 > len(view):
-            raise _corrupt("zstd", "the last block is missing")
-        word = int.from_bytes(view[at : at + 3], "little")
-        last, kind, size = word & 1, (word >> 1) & 3, word >> 3
-        if kind == 3:
-            raise _corrupt("zstd", "a block of the reserved type")
-        at += 3 + (1 if kind == 1 else size)
-        if at > len(view):
-            raise _corrupt("zstd", f"a block of {size} bytes goes beyond the end")
-        least += size if kind < 2 else 0
-        most += size if kind < 2 else _ZSTD_MOST_BLOCK
-        if last:
-            return least, most, at
-
-
-def _zstd_ceiling(view: memoryview, budget: int) -> int:
-    """The most that all frames together can decompress to; frames and blocks are walked by their headers."""
-    ceiling = at = 0
-    while at < len(view):
-        if at + 8 > len(view):
-            raise _corrupt("zstd", f"{len(view) - at} bytes are left where a frame should be")
-        magic, size = struct.unpack_from("<II", view, at)
-        if magic & 0xFFFFFFF0 == _ZSTD_SKIPPABLE:
-            at += 8 + size
-            if at > len(view):
-                raise _corrupt("zstd", f"a skippable frame of {size} bytes goes beyond the end")
-            continue
-        if magic != _ZSTD_MAGIC:
-            raise _corrupt("zstd", f"no frame begins with 0x{magic:08x}")
-        claimed, has_checksum, at = _zstd_frame_header(view, at + 4)
-        if claimed is not None:
-            _within(ceiling + claimed, budget, "zstd")
-        least, most, at = _zstd_blocks(view, at)
-        _within(ceiling + least, budget, "zstd")
-        at += 4 if has_checksum else 0
-        ceiling += most if claimed is None else min(claimed, most)
-    return ceiling
-
 
 def _unzstd(view: memoryview, budget: int) -> Buffer:
     if len(view) == 0:
-        raise _corrupt("zstd", "no bytes at all")
-    ceiling = _zstd_ceiling(view, budget)
+        raise corrupt_stream("zstd", "no bytes at all")
+    ceiling = zstd_ceiling(view, budget)
     return _decompress_growing("zstd", _library("cramjam").zstd.decompress_into, view, ceiling, ceiling, budget)

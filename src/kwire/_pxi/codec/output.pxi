@@ -42,10 +42,14 @@ cdef class OutputBlock:
     def write(self, data):
         """Appends a copy of `data`."""
         cdef Buffer source = pin(data)
-        if <Py_ssize_t>self.block.capacity - self.size < source.size:
-            self._grow(source.size)
-        memcpy(kw_block_data(self.block) + self.size, source.data, source.size)
-        self.size += source.size
+        self.append(source.data, <size_t>source.size)
+
+    cdef int append(self, const uint8_t *data, size_t size) except -1:
+        if self.block.capacity - <size_t>self.size < size:
+            self._grow(<Py_ssize_t>size)
+        memcpy(kw_block_data(self.block) + self.size, data, size)
+        self.size += <Py_ssize_t>size
+        return 0
 
     def finish(self):
         """What was written, as a Buffer; moved to a smaller block when most of this one would stay empty."""
