@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from typing import cast as cast
     from typing import dataclass_transform as dataclass_transform
     from typing import overload as overload
+
+    from typing_extensions import override as override
 else:
     Any = Self = Unpack = object
     _NOT_COPIED = frozenset({"__annotations__", "__module__", "__orig_bases__", "__qualname__"})
@@ -38,6 +40,9 @@ else:
 
     def cast(_, value):
         return value
+
+    def override(method):
+        return method
 
     def overload(_):
         """The implementation, which follows under the same name, takes this one's place."""

@@ -44,6 +44,7 @@ from kwire.engine.hand_out import HandOut
 from kwire.engine.offsets import READ_COMMITTED, isolation_code, too_old_for
 from kwire.engine.partition_state import PartitionState, reset_time
 from kwire.engine.position_lookup import PositionLookup
+from kwire.engine.request import Purpose
 from kwire.engine.retry import is_retriable
 from kwire.engine.settings import ConsumerSettings
 from kwire.engine.subscription import Subscription
@@ -301,7 +302,7 @@ class Fetcher:
             partial(self._on_error, source, sent),
             now,
             versions=self._versions({tp.topic for tp in sent}),
-            long_poll=True,
+            purpose=Purpose.FETCH,
             timeout=max(self._core.settings.request_timeout_ms / 1000, wait + 1),
         )
 

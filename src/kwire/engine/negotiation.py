@@ -1,7 +1,7 @@
 """The way from an address to a connection that is ready: connect, agree on versions.
 
-Layer 3, no I/O. Linear flows are generators: they yield (api_key, version, message), are sent the frame of the answer,
-and return what was agreed. `Negotiation` runs two of them, each on its own connection, and decides.
+Layer 3, no I/O. Linear flows are generators (see `flows.py`) that return what was agreed. `Negotiation` runs two of
+them, each on its own connection, and decides.
 
 ApiVersions is asked newest first. A broker that knows the API but not the version answers error 35 with a body in
 version 0, whatever was asked (and some answer it with a body that is in no version at all): ask lower. A broker from
@@ -26,23 +26,21 @@ Sources: KIP-35, KIP-511; protocol guide, "Retrieving Supported API versions"; K
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from functools import partial
 
 from kwire import errors, protocol
 from kwire._codec import Buffer, Timer
-from kwire._typing import TYPE_CHECKING, Any
+from kwire._typing import Any
 from kwire._version import __version__
 from kwire.engine.addresses import Address
 from kwire.engine.api_keys import API_VERSIONS, METADATA
 from kwire.engine.connection import Connection
 from kwire.engine.error_codes import UNSUPPORTED_VERSION
-from kwire.engine.request import Request
+from kwire.engine.flows import Ask, Flow, run
+from kwire.engine.ports import ConnectionServices
 from kwire.engine.versions import BEFORE_0_10, Versions
 from kwire.errors import BrokerError, CodecError, ConnectError, KafkaError, TruncatedError
-
-if TYPE_CHECKING:
-    from kwire.engine.core import Core
 
 SECOND_FLOW_AFTER_S = 0.3
 """Seconds of silence after which the other question is asked on a second connection."""
@@ -55,26 +53,25 @@ LOOK_AGAIN_AFTER_S = 60.0
 
 _NEWEST = protocol.APIS[API_VERSIONS].versions[-1]
 
-Flow = Generator[tuple[int, int, Any], Buffer, Versions]
-FlowOf = Callable[[int], Flow]
+FlowOf = Callable[[int], "Flow[Versions]"]
 OnReady = Callable[[Connection, Versions, float], None]
 OnFailed = Callable[[ConnectError, float], None]
 
 
-def ask_versions(version: int) -> Flow:
+def ask_versions(version: int) -> Flow[Versions]:
     """Asks ApiVersions at `version`, then lower as the broker wants it."""
     while True:
         request = protocol.ApiVersionsRequest(client_software_name="kwire", client_software_version=__version__)
-        frame = yield API_VERSIONS, version, request
+        frame = yield Ask(API_VERSIONS, version, request)
         lower = _version_to_ask_instead(frame, version)
         if lower is None:
             return _versions_in(frame, version)
         version = lower
 
 
-def ask_whether_old(version: int) -> Flow:
+def ask_whether_old(version: int) -> Flow[Versions]:
     """Asks Metadata v1; a broker that is not from before 0.10 is then asked ApiVersions at `version`."""
-    frame = yield METADATA, 1, protocol.MetadataRequest(topics=[])
+    frame = yield Ask(METADATA, 1, protocol.MetadataRequest(topics=[]))
     if _is_metadata(frame, 0, strict=True) and not _is_metadata(frame, 1, strict=False):
         return BEFORE_0_10
     return (yield from ask_versions(version))
@@ -126,21 +123,27 @@ class Negotiation:
     """
 
     def __init__(
-        self, core: Core, address: Address, *, on_ready: OnReady, on_failed: OnFailed, suspect_old: bool, now: float
+        self,
+        connections: ConnectionServices,
+        address: Address,
+        *,
+        on_ready: OnReady,
+        on_failed: OnFailed,
+        suspect_old: bool,
+        now: float,
     ) -> None:
-        self._core = core
+        self._connections = connections
         self._address = address
         self._on_ready = on_ready
         self._on_failed = on_failed
         self._flows: list[FlowOf] = [ask_whether_old, ask_versions] if suspect_old else [ask_versions, ask_whether_old]
         self._open: list[Connection] = []
         self._connected = False
-        self._answered = False
         self._closed_by_broker = False
         self._decided = False
         self._timers: list[Timer] = []
         self._begin_next_flow(now)
-        patience = core.settings.socket_connection_setup_timeout_ms / 1000
+        patience = connections.settings.socket_connection_setup_timeout_ms / 1000
         self._call_at(now + patience, self._out_of_time)
 
     def abandon(self, now: float) -> None:
@@ -148,7 +151,7 @@ class Negotiation:
         connections = self._open
         self.forget()
         for connection in connections:
-            self._core.close_connection(connection, now)
+            self._connections.close(connection, now)
 
     def forget(self) -> None:
         """Nothing will come of this any more; the connections are closed by somebody else."""
@@ -163,13 +166,17 @@ class Negotiation:
             self._begin(self._flows.pop(0), now)
 
     def _begin(self, flow: FlowOf, now: float) -> None:
-        connection = self._core.open_connection(self._address, now, partial(self._on_made, flow), self._on_lost)
+        connection = self._connections.open(self._address, now, partial(self._on_made, flow), self._on_lost)
         self._open.append(connection)
 
     def _on_made(self, flow: FlowOf, connection: Connection, now: float) -> None:
         self._connected = True
         newest = 0 if self._closed_by_broker else _NEWEST
-        self._run(connection, flow(newest), now)
+
+        def on_error(error: KafkaError, now: float) -> None:
+            self._connections.lose(connection, error, now)
+
+        run(connection, flow(newest), partial(self._on_agreed, connection), on_error, now)
         if not self._decided:
             self._call_at(now + SECOND_FLOW_AFTER_S, self._begin_next_flow)
 
@@ -195,7 +202,7 @@ class Negotiation:
             self.abandon(now)
             self._on_ready(connection, versions, now)
         elif self._decided:
-            self._core.lose_connection(connection, ConnectError("still from before Kafka 0.10"), now)
+            self._connections.lose(connection, ConnectError("still from before Kafka 0.10"), now)
         else:
             self._take_as_old(connection, versions, now)
 
@@ -215,13 +222,13 @@ class Negotiation:
 
     def _close_unanswered(self, now: float) -> None:
         for connection in list(self._open):
-            self._core.lose_connection(connection, ConnectError("not answered"), now)
+            self._connections.lose(connection, ConnectError("not answered"), now)
 
     def _out_of_time(self, now: float) -> None:
         what = "connected, but neither ApiVersions nor Metadata was answered" if self._connected else "no connection"
-        if self._answered:
+        if any(connection.received_at for connection in self._open):
             what = "connected, and not to a broker from before Kafka 0.10, but ApiVersions was not answered"
-        patience = self._core.settings.socket_connection_setup_timeout_ms
+        patience = self._connections.settings.socket_connection_setup_timeout_ms
         self._fail(ConnectError(f"{what} within {patience} ms"), now)
 
     def _fail(self, error: KafkaError, now: float) -> None:
@@ -229,39 +236,15 @@ class Negotiation:
         address = str(self._address)
         cause = error.causes.get(address, str(error)) if isinstance(error, ConnectError) else str(error)
         if self._closed_by_broker:
-            asked = "ApiVersions" if self._answered else "ApiVersions and Metadata"
-            cause += f" (during {asked}; is this a listener for TLS or SASL?)"
+            cause += " (during ApiVersions and Metadata; is this a listener for TLS or SASL?)"
         self._on_failed(ConnectError("could not connect", {address: cause}), now)
 
     # -- help -------------------------------------------------------------------------------------------------------
 
     def _call_at(self, when: float, callback: Callable[[float], None]) -> None:
-        self._timers.append(self._core.call_at(when, callback))
+        self._timers.append(self._connections.call_at(when, callback))
 
     def _cancel_timers(self) -> None:
         for timer in self._timers:
             timer.cancel()
         self._timers.clear()
-
-    def _run(self, connection: Connection, flow: Flow, now: float) -> None:
-        """Runs `flow` over `connection`; a flow that fails loses its connection."""
-
-        def on_frame(frame: Buffer | None, version: int, now: float) -> None:
-            self._answered |= frame is not None
-            try:
-                step = next(flow) if frame is None else flow.send(frame)
-            except StopIteration as end:
-                self._on_agreed(connection, end.value, now)
-            except KafkaError as error:
-                on_error(error, now)
-            else:
-                api_key, version, message = step
-                request = Request(
-                    0, api_key, message, on_frame, on_error, versions=(version,), timeout=LATE_S, raw=True
-                )
-                connection.write_request(request, version, now)
-
-        def on_error(error: KafkaError, now: float) -> None:
-            self._core.lose_connection(connection, error, now)
-
-        on_frame(None, 0, now)

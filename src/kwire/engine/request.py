@@ -11,13 +11,27 @@ from kwire._codec import Request
 from kwire._typing import Any
 from kwire.errors import KafkaError
 
-__all__ = ["ANY", "CONTROLLER", "Message", "MessageOrBuilder", "OnError", "OnResponse", "Request"]
+__all__ = ["ANY", "CONTROLLER", "Message", "MessageOrBuilder", "OnError", "OnResponse", "Purpose", "Request"]
 
 ANY = -1001
 """Send to whichever broker can be reached."""
 
 CONTROLLER = -1002
 """Send to the controller, where one is known; else as ANY."""
+
+
+class Purpose:
+    """Which of the connections to a broker a request goes over."""
+
+    DATA = 0
+    """Everything that a broker answers as soon as it can."""
+
+    FETCH = 1
+    """Fetch, which a broker holds back until there are records."""
+
+    COORDINATOR = 2
+    """What a group asks of its coordinator, which holds back JoinGroup and SyncGroup."""
+
 
 Message = Any
 MessageOrBuilder = Message | Callable[[int], Message]

@@ -68,9 +68,11 @@ cdef class ConnectionBase:
         if self.write(request, version, encode_frame_parts(<Plan>plans[0], header, <Plan>plans[1], message), now):
             self.events.append((WRITE, self))
 
-    cdef bint ends_in_long_poll(self) except -1:
-        """Whether the request sent last may be held back by the broker, and with it all behind it."""
-        return len(self.in_flight) > 0 and (<Request>self.in_flight[len(self.in_flight) - 1]).long_poll
+    def write_token(self, Request request not None, bytes token not None, double now):
+        """Queues `token` as a frame without a header, and tells the driver to write."""
+        cdef int32_t size = <int32_t>kw_be32(<uint32_t>len(token))
+        if self.write(request, 0, [PyBytes_FromStringAndSize(<char *>&size, 4) + token], now):
+            self.events.append((WRITE, self))
 
     cpdef bint write(self, Request request, int version, list parts, double now) except -1:
         """Queues the bytes of a request: whether there were none before, so that the driver is to be told."""
@@ -154,6 +156,8 @@ cdef class ConnectionBase:
         """The request that `frame` answers; raises FrameError if it is not the oldest one under way."""
         cdef Request request
         cdef int32_t found
+        if self.in_flight and (<Request>self.in_flight[0]).headless:
+            return <Request>self.in_flight.popleft()
         if frame.size < 4:
             raise _errors.FrameError(f"{self.who} sent a frame of {frame.size} bytes, too short for a correlation id")
         found = <int32_t>load_u32(frame.data)

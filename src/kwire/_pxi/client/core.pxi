@@ -47,12 +47,12 @@ cdef class CoreBase:
         return self._timers.call_at(when, callback)
 
     def request(self, int target, int api_key, message, on_response, on_error, double now, *, deadline=None,
-                timeout=None, bint expect_response=True, bint long_poll=False, versions=None):
+                timeout=None, bint expect_response=True, int purpose=0, versions=None):
         """Sends one request; see the text of kwire.engine.core."""
         cdef Request request = Request(
             target, api_key, message, on_response, on_error,
             versions=self.versions_of(api_key) if versions is None else versions, expect_response=expect_response,
-            long_poll=long_poll, timeout=self.usual_timeout if timeout is None else timeout)
+            purpose=purpose, timeout=self.usual_timeout if timeout is None else timeout)
         if deadline is not None:
             request.deadline_timer = self._timers.call_at(deadline, _partial(self.too_late, request))
         self.begin(request, now)
@@ -103,6 +103,28 @@ cdef class CoreBase:
                 request.answer(message, now)
         if connection.receiver.fault is not None and connection.open:
             self.lose_connection(connection, connection.receiver.fault, now)
+
+    # -- for the subclass to define -------------------------------------------------------------------------------
+
+    def dispatch(self, Request request, double now):
+        """A request whose target is not a node that is known."""
+        raise NotImplementedError
+
+    def lose_connection(self, ConnectionBase connection, error, double now):
+        """What came makes the connection useless."""
+        raise NotImplementedError
+
+    def versions_of(self, int api_key):
+        """The versions of the API that can be encoded and decoded, in order."""
+        raise NotImplementedError
+
+    def unreadable(self, ConnectionBase connection, Request request, error, double now):
+        """The answer to `request` cannot be decoded."""
+        raise NotImplementedError
+
+    def too_late(self, Request request, double now):
+        """The deadline of the request has come."""
+        raise NotImplementedError
 
     cdef object _read(self, Buffer frame, int api_key, int version):
         """The message in an answer. Bytes left over are not looked at: a newer broker may say more."""

@@ -1,12 +1,17 @@
-# One broker's requests: the compiled half of engine/node.py. No I/O, no clock.
+# A broker and its connections: the compiled halves of engine/node.py and engine/link.py. No I/O, no clock.
+
+cdef enum:
+    PURPOSES = 3
 
 
 @cython.nonecheck(True)
-cdef class NodeBase:
-    """The requests to one broker: written at once while there is a connection, kept until then otherwise."""
+cdef class LinkBase:
+    """The requests of one connection: written at once while it is ready and not suspended, kept until then."""
 
     cdef public ConnectionBase connection
-    cdef public VersionsBase versions            # on that connection; None before the first
+    cdef public VersionsBase versions     # on that connection; None before the first
+    cdef public bint suspended            # requests wait, though there is a connection
+    cdef public int purpose
     cdef public object _queue             # deque of Requests that wait for a connection
     cdef public Timer _timeout            # by which the oldest request is looked at
 
@@ -16,13 +21,12 @@ cdef class NodeBase:
     cpdef submit(self, Request request, double now):
         """Writes the request, or keeps it until there is a connection."""
         cdef ConnectionBase connection = self.connection
-        if connection is None:
-            self._queue.append(request)
-            self.connect(now)
-        elif request.long_poll or not connection.ends_in_long_poll():
+        if connection is not None and not self.suspended:
             self._write(connection, request, now)
-        else:
-            self.beside().submit(request, now)
+            return
+        self._queue.append(request)
+        if connection is None:
+            self.connect(now)
 
     cdef int _write(self, ConnectionBase connection, Request request, double now) except -1:
         if request.done:
@@ -39,3 +43,40 @@ cdef class NodeBase:
         if self._timeout is None:
             self.watch(now + request.timeout)
         return 0
+
+    # -- for the subclass to define -------------------------------------------------------------------------------
+
+    def connect(self, double now):
+        """Begins to connect, unless that has begun or must wait."""
+        raise NotImplementedError
+
+    def no_version(self, Request request, double now):
+        """The broker offers no version of the request that will do: fails it."""
+        raise NotImplementedError
+
+    def watch(self, double moment):
+        """Sets `_timeout`: the oldest request is looked at then."""
+        raise NotImplementedError
+
+
+@cython.nonecheck(True)
+cdef class NodeBase:
+    """The connections to one broker, by purpose; None where there was no need for one yet."""
+
+    cdef readonly list links
+
+    def __init__(self):
+        self.links = [None] * PURPOSES
+
+    cpdef submit(self, Request request, double now):
+        """Writes the request on the connection for its purpose, or keeps it until there is one."""
+        link = self.links[request.purpose]
+        if link is None:
+            link = self.make_link(request.purpose)
+        (<LinkBase>link).submit(request, now)
+
+    # -- for the subclass to define -------------------------------------------------------------------------------
+
+    def make_link(self, int purpose):
+        """The LinkBase for a purpose that has none, which is put into `links`."""
+        raise NotImplementedError

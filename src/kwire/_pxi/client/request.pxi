@@ -24,7 +24,8 @@ cdef class Request:
     cdef readonly int oldest              # the versions that will do
     cdef readonly int newest
     cdef readonly bint expect_response
-    cdef readonly bint long_poll          # the broker may hold the answer back for long
+    cdef readonly int purpose             # which of a broker's connections it goes over
+    cdef readonly bint headless           # a frame without a header, as its answer is
     cdef readonly bint raw
     cdef readonly bint done
     cdef readonly double timeout
@@ -40,7 +41,7 @@ cdef class Request:
     cdef object on_end
 
     def __init__(self, int target, int api_key, build, on_response, on_error, *, versions, bint expect_response=True,
-                 bint long_poll=False, double timeout, bint raw=False, on_end=None):
+                 int purpose=0, double timeout, bint raw=False, bint headless=False, on_end=None):
         self.target = target
         self.api_key = api_key
         self.build = build
@@ -49,7 +50,8 @@ cdef class Request:
         self.oldest = versions[0]
         self.newest = versions[-1]
         self.expect_response = expect_response
-        self.long_poll = long_poll
+        self.purpose = purpose
+        self.headless = headless
         self.timeout = timeout
         self.raw = raw
         self.on_end = on_end

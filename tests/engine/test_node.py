@@ -1,13 +1,15 @@
-"""Other requests do not wait behind a long poll: they go over a second connection to the same broker."""
+"""What a broker holds back keeps no other kind of request waiting: each purpose has a connection of its own."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from kwire import errors, protocol
 from kwire.engine.addresses import Address, TopicPartition
 from kwire.engine.api_keys import API_VERSIONS, METADATA
 from kwire.engine.fetcher import Fetcher
 from kwire.engine.offsets import LATEST, OffsetLookup
-from kwire.engine.request import ANY
+from kwire.engine.request import ANY, Purpose
 from kwire.engine.settings import ConsumerSettings
 from tests.engine.test_fetcher import LogBroker
 from tests.engine.world import Outcome, World
@@ -15,6 +17,7 @@ from tests.engine.world import Outcome, World
 A, B = Address("a", 1), Address("b", 2)
 T0 = TopicPartition("t", 0)
 POLL_S = 20.0
+JOIN_GROUP = 11
 
 
 class Polling:
@@ -51,9 +54,8 @@ def test_offsets_and_metadata_are_answered_while_a_fetch_is_held() -> None:
     assert len(polling.broker.fetches) == 1
 
 
-def test_the_second_connection_is_made_once_and_kept() -> None:
+def test_each_connection_is_made_once_and_kept() -> None:
     polling = Polling()
-    assert polling.broker.connections == 1, "a consumer that only polls has one"
     for _ in range(5):
         lookup = polling.look_up()
         polling.world.run(lambda: lookup.done)  # noqa: B023 - run at once
@@ -61,13 +63,75 @@ def test_the_second_connection_is_made_once_and_kept() -> None:
     assert sum(key == API_VERSIONS for key, _, _ in polling.broker.requests) == 2
 
 
-def test_between_two_fetches_the_first_connection_is_used() -> None:
-    polling = Polling()
-    polling.fetcher.subscription.state(T0).paused = True
+def test_a_client_that_fetches_nothing_has_one_connection() -> None:
+    broker = LogBroker()
+    world = World({A: broker})
+    for _ in range(3):
+        outcome = world.ask(ANY, METADATA, lambda version: protocol.MetadataRequest(topics=[]))
+        world.run(lambda: outcome.ended)  # noqa: B023 - run at once
+    assert broker.connections == 1
+
+
+class GroupPolling(Polling):
+    """The broker holds back JoinGroup, too."""
+
+    JOIN_S = 30.0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.broker.handlers[JOIN_GROUP] = self.join
+        self.joined = 0
+
+    def join(self, message: Any, version: int, now: float) -> Any:
+        self.joined += 1
+        self.broker.holds = self.JOIN_S
+        return protocol.JoinGroupResponse()
+
+    def ask_to_join(self) -> Outcome:
+        request = protocol.JoinGroupRequest(
+            group_id="g", session_timeout_ms=10_000, member_id="", protocol_type="consumer", protocols=[]
+        )
+        return self.world.ask(0, JOIN_GROUP, request, purpose=Purpose.COORDINATOR, timeout=60.0)
+
+
+def test_a_join_reaches_the_coordinator_while_a_fetch_is_held() -> None:
+    polling = GroupPolling()
+    polling.ask_to_join()
+    polling.world.run(lambda: polling.joined == 1)
+    assert polling.world.now - polling.begun < 0.02
+    assert len(polling.broker.fetches) == 1
+
+
+def test_fetches_are_answered_while_a_join_is_held() -> None:
+    polling = GroupPolling()
+    join = polling.ask_to_join()
+    polling.world.run(lambda: polling.joined == 1)
     polling.world.run(polling.begun + POLL_S + 1)
-    lookup = polling.look_up()
-    polling.world.run(lambda: lookup.done)
-    assert polling.broker.connections == 1
+    assert len(polling.broker.fetches) == 2, "the next fetch does not wait for the join"
+    assert not join.ended
+    polling.world.run(lambda: join.ended)
+    assert join.error is None
+    assert polling.world.now - polling.begun < polling.JOIN_S + 0.1
+
+
+def test_metadata_is_answered_while_both_are_held() -> None:
+    polling = GroupPolling()
+    polling.ask_to_join()
+    polling.world.run(lambda: polling.joined == 1)
+    begun, metadata = polling.world.now, polling.ask_metadata()
+    polling.world.run(lambda: metadata.ended)
+    assert polling.world.now - begun < 0.02
+    assert polling.broker.connections == 3
+
+
+def test_a_held_connection_that_breaks_harms_no_other() -> None:
+    polling = GroupPolling()
+    join = polling.ask_to_join()
+    polling.world.run(lambda: polling.joined == 1)
+    polling.world.lose(max(polling.world.open, key=lambda each: each.number), "reset")
+    assert isinstance(join.error, errors.ConnectError)
+    assert len(polling.world.open) == 2
+    assert not polling.fetcher.has_something()
 
 
 def test_the_second_connection_may_be_lost() -> None:

@@ -1,0 +1,231 @@
+"""One connection to a broker, for one purpose, over all its lives: and the requests that wait for it.
+
+Layer 3, no I/O. States: idle (no connection wanted yet), negotiating, ready, backing off (after a failure). A request
+that waits here is written as soon as the connection is ready and fails when the attempt fails; one that was written
+fails when the connection is lost. Whether to send it again is its component's decision.
+
+While a link is suspended (the connection authenticates again), requests wait though it is ready.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from functools import partial
+
+from kwire._codec import LinkBase, Timer
+from kwire._typing import TYPE_CHECKING, override
+from kwire.engine.connection import Connection
+from kwire.engine.negotiation import Negotiation
+from kwire.engine.ports import ConnectionServices
+from kwire.engine.request import Request
+from kwire.engine.versions import Versions
+from kwire.errors import ConnectError, KafkaError
+from kwire.protocol import APIS
+
+if TYPE_CHECKING:
+    from kwire.engine.node import Node
+
+
+class Link(LinkBase):
+    """A node's connection for `purpose`."""
+
+    connection: Connection | None
+    versions: Versions | None
+
+    def __init__(self, node: Node, connections: ConnectionServices, purpose: int) -> None:
+        super().__init__()
+        self.purpose = purpose
+        self.failures = 0
+        self.last_error: KafkaError | None = None
+        self._node = node
+        self._connections = connections
+        self._negotiation: Negotiation | None = None
+        self._backoff: Timer | None = None
+        self._attempt = 0
+        self._unwritten: Request | None = None
+
+    @property
+    def state(self) -> str:
+        """'ready', 'negotiating', 'backing off' or 'idle'."""
+        if self.connection is not None:
+            return "ready"
+        if self._backoff is not None and self._backoff.active:
+            return "backing off"
+        return "negotiating" if self._negotiation is not None else "idle"
+
+    @property
+    def load(self) -> int:
+        """Requests waiting or in flight."""
+        return len(self._queue) + (len(self.connection.in_flight) if self.connection else 0)
+
+    @property
+    def waiting(self) -> int:
+        """Requests that wait for the connection."""
+        return len(self._queue)
+
+    @override
+    def connect(self, now: float) -> None:
+        """Begins to connect, unless that has begun, or is done, or has to wait after a failure."""
+        if self.state == "idle":
+            self._attempt += 1
+            self._negotiation = Negotiation(
+                self._connections,
+                self._node.address,
+                on_ready=partial(self._on_ready, self._attempt),
+                on_failed=partial(self._on_failed, self._attempt),
+                suspect_old=self._node.was_old,
+                now=now,
+            )
+
+    def connect_again(self, now: float) -> None:
+        """The address is another one: connects at once, if anything waits."""
+        self._stop_waiting()
+        self.failures = 0
+        if self._queue:
+            self.connect(now)
+
+    def drop(self, error: KafkaError, now: float) -> None:
+        """Closes whatever is open or begun; requests that were written fail with `error`, others stay."""
+        self._stop_waiting()
+        self._end_negotiation(now)
+        if self.connection is not None:
+            self._connections.lose(self.connection, error, now)
+
+    def fail_queue(self, error: KafkaError, now: float) -> None:
+        """Fails every request that waits."""
+        waiting, self._queue = self._queue, deque()
+        for request in waiting:
+            request.fail(error, now)
+
+    def reset(self) -> None:
+        """Forgets connection, attempts and waiting requests, whatever state they are in."""
+        self._attempt += 1
+        self._stop_waiting()
+        if self._negotiation is not None:
+            self._negotiation.forget()
+            self._negotiation = None
+        self.connection = None
+        self.suspended = False
+        self._queue.clear()
+
+    def suspend(self) -> None:
+        """New requests wait from now on, though there is a connection."""
+        self.suspended = True
+
+    def resume(self, now: float) -> None:
+        """Writes what waited meanwhile."""
+        self.suspended = False
+        waiting, self._queue = self._queue, deque()
+        for request in waiting:
+            self.submit(request, now)
+
+    # -- what the negotiation says ----------------------------------------------------------------------------------
+
+    def _on_ready(self, attempt: int, connection: Connection, versions: Versions, now: float) -> None:
+        if attempt != self._attempt:
+            self._connections.close(connection, now)
+            return
+        retired = self.connection
+        connection.on_lost = self._on_lost
+        self.connection = connection
+        self.versions = versions
+        self.failures = 0
+        self.last_error = None
+        if not versions.before_0_10:
+            self._negotiation = None
+        if retired is not None:
+            self._connections.lose(retired, ConnectError(f"{self._node.who} is not from before Kafka 0.10"), now)
+        self.resume(now)
+        self._node.link_is_ready(self, versions, now)
+
+    def _on_failed(self, attempt: int, error: ConnectError, now: float) -> None:
+        if attempt != self._attempt:
+            return
+        self._negotiation = None
+        self._back_off(error, now)
+        self.fail_queue(error, now)
+        self._node.link_has_failed(self, error, now)
+
+    def _on_lost(self, connection: Connection, error: KafkaError, now: float) -> None:
+        if connection is not self.connection:
+            return
+        self.connection = None
+        self.suspended = False
+        self._stop_waiting()
+        self._end_negotiation(now)
+        self._back_off(error, now)
+        self._node.link_is_lost(self, error, now)
+
+    def _end_negotiation(self, now: float) -> None:
+        if self._negotiation is not None:
+            self._negotiation.abandon(now)
+            self._negotiation = None
+
+    def _back_off(self, error: KafkaError, now: float) -> None:
+        self.last_error = error
+        self.failures += 1
+        wait = self._connections.reconnect_backoff.wait(self.failures)
+        self._backoff = self._connections.call_at(now + wait, self._on_backoff_over)
+
+    def _on_backoff_over(self, now: float) -> None:
+        self._backoff = None
+        if self._queue:
+            self.connect(now)
+        self._node.link_may_connect(self, now)
+
+    def _stop_waiting(self) -> None:
+        for timer in (self._backoff, self._timeout):
+            if timer is not None:
+                timer.cancel()
+        self._backoff = self._timeout = None
+
+    # -- requests ---------------------------------------------------------------------------------------------------
+
+    @override
+    def no_version(self, request: Request, now: float) -> None:
+        """The broker offers none that will do."""
+        assert self.versions is not None
+        name, who = APIS[request.api_key].name, self._node.who
+        request.fail(self.versions.why_not(request.api_key, name, request.oldest, request.newest, who), now)
+
+    @override
+    def watch(self, moment: float) -> None:
+        """The oldest request is looked at then."""
+        self._timeout = self._connections.call_at(moment, self._look_for_silence)
+
+    def _look_for_silence(self, now: float) -> None:
+        """The oldest request decides: unanswered for its time-out, it takes the connection with it.
+
+        Bytes of its answer that come in are no silence, however long the whole answer takes.
+        """
+        self._timeout = None
+        connection = self.connection
+        if connection is None:
+            return
+        if not connection.in_flight:
+            self._look_for_standstill(connection, now)
+            return
+        oldest = connection.in_flight[0]
+        silent_since = connection.received_at if connection.receiver.pending else oldest.sent_at
+        due = silent_since + oldest.timeout
+        if due > now:
+            self.watch(due)
+            return
+        name = APIS[oldest.api_key].name
+        self._time_out(connection, f"did not answer {name} within {round(oldest.timeout * 1000)} ms", now)
+
+    def _look_for_standstill(self, connection: Connection, now: float) -> None:
+        """Where nothing is answered, bytes that are not taken show that the broker is gone: two looks, one request."""
+        oldest, before = connection.unwritten, self._unwritten
+        self._unwritten = oldest
+        if oldest is None:
+            return
+        if oldest is not before:
+            self.watch(now + oldest.timeout)
+            return
+        name = APIS[oldest.api_key].name
+        self._time_out(connection, f"did not take the bytes of {name} within {round(oldest.timeout * 1000)} ms", now)
+
+    def _time_out(self, connection: Connection, what: str, now: float) -> None:
+        self._node.outage.lasts(what, self._connections.reconnect_backoff.longest, now)
+        self._connections.lose(connection, ConnectError(f"{self._node.who} {what}"), now)

@@ -1,0 +1,108 @@
+"""What the parts of the engine may ask of the whole, by role, so that each can be tested with a stub.
+
+Layer 3. `Core` puts the parts together and fulfils `Services`; `Connections` fulfils `ConnectionServices`, and
+`Brokers` is the `NodeOwner`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from kwire._codec import Timer
+from kwire._typing import TYPE_CHECKING, Any
+from kwire.engine.addresses import Address
+from kwire.engine.request import MessageOrBuilder, OnError, OnResponse, Request
+from kwire.engine.retry import Backoff
+from kwire.errors import ConnectError, KafkaError
+
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    from kwire.engine.cluster import Cluster
+    from kwire.engine.connection import Connection
+    from kwire.engine.node import Node
+    from kwire.engine.settings import ClientSettings
+    from kwire.engine.versions import Versions
+else:
+    Protocol = object
+
+OnMade = Callable[["Connection", float], None]
+OnLost = Callable[["Connection", KafkaError, float], None]
+
+
+class Services(Protocol):
+    """For components (the producer's sender, the fetcher, calls): see the text of `core.py`."""
+
+    settings: Any
+    retry_backoff: Backoff
+    cluster: Cluster
+    early: list[Callable[[float, float], None]]
+    recovered: list[Callable[[float], None]]
+
+    @property
+    def after_step(self) -> deque[Callable[[], object]]: ...
+
+    def request(
+        self,
+        target: int,
+        api_key: int,
+        message: MessageOrBuilder,
+        on_response: OnResponse,
+        on_error: OnError,
+        now: float,
+        *,
+        deadline: float | None = None,
+        timeout: float | None = None,
+        expect_response: bool = True,
+        purpose: int = 0,
+        versions: Sequence[int] | None = None,
+    ) -> Request: ...
+
+    def call_at(self, when: float, callback: Callable[[float], object]) -> Timer: ...
+
+    def versions(self, node_id: int) -> Versions | None: ...
+
+    def describe_node(self, node_id: int) -> str: ...
+
+    def broker_states(self) -> dict[str, str]: ...
+
+
+class ConnectionServices(Protocol):
+    """For links and negotiations: connections of their own, and timers."""
+
+    @property
+    def settings(self) -> ClientSettings: ...
+
+    @property
+    def reconnect_backoff(self) -> Backoff: ...
+
+    def call_at(self, when: float, callback: Callable[[float], object]) -> Timer: ...
+
+    def open(self, address: Address, now: float, on_made: OnMade, on_lost: OnLost) -> Connection:
+        """A fresh connection that the driver is told to connect."""
+
+    def close(self, connection: Connection, now: float) -> None:
+        """Closes it without telling its owner."""
+
+    def lose(self, connection: Connection, error: KafkaError, now: float) -> None:
+        """Closes it: requests in flight fail with `error`, then its owner is told."""
+
+    def warn(self, text: str) -> None:
+        """Hands a text for the log to the driver."""
+
+
+class NodeOwner(Protocol):
+    """Whom a node tells how its connection for data does."""
+
+    def node_is_ready(self, node: Node, now: float) -> None:
+        """It got its connection."""
+
+    def node_has_failed(self, node: Node, error: ConnectError, now: float) -> None:
+        """An attempt to connect failed."""
+
+    def node_is_lost(self, node: Node, error: KafkaError, now: float) -> None:
+        """A connection that was ready ended."""
+
+    def node_may_connect(self, node: Node, now: float) -> None:
+        """The backoff after a failure is over."""

@@ -1,0 +1,123 @@
+"""Linear exchanges over one connection: requests and raw tokens, one after the other."""
+
+from __future__ import annotations
+
+import pytest
+
+from kwire import errors, protocol
+from kwire._codec import Buffer
+from kwire.engine.addresses import Address
+from kwire.engine.api_keys import API_VERSIONS
+from kwire.engine.connection import Connection
+from kwire.engine.flows import Ask, Flow, Raw, run
+from tests.engine.world import HANG_UP, Answer, Broker, World
+
+A = Address("a", 1)
+SASL_HANDSHAKE = 17
+
+
+class Sasl(Broker):
+    """After SaslHandshake v0 every frame is a token, answered by "<token>!", and "end" by an empty one."""
+
+    tokens: list[bytes]
+
+    def __init__(self) -> None:
+        super().__init__("1.1.1")
+        self.tokens = []
+        self.shaken_hands = False
+        self.handlers[SASL_HANDSHAKE] = self.handshake
+
+    def handshake(self, message: protocol.SaslHandshakeRequest, version: int, now: float) -> object:
+        self.shaken_hands = True
+        return protocol.SaslHandshakeResponse(mechanisms=["PLAIN"])
+
+    def answer(self, frame: bytes, now: float) -> Answer:
+        if not self.shaken_hands:
+            return super().answer(frame, now)
+        token = frame[4:]
+        self.tokens.append(token)
+        if token == b"bad":
+            return HANG_UP
+        reply = b"" if token == b"end" else token + b"!"
+        return [len(reply).to_bytes(4, "big") + reply]
+
+
+def login(*tokens: bytes) -> Flow[list[bytes]]:
+    """The answers to these tokens, after the handshake."""
+    frame = yield Ask(SASL_HANDSHAKE, 0, protocol.SaslHandshakeRequest(mechanism="PLAIN"))
+    assert protocol.decode_response_body(frame, SASL_HANDSHAKE, 0)[1].mechanisms
+    answers = []
+    for token in tokens:
+        answers.append(bytes((yield Raw(token))))
+    return answers
+
+
+class Exchange:
+    """A flow over a fresh connection."""
+
+    def __init__(self, world: World, flow: Flow[list[bytes]]) -> None:
+        self.world = world
+        self.result: list[bytes] | None = None
+        self.error: Exception | None = None
+        self.flow = flow
+        world.core._connections.open(A, world.now, self.made, self.lost)
+
+    def made(self, connection: Connection, now: float) -> None:
+        run(connection, self.flow, self.done, self.failed, now)
+
+    def lost(self, connection: Connection, error: errors.KafkaError, now: float) -> None:
+        pass
+
+    def done(self, result: list[bytes], now: float) -> None:
+        self.result = result
+
+    def failed(self, error: errors.KafkaError, now: float) -> None:
+        self.error = error
+
+    def ended(self) -> bool:
+        return self.result is not None or self.error is not None
+
+
+def test_tokens_are_frames_without_a_header() -> None:
+    broker = Sasl()
+    world = World({A: broker})
+    exchange = Exchange(world, login(b"\0alice\0secret", b"x", b"end"))
+    world.run(exchange.ended)
+    assert broker.tokens == [b"\0alice\0secret", b"x", b"end"]
+    assert exchange.result == [b"\0alice\0secret!", b"x!", b""]
+
+
+def test_a_token_that_is_refused_ends_the_flow() -> None:
+    world = World({A: Sasl()})
+    exchange = Exchange(world, login(b"bad"))
+    world.run(exchange.ended)
+    assert isinstance(exchange.error, errors.ConnectError)
+
+
+def test_requests_follow_tokens_on_the_same_connection() -> None:
+    broker = Sasl()
+    world = World({A: broker})
+
+    def flow() -> Flow[list[bytes]]:
+        yield from login(b"x")
+        broker.shaken_hands = False
+        frame = yield Ask(API_VERSIONS, 0, protocol.ApiVersionsRequest())
+        assert protocol.decode_response_body(frame, API_VERSIONS, 0)[1].error_code == 0
+        return [b"asked"]
+
+    exchange = Exchange(world, flow())
+    world.run(exchange.ended)
+    assert exchange.result == [b"asked"]
+    assert broker.connections == 1
+
+
+def test_what_a_flow_raises_is_its_error() -> None:
+    def flow() -> Flow[list[bytes]]:
+        frame: Buffer = yield Ask(SASL_HANDSHAKE, 0, protocol.SaslHandshakeRequest(mechanism="PLAIN"))
+        raise errors.AuthError(f"{len(frame)} bytes")
+
+    world = World({A: Sasl()})
+    exchange = Exchange(world, flow())
+    world.run(exchange.ended)
+    with pytest.raises(errors.AuthError):
+        raise exchange.error or AssertionError
