@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 __all__ = ["Delivery", "Producer", "RecordMetadata"]
 
 _log = LateLogger("kwire.clients")
+UNASSIGNED_SHARE = 0.02
+"""Of max_block_ms: by so much a record without a known partition may fail early, with others of its batch."""
+
 _CLOSED = "the producer is closed"
 _FAREWELL = 5.0
 _live: weakref.WeakSet[Producer] = weakref.WeakSet()
@@ -72,6 +75,7 @@ class Producer(ProducerBase, Client[ProducerSettings]):
             linger=settings.linger_ms / 1000,
             buffer_memory=settings.buffer_memory,
             max_request_size=settings.max_request_size,
+            max_unassigned_age=settings.max_block_ms / 1000 * UNASSIGNED_SHARE,
             seed=random_bits(63),
             after_step=core.after_step,
         )
@@ -93,7 +97,7 @@ class Producer(ProducerBase, Client[ProducerSettings]):
         """
         patience = seconds(timeout)
         self._check_open()
-        results = [batch.batch_result for batch in list(self.accumulator.pending)]
+        results = [batch.batch_result for batch in self.accumulator.pending]
         self._reactor.call(self._sender.flush)
         if not self._reactor.wait(partial(_all_complete, results), patience):
             self._check_open()
@@ -116,7 +120,7 @@ class Producer(ProducerBase, Client[ProducerSettings]):
             self.accumulator.closed = _CLOSED
         try:
             if self.accumulator.pending:
-                results = [batch.batch_result for batch in list(self.accumulator.pending)]
+                results = [batch.batch_result for batch in self.accumulator.pending]
                 self._reactor.call(self._sender.flush)
                 self._reactor.wait(partial(_all_complete, results), patience)
             self._reactor.call(self._sender.probe_unacked)
@@ -168,7 +172,7 @@ class Producer(ProducerBase, Client[ProducerSettings]):
 
 def _deliver_the_rest(accumulator: Accumulator, sender: Sender, reactor: Reactor) -> None:
     """For a producer that was dropped, as a temporary perhaps whose delivery somebody waits for."""
-    results = [batch.batch_result for batch in list(accumulator.pending)]
+    results = [batch.batch_result for batch in accumulator.pending]
     reactor.call(sender.flush)
     reactor.wait(partial(_all_complete, results), None)
     _abandon(sender, reactor, "the producer was dropped before the record was delivered")
@@ -211,7 +215,7 @@ def _all_complete(results: list[BatchResult]) -> bool:
 
 
 def _warn_of_undelivered(producer: Producer, what: str) -> None:
-    count = sum(len(batch) for batch in list(producer.accumulator.pending))
+    count = sum(len(batch) for batch in producer.accumulator.pending)
     if count:
         import warnings
 

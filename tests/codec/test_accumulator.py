@@ -205,13 +205,16 @@ def test_sequences_go_on_and_begin_anew_under_another_epoch() -> None:
     path.send_many(TOPIC, [b"1", b"2"], partition=0)
     taken = path.drain()
     queue = taken[0].queue
+    queue.sequences.begin(7, 0)
     for batch in taken:
-        queue.assign_sequence(batch, 7, 0)
+        queue.sequences.assign(batch)
     assert [batch.base_sequence for batch in taken] == [0, 1, 2]
     data = bytes(taken[2].seal(2, 0, None))
-    queue.assign_sequence(taken[2], 7, 0)
+    queue.sequences.assign(taken[2])
     assert bytes(taken[2].seal(2, 0, None)) == data, "sent again, it is the same bytes"
-    queue.assign_sequence(taken[2], 7, 1)
+    queue.reenqueue(taken[2])
+    queue.sequences.renew(queue, 7, 1)
+    queue.sequences.assign(taken[2])
     header = records.decode(taken[2].seal(2, 0, None)).batches[0]
     assert (header.producer_id, header.producer_epoch, header.base_sequence) == (7, 1, 0)
 

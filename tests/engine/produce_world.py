@@ -15,6 +15,7 @@ from kwire._codec import Accumulator, Delivery, ProducerBase
 from kwire.engine.addresses import Address
 from kwire.engine.sender import Sender
 from kwire.engine.settings import ProducerSettings
+from kwire.producer import UNASSIGNED_SHARE
 from tests.engine.world import HANG_UP, HERE, Answer, Broker, World
 
 TOPIC_IDS = {"t": UUID(int=7), "u": UUID(int=8)}
@@ -149,6 +150,7 @@ class ProducerWorld(World):
             linger=settings.linger_ms / 1000,
             buffer_memory=settings.buffer_memory,
             max_request_size=settings.max_request_size,
+            max_unassigned_age=settings.max_block_ms / 1000 * UNASSIGNED_SHARE,
             seed=5,
             after_step=self.core.after_step,
         )

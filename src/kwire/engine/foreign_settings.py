@@ -132,7 +132,6 @@ _IGNORED = frozenset(
         "log.queue",
         "log.thread.name",
         "message.copy.max.bytes",
-        "metadata.max.idle.ms",
         "metadata.recovery.rebootstrap.trigger.ms",
         "metadata.recovery.strategy",
         "metric.group.prefix",

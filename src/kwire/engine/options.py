@@ -75,6 +75,8 @@ class ProducerOptions(ClientOptions, total=False):
     """The largest request, and so the largest record."""
     retries: int
     """How often a batch is sent again; delivery_timeout_ms ends that sooner."""
+    metadata_max_idle_ms: int
+    """Metadata of a topic without records for this long is no longer asked for."""
     partitioner: Literal["default"]
     """How a partition is chosen: by the key's murmur2 hash, or without a key one that changes with each batch."""
     allow_auto_create_topics: bool

@@ -74,7 +74,13 @@ class Sender(SenderBase):
         self.drain_probes = 0
         self._timers: dict[str, Timer] = {}
         self._on_warning = on_warning
-        self._unknown_topics = UnknownTopics(core, accumulator, settings.max_block_ms / 1000)
+        self._unknown_topics = UnknownTopics(
+            core,
+            accumulator,
+            self._fail,
+            max_wait=settings.max_block_ms / 1000,
+            max_idle=settings.metadata_max_idle_ms / 1000,
+        )
         self._waiting_topics = self._unknown_topics.topics
         self.identity = Idempotence(
             core,
@@ -102,7 +108,7 @@ class Sender(SenderBase):
 
     def fail_all(self, error: KafkaError) -> None:
         """No batch goes on: for a producer that closes."""
-        for batch in list(self._accumulator.pending):
+        for batch in self._accumulator.pending:
             self._accumulator.complete(batch, -1, -1, error)
 
     def probe_unacked(self, now: float) -> None:
@@ -143,7 +149,7 @@ class Sender(SenderBase):
         self._timers.clear()
         self.drain_probes = 0
         self.identity.recover(now)
-        self._unknown_topics.recover()
+        self._unknown_topics.recover(now)
         for topic in self._accumulator.topics.values():
             for queue in topic.queues:
                 for batch in list(queue.in_flight):
@@ -292,12 +298,13 @@ class Sender(SenderBase):
             self._timers[name] = self._core.call_at(moment, self.pump)
 
     def _await_deadline(self) -> None:
-        oldest = min(batch.created_at for batch in self._accumulator.pending)
-        self._deadline = self._core.call_at(oldest + self._delivery_timeout, self._expire)
+        oldest = min((batch.created_at for batch in self._accumulator.pending), default=None)
+        if oldest is not None:
+            self._deadline = self._core.call_at(oldest + self._delivery_timeout, self._expire)
 
     def _expire(self, now: float) -> None:
         self._deadline = None
-        for batch in list(self._accumulator.pending):
+        for batch in self._accumulator.pending:
             if batch.created_at + self._delivery_timeout <= now:
                 self._fail(batch, self._too_late(batch))
         self.pump(now)
@@ -336,9 +343,8 @@ class Sender(SenderBase):
     def no_room(self, waited: float) -> KafkaTimeoutError:
         """The error for a record that found no room for `waited` seconds: how much waits, and what the oldest for."""
         accumulator = self._accumulator
-        oldest = next(iter(accumulator.pending), None)
         why = ""
-        if oldest is not None:
+        for oldest in accumulator.pending[:1]:
             why = f"; the oldest, of {oldest.topic}[{oldest.partition}]: {self.why_waiting(oldest)}"
         return KafkaTimeoutError(
             f"{accumulator.used} of buffer_memory={accumulator.buffer_memory} bytes were still waiting to be delivered "

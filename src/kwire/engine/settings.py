@@ -225,6 +225,13 @@ class ProducerSettings(ClientSettings):
         most=_INT_MAX,
         aliases=("message.send.max.retries",),
     )
+    metadata_max_idle_ms: int = setting(
+        int,
+        300_000,
+        "Metadata of a topic without records for this long is no longer asked for.",
+        least=5000,
+        most=_INT_MAX,
+    )
     partitioner: str = setting(
         str,
         "default",

@@ -1,13 +1,17 @@
 # From send() to the batch: topic -> partition -> the open batch there, compiled whole.
 #
 # A send turns its arguments into pointers first and makes the objects it may need; what follows is one stretch without a
-# Python call, so with the GIL held no other thread, signal handler or finalizer sees it half done. Who drives (the
-# sender) calls the other methods; it is alone with them, but not alone with send().
+# Python call, so with the GIL held no other thread, signal handler or finalizer sees it half done.
 #
 #   open batch     one per partition with records; takes records until the next does not fit
 #   waiting        batches that are closed, oldest first, and those to be sent again
 #   ready          partitions with something to send now: a closed batch, or an open one whose linger is over
-#   staging        partition -1 of a topic whose partitions are not known yet; its records are placed once they are
+#   unassigned     partition -1 of a topic whose partitions are not known yet; its records are placed once they are
+#
+# THREADS. Any number of threads run send() with the GIL alone; one at a time, with the reactor's lock, runs the sender.
+# Both change what is here, under one rule: everything that both touch is changed and read by compiled code that makes no
+# Python call and does not release the GIL in between. Python gets copies (`topics`, `pending`) and takes from the deques
+# by popleft; it never iterates over what send() may change.
 
 from collections import deque as _deque
 
@@ -20,53 +24,83 @@ cdef extern from "clock.h" nogil:
 
 @cython.final
 cdef class Accumulator:
-    """Gathers records into batches, within `buffer_memory` bytes.
+    """Gathers records into batches, within `buffer_memory` bytes. Times are in seconds.
 
-    `linger` is in seconds. `wait_for_room(size, since)` (since: the moment at which this record began to wait), `wait_for(delivery, timeout)`, `run_callback(function, delivery)` and
-    `on_attention()` (something became ready, or the first batch was opened) are set by the client before the first send.
+    Set by the constructor, constant from then on:
+        batch_size, linger, buffer_memory, max_request_size     the settings
+        max_unassigned_age     a batch of records without a known partition takes no more after so long, because all its
+                               records fail with the oldest
+        after_step             deque of callables for the driver to run outside any lock
+
+    Set by the client before the first send:
+        wait_for_room(size, since)           blocks until there may be room; `since`: when the record began to wait
+        wait_for(delivery, timeout)          drives until the delivery's result is known
+        run_callback(function, delivery)     calls a user's callback
+        on_attention()                       something became ready, or the first batch was opened; None: nobody is told
+        is_transactional                     whether batches belong to a transaction
+
+    Changed by send() and by the sender, see THREADS above:
+        used, records_sent                   bytes of records not delivered yet; records taken so far
+        closed                               None, or why send() raises
+        ready, lingering, unknown_topics     deques: partitions to be sent, batches by age, topics that need metadata
+        failed                               deque of the last MAX_FAILED_RESULTS results that failed
     """
 
     cdef readonly int64_t batch_size
     cdef readonly int64_t buffer_memory
     cdef readonly int64_t max_request_size
     cdef readonly double linger
-    cdef readonly int64_t used            # bytes of records not delivered yet
-    cdef readonly dict topics
-    cdef readonly object ready            # deque of PartitionQueue
-    cdef readonly object lingering        # deque of Batch, oldest first: open, or closed and not yet taken off
-    cdef readonly dict pending            # Batch -> None, oldest first: whose result is not known
-    cdef readonly object unknown_topics         # deque of TopicQueue that need metadata
-    cdef readonly object failed           # deque of the last MAX_FAILED_RESULTS results that failed
+    cdef readonly double max_unassigned_age
+    cdef readonly object after_step
     cdef public object wait_for_room
     cdef public object wait_for
     cdef public object run_callback
     cdef public object on_attention
-    cdef public object after_step
-    cdef public object closed             # None, or why send() raises
+    cdef public bint is_transactional
+    cdef readonly int64_t used
     cdef public int64_t records_sent
+    cdef public object closed
+    cdef readonly object ready            # deque of PartitionQueue
+    cdef readonly object lingering        # deque of Batch, oldest first: open, or closed and not yet taken off
+    cdef readonly object unknown_topics   # deque of TopicQueue
+    cdef readonly object failed
+    cdef dict topics_by_name
+    cdef dict unfinished                  # Batch -> None, in the order of opening: its result is not known
     cdef int64_t opened                   # batches so far
-    cdef bint attention
-    cdef bint linger_reported                 # that the linger of the oldest is over was said, and not yet looked at
-    cdef bint suspected                   # that a timestamp looked like seconds was said
-    cdef bint frozen
+    cdef bint attention                   # on_attention is to be called
+    cdef bint linger_reported             # it was, because the oldest batch's linger is over, and nobody looked yet
+    cdef bint suspected                   # the user was warned of a timestamp that looked like seconds
+    cdef bint frozen                      # the clock is set by `set_clock`
     cdef double frozen_now
     cdef int64_t frozen_wall
     cdef uint64_t rng
 
     def __cinit__(self, *, int64_t batch_size=16384, double linger=0.005, int64_t buffer_memory=33554432,
-                  int64_t max_request_size=1048576, uint64_t seed=1, object after_step=None):
+                  int64_t max_request_size=1048576, double max_unassigned_age=1.0, uint64_t seed=1,
+                  object after_step=None):
         self.batch_size = batch_size
         self.linger = linger
         self.buffer_memory = buffer_memory
         self.max_request_size = max_request_size
+        self.max_unassigned_age = max_unassigned_age
         self.rng = seed | 1
-        self.topics = {}
+        self.topics_by_name = {}
         self.ready = _deque()
         self.lingering = _deque()
-        self.pending = {}
+        self.unfinished = {}
         self.unknown_topics = _deque()
         self.failed = _deque(maxlen=MAX_FAILED_RESULTS)
         self.after_step = _deque() if after_step is None else after_step
+
+    @property
+    def topics(self):
+        """Name -> TopicQueue, a copy."""
+        return self.topics_by_name.copy()
+
+    @property
+    def pending(self):
+        """The batches whose result is not known, in the order of opening, a copy."""
+        return list(self.unfinished)
 
     def set_clock(self, double now, int64_t wall_milliseconds):
         """From now on time is what is set here: for tests in virtual time."""
@@ -88,14 +122,14 @@ cdef class Accumulator:
         cdef header_datum_t small[SMALL_HEADERS]
         cdef TopicQueue queue
         cdef Delivery delivery
-        cdef int32_t wanted = -1
+        cdef int32_t requested = -1
         if self.closed is not None:
             raise _errors.ClientClosedError(self.closed)
-        queue = <TopicQueue>self.topics.get(topic)
+        queue = <TopicQueue>self.topics_by_name.get(topic)
         if queue is None:
             queue = self._new_topic(topic)
         if partition is not None:
-            wanted = partition_number(partition)
+            requested = partition_number(partition)
         held_value = take_bytes(value, &record.value, "value")
         held_key = take_bytes(key, &record.key, "key")
         held_headers = take_headers(headers, &record, small)
@@ -104,32 +138,32 @@ cdef class Accumulator:
             record.timestamp = self._wall()
         elif looks_like_seconds(record.timestamp) and not self.suspected:
             self._warn_of_seconds(record.timestamp)
-        delivery = self._commit(queue, &record, wanted, nowait)
+        delivery = self._commit(queue, &record, requested, nowait)
         if self.attention:
             self._say_attention()
         return delivery
 
-    cdef Delivery _commit(self, TopicQueue topic, record_datum_t *record, int32_t wanted, bint nowait):
+    cdef Delivery _commit(self, TopicQueue topic, record_datum_t *record, int32_t requested, bint nowait):
         """One record into the open batch of its partition; everything that may run Python comes before the append."""
         cdef PartitionQueue queue
         cdef Batch batch, fresh = None
         cdef Delivery delivery = Delivery.__new__(Delivery)
-        cdef int64_t most = record_size_bound(record)
+        cdef int64_t bound = record_size_bound(record)
         cdef int64_t size
         cdef double waits_since = -1.0
         cdef int fault
-        if most > self.max_request_size or most > self.buffer_memory:
-            self._check_record_size(most)
+        if bound > self.max_request_size or bound > self.buffer_memory:
+            self._check_record_size(bound)
         while True:
-            if self.used + most > self.buffer_memory:
+            if self.used + bound > self.buffer_memory:
                 if waits_since < 0:
                     waits_since = self._now()
-                self._make_room(most, nowait, waits_since)
+                self._make_room(bound, nowait, waits_since)
                 continue
-            queue = self._choose(topic, record, wanted)
+            queue = self._choose(topic, record, requested)
             batch = queue.open
             if batch is not None:
-                if queue.partition < 0 and wanted >= 0 and batch.requested is None:
+                if queue.partition < 0 and requested >= 0 and batch.requested is None:
                     batch.requested = {}
                     continue
                 size = builder_record_size(&batch.core, record)
@@ -152,8 +186,8 @@ cdef class Accumulator:
         delivery.batch_result = batch.batch_result
         delivery.index = batch.core.count - 1
         delivery.timestamp = record.timestamp
-        if queue.partition < 0 and wanted >= 0:
-            batch.requested[delivery.index] = wanted
+        if queue.partition < 0 and requested >= 0:
+            batch.requested[delivery.index] = requested
         if queue is topic.sticky:
             topic.sticky_bytes += size
         if <int64_t>batch.core.used >= self.batch_size:
@@ -173,25 +207,31 @@ cdef class Accumulator:
             self.linger_reported = self.attention = True
         return 0
 
-    cdef inline PartitionQueue _choose(self, TopicQueue topic, const record_datum_t *record, int32_t wanted):
+    cdef inline PartitionQueue _choose(self, TopicQueue topic, const record_datum_t *record, int32_t requested):
         cdef Py_ssize_t known = PyList_GET_SIZE(topic.partitions)
         if known == 0:
-            return topic.unassigned
-        if wanted >= 0:
-            if wanted < known:
-                return <PartitionQueue>topic.partitions[wanted]
-            return self._unknown_partition(topic, wanted)
+            return self._not_too_old(topic.unassigned)
+        if requested >= 0:
+            if requested < known:
+                return <PartitionQueue>topic.partitions[requested]
+            return self._unknown_partition(topic, requested)
         if record.key.size >= 0:
             return <PartitionQueue>topic.partitions[
                 (murmur2_of(record.key.data, <size_t>record.key.size) & 0x7FFFFFFF) % <uint32_t>known]
         return topic.sticky
 
-    cdef PartitionQueue _unknown_partition(self, TopicQueue topic, int32_t wanted):
+    cdef PartitionQueue _unknown_partition(self, TopicQueue topic, int32_t requested):
         """The queue of a partition beyond those that are known."""
-        queue = topic.unknown_partitions.get(wanted)
+        queue = topic.unknown_partitions.get(requested)
         if queue is None:
-            queue = topic.unknown_partitions.setdefault(wanted, self._new_queue(topic, wanted))
-        return <PartitionQueue>queue
+            queue = topic.unknown_partitions.setdefault(requested, self._new_queue(topic, requested))
+        return self._not_too_old(<PartitionQueue>queue)
+
+    cdef PartitionQueue _not_too_old(self, PartitionQueue queue):
+        """The queue, for records whose partition is not known: its batch takes no more when it has waited for long."""
+        if queue.open is not None and self._now() - queue.open.created_at > self.max_unassigned_age:
+            self._close(queue)
+        return queue
 
     cdef int _check_record_size(self, int64_t size) except -1:
         if size > self.max_request_size:
@@ -223,23 +263,23 @@ cdef class Accumulator:
         cdef ArrowRecords rows
         cdef TopicQueue queue
         cdef list deliveries = []
-        cdef int32_t wanted = -1
+        cdef int32_t requested = -1
         if self.closed is not None:
             raise _errors.ClientClosedError(self.closed)
-        queue = <TopicQueue>self.topics.get(topic)
+        queue = <TopicQueue>self.topics_by_name.get(topic)
         if queue is None:
             queue = self._new_topic(topic)
         if partition is not None:
-            wanted = partition_number(partition)
+            requested = partition_number(partition)
         rows = batches.next(self._wall())
         if rows is not None and rows.unused:
             warn_of_columns(rows.unused)
         while rows is not None:
-            self._send_rows(queue, rows, wanted, nowait, deliveries)
+            self._send_rows(queue, rows, requested, nowait, deliveries)
             rows = batches.next(self._wall())
         return deliveries
 
-    cdef int _send_rows(self, TopicQueue queue, ArrowRecords rows, int32_t wanted, bint nowait,
+    cdef int _send_rows(self, TopicQueue queue, ArrowRecords rows, int32_t requested, bint nowait,
                         list deliveries) except -1:
         cdef record_datum_t record
         cdef int64_t row
@@ -248,7 +288,7 @@ cdef class Accumulator:
             fault = rows.record(row, &record)
             if fault != ARROW_OK:
                 raise_arrow_fault(rows, fault, row, 2)
-            deliveries.append(self._commit(queue, &record, wanted, nowait))
+            deliveries.append(self._commit(queue, &record, requested, nowait))
             if self.attention:
                 self._say_attention()
         return 0
@@ -266,11 +306,10 @@ cdef class Accumulator:
         topic.partitions = []
         topic.unknown_partitions = {}
         topic.available = []
-        topic.first_sent_at = self._now()
         topic.unassigned = self._new_queue(topic, -1)
         self.unknown_topics.append(topic)
         self.attention = True
-        return <TopicQueue>self.topics.setdefault(topic.name, topic)
+        return <TopicQueue>self.topics_by_name.setdefault(topic.name, topic)
 
     cdef PartitionQueue _new_queue(self, TopicQueue topic, int32_t partition):
         cdef PartitionQueue queue = PartitionQueue.__new__(PartitionQueue)
@@ -288,6 +327,7 @@ cdef class Accumulator:
         result.append_time = -1
         result.owner = self
         batch.batch_result = result
+        batch.is_transactional = self.is_transactional
         return batch
 
     cdef int _open(self, PartitionQueue queue, Batch batch) except -1:
@@ -315,7 +355,9 @@ cdef class Accumulator:
         batch.batch_result.topic = queue.topic.name
         batch.batch_result.partition = queue.partition
         batch.batch_result.batch = batch
-        self.pending[batch] = None
+        queue.topic.pending_batches += 1
+        queue.topic.used_at = created_at
+        self.unfinished[batch] = None
         return 0
 
     cdef int _needs_metadata(self, TopicQueue topic) except -1:
@@ -339,7 +381,9 @@ cdef class Accumulator:
         return self._mark_ready(queue)
 
     cdef int _mark_ready(self, PartitionQueue queue) except -1:
-        if not queue.in_ready and 0 <= queue.partition < PyList_GET_SIZE(queue.topic.partitions):
+        if not 0 <= queue.partition < PyList_GET_SIZE(queue.topic.partitions):
+            self._needs_metadata(queue.topic)
+        elif not queue.in_ready:
             queue.in_ready = True
             self.ready.append(queue)
             if not queue._is_held_up():
@@ -399,7 +443,9 @@ cdef class Accumulator:
         while self.ready:
             queue = self.ready.popleft()
             queue.in_ready = False
-            if queue.sink is None:
+            if queue.partition >= PyList_GET_SIZE(queue.topic.partitions):
+                self._needs_metadata(queue.topic)
+            elif queue.sink is None:
                 unrouted.append(queue)
             else:
                 queue.sink.queues[queue] = None
@@ -410,7 +456,7 @@ cdef class Accumulator:
         """Leaders may be others by now: partitions that hold something come back as unrouted of `route_ready`."""
         cdef TopicQueue topic
         cdef PartitionQueue queue
-        for topic in self.topics.values():
+        for topic in list(self.topics_by_name.values()):
             for queue in topic.partitions:
                 queue._leave_sink()
                 if queue._head() is not None:
@@ -428,44 +474,68 @@ cdef class Accumulator:
     cdef int _release(self, Batch batch) except -1:
         self.used -= batch.accounted
         batch.accounted = 0
-        self.pending.pop(batch, None)
+        if self.unfinished.pop(batch, self) is not self:
+            batch.queue.topic.pending_batches -= 1
         batch.sealed = None
         kw_block_release(batch.core.block)
         batch.core.block = NULL
         return 0
 
-    def update_partitions(self, TopicQueue topic not None, int count, available):
+    def update_partitions(self, TopicQueue topic, int count, available, *, bint anew=False):
         """The topic has `count` partitions; `available` are the numbers of those that have a leader.
 
-        Records that waited for that are placed. A topic never shrinks; a smaller count is not believed.
+        Records that waited for that are placed. A smaller count is believed of a topic that was made `anew`; records of
+        partitions that are gone wait for them to appear again, as those of any unknown partition.
         """
         cdef PartitionQueue queue
         cdef Py_ssize_t known = PyList_GET_SIZE(topic.partitions)
+        cdef list partitions = topic.partitions[:count] if anew else topic.partitions[:]
+        cdef list gone = topic.partitions[count:] if anew else []
         for number in range(known, count):
             queue = topic.unknown_partitions.pop(number, None)
-            topic.partitions.append(queue if queue is not None else self._new_queue(topic, number))
-        topic.available = [topic.partitions[i] for i in available if i < len(topic.partitions)] or list(topic.partitions)
-        if topic.sticky is None and topic.available:
+            partitions.append(queue if queue is not None else self._new_queue(topic, number))
+        if anew:
+            for queue in topic.partitions:
+                queue._leave_leader()
+        for queue in gone:
+            topic.unknown_partitions[queue.partition] = queue
+        topic.available = [partitions[i] for i in available if i < len(partitions)] or partitions[:]
+        topic.partitions = partitions
+        if topic.available and topic.sticky not in topic.available:
             self._next_sticky(topic)
-        for queue in topic.partitions[known:]:
+        for queue in [*partitions[known:], *gone]:
             self._begin(queue)
-        if topic.partitions:
-            self._place_staged(topic)
+        if partitions:
+            self._place_unassigned(topic)
+
+    def forget_partitions(self, TopicQueue topic):
+        """Nothing is known of the topic from now on; False if it has records. Its sequences are kept."""
+        cdef PartitionQueue queue
+        if topic.pending_batches:
+            return False
+        for queue in topic.partitions:
+            queue._leave_leader()
+            topic.unknown_partitions[queue.partition] = queue
+        topic.partitions = []
+        topic.available = []
+        topic.sticky = None
+        topic.topic_id = None
+        return True
 
     cdef int _begin(self, PartitionQueue queue) except -1:
-        """A partition that was only a number until now: what it holds has lingered."""
+        """A partition that becomes known, or is not known any more: what it holds has lingered."""
         if queue.open is not None:
             queue.open.due = True
         if queue.open is not None or queue.waiting:
             self._mark_ready(queue)
         return 0
 
-    cdef int _place_staged(self, TopicQueue topic) except -1:
-        cdef PartitionQueue staging = topic.unassigned
-        if staging.open is not None:
-            self._close(staging)
-        while staging.waiting:
-            self._scatter(staging.waiting.popleft(), 0)
+    cdef int _place_unassigned(self, TopicQueue topic) except -1:
+        cdef PartitionQueue unassigned = topic.unassigned
+        if unassigned.open is not None:
+            self._close(unassigned)
+        while unassigned.waiting:
+            self._scatter(unassigned.waiting.popleft(), 0)
         return 0
 
     def split(self, Batch batch not None):
@@ -482,12 +552,12 @@ cdef class Accumulator:
         """Takes the records with headers out of the batch and fails them; the others go on, first in line."""
         self._scatter(batch, MAX_BATCH_BYTES, error)
 
-    cdef int _scatter(self, Batch whole, int64_t most, object header_error=None) except -1:
+    cdef int _scatter(self, Batch whole, int64_t max_bytes, object header_error=None) except -1:
         """Copies the records of `whole` into other batches and redirects its result there.
 
-        most 0: wherever their keys and the sticky partition lead (staging); else into batches of at most that many
-        bytes at the head of the same queue, with consecutive sequences where `whole` had one. With header_error,
-        records with headers fail with it.
+        max_bytes 0: wherever their keys and the sticky partition lead (unassigned records); else into batches of at
+        most that many bytes at the head of the same queue, with consecutive sequences where `whole` had one. With
+        header_error, records with headers fail with it.
         """
         cdef record_walk_t walk
         cdef record_datum_t record
@@ -495,7 +565,7 @@ cdef class Accumulator:
         cdef Batch target = None
         cdef Batch failed = None
         cdef int32_t index = 0
-        cdef int32_t wanted
+        cdef int32_t requested
         whole._walk(&walk)
         whole.queue.forget(whole)
         try:
@@ -506,11 +576,11 @@ cdef class Accumulator:
                         failed.batch_result.topic = whole.batch_result.topic
                         failed.batch_result.partition = whole.batch_result.partition
                     note_redirect(redirects, index, failed.batch_result, 0)
-                elif most == 0:
-                    wanted = -1 if whole.requested is None else whole.requested.get(index, -1)
-                    self._scatter_one(whole, &record, wanted, redirects, index)
+                elif max_bytes == 0:
+                    requested = -1 if whole.requested is None else whole.requested.get(index, -1)
+                    self._scatter_one(whole, &record, requested, redirects, index)
                 else:
-                    if target is None or <int64_t>target.core.used + builder_record_size(&target.core, &record) > most:
+                    if target is None or <int64_t>target.core.used + builder_record_size(&target.core, &record) > max_bytes:
                         target = self._part_of(whole, index)
                         made.append(target)
                     self._add(target, &record, redirects, index)
@@ -530,15 +600,15 @@ cdef class Accumulator:
         self._release(whole)
         return 0
 
-    cdef int _scatter_one(self, Batch whole, record_datum_t *record, int32_t wanted, list redirects,
+    cdef int _scatter_one(self, Batch whole, record_datum_t *record, int32_t requested, list redirects,
                           int32_t index) except -1:
         cdef TopicQueue topic = whole.queue.topic
-        cdef PartitionQueue queue = self._choose(topic, record, wanted)
+        cdef PartitionQueue queue = self._choose(topic, record, requested)
         cdef Batch batch = queue.open
         if batch is not None and (
                 <int64_t>batch.core.used + builder_record_size(&batch.core, record) > self.batch_size):
             self._close(queue)
-            queue = self._choose(topic, record, wanted)
+            queue = self._choose(topic, record, requested)
             batch = queue.open
         if batch is None:
             batch = self._new_batch()

@@ -72,13 +72,14 @@ cdef class Batch:
     cdef readonly bint closed             # takes no more records
     cdef bint due                         # to be sent although it is not full
     cdef bint has_headers
+    cdef public bint is_transactional
     cdef int64_t order                     # its place in the order of opening; parts of a split share one
     cdef int64_t first_index              # of its first record in the batch that was split
     cdef int64_t accounted                  # bytes that it takes of buffer_memory
     cdef readonly int64_t producer_id
     cdef readonly int16_t producer_epoch
     cdef readonly int32_t base_sequence   # -1: none yet
-    cdef dict requested                      # while staged: index -> the partition that was asked for
+    cdef dict requested                   # while unassigned: index -> the partition that was asked for
     cdef Buffer sealed
     cdef int sealed_magic
     cdef int sealed_codec
@@ -122,7 +123,7 @@ cdef class Batch:
 
         With magic 2 and a sequence assigned, under that producer id, epoch and sequence.
         """
-        cdef seal_t seal = [self.producer_id, self.producer_epoch, self.base_sequence, -1, False, False]
+        cdef seal_t seal = [self.producer_id, self.producer_epoch, self.base_sequence, -1, self.is_transactional, False]
         if self.sealed is None or self.sealed_magic != magic or self.sealed_codec != codec:
             if magic == 2:
                 self._restore()
@@ -144,7 +145,7 @@ cdef class Batch:
         self.base_sequence = base_sequence
         if self.sealed is not None and self.sealed_magic == 2:
             set_batch_producer_state(<uint8_t *>self.sealed.data, <size_t>self.sealed.size, producer_id, producer_epoch,
-                          base_sequence)
+                                     base_sequence)
 
     cdef int _restore(self) except -1:
         """The builder's own bytes again, after a compressed sealing let go of them."""

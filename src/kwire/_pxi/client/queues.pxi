@@ -41,7 +41,7 @@ cdef inline bint comes_before(Batch one, Batch other):
 @cython.final
 @cython.nonecheck(True)
 cdef class PartitionQueue:
-    """The batches of one partition; partition -1 is the staging of a topic."""
+    """The batches of one partition; partition -1 is for the unassigned records of a topic."""
 
     cdef readonly TopicQueue topic
     cdef readonly int32_t partition
@@ -109,6 +109,11 @@ cdef class PartitionQueue:
         self._leave_sink()
         self.topic.owner._mark_ready(self)
 
+    cdef int _leave_leader(self) except -1:
+        """Its leader may have nothing of it, not even the producer's state."""
+        self.sequences.acknowledged_by = -1
+        return self._leave_sink()
+
     cdef int _leave_sink(self) except -1:
         """Its leader may be another by now."""
         if self.sink is not None:
@@ -155,7 +160,9 @@ cdef class TopicQueue:
     cdef list available                   # PartitionQueues to choose from without a key
     cdef PartitionQueue sticky
     cdef int64_t sticky_bytes
-    cdef readonly double first_sent_at    # since when its partitions are waited for
+    cdef public object topic_id           # of the topic that `partitions` are of; None: not known
+    cdef readonly int64_t pending_batches  # batches whose result is not known
+    cdef readonly double used_at          # when the newest of its batches was opened
 
     @property
     def known(self):

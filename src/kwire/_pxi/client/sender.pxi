@@ -54,12 +54,12 @@ cdef class SenderBase:
             self._expedite_all()
         if accumulator.lingering:
             self._wake_at("linger", accumulator.expire_linger(now))
-        if self._deadline is None and accumulator.pending:
+        if self._deadline is None and accumulator.unfinished:
             self._await_deadline()
         if self._unresolved:
             self._resolve_sequences(now)
         if self.identity.state is _wanted or self.identity.state is _asking:
-            if accumulator.pending:
+            if accumulator.unfinished:
                 self.identity.ask(now)
             return
         for queue in accumulator.route_ready():

@@ -65,15 +65,15 @@ cdef class Sequences:
         return (batch.base_sequence >= 0 and batch.producer_id == self.producer_id
                 and batch.producer_epoch == self.producer_epoch)
 
-    cdef inline int assign(self, Batch batch) except -1:
-        """The next sequence for a batch that has none."""
+    cpdef int assign(self, Batch batch) except -1:
+        """Gives a batch that has no sequence the next one."""
         if batch.base_sequence < 0:
             batch.set_producer_state(self.producer_id, self.producer_epoch, self.next_sequence)
             self.next_sequence = (self.next_sequence + batch.core.count) & SEQUENCE_MASK
         return 0
 
-    cdef inline int begin(self, int64_t producer_id, int16_t producer_epoch) except -1:
-        """From 0 on under that producer id and epoch."""
+    cpdef int begin(self, int64_t producer_id, int16_t producer_epoch) except -1:
+        """Numbers from 0 on under that producer id and epoch."""
         self.producer_id = producer_id
         self.producer_epoch = producer_epoch
         self.next_sequence = 0
@@ -126,7 +126,7 @@ cdef class Sequences:
     cpdef renew(self, PartitionQueue queue, int64_t producer_id, int16_t producer_epoch):
         """Begins again, with all that waits; nothing is in flight."""
         cdef Batch batch
-        for batch in queue.waiting:
+        for batch in list(queue.waiting):
             if batch.base_sequence >= 0:
                 batch.set_producer_state(-1, -1, -1)
         self.begin(producer_id, producer_epoch)

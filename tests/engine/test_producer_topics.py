@@ -1,0 +1,125 @@
+"""Topics that are made anew, missing, deleted or idle, and how often a producer asks for them."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import pytest
+
+from kwire import errors
+from tests.engine import produce_world
+from tests.engine.produce_world import Leader, ProducerWorld
+
+
+@pytest.fixture(autouse=True)
+def own_topic_ids(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(produce_world, "TOPIC_IDS", dict(produce_world.TOPIC_IDS))
+
+
+def metadata_requests(world: ProducerWorld) -> int:
+    return sum(key == 3 for key, _, _ in world.leader.requests)
+
+
+def make_anew(world: ProducerWorld, partitions: int, *, with_ids: bool) -> None:
+    if with_ids:
+        produce_world.TOPIC_IDS["t"] = UUID(int=99)
+    world.leader.topics["t"] = [0] * partitions
+    world.leader.logs.clear()
+    world.leader.state.clear()
+    world.core.cluster.refresh(world.now)
+    world.run(world.now + 2)
+
+
+@pytest.mark.parametrize("release", ["4.4.0", "2.7.2"])
+def test_a_topic_made_anew_with_fewer_partitions_is_used_as_it_is(
+    release: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_ids = release == "4.4.0"
+    if not with_ids:
+        monkeypatch.setattr(produce_world, "TOPIC_IDS", {})
+    world = ProducerWorld(Leader(release), topics={"t": [0] * 8}, linger_ms=0)
+    keys = [b"k%d" % i for i in range(8)]
+    world.complete(*[world.send(b"old", partition=n) for n in range(8)])
+    make_anew(world, 2, with_ids=with_ids)
+    deliveries = [world.send(b"new", key=key) for key in keys] + [world.send(b"new") for _ in range(8)]
+    world.complete(*deliveries)
+    assert {delivery.result().partition for delivery in deliveries} == {0, 1}
+    fresh = ProducerWorld(topics={"t": [0] * 2}, linger_ms=0)
+    same = [fresh.send(b"new", key=key) for key in keys]
+    fresh.complete(*same)
+    assert [d.result().partition for d in same] == [d.result().partition for d in deliveries[:8]]
+
+
+def test_records_of_a_partition_that_is_gone_fail_by_its_number_and_the_others_arrive() -> None:
+    world = ProducerWorld(topics={"t": [0] * 3}, max_block_ms=3000)
+    world.complete(*[world.send(b"old", partition=n) for n in range(3)])
+    world.leader.script = [3] * 1000
+    gone = world.send(b"gone", partition=2)
+    world.run(world.now + 0.5)
+    make_anew(world, 2, with_ids=True)
+    world.leader.script = []
+    world.complete(world.send(b"new", partition=1))
+    world.run(gone.done)
+    with pytest.raises(errors.UnknownTopicError, match=r"no partition 2"):
+        gone.result()
+
+
+def test_metadata_that_shows_fewer_partitions_of_the_same_topic_is_not_believed() -> None:
+    world = ProducerWorld(topics={"t": [0] * 4}, linger_ms=0)
+    world.complete(*[world.send(b"v", partition=n) for n in range(4)])
+    world.leader.topics["t"] = [0] * 2
+    world.core.cluster.refresh(world.now)
+    world.run(world.now + 0.5)
+    assert world.accumulator.topics["t"].known == 4
+
+
+def test_a_topic_that_failed_is_no_longer_asked_for() -> None:
+    world = ProducerWorld(max_block_ms=2000)
+    delivery = world.send(b"v", "u")
+    world.run(delivery.done)
+    assert isinstance(delivery.exception(), errors.UnknownTopicError)
+    before = metadata_requests(world)
+    world.run(world.now + 60)
+    assert metadata_requests(world) <= before + 1
+    world.leader.topics["u"] = [0]
+    world.complete(world.send(b"w", "u"))
+    assert world.leader.values("u") == [b"w"]
+
+
+def test_a_topic_that_was_deleted_is_no_longer_asked_for_without_records() -> None:
+    world = ProducerWorld(topics={"t": [0], "u": [0]})
+    world.complete(world.send(b"v"), world.send(b"v", "u"))
+    del world.leader.topics["u"]
+    world.core.cluster.refresh(world.now)
+    world.run(world.now + 5)
+    before = metadata_requests(world)
+    world.run(world.now + 60)
+    assert metadata_requests(world) - before <= 1
+    assert world.accumulator.topics["u"].known == 0
+
+
+def test_an_idle_topic_is_no_longer_asked_for_and_its_sequences_go_on() -> None:
+    world = ProducerWorld(topics={"t": [0], "u": [0]}, metadata_max_idle_ms=5000, metadata_max_age_ms=1000)
+    world.complete(world.send(b"0"), world.send(b"0", "u"))
+    for _ in range(10):
+        world.complete(world.send(b"0"))
+        world.run(world.now + 1)
+    assert world.accumulator.topics["u"].known == 0
+    assert world.accumulator.topics["t"].known == 1
+    asked = [message for key, _, message in world.leader.requests if key == 3][-1]
+    assert [row.name for row in asked.topics] == ["t"]
+    world.complete(world.send(b"1", "u"))
+    assert world.leader.values("u") == [b"0", b"1"]
+    assert [header.base_sequence for name, _, header in world.leader.appended_batches if name == "u"] == [0, 1]
+
+
+def test_a_record_of_an_unknown_topic_has_its_own_time() -> None:
+    world = ProducerWorld(max_block_ms=5000)
+    first = world.send(b"v", "u")
+    world.run(world.now + 4.5)
+    late = world.send(b"w", "u")
+    sent_at = world.now
+    world.run(first.done)
+    assert not late.done()
+    world.run(late.done)
+    assert 4.8 <= world.now - sent_at <= 5.1
