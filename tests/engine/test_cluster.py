@@ -173,3 +173,22 @@ def test_failures_are_kept_for_messages(answer: Answer) -> None:
     world.run(1015.0)
     assert world.core.cluster.failure is not None
     assert "a:1" in str(world.core.cluster.failure)
+
+
+def test_a_broker_that_hangs_is_not_waited_for_while_another_answers() -> None:
+    brokers = {0: A, 1: B}
+    hung, healthy = Broker(), Broker(node_id=1, address=B)
+    for broker in (hung, healthy):
+        broker.brokers = brokers
+        broker.topics = {"t": [1]}
+    world = World({A: hung, B: healthy})
+    world.core.cluster.track(["t"], world.now)
+    world.run(lambda: world.core.cluster.leader("t", 0) == 1)
+    world.run(world.now + 1)
+    for broker in (hung, healthy):
+        broker.topics = {"t": [0]}
+    hung.paused_until = world.now + 1000
+    world.core.cluster.refresh(world.now)
+    begun = world.now
+    world.run(lambda: world.core.cluster.leader("t", 0) == 0)
+    assert world.now - begun < 3

@@ -1,8 +1,9 @@
 """What is known of the cluster: brokers, controller, topics, partition leaders; and when to ask again.
 
-Layer 3, no I/O. One Metadata request is under way at most. It is sent when somebody wants a topic that is not known,
-when an answer said that the metadata is stale, when a connection was lost, and at the latest after metadata_max_age_ms;
-failures and topics that are still missing or without a leader are asked for again after a growing wait.
+Layer 3, no I/O. One question is in flight at most; a broker that does not answer it soon may hang, so another one is
+asked beside it. It is sent when somebody wants a topic that is not known, when a response said that the metadata is
+stale, when a connection was lost, and at the latest after metadata_max_age_ms; failures and topics that are still
+missing or without a leader are asked for again after a growing wait.
 
 Metadata v0 cannot ask for no topic at all: an empty list means all of them there, null does from v1 on. Before v4 every
 topic asked for by name may be created by the asking, so a client that forbids that asks for all topics instead.
@@ -40,6 +41,9 @@ _MAY_PASS_IN_METADATA = frozenset({UNKNOWN_SERVER_ERROR, NONE})
 _FIRST_VERSION_WITH_NULL = 1
 _FIRST_VERSION_WITH_AUTO_CREATE_FLAG = 4
 _FIRST_VERSION_WITH_ALL_BROKERS_SURELY = 1
+
+SECOND_TRY_AFTER_S = 2.0
+"""Seconds after which a second broker is asked, because the first may hang."""
 
 Listener = Callable[[float], None]
 
@@ -81,7 +85,8 @@ class Cluster:
         self.allow_auto_create = bool(getattr(core.settings, "allow_auto_create_topics", False))
         self._wanted: dict[str, dict[int, bool]] = {}
         self._creates = True
-        self._under_way: Request | None = None
+        self._in_flight: list[Request] = []
+        self._second_try: Timer | None = None
         self._asked_for: frozenset[str] = frozenset()
         self._again = False
         self._timer: Timer | None = None
@@ -188,14 +193,14 @@ class Cluster:
         """Asks again as soon as the backoff allows: the metadata proved to be stale."""
         if self._stopped:
             return
-        if self._under_way is not None:
+        if self._in_flight:
             self._again = True
             return
         self._ask_at(max(now, self._next_allowed), now)
 
     def require_leader(self, now: float) -> None:
         """A leader is missing: asks, unless the answer to come may name it (one that does not is followed up)."""
-        if self._under_way is None:
+        if not self._in_flight:
             self.refresh(now)
 
     def connection_trouble(self, now: float) -> None:
@@ -219,12 +224,11 @@ class Cluster:
         self._wanted.clear()
         if self._timer is not None:
             self._timer.cancel()
-        if self._under_way is not None:
-            self._under_way.cancel()
+        self._cancel_requests()
 
     def _recover(self, now: float) -> None:
         """After a step that was cut: asks anew."""
-        self._under_way = None
+        self._cancel_requests()
         if self._timer is not None:
             self._timer.cancel()
         self._timer = None
@@ -244,14 +248,31 @@ class Cluster:
             self._timer = self._core.call_at(when, self._ask)
 
     def _ask(self, now: float) -> None:
-        if self._under_way is not None or self._stopped:
+        if self._in_flight or self._stopped:
             return
         if self._timer is not None:
             self._timer.cancel()
         self._again = False
         self._asked_for, self._creates = self._next_question()
+        self._send(now)
+        self._second_try = self._core.call_at(now + SECOND_TRY_AFTER_S, self._ask_another)
+
+    def _send(self, now: float) -> None:
         request = self._core.request(ANY, METADATA, self._request, self._on_answer, self._on_error, now)
-        self._under_way = None if request.done else request
+        if not request.done:
+            self._in_flight.append(request)
+
+    def _ask_another(self, now: float) -> None:
+        """The broker asked may hang: asks a second one, too, and takes the first response."""
+        if self._in_flight:
+            self._send(now)
+
+    def _cancel_requests(self) -> None:
+        requests, self._in_flight = self._in_flight, []
+        for request in requests:
+            request.cancel()
+        if self._second_try is not None:
+            self._second_try.cancel()
 
     def _next_question(self) -> tuple[frozenset[str], bool]:
         """The topics to ask for, and whether the asking may create those that are missing.
@@ -275,7 +296,7 @@ class Cluster:
                 self._core.forget_brokers(now)
             self._on_error(errors.broker.error_for(response.error_code, "Metadata"), now)
             return
-        self._under_way = None
+        self._cancel_requests()
         self.failure = None
         self._take_in(response, version, now)
         self.generation += 1
@@ -291,7 +312,10 @@ class Cluster:
             listener(now)
 
     def _on_error(self, error: KafkaError, now: float) -> None:
-        self._under_way = None
+        self._in_flight = [request for request in self._in_flight if not request.done]
+        if self._in_flight:
+            return
+        self._cancel_requests()
         self.failure = error
         self._failures += 1
         self._next_allowed = now + self._core.retry_backoff.wait(self._failures)
