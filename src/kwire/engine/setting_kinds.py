@@ -51,16 +51,16 @@ class Setting:
         synonyms: Mapping[object, object] | None = None,
         optional: bool = False,
     ) -> None:
-        self.kind = kind
-        self.default = default
-        self.doc = doc
-        self.aliases = aliases
-        self.least = least
-        self.most = most
-        self.choices = choices
-        self.synonyms = synonyms or {}
-        self.optional = optional
-        self.keyword = ""
+        self.kind: type = kind
+        self.default: object = default
+        self.doc: str = doc
+        self.aliases: tuple[str, ...] = aliases
+        self.least: float | None = least
+        self.most: float | None = most
+        self.choices: tuple[object, ...] = choices
+        self.synonyms: Mapping[object, object] = synonyms or {}
+        self.optional: bool = optional
+        self.keyword: str = ""
 
     @property
     def dotted(self) -> str:

@@ -95,7 +95,9 @@ class StructMeta(type):
     def __set_name__(cls, owner: type, name: str) -> None:
         """Names a struct that several structs of a message nest as if it stood in the message (`Inner = _Inner`)."""
         if isinstance(owner, StructMeta) and cls.__qualname__ == f"_{name}" and cls.__module__ == owner.__module__:
-            cls.__name__, cls.__qualname__ = name, f"{owner.__qualname__}.{name}"
+            named = {"__name__": name, "__qualname__": f"{owner.__qualname__}.{name}"}
+            for attribute, value in named.items():  # by setattr: an assignment here is a declaration to pyright
+                setattr(cls, attribute, value)
 
     __layout__: Layout
     __plans__: dict[tuple[int, bool] | int, Plan]

@@ -19,8 +19,8 @@ class Api:
     __slots__ = ("__dict__", "key", "name")
 
     def __init__(self, key: int, name: str) -> None:
-        self.key = key
-        self.name = name
+        self.key: int = key
+        self.name: str = name
 
     @cached_property
     def request(self) -> type[Request]:

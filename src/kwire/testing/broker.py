@@ -117,7 +117,7 @@ class Broker:
     def _apis_of_release(self, name: str, cluster: ClusterState) -> AnyApis:
         self._contents: Contents | ByteTopics = Contents(cluster)
         self._keys: Mapping[str, int] | None = None
-        self.faults = Faults()
+        self.faults: Faults = Faults()
         release = Release.find(name, HANDLERS)
         self._release, self._newest_magic = release.name, release.newest_magic
         return BrokerApis(cluster, release, self.faults, time.monotonic)

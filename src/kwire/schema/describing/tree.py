@@ -25,13 +25,13 @@ class Field:
     __slots__ = ("children", "decompressed", "end", "error", "meaning", "name", "secret", "start", "type", "value")
 
     def __init__(self, name: str, kind: str, start: int, end: int, value: Any = None, meaning: str = "") -> None:
-        self.name = name
-        self.type = kind
-        self.start = start
-        self.end = end
-        self.value = value
-        self.meaning = meaning
-        self.secret = False
+        self.name: str = name
+        self.type: str = kind
+        self.start: int = start
+        self.end: int = end
+        self.value: Any = value
+        self.meaning: str = meaning
+        self.secret: bool = False
         self.error: CodecError | None = None
         self.children: list[Field] = []
         self.decompressed: Field | None = None
