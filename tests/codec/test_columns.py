@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import gc
 import sys
@@ -14,8 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kwire import _codec, records
-from kwire.errors import ConfigError, LimitError
+from kwire.errors import CodecError, ConfigError, LimitError
 from tests.codec.record_strategies import MOST_INT64, plain_records
+from tests.guarded import runs_in_a_process
 from tests.reference import records as reference
 from tests.reference.records import BatchFields, PlainRecord
 
@@ -301,3 +303,29 @@ def test_what_was_lent_is_given_back_after_a_thread_without_python_released_it()
     release_in_a_thread(capsule)
     records.decode(b"")
     wire.append(0)
+
+
+def fill_columns_while_keys_change() -> None:
+    """A key takes three times as many bytes when all of it is repaired; here it changes between whole and broken."""
+    whole, broken = b"a" * (1 << 20), b"\xff" * (1 << 20)
+    wire = bytearray(reference.encode_batch([PlainRecord(0, 1, None, b"", ((whole, b""),))]))
+    place = wire.index(whole)
+    read = records.decode(memoryview(wire).toreadonly())
+    stopping = threading.Event()
+
+    def change() -> None:
+        while not stopping.is_set():
+            wire[place : place + len(broken)] = broken
+            wire[place : place + len(whole)] = whole
+
+    changing = threading.Thread(target=change)
+    changing.start()
+    for _ in range(40):
+        with contextlib.suppress(CodecError):
+            read.to_arrow(["headers"])
+    stopping.set()
+    changing.join()
+
+
+def test_keys_that_change_while_columns_are_filled_do_not_write_beyond_them() -> None:
+    runs_in_a_process(fill_columns_while_keys_change)

@@ -17,7 +17,7 @@
 
 cdef extern from "utf8.h" nogil:
     size_t kw_utf8_repaired_size(const uint8_t *p, size_t size)
-    void kw_utf8_repair(uint8_t *out, const uint8_t *p, size_t size)
+    int64_t kw_utf8_repair(uint8_t *out, size_t room, const uint8_t *p, size_t size)
 
 cdef enum ColumnKind:
     COLUMN_OFFSET = 0
@@ -535,10 +535,11 @@ cdef bint _put_headers(const part_t *part, const record_t *record, binary_out_t 
     for i in range(record.header_count):
         size = max(_read_length(&r), 0)
         p = read_span(&r, <size_t>size)
-        repaired = <int64_t>kw_utf8_repaired_size(p, <size_t>size) if p != NULL else -1
-        if repaired < 0 or not _has_room(keys, repaired):
+        if p == NULL or not _has_room(keys, 0):
             return False
-        kw_utf8_repair(keys.data + keys.used, p, <size_t>size)
+        repaired = kw_utf8_repair(keys.data + keys.used, <size_t>(keys.size - keys.used), p, <size_t>size)
+        if repaired < 0:
+            return False
         keys.used += <int32_t>repaired
         keys.row += 1
         keys.offsets[keys.row] = keys.used

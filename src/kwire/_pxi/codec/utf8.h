@@ -40,11 +40,14 @@ static size_t kw_utf8_repaired_size(const uint8_t *p, size_t size) {
     return repaired;
 }
 
-/* Writes kw_utf8_repaired_size() bytes. */
-static void kw_utf8_repair(uint8_t *out, const uint8_t *p, size_t size) {
+/* Writes the repaired text into `room` bytes at `out`; returns how many it takes, or -1 when they are more than that.
+ * The bytes may change meanwhile: nothing but `room` bounds what is written. */
+static int64_t kw_utf8_repair(uint8_t *out, size_t room, const uint8_t *p, size_t size) {
+    uint8_t *begin = out, *end = out + room;
     while (size > 0) {
         int step = kw_utf8_step(p, size);
         int used = step < 0 ? -step : step;
+        if (end - out < (step < 0 ? 3 : step)) return -1;
         if (step < 0) {
             memcpy(out, "\xEF\xBF\xBD", 3);
             out += 3;
@@ -55,6 +58,7 @@ static void kw_utf8_repair(uint8_t *out, const uint8_t *p, size_t size) {
         p += used;
         size -= (size_t)used;
     }
+    return out - begin;
 }
 
 #endif
