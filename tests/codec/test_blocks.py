@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import threading
+from typing import Any
+
 import pytest
 
 from kwire._codec import FrameReceiver, pool_statistics
+from kwire.protocol import ProduceRequest
+from tests.guarded import runs_in_a_process
 
 pytestmark = pytest.mark.shared_memory
 MEBIBYTE = 1 << 20
@@ -54,3 +59,34 @@ def test_the_pool_is_bounded() -> None:
     for size in range(1, 120, 7):
         receive_frame(size * MEBIBYTE)
         assert pool_statistics()["pooled_bytes"] <= MOST_POOLED
+
+
+NESTED = 3_000
+
+
+def release_nested_buffers() -> None:
+    """Each Buffer pins a memoryview of the one around it; the stack is that of a small thread."""
+    innermost: Any = encode_nested(NESTED)
+    for _ in range(NESTED):
+        innermost = ProduceRequest.decode(memoryview(innermost), 0).topic_data[0].partition_data[0].records
+    assert bytes(innermost) == b"innermost"
+    holder = [innermost]
+    del innermost
+    threading.stack_size(256 * 1024)
+    releasing = threading.Thread(target=holder.clear)
+    releasing.start()
+    releasing.join()
+    assert pool_statistics()["live_blocks"] == 0
+
+
+def encode_nested(levels: int) -> bytes:
+    topic = ProduceRequest.TopicProduceData
+    content = b"innermost"
+    for _ in range(levels):
+        partition = topic.PartitionProduceData(index=0, records=content)
+        content = ProduceRequest(topic_data=[topic(name="t", partition_data=[partition])]).encode(0)
+    return content
+
+
+def test_buffers_of_buffers_are_released_without_recursion() -> None:
+    runs_in_a_process(release_nested_buffers)

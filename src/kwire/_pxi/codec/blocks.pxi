@@ -58,15 +58,31 @@ cdef foreign_t *borrow(object data) except NULL:
     return made
 
 
+cdef bint _is_giving_back = False
+
+
 cdef void give_back_borrowed() noexcept:
-    """Gives back the buffers whose blocks were released, perhaps by threads without the GIL."""
-    cdef kw_block *block = kw_foreign_take()
+    """Gives back the buffers whose blocks were released, perhaps by threads without the GIL.
+
+    That may let go of further ones, which may be nested as deep as a caller likes: they are left to the loop here.
+    """
+    global _is_giving_back
+    cdef kw_block *block
     cdef kw_block *after
+    if _is_giving_back:
+        return
+    _is_giving_back = True
+    block = kw_foreign_take()
     while block != NULL:
         after = block.next_free
-        PyBuffer_Release(&(<foreign_t *>block).view)
-        PyMem_Free(block)
-        block = after
+        _give_back(block)
+        block = after if after != NULL else kw_foreign_take()
+    _is_giving_back = False
+
+
+cdef inline void _give_back(kw_block *block) noexcept:
+    PyBuffer_Release(&(<foreign_t *>block).view)
+    PyMem_Free(block)
 
 
 cdef kw_block *block_of_new_bytes(size_t size):
@@ -83,8 +99,7 @@ cdef object bytes_of_block(kw_block *block, Py_ssize_t size):
     """The bytes object of `block_of_new_bytes`, cut to `size`. The caller has the only reference and loses it."""
     cdef PyObject *made = <PyObject *>(<foreign_t *>block).view.obj
     Py_INCREF(<object>made)
-    kw_block_release(block)
-    give_back_borrowed()
+    _give_back(block)
     _PyBytes_Resize(&made, size)
     finished = <object>made
     Py_XDECREF(made)
