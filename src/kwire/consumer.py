@@ -93,7 +93,7 @@ class Consumer(Client[ConsumerSettings]):
         """Reads exactly these partitions. Those already assigned keep their positions.
 
         `at` says where reading begins, as a `seek` for each would: an offset (int), a time (datetime), "earliest" or
-        "latest". `until` gives offsets at which it ends: records from there on are neither fetched nor given.
+        "latest". `until` gives offsets at which it ends: records from there on are neither fetched nor returned.
         """
         wanted = arguments.partitions(partitions)
         starts = {tp: arguments.position(tp, where) for tp, where in arguments.by_partition(at, "at").items()}
@@ -158,7 +158,7 @@ class Consumer(Client[ConsumerSettings]):
         """All records, one after the other; waits for new ones. Ends after `wakeup()`, and when `done()`.
 
         What the loop has not been given yet when it is left, or when any other method is called in it, is not lost: it
-        comes with the next poll or loop. So `position()` is right behind the last record given, and a `seek()` or
+        comes with the next poll or loop. So `position()` is right after the last record given, and a `seek()` or
         `pause()` in the loop holds from the next record on.
         """
         hand_out = self._fetcher.hand_out
@@ -178,7 +178,7 @@ class Consumer(Client[ConsumerSettings]):
         self._reactor.wake()
 
     def pause(self, partitions: Iterable[Partition]) -> None:
-        """Gives no records of these until `resume`; what was fetched already is kept."""
+        """Returns no records of these until `resume`; what was fetched already is kept."""
         self._set_paused(partitions, True)
 
     def resume(self, partitions: Iterable[Partition]) -> None:
@@ -254,7 +254,7 @@ class Consumer(Client[ConsumerSettings]):
         return {tp: found.offset for tp, found in self._look_up(partitions, EARLIEST, timeout).items()}
 
     def end_offsets(self, partitions: Iterable[Partition], timeout: Timeout = None) -> dict[TopicPartition, int]:
-        """The offset behind the last record of each partition (with read_committed: behind the last stable one)."""
+        """The offset after the last record of each partition (with read_committed: after the last stable one)."""
         return {tp: found.offset for tp, found in self._look_up(partitions, LATEST, timeout).items()}
 
     def offsets_for_times(

@@ -10,7 +10,7 @@ What Kafka writes down for itself has messages, too: `decode_log_record` reads t
 control batches; `decode_member_metadata`, `decode_member_assignment` and `decode_user_data` what the members of a group
 tell each other. `logs`, `control_records` and `group_blobs` have the classes.
 
-Layer 2, as the schema behind it: no I/O.
+Layer 2, as the schema below it: no I/O.
 """
 
 from __future__ import annotations
@@ -635,7 +635,7 @@ def _request_plans(m: Request, version: int) -> tuple[Plan, Plan]:
     if known is not None:
         return known
     if not isinstance(m, Request):
-        raise errors.CodecError(f"{type(m).__qualname__} is no request")
+        raise errors.CodecError(f"{type(m).__qualname__} is not a request")
     header_version = request_header_version(m.__api_key__, version, m.__flexible__)
     plans = _REQUEST_PLANS[(type(m), version)] = RequestHeader.plan(header_version), m.plan(version)
     return plans
@@ -646,7 +646,7 @@ def _response_plans(m: Response, version: int) -> tuple[Plan, Plan]:
     if known is not None:
         return known
     if not isinstance(m, Response):
-        raise errors.CodecError(f"{type(m).__qualname__} is no response")
+        raise errors.CodecError(f"{type(m).__qualname__} is not a response")
     header_version = response_header_version(m.__api_key__, version, m.__flexible__)
     plans = _RESPONSE_PLANS[(type(m), version)] = ResponseHeader.plan(header_version), m.plan(version)
     return plans

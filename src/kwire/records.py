@@ -51,7 +51,7 @@ def decode(
 
     `generation="0.7"`: `data` are messages of Kafka 0.7, the first of which begins at byte `base_offset` of its
     partition's log. A record's offset is then the byte at which it begins, or at which the compressed message begins
-    that holds it: reading goes on at the offset of the next record, or behind the last one at `base_offset + consumed`.
+    that holds it: reading goes on at the offset of the next record, or after the last one at `base_offset + consumed`.
     A generation cannot be told from the bytes.
 
     Raises CorruptError (checksum, structure, compressed data), InvalidLengthError, TruncatedError, UnknownVersionError

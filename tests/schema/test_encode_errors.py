@@ -142,7 +142,7 @@ def test_unknown_tagged_fields_need_a_flexible_version_and_a_free_tag() -> None:
 def test_requests_and_responses_are_not_taken_for_each_other() -> None:
     assert protocol.encode_request(MetadataRequest(), 1)
     assert protocol.encode_response(MetadataResponse(), 1)
-    with pytest.raises(errors.CodecError, match="MetadataResponse is no request"):
+    with pytest.raises(errors.CodecError, match="MetadataResponse is not a request"):
         protocol.encode_request(MetadataResponse(), 1)  # type: ignore[arg-type]
-    with pytest.raises(errors.CodecError, match="MetadataRequest is no response"):
+    with pytest.raises(errors.CodecError, match="MetadataRequest is not a response"):
         protocol.encode_response(MetadataRequest(), 1)  # type: ignore[arg-type]

@@ -80,7 +80,7 @@ class CodecError(KafkaError):
 
     `field` is the dotted path of the field at fault ("topics[3].name") or None; `offset` the byte position within the
     buffer given to the decoder, or None when encoding. A consumer that meets the error in what it fetched says where:
-    `topic`, `partition`, `record_offset` (the first offset of the bad batch) and `seek_to`, the offset behind it.
+    `topic`, `partition`, `record_offset` (the first offset of the bad batch) and `seek_to`, the offset after it.
     """
 
     def __init__(self, message: str = "", field: str | None = None, offset: int | None = None) -> None:

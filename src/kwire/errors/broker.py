@@ -71,7 +71,7 @@ _TABLE = (
     (48, "INVALID_TXN_STATE", _PLAIN, "the transaction's state does not allow it"),
     (49, "INVALID_PRODUCER_ID_MAPPING", _PLAIN, "the producer id does not belong to this transactional id"),
     (50, "INVALID_TRANSACTION_TIMEOUT", _PLAIN, "above the broker's transaction.max.timeout.ms"),
-    (51, "CONCURRENT_TRANSACTIONS", _RETRIABLE, "another operation on this transaction is under way"),
+    (51, "CONCURRENT_TRANSACTIONS", _RETRIABLE, "another operation on this transaction is in progress"),
     (52, "TRANSACTION_COORDINATOR_FENCED", _PLAIN, "the coordinator that asks is no longer the one in charge"),
     (53, "TRANSACTIONAL_ID_AUTHORIZATION_FAILED", _PLAIN, "not allowed to use this transactional id"),
     (54, "SECURITY_DISABLED", _PLAIN, "the broker has no security features switched on"),
@@ -189,7 +189,7 @@ _CODES = {name: row.code for row in _ROWS.values() for name in (row.name, row.cl
 
 
 def by_code(code: int) -> type[BrokerError]:
-    """The class of an error code. One that kwire does not know gives an UnknownServerError that carries the number."""
+    """The class of an error code. One that kwire does not know is an UnknownServerError that carries the number."""
     row = _ROWS.get(code)
     if row is None:
         return _unknown(code)

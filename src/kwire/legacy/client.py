@@ -185,7 +185,7 @@ class Client:
         None at the end of the log, and of a topic that was never written to. Raises BrokerError (OFFSET_OUT_OF_RANGE)
         outside of the log, UnknownTopicError for a partition or topic name that cannot be, LimitError when not even
         the first message fits, another CodecError when the first bytes are no message, as at an offset inside of one:
-        its `seek_to` is the offset behind a message that is damaged. What precedes a fault is given first.
+        its `seek_to` is the offset after a message that is damaged. What precedes a fault is returned first.
         """
         most = self._fetch_max_bytes if max_bytes is None else max_bytes
         with self._lock:
@@ -270,13 +270,13 @@ class Client:
                 error.raise_at_the_end()
                 most = min(max(error.needed, 2 * most), _MOST_BYTES)
                 continue
-            behind = Position(at.offset + found.consumed)
+            after = Position(at.offset + found.consumed)
             for message in placed(found, at):
                 if end is not None and message.offset >= end:
                     return
                 yield message
             if found.consumed:
-                at, most = behind, self._fetch_max_bytes
+                at, most = after, self._fetch_max_bytes
             elif end is None:
                 time.sleep(poll_interval)
             else:
@@ -409,7 +409,7 @@ class _FetchTooSmallError(errors.LimitError):
         self._where, self._most, self._given = where, most, given
 
     def raise_at_the_end(self) -> None:
-        """Raises TruncatedError when the broker had fewer bytes than it was asked for: asking for more is no use."""
+        """Raises TruncatedError when the broker had fewer bytes than it was asked for: asking for more is of no use."""
         if self._given < self._most >= min(self.needed, _MOST_BYTES):
             cut = errors.TruncatedError(
                 f"{self._where}: {self._given} bytes are left, and a message that begins here would take "

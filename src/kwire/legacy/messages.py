@@ -1,4 +1,4 @@
-"""Where a message of Kafka 0.7 stands, and going on from there, also behind one that cannot be read.
+"""Where a message of Kafka 0.7 stands, and going on from there, also past one that cannot be read.
 
 A fetch can begin only where an outermost message begins, so a place inside a compressed one is that offset and a count
 of the messages to pass over. Nothing but its length says where a message ends: where that is wrong, too, the rest of
@@ -27,7 +27,7 @@ class Position(NamedTuple):
 
 
 class Message(NamedTuple):
-    """One message. Reading goes on at `next`, behind it; `next.offset` is what 0.7.2's client calls its offset."""
+    """One message. Reading goes on at `next`, after it; `next.offset` is what 0.7.2's client calls its offset."""
 
     position: Position
     value: bytes
@@ -45,22 +45,22 @@ def placed(found: Records, start: Position) -> Iterator[Message]:
     skip = 0
     for number, record in enumerate(found):
         offset = record.offset
-        behind = found[number + 1].offset if number + 1 < len(found) else end
+        after = found[number + 1].offset if number + 1 < len(found) else end
         here = Position(offset, skip)
-        skip = skip + 1 if behind == offset else 0
+        skip = skip + 1 if after == offset else 0
         if here >= start:
-            yield Message(here, record.value or b"", Position(behind, skip))
+            yield Message(here, record.value or b"", Position(after, skip))
 
 
 def placed_fault(error: CodecError, where: str, offset: int, content: memoryview) -> CodecError:
     """The same error, of the message that begins at byte `offset` of the log and of `content`, `where` in words.
 
-    Its `record_offset` is the offset, its `seek_to` the one behind the message, None where the length cannot be right.
+    Its `record_offset` is the offset, its `seek_to` the one after the message, None where the length cannot be right.
     """
     size = _believable_size(content)
-    behind = "its length is wrong, too" if size is None else f"the next one begins at {offset + size}"
+    after = "its length is wrong, too" if size is None else f"the next one begins at {offset + size}"
     found = type(error)(
-        f"{where}: {error.message}; an offset is one at which a message begins; if one begins here, {behind}",
+        f"{where}: {error.message}; an offset is one at which a message begins; if one begins here, {after}",
         error.field,
         error.offset,
     )

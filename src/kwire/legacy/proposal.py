@@ -1,6 +1,6 @@
 """A client of the wire format proposed in 2012: its two requests, over a dialect that says what its page leaves open.
 
-There is no broker to meet but `kwire.testing.Broker(generation="proposal")`; it shows that the proposal works, and in
+No broker speaks it but `kwire.testing.Broker(generation="proposal")`; it shows that the proposal works, and in
 which reading. Message sets are those of Kafka 0.7, and offsets are byte positions.
 """
 
@@ -53,7 +53,7 @@ class ProposalClient:
     def produce(
         self, sets: Mapping[tuple[str, int], Iterable[Any]], *, required_acks: int = 1, ack_timeout_ms: int = 1000
     ) -> dict[TopicPartition, int]:
-        """Appends values (bytes-like) by (topic, partition); gives the offset of each set, nothing for 0 acks.
+        """Appends values (bytes-like) by (topic, partition); returns the offset of each set, nothing for 0 acks.
 
         Raises BrokerError for the first set that was refused, which the text names; the others may be stored.
         """

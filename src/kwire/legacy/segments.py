@@ -34,7 +34,7 @@ class Segment:
 
     @property
     def end_offset(self) -> int:
-        """Behind its last byte, whole message or not."""
+        """After its last byte, whole message or not."""
         return self.base_offset + self.path.stat().st_size
 
     def records(self, *, check_crc: bool = True) -> records.Records:
@@ -45,9 +45,9 @@ class Segment:
         """Its messages from `start` on (default: all), each with the position at which reading goes on.
 
         Decodes piece after piece, so that a segment may hold more than fits into memory. Raises as `records`, once what
-        precedes the fault was given: the error's `seek_to` is the offset behind the damaged message, None where not
+        precedes the fault was given: the error's `seek_to` is the offset after the damaged message, None where not
         even its length can be right. Only the last segment of a log may end within a message: TruncatedError in others.
-        The generator's own value is the offset behind the last whole message.
+        The generator's own value is the offset after the last whole message.
         """
         at = Position(self.base_offset) if start is None else max(start, Position(self.base_offset))
         content = memoryview(self._content())

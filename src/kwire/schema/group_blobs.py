@@ -44,7 +44,7 @@ _VERSION = (("version", "int16"),)
 
 
 class MemberBlob(Message, abstract=True):
-    """What stands behind a version of its own in member metadata and assignments."""
+    """What follows a version of its own in member metadata and assignments."""
 
     def to_blob(self, version: int) -> bytes:
         """The bytes for JoinGroup or SyncGroup: the version, then the fields."""

@@ -1,4 +1,4 @@
-"""The headers that stand before every message of the 0.8+ protocol, behind the frame size.
+"""The headers that precede every message of the 0.8+ protocol, after the frame size.
 
     request   api_key int16, api_version int16, correlation_id int32
               v1: + client_id nullable string (always with an int16 length, so that every broker can read the header of

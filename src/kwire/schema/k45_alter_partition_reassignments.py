@@ -16,7 +16,7 @@ __all__ = ["AlterPartitionReassignmentsRequest", "AlterPartitionReassignmentsRes
 
 
 class AlterPartitionReassignmentsRequest(Request, key=45, versions="0-1", flexible="0+"):
-    """`replicas` None takes back a move that is under way."""
+    """`replicas` None takes back a move that is in progress."""
 
     class ReassignableTopic(Struct):
         class ReassignablePartition(Struct):

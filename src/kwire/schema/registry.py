@@ -57,7 +57,7 @@ def _snake_case(name: str) -> str:
 
 
 class Apis(Mapping[int | str, Api]):
-    """`APIS[3]` and `APIS["Metadata"]` are the same Api; iteration gives the keys, ascending."""
+    """`APIS[3]` and `APIS["Metadata"]` are the same Api; iteration yields the keys, ascending."""
 
     def __init__(self, names: Mapping[int, str]) -> None:
         self._by_key = {key: Api(key, name) for key, name in names.items()}

@@ -95,9 +95,9 @@ def test_0_7_has_five_requests(request_type: int) -> None:
 def test_produce_of_0_7_has_no_answer() -> None:
     with pytest.raises(errors.UnknownVersionError, match="request type 0 has no answer"):
         kafka_0_7.decode_response(b"\x00\x00\x00\x02\x00\x00", 0)
-    with pytest.raises(errors.CodecError, match="ProduceRequest is no response"):
+    with pytest.raises(errors.CodecError, match="ProduceRequest is not a response"):
         kafka_0_7.encode_response(kafka_0_7.ProduceRequest())
-    with pytest.raises(errors.CodecError, match="FetchResponse is no request"):
+    with pytest.raises(errors.CodecError, match="FetchResponse is not a request"):
         kafka_0_7.encode_request(kafka_0_7.FetchResponse())
 
 
@@ -134,7 +134,7 @@ def test_the_draft_has_four_requests_in_version_0() -> None:
     assert draft_0_8.decode_response(answer, 0)[1] == produced
     with pytest.raises(errors.UnknownVersionError, match="API key 8; the draft has"):
         draft_0_8.decode_response(answer, 8)
-    with pytest.raises(errors.CodecError, match="is no message of the draft"):
+    with pytest.raises(errors.CodecError, match="is not a message of the draft"):
         draft_0_8.encode_request(protocol.MetadataRequest())
     newer = protocol.encode_request(protocol.MetadataRequest(), 1, client_id="")
     with pytest.raises(errors.UnknownVersionError, match="version 1"):

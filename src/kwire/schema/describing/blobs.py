@@ -31,7 +31,7 @@ _GROUP_BLOBS = {
 
 
 class GroupBlob(NamedTuple):
-    """The message behind the version that a blob begins with; of a newer version only the fields that are known."""
+    """The message that follows the version of a blob; of a newer version only the fields that are known."""
 
     message: type[Message]
     version: int

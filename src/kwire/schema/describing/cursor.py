@@ -1,7 +1,7 @@
 """A bounds-checked reader that knows its place in the whole buffer, and leaves it there when a read fails.
 
 The types and their faults are those of the codec's primitives: the same bytes fail at the same offset with the same
-class of error. Every read either moves `at` behind what it gives, or raises `Damage` and moves nothing.
+class of error. Every read either moves `at` past what it returns, or raises `Damage` and moves nothing.
 
     int8 .. int64, uint16, uint32, float64   big-endian
     uvarint                                  base 128, least significant group first, at most 5 bytes and 32 bits

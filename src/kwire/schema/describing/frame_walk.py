@@ -1,4 +1,4 @@
-"""One frame, field by field: size, header, body, and what is left behind them.
+"""One frame, field by field: size, header, body, and what is left after them.
 
     size int32 (not counting itself), header, body
 Which header stands before which message: `kwire.schema.headers`. An ApiVersions answer with error 35 has a body of
@@ -28,7 +28,7 @@ def _api_of(key: int | None) -> Api | None:
 
 
 class FrameWalk:
-    """One frame under way. Damage that ends the walk becomes the last leaf."""
+    """The current frame. Damage that ends the walk becomes the last leaf."""
 
     def __init__(self, view: memoryview, direction: str, options: Options) -> None:
         self.root = Field("frame", "frame", 0, len(view))
@@ -90,7 +90,7 @@ class FrameWalk:
             cursor.end = cursor.at + stated
 
     def end(self) -> None:
-        """What is left over: within the frame, and behind it."""
+        """Describes what is left over, within the frame and after it."""
         cursor = self.cursor
         if cursor.left:
             raise Damage(errors.InvalidLengthError, "bytes left over after the last field", cursor.at)
@@ -100,7 +100,7 @@ class FrameWalk:
         cursor = self.cursor
         if cursor.end < len(cursor.data):
             cursor.end = len(cursor.data)
-            raise Damage(errors.InvalidLengthError, "bytes behind the frame; is this more than one?", cursor.at)
+            raise Damage(errors.InvalidLengthError, "bytes after the frame; is this more than one?", cursor.at)
 
     def walk(self, where: Where) -> Walk:
         return Walk(self.cursor, where, self.options, self.description.errors)

@@ -9,7 +9,7 @@
 Sources: KIP-98 (magic 2), KIP-82 (headers), KIP-31 and KIP-32 (magic 1), the protocol guide ("Messagesets").
 
 A wrong checksum is said, and the walk goes on; a batch whose inside is damaged ends at its known length, and the walk
-goes on behind it. A last batch that is cut off is normal where a fetch's byte limit may have done it.
+goes on after it. A last batch that is cut off is normal where a fetch's byte limit may have done it.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class RecordSets:
         magic = cursor.data[cursor.at + _MAGIC_AT] if cursor.left > _MAGIC_AT else 0
         if magic not in _LEAST_LENGTHS:
             raise Damage(
-                errors.UnknownVersionError, f"magic {magic} is no record format", cursor.at + _MAGIC_AT, "magic"
+                errors.UnknownVersionError, f"magic {magic} is not a record format", cursor.at + _MAGIC_AT, "magic"
             )
         if length < _LEAST_LENGTHS[magic]:
             text = f"a length of {length}; the least of magic {magic} is {_LEAST_LENGTHS[magic]}"
@@ -147,13 +147,13 @@ class RecordSets:
             _Message(part, self, node).walk()
 
     def close(self, node: Field, part: Cursor, damage: Damage, name: str) -> None:
-        """Ends a part whose end is known, in the batch or message `name`; the walk goes on behind it."""
+        """Ends a part whose end is known, in the batch or message `name`; the walk goes on after it."""
         damage.within(self.path + name)
         self.found.append(close_after(node, part, damage))
 
 
 class Part:
-    """A batch or message under way: its fields become leaves of `node`."""
+    """The current batch or message: its fields become leaves of `node`."""
 
     def __init__(self, cursor: Cursor, owner: RecordSets, node: Field) -> None:
         self.cursor = cursor
@@ -206,13 +206,13 @@ class Part:
             self.owner.found.append(leaf.error)
 
     def wrong(self, leaf: Field, text: str, path: str = "") -> None:
-        """Notes a value that no writer could have meant; the walk goes on behind it."""
+        """Notes a value that no writer could have meant; the walk goes on after it."""
         leaf.meaning = text
         leaf.error = errors.CorruptError(text, f"{self.owner.path}{self.node.name}.{path}{leaf.name}", leaf.start)
         self.owner.found.append(leaf.error)
 
     def compressed(self, codec: int, magic: int, name: str) -> tuple[Field, Cursor] | None:
-        """Makes the rest one leaf of compressed bytes; gives the root of what they decompress to, and a cursor there.
+        """Makes the rest one leaf of compressed bytes; returns the root of what they decompress to, and a cursor there.
 
         None when they do not decompress.
         """

@@ -132,7 +132,7 @@ class Description:
     def to_text(self, *, color: bool = False, at: int | None = None) -> str:
         """A line per field: start, end, name, type, value, meaning. `color` adds ANSI colours.
 
-        `at` gives only the lines that the byte at that offset belongs to.
+        With `at`, only the lines that the byte at that offset belongs to.
         """
         from kwire.schema.describing.rendering import as_text
 

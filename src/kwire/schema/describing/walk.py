@@ -47,7 +47,7 @@ _OWN_IDS = {UUID(int=1): "__cluster_metadata"}
 
 
 class Where(NamedTuple):
-    """The message under way: meanings differ by it."""
+    """The current message: meanings differ by it."""
 
     api_key: int
     direction: str
@@ -77,7 +77,7 @@ class Walk:
         self.said: dict[str, str | None] = {}
 
     def message(self, cls: Any, into: Field) -> None:
-        """All fields of `cls` at the version under way. Raises Damage where the bytes stop making sense."""
+        """All fields of `cls` at the current version. Raises Damage where the bytes stop making sense."""
         cls.plan(self.where.version)
         try:
             self._struct(cls, into)

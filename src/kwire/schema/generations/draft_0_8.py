@@ -133,4 +133,4 @@ def _key_of(m: Message) -> int:
     key: int = getattr(m, "__api_key__", -1)
     if isinstance(m, (MetadataRequest, MetadataResponse)) or key in _ELIDED:
         return key
-    raise errors.CodecError(f"{type(m).__qualname__} is no message of the draft of 0.8")
+    raise errors.CodecError(f"{type(m).__qualname__} is not a message of the draft of 0.8")

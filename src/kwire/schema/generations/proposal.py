@@ -133,7 +133,7 @@ class ProduceResponse(Body, key=0, versions="0"):
 
 
 class FetchRequest(Body, key=1, versions="0"):
-    """What to read: `offsets[i]` is the byte position in `partitions[i]`. `replica_id` -1 for who is no broker."""
+    """What to read: `offsets[i]` is the byte position in `partitions[i]`. `replica_id` -1: not a broker."""
 
     class OffsetData(Struct):
         topic: str = string("0", default="")
@@ -197,7 +197,7 @@ def encode_request(
 ) -> bytes:
     """The whole frame of a request."""
     if not isinstance(m, _REQUESTS):
-        raise errors.CodecError(f"{type(m).__qualname__} is no request of the proposal")
+        raise errors.CodecError(f"{type(m).__qualname__} is not a request of the proposal")
     is_fetch = isinstance(m, FetchRequest)
     printed = is_fetch and dialect.fetch_header == "printed"
     header = (_PrintedFetchHeader if printed else RequestHeader)(
@@ -215,7 +215,7 @@ def encode_response(
 ) -> bytes:
     """The whole frame of a response. CodecError for an `error` where the dialect has no place for one."""
     if not isinstance(m, _RESPONSES):
-        raise errors.CodecError(f"{type(m).__qualname__} is no response of the proposal")
+        raise errors.CodecError(f"{type(m).__qualname__} is not a response of the proposal")
     header = ResponseHeader(correlation_id=correlation_id, version_id=version_id, error=error)
     body = _to_wire(m, dialect)
     return encode_frame(_response_header_plan(type(m), dialect), header, body.plan(0), body)

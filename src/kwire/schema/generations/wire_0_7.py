@@ -171,14 +171,14 @@ _RESPONSES: dict[int, type[Body]] = {1: FetchResponse, 2: MultiFetchResponse, 4:
 def encode_request(m: Body) -> bytes:
     """The whole frame of a request."""
     if REQUESTS.get(m.__api_key__) is not type(m):
-        raise errors.CodecError(f"{type(m).__qualname__} is no request of Kafka 0.7")
+        raise errors.CodecError(f"{type(m).__qualname__} is not a request of Kafka 0.7")
     return _encode_frame(RequestHeader(request_type=m.__api_key__), m)
 
 
 def encode_response(m: Body, *, error_code: int = 0) -> bytes:
     """The whole frame of a response."""
     if _RESPONSES.get(m.__api_key__) is not type(m):
-        raise errors.CodecError(f"{type(m).__qualname__} is no response of Kafka 0.7")
+        raise errors.CodecError(f"{type(m).__qualname__} is not a response of Kafka 0.7")
     return _encode_frame(ResponseHeader(error_code=error_code), m)
 
 

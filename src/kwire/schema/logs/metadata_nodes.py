@@ -122,6 +122,6 @@ class UnregisterControllerRecord(MetadataRecord, key=29, versions="0", flexible=
 
 
 class ZkMigrationStateRecord(MetadataRecord, key=21, versions="0", flexible="0+"):
-    """Type 21: how far the migration from ZooKeeper is. 0 none, 1 under way, 2 about to begin, 3 done."""
+    """Type 21: how far the migration from ZooKeeper is. 0 none, 1 in progress, 2 about to begin, 3 done."""
 
     zk_migration_state: int = i8("0+", default=0)

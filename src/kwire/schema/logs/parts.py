@@ -1,4 +1,4 @@
-"""A piece of bytes that holds one message, behind a few numbers that say which: as far as it is known.
+"""A piece of bytes that holds one message, preceded by a few numbers that say which: as far as it is known.
 
 Knows no message, no topic and no protocol; those who do choose the class.
 """
@@ -41,7 +41,7 @@ def read_part(
 ) -> LogPart:
     """What `data` holds: first the words (name, kind) `expected`, then the message that `choose` names by them.
 
-    `choose` gives class and version, or raises a CodecError.
+    `choose` returns class and version, or raises a CodecError.
     """
     words: list[Word] = []
     name, version, message, problem, end = "", None, None, None, None
