@@ -53,6 +53,7 @@ from kwire.errors import CodecError, KafkaError, LimitError
 if TYPE_CHECKING:
     from kwire.engine.core import Core
 
+    AskedPartition = protocol.FetchRequest.FetchTopic.FetchPartition
     Row = protocol.FetchResponse.FetchableTopicResponse.PartitionData
 
 _LAST_VERSION_BY_NAME = 12
@@ -73,8 +74,6 @@ HAND_OVER_RECORDS = 16384
 Fetched = list[tuple[TopicPartition, Records]]
 Sent = Mapping[TopicPartition, tuple[int, int]]
 """The partitions of one fetch, each with the revision of its state and the offset asked for."""
-
-FetchPartition = protocol.FetchRequest.FetchTopic.FetchPartition
 
 _order = attrgetter("order")
 
@@ -315,14 +314,15 @@ class Fetcher:
 
     def _message(self, sent: Sent, size: int, rack: str, version: int) -> protocol.FetchRequest:
         made = protocol.FetchRequest
+        asked = made.FetchTopic.FetchPartition
         cluster = self._core.cluster
-        topics: dict[str, list[FetchPartition]] = {}
+        topics: dict[str, list[AskedPartition]] = {}
         for tp, (revision, offset) in sent.items():
             state = self.subscription.states.get(tp)
             if state is None or state.revision != revision:
                 continue
             topics.setdefault(tp.topic, []).append(
-                FetchPartition(
+                asked(
                     partition=tp.partition,
                     current_leader_epoch=cluster.leader_epoch(tp.topic, tp.partition),
                     fetch_offset=offset,
