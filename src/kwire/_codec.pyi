@@ -265,7 +265,6 @@ def decode_records(data: _BytesLike, check_crc: bool, max_decompressed_bytes: in
 def record_paths(data: bytes) -> tuple[tuple[int, ...] | None, tuple[int, ...] | None]: ...
 
 # records.pxi
-@final
 class Record:
     """One record: `Record(value, key=None, timestamp=None, headers=())`, or one of `Records`.
 
@@ -415,36 +414,15 @@ class RecordsIterator:
 
 # consumer_records.pxi
 @final
-class ConsumerRecord:
-    """One consumed record: what a Record has, and `topic` and `partition`. Made by a consumer.
+class ConsumerRecord(Record):
+    """One consumed record: a Record with `topic` and `partition`. Made by a consumer.
 
-    It shares the memory of its whole batch and keeps it alive; `copy()` does not.
+    It shares the memory of its whole batch and keeps it alive; its `copy()` does not.
     """
 
     topic: str
     partition: int
     def __init__(self, record: Record, topic: str, partition: int) -> None: ...
-    @property
-    def offset(self) -> int:
-        """The offset in its partition."""
-    @property
-    def timestamp(self) -> int:
-        """Milliseconds since 1970-01-01 UTC, or -1."""
-    @property
-    def timestamp_type(self) -> int:
-        """-1 none (message format 0), 0 create time, 1 log append time."""
-    @property
-    def key(self) -> bytes | None:
-        """bytes or None."""
-    @property
-    def value(self) -> bytes | None:
-        """bytes or None."""
-    @property
-    def headers(self) -> tuple[tuple[str, bytes | None], ...]:
-        """A tuple of (str, bytes or None); a key that is no UTF-8 is shown with U+FFFD."""
-    @property
-    def raw_headers(self) -> tuple[tuple[bytes, bytes | None], ...]:
-        """A tuple of (bytes, bytes or None)."""
     def copy(self) -> ConsumerRecord:
         """An equal record with memory of its own."""
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kwire._codec import ConsumerRecord
 from kwire.engine.addresses import TopicPartition
 from kwire.engine.consumer_records import ConsumerRecords
-from kwire.records import decode, encode
+from kwire.records import Record, decode, encode
 
 
 def poll_of(*counts: int) -> ConsumerRecords:
@@ -45,3 +48,16 @@ def test_an_index_beyond_the_end(index: int) -> None:
     assert records[-1].value == b"1.2"
     with pytest.raises(IndexError):
         records[index]
+
+
+def test_a_consumed_record_is_a_record_with_a_place() -> None:
+    first, second = poll_of(1, 1)
+    assert isinstance(first, Record)
+    assert (first.topic, first.partition, first.value, first.offset) == ("t", 0, b"0.0", 0)
+    for same in (first.copy(), pickle.loads(pickle.dumps(first)), poll_of(1)[0], copy.copy(first)):
+        assert (same, hash(same)) == (first, hash(first))
+        assert type(same) is ConsumerRecord
+    elsewhere = ConsumerRecord(first, "u", 0)
+    assert elsewhere != first
+    assert first not in (second, Record(b"0.0"))
+    assert Record(b"0.0") != first

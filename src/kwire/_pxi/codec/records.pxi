@@ -55,7 +55,6 @@ cdef tuple headers_of(const part_t *part, const record_t *record, bint raw):
     return tuple(made)
 
 
-@cython.final
 @cython.no_gc
 @cython.freelist(256)
 cdef class Record:
@@ -135,18 +134,9 @@ cdef class Record:
                               self.raw_headers)
 
     def __eq__(self, other):
-        cdef Record that
-        if type(other) is not Record:
+        if type(self) is not Record or type(other) is not Record:
             return NotImplemented
-        that = <Record>other
-        return (
-            self.record.offset == that.record.offset
-            and self.record.timestamp == that.record.timestamp
-            and self.part.timestamp_type == that.part.timestamp_type
-            and self.key == that.key
-            and self.value == that.value
-            and self.raw_headers == that.raw_headers
-        )
+        return records_equal(self, <Record>other)
 
     def __hash__(self):
         return hash((self.record.offset, self.record.timestamp, self.key, self.value))
@@ -158,6 +148,26 @@ cdef class Record:
     def __repr__(self):
         return (f"Record(offset={self.offset}, timestamp={self.timestamp}, key={_shown(self.key)}, "
                 f"value={_shown(self.value)}, headers={self.headers!r})")
+
+
+cdef bint records_equal(Record one, Record other) except -1:
+    return (
+        one.record.offset == other.record.offset
+        and one.record.timestamp == other.record.timestamp
+        and one.part.timestamp_type == other.part.timestamp_type
+        and one.key == other.key
+        and one.value == other.value
+        and one.raw_headers == other.raw_headers
+    )
+
+
+cdef Record same_record(Record record):
+    """A plain Record of the same memory."""
+    cdef Record made = Record.__new__(Record)
+    made.index = record.index
+    made.record = record.record
+    made.part = record.part
+    return made
 
 
 cdef object _shown(object data):
@@ -503,13 +513,23 @@ cdef class RecordsIterator:
         return <Py_ssize_t>(self.stop - self.place)
 
     def __next__(self):
-        cdef size_t place = self.place
-        if place >= self.stop:
+        cdef Record made
+        if self.place >= self.stop:
             raise StopIteration
-        while place >= self.part.first + self.part.count:
-            self.part += 1
-        self.place = place + 1
-        return record_view(self.index, place, self.part)
+        made = Record.__new__(Record)
+        made.index = self.index
+        made.record = next_record(self)
+        made.part = self.part
+        return made
+
+
+cdef inline const record_t *next_record(RecordsIterator records) noexcept:
+    """The next record, of which there is one; `records.part` is then its part."""
+    cdef size_t place = records.place
+    while place >= records.part.first + records.part.count:
+        records.part += 1
+    records.place = place + 1
+    return &records.index.scan.records[place]
 
 
 cdef inline Record record_view(RecordIndex index, size_t place, const part_t *part):
