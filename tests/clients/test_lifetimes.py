@@ -8,6 +8,8 @@ import multiprocessing
 import operator
 import os
 import pickle
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -242,3 +244,22 @@ def test_a_consumer_refuses_a_second_thread_and_neither_breaks(broker: Broker) -
         assert sorted(got, key=str) == sorted(values, key=str)
         broker.append("t", records.encode([b"last"]))
         assert consumer.poll(timeout=60).values() == [b"last"]
+
+
+# -- a client that the end of the process closes ----------------------------------------------------------------------
+
+AT_EXIT = """
+import builtins
+from kwire import {client}
+
+client = {client}({servers!r})
+client.list_topics() if {client!r} == "Admin" else client.partitions_for("t")
+builtins.kept_until_the_end = client
+"""
+
+
+@pytest.mark.parametrize("client", ["Admin", "Consumer"])
+def test_a_client_that_is_never_closed_ends_silently(broker: Broker, client: str) -> None:
+    code = AT_EXIT.format(client=client, servers=broker.bootstrap_servers)
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")

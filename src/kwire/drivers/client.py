@@ -5,6 +5,7 @@ Layer 4: knows settings, a core and its reactor; which questions there are, and 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from types import TracebackType
 
@@ -64,9 +65,10 @@ class Client(Generic[SettingsType]):
     def __del__(self) -> None:
         reactor = getattr(self, "_reactor", None)
         if reactor is not None and reactor.owned_by_process and not reactor.closed and reactor.has_resources:
-            import warnings
+            if not sys.is_finalizing():  # nothing can be imported then
+                import warnings
 
-            warnings.warn(f"{self!r} was not closed", ResourceWarning, source=self)
+                warnings.warn(f"{self!r} was not closed", ResourceWarning, source=self)
             reactor.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
