@@ -285,13 +285,14 @@ def test_none_in_place_of_a_batch_or_topic() -> None:
         for call in (
             lambda: accumulator.complete(None, 0, 0, None), lambda: accumulator.update_partitions(None, 1, ()),
             lambda: accumulator.split(None), lambda: accumulator.without_headers(None, None),
+            lambda: accumulator.forget_partitions(None), lambda: accumulator.make_due(None),
         ):
             try:
                 call()
             except (TypeError, AttributeError):
                 print("refused")
     """
-    assert run_python(code) == "refused\n" * 4
+    assert run_python(code) == "refused\n" * 6
 
 
 def test_a_buffer_without_bytes_is_empty() -> None:

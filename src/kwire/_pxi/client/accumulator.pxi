@@ -481,7 +481,7 @@ cdef class Accumulator:
         batch.core.block = NULL
         return 0
 
-    def update_partitions(self, TopicQueue topic, int count, available, *, bint anew=False):
+    def update_partitions(self, TopicQueue topic not None, int count, available, *, bint anew=False):
         """The topic has `count` partitions; `available` are the numbers of those that have a leader.
 
         Records that waited for that are placed. A smaller count is believed of a topic that was made `anew`; records of
@@ -508,7 +508,7 @@ cdef class Accumulator:
         if partitions:
             self._place_unassigned(topic)
 
-    def forget_partitions(self, TopicQueue topic):
+    def forget_partitions(self, TopicQueue topic not None):
         """Nothing is known of the topic from now on; False if it has records. Its sequences are kept."""
         cdef PartitionQueue queue
         if topic.pending_batches:
