@@ -41,6 +41,8 @@ def seconds(timeout: object, name: str = "timeout") -> float | None:
 
 def poll_seconds(timeout: object) -> float | None:
     """As `seconds`, with a warning about numbers that look like milliseconds."""
+    if type(timeout) is float and 0.0 <= timeout <= _LONG_POLL:
+        return timeout
     number = seconds(timeout)
     if number is not None and number > _LONG_POLL and isinstance(timeout, int | float) and number != float("inf"):
         warn_caller(
