@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 from kwire import protocol
 from kwire._codec import CLOSE, CONNECT, WARN, WRITE, ConnectionBase, PlanTable
-from kwire._typing import Any
+from kwire._typing import Any, override
 from kwire.engine.addresses import Address
 from kwire.errors import KafkaError
 
@@ -49,6 +49,7 @@ class Connection(ConnectionBase):
         self.on_made: Callable[[Connection, float], None] = _nobody
         self.on_lost: Callable[[Connection, KafkaError, float], None] = _nobody_loses
 
+    @override
     def __repr__(self) -> str:
         return f"<connection {self.number} to {self.address}, {self.state}, {len(self.in_flight)} in flight>"
 

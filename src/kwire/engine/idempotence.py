@@ -17,7 +17,7 @@ from collections.abc import Callable
 
 from kwire import protocol
 from kwire._codec import ASKING, KNOWN, OFF, REFUSED, WANTED, IdempotenceBase, PartitionQueue
-from kwire._typing import Any
+from kwire._typing import override
 from kwire.engine.api_keys import INIT_PRODUCER_ID
 from kwire.engine.core import Core
 from kwire.engine.error_codes import (
@@ -60,18 +60,20 @@ class Idempotence(IdempotenceBase):
         self._failures = 0
         self._not_before = 0.0
         self.state = WANTED if enabled or (enabled is None and possible) else OFF
-        self.error: KafkaError | None = None
+        self.error = None
         self.last_error: KafkaError | None = None
         self.not_offered = False
         self._warned = False
         self.producer_id = -1
         self.epoch = -1
 
+    @override
     def ask(self, now: float) -> None:
         """Asks for an id unless that is under way, needless, or refused a moment ago."""
         if self.state == WANTED and now >= self._not_before:
             self._ask(ANY, now)
 
+    @override
     def may_ask_again(self, node: int) -> bool:
         """Whether that broker offers what others, or it on an earlier connection, did not."""
         if not self.not_offered or self.state not in (OFF, REFUSED):
@@ -82,6 +84,7 @@ class Idempotence(IdempotenceBase):
             and versions.newest_common(INIT_PRODUCER_ID, _STABLE_VERSIONS[0], _STABLE_VERSIONS[-1]) is not None
         )
 
+    @override
     def ask_again(self, node: int, now: float) -> None:
         """Asks that very broker."""
         self._ask(node, now)
@@ -123,7 +126,7 @@ class Idempotence(IdempotenceBase):
         if self.state == ASKING:
             self.state = WANTED
 
-    def _on_answer(self, response: Any, version: int, now: float) -> None:
+    def _on_answer(self, response: protocol.InitProducerIdResponse, version: int, now: float) -> None:
         if response.error_code:
             self._on_refusal(error_for(response.error_code, "InitProducerId"), now)
             return

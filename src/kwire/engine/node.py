@@ -32,6 +32,7 @@ class Node(NodeBase):
         self._connections = connections
         self._data = self.make_link(Purpose.DATA)
 
+    @override
     def __repr__(self) -> str:
         return f"<node {self.node_id} at {self.address}: {self.state}, {self._data.waiting} waiting>"
 

@@ -28,7 +28,7 @@ from kwire._codec import (
     Timer,
     no_uuid,
 )
-from kwire._typing import Any
+from kwire._typing import TYPE_CHECKING, Any, override
 from kwire.engine.api_keys import METADATA
 from kwire.engine.cluster import metadata_request
 from kwire.engine.core import Core
@@ -46,6 +46,9 @@ from kwire.engine.settings import ProducerSettings
 from kwire.engine.unknown_topics import UnknownTopics
 from kwire.errors import CodecError, KafkaError, KafkaTimeoutError
 from kwire.errors.broker import error_for
+
+if TYPE_CHECKING:
+    Row = protocol.ProduceResponse.TopicProduceResponse.PartitionProduceResponse
 
 _BROKEN_SEQUENCE = frozenset({OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_PRODUCER_EPOCH, UNKNOWN_PRODUCER_ID})
 
@@ -168,6 +171,7 @@ class Sender(SenderBase):
             self._sinks = {**self._sinks, leader: sink}
         return sink
 
+    @override
     def _route(self, queue: PartitionQueue, now: float) -> None:
         leader = self._cluster.leader(queue.name, queue.partition)
         if leader < 0:
@@ -181,16 +185,19 @@ class Sender(SenderBase):
         self._unknown_topics.on_metadata(now)
         self.pump(now)
 
+    @override
     def _give_up(self, sink: Sink, error: KafkaError) -> None:
         """Nothing can be sent to that leader: whatever is to be sent to it fails."""
         for queue in sink.empty():
             while (batch := queue.head) is not None:
                 self._fail(batch, error)
 
+    @override
     def nothing_to_send(self, sink: Sink) -> KafkaError:
         """The error that ends a request which found no batch."""
         return _NothingToSendError(f"nothing is left to send to broker {sink.node}")
 
+    @override
     def _without_headers(self, batch: Batch, sink: Sink, magic: int) -> None:
         self._accumulator.without_headers(
             batch,
@@ -203,7 +210,8 @@ class Sender(SenderBase):
 
     # -- its end ----------------------------------------------------------------------------------------------------
 
-    def _on_no_success(self, batch: Batch, row: Any, now: float) -> None:
+    @override
+    def _on_no_success(self, batch: Batch, row: Row | None, now: float) -> None:
         """`row` is what the answer says of the batch, None where it says nothing."""
         if row is None:
             self._fail(batch, KafkaError(f"the answer to Produce says nothing of {batch.topic}[{batch.partition}]"))
@@ -214,7 +222,7 @@ class Sender(SenderBase):
         else:
             self._on_error_code(batch, row, now)
 
-    def _on_error_code(self, batch: Batch, row: Any, now: float) -> None:
+    def _on_error_code(self, batch: Batch, row: Row, now: float) -> None:
         text = words_of(row)
         error = error_for(row.error_code, f"{batch.topic}[{batch.partition}]" + (f": {text}" if text else ""))
         if row.error_code in _BROKEN_SEQUENCE and batch.base_sequence >= 0:
@@ -239,6 +247,7 @@ class Sender(SenderBase):
         self._unresolved[batch.queue] = None
         self._again(batch, error, now)
 
+    @override
     def _resolve_sequences(self, now: float) -> None:
         """Begins another epoch where the answers have left no other way, as soon as nothing is in flight there."""
         for queue in list(self._unresolved):
@@ -254,6 +263,7 @@ class Sender(SenderBase):
         self._without_sequences.add(batch.queue)
         self._again(batch, error, now)
 
+    @override
     def _on_error(self, call: PendingProduce, error: KafkaError, now: float) -> None:
         call.sink.count(-1)
         for batch in list(call.batches):
@@ -281,12 +291,14 @@ class Sender(SenderBase):
         batch.queue.retry_at = now + self._core.retry_backoff.wait(batch.attempts)
         batch.queue.reenqueue(batch)
 
+    @override
     def _fail(self, batch: Batch, error: KafkaError) -> None:
         self._leave_unresolved(batch)
         self._accumulator.complete(batch, -1, -1, error)
 
     # -- timers -----------------------------------------------------------------------------------------------------
 
+    @override
     def _wake_at(self, name: str, moment: float | None) -> None:
         """One timer per name: set, moved or taken away."""
         timer = self._timers.get(name)
@@ -297,6 +309,7 @@ class Sender(SenderBase):
         if moment is not None:
             self._timers[name] = self._core.call_at(moment, self.pump)
 
+    @override
     def _await_deadline(self) -> None:
         oldest = min((batch.created_at for batch in self._accumulator.pending), default=None)
         if oldest is not None:
@@ -318,6 +331,7 @@ class Sender(SenderBase):
         error.__cause__ = cause
         return error
 
+    @override
     def why_waiting(self, batch: Batch) -> str:
         """What keeps the batch from being delivered, in words, with the broker and the last error."""
         words = []
@@ -336,6 +350,7 @@ class Sender(SenderBase):
             words.append(f"it waits its turn at {self._core.describe_node(leader)}")
         return "; ".join(words)
 
+    @override
     def _expedite_all(self) -> None:
         for delivery in list(self._awaited):
             self._expedite(delivery)
@@ -362,7 +377,7 @@ class Sender(SenderBase):
             self._accumulator.make_due(batch)
 
 
-def words_of(row: Any) -> str:
+def words_of(row: Row) -> str:
     """What the broker says in words: of the batch, or of its first bad record."""
     words = [row.error_message] if row.error_message else []
     for bad in row.record_errors[:3]:

@@ -13,3 +13,18 @@ cdef class IdempotenceBase:
     cdef public bint not_offered          # by the brokers asked so far
     cdef public int64_t producer_id
     cdef public int16_t epoch
+    cdef public object error              # why there is none, where `state` is REFUSED; else None
+
+    # -- for the subclass to define -------------------------------------------------------------------------------
+
+    def ask(self, double now):
+        """Asks any broker for an id, unless that was done or must wait."""
+        raise NotImplementedError
+
+    def may_ask_again(self, int node):
+        """Whether that broker offers what others did not."""
+        raise NotImplementedError
+
+    def ask_again(self, int node, double now):
+        """Asks that broker."""
+        raise NotImplementedError

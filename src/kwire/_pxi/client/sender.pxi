@@ -215,3 +215,53 @@ cdef class SenderBase:
                 call.sink.throttled_until = now + response.throttle_time_ms / 1000
         self.pump(now)
         return 0
+
+    # -- for the subclass to define -------------------------------------------------------------------------------
+
+    def why_waiting(self, Batch batch):
+        """What keeps the batch from being delivered, in words."""
+        raise NotImplementedError
+
+    def nothing_to_send(self, Sink sink):
+        """The error that ends a request which found no batch."""
+        raise NotImplementedError
+
+    def _route(self, PartitionQueue queue, double now):
+        """Adds the queue to the sink of its leader."""
+        raise NotImplementedError
+
+    def _give_up(self, Sink sink, error):
+        """Fails all that waits in the sink."""
+        raise NotImplementedError
+
+    def _without_headers(self, Batch batch, Sink sink, int magic):
+        """The sink's broker takes no record headers: fails the records of the batch that have some."""
+        raise NotImplementedError
+
+    def _fail(self, Batch batch, error):
+        """Ends the batch with an error."""
+        raise NotImplementedError
+
+    def _on_no_success(self, Batch batch, row, double now):
+        """The response has an error code for the batch, or (`row` is None) nothing at all."""
+        raise NotImplementedError
+
+    def _on_error(self, PendingProduce call, error, double now):
+        """There is no response to the request."""
+        raise NotImplementedError
+
+    def _wake_at(self, str name, moment):
+        """Sets the timer of that name to pump at `moment`; None stops it."""
+        raise NotImplementedError
+
+    def _await_deadline(self):
+        """Sets `_deadline` to the moment at which the oldest batch fails."""
+        raise NotImplementedError
+
+    def _resolve_sequences(self, double now):
+        """Begins another epoch for the partitions in `_unresolved` that need one."""
+        raise NotImplementedError
+
+    def _expedite_all(self):
+        """Makes the batches due that `_awaited` waits for."""
+        raise NotImplementedError
