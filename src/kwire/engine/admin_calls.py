@@ -21,7 +21,7 @@ from kwire.errors import ConfigError, UnknownTopicError
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from kwire.engine.core import Core
+    from kwire.engine.ports import Services
 
 BROKER_DEFAULT = -1
 _FIRST_VERSION_WITH_DEFAULTS = 4
@@ -58,7 +58,7 @@ class CreatedTopic(NamedTuple):
 
 
 def create_topics(
-    core: Core, topics: Mapping[str, NewTopic], *, validate_only: bool, deadline: float, now: float
+    core: Services, topics: Mapping[str, NewTopic], *, validate_only: bool, deadline: float, now: float
 ) -> RequestCall:
     """Creates the topics; the result is {name: CreatedTopic}. Fails with the error of the first topic that failed."""
 
@@ -115,7 +115,7 @@ def _creatable(name: str, topic: NewTopic, version: int, brokers: int) -> Any:
     )
 
 
-def delete_topics(core: Core, names: Sequence[str], *, deadline: float, now: float) -> RequestCall:
+def delete_topics(core: Services, names: Sequence[str], *, deadline: float, now: float) -> RequestCall:
     """Deletes the topics; the result is None. Fails with the error of the first topic that failed."""
 
     def message(version: int) -> Any:
@@ -142,7 +142,7 @@ def delete_topics(core: Core, names: Sequence[str], *, deadline: float, now: flo
     )
 
 
-def describe_topics(core: Core, names: Sequence[str] | None, *, deadline: float, now: float) -> RequestCall:
+def describe_topics(core: Services, names: Sequence[str] | None, *, deadline: float, now: float) -> RequestCall:
     """What the metadata says now; the result is {name: TopicInfo}, of all topics for None. Never creates a topic."""
 
     def message(version: int) -> Any:

@@ -23,7 +23,7 @@ from kwire.engine.retry import is_retriable
 from kwire.errors import BrokerError, KafkaError, KafkaTimeoutError
 
 if TYPE_CHECKING:
-    from kwire.engine.core import Core
+    from kwire.engine.ports import Services
 
 NOT_LOOKED_AT = frozenset(
     {
@@ -46,7 +46,7 @@ class Call:
     From the constructor on, `ask_again` may be called: a subclass has its attributes before it calls this one's.
     """
 
-    def __init__(self, core: Core, what: str, deadline: float, on_done: OnDone | None = None) -> None:
+    def __init__(self, core: Services, what: str, deadline: float, on_done: OnDone | None = None) -> None:
         self.core = core
         self.what = what
         self.done = False
@@ -123,7 +123,7 @@ class RequestCall(Call):
 
     def __init__(
         self,
-        core: Core,
+        core: Services,
         what: str,
         target: int,
         api_key: int,

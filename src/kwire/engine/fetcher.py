@@ -51,7 +51,7 @@ from kwire.engine.subscription import Subscription
 from kwire.errors import CodecError, KafkaError, LimitError
 
 if TYPE_CHECKING:
-    from kwire.engine.core import Core
+    from kwire.engine.ports import Services
 
     AskedPartition = protocol.FetchRequest.FetchTopic.FetchPartition
     Row = protocol.FetchResponse.FetchableTopicResponse.PartitionData
@@ -89,7 +89,9 @@ class Fetcher:
     _fault        an error of a whole response, to be raised next
     """
 
-    def __init__(self, core: Core, settings: ConsumerSettings, on_warning: Callable[[str], None] | None = None) -> None:
+    def __init__(
+        self, core: Services, settings: ConsumerSettings, on_warning: Callable[[str], None] | None = None
+    ) -> None:
         self._core = core
         self._settings = settings
         self._isolation = isolation_code(settings.isolation_level)

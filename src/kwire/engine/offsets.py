@@ -23,7 +23,7 @@ from kwire.engine.retry import is_retriable
 from kwire.errors import BrokerError, ConfigError, KafkaError
 
 if TYPE_CHECKING:
-    from kwire.engine.core import Core
+    from kwire.engine.ports import Services
 
 LATEST = -1
 EARLIEST = -2
@@ -81,7 +81,7 @@ def too_old_for(isolation: int, error: KafkaError) -> KafkaError:
 
 
 def list_offsets_request(
-    core: Core, times: Mapping[TopicPartition, int], isolation: int, version: int
+    core: Services, times: Mapping[TopicPartition, int], isolation: int, version: int
 ) -> protocol.ListOffsetsRequest:
     """Asks a leader for the offsets of these times; the BrokerError of code 35 where the version knows no times."""
     made = protocol.ListOffsetsRequest
@@ -119,7 +119,7 @@ class OffsetLookup(Call):
 
     def __init__(
         self,
-        core: Core,
+        core: Services,
         times: Mapping[TopicPartition, int],
         *,
         isolation: int,
@@ -243,7 +243,7 @@ def _some(partitions: Iterable[TopicPartition]) -> str:
 class PartitionsLookup(Call):
     """The partitions of a topic, as a list; an error where there is none, or it may not be used."""
 
-    def __init__(self, core: Core, topic: str, *, deadline: float, now: float) -> None:
+    def __init__(self, core: Services, topic: str, *, deadline: float, now: float) -> None:
         self._topic = topic
         super().__init__(core, f"the partitions of {topic!r}", deadline)
         core.cluster.listeners.append(self.ask_again)

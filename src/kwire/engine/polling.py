@@ -18,7 +18,7 @@ from kwire.engine.settings import ConsumerSettings
 from kwire.errors import ConfigError, ConnectError, KafkaError, KafkaTimeoutError
 
 if TYPE_CHECKING:
-    from kwire.engine.core import Core
+    from kwire.engine.ports import Services
 
 LOOK_EVERY_S = 1.0
 """Seconds between two calls of `check` while a poll waits."""
@@ -27,7 +27,7 @@ LOOK_EVERY_S = 1.0
 class Polling:
     """The polls of one consumer. `woken` makes the current poll, or the next one, return at once with nothing."""
 
-    def __init__(self, core: Core, settings: ConsumerSettings, fetcher: Fetcher) -> None:
+    def __init__(self, core: Services, settings: ConsumerSettings, fetcher: Fetcher) -> None:
         self._cluster = core.cluster
         self._fetcher = fetcher
         self._max_records = settings.max_poll_records

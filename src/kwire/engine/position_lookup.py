@@ -36,7 +36,7 @@ from kwire.engine.subscription import Subscription
 from kwire.errors import ConfigError, ConnectError, KafkaError, KafkaTimeoutError, LogTruncationError
 
 if TYPE_CHECKING:
-    from kwire.engine.core import Core
+    from kwire.engine.ports import Services
 
 _VALIDATING_VERSIONS = range(3, 5)
 """Below, only brokers may ask (ClusterAction)."""
@@ -52,7 +52,7 @@ class PositionLookup:
 
     def __init__(
         self,
-        core: Core,
+        core: Services,
         settings: ConsumerSettings,
         subscription: Subscription,
         on_change: Callable[[float], None],

@@ -21,13 +21,13 @@ from kwire.errors import ConfigError, KafkaError
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from kwire.engine.core import Core
+    from kwire.engine.ports import Services
 
 
 class Subscription:
     """The partitions that one consumer reads. `on_change(now)` is called after each change of what is read."""
 
-    def __init__(self, core: Core, settings: ConsumerSettings, on_change: Callable[[float], None]) -> None:
+    def __init__(self, core: Services, settings: ConsumerSettings, on_change: Callable[[float], None]) -> None:
         self._cluster = core.cluster
         self._settings = settings
         self._on_change = on_change
