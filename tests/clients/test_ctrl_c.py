@@ -52,7 +52,7 @@ def assert_interrupted(call: Callable[[], object], selecting: Callable[[], bool]
 
 
 def selects(client: Any) -> Callable[[], bool]:
-    return lambda: client._reactor._polling_until is not None
+    return lambda: client._reactor.snapshot().polling_until is not None
 
 
 def fill(producer: Producer) -> None:
@@ -156,9 +156,9 @@ def test_ctrl_c_in_one_who_sleeps_while_another_thread_drives(broker: Broker, ct
         other = threading.Thread(target=delivery.result)
         other.start()
         give_up = time.monotonic() + 30
-        while producer._reactor._driver != other.ident and time.monotonic() < give_up:
+        while producer._reactor.snapshot().driver != other.ident and time.monotonic() < give_up:
             time.sleep(0.001)
-        asleep = lambda: producer._reactor._waiting > 0  # noqa: E731
+        asleep = lambda: producer._reactor.snapshot().sleeping > 0  # noqa: E731
         assert_interrupted(lambda: delivery.result(60), asleep, ctrl_c)
         broker.faults.clear()
         other.join(60)

@@ -99,7 +99,7 @@ def test_what_may_be_done_ahead_is_done_where_a_parked_driver_came_late(
     assert reactor.wait(Answer(reactor).here, 5)
     monkeypatch.setattr(reactor, "_look_in", lambda: time.sleep(0.01))
     give_up = time.monotonic() + 10
-    while reactor._polling_until is None and time.monotonic() < give_up:
+    while reactor.snapshot().polling_until is None and time.monotonic() < give_up:
         time.sleep(0.01)
     told: list[tuple[float, float]] = []
     reactor.core.early.append(lambda until, now: told.append((until, now)))
@@ -280,7 +280,7 @@ def test_interrupts_at_any_moment_leave_it_usable(broker: Broker, make: Make) ->
         final = Answer(reactor)
         assert reactor.wait(final.here, 10)
     assert not isinstance(final.outcomes[0], Exception)
-    assert len(reactor._links) <= 2
+    assert reactor.snapshot().sockets <= 2
 
 
 def test_ctrl_c_answers_at_once(make: Make, ctrl_c: int) -> None:

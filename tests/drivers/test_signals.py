@@ -55,7 +55,7 @@ def test_a_handler_that_waits_takes_the_token_from_the_wait_that_it_interrupts(
     def look_and_end() -> None:
         give_up = time.monotonic() + PATIENT
         while time.monotonic() < give_up and not ended:
-            if others and others[0].drives() and reactor._waiting == 1:
+            if others and others[0].drives() and reactor.snapshot().sleeping == 1:
                 slept.append(True)
                 others[0].flag = True
                 reactor.wake()
@@ -126,7 +126,7 @@ def test_a_handler_may_send_and_wait_wherever_it_is_run(broker: Broker, make: Ma
             thread.join(PATIENT)
     assert raised == []
     assert len(handled) >= TIMES
-    assert reactor._driver is None
+    assert reactor.snapshot().driver is None
 
 
 def test_whoever_has_the_lock_is_told_and_does_not_wait_for_himself(broker: Broker, make: Make) -> None:
@@ -158,7 +158,7 @@ def test_a_signal_that_another_thread_took_is_answered_soon(make: Make, ctrl_c: 
     sent: list[float] = []
 
     def take_it_here() -> None:
-        until(lambda: reactor._polling_until is not None)
+        until(lambda: reactor.snapshot().polling_until is not None)
         sent.append(time.monotonic())
         signal.pthread_kill(threading.get_ident(), ctrl_c)
 

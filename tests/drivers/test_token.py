@@ -25,7 +25,7 @@ def test_a_waiter_takes_the_token_and_gives_it_back(reactor: Reactor) -> None:
     until(waiter.drives)
     waiter.release()
     assert waiter.ended is True
-    assert reactor._driver is None
+    assert reactor.snapshot().driver is None
 
 
 def test_a_waiter_that_ends_hands_the_token_to_one_that_sleeps(reactor: Reactor) -> None:
@@ -35,7 +35,7 @@ def test_a_waiter_that_ends_hands_the_token_to_one_that_sleeps(reactor: Reactor)
     until(second.sleeps)
     first.release()
     until(second.drives)
-    assert reactor._waiting == 0
+    assert reactor.snapshot().sleeping == 0
     answer = Answer(reactor)
     until(answer.here)
     assert answer.thread == second.thread.ident
@@ -63,13 +63,13 @@ def test_a_waiter_that_is_interrupted_hands_the_token_on(reactor: Reactor) -> No
 def test_the_background_parks_and_lets_go_for_a_waiter(broker: Broker, make: Make) -> None:
     reactor = make(broker.bootstrap_servers, background=True)
     assert reactor.wait(Answer(reactor).here, PATIENT)
-    thread = reactor._thread
+    thread = reactor.snapshot().background
     assert thread is not None
-    until(lambda: reactor._driver == thread.ident and reactor._polling_until is not None)
+    until(lambda: reactor.snapshot().driver == thread.ident and reactor.snapshot().polling_until is not None)
     waiter = Waiter(reactor)
     until(waiter.drives)
     waiter.release()
-    until(lambda: reactor._driver == thread.ident and reactor._polling_until is not None)
+    until(lambda: reactor.snapshot().driver == thread.ident and reactor.snapshot().polling_until is not None)
 
 
 def test_a_call_wakes_a_parked_background_for_an_earlier_timer(broker: Broker, make: Make) -> None:
@@ -78,7 +78,7 @@ def test_a_call_wakes_a_parked_background_for_an_earlier_timer(broker: Broker, m
     parked: list[float] = []
 
     def is_parked() -> bool:
-        parked.append(reactor._polling_until or 0.0)
+        parked.append(reactor.snapshot().polling_until or 0.0)
         return parked[-1] > time.monotonic() + 5
 
     until(is_parked)
@@ -94,7 +94,7 @@ def test_a_background_thread_that_dies_is_begun_again_by_the_next_call(
 ) -> None:
     reactor = make(broker.bootstrap_servers, background=True)
     assert reactor.wait(Answer(reactor).here, PATIENT)
-    died = reactor._thread
+    died = reactor.snapshot().background
     assert died is not None
     until(died.is_alive)
     reactor._closed = True
@@ -102,7 +102,7 @@ def test_a_background_thread_that_dies_is_begun_again_by_the_next_call(
     reactor._closed = False
     answer = Answer(reactor)
     until(answer.here)
-    assert reactor._thread is not died
+    assert reactor.snapshot().background is not died
     assert answer.thread != threading.get_ident()
 
 
@@ -113,7 +113,7 @@ def test_what_is_raised_in_the_background_thread_does_not_end_the_driving(
 ) -> None:
     reactor = make(broker.bootstrap_servers, background=True)
     assert reactor.wait(Answer(reactor).here, PATIENT)
-    thread = reactor._thread
+    thread = reactor.snapshot().background
     assert thread is not None
     for _ in range(3):
         until(thread.is_alive)
@@ -122,7 +122,7 @@ def test_what_is_raised_in_the_background_thread_does_not_end_the_driving(
         reactor.wake()
         answer = Answer(reactor)
         until(answer.here)
-        thread = reactor._thread or thread
+        thread = reactor.snapshot().background or thread
 
 
 def test_a_caller_between_two_glances_of_the_background_is_not_kept_waiting(

@@ -41,10 +41,12 @@ class Waiter:
             self.raised = error
 
     def drives(self) -> bool:
-        return self._reactor._driver == self.thread.ident and self._reactor._polling_until is not None
+        now = self._reactor.snapshot()
+        return now.driver == self.thread.ident and now.polling_until is not None
 
     def sleeps(self) -> bool:
-        return self._reactor._waiting > 0 and self._reactor._driver != self.thread.ident
+        now = self._reactor.snapshot()
+        return now.sleeping > 0 and now.driver != self.thread.ident
 
     def release(self) -> None:
         self.flag = True
@@ -62,14 +64,14 @@ class Waiter:
 class Answer:
     """The outcome of one Metadata request."""
 
-    def __init__(self, reactor: Reactor, deadline: float | None = None) -> None:
+    def __init__(self, reactor: Reactor, deadline: float | None = None, *, everything: bool = False) -> None:
         self.outcomes: list[Any] = []
         self.thread: int | None = None
         reactor.call(
             lambda now: reactor.core.request(
                 ANY,
                 METADATA,
-                lambda version: protocol.MetadataRequest(topics=[]),
+                lambda version: protocol.MetadataRequest(topics=None if everything else []),
                 self.take,
                 self.take_error,
                 now,

@@ -24,6 +24,11 @@ calls and where its loops jump back, but never in compiled code; what must not b
 call. A thread that sleeps or polls looks again every MAX_SLEEP_S, in case its waker was interrupted or a signal went
 unnoticed: between the check for signals and the system call, or in another thread.
 
+TLS. Sockets are plain unless `secure` is given: it wraps a connected socket (`SecureSocket`), which shakes hands before
+the core hears of the connection. Its bytes go through Python (`_read_tls`, `_write_tls`), since encryption costs more
+than the calls. What it has decrypted and nobody has read yet, poll does not see: such sockets are read on at the next
+step, which then does not wait.
+
 Fork. A child process may not use what its parent opened: every entry raises there, before any lock is touched.
 """
 
@@ -41,15 +46,17 @@ from threading import get_ident
 from time import monotonic
 
 from kwire._codec import FROZEN_S, LATE_S, MAX_SLEEP_S, READS, WRITES, ReactorBase, SocketBase
+from kwire._typing import NamedTuple, override
 from kwire.drivers.loggers import LateLogger
+from kwire.drivers.secure import Secure, SecureSocket
 from kwire.drivers.sockets import SocketAddress, connect_error, literal, look_up, open_socket
 from kwire.drivers.threads import begin_thread
 from kwire.engine.connection import Connection
 from kwire.engine.core import Core
-from kwire.errors import ClientClosedError, ConcurrentUseError, KafkaError
+from kwire.errors import ClientClosedError, ConcurrentUseError, FrameError, KafkaError
 
 IDLE_AFTER_S = 0.1
-"""Seconds after the last call for which the background thread does not park."""
+"""Seconds after the last call for which the background thread does not wait in poll."""
 
 ACTIVE_POLL_S = 0.002
 """Seconds between two looks of the background thread while callers are active."""
@@ -60,6 +67,9 @@ BUSY_POLL_S = 0.0005
 NEXT_ADDRESS_AFTER = 2.0
 """Seconds that one of several addresses of a name is given before the next is tried."""
 
+TLS_READS_AT_ONCE = 8
+"""Reads of one socket that is not plain before others have their turn."""
+
 FOR_EVER = float("inf")
 _reactors: weakref.WeakSet[Reactor] = weakref.WeakSet()
 _log = LateLogger("kwire.drivers")
@@ -68,21 +78,41 @@ _log = LateLogger("kwire.drivers")
 class _Socket(SocketBase):
     """A connection's socket, and the addresses of its name that are still to be tried."""
 
-    __slots__ = ("addresses", "error", "socket")
+    __slots__ = ("addresses", "error", "secure", "socket")
 
     def __init__(self, connection: Connection) -> None:
         super().__init__(connection)
         self.addresses: deque[SocketAddress] = deque()
+        self.secure: SecureSocket | None = None
         self.socket: socket.socket | None = None
         self.error = ""
+
+
+class Snapshot(NamedTuple):
+    """Who does what in a reactor, at one moment."""
+
+    driver: int | None
+    """The thread that drives."""
+
+    polling_until: float | None
+    """Until when it waits in poll, if it does."""
+
+    sleeping: int
+    """How many other threads sleep until something is done."""
+
+    background: threading.Thread | None
+    """The background thread, if it was begun."""
+
+    sockets: int
 
 
 class Reactor(ReactorBase):
     """Drives one core for any number of threads."""
 
-    def __init__(self, core: Core, *, background: bool, name: str) -> None:
+    def __init__(self, core: Core, *, background: bool, name: str, secure: Secure | None = None) -> None:
         super().__init__(core, background)
         self._name = name
+        self._secure = secure
         self._waiting = 0
         self._kept_waiting = False
         self._wakers: tuple[socket.socket, socket.socket] | None = None
@@ -101,23 +131,28 @@ class Reactor(ReactorBase):
         """Whether this process made it; a forked child may not use it."""
         return not self._is_copy
 
+    def snapshot(self) -> Snapshot:
+        """Who does what just now, for tests and for people."""
+        return Snapshot(self._driver, self._polling_until, self._waiting, self._thread, len(self._sockets))
+
     def check_may_block(self) -> None:
         """Raises where a blocking call would wait for itself: inside a callback or a step, and in a forked child."""
         self._check_entry()
         self._check_no_callback(get_ident())
 
+    @override
     def wake(self) -> None:
-        """Makes whoever selects look again; from any thread, also from a signal handler."""
+        """Makes a driver that polls look again; from any thread, also from a signal handler."""
         wakers = self._wakers
         if wakers is not None:
             try:
                 wakers[1].send(b"\0")
             except OSError:
-                pass  # closed, or so full that whoever selects wakes anyway
+                pass  # closed, or so full that the driver wakes anyway
 
     def close(self) -> None:
         """Closes all connections and ends the thread. Idempotent; one that was cut is finished by the next. In a
-        forked child it only frees. It waits for whoever drives, not for a callback that blocks."""
+        forked child it only frees. It waits for the driver, not for a callback that blocks."""
         if self._is_copy:
             self._closed = True
             self._free()
@@ -135,9 +170,9 @@ class Reactor(ReactorBase):
             self._free()
 
     def _free(self) -> None:
-        """Gives back what is the system's. A child's copies: what the parent registered stays registered."""
-        for link in list(self._links.values()):
-            self._drop(link)
+        """Closes what is the system's. A child's copies: what the parent registered stays registered."""
+        for sock in list(self._sockets.values()):
+            self._drop(sock)
         for waker in self._wakers or ():
             waker.close()
         self._wakers = None
@@ -151,10 +186,11 @@ class Reactor(ReactorBase):
     @property
     def has_resources(self) -> bool:
         """Whether there is anything of the system's to close."""
-        return self._wakers is not None or bool(self._links)
+        return self._wakers is not None or bool(self._sockets)
 
+    @override
     def _open(self) -> None:
-        """Makes the pair of sockets that wakes who selects."""
+        """Makes the pair of sockets that wakes a driver that polls."""
         try:
             reader, writer = self._wakers = socket.socketpair()
         except OSError as error:
@@ -165,6 +201,7 @@ class Reactor(ReactorBase):
 
     # -- the driver role --------------------------------------------------------------------------------------------
 
+    @override
     def _add_waiter(self) -> threading.Lock:
         """Returns a lock that the next `_wake_waiters` releases; asks the background thread to give the role up.
 
@@ -177,6 +214,7 @@ class Reactor(ReactorBase):
             self.wake()
         return waiter
 
+    @override
     def _sleep(self, waiter: threading.Lock, seconds: float) -> None:
         """Sleeps until woken; the background thread does not become the driver meanwhile."""
         self._waiting += 1
@@ -186,7 +224,7 @@ class Reactor(ReactorBase):
             self._waiting -= 1
 
     def _wait_for_the_thread(self, me: int) -> None:
-        """Until the background thread has ended, or is in a callback, behind which it will end by itself."""
+        """Until the background thread has ended, or is in a callback, after which it will end by itself."""
         thread = self._thread
         while thread is not None and thread.ident != me and thread.is_alive():
             if thread.ident in self._in_callbacks:
@@ -203,16 +241,19 @@ class Reactor(ReactorBase):
             self.wake()
             self._sleep(waiter, MAX_SLEEP_S)
 
+    @override
     def _check_entry(self) -> None:
         if self._is_copy:
             raise ClientClosedError(f"this client belongs to process {self._pid}: make a new one after a fork")
         if self.lock_held:
             raise ConcurrentUseError("a signal handler, log handler or finalizer uses the client that it interrupts")
 
+    @override
     def _check_no_callback(self, me: int) -> None:
         if me in self._in_callbacks:
             raise ConcurrentUseError("a blocking call inside a callback would wait for itself")
 
+    @override
     def _start_background(self) -> None:
         if not self._closed:
             self._thread = begin_thread(self._run_background, f"kwire-{self._name}")
@@ -240,7 +281,7 @@ class Reactor(ReactorBase):
         """Sleeps, then looks in if nobody else has driven meanwhile.
 
         It takes no lock before it is sure, and is not woken by callers: each would cost a caller that drives itself.
-        Bytes that are due leave before anything is selected, because the interpreter may be gone behind that.
+        Bytes that are due leave before anything is polled, because the interpreter may be lost after that.
         """
         steps_seen, asleep_at = self._steps, monotonic()
         pause = BUSY_POLL_S if self._kept_waiting else ACTIVE_POLL_S
@@ -261,12 +302,13 @@ class Reactor(ReactorBase):
             self.call(self.core.handle_timer, active=False)
         self.poll_once()
 
+    @override
     def _run_early(self, now: float) -> None:
-        """Callers compute: whoever has the interpreter now gets it again a switch interval after asking for it."""
+        """Callers compute: a thread that gives the interpreter up now gets it back a switch interval later."""
         self.core.run_early(sys.getswitchinterval(), now)
 
     def _drive_when_idle(self, me: int) -> None:
-        """Selects for as long as it takes; while somebody else drives or wants to, waits for the token."""
+        """Polls for as long as it takes; while another thread drives or wants to, waits for the role."""
         with self._lock:
             driven = self._driver is not None or self._waiting > 0
             if driven:
@@ -283,6 +325,7 @@ class Reactor(ReactorBase):
                 self._driver = None
                 self._wake_waiters()
 
+    @override
     def _run_callbacks(self) -> None:
         callbacks = self.core.after_step
         me = get_ident()
@@ -302,12 +345,14 @@ class Reactor(ReactorBase):
             if outermost:
                 self._in_callbacks.discard(me)
 
+    @override
     def _wake_if_polling(self, polling_until: float) -> None:
         """A change from outside may have brought the next timer forward."""
         timer = self.core.get_timer()
         if timer is not None and timer < polling_until:
             self.wake()
 
+    @override
     def _drain_wake(self) -> None:
         assert self._wakers is not None
         try:
@@ -316,17 +361,19 @@ class Reactor(ReactorBase):
         except BlockingIOError:
             pass  # empty
 
+    @override
     def _on_warning(self, text: str) -> None:
         self.core.after_step.append(partial(_log.warning, "%s", text))
 
     # -- sockets ----------------------------------------------------------------------------------------------------
 
+    @override
     def _connect(self, connection: Connection, now: float) -> None:
-        link = self._links[connection] = _Socket(connection)
+        sock = self._sockets[connection] = _Socket(connection)
         addresses = literal(connection.address)
         if addresses is not None:
-            link.addresses.extend(addresses)
-            self._next_address(link, now)
+            sock.addresses.extend(addresses)
+            self._next_address(sock, now)
             return
 
         def done(found: list[SocketAddress], error: str) -> None:
@@ -335,66 +382,131 @@ class Reactor(ReactorBase):
 
         look_up(connection.address, done)
 
+    @override
     def _take_resolved(self, now: float) -> None:
         while self._resolved:
             connection, addresses, error = self._resolved.popleft()
-            link = self._links.get(connection)
-            if link is not None:
-                link.addresses.extend(addresses)
-                link.error = error
-                self._next_address(link, now)
+            sock = self._sockets.get(connection)
+            if sock is not None:
+                sock.addresses.extend(addresses)
+                sock.error = error
+                self._next_address(sock, now)
 
-    def _next_address(self, link: _Socket, now: float) -> None:
+    def _next_address(self, sock: _Socket, now: float) -> None:
         """Tries the next address of the name; without one, the connection is lost for the last reason."""
-        while link.addresses:
-            self._close_socket(link)
+        while sock.addresses:
+            self._close_socket(sock)
             settings = self.core.settings
-            link.socket, link.error = open_socket(
-                link.addresses.popleft(), settings.send_buffer_bytes, settings.receive_buffer_bytes
+            sock.socket, sock.error = open_socket(
+                sock.addresses.popleft(), settings.send_buffer_bytes, settings.receive_buffer_bytes
             )
-            if link.socket is not None and not link.error:
-                link.fd = link.socket.fileno()
-                self._watch(link, WRITES)
-                if link.addresses:
-                    self.core.call_at(now + NEXT_ADDRESS_AFTER, partial(self._too_slow, link, link.socket))
+            if sock.socket is not None and not sock.error:
+                sock.fd = sock.socket.fileno()
+                self._watch(sock, WRITES)
+                if sock.addresses:
+                    self.core.call_at(now + NEXT_ADDRESS_AFTER, partial(self._too_slow, sock, sock.socket))
                 return
-        self._lost(link, link.error or "the name has no address", now)
+        self._lost(sock, sock.error or "the name has no address", now)
 
-    def _too_slow(self, link: _Socket, tried: socket.socket, now: float) -> None:
-        if link.socket is tried and not link.connected and link.addresses:
-            link.error = "no answer to the connection attempt"
-            self._next_address(link, now)
+    def _too_slow(self, sock: _Socket, tried: socket.socket, now: float) -> None:
+        if sock.socket is tried and not sock.connected and sock.addresses:
+            sock.error = "no answer to the connection attempt"
+            self._next_address(sock, now)
 
-    def _connected(self, link: _Socket, now: float) -> None:
-        assert link.socket is not None
-        link.error = connect_error(link.socket)
-        if link.error:
-            self._next_address(link, now)
+    @override
+    def _connected(self, sock: _Socket, now: float) -> None:
+        """The socket is ready while it is not connected yet: the attempt is over, or a handshake goes on."""
+        assert sock.socket is not None
+        if sock.secure is None:
+            sock.error = connect_error(sock.socket)
+            if sock.error:
+                self._next_address(sock, now)
+                return
+            sock.addresses.clear()
+            if self._secure is not None:
+                sock.secure = self._secure(sock.socket, sock.connection.address)
+                sock.plain = False
+        if not self._has_shaken_hands(sock, now):
             return
-        link.connected = True
-        link.addresses.clear()
-        self._watch(link, READS)
-        _log.debug("connected to %s", link.connection.address)
-        self.core.connection_made(link.connection, now)
+        sock.connected = True
+        self._watch(sock, READS)
+        _log.debug("connected to %s", sock.connection.address)
+        self.core.connection_made(sock.connection, now)
 
-    def _lost(self, link: _Socket, reason: str, now: float) -> None:
-        self._drop(link)
-        _log.debug("connection to %s: %s", link.connection.address, reason)
-        self.core.connection_lost(link.connection, reason, now)
+    def _has_shaken_hands(self, sock: _Socket, now: float) -> bool:
+        if sock.secure is None:
+            return True
+        try:
+            awaited = sock.secure.handshake()
+        except OSError as error:
+            self._lost(sock, f"the handshake failed: {error}", now)
+            return False
+        if awaited:
+            self._watch(sock, awaited)
+        return not awaited
 
-    def _drop(self, link: _Socket) -> None:
-        self._links.pop(link.connection, None)
-        link.addresses.clear()
-        self._close_socket(link)
+    @override
+    def _read_tls(self, sock: _Socket, now: float) -> None:
+        self._unread.discard(sock)
+        for _ in range(TLS_READS_AT_ONCE):
+            if sock.secure is None or not sock.connection.open:
+                return
+            try:
+                count = sock.secure.read_into(sock.connection.receiver.buffer())
+            except (FrameError, OSError) as error:
+                self._lost(sock, str(error), now)
+                return
+            if count < 0:
+                self._watch(sock, sock.mask | -count)
+                return
+            if count == 0:
+                self._lost(sock, "the broker closed the connection", now)
+                return
+            self.core.received(sock.connection, count, now)
+        self._unread.add(sock)
 
-    def _close_socket(self, link: _Socket) -> None:
-        if link.socket is not None:
-            link.fd = -1
-            link.mask = 0
-            link.socket.close()
-            link.socket = None
+    @override
+    def _read_on(self, now: float) -> None:
+        for sock in list(self._unread):
+            self._read_tls(sock, now)
+
+    @override
+    def _write_tls(self, sock: _Socket, now: float) -> None:
+        while sock.secure is not None and (parts := sock.connection.data_to_send()):
+            try:
+                count = sock.secure.write(b"".join(parts))
+            except OSError as error:
+                self._lost(sock, str(error), now)
+                return
+            if count < 0:
+                self._watch(sock, READS | -count)
+                return
+            sock.connection.sent(count, now)
+        if sock.fd >= 0:
+            self._watch(sock, READS)
+
+    @override
+    def _lost(self, sock: _Socket, reason: str, now: float) -> None:
+        self._drop(sock)
+        _log.debug("connection to %s: %s", sock.connection.address, reason)
+        self.core.connection_lost(sock.connection, reason, now)
+
+    @override
+    def _drop(self, sock: _Socket) -> None:
+        self._sockets.pop(sock.connection, None)
+        sock.addresses.clear()
+        self._close_socket(sock)
+
+    def _close_socket(self, sock: _Socket) -> None:
+        if sock.socket is not None:
+            sock.fd = -1
+            sock.mask = 0
+            self._unread.discard(sock)
+            sock.socket.close()
+            sock.socket = sock.secure = None
+            sock.plain = True
             if self._polling_until is not None:
-                self.wake()  # a socket lives as long as somebody selects it
+                self.wake()  # a socket lives as long as somebody polls it
 
 
 def _after_fork_in_child() -> None:

@@ -1,11 +1,12 @@
-# The hot half of the synchronous driver: who may step, one step, and the bytes between sockets and the core.
+# The hot half of the synchronous driver: who drives, one step, and the bytes between sockets and the core.
 #
-# The only I/O of the extension; whoever stands beneath the drivers may not use it. What it does and why is told in the
-# Reactor's text; what is seldom (opening, closing, sleeping, the background thread) is there, too.
+# The only file of the extension that does I/O; lower layers must not use it. `drivers/reactor.py` explains the protocol
+# and holds the rarely executed parts: opening, closing, sleeping, the background thread, TLS.
 #
-# The GIL is kept across a system call that cannot wait and moves less than HELD_BYTES: whoever lets go of it beside a
-# caller that computes gets it back a switch interval (5 ms) later, and one step makes many such calls. Compiled code
-# runs no signal handlers, so a step is cut only where it calls Python, or where it asks (`_turn`, before it waits).
+# The GIL is kept across a system call that cannot wait and moves less than HELD_BYTES: a thread that releases the GIL
+# while another one computes waits up to one switch interval (5 ms) to get it back, and one step makes many such calls.
+# Compiled code runs no signal handlers, so a step is cut only where it calls Python, or where it asks (`_turn`, before
+# it waits).
 
 from _thread import get_ident as _get_ident
 
@@ -33,12 +34,12 @@ cdef extern from "string.h" nogil:
 READS = POLLIN
 WRITES = POLLOUT
 
-cdef double _late_s = 0.001                 # seconds; who gets to run so much later was kept waiting for the interpreter
+cdef double _late_s = 0.001             # seconds; a wake-up later than this means that the GIL was contended
 LATE_S = _late_s
 cdef double _frozen_s = 0.05             # seconds; a process that ran so much later may have been stopped
 FROZEN_S = _frozen_s
-cdef double _max_sleep_s = 0.1                    # seconds after which whoever waits looks for himself: for a step of others
-MAX_SLEEP_S = _max_sleep_s                                # that was cut, for a signal that another thread or nobody was told of
+cdef double _max_sleep_s = 0.1           # upper bound on any sleep: the waiter looks again by itself, in case its waker was
+MAX_SLEEP_S = _max_sleep_s              # interrupted or a signal went to another thread
 
 cdef enum:
     READS_AT_ONCE = 8
@@ -53,24 +54,27 @@ cdef class SocketBase:
     cdef readonly ConnectionBase connection
     cdef public int fd
     cdef public int mask
-    cdef public bint connected
+    cdef public bint connected            # and shaken hands, where it is not plain
+    cdef public bint plain                # bytes go from the socket to the core as they are
 
     def __init__(self, ConnectionBase connection not None):
         self.connection = connection
         self.fd = -1
+        self.plain = True
 
 
 @cython.nonecheck(True)
 cdef class ReactorBase:
-    """The right to step, and the step."""
+    """Who drives, and the step."""
 
     cdef readonly CoreBase core
-    cdef readonly ReactorLock _lock             # guards the core and everything here
-    cdef readonly dict _links             # ConnectionBase -> SocketBase
+    cdef readonly ReactorLock _lock       # guards the core and everything here
+    cdef readonly dict _sockets           # ConnectionBase -> SocketBase
+    cdef readonly set _unread             # SocketBases with bytes that poll does not see: decrypted, and not yet read
     cdef readonly object _resolved        # deque of what look-ups found
-    cdef public object _waiters             # deque of locks that sleepers wait at
-    cdef public object _driver            # thread that has the token, or None
-    cdef public object _polling_until      # until when it selects; None while it does not
+    cdef public object _waiters           # deque of locks that sleepers wait at
+    cdef public object _driver            # thread that drives, or None
+    cdef public object _polling_until     # until when it polls; None while it does not
     cdef public object _thread            # in the background
     cdef readonly set _in_callbacks       # threads that run callbacks
     cdef public int64_t _steps
@@ -79,9 +83,9 @@ cdef class ReactorBase:
     cdef public bint _is_copy             # made by another process, of which this is a fork
     cdef readonly bint _background
     cdef public int _wake_fd              # readable when somebody wants the driver to look; -1 before it is opened
-    cdef pollfd *watched                  # what the token's holder selects, and whose it is
+    cdef pollfd *watched                  # what the driver polls, and whose it is
     cdef Py_ssize_t watched_room
-    cdef list watched_wires
+    cdef list watched_sockets
 
     def __cinit__(self):
         self.watched = NULL
@@ -92,13 +96,14 @@ cdef class ReactorBase:
     def __init__(self, CoreBase core not None, bint background):
         self.core = core
         self._lock = ReactorLock()
-        self._links = {}
+        self._sockets = {}
+        self._unread = set()
         self._resolved = _deque()
         self._waiters = _deque()
         self._in_callbacks = set()
         self._background = background
         self._wake_fd = -1
-        self.watched_wires = []
+        self.watched_sockets = []
 
     # -- for the clients ------------------------------------------------------------------------------------------
 
@@ -205,7 +210,7 @@ cdef class ReactorBase:
     # -- one step -------------------------------------------------------------------------------------------------
 
     def _step(self, me, double deadline):
-        """With the token: one turn, which ends by `deadline`."""
+        """As the driver: one turn, which ends by `deadline`."""
         cdef double now
         self._lock.take()
         try:
@@ -225,26 +230,26 @@ cdef class ReactorBase:
         return 0
 
     cpdef int _wake_waiters(self) except -1:
-        """Whoever sleeps looks again. Bells are C: nothing gets between the look and the ring."""
+        """Every sleeper looks again. The locks are C: nothing comes between the look and the release."""
         while self._waiters:
             self._waiters.popleft().release()
         return 0
 
     cdef int _prepare(self, double deadline, double now) except -1:
-        """With the token and the lock, before a turn: settles what is selected, and until when."""
+        """As the driver, with the lock, before a turn: settles what is polled, and until when."""
         if self.core.dirty:
             self._begin(now)
             self._end(now)
         if self._wake_fd < 0:
             self._open()
         self._watch_all()
-        self._polling_until = min(self.core._timers._next(), deadline)
+        self._polling_until = now if self._unread else min(self.core._timers._next(), deadline)
         return 0
 
     cdef int _watch_all(self) except -1:
-        cdef SocketBase wire
+        cdef SocketBase sock
         cdef Py_ssize_t count = 1
-        cdef Py_ssize_t room = len(self._links) + 1
+        cdef Py_ssize_t room = len(self._sockets) + 1
         cdef void *moved
         if room > self.watched_room:
             room = max(2 * room, WATCHED_AT_FIRST)
@@ -253,26 +258,26 @@ cdef class ReactorBase:
                 raise MemoryError
             self.watched = <pollfd *>moved
             self.watched_room = room
-        self.watched_wires.clear()
+        self.watched_sockets.clear()
         self.watched[0] = pollfd(self._wake_fd, POLLIN, 0)
-        for wire in self._links.values():
-            if wire.fd >= 0 and wire.mask:
-                self.watched[count] = pollfd(wire.fd, <short>wire.mask, 0)
-                self.watched_wires.append(wire)
+        for sock in self._sockets.values():
+            if sock.fd >= 0 and sock.mask:
+                self.watched[count] = pollfd(sock.fd, <short>sock.mask, 0)
+                self.watched_sockets.append(sock)
                 count += 1
         return 0
 
     cdef int _turn(self, me, double now) except -1:
-        """With the token, prepared: selects until something is ready, a timer is due or the deadline has come; then
-        handles it. The token is given up where callbacks are to be run."""
-        cdef unsigned long count = <unsigned long>PyList_GET_SIZE(self.watched_wires) + 1
+        """As the driver, prepared: polls until something is ready, a timer is due or the deadline has come; then
+        handles it. The role is given up where callbacks are to be run."""
+        cdef unsigned long count = <unsigned long>PyList_GET_SIZE(self.watched_sockets) + 1
         cdef double awake = FOR_EVER
         cdef int ready = self._select(me, count, now, &awake)
         cdef Py_ssize_t i
         self._lock.take()
         try:
             if self._closed or self._driver != me:
-                return 0  # a signal handler drove meanwhile: what was selected is no more what is watched
+                return 0  # a signal handler drove meanwhile: what was polled is not what is watched now
             now = kw_fine_seconds()
             if ready < 0 or (ready == 0 and now - awake > _frozen_s):
                 ready = kw_poll(self.watched, count, 0)  # what came meanwhile goes before timers
@@ -282,7 +287,9 @@ cdef class ReactorBase:
                     self._drain_wake()
                 for i in range(1, <Py_ssize_t>count):
                     if self.watched[i].revents:
-                        self._handle(<SocketBase>self.watched_wires[i - 1], &self.watched[i], now)
+                        self._handle(<SocketBase>self.watched_sockets[i - 1], &self.watched[i], now)
+            if self._unread:
+                self._read_on(now)
             if self._resolved:
                 self._take_resolved(now)
             if now - awake > _late_s and self._background:
@@ -303,9 +310,9 @@ cdef class ReactorBase:
         return 0
 
     cdef int _select(self, me, unsigned long count, double now, double *awake) except -2:
-        """How many of `watched` are ready; -1 where a signal came. Its handler may drive, which takes the token away.
+        """How many of `watched` are ready; -1 where a signal came. Its handler may drive, and so take over the role.
 
-        `awake`: when it was over, if it waited.
+        `awake`: when the wait was over, if there was one.
         """
         cdef int ready = -1
         cdef double seconds
@@ -329,8 +336,8 @@ cdef class ReactorBase:
 
     cdef int _begin(self, double now) except -1:
         if self.core.dirty:
-            for wire in list(self._links.values()):
-                self._drop(wire)
+            for sock in list(self._sockets.values()):
+                self._drop(sock)
             self.core.recover(now)
         self.core.dirty = True
         return 0
@@ -340,47 +347,50 @@ cdef class ReactorBase:
         cdef object events = self.core.events
         while events:
             kind, connection = events.popleft()
-            wire = self._links.get(connection)
+            sock = self._sockets.get(connection)
             if kind is CONNECT:
                 self._connect(connection, now)
-            elif wire is None:
+            elif sock is None:
                 if kind is WARN:
                     self._on_warning(connection)
             elif kind is WRITE:
-                self._write(<SocketBase>wire, now)
+                self._write(<SocketBase>sock, now)
             else:
-                self._drop(wire)
+                self._drop(sock)
         self.core.dirty = False
         return 0
 
     # -- bytes ----------------------------------------------------------------------------------------------------
 
-    cdef int _handle(self, SocketBase wire, const pollfd *found, double now) except -1:
-        if wire.fd != found.fd:
+    cdef int _handle(self, SocketBase sock, const pollfd *found, double now) except -1:
+        if sock.fd != found.fd:
             return 0  # closed while others held the lock
-        if not wire.connected:
-            self._connected(wire, now)
+        if not sock.connected:
+            self._connected(sock, now)
             return 0
         if found.revents & ~POLLOUT:
-            self._read(wire, now)
+            self._read(sock, now)
         if found.revents & POLLOUT:
-            self._write(wire, now)
+            self._write(sock, now)
         return 0
 
-    cdef int _read(self, SocketBase wire, double now) except -1:
-        """What has come, as far as READS_AT_ONCE go."""
-        cdef FrameReceiver receiver = wire.connection.receiver
+    cdef int _read(self, SocketBase sock, double now) except -1:
+        """Reads what has come, READS_AT_ONCE times at most."""
+        cdef FrameReceiver receiver = sock.connection.receiver
         cdef uint8_t *room
         cdef Py_ssize_t size, count
         cdef int fd, number, turn
+        if not sock.plain:
+            self._read_tls(sock, now)
+            return 0
         for turn in range(READS_AT_ONCE):
-            fd = wire.fd
-            if fd < 0 or not wire.connection.open:
+            fd = sock.fd
+            if fd < 0 or not sock.connection.open:
                 return 0
             try:
                 size = receiver.room(&room, LEAST_ROOM)
             except _errors.FrameError as error:
-                self._lost(wire, str(error), now)
+                self._lost(sock, str(error), now)
                 return 0
             if receiver.expects_more_than(HELD_BYTES):
                 with nogil:
@@ -392,25 +402,28 @@ cdef class ReactorBase:
                 number = kw_errno
             if count < 0:
                 if not kw_would_block(number):
-                    self._lost(wire, words_of_errno(number), now)
+                    self._lost(sock, words_of_errno(number), now)
                 return 0
             if count == 0:
-                self._lost(wire, "the broker closed the connection", now)
+                self._lost(sock, "the broker closed the connection", now)
                 return 0
-            self.core.received(wire.connection, count, now)
+            self.core.received(sock.connection, count, now)
             if count < size:
                 return 0
         return 0
 
-    cdef int _write(self, SocketBase wire, double now) except -1:
-        """What there is to write, as far as the socket takes it."""
+    cdef int _write(self, SocketBase sock, double now) except -1:
+        """Writes what there is, as far as the socket takes it."""
         cdef iovec spans[BUFFERS_PER_WRITE]
         cdef Py_ssize_t taken, total
         cdef int count, i, number
-        cdef int fd = wire.fd
-        if fd < 0 or not wire.connected:
+        cdef int fd = sock.fd
+        if fd < 0 or not sock.connected:
             return 0
-        while (count := wire.connection.gather(spans)) > 0:
+        if not sock.plain:
+            self._write_tls(sock, now)
+            return 0
+        while (count := sock.connection.gather(spans)) > 0:
             total = 0
             for i in range(count):
                 total += <Py_ssize_t>spans[i].iov_len
@@ -423,20 +436,102 @@ cdef class ReactorBase:
                 number = kw_errno
             if taken < 0:
                 if kw_would_block(number):
-                    self._watch(wire, POLLIN | POLLOUT)
+                    self._watch(sock, POLLIN | POLLOUT)
                 else:
-                    self._lost(wire, words_of_errno(number), now)
+                    self._lost(sock, words_of_errno(number), now)
                 return 0
-            wire.connection.sent(taken, now)
-        return self._watch(wire, POLLIN)
+            sock.connection.sent(taken, now)
+        return self._watch(sock, POLLIN)
 
-    cpdef int _watch(self, SocketBase wire, int mask) except -1:
-        """What is awaited of its socket from now on."""
-        if wire.mask != mask:
-            wire.mask = mask
+    cpdef int _watch(self, SocketBase sock, int mask) except -1:
+        """Sets what is awaited of the socket from now on."""
+        if sock.mask != mask:
+            sock.mask = mask
             if self._polling_until is not None:
                 self.wake()
         return 0
+
+    # -- for the subclass to define -------------------------------------------------------------------------------
+
+    def wake(self):
+        """Makes a driver that polls look again; from any thread, also from a signal handler."""
+        raise NotImplementedError
+
+    def _check_entry(self):
+        """Raises in a forked child, and where the calling thread already holds the lock."""
+        raise NotImplementedError
+
+    def _check_no_callback(self, me):
+        """Raises inside a callback, where a blocking call would wait for itself."""
+        raise NotImplementedError
+
+    def _add_waiter(self):
+        """Returns a lock that the next `_wake_waiters` releases. Called with the reactor's lock held."""
+        raise NotImplementedError
+
+    def _sleep(self, waiter, double seconds):
+        """Waits for that lock, so many seconds at most."""
+        raise NotImplementedError
+
+    def _run_callbacks(self):
+        """Runs what the core left in `after_step`, outside the lock."""
+        raise NotImplementedError
+
+    def _run_early(self, double now):
+        """Runs due timers, and what may be done before it is due."""
+        raise NotImplementedError
+
+    def _on_warning(self, text):
+        """The core has a warning for the log."""
+        raise NotImplementedError
+
+    def _start_background(self):
+        """Begins the background thread."""
+        raise NotImplementedError
+
+    def _wake_if_polling(self, polling_until):
+        """Wakes the driver if a timer is due before it would look."""
+        raise NotImplementedError
+
+    def _open(self):
+        """Makes what `wake` needs: `_wake_fd`."""
+        raise NotImplementedError
+
+    def _drain_wake(self):
+        """Reads what `wake` wrote."""
+        raise NotImplementedError
+
+    def _connect(self, connection, double now):
+        """Opens a socket for the connection."""
+        raise NotImplementedError
+
+    def _take_resolved(self, double now):
+        """Connects what name look-ups found."""
+        raise NotImplementedError
+
+    def _connected(self, sock, double now):
+        """The socket is ready while it is not connected yet: the attempt is over, or a handshake goes on."""
+        raise NotImplementedError
+
+    def _lost(self, sock, reason, double now):
+        """The socket failed: closes it and tells the core."""
+        raise NotImplementedError
+
+    def _drop(self, sock):
+        """Closes the socket; the core knows."""
+        raise NotImplementedError
+
+    def _read_tls(self, sock, double now):
+        """As `_read`, where the socket is not plain."""
+        raise NotImplementedError
+
+    def _write_tls(self, sock, double now):
+        """As `_write`, where the socket is not plain."""
+        raise NotImplementedError
+
+    def _read_on(self, double now):
+        """Reads from the sockets in `_unread`."""
+        raise NotImplementedError
 
 
 cdef str words_of_errno(int number):
