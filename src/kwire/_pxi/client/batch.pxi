@@ -152,7 +152,7 @@ cdef class Batch:
         cdef Buffer raw
         if self.core.block != NULL:
             return 0
-        raw = _unpacker()(CODEC_NAMES[self.sealed_codec], self.sealed[BATCH_HEADER:], MAX_BATCH_BYTES, magic=2)
+        raw = decompressor()(CODEC_NAMES[self.sealed_codec], self.sealed[BATCH_HEADER:], MAX_BATCH_BYTES, magic=2)
         self.core.used = 0
         if builder_room(&self.core, BATCH_HEADER + raw.size) != BUILD_OK:
             raise_build_fault(BUILD_MEMORY, 2)
@@ -186,15 +186,3 @@ cdef class Batch:
         finally:
             walk_end(&walk)
             kw_block_release(out.block)
-
-
-cdef object _unpack_function = None
-
-
-cdef object _unpacker():
-    """kwire.compression.decompress, looked up on first use as the compressor is."""
-    global _unpack_function
-    if _unpack_function is None:
-        from kwire.compression import decompress
-        _unpack_function = decompress
-    return _unpack_function

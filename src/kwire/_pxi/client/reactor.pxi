@@ -388,7 +388,7 @@ cdef class ReactorBase:
             if fd < 0 or not sock.connection.open:
                 return 0
             try:
-                size = receiver.room(&room, LEAST_ROOM)
+                size = receiver.room(&room, MIN_ROOM)
             except _errors.FrameError as error:
                 self._lost(sock, str(error), now)
                 return 0

@@ -13,7 +13,7 @@ cdef enum:
     ATTRIBUTE_CONTROL = 0x20
     ATTRIBUTE_DELETE_HORIZON = 0x40
     ZSTD_CODEC = 4
-    MOST_CODEC = 4               # zstd, magic 2
-    MOST_MESSAGE_CODEC = 3       # lz4, magic 0 and 1
+    MAX_CODEC = 4               # zstd, magic 2
+    MAX_MESSAGE_CODEC = 3       # lz4, magic 0 and 1
 
 CODEC_NAMES = ("none", "gzip", "snappy", "lz4", "zstd")

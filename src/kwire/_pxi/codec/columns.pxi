@@ -60,10 +60,10 @@ cdef tuple _TYPES_OF_COLUMN = (
 cdef tuple _COLUMN_FORMATS = (b"l", b"l", b"l", b"l", b"tsu:UTC", b"c", b"i", b"z", b"vz", b"+l", b"+l", b"u")
 
 cdef enum:
-    MOST_COLUMNS = 16
-    MOST_COLUMN_BYTES = 0x7FFFFFFF
+    MAX_COLUMNS = 16
+    MAX_COLUMN_BYTES = 0x7FFFFFFF
     VIEW_INLINE = 12
-    SHORT = 16                     # what is not longer is copied as so many bytes; blocks have that much room behind
+    SHORT = 16                     # what is not longer is copied as so many bytes; blocks have that much room after it
 
 
 ctypedef struct column_t:
@@ -110,7 +110,7 @@ cdef class ColumnPlan:
     The kinds and types stand at the head of `columns.pxi`; ConfigError names what would work. Immutable, reusable.
     """
 
-    cdef column_t columns[MOST_COLUMNS]
+    cdef column_t columns[MAX_COLUMNS]
     cdef int count
     cdef bint wants_headers
     cdef readonly tuple names
@@ -130,8 +130,8 @@ cdef class ColumnPlan:
             self.wants_headers |= self.columns[self.count].kind == COLUMN_HEADERS
             self.count += 1
             names.append(name)
-            if self.count == MOST_COLUMNS:
-                raise _errors.ConfigError(f"more than {MOST_COLUMNS - 1} columns")
+            if self.count == MAX_COLUMNS:
+                raise _errors.ConfigError(f"more than {MAX_COLUMNS - 1} columns")
         self.names = tuple(names)
 
     def __arrow_c_schema__(self):
@@ -219,7 +219,7 @@ cdef int _measure_headers(const part_t *part, const record_t *record, sizes_t *s
 cdef bint _fits(const sizes_t *sizes, int64_t most) noexcept nogil:
     """Whether no column is over `most` bytes; a record alone may need more, up to what Arrow can hold."""
     if sizes.rows == 1:
-        most = MOST_COLUMN_BYTES
+        most = MAX_COLUMN_BYTES
     return (sizes.key_bytes <= most and sizes.value_bytes <= most and sizes.topic_bytes <= most
             and sizes.headers < most and sizes.header_key_bytes <= most and sizes.header_value_bytes <= most)
 
@@ -438,7 +438,7 @@ cdef int _fill_timestamp(ArrowArray *array, const span_t *span, int type) noexce
     cdef int64_t *out = <int64_t *>_fixed_buffer(array, span.rows, 8)
     cdef const record_t *record
     cdef int64_t factor = 1 if type == TYPE_MS else 1000000 if type == TYPE_NS else 1000
-    cdef int64_t most = GREATEST_OFFSET // factor
+    cdef int64_t most = MAX_OFFSET // factor
     cdef int64_t i, n, rows, timestamp, done = 0
     if out == NULL:
         return FILL_MEMORY

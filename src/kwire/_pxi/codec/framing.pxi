@@ -4,15 +4,15 @@
 # Source: the protocol guide ("RequestOrResponse"); the same in every generation from 0.7 on.
 #
 # Needs: blocks.pxi, primitives.pxi. Gives: FrameReceiver.
-# The caller receives straight into a block (`buffer`), says how much came (`received`), and gets Buffers that share the
-# block. Small frames share a 256 KiB chunk. A frame that does not fit into what is left moves to a block of its size;
+# The caller receives straight into a block (`buffer`), reports how much came (`received`), and gets Buffers that share
+# the block. Small frames share a 256 KiB chunk. A frame that does not fit into what is left moves to a block of its size;
 # as the next one is expected to be like it, that one is received into such a block from its first byte on, and nothing
 # moves. Sizes of blocks are powers of two up to 16 MiB, so that the pool has one that was used before, whose memory the
 # system need not make first. A block that nobody else holds any more is filled again from its start.
 
 cdef Py_ssize_t CHUNK_SIZE = 256 * 1024
-cdef Py_ssize_t MOST_ROUNDED = 16 * 1024 * 1024
-cdef Py_ssize_t LEAST_ROOM = 16 * 1024
+cdef Py_ssize_t MAX_ROUNDED = 16 * 1024 * 1024
+cdef Py_ssize_t MIN_ROOM = 16 * 1024
 
 
 @cython.final
@@ -48,7 +48,7 @@ cdef class FrameReceiver:
     def buffer(self, Py_ssize_t hint=-1):
         """A writable memoryview to receive into, of at least min(hint, what the frame under way still needs) bytes."""
         cdef WritableSpan span = WritableSpan.__new__(WritableSpan)
-        span.size = self.room(&span.data, LEAST_ROOM if hint < 0 else min(LEAST_ROOM, hint))
+        span.size = self.room(&span.data, MIN_ROOM if hint < 0 else min(MIN_ROOM, hint))
         kw_block_retain(self.block)
         span.block = self.block
         return memoryview(span)
@@ -161,7 +161,7 @@ cdef class FrameReceiver:
 
 cdef Py_ssize_t _block_size(Py_ssize_t needed) noexcept:
     cdef Py_ssize_t size = CHUNK_SIZE
-    if needed > MOST_ROUNDED:
+    if needed > MAX_ROUNDED:
         return needed
     while size < needed:
         size *= 2

@@ -2,7 +2,7 @@
 #
 #    0  offset       int64
 #    8  size         int32    of what follows this field; at least 14 (magic 0) or 22 (magic 1)
-#   12  crc          uint32   CRC-32 of everything behind it
+#   12  crc          uint32   CRC-32 of everything after it
 #   16  magic        int8     0 or 1
 #   17  attributes   int8     bits 0-2 codec, bit 3 timestamp type (magic 1)
 #   18  timestamp    int64    magic 1 only
@@ -19,8 +19,8 @@
 # May not touch a Python object: everything runs without the GIL. Wrappers do not nest, so nothing here recurs.
 
 cdef enum:
-    MESSAGE_LEAST_SIZE_0 = 14
-    MESSAGE_LEAST_SIZE_1 = 22
+    MIN_MESSAGE_SIZE_0 = 14
+    MIN_MESSAGE_SIZE_1 = 22
     MESSAGE_PREFIX = 12        # offset and size
 
 
@@ -41,7 +41,7 @@ cdef int parse_message(scan_t *s, const uint8_t *base, const uint8_t *p, size_t 
     read_i32(&r)
     stored = read_u32(&r)
     m.magic = read_i8(&r)
-    if size < MESSAGE_PREFIX + (MESSAGE_LEAST_SIZE_1 if m.magic else MESSAGE_LEAST_SIZE_0):
+    if size < MESSAGE_PREFIX + (MIN_MESSAGE_SIZE_1 if m.magic else MIN_MESSAGE_SIZE_0):
         return scan_fault(s, FAULT_BATCH_LENGTH, b"size", <size_t>(p + 8 - base), size - MESSAGE_PREFIX, 0)
     if s.check_crc:
         computed = kw_crc32(0, p + 16, size - 16)
@@ -70,7 +70,7 @@ cdef int parse_message(scan_t *s, const uint8_t *base, const uint8_t *p, size_t 
 
 
 cdef inline int keep_record(scan_t *s, part_t *part, const record_t *record) noexcept nogil:
-    if record.offset < s.least_offset or record.offset > s.most_offset:
+    if record.offset < s.min_kept_offset or record.offset > s.max_kept_offset:
         return SCAN_GOES_ON
     if s.record_count == s.record_room and reserve_records(s, 1) != SCAN_GOES_ON:
         return SCAN_FAULT
@@ -99,7 +99,7 @@ cdef int index_message(scan_t *s) noexcept nogil:
     b.codec = <int8_t>(m.attributes & ATTRIBUTE_CODEC)
     b.timestamp_type = m.timestamp_type
     b.max_timestamp = m.record.timestamp
-    if b.codec > MOST_MESSAGE_CODEC:
+    if b.codec > MAX_MESSAGE_CODEC:
         return scan_fault(s, FAULT_CODEC, b"attributes", s.at + 17, b.codec)
     if b.codec != 0:
         if m.record.value_size < 0:
@@ -184,10 +184,10 @@ cdef int _measure_inner_set(scan_t *s, const uint8_t *data, size_t size, int64_t
     cdef size_t at = 0
     cdef int32_t length
     while at < size:
-        if size - at < MESSAGE_PREFIX + MESSAGE_LEAST_SIZE_0:
+        if size - at < MESSAGE_PREFIX + MIN_MESSAGE_SIZE_0:
             return _inner_fault(s, FAULT_INNER_CUT, b"size", at, count[0], size - at)
         length = <int32_t>load_u32(data + at + 8)
-        if length < MESSAGE_LEAST_SIZE_0:
+        if length < MIN_MESSAGE_SIZE_0:
             return _inner_fault(s, FAULT_BATCH_LENGTH, b"size", at + 8, count[0], <uint64_t><int64_t>length)
         if <size_t>length > size - at - MESSAGE_PREFIX:
             return _inner_fault(s, FAULT_INNER_CUT, b"size", at + 8, count[0], size - at)
@@ -218,7 +218,7 @@ cdef int _index_inner_set(scan_t *s, const uint8_t *data, size_t size, kw_block 
             return SCAN_FAULT
         if m.attributes & ATTRIBUTE_CODEC:
             return _inner_fault(s, FAULT_NESTED, b"attributes", at + 17, number, 0)
-        if m.record.offset > GREATEST_OFFSET - shift:
+        if m.record.offset > MAX_OFFSET - shift:
             return _inner_fault(s, FAULT_OFFSET_RANGE, b"offset", at, number, 0)
         m.record.offset += shift
         if append_time and m.magic:

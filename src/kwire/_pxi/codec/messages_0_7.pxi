@@ -8,7 +8,7 @@
 # A set is such messages one after the other, without a count; one that is cut off ends it. The payload of a message with
 # a codec is a compressed set, which may hold compressed messages again. The offset of a message is the byte position at
 # which it begins in its partition's log; messages inside a compressed one have the offset of the outermost, since only
-# there can a fetch begin. So behind a record one resumes at the offset of the next record, or at the end of the set.
+# there can a fetch begin. So after a record one resumes at the offset of the next record, or at the end of the set.
 # Sources: the page "Wire Format" of Kafka 0.7; resuming and nesting as the iterator of release 0.7.2 has them.
 #
 # Needs: record_scan.pxi, checksums.pxi, encode.pxi. Gives: scan_generation, encode_0_7.
@@ -16,8 +16,8 @@
 cdef enum:
     MESSAGE_HEAD_0_7 = 5       # magic and crc; one more with attributes
     CODEC_BITS_0_7 = 3
-    MOST_CODEC_0_7 = 2
-    MOST_NESTING_0_7 = 8
+    MAX_CODEC_0_7 = 2
+    MAX_NESTING_0_7 = 8
 
 
 ctypedef struct message_0_7_t:
@@ -53,7 +53,7 @@ cdef int parse_message_0_7(scan_t *s, const uint8_t *data, size_t size, size_t a
     m.codec = p[5] & CODEC_BITS_0_7 if m.magic else 0
     m.payload = p + 4 + head
     m.payload_size = <size_t>length - head
-    if m.codec > MOST_CODEC_0_7:
+    if m.codec > MAX_CODEC_0_7:
         s.batch.magic = m.magic
         return scan_fault(s, FAULT_CODEC, b"attributes", at + 5, m.codec)
     if s.check_crc:
@@ -170,8 +170,8 @@ cdef int index_wrapped_0_7(RecordIndex index, Buffer content, int depth) except 
         if state == SCAN_END:
             return 0
         if m.codec != 0:
-            if depth == MOST_NESTING_0_7:
-                raise _errors.LimitError(f"more than {MOST_NESTING_0_7} compressed messages inside each other",
+            if depth == MAX_NESTING_0_7:
+                raise _errors.LimitError(f"more than {MAX_NESTING_0_7} compressed messages inside each other",
                                          f"batches[{s.batch_count}]", s.at)
             inner = _decompressed_part(index, buffer_slice(content, m.payload - content.data, m.payload_size), m.codec)
             index_wrapped_0_7(index, inner, depth + 1)
@@ -207,7 +207,7 @@ def scan_generation(generation, data, bint check_crc, int64_t max_decompressed_b
     cdef RecordIndex index = _index_for(data, check_crc, max_decompressed_bytes, max_total_bytes)
     cdef scan_t *s = &index.scan
     cdef int state
-    if base_offset < 0 or base_offset > GREATEST_OFFSET - <int64_t>s.size:
+    if base_offset < 0 or base_offset > MAX_OFFSET - <int64_t>s.size:
         raise _errors.CodecError(f"a base offset of {base_offset}: it is a byte position, from 0 on", "base_offset")
     while True:
         with nogil:
@@ -262,7 +262,7 @@ cdef bytes encode_0_7(object items, int magic, str compression, object level):
 cdef int _codec_0_7(int magic, str compression) except -1:
     if magic not in (0, 1):
         raise _errors.UnknownVersionError(f"magic {magic}: Kafka 0.7 has 0 and 1", "magic")
-    if compression not in CODEC_NAMES[:MOST_CODEC_0_7 + 1]:
+    if compression not in CODEC_NAMES[:MAX_CODEC_0_7 + 1]:
         raise _errors.UnknownCodecError(f"compression {compression!r}: Kafka 0.7 has none, gzip and snappy",
                                         "compression")
     if magic == 0 and compression != "none":
@@ -271,7 +271,7 @@ cdef int _codec_0_7(int magic, str compression) except -1:
 
 
 cdef uint8_t *put_message_0_7(uint8_t *p, int magic, int codec, const uint8_t *payload, size_t size) noexcept nogil:
-    """Writes one message and gives the place behind it."""
+    """Writes one message; returns where it ends."""
     store_u32(p, <uint32_t>(MESSAGE_HEAD_0_7 + magic + size))
     p[4] = <uint8_t>magic
     p += 5

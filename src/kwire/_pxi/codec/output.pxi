@@ -20,7 +20,7 @@ cdef class OutputBlock:
         kw_block_release(self.block)
 
     def room(self, Py_ssize_t most):
-        """A writable memoryview of exactly `most` bytes behind what is written already."""
+        """A writable memoryview of exactly `most` bytes after what is written already."""
         cdef WritableSpan span
         if most < 0:
             raise ValueError("room for a negative number of bytes")
@@ -54,7 +54,7 @@ cdef class OutputBlock:
     def finish(self):
         """What was written, as a Buffer; moved to a smaller block when most of this one would stay empty."""
         cdef kw_block *fitting
-        if <size_t>self.size < self.block.capacity // 4 and self.block.capacity > KW_LEAST_TRIMMED:
+        if <size_t>self.size < self.block.capacity // 4 and self.block.capacity > MIN_TRIMMED:
             fitting = kw_block_new(<size_t>self.size)
             if fitting != NULL:
                 memcpy(kw_block_data(fitting), kw_block_data(self.block), self.size)
@@ -73,4 +73,4 @@ cdef class OutputBlock:
         return 0
 
 
-cdef size_t KW_LEAST_TRIMMED = 64 * 1024
+cdef size_t MIN_TRIMMED = 64 * 1024

@@ -126,20 +126,20 @@ cdef inline int64_t read_i64(reader_t *r) noexcept nogil:
     return <int64_t>load_u64(p) if p != NULL else 0
 
 
-cdef uint64_t _read_uvarint_tail(reader_t *r, int most_bytes, uint8_t last_byte_most) noexcept nogil:
-    """The general form: `last_byte_most` is the greatest legal value of the last byte, so no bit is lost."""
+cdef uint64_t _read_uvarint_tail(reader_t *r, int max_bytes, uint8_t last_byte_max) noexcept nogil:
+    """The general form: `last_byte_max` is the greatest legal value of the last byte, so no bit is lost."""
     cdef uint64_t value = 0
     cdef const uint8_t *begin = r.at
     cdef uint8_t byte
     cdef int i
-    for i in range(most_bytes):
+    for i in range(max_bytes):
         if r.at >= r.end:
             r.at = begin
             reader_fail(r, FAULT_TRUNCATED)
             return 0
         byte = r.at[0]
         r.at += 1
-        if i == most_bytes - 1 and byte > last_byte_most:
+        if i == max_bytes - 1 and byte > last_byte_max:
             break
         value |= (<uint64_t>(byte & 0x7F)) << (7 * i)
         if byte < 0x80:
@@ -187,7 +187,7 @@ cdef inline int64_t read_varlong(reader_t *r) noexcept nogil:
 
 
 cdef inline const uint8_t *quick_varint(const uint8_t *p, int32_t *value, bint *is_long) noexcept nogil:
-    """Behind the varint at `p`, where the caller knows three bytes to be. One that has more sets `is_long`.
+    """Returns where the varint at `p` ends; the caller knows that three bytes are there. A longer one sets `is_long`.
 
     For loops over records: the place stays in a register, where a reader's is stored and loaded for each field.
     """
@@ -233,32 +233,32 @@ cdef inline int64_t read_compact_length(reader_t *r) noexcept nogil:
     return _length_or_fault(r, <int64_t>read_uvarint(r) - 1, begin)
 
 
-cdef inline int64_t check_count(reader_t *r, int64_t count, size_t least_size, const uint8_t *begin) noexcept nogil:
-    """An element count is believed only if the bytes left could hold that many of `least_size` each."""
+cdef inline int64_t check_count(reader_t *r, int64_t count, size_t min_size, const uint8_t *begin) noexcept nogil:
+    """An element count is believed only if the bytes left could hold that many of `min_size` each."""
     if count < -1:
         r.at = begin
         reader_fail(r, FAULT_LENGTH)
         return -1
-    if count > 0 and count > (r.end - r.at) // <ptrdiff_t>(least_size if least_size else 1):
+    if count > 0 and count > (r.end - r.at) // <ptrdiff_t>(min_size if min_size else 1):
         r.at = begin
         reader_fail(r, FAULT_COUNT)
         return -1
     return count
 
 
-cdef inline int64_t read_array_count(reader_t *r, size_t least_size) noexcept nogil:
+cdef inline int64_t read_array_count(reader_t *r, size_t min_size) noexcept nogil:
     cdef const uint8_t *begin = r.at
-    return check_count(r, read_i32(r), least_size, begin)
+    return check_count(r, read_i32(r), min_size, begin)
 
 
-cdef inline int64_t read_short_count(reader_t *r, size_t least_size) noexcept nogil:
+cdef inline int64_t read_short_count(reader_t *r, size_t min_size) noexcept nogil:
     cdef const uint8_t *begin = r.at
-    return check_count(r, read_i16(r), least_size, begin)
+    return check_count(r, read_i16(r), min_size, begin)
 
 
-cdef inline int64_t read_compact_count(reader_t *r, size_t least_size) noexcept nogil:
+cdef inline int64_t read_compact_count(reader_t *r, size_t min_size) noexcept nogil:
     cdef const uint8_t *begin = r.at
-    return check_count(r, <int64_t>read_uvarint(r) - 1, least_size, begin)
+    return check_count(r, <int64_t>read_uvarint(r) - 1, min_size, begin)
 
 
 cdef object fault_kind_and_text(int fault):

@@ -4,7 +4,7 @@
 #    8  length                   int32    of what follows this field; at least 49
 #   12  partition_leader_epoch   int32    not covered by the checksum: brokers set it
 #   16  magic                    int8     2
-#   17  crc                      uint32   CRC-32C of everything behind it
+#   17  crc                      uint32   CRC-32C of everything after it
 #   21  attributes               int16    bits 0-2 codec, 3 timestamp type, 4 transactional, 5 control, 6 delete horizon
 #   23  last_offset_delta        int32
 #   27  base_timestamp           int64
@@ -24,14 +24,11 @@
 # May not touch a Python object: everything runs without the GIL.
 
 cdef enum:
-    BATCH_HEADER_SIZE = 61
-    BATCH_LEAST_LENGTH = 49
-    RECORD_LEAST_SIZE = 7
-    HEADER_LEAST_SIZE = 2
+    MIN_BATCH_LENGTH = 49
+    MIN_RECORD_SIZE = 7
+    MIN_HEADER_SIZE = 2
     QUICK_VARINT = 3             # the longest varint that quick_varint takes
     QUICK_HEAD = 13              # four of them and the attributes
-
-cdef int64_t GREATEST_OFFSET = 0x7FFFFFFFFFFFFFFF
 
 
 cdef int index_record_batch(scan_t *s) noexcept nogil:
@@ -57,19 +54,19 @@ cdef int index_record_batch(scan_t *s) noexcept nogil:
         computed = kw_crc32c(0, p + 21, b.wire_size - 21)
         if stored != computed:
             return scan_fault(s, FAULT_CRC, b"crc", s.at + 17, stored, computed)
-    if b.codec > MOST_CODEC:
+    if b.codec > MAX_CODEC:
         return scan_fault(s, FAULT_CODEC, b"attributes", s.at + 21, b.codec)
-    if last_offset_delta < 0 or b.base_offset > GREATEST_OFFSET - last_offset_delta:
+    if last_offset_delta < 0 or b.base_offset > MAX_OFFSET - last_offset_delta:
         return scan_fault(s, FAULT_OFFSET_RANGE, b"last_offset_delta", s.at + 23)
     if b.count < 0:
-        return scan_fault(s, FAULT_RECORD_COUNT, b"count", s.at + 57, b.count, b.wire_size - BATCH_HEADER_SIZE)
+        return scan_fault(s, FAULT_RECORD_COUNT, b"count", s.at + 57, b.count, b.wire_size - BATCH_HEADER)
     if b.codec != 0 and b.count > 0:
-        s.compressed = p + BATCH_HEADER_SIZE
-        s.compressed_size = b.wire_size - BATCH_HEADER_SIZE
+        s.compressed = p + BATCH_HEADER
+        s.compressed_size = b.wire_size - BATCH_HEADER
         return SCAN_COMPRESSED
     if b.codec != 0:
         return push_batch(s)
-    return index_batch_records(s, p + BATCH_HEADER_SIZE, b.wire_size - BATCH_HEADER_SIZE, s.source)
+    return index_batch_records(s, p + BATCH_HEADER, b.wire_size - BATCH_HEADER, s.source)
 
 
 cdef int index_batch_records(scan_t *s, const uint8_t *data, size_t size, kw_block *block) noexcept nogil:
@@ -77,7 +74,7 @@ cdef int index_batch_records(scan_t *s, const uint8_t *data, size_t size, kw_blo
     cdef mark_t mark = scan_mark(s)
     cdef part_t *part
     cdef int state
-    if <uint64_t>s.batch.count > size // RECORD_LEAST_SIZE:
+    if <uint64_t>s.batch.count > size // MIN_RECORD_SIZE:
         return scan_fault(s, FAULT_RECORD_COUNT, b"count", s.at + 57, s.batch.count, size)
     if push_batch(s) != SCAN_GOES_ON:
         return SCAN_FAULT
@@ -126,7 +123,7 @@ cdef inline int32_t _read_header_count(reader_t *r) noexcept nogil:
         r.at = begin
         reader_fail(r, FAULT_LENGTH)
         return 0
-    return <int32_t>check_count(r, count, HEADER_LEAST_SIZE, begin)
+    return <int32_t>check_count(r, count, MIN_HEADER_SIZE, begin)
 
 
 cdef int _index_records(scan_t *s, part_t *part, size_t size) noexcept nogil:
@@ -153,7 +150,7 @@ cdef int _index_records(scan_t *s, part_t *part, size_t size) noexcept nogil:
             out.timestamp = s.batch.max_timestamp
         else:
             out.timestamp = <int64_t>(<uint64_t>s.batch.base_timestamp + <uint64_t>out.timestamp)
-        if out.offset >= s.least_offset and out.offset <= s.most_offset:
+        if out.offset >= s.min_kept_offset and out.offset <= s.max_kept_offset:
             out += 1
     if at != end:
         s.fault_record = -1
@@ -165,9 +162,9 @@ cdef int _index_records(scan_t *s, part_t *part, size_t size) noexcept nogil:
 
 cdef inline const uint8_t *_quick_record(const uint8_t *at, const uint8_t *data, const uint8_t *end,
                                          record_t *out) noexcept nogil:
-    """Behind the record at `at`; NULL where it is bad, or is not like nearly all are: then look at it with care.
+    """Returns where the record at `at` ends; NULL where it is bad or unusual: then `_careful_record` decides.
 
-    Nearly all have varints of three bytes at most, and enough bytes behind them that one check of the bounds will do
+    Nearly all have varints of three bytes at most, and enough bytes after them that one check of the bounds will do
     before the key, one before the value and one before the headers.
     """
     cdef const uint8_t *body
@@ -186,9 +183,9 @@ cdef inline const uint8_t *_quick_record(const uint8_t *at, const uint8_t *data,
     if out.value_size < -1 or max(out.value_size, 0) >= end - at:
         return NULL
     out.value_at = <uint32_t>(at - data)
-    at = _behind_headers(at + max(out.value_size, 0), data, end, out)
-    # One condition of three, so that the compiler may not take the places for each other that it finds equal: the next
-    # record's is known by the length alone, and so the processor can begin with it before it has this one's sizes.
+    at = _after_headers(at + max(out.value_size, 0), data, end, out)
+    # Keep these tests in one expression: otherwise the compiler derives the next record's address from this record's
+    # sizes instead of its length, and the loads serialize.
     if is_long | (at == NULL) | ((at - body) ^ length):
         return NULL
     out.timestamp = timestamp
@@ -196,17 +193,17 @@ cdef inline const uint8_t *_quick_record(const uint8_t *at, const uint8_t *data,
     return body + length
 
 
-cdef inline const uint8_t *_behind_headers(const uint8_t *at, const uint8_t *data, const uint8_t *end,
+cdef inline const uint8_t *_after_headers(const uint8_t *at, const uint8_t *data, const uint8_t *end,
                                            record_t *out) noexcept nogil:
-    """Behind the headers whose count is at `at`, where one byte is at least; NULL where they are bad."""
+    """Returns where the headers end whose count is at `at`, where a byte must be; NULL where they are bad."""
     if at[0] == 0:
         out.header_count = 0
         out.headers_at = <uint32_t>(at + 1 - data)
         return at + 1
-    return _behind_some_headers(at, data, end, out)
+    return _after_some_headers(at, data, end, out)
 
 
-cdef const uint8_t *_behind_some_headers(const uint8_t *at, const uint8_t *data, const uint8_t *end,
+cdef const uint8_t *_after_some_headers(const uint8_t *at, const uint8_t *data, const uint8_t *end,
                                          record_t *out) noexcept nogil:
     cdef reader_t r
     reader_init_at(&r, data, end, at)
@@ -218,7 +215,7 @@ cdef const uint8_t *_behind_some_headers(const uint8_t *at, const uint8_t *data,
 
 cdef const uint8_t *_careful_record(const uint8_t *at, const uint8_t *data, const uint8_t *end,
                                     record_t *out) noexcept nogil:
-    """Behind the record at `at`; NULL where it is bad. Faults are sticky in the reader: it is judged once, at its end."""
+    """Returns where the record at `at` ends; NULL where it is bad. Faults are sticky: the reader is checked once."""
     cdef reader_t r
     cdef const uint8_t *body
     cdef int32_t length
@@ -236,7 +233,7 @@ cdef const uint8_t *_careful_record(const uint8_t *at, const uint8_t *data, cons
     read_span(&r, <size_t>max(out.value_size, 0))
     if r.error != FAULT_NONE or r.at == end:
         return NULL
-    at = _behind_headers(r.at, data, end, out)
+    at = _after_headers(r.at, data, end, out)
     return at if at != NULL and at - body == length else NULL
 
 
@@ -309,7 +306,7 @@ cdef bint _is_dropped(scan_t *s, part_t *part) noexcept nogil:
         return False
     if s.aborted_count == 0:
         return marker and s.skip_control
-    first = _aborted_before(s, b.producer_id, LEAST_OFFSET)
+    first = _aborted_before(s, b.producer_id, MIN_OFFSET)
     begun = _aborted_before(s, b.producer_id, b.last_offset) - first
     if not marker:
         return begun > 0 and begun > s.aborted[first].ended

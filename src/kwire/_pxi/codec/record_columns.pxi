@@ -21,13 +21,13 @@ cdef class RecordColumns:
     cdef int64_t rows
     cdef int64_t max_bytes
 
-    def __cinit__(self, ColumnPlan plan not None, parts, int64_t max_bytes=MOST_COLUMN_BYTES):
+    def __cinit__(self, ColumnPlan plan not None, parts, int64_t max_bytes=MAX_COLUMN_BYTES):
         cdef Records records
         cdef size_t max_runs = 0
         self.plan = plan
         self.records = []
         self.topics = []
-        self.max_bytes = min(max_bytes, MOST_COLUMN_BYTES)
+        self.max_bytes = min(max_bytes, MAX_COLUMN_BYTES)
         self.runs = NULL
         self.run_count = 0
         self.rows = 0
@@ -151,7 +151,7 @@ cdef class RecordColumns:
                                      "timestamp")
         if sizes.rows == 0 and done < self.rows:
             array.release(array)
-            raise _errors.LimitError(f"one record is larger than the {MOST_COLUMN_BYTES} bytes of a column")
+            raise _errors.LimitError(f"one record is larger than the {MAX_COLUMN_BYTES} bytes of a column")
         return done + sizes.rows
 
 

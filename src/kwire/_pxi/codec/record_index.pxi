@@ -1,4 +1,4 @@
-# Where the fields of each record lie: the index that one pass over a batch or message set leaves behind.
+# The index of a batch or message set: where the fields of each record lie, as one pass over the bytes finds them.
 #
 # Needs: blocks.pxi, primitives.pxi. Gives: record_t, part_t, batch_t, scan_t with its push functions, RecordIndex.
 # Everything here is plain C memory: the parsers fill it, views and columns read it, both without the GIL. Bytes of
@@ -97,8 +97,8 @@ ctypedef struct scan_t:
     uint64_t max_bytes         # of content and index together, for all batches
     uint64_t max_batch_bytes   # the same for one compressed batch
     uint64_t limit_bytes       # what `taken_bytes` may reach now: that of the call, or of the compressed batch under way
-    int64_t least_offset
-    int64_t most_offset
+    int64_t min_kept_offset
+    int64_t max_kept_offset
     aborted_t *aborted
     size_t aborted_count
     record_t *records

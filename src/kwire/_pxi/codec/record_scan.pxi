@@ -9,10 +9,19 @@
 
 cdef enum:
     FRAME_PREFIX = 12
-    FRAME_LEAST = 17           # up to the magic
-    MOST_OFFSETS_OF_A_BATCH = 0x7FFFFFFF
+    MIN_FRAME = 17           # up to the magic
+    MAX_OFFSETS_OF_A_BATCH = 0x7FFFFFFF
 
 cdef object _decompress = None
+
+
+cdef object decompressor():
+    """kwire.compression.decompress, imported on first use because that module imports this one."""
+    global _decompress
+    if _decompress is None:
+        from kwire.compression import decompress
+        _decompress = decompress
+    return _decompress
 
 
 cdef int scan_frame(scan_t *s) noexcept nogil:
@@ -25,11 +34,11 @@ cdef int scan_frame(scan_t *s) noexcept nogil:
         s.needed = FRAME_PREFIX if left else 0
         return SCAN_END
     length = <int32_t>load_u32(p + 8)
-    if left >= FRAME_LEAST:
+    if left >= MIN_FRAME:
         magic = p[16]
         if magic > 2:
             return scan_fault(s, FAULT_MAGIC, b"magic", s.at + 16, magic)
-    if length < (BATCH_LEAST_LENGTH if magic == 2 else MESSAGE_LEAST_SIZE_1 if magic == 1 else MESSAGE_LEAST_SIZE_0):
+    if length < (MIN_BATCH_LENGTH if magic == 2 else MIN_MESSAGE_SIZE_1 if magic == 1 else MIN_MESSAGE_SIZE_0):
         return scan_fault(s, FAULT_BATCH_LENGTH, b"length", s.at + 8, <uint64_t><int64_t>length, magic)
     if <size_t>length > left - FRAME_PREFIX:
         s.needed = FRAME_PREFIX + <size_t>length
@@ -104,19 +113,19 @@ cdef RecordFault _record_fault_of(scan_t *s, object error):
     made.position = s.at
     made.size = s.batch.wire_size if framed else 0
     made.base_offset = <int64_t>load_u64(s.data + s.at)
-    made.next_offset = _offset_behind(s, framed)
+    made.next_offset = _offset_after(s, framed)
     return made
 
 
-cdef int64_t _offset_behind(const scan_t *s, bint framed) noexcept:
-    """Where reading may go on behind the bad batch at `s.at`, which may lie about its offsets.
+cdef int64_t _offset_after(const scan_t *s, bint framed) noexcept:
+    """Where reading may go on after the bad batch at `s.at`, which may lie about its offsets.
 
-    Never behind the next batch's first offset, where that is at hand. A header whose checksum does not match is believed
+    Never after the next batch's first offset, where that is at hand. A header whose checksum does not match is believed
     only if it says the same twice, as batches do that were not compacted; else it is one offset further.
     """
-    cdef int64_t begin = max(<int64_t>load_u64(s.data + s.at), s.least_offset)
-    cdef int64_t least = begin if begin == GREATEST_OFFSET else begin + 1
-    cdef int64_t follower = GREATEST_OFFSET
+    cdef int64_t begin = max(<int64_t>load_u64(s.data + s.at), s.min_kept_offset)
+    cdef int64_t least = begin if begin == MAX_OFFSET else begin + 1
+    cdef int64_t follower = MAX_OFFSET
     cdef bint trusted = s.fault != FAULT_CRC or s.batch.last_offset - s.batch.base_offset == s.batch.count - 1
     if s.batch_count:
         least = max(least, s.batches[s.batch_count - 1].last_offset + 1)
@@ -126,7 +135,7 @@ cdef int64_t _offset_behind(const scan_t *s, bint framed) noexcept:
         follower = <int64_t>load_u64(s.data + s.at + s.batch.wire_size)
         if s.fault == FAULT_CRC:
             return follower
-    if not trusted or s.batch.last_offset == GREATEST_OFFSET:
+    if not trusted or s.batch.last_offset == MAX_OFFSET:
         return least
     return min(max(least, s.batch.last_offset + 1), follower)
 
@@ -134,10 +143,10 @@ cdef int64_t _offset_behind(const scan_t *s, bint framed) noexcept:
 cdef bint _follows(const scan_t *s, size_t at, int64_t least) noexcept:
     """Whether a batch of message format 2 begins there whose first offset can be that of the next one."""
     cdef int64_t found
-    if at > s.size or s.size - at < FRAME_LEAST or s.data[at + 16] != 2:
+    if at > s.size or s.size - at < MIN_FRAME or s.data[at + 16] != 2:
         return False
     found = <int64_t>load_u64(s.data + at)
-    return least <= found and found - least <= MOST_OFFSETS_OF_A_BATCH
+    return least <= found and found - least <= MAX_OFFSETS_OF_A_BATCH
 
 
 cdef str _fault_text(const scan_t *s):
@@ -223,14 +232,10 @@ cdef Buffer _decompressed(RecordIndex index):
 
 
 cdef Buffer _decompressed_part(RecordIndex index, Buffer packed, int codec):
-    global _decompress
     cdef scan_t *s = &index.scan
     cdef Buffer content
-    if _decompress is None:
-        from kwire.compression import decompress
-        _decompress = decompress
     try:
-        content = exact(_decompress(CODEC_NAMES[codec], packed, content_budget(s), magic=s.batch.magic))
+        content = exact(decompressor()(CODEC_NAMES[codec], packed, content_budget(s), magic=s.batch.magic))
     except _errors.CodecError as error:
         text = error.message
         if isinstance(error, _errors.LimitError):
@@ -267,19 +272,19 @@ cdef int _take_aborted(scan_t *s, object aborted) except -1:
         raise _errors.LimitError(f"out of memory for {len(pairs)} aborted transactions")
     for i in range(len(pairs)):
         s.aborted[i].producer_id, s.aborted[i].first_offset = pairs[i]
-        s.aborted[i].first_offset = max(s.aborted[i].first_offset, LEAST_OFFSET + 1)
+        s.aborted[i].first_offset = max(s.aborted[i].first_offset, MIN_OFFSET + 1)
         s.aborted[i].ended = 0
     s.aborted_count = len(pairs)
     return 0
 
 
 cdef Buffer _steady(object data):
-    """`data` without a copy where its bytes cannot change behind the index; else a copy of it."""
+    """`data` without a copy where its bytes cannot change under the index; else a copy of it."""
     cdef Buffer pinned = pin(data)
     return copied(pinned) if may_change(pinned) else pinned
 
 
-cdef int64_t LEAST_OFFSET = -GREATEST_OFFSET - 1
+cdef int64_t MIN_OFFSET = -MAX_OFFSET - 1
 cdef int64_t DEFAULT_MAX_BATCH_BYTES = 256 << 20
 cdef int64_t DEFAULT_MAX_BYTES = 1 << 30
 
@@ -296,19 +301,19 @@ cdef RecordIndex _index_for(object data, bint check_crc, int64_t max_batch_bytes
     s.check_crc = check_crc
     s.max_batch_bytes = <uint64_t>max(max_batch_bytes, 0)
     s.max_bytes = s.limit_bytes = <uint64_t>max(total, 0)
-    s.least_offset = LEAST_OFFSET
-    s.most_offset = GREATEST_OFFSET
+    s.min_kept_offset = MIN_OFFSET
+    s.max_kept_offset = MAX_OFFSET
     s.fault_record = -1
     return index
 
 
 def scan_records(data, *, bint check_crc=True, int64_t max_decompressed_bytes=DEFAULT_MAX_BATCH_BYTES,
-                 max_total_bytes=None, int64_t min_offset=LEAST_OFFSET, end_offset=None, bint skip_control=False,
+                 max_total_bytes=None, int64_t min_offset=MIN_OFFSET, end_offset=None, bint skip_control=False,
                  bint ascending=False, aborted=()):
     """(Records, RecordFault or None): what stands in `data` up to its end or its first bad batch.
 
     Only records with min_offset <= offset < end_offset (None: no end) are kept; `skip_control` drops control records;
-    `ascending`, as in a log, makes it a fault when a batch does not begin behind the one before it;
+    `ascending`, as in a log, makes it a fault when a batch does not begin after the one before it;
     `aborted` is a sequence of (producer id, first offset) whose transactions are dropped. Headers of all whole batches
     are in `Records.batches` nevertheless. `max_decompressed_bytes` bounds what each compressed batch takes, its content
     and its index together; `max_total_bytes` what all take, the index of plain ones included (default: 1 GiB, or
@@ -318,9 +323,9 @@ def scan_records(data, *, bint check_crc=True, int64_t max_decompressed_bytes=DE
     cdef scan_t *s = &index.scan
     s.skip_control = skip_control
     s.ascending = ascending
-    s.least_offset = min_offset
+    s.min_kept_offset = min_offset
     if end_offset is not None:
-        s.most_offset = <int64_t>end_offset - 1
+        s.max_kept_offset = <int64_t>end_offset - 1
     if aborted:
         _take_aborted(s, aborted)
     error = _scan_all(index)
@@ -349,8 +354,8 @@ def record_paths(bytes data not None):
     cdef size_t size
     memset(&s, 0, sizeof(scan_t))
     s.data = begin
-    s.limit_bytes = <uint64_t>GREATEST_OFFSET
-    s.most_offset = s.batch.last_offset = GREATEST_OFFSET
+    s.limit_bytes = <uint64_t>MAX_OFFSET
+    s.max_kept_offset = s.batch.last_offset = MAX_OFFSET
     s.batch.count = 1
     indexed = careful = None
     try:
