@@ -11,6 +11,7 @@ from typing_extensions import Buffer as _BytesLike
 
 from kwire.compression import Compression as _Compression
 from kwire.engine.core import Core
+from kwire.engine.flushing import Closing
 from kwire.engine.idempotence import Idempotence
 from kwire.engine.settings import ProducerSettings
 from kwire.engine.unknown_topics import UnknownTopics
@@ -1013,6 +1014,7 @@ class SenderBase:
     _sinks: dict[int, Sink]
     _by_topic_id: bool
     _deadline: Timer | None
+    _closing: Closing | None
     def __init__(
         self,
         core: Core,
@@ -1060,6 +1062,8 @@ class SenderBase:
     def _wake_at(self, name: str, moment: float | None) -> None: ...
     def _await_deadline(self) -> None: ...
     def _resolve_sequences(self, now: float) -> None: ...
+    def _take_endpoints(self, rows: Sequence[ProduceResponse.NodeEndpoint], now: float) -> None: ...
+    def _advance_closing(self, now: float) -> None: ...
     def _expedite_all(self) -> None: ...
 
 # reactor_lock.pxi, reactor.pxi, producer_hooks.pxi

@@ -14,8 +14,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from types import TracebackType
 
-from kwire._codec import Accumulator, BatchResult, Delivery, ProducerBase, ProducerHooks, RecordMetadata
-from kwire._typing import TYPE_CHECKING, Any, Self, Unpack
+from kwire._codec import Accumulator, Delivery, ProducerBase, ProducerHooks, RecordMetadata
+from kwire._typing import TYPE_CHECKING, Any, NamedTuple, Self, Unpack
 from kwire.drivers.client import Client
 from kwire.drivers.loggers import LateLogger
 from kwire.drivers.randomness import random_bits
@@ -26,7 +26,7 @@ from kwire.engine.absent import without
 from kwire.engine.arguments import seconds
 from kwire.engine.sender import Sender
 from kwire.engine.settings import ProducerSettings, configured_by, from_config, keywords
-from kwire.errors import ClientClosedError, DeliveryError, KafkaError, KafkaTimeoutError
+from kwire.errors import ClientClosedError, KafkaError
 
 if TYPE_CHECKING:
     from kwire.engine.options import ProducerOptions, Servers, Timeout
@@ -38,8 +38,14 @@ UNASSIGNED_SHARE = 0.02
 """Of max_block_ms: by so much a record without a known partition may fail early, with others of its batch."""
 
 _CLOSED = "the producer is closed"
-_FAREWELL = 5.0
-_live: weakref.WeakSet[Producer] = weakref.WeakSet()
+_TOO_LATE = "the process ended, or the producer was dropped, before the record was delivered"
+
+EXIT_TIMEOUT_S = 5.0
+"""Seconds that a process takes at its end to deliver what no flush() and close() waited for."""
+
+# By id; each is changed and copied by one atomic call, because threads and signal handlers make producers, too.
+_live: dict[int, weakref.ref[Producer]] = {}
+_dropped: dict[int, _Dropped] = {}
 
 
 @configured_by(ProducerSettings)
@@ -86,7 +92,7 @@ class Producer(ProducerBase, Client[ProducerSettings]):
             on_warning=lambda text: core.after_step.append(partial(_log.warning, "%s", text)),
         )
         _connect(self.accumulator, self._sender, self._reactor, settings.max_block_ms / 1000)
-        _live.add(self)
+        _live[id(self)] = weakref.ref(self)
 
     def flush(self, timeout: Timeout = None) -> None:
         """Waits until every record that was sent before has been delivered or has failed.
@@ -97,13 +103,11 @@ class Producer(ProducerBase, Client[ProducerSettings]):
         """
         patience = seconds(timeout)
         self._check_open()
-        results = [batch.batch_result for batch in self.accumulator.pending]
-        self._reactor.call(self._sender.flush)
-        if not self._reactor.wait(partial(_all_complete, results), patience):
-            self._check_open()
-            left = sum(not result.all_complete for result in results)
-            raise KafkaTimeoutError(f"flush: {left} of {len(results)} batches were not delivered within {timeout} s")
-        self._raise_failures()
+        flush = self._reactor.call(self._sender.flush)
+        self._reactor.wait(flush.is_done, patience)
+        error = self._reactor.call(lambda now: flush.error(patience or 0.0))
+        if error is not None:
+            raise error
 
     def close(self, timeout: Timeout = None) -> None:
         """Flushes, then closes all connections; records not delivered within `timeout` seconds fail.
@@ -113,31 +117,17 @@ class Producer(ProducerBase, Client[ProducerSettings]):
         patience = seconds(timeout)
         if self._reactor.closed:
             self._reactor.close()
-            _live.discard(self)
+            _live.pop(id(self), None)
             return
         self._reactor.check_may_block()
-        if self.accumulator.closed is None:
-            self.accumulator.closed = _CLOSED
         try:
-            if self.accumulator.pending:
-                results = [batch.batch_result for batch in self.accumulator.pending]
-                self._reactor.call(self._sender.flush)
-                self._reactor.wait(partial(_all_complete, results), patience)
-            self._reactor.call(self._sender.probe_unacked)
-            if self._sender.drain_probes:
-                self._reactor.wait(lambda: not self._sender.drain_probes, _FAREWELL if patience is None else patience)
+            closing = self._reactor.call(partial(self._sender.close, _CLOSED))
+            self._reactor.wait(closing.is_done, patience)
         finally:
-            _abandon(self._sender, self._reactor, "the producer was closed before the record was delivered")
-            _live.discard(self)
-        self._raise_failures()
-
-    def _raise_failures(self) -> None:
-        failed = self.accumulator.failed
-        errors = []
-        while failed:
-            errors += failed.popleft().errors(unreported=True)
-        if errors:
-            raise DeliveryError(f"{len(errors)} batches could not be delivered, the first: {errors[0]}", errors)
+            error = _end(self._sender, self._reactor, "the producer was closed before the record was delivered")
+            _live.pop(id(self), None)
+        if error is not None:
+            raise error
 
     def _check_open(self) -> None:
         if self.accumulator.closed is not None:
@@ -162,26 +152,59 @@ class Producer(ProducerBase, Client[ProducerSettings]):
         reactor = getattr(self, "_reactor", None)
         if self.accumulator is None or reactor is None or reactor.closed or not reactor.owned_by_process:
             return
+        _live.pop(id(self), None)
+        dropped = _Dropped(repr(self), self._sender, reactor)
+        count = _undelivered(self.accumulator)
         try:
-            _warn_of_undelivered(self, "was dropped")
+            if count:
+                _warn(f"{dropped.name} was dropped with {count} records undelivered: call flush() or close()", self)
         finally:
-            if not sys.is_finalizing() and (self.accumulator.pending or reactor.has_resources):
+            if not sys.is_finalizing() and (count or reactor.has_resources):
                 self.accumulator.closed = _CLOSED
-                begin_thread(partial(_deliver_the_rest, self.accumulator, self._sender, reactor), "kwire-close")
+                _dropped[id(dropped)] = dropped
+                begin_thread(dropped.deliver, "kwire-close")
 
 
-def _deliver_the_rest(accumulator: Accumulator, sender: Sender, reactor: Reactor) -> None:
-    """For a producer that was dropped, as a temporary perhaps whose delivery somebody waits for."""
-    results = [batch.batch_result for batch in accumulator.pending]
-    reactor.call(sender.flush)
-    reactor.wait(partial(_all_complete, results), None)
-    _abandon(sender, reactor, "the producer was dropped before the record was delivered")
+class _Dropped(NamedTuple):
+    """The parts of a producer that nobody refers to any more, or whose process ends."""
+
+    name: str
+    sender: Sender
+    reactor: Reactor
+
+    def deliver(self, timeout: float | None = None) -> None:
+        """Delivers what it was given, and closes; says on stderr and by a warning what could not be delivered."""
+        error: KafkaError | None = None
+        try:
+            closing = self.reactor.call(partial(self.sender.close, _CLOSED))
+            self.reactor.wait(closing.is_done, timeout)
+        finally:
+            error = _end(self.sender, self.reactor, _TOO_LATE)
+            _dropped.pop(id(self), None)
+            if error is not None:
+                self._tell(f"{self.name} was not closed; {error}; call flush() or close()")
+
+    def _tell(self, text: str) -> None:
+        if sys.stderr is not None:
+            print(f"kwire: {text}", file=sys.stderr, flush=True)
+        _warn(text, None)
 
 
-def _abandon(sender: Sender, reactor: Reactor, why: str) -> None:
-    """Fails what is not delivered, and closes."""
-    reactor.call(lambda now: sender.fail_all(KafkaError(why)))
+def _end(sender: Sender, reactor: Reactor, why: str) -> KafkaError | None:
+    """Fails what is not delivered, and closes; returns the error to raise."""
+    error: KafkaError | None = reactor.call(lambda now: sender.close(_CLOSED, now).finish(why))
     reactor.close()
+    return error
+
+
+def _undelivered(accumulator: Accumulator) -> int:
+    return sum(len(batch) for batch in accumulator.pending)
+
+
+def _warn(text: str, source: object) -> None:
+    import warnings
+
+    warnings.warn(text, ResourceWarning, source=source, stacklevel=2)
 
 
 def _connect(accumulator: Accumulator, sender: Sender, reactor: Reactor, max_block: float) -> None:
@@ -208,36 +231,30 @@ def _run_callback(function: Callable[[Delivery], object], delivery: Delivery) ->
         _log.exception("a delivery callback raised")
 
 
-def _all_complete(results: list[BatchResult]) -> bool:
-    while results and results[-1].all_complete:
-        results.pop()
-    return not results
-
-
-def _warn_of_undelivered(producer: Producer, what: str) -> None:
-    count = sum(len(batch) for batch in producer.accumulator.pending)
-    if count:
-        import warnings
-
-        warnings.warn(
-            f"{producer!r} {what} with {count} records undelivered: call flush() or close()",
-            ResourceWarning,
-            source=producer,
-        )
-
-
 def _at_exit() -> None:
-    for producer in list(_live):
-        _warn_of_undelivered(producer, "was still open at exit")
-        producer.accumulator.closed = _CLOSED
-        _abandon(producer._sender, producer._reactor, "the process ended before the record was delivered")
+    """Delivers what producers still have, all of them together within EXIT_TIMEOUT_S."""
+    until = time.monotonic() + EXIT_TIMEOUT_S
+    left = [_Dropped(repr(producer), producer._sender, producer._reactor) for producer in _open_producers()]
+    left += list(_dropped.values())
+    for one in left:
+        one.reactor.call(one.sender.flush)
+    for one in left:
+        try:
+            one.deliver(max(until - time.monotonic(), 0.0))
+        except KeyboardInterrupt:
+            until = 0.0
+
+
+def _open_producers() -> list[Producer]:
+    return [producer for reference in list(_live.values()) if (producer := reference()) is not None]
 
 
 def _after_fork_in_child() -> None:
-    for producer in list(_live):
+    for producer in _open_producers():
         producer.accumulator.closed = f"this producer belongs to process {os.getppid()}: make a new one after a fork"
         producer._reactor.close()
     _live.clear()
+    _dropped.clear()
 
 
 atexit.register(_at_exit)

@@ -378,21 +378,59 @@ def run_script(script: str, *arguments: str) -> subprocess.CompletedProcess[str]
     )  # fmt: skip
 
 
+LAST_RECORD = """
+    import sys
+    from kwire import Producer
+    producer = Producer(sys.argv[1], linger_ms=60000)
+    producer.send("t", b"v")
+    {ending}
+"""
+
+
 @pytest.mark.parametrize("ending", ["pass", "del producer", "producer.close()"])
-def test_undelivered_records_give_a_warning_at_the_end(broker: Broker, ending: str) -> None:
-    done = run_script(
-        f"""
-        import sys
-        from kwire import Producer
-        producer = Producer(sys.argv[1], linger_ms=60000)
-        producer.send("t", b"v")
-        {ending}
-        """,
-        broker.bootstrap_servers,
-    )
+def test_records_are_delivered_when_the_process_ends(broker: Broker, ending: str) -> None:
+    done = run_script(LAST_RECORD.format(ending=ending), broker.bootstrap_servers)
     assert done.returncode == 0, done.stderr
-    warned = "ResourceWarning" in done.stderr and "1 records undelivered" in done.stderr
-    assert warned == (ending != "producer.close()")
+    assert values(broker) == [b"v"]
+    assert ("1 records undelivered" in done.stderr) == (ending == "del producer")
+    assert "kwire:" not in done.stderr
+
+
+@pytest.mark.parametrize("ending", ["pass", "del producer"])
+def test_records_that_are_lost_when_the_process_ends_are_told(broker: Broker, ending: str) -> None:
+    broker.faults.mute("Produce", times=None)
+    begin = time.monotonic()
+    done = run_script(LAST_RECORD.format(ending=ending), broker.bootstrap_servers)
+    assert time.monotonic() - begin < 30
+    assert done.returncode == 0, done.stderr
+    assert "kwire: <Producer to" in done.stderr
+    assert "1 batches could not be delivered" in done.stderr
+    assert "ResourceWarning" in done.stderr
+
+
+def test_flush_tells_of_a_batch_of_which_not_every_record_was_asked_for(broker: Broker) -> None:
+    with Producer(broker.bootstrap_servers, linger_ms=60_000) as producer:
+        broker.faults.error("Produce", 87, times=1)
+        asked, *_ = producer.send_many("t", [b"v"] * 100, partition=0)
+        asked.add_done_callback(lambda delivery: None)
+        with pytest.raises(errors.DeliveryError, match="1 batches"):
+            producer.flush(10)
+        producer.flush(10)
+        broker.faults.error("Produce", 87, times=1)
+        deliveries = producer.send_many("t", [b"v"] * 100, partition=0)
+        assert all(delivery.exception(10) is not None for delivery in deliveries)
+        producer.flush(10)
+
+
+def test_a_full_buffer_says_which_records_it_took(broker: Broker) -> None:
+    broker.faults.mute("Produce", times=None)
+    with Producer(broker.bootstrap_servers, buffer_memory=20_000, delivery_timeout_ms=300) as producer:
+        with pytest.raises(errors.BufferFull) as caught:
+            producer.send_many("t", [b"x" * 100] * 1000, nowait=True)
+        taken = caught.value.deliveries
+        assert 0 < len(taken) < 1000
+        assert sum(len(batch) for batch in producer.accumulator.pending) == len(taken)
+        assert all(delivery.exception(30) is not None for delivery in taken)
 
 
 def test_control_c_answers_at_once_and_loses_nothing_that_was_acknowledged(broker: Broker, ctrl_c: int) -> None:

@@ -139,6 +139,30 @@ def test_a_refused_batch_that_a_later_acknowledgement_covers_is_in_the_log() -> 
     assert queue.sequences.producer_epoch == 0
 
 
+def test_a_leader_that_an_answer_names_with_its_address_is_asked_without_metadata() -> None:
+    old, new = Leader("4.4.0", 0, A), Leader("4.4.0", 1, B)
+    world = ProducerWorld(old, linger_ms=0)
+    world.complete(world.send(b"0"))
+    new.logs, new.state, new.topics = old.logs, old.state, {"t": [1]}
+    world.peers[B] = new
+    answer = old.produce
+
+    def moved(message: Any, version: int, now: float) -> Any:
+        response = answer(message, version, now)
+        [part] = response.responses[0].partition_responses
+        part.current_leader = type(part).LeaderIdAndEpoch(leader_id=1, leader_epoch=5)
+        response.node_endpoints = [type(response).NodeEndpoint(node_id=1, host=B.host, port=B.port)]
+        return response
+
+    old.handlers[0] = moved
+    old.script = [6]
+    before = sum(key == 3 for key, _, _ in old.requests)
+    world.complete(world.send(b"1"))
+    assert old.values() == [b"0", b"1"]
+    assert len(new.produced()) == 1
+    assert sum(key == 3 for key, _, _ in [*old.requests, *new.requests]) == before
+
+
 def test_a_blocked_partition_sends_nothing() -> None:
     world = one_by_one()
     queue = world.accumulator.topics["t"].queues[0]

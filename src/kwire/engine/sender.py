@@ -11,8 +11,7 @@ Which errors are tried again is what Kafka's table of error codes calls retriabl
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Sequence
 
 from kwire import protocol
 from kwire._codec import (
@@ -28,9 +27,8 @@ from kwire._codec import (
     Timer,
     no_uuid,
 )
-from kwire._typing import TYPE_CHECKING, Any, override
-from kwire.engine.api_keys import METADATA
-from kwire.engine.cluster import metadata_request
+from kwire._typing import TYPE_CHECKING, override
+from kwire.engine.addresses import Address
 from kwire.engine.core import Core
 from kwire.engine.error_codes import (
     DUPLICATE_SEQUENCE_NUMBER,
@@ -40,6 +38,7 @@ from kwire.engine.error_codes import (
     UNKNOWN_PRODUCER_ID,
     UNSUPPORTED_FOR_MESSAGE_FORMAT,
 )
+from kwire.engine.flushing import Closing, Flush
 from kwire.engine.idempotence import UNSETTLED, Idempotence
 from kwire.engine.retry import is_retriable
 from kwire.engine.settings import ProducerSettings
@@ -74,7 +73,7 @@ class Sender(SenderBase):
         self._cluster = core.cluster
         self._retries = settings.retries
         self._delivery_timeout = settings.delivery_timeout_ms / 1000
-        self.drain_probes = 0
+        self._closing: Closing | None = None
         self._timers: dict[str, Timer] = {}
         self._on_warning = on_warning
         self._unknown_topics = UnknownTopics(
@@ -104,41 +103,27 @@ class Sender(SenderBase):
             self._accumulator.expire_linger(until)
             self.pump(now)
 
-    def flush(self, now: float) -> None:
-        """Whatever lingers goes out."""
+    def flush(self, now: float) -> Flush:
+        """Whatever lingers goes out; returns what to wait for."""
         self._accumulator.make_all_due()
         self.pump(now)
+        return Flush(self._accumulator)
 
-    def fail_all(self, error: KafkaError) -> None:
-        """No batch goes on: for a producer that closes."""
-        for batch in self._accumulator.pending:
-            self._accumulator.complete(batch, -1, -1, error)
+    def close(self, why: str, now: float) -> Closing:
+        """Takes no more records because of `why`, and flushes; returns what to wait for and to finish."""
+        if self._closing is None:
+            if self._accumulator.closed is None:
+                self._accumulator.closed = why
+            self._accumulator.make_all_due()
+            self.pump(now)
+            self._closing = Closing(self._core, self._accumulator, self._unanswered)
+            self._closing.advance(now)
+        return self._closing
 
-    def probe_unacked(self, now: float) -> None:
-        """With acks 0: asks each broker something that it answers after what was sent before (`drain_probes` counts).
-
-        A broker drops requests that it has read and not handled when their connection ends, so a connection that only
-        ever took unanswered requests may not be closed right after them.
-        """
-        if self._acks != 0:
-            return
-        for node in self._unanswered:
-            self.drain_probes += 1
-            self._core.request(
-                node,
-                METADATA,
-                partial(metadata_request, topics=[], allow_auto_create=False),
-                self._on_drained,
-                self._on_not_drained,
-                now,
-            )
-        self._unanswered.clear()
-
-    def _on_drained(self, response: Any, version: int, now: float) -> None:
-        self.drain_probes -= 1
-
-    def _on_not_drained(self, error: KafkaError, now: float) -> None:
-        self.drain_probes -= 1
+    @override
+    def _advance_closing(self, now: float) -> None:
+        assert self._closing is not None
+        self._closing.advance(now)
 
     def recover(self, now: float) -> None:
         """After a step that was cut: what is in flight by the queues is put back, and whatever was taken off a list to
@@ -150,7 +135,8 @@ class Sender(SenderBase):
                 timer.cancel()
         self._deadline = None
         self._timers.clear()
-        self.drain_probes = 0
+        if self._closing is not None:
+            self._closing.recover()
         self.identity.recover(now)
         self._unknown_topics.recover(now)
         for topic in self._accumulator.topics.values():
@@ -207,6 +193,11 @@ class Sender(SenderBase):
                 "headers",
             ),
         )
+
+    @override
+    def _take_endpoints(self, rows: Sequence[protocol.ProduceResponse.NodeEndpoint], now: float) -> None:
+        """Addresses of leaders that an answer names (KIP-951), perhaps of brokers that no metadata named yet."""
+        self._core.update_brokers({row.node_id: Address(row.host, row.port) for row in rows}, complete=False, now=now)
 
     # -- its end ----------------------------------------------------------------------------------------------------
 

@@ -28,7 +28,7 @@ code meant in which release in `kwire.errors.history`; both are loaded on first 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from kwire._typing import TYPE_CHECKING, Any
 
@@ -149,7 +149,12 @@ class AuthError(KafkaError):
 
 
 class KafkaTimeoutError(KafkaError, TimeoutError):
-    """Something did not happen within the time asked; the text says what was waited for."""
+    """Something did not happen within the time asked; the text says what was waited for.
+
+    `deliveries` are those of the records that a send_many took before it found no room for so long.
+    """
+
+    deliveries: Sequence[Any] = ()
 
     def __str__(self) -> str:
         return str(self.args[0]) if self.args else ""
@@ -181,7 +186,12 @@ class UnknownTopicError(KafkaError):
 
 
 class BufferFull(KafkaError):  # noqa: N818 - a fixed public name
-    """`nowait=True` was asked for and `buffer_memory` is used up."""
+    """`nowait=True` was asked for and `buffer_memory` is used up.
+
+    `deliveries` are those of the records that a send_many took before: a retry begins behind them.
+    """
+
+    deliveries: Sequence[Any] = ()
 
 
 class ClientClosedError(KafkaError):

@@ -257,12 +257,12 @@ cdef class Accumulator:
                 raise
         return 0
 
-    cdef list send_arrow(self, object topic, object source, object partition, bint nowait):
+    cdef int send_arrow(self, object topic, object source, object partition, bint nowait,
+                        list deliveries) except -1:
         """Sends the rows of an Arrow array, or of all batches of an Arrow stream."""
         cdef ArrowBatches batches = ArrowBatches(source)
         cdef ArrowRecords rows
         cdef TopicQueue queue
-        cdef list deliveries = []
         cdef int32_t requested = -1
         if self.closed is not None:
             raise _errors.ClientClosedError(self.closed)
@@ -277,7 +277,7 @@ cdef class Accumulator:
         while rows is not None:
             self._send_rows(queue, rows, requested, nowait, deliveries)
             rows = batches.next(self._wall())
-        return deliveries
+        return 0
 
     cdef int _send_rows(self, TopicQueue queue, ArrowRecords rows, int32_t requested, bint nowait,
                         list deliveries) except -1:
@@ -575,6 +575,7 @@ cdef class Accumulator:
                         failed = self._new_batch()
                         failed.batch_result.topic = whole.batch_result.topic
                         failed.batch_result.partition = whole.batch_result.partition
+                    failed.batch_result.count += 1
                     note_redirect(redirects, index, failed.batch_result, 0)
                 elif max_bytes == 0:
                     requested = -1 if whole.requested is None else whole.requested.get(index, -1)

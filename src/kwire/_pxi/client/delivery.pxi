@@ -1,12 +1,12 @@
 # What became of a record: a Delivery (one per record, 40 bytes) points into a BatchResult (one per batch).
 #
+#   BatchResult    pending -> done (base offset, or an error), once
+#                  pending -> redirected: its records went on in other batches (a split, a re-encoding, unassigned records
+#                  that were placed); `redirects` = [(first index, BatchResult, index of that record there)], ascending
 #
-#   BatchResult      pending -> done (base offset, or an error), once
-#             pending -> redirected: its records went on in other batches (a split, a re-encoding, a staged topic that
-#             became known); `redirects` = [(first index, BatchResult, index of that record there)], ascending
 # A Delivery never points to the payload. It is not tracked by the cyclic collector: what it reaches leads to user
 # objects only through callbacks, and a BatchResult drops those when it is done. All changes happen with the GIL held and
-# without a Python call between look and leap, so a Delivery may be asked from any thread.
+# with no Python call between check and update, so a Delivery may be asked from any thread.
 
 from cpython.list cimport PyList_GET_SIZE
 
@@ -24,7 +24,8 @@ cdef class BatchResult:
     cdef readonly int64_t base_offset
     cdef readonly int64_t append_time
     cdef readonly object error
-    cdef bint reported                # its error was given to somebody
+    cdef int32_t count            # of its records, once it is done
+    cdef int32_t reported         # records whose result was given to somebody
     cdef list redirects
     cdef list callbacks           # [(Delivery, function)]
     cdef object owner            # has wait_for(delivery, timeout), run_callback(function, delivery), after_step
@@ -34,19 +35,22 @@ cdef class BatchResult:
         raise TypeError("results are made by send()")
 
     cdef int complete(self, int64_t base_offset, int64_t append_time, object error) except -1:
-        """The end of the matter; a second one changes nothing. Callbacks are left to keeper.after_step."""
+        """Sets the result; only the first call counts. Callbacks are left to owner.after_step."""
         cdef list callbacks
         if self.done or self.redirects is not None:
             return 0
         self.base_offset = base_offset
         self.append_time = append_time
         self.error = error
+        if self.batch is not None:
+            self.count = (<Batch>self.batch).core.count
         self.batch = None
         self.done = True
         callbacks = self.callbacks
         self.callbacks = None
         if callbacks is not None:
             for delivery, function in callbacks:
+                (<Delivery>delivery)._report(self)
                 self.owner.after_step.append(_partial(self.owner.run_callback, function, delivery))
         return 0
 
@@ -68,12 +72,15 @@ cdef class BatchResult:
         return self.done
 
     def errors(self, bint unreported=False):
-        """The errors of its records as a list, one per batch; only those that nobody was given yet if `unreported`."""
+        """The errors of its records as a list, one per batch.
+
+        With `unreported` only of batches with a record whose error nobody was given yet; all are given from then on.
+        """
         if self.redirects is not None:
             return [error for entry in self.redirects for error in (<BatchResult>entry[1]).errors(unreported)]
-        if self.error is None or (unreported and self.reported):
+        if self.error is None or (unreported and self.reported >= self.count):
             return []
-        self.reported = True
+        self.reported = self.count
         return [self.error]
 
 
@@ -124,6 +131,7 @@ cdef class Delivery:
 
     cdef BatchResult batch_result
     cdef int32_t index
+    cdef bint reported                # counted in BatchResult.reported
     cdef int64_t timestamp
 
     def __init__(self):
@@ -176,8 +184,8 @@ cdef class Delivery:
         """
         cdef list fresh = [(self, function)]
         cdef BatchResult result = self._follow()
-        result.reported = True
         if result.done:
+            self._report(result)
             result.owner.run_callback(function, self)
         elif result.callbacks is None:
             result.callbacks = fresh
@@ -189,8 +197,15 @@ cdef class Delivery:
         if not result.done:
             result.owner.wait_for(self, timeout)
             result = self._follow()
-        result.reported = True
+        self._report(result)
         return result
+
+    cdef inline int _report(self, BatchResult result) except -1:
+        """Its result is given to the user."""
+        if not self.reported:
+            self.reported = True
+            result.reported += 1
+        return 0
 
     @property
     def _batch_result(self):

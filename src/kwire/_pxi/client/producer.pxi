@@ -36,14 +36,24 @@ cdef class ProducerBase:
         items: an iterable of bytes (values), (value, key), (value, key, timestamp, headers) or Records; or columns,
         that is anything with `__arrow_c_array__` or `__arrow_c_stream__`, such as a table of pyarrow, pandas, Polars or
         DuckDB: value, and optionally key, timestamp and headers as in Records.to_arrow(). A warning names columns that
-        are not used. Raises what `send` raises; records handed over before that are on their way.
+        are not used. Raises what `send` raises; records handed over before that are on their way, and a BufferFull or
+        KafkaTimeoutError has their Deliveries as `deliveries`.
         """
         cdef list deliveries = []
-        cdef tuple fields
         if self._accumulator is None:
             raise RuntimeError("the producer was not initialised")
-        if hasattr(items, "__arrow_c_array__") or hasattr(items, "__arrow_c_stream__"):
-            return self._accumulator.send_arrow(topic, items, partition, nowait)
+        try:
+            if hasattr(items, "__arrow_c_array__") or hasattr(items, "__arrow_c_stream__"):
+                self._accumulator.send_arrow(topic, items, partition, nowait, deliveries)
+            else:
+                self._send_items(topic, items, partition, nowait, deliveries)
+        except (_errors.BufferFull, _errors.KafkaTimeoutError) as error:
+            error.deliveries = deliveries
+            raise
+        return deliveries
+
+    cdef int _send_items(self, topic, items, partition, bint nowait, list deliveries) except -1:
+        cdef tuple fields
         for item in items:
             if PyBytes_Check(item):
                 deliveries.append(self._accumulator.send(topic, item, None, partition, None, None, nowait))
@@ -51,4 +61,4 @@ cdef class ProducerBase:
                 fields = item_fields(item)
                 deliveries.append(self._accumulator.send(topic, fields[0], fields[1], partition, fields[2], fields[3],
                                                          nowait))
-        return deliveries
+        return 0

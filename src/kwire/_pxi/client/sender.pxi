@@ -22,6 +22,7 @@ cdef class SenderBase:
     cdef public bint _by_topic_id         # every topic's id is known
     cdef readonly dict _awaited             # Delivery -> None: somebody waits for it
     cdef readonly set _unanswered         # nodes that took requests which nobody answers
+    cdef public object _closing           # None, or what close() waits for
     cdef readonly dict _unresolved        # PartitionQueue -> None: its sequences are not steady
     cdef readonly set _without_sequences  # PartitionQueues that are kept in a format from before idempotence
     cdef public Timer _deadline
@@ -67,6 +68,8 @@ cdef class SenderBase:
         for sink in self._sinks.values():
             if sink.queues:
                 self._send_to(sink, now)
+        if self._closing is not None:
+            self._advance_closing(now)
 
     def expedite(self, Delivery delivery, double now):
         """Somebody waits for this record: its batch need not linger unless its leader is busy with requests of ours."""
@@ -194,6 +197,8 @@ cdef class SenderBase:
                 self._accumulator.complete(batch, -1, -1, None)
         else:
             left = call.by_place()
+            if response.node_endpoints:
+                self._take_endpoints(response.node_endpoints, now)
             for topic in response.responses:
                 name = topic.topic_id if call.topic_ids else topic.name
                 for row in topic.partition_responses:
@@ -260,6 +265,14 @@ cdef class SenderBase:
 
     def _resolve_sequences(self, double now):
         """Begins another epoch for the partitions in `_unresolved` that need one."""
+        raise NotImplementedError
+
+    def _take_endpoints(self, rows, double now):
+        """Takes in the addresses of leaders that a response names."""
+        raise NotImplementedError
+
+    def _advance_closing(self, double now):
+        """Something may have ended that `_closing` waits for."""
         raise NotImplementedError
 
     def _expedite_all(self):
