@@ -114,6 +114,7 @@ class Core(CoreBase):
         for do in self.early:
             do(now + seconds, now)
 
+    @override
     def recover(self, now: float) -> None:
         """After a step that was cut: forgets all connections, fails all requests in flight.
 
@@ -133,6 +134,7 @@ class Core(CoreBase):
             listener(now)
         self.dirty = False
 
+    @override
     def close(self, now: float) -> None:
         """Closes all connections and fails whatever is not answered."""
         self.closed = True
@@ -146,6 +148,7 @@ class Core(CoreBase):
 
     # -- for components ---------------------------------------------------------------------------------------------
 
+    @override
     def versions(self, node_id: int) -> Versions | None:
         """What the broker offers on its present connection for data; None without one."""
         node = self._nodes.get(node_id)
@@ -155,10 +158,12 @@ class Core(CoreBase):
         """Each address with the last error there, for messages; an address that works says so."""
         return self._brokers.states()
 
+    @override
     def connect_error(self) -> ConnectError | None:
         """The last error at each address; None while a broker is connected."""
         return self._brokers.connect_error()
 
+    @override
     def why_not_connected(self, now: float) -> str:
         """The last error at each address and since when that is so; "" while a broker is connected."""
         return self._brokers.why_not_connected(now)

@@ -16,6 +16,7 @@ cdef class CoreBase:
     cdef readonly Timers _timers
     cdef readonly set _requests           # under way
     cdef readonly dict _nodes             # id -> NodeBase
+    cdef public object cluster            # what is known of topics and brokers: engine/cluster.py
     cdef PlanTable plans
     cdef object decode
     cdef double usual_timeout
@@ -105,6 +106,26 @@ cdef class CoreBase:
             self.lose_connection(connection, connection.receiver.fault, now)
 
     # -- for the subclass to define -------------------------------------------------------------------------------
+
+    def close(self, double now):
+        """Closes every connection and fails every request."""
+        raise NotImplementedError
+
+    def recover(self, double now):
+        """Begins anew after a step that was cut."""
+        raise NotImplementedError
+
+    def versions(self, int node_id):
+        """The VersionsBase of that broker's connection for data; None without one."""
+        raise NotImplementedError
+
+    def connect_error(self):
+        """The last error at each address as a ConnectError; None while a broker is connected."""
+        raise NotImplementedError
+
+    def why_not_connected(self, double now):
+        """The same in words; "" while a broker is connected."""
+        raise NotImplementedError
 
     def dispatch(self, Request request, double now):
         """A request whose target is not a node that is known."""
