@@ -194,7 +194,7 @@ cdef inline const uint8_t *_quick_record(const uint8_t *at, const uint8_t *data,
 
 
 cdef inline const uint8_t *_after_headers(const uint8_t *at, const uint8_t *data, const uint8_t *end,
-                                           record_t *out) noexcept nogil:
+                                          record_t *out) noexcept nogil:
     """Returns where the headers end whose count is at `at`, where a byte must be; NULL where they are bad."""
     if at[0] == 0:
         out.header_count = 0
@@ -204,7 +204,7 @@ cdef inline const uint8_t *_after_headers(const uint8_t *at, const uint8_t *data
 
 
 cdef const uint8_t *_after_some_headers(const uint8_t *at, const uint8_t *data, const uint8_t *end,
-                                         record_t *out) noexcept nogil:
+                                        record_t *out) noexcept nogil:
     cdef reader_t r
     reader_init_at(&r, data, end, at)
     out.header_count = _read_header_count(&r)
