@@ -347,8 +347,9 @@ def record_paths(bytes data not None):
     For the test that they agree. Each is None if the record is refused, else (size, timestamp delta, offset delta,
     place of the key, its size, place of the value, its size, place of the headers, their count).
     """
-    cdef const uint8_t *begin = <const uint8_t *>PyBytes_AS_STRING(data)
-    cdef const uint8_t *end = begin + len(data)
+    cdef Buffer pinned = pin(data)
+    cdef const uint8_t *begin = pinned.data
+    cdef const uint8_t *end = begin + pinned.size
     cdef record_t record
     cdef scan_t s
     cdef size_t size
