@@ -327,7 +327,7 @@ cdef inline void put_producer_state(uint8_t *at, size_t total, int64_t producer_
 
 
 cdef void set_batch_producer_state(uint8_t *at, size_t total, int64_t producer_id, int16_t producer_epoch,
-                        int32_t base_sequence) noexcept nogil:
+                                   int32_t base_sequence) noexcept nogil:
     """A finished batch of magic 2 under another producer id, epoch and sequence."""
     put_producer_state(at, total, producer_id, producer_epoch, base_sequence)
     store_u32(at + 17, kw_crc32c(0, at + BATCH_CRC_FROM, total - BATCH_CRC_FROM))

@@ -209,7 +209,7 @@ cdef class BatchBuilder:
         cdef int format = magic_argument(magic)
         self.level = level
         self.max_bytes = MAX_BATCH_BYTES if max_bytes is None else int_argument(max_bytes, "max_bytes", INT64_MIN,
-                                                                                 INT64_MAX)
+                                                                                INT64_MAX)
         self.seal.producer_id = int_argument(producer_id, "producer_id", INT64_MIN, INT64_MAX)
         self.seal.producer_epoch = int_argument(producer_epoch, "producer_epoch", -0x8000, 0x7FFF)
         self.seal.base_sequence = int_argument(base_sequence, "base_sequence", INT32_MIN, INT32_MAX)
