@@ -264,6 +264,7 @@ def scan_records(
     skip_control: bool = False,
     ascending: bool = False,
     aborted: Iterable[tuple[int, int]] = (),
+    ranges: Iterable[tuple[int, int]] | None = None,
 ) -> tuple[Records, RecordFault | None]: ...
 def scan_generation(
     generation: str,
@@ -802,7 +803,8 @@ class ProducerBase:
         items: an iterable of bytes (values), (value, key), (value, key, timestamp, headers) or Records; or columns,
         that is anything with `__arrow_c_array__` or `__arrow_c_stream__`, such as a table of pyarrow, pandas, Polars or
         DuckDB: value, and optionally key, timestamp and headers as in Records.to_arrow(). A warning names columns that
-        are not used. Raises what `send` raises; records handed over before that are on their way.
+        are not used. Raises what `send` raises; records handed over before that are on their way, and a BufferFull or
+        KafkaTimeoutError has their Deliveries as `deliveries`.
         """
 
 # timers.pxi

@@ -72,6 +72,8 @@ cdef int parse_message(scan_t *s, const uint8_t *base, const uint8_t *p, size_t 
 cdef inline int keep_record(scan_t *s, part_t *part, const record_t *record) noexcept nogil:
     if record.offset < s.min_kept_offset or record.offset > s.max_kept_offset:
         return SCAN_GOES_ON
+    if s.range_count and not is_in_ranges(s, record.offset):
+        return SCAN_GOES_ON
     if s.record_count == s.record_room and reserve_records(s, 1) != SCAN_GOES_ON:
         return SCAN_FAULT
     s.records[s.record_count] = record[0]

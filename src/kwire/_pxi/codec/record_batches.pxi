@@ -88,8 +88,29 @@ cdef int index_batch_records(scan_t *s, const uint8_t *data, size_t size, kw_blo
         return SCAN_FAULT
     if _is_dropped(s, part):
         s.record_count = part.first
+    elif s.range_count:
+        _keep_ranges(s, part.first)
     part.count = s.record_count - part.first
     return SCAN_GOES_ON
+
+
+cdef void _keep_ranges(scan_t *s, size_t first) noexcept nogil:
+    """Drops the records from `first` on, whose offsets ascend, that lie in none of the ranges."""
+    cdef size_t kept = first
+    cdef size_t at
+    cdef size_t i
+    if first == s.record_count:
+        return
+    at = range_at(s, s.records[first].offset)
+    for i in range(first, s.record_count):
+        while at < s.range_count and s.ranges[at].last < s.records[i].offset:
+            at += 1
+        if at == s.range_count:
+            break
+        if s.ranges[at].first <= s.records[i].offset:
+            s.records[kept] = s.records[i]
+            kept += 1
+    s.record_count = kept
 
 
 cdef inline int64_t _read_length(reader_t *r) noexcept nogil:

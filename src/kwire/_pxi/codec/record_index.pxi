@@ -84,6 +84,11 @@ cdef enum ScanFault:           # beside those of primitives.pxi
     FAULT_OFFSET_BACK = 117
 
 
+ctypedef struct offset_range_t:
+    int64_t first
+    int64_t last
+
+
 ctypedef struct scan_t:
     const uint8_t *data
     size_t size
@@ -101,6 +106,8 @@ ctypedef struct scan_t:
     int64_t max_kept_offset
     aborted_t *aborted
     size_t aborted_count
+    offset_range_t *ranges     # of the offsets to keep, ascending; NULL: all between min_offset and max_offset
+    size_t range_count
     record_t *records
     kw_block *records_block
     size_t record_count
@@ -121,6 +128,25 @@ ctypedef struct scan_t:
     int64_t fault_record       # number of the record within its batch, or -1
     const char *fault_field
     uint64_t fault_detail[2]
+
+
+cdef inline size_t range_at(const scan_t *s, int64_t offset) noexcept nogil:
+    """The first range that does not end before `offset`."""
+    cdef size_t low = 0
+    cdef size_t high = s.range_count
+    cdef size_t middle
+    while low < high:
+        middle = (low + high) // 2
+        if s.ranges[middle].last < offset:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+cdef inline bint is_in_ranges(const scan_t *s, int64_t offset) noexcept nogil:
+    cdef size_t at = range_at(s, offset)
+    return at < s.range_count and s.ranges[at].first <= offset
 
 
 cdef int scan_fault(scan_t *s, int fault, const char *field, size_t position, uint64_t a=0,
@@ -271,10 +297,12 @@ cdef void scan_free(scan_t *s) noexcept nogil:
     free(s.parts)
     free(s.batches)
     free(s.aborted)
+    free(s.ranges)
     s.records_block = NULL
     s.parts = NULL
     s.batches = NULL
     s.aborted = NULL
+    s.ranges = NULL
 
 
 @cython.final

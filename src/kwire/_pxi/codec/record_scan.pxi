@@ -278,6 +278,24 @@ cdef int _take_aborted(scan_t *s, object aborted) except -1:
     return 0
 
 
+cdef int _take_ranges(scan_t *s, object ranges) except -1:
+    cdef list pairs = list(ranges)
+    cdef size_t i
+    cdef int64_t end = MIN_OFFSET
+    s.ranges = <offset_range_t *>malloc(max(len(pairs), 1) * sizeof(offset_range_t))
+    if s.ranges == NULL:
+        raise _errors.LimitError(f"out of memory for {len(pairs)} ranges of offsets")
+    for i in range(len(pairs)):
+        s.ranges[i].first, s.ranges[i].last = pairs[i]
+        if s.ranges[i].last < s.ranges[i].first or (i and s.ranges[i].first <= end):
+            raise _errors.ConfigError(f"ranges: {pairs[i]} does not ascend; (first, last) after the one before is needed")
+        end = s.ranges[i].last
+    s.range_count = len(pairs)
+    s.min_kept_offset = max(s.min_kept_offset, s.ranges[0].first if pairs else MAX_OFFSET)
+    s.max_kept_offset = min(s.max_kept_offset, end)
+    return 0
+
+
 cdef Buffer _steady(object data):
     """`data` without a copy where its bytes cannot change under the index; else a copy of it."""
     cdef Buffer pinned = pin(data)
@@ -309,11 +327,12 @@ cdef RecordIndex _index_for(object data, bint check_crc, int64_t max_batch_bytes
 
 def scan_records(data, *, bint check_crc=True, int64_t max_decompressed_bytes=DEFAULT_MAX_BATCH_BYTES,
                  max_total_bytes=None, int64_t min_offset=MIN_OFFSET, end_offset=None, bint skip_control=False,
-                 bint ascending=False, aborted=()):
+                 bint ascending=False, aborted=(), ranges=None):
     """(Records, RecordFault or None): what stands in `data` up to its end or its first bad batch.
 
     Only records with min_offset <= offset < end_offset (None: no end) are kept; `skip_control` drops control records;
     `ascending`, as in a log, makes it a fault when a batch does not begin after the one before it;
+    `ranges`, ascending pairs of a first and a last offset, keeps only the records in them (KIP-932);
     `aborted` is a sequence of (producer id, first offset) whose transactions are dropped. Headers of all whole batches
     are in `Records.batches` nevertheless. `max_decompressed_bytes` bounds what each compressed batch takes, its content
     and its index together; `max_total_bytes` what all take, the index of plain ones included (default: 1 GiB, or
@@ -328,6 +347,8 @@ def scan_records(data, *, bint check_crc=True, int64_t max_decompressed_bytes=DE
         s.max_kept_offset = <int64_t>end_offset - 1
     if aborted:
         _take_aborted(s, aborted)
+    if ranges is not None:
+        _take_ranges(s, ranges)
     error = _scan_all(index)
     return records_of_index(index), None if error is None else _record_fault_of(s, error)
 
