@@ -130,7 +130,7 @@ def test_a_truncated_log_is_read_again_from_where_it_differs_and_said_so() -> No
     assert "offset 2" in warnings[0]
 
 
-def test_a_truncated_log_is_an_error_with_both_offsets_where_nothing_resets_positions() -> None:
+def test_a_truncated_log_names_both_offsets_where_nothing_resets_positions() -> None:
     reading, _, _ = truncated(auto_offset_reset="none")
     with pytest.raises(errors.LogTruncationError, match="t-0 was truncated below the position 4") as caught:
         reading.take()

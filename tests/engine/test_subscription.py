@@ -133,7 +133,7 @@ def test_a_broker_that_knows_fewer_partitions_for_a_while_takes_none_away() -> N
     assert list(polls.subscription.states) == [T0, T1]
 
 
-def test_an_assigned_partition_that_is_gone_is_told_now_and_then_and_not_at_once_again() -> None:
+def test_an_assigned_partition_that_is_gone_is_told_now_and_then() -> None:
     broker = LogBroker()
     polls = Polls(broker)
     polls.subscription.assign([T0, T1], polls.world.now)
