@@ -160,20 +160,20 @@ def test_result_within_a_timeout_that_is_too_short(broker: Broker) -> None:
 
 
 def test_flush_and_close_say_what_failed_unless_it_was_said(broker: Broker) -> None:
-    producer = Producer(broker.bootstrap_servers)
+    producer = Producer(broker.bootstrap_servers, linger_ms=60_000)
     broker.faults.error("Produce", 87)
     told = producer.send("t", b"told")
     with pytest.raises(errors.BrokerError):
         told.result(10)
     producer.flush(10)
     broker.faults.error("Produce", 87)
-    producer.send("t", b"untold")
-    with pytest.raises(errors.DeliveryError, match="INVALID_RECORD") as caught:
+    producer.send_many("t", [b"untold"] * 3)
+    with pytest.raises(errors.DeliveryError, match=r"^3 records in 1 batch .*INVALID_RECORD") as caught:
         producer.flush(10)
     assert [getattr(error, "code", None) for error in caught.value.exceptions] == [87]
     broker.faults.error("Produce", 87)
     producer.send("t", b"untold, too")
-    with pytest.raises(errors.DeliveryError):
+    with pytest.raises(errors.DeliveryError, match=r"^1 record in 1 batch "):
         producer.close()
     producer.close()
     assert values(broker) == []
@@ -404,7 +404,7 @@ def test_records_that_are_lost_when_the_process_ends_are_told(broker: Broker, en
     assert time.monotonic() - begin < 30
     assert done.returncode == 0, done.stderr
     assert "kwire: <Producer to" in done.stderr
-    assert "1 batches could not be delivered" in done.stderr
+    assert "1 record in 1 batch could not be delivered" in done.stderr
     assert "ResourceWarning" in done.stderr
 
 

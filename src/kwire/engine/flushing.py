@@ -98,9 +98,13 @@ class Closing(Flush):
 
 def failures(accumulator: Accumulator) -> DeliveryError | None:
     """One error for the batches that failed and of which not every record's error was given to somebody; takes them."""
-    errors = []
+    found: list[tuple[Exception, int]] = []
     while accumulator.failed:
-        errors += accumulator.failed.popleft().errors(unreported=True)
-    if not errors:
+        found += accumulator.failed.popleft().failures()
+    if not found:
         return None
-    return DeliveryError(f"{len(errors)} batches could not be delivered, the first: {errors[0]}", errors)
+    errors = [error for error, _ in found]
+    lost = sum(count for _, count in found)
+    records = "1 record" if lost == 1 else f"{lost} records"
+    batches = "1 batch" if len(errors) == 1 else f"{len(errors)} batches"
+    return DeliveryError(f"{records} in {batches} could not be delivered, the first: {errors[0]}", errors)

@@ -71,17 +71,18 @@ cdef class BatchResult:
             return all([(<BatchResult>entry[1]).all_complete for entry in self.redirects])
         return self.done
 
-    def errors(self, bint unreported=False):
-        """The errors of its records as a list, one per batch.
+    def failures(self):
+        """(error, number of records) of each of its batches with records whose error nobody was given yet.
 
-        With `unreported` only of batches with a record whose error nobody was given yet; all are given from then on.
+        All are given from then on.
         """
         if self.redirects is not None:
-            return [error for entry in self.redirects for error in (<BatchResult>entry[1]).errors(unreported)]
-        if self.error is None or (unreported and self.reported >= self.count):
+            return [failure for entry in self.redirects for failure in (<BatchResult>entry[1]).failures()]
+        if self.error is None or self.reported >= self.count:
             return []
+        found = [(self.error, self.count - self.reported)]
         self.reported = self.count
-        return [self.error]
+        return found
 
 
 @cython.final
