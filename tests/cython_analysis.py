@@ -59,7 +59,7 @@ def analysis() -> Analysis:
     assert error is None, error
     assert typed.scope is not None
     types = {Use(file, of(typed.scope.lookup(name)), name) for file, name in named.found}
-    uses = {use for use in typed.uses | types if use.source and use.source != use.file}
+    uses = {use for use in typed.uses | types if use.file and use.source and use.source != use.file}
     return Analysis(frozenset(uses), frozenset(typed.undeclared))
 
 

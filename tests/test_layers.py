@@ -1,4 +1,7 @@
-"""The layer contracts where import-linter cannot look: inside the extension, and in what ships and what does not."""
+"""The layer contracts where import-linter cannot look: inside the extension, and in what ships and what does not.
+
+Included files import nothing from each other, so their uses are taken from the compiler: `tests/cython_analysis.py`.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cython_analysis import analysis
+
 ROOT = Path(__file__).resolve().parents[1]
 COMPILED = sorted([*ROOT.glob("src/kwire/*.pyx"), *ROOT.glob("src/kwire/_pxi/*/*.pxi")])
 MODULES = sorted(ROOT.glob("src/**/*.py"))
@@ -17,6 +22,32 @@ IMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+(c?import)|(c?import)\s+([\w.]+))
 KWIRE_IN_THE_EXTENSION = {"kwire", "kwire.errors", "kwire.compression", "kwire.records"}
 IO_AND_CLOCKS = {"socket", "ssl", "select", "selectors", "asyncio", "time", "random", "logging", "os", "subprocess"}
 FOREIGN_IN_THE_EXTENSION = {"kwire", "cython", "cpython", "libc", "pyarrow"}
+HEADER = re.compile(r'^cdef extern from "([\w./<>]+)"', re.MULTILINE)
+INCLUDE = re.compile(r'^include "([\w/.]+)"', re.MULTILINE)
+
+LAYERS = {
+    "codec: bytes": "primitives slots tricks uuids blocks framing checksums output containers",
+    "codec: records": "attributes builder encode arrow encode_arrow arrow_streams record_index record_batches "
+    "message_sets record_scan messages_0_7 records columns record_columns",
+    "codec: messages": "plans plans_decode plans_encode",
+    "engine": "timers delivery batch queues sequences sink accumulator consumer_records versions request connection "
+    "node core idempotence produce_request sender",
+    "drivers": "reactor_lock reactor",
+    "clients": "producer_hooks producer",
+}
+"""The compiled files, lowest first, in the order in which `_codec.pyx` includes them: each uses those before it."""
+
+COMPONENTS = (
+    {"encode", "record_batches", "record_scan", "messages_0_7", "records", "record_columns"},
+    {"plans", "plans_decode", "plans_encode"},
+    {"delivery", "batch", "queues", "sequences", "sink", "accumulator"},
+    {"produce_request", "sender"},
+)
+"""Files of one layer that are one thing, so that they may use each other both ways."""
+
+ALLOWED = {"sockets.h": {"reactor"}, "clock.h": {"accumulator", "reactor"}}
+"""The accumulator stamps records that bring no timestamp, and times its batches, within `send()`."""
+
 LAZY_COLUMN_LIBRARIES = {"pyarrow", "pandas", "numpy", "pyspark"}
 
 
@@ -30,7 +61,7 @@ def imported(source: str) -> set[str]:
 
 
 @pytest.mark.parametrize("path", COMPILED, ids=lambda path: path.name)
-def test_the_extension_knows_no_schema_no_sockets_and_no_clocks(path: Path) -> None:
+def test_the_extension_imports_nothing_above_it_and_no_io(path: Path) -> None:
     names = imported(path.read_text())
     upwards = {name for name in names if name.split(".")[0] == "kwire"} - KWIRE_IN_THE_EXTENSION
     assert not upwards, f"{path.name} imports {sorted(upwards)}, which stands above it"
@@ -38,6 +69,37 @@ def test_the_extension_knows_no_schema_no_sockets_and_no_clocks(path: Path) -> N
     assert not outside, f"{path.name} imports {sorted(outside)}"
     foreign = {name.split(".")[0] for name in names} - sys.stdlib_module_names - FOREIGN_IN_THE_EXTENSION
     assert not foreign, f"{path.name} imports {sorted(foreign)}"
+
+
+@pytest.mark.parametrize("header", ALLOWED)
+def test_only_few_compiled_files_have_sockets_or_a_clock(header: str) -> None:
+    assert {path.stem for path in COMPILED if header in HEADER.findall(path.read_text())} == ALLOWED[header]
+
+
+def test_compiled_files_are_included_layer_by_layer() -> None:
+    included = [Path(name).stem for name in INCLUDE.findall((ROOT / "src/kwire/_codec.pyx").read_text())]
+    assert included == " ".join(LAYERS.values()).split()
+
+
+def test_a_compiled_file_uses_only_those_before_it() -> None:
+    order = " ".join(LAYERS.values()).split()
+    upwards = [
+        use
+        for use in analysis().uses
+        if order.index(Path(use.source).stem) > order.index(Path(use.file).stem)
+        and not any({Path(use.source).stem, Path(use.file).stem} <= component for component in COMPONENTS)
+    ]
+    assert not upwards, "\n".join(sorted(f"{use.file} uses {use.name} of {use.source}" for use in upwards))
+
+
+def test_a_component_lies_within_one_layer() -> None:
+    layers = [set(names.split()) for names in LAYERS.values()]
+    assert all(any(component <= layer for layer in layers) for component in COMPONENTS)
+
+
+@pytest.mark.parametrize("path", [p for p in COMPILED if p.suffix == ".pxi"], ids=lambda path: path.name)
+def test_the_architecture_page_places_every_compiled_file(path: Path) -> None:
+    assert f"`{path.stem}.pxi`" in (ROOT / "docs/architecture.md").read_text()
 
 
 @pytest.mark.parametrize("path", [p for p in COMPILED if p.suffix == ".pxi"], ids=lambda path: path.name)
@@ -67,3 +129,16 @@ def test_column_libraries_are_imported_inside_functions_only(path: Path) -> None
         elif isinstance(node, ast.ImportFrom) and node.module:
             names = [node.module]
         assert not LAZY_COLUMN_LIBRARIES & {name.split(".")[0] for name in names}, f"{path} line {node.lineno}"
+
+
+STEP = re.compile(r"^ +(?:\w+: )?([\w.]+(?:, \w+)*) +((?:\w+/)*\w+\.(?:pxi|py|h))(?: |$)", re.MULTILINE)
+
+
+def test_the_pictures_of_the_architecture_page_name_what_is_there() -> None:
+    steps = STEP.findall((ROOT / "docs/architecture.md").read_text())
+    assert len(steps) > 30
+    for names, file in steps:
+        (path,) = (path for path in (ROOT / "src/kwire").rglob(Path(file).name) if str(path).endswith(f"/{file}"))
+        for name in names.split(", "):
+            for part in name.split("."):
+                assert re.search(rf"\b{part}\b", path.read_text()), f"{file} has no {part}"

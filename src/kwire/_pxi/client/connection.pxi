@@ -12,7 +12,7 @@ CLOSE = "close"                           # to the driver: close the socket, say
 cdef enum:
     BUFFERS_PER_WRITE = 64
 
-cdef extern from "sockets.h" nogil:
+cdef extern from "<sys/uio.h>" nogil:
     cdef struct iovec:
         void *iov_base
         size_t iov_len

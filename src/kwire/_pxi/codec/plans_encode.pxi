@@ -299,12 +299,6 @@ cdef inline int encode_value(const op_t *op, int kind, object value, writer_t *w
     return store_checked(op, kind, value, span, walk) if span != NULL else raise_write_fault(w)
 
 
-cdef str shown_int(object value):
-    """Python refuses to print integers of more than a few thousand digits."""
-    bits = value.bit_length()
-    return str(value) if bits <= 256 else f"an integer of {bits} bits"
-
-
 cdef int64_t checked_int(const op_t *op, int kind, object value, walk_t *walk, int64_t low,
                          int64_t high) except? -1:
     """Accepts everything that Python accepts as an index: ints, and numpy's integers for example."""

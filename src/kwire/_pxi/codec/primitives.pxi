@@ -427,3 +427,9 @@ cdef inline void write_uvarint(writer_t *w, uint32_t value) noexcept nogil:
 
 cdef int raise_write_fault(const writer_t *w) except -1:
     raise _errors.LimitError(f"out of memory after {written(w)} bytes")
+
+
+cdef str shown_int(object value):
+    """Python refuses to print integers of more than a few thousand digits."""
+    bits = value.bit_length()
+    return str(value) if bits <= 256 else f"an integer of {bits} bits"
