@@ -413,7 +413,7 @@ def test_flush_tells_of_a_batch_of_which_not_every_record_was_asked_for(broker: 
         broker.faults.error("Produce", 87, times=1)
         asked, *_ = producer.send_many("t", [b"v"] * 100, partition=0)
         asked.add_done_callback(lambda delivery: None)
-        with pytest.raises(errors.DeliveryError, match="1 batches"):
+        with pytest.raises(errors.DeliveryError, match="99 records in 1 batch"):
             producer.flush(10)
         producer.flush(10)
         broker.faults.error("Produce", 87, times=1)
