@@ -84,14 +84,14 @@ class FrameReceiver:
     def pending(self) -> int:
         """How many received bytes wait for the rest of their frame."""
     def buffer(self, hint: int = -1) -> memoryview:
-        """A writable memoryview to receive into, of at least min(hint, what the frame under way still needs) bytes."""
+        """A writable memoryview to receive into, of at least min(hint, what the current frame still needs) bytes."""
     def received(self, count: int) -> list[Buffer]:
-        """`count` bytes came in: gives the list of frames (Buffers, without their size field) that are now whole.
+        """`count` bytes came in: returns the list of frames (Buffers, without their size field) that are now whole.
 
         Frames that precede a size that cannot be are given; then `fault` is set, and the next call raises it.
         """
     def feed(self, data: _BytesLike) -> list[Buffer]:
-        """Copies `data` in and gives the frames that are now whole: for transports that own their buffers."""
+        """Copies `data` in and returns the frames that are now whole: for transports that own their buffers."""
 
 # checksums.pxi
 def crc32c(data: _BytesLike, value: int = 0) -> int:

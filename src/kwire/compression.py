@@ -139,9 +139,9 @@ def check_level(codec: str, level: int | None) -> None:
         return
     if codec not in _LEVELS:
         raise errors.ConfigError(f"compression {codec!r} has no levels, but level {level} was asked for")
-    least, most = _LEVELS[codec]
-    if not least <= level <= most:
-        raise errors.ConfigError(f"level {level} of compression {codec!r}: {least} to {most} would work")
+    lowest, highest = _LEVELS[codec]
+    if not lowest <= level <= highest:
+        raise errors.ConfigError(f"level {level} of compression {codec!r}: {lowest} to {highest} would work")
 
 
 def _decompress_growing(
@@ -149,8 +149,8 @@ def _decompress_growing(
 ) -> Buffer:
     """Decompresses into ever larger blocks: a claimed or possible size is no reason to allocate it at once.
 
-    `guess` is what its words make likely, `ceiling` the most that they allow. Each try starts from the beginning, in a
-    block eight times as large, so all tries together cost little more than the last.
+    `guess` is what its words make likely, `ceiling` the maximum that they allow. Each try starts from the beginning,
+    in a block eight times as large, so all tries together cost little more than the last.
     """
     most = min(ceiling, budget)
     size = min(most, guess, max(_FIRST_TRY, 16 * len(view)))
@@ -339,7 +339,7 @@ def _check_lz4_end(view: memoryview, at: int, flags: int, content_size: int | No
             raise corrupt_stream("lz4", "the content's checksum does not match")
         at += 4
     if at != len(view):
-        raise corrupt_stream("lz4", f"{len(view) - at} bytes behind the frame")
+        raise corrupt_stream("lz4", f"{len(view) - at} bytes after the frame")
 
 
 def _lz4(view: memoryview, level: int | None, magic: int) -> bytes:

@@ -2,8 +2,8 @@
  * Python.
  *
  * An array owns references to blocks and one allocation for its pointers. It may be released on any thread, with or
- * without the GIL, long after the module's objects are gone. Children live in their parent's allocation and may be moved
- * out of it, as the specification allows.
+ * without the GIL, long after the module's objects are gone. Children live in their parent's allocation and may be
+ * moved out of it, as the specification allows.
  * Source: "The Arrow C data interface", "The Arrow C stream interface".
  */
 #ifndef KWIRE_ARROW_H

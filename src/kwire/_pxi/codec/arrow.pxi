@@ -1,6 +1,4 @@
 # The structures of the Arrow C Data Interface, as arrow.h declares them, for columns that come in and that go out.
-#
-# Needs: arrow.h, blocks.pxi. Gives: ArrowSchema, ArrowArray, ArrowArrayStream, kw_schema_init, kw_array_*, kw_stream_*.
 
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid, PyCapsule_New
 

@@ -1,7 +1,6 @@
 # Record batches of a stream in Arrow layout, one after the other: tables of pyarrow, pandas, Polars and DuckDB.
 #
 # Source: "The Arrow C stream interface" of the Arrow specification.
-# Needs: arrow.pxi, encode_arrow.pxi. Gives: ArrowBatches.
 # The stream is moved out of its capsule, and its next batch is requested without the GIL: a stream may compute it on
 # threads of its own that run Python.
 

@@ -3,8 +3,6 @@
 #   bits 0-2 codec    bit 3 timestamp type (from magic 1)    magic 2 only: 4 transactional, 5 control, 6 delete horizon
 # Sources: KIP-32 (timestamp type), KIP-98 (transactional, control), KIP-534 (delete horizon), KIP-57 (lz4), KIP-110
 # (zstd).
-#
-# Needs: nothing. Gives: ATTRIBUTE_*, MOST_*_CODEC, CODEC_NAMES.
 
 cdef enum:
     ATTRIBUTE_CODEC = 0x07

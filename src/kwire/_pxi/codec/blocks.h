@@ -6,12 +6,12 @@
  * than the work on it. The pool is dropped after fork() in the child, which cannot know what the parent's other threads
  * were doing with it.
  *
- * A foreign block has no bytes of its own: it stands for a buffer that another object lent, and points to its bytes. Its
- * owner embeds it, and takes it back from the list of released ones when it holds the GIL, which giving a buffer back
- * needs.
+ * A foreign block has no bytes of its own: it stands for a buffer that another object lent, and points to its bytes.
+ * Its owner embeds it, and takes it back from the list of released ones when it holds the GIL, which giving a buffer
+ * back needs.
  *
- * With KWIRE_EXACT_BLOCKS defined, each block has exactly the size that was asked for and none is kept for reuse, so that
- * a sanitizer sees the first byte that is read or written outside of one.
+ * With KWIRE_EXACT_BLOCKS defined, each block has exactly the size that was asked for and none is kept for reuse, so
+ * that a sanitizer sees the first byte that is read or written outside of one.
  */
 #ifndef KWIRE_BLOCKS_H
 #define KWIRE_BLOCKS_H
@@ -40,7 +40,7 @@ typedef struct kw_block {
     long references;
     size_t capacity;
     struct kw_block *next_free;
-    uint8_t *data; /* behind this head, which keeps them 16-aligned (Arrow asks for 8), or another object's */
+    uint8_t *data; /* after this head, which keeps them 16-aligned (Arrow asks for 8), or another object's */
 } kw_block;
 
 typedef struct {
@@ -154,7 +154,7 @@ static inline long kw_block_references(kw_block *block) {
     return __atomic_load_n(&block->references, __ATOMIC_ACQUIRE);
 }
 
-/* Takes kept blocks of other classes off their lists until `capacity` more bytes may be kept; gives them as a chain.
+/* Takes kept blocks of other classes off their lists until `capacity` more bytes may be kept; returns them as a chain.
  * Otherwise sizes that nobody asks for any more would keep out those that are asked for. With the lock held. */
 static kw_block *kw_pool_make_room(size_t capacity, int class_) {
     kw_block *dropped = NULL;

@@ -1,9 +1,8 @@
 # Where kwire's own bytes live: received frames, decompressed batches, columns.
 #
-# Needs: blocks.h. Gives: Buffer (a read-only view of a span of a block, or of a foreign buffer), Hold, pool_statistics.
-# A block holds no Python object and may be released by any thread without the GIL. What another object lent is pinned by
-# a foreign block; when its last reference goes, it waits for whoever is the next here with the GIL. A Buffer is the
-# Python handle: as long as it, or a memoryview of it, is held, the bytes stay valid whatever the client does next.
+# A block holds no Python object and may be released by any thread without the GIL. A borrowed buffer is pinned
+# by a foreign block; when its last reference goes, its release waits for the next call that holds the GIL. A Buffer is
+# the Python handle: as long as it, or a memoryview of it, is held, the bytes stay valid whatever the client does next.
 
 from cpython.bytes cimport _PyBytes_Resize
 
@@ -62,7 +61,7 @@ cdef bint _is_giving_back = False
 
 
 cdef void give_back_borrowed() noexcept:
-    """Gives back the buffers whose blocks were released, perhaps by threads without the GIL.
+    """Releases the buffers whose blocks are free again, perhaps by threads without the GIL.
 
     That may let go of further ones, which may be nested as deep as a caller likes: they are left to the loop here.
     """
@@ -86,7 +85,7 @@ cdef inline void _give_back(kw_block *block) noexcept:
 
 
 cdef kw_block *block_of_new_bytes(size_t size):
-    """A block that lies in a bytes object nobody has seen yet; NULL when there is no memory for it."""
+    """A block that lies in a bytes object without other references yet; NULL when there is no memory for it."""
     if size >= KW_POOL_LEAST:
         kw_keep_end_of_heap()
     try:
@@ -231,5 +230,5 @@ cdef Buffer copied(Buffer data):
 
 
 cdef inline bint may_change(Buffer buffer):
-    """Whether the bytes belong to somebody who may write to them."""
+    """Whether the owner of the bytes may write to them."""
     return buffer.block != NULL and kw_block_is_foreign(buffer.block) and not (<foreign_t *>buffer.block).view.readonly

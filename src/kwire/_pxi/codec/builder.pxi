@@ -14,7 +14,6 @@
 #     timestamp = the greatest inner one; inner offsets count from 0 in magic 1 and are absolute in magic 0
 # Sources: the "Messages" pages of the implementation guide, KIP-31, KIP-32, KIP-98, org.apache.kafka.common.record.
 #
-# Needs: primitives.pxi, blocks.pxi, checksums.pxi. Gives: builder_t with builder_*, datum_t, record_datum_t.
 # Every size is computed before a byte is written: one check for room per record.
 
 cdef enum:

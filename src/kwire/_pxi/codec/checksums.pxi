@@ -1,7 +1,4 @@
 # The checksums of the wire, for the parsers and builders and for Python.
-#
-# Needs: crc32c.h, xxh32.h, blocks.pxi. Gives: kw_crc32c, kw_crc32 (C, without the GIL); crc32c, crc32, xxh32,
-# use_hardware_crc.
 
 cdef extern from "crc32c.h" nogil:
     void kw_crc_install()
@@ -41,7 +38,7 @@ def xxh32(data):
 
 
 def use_hardware_crc(bint wanted):
-    """Chooses between processor instructions and tables for both checksums; gives whether instructions are in use.
+    """Chooses between processor instructions and tables for both checksums; returns whether instructions are in use.
 
     They are chosen by themselves where the processor has them; this is for tests and measurements.
     """

@@ -10,7 +10,6 @@
 #   partition       int32                                       i
 # Sources: "Arrow columnar format", "The Arrow C data interface", "The Arrow PyCapsule interface".
 #
-# Needs: arrow.pxi, utf8.h, record_index.pxi, records.pxi. Gives: ColumnPlan, RecordColumns.
 # A plan says which columns, in which type and under which name; the same filler serves Records, a consumer's result and
 # Spark. Sizes are measured first, so each buffer is allocated once; measuring and filling run without the GIL. Columns
 # hold blocks, not Python objects, and outlive everything else.
@@ -93,7 +92,7 @@ ctypedef struct sizes_t:           # what one batch of columns needs, in bytes a
     int64_t header_value_nulls
 
 
-ctypedef struct binary_out_t:      # a binary column under way
+ctypedef struct binary_out_t:      # a binary column in progress
     int32_t *offsets
     uint8_t *validity              # NULL when nothing is null
     uint8_t *data
@@ -238,7 +237,7 @@ cdef inline void _measure_record(const run_t *run, const record_t *record, bint 
 
 cdef int64_t _measure_run(const run_t *run, int64_t first, int64_t most, bint with_headers,
                           sizes_t *sizes) noexcept nogil:
-    """Adds the run's records from `first` on and gives how many fit into `most` bytes per column."""
+    """Adds the run's records from `first` on and returns how many fit into `most` bytes per column."""
     cdef sizes_t before = sizes[0]
     cdef int64_t n
     for n in range(first, run.count):
@@ -273,7 +272,7 @@ cdef inline size_t _padded(size_t size) noexcept nogil:
 
 
 cdef void *_fixed_buffer(ArrowArray *array, int64_t length, size_t width) noexcept nogil:
-    """Makes `array` one of `length` fixed-width elements; gives where they go, or NULL without memory."""
+    """Makes `array` one of `length` fixed-width elements; returns where they go, or NULL without memory."""
     cdef kw_block *block = kw_block_new(max(<size_t>length * width, 8))
     if block == NULL:
         return NULL
@@ -644,7 +643,7 @@ cdef int _fill_column(ArrowArray *array, column_t column, const span_t *span, co
 
 cdef int _fill_columns(ArrowArray *array, const column_t *columns, int count, const span_t *span,
                        const sizes_t *sizes) noexcept nogil:
-    """A struct array of all columns; on a fault nothing is left behind."""
+    """A struct array of all columns; on a fault nothing is left allocated."""
     cdef int i, state
     if kw_array_init(array, span.rows, 1, count, 0) < 0:
         return FILL_MEMORY

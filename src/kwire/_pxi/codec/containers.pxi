@@ -12,8 +12,6 @@
 # lz4 and zstd are little-endian. Sources: snappy's format_description.txt and framing of xerial's snappy-java, the lz4
 # frame format 1.6 and block format, RFC 8878.
 #
-# Needs: output.pxi, checksums.pxi, blocks.pxi. Gives: snappy_size, next_snappy_block, lz4_sizes, next_lz4_block,
-# zstd_ceiling.
 # Blocks that hold nothing, one short literal, or bytes as they are, are written to the output here; the others are
 # returned one by one, for the libraries. What is inside those is not looked at.
 

@@ -247,7 +247,7 @@ static void kw_crc_fill_constants(void) {}
 static kw_crc_function kw_crc32c_chosen = kw_crc32c_table;
 static kw_crc_function kw_crc32_chosen = kw_crc32_table;
 
-/* Gives whether the instructions are in use now. */
+/* Returns whether the instructions are in use now. */
 static int kw_crc_use_hardware(int wanted) {
     int hardware = wanted && kw_crc_hardware_present();
     kw_crc32c_chosen = hardware ? kw_crc32c_hardware : kw_crc32c_table;

@@ -1,7 +1,6 @@
 # Turns Python values into record batches: value, key, timestamp and headers into pointers (here and nowhere else), and
 # the public batch builder.
 #
-# Needs: builder.pxi. Gives: take_bytes, take_timestamp, take_headers, item_fields, BatchBuilder, encode.
 # Taking a pointer may run Python code (`__buffer__`, iterating headers). Hence a record is taken completely first, the
 # caller holds the objects, and only then the record is appended, with no Python call in between.
 

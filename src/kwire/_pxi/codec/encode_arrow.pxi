@@ -8,7 +8,6 @@
 #   or one array of a type that `value` may have
 # Source: "The Arrow C data interface" and "Arrow columnar format" of the Arrow specification.
 #
-# Needs: arrow.pxi, builder.pxi, encode.pxi. Gives: ArrowRecords (rows as record_datum_t), encode_arrow.
 # A producer is not trusted: names, formats, children, buffers, lengths and offsets are checked once before any row is
 # read, and each row against the end of its column. Only sizes of buffers that the interface does not state cannot be
 # checked. The array is moved out of its capsule, so that no other consumer can free it meanwhile.

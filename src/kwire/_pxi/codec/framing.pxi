@@ -3,12 +3,11 @@
 #   frame = size int32 (not counting itself), then `size` bytes
 # Source: the protocol guide ("RequestOrResponse"); the same in every generation from 0.7 on.
 #
-# Needs: blocks.pxi, primitives.pxi. Gives: FrameReceiver.
 # The caller receives straight into a block (`buffer`), reports how much came (`received`), and gets Buffers that share
-# the block. Small frames share a 256 KiB chunk. A frame that does not fit into what is left moves to a block of its size;
-# as the next one is expected to be like it, that one is received into such a block from its first byte on, and nothing
-# moves. Sizes of blocks are powers of two up to 16 MiB, so that the pool has one that was used before, whose memory the
-# system need not make first. A block that nobody else holds any more is filled again from its start.
+# the block. Small frames share a 256 KiB chunk. A frame that does not fit into what is left moves to a block of its
+# size; as the next one is expected to be like it, that one is received into such a block from its first byte on, and
+# nothing moves. Sizes of blocks are powers of two up to 16 MiB, so that the pool has one that was used before, whose
+# memory the system need not make first. A block that nothing else holds any more is filled again from its start.
 
 cdef Py_ssize_t CHUNK_SIZE = 256 * 1024
 cdef Py_ssize_t MAX_ROUNDED = 16 * 1024 * 1024
@@ -46,7 +45,7 @@ cdef class FrameReceiver:
         return self.filled - self.begin
 
     def buffer(self, Py_ssize_t hint=-1):
-        """A writable memoryview to receive into, of at least min(hint, what the frame under way still needs) bytes."""
+        """A writable memoryview to receive into, of at least min(hint, what the current frame still needs) bytes."""
         cdef WritableSpan span = WritableSpan.__new__(WritableSpan)
         span.size = self.room(&span.data, MIN_ROOM if hint < 0 else min(MIN_ROOM, hint))
         kw_block_retain(self.block)
@@ -56,7 +55,7 @@ cdef class FrameReceiver:
     cdef Py_ssize_t room(self, uint8_t **data, Py_ssize_t least) except -1:
         """The same as a place in memory: its size. Valid until `received`.
 
-        At least `least` bytes, but what the frame under way still needs if its size is known.
+        At least `least` bytes, but what the current frame still needs if its size is known.
         """
         cdef Py_ssize_t need = self._frame_need()
         # A frame whose size is known stays where it fits: to move it for more room would cost its size each time.
@@ -69,7 +68,7 @@ cdef class FrameReceiver:
         return <Py_ssize_t>self.block.capacity - self.filled
 
     cpdef list received(self, Py_ssize_t count):
-        """`count` bytes came in: gives the list of frames (Buffers, without their size field) that are now whole.
+        """`count` bytes came in: returns the list of frames (Buffers, without their size field) that are now whole.
 
         Frames that precede a size that cannot be are given; then `fault` is set, and the next call raises it.
         """
@@ -96,11 +95,11 @@ cdef class FrameReceiver:
         return frames
 
     cdef bint expects_more_than(self, Py_ssize_t size) except -1:
-        """Whether the frame under way needs more than so many bytes still, or frames beyond a chunk are usual."""
+        """Whether the current frame needs more than so many bytes still, or frames beyond a chunk are usual."""
         return self.usual > CHUNK_SIZE or self._frame_need() > size
 
     def feed(self, data):
-        """Copies `data` in and gives the frames that are now whole: for transports that own their buffers."""
+        """Copies `data` in and returns the frames that are now whole: for transports that own their buffers."""
         cdef Buffer source = pin(data)
         cdef Py_ssize_t taken = 0
         cdef Py_ssize_t room
@@ -126,7 +125,7 @@ cdef class FrameReceiver:
         return size
 
     cdef Py_ssize_t _frame_need(self) except -1:
-        """How many more bytes the frame under way needs, as far as its size is known."""
+        """How many more bytes the current frame needs, as far as its size is known."""
         cdef Py_ssize_t have = self.filled - self.begin
         if self.block == NULL or have == 0:
             return 4

@@ -11,11 +11,10 @@
 # A set is such messages one after the other, without a count. A message whose attributes name a codec is a wrapper: its
 # value is a compressed set of plain messages. Offsets of inner messages are absolute in a wrapper of magic 0; in one of
 # magic 1 they count from the first, and the wrapper's offset is that of the last. The timestamp type of a wrapper of
-# magic 1 rules those inside, and its log append time their timestamps. Inner messages may have another magic than the wrapper (KAFKA-4298): the wrapper rules offsets,
-# each inner message its own layout.
+# magic 1 rules those inside, and its log append time their timestamps. Inner messages may have another magic than the
+# wrapper (KAFKA-4298): the wrapper rules offsets, each inner message its own layout.
 # Sources: the protocol guide ("Messagesets"), KIP-31 (relative offsets), KIP-32 (timestamps), KIP-57 (lz4).
 #
-# Needs: record_index.pxi, primitives.pxi, checksums.pxi. Gives: index_message, index_wrapped_messages.
 # May not touch a Python object: everything runs without the GIL. Wrappers do not nest, so nothing here recurs.
 
 cdef enum:
@@ -146,7 +145,7 @@ cdef int _join_run(scan_t *s, message_t *m) noexcept nogil:
 
 
 cdef int index_wrapped_messages(scan_t *s, const uint8_t *data, size_t size, kw_block *block) noexcept nogil:
-    """Indexes the decompressed set inside the wrapper under way, all or nothing."""
+    """Indexes the decompressed set inside the current wrapper, all or nothing."""
     cdef mark_t mark = scan_mark(s)
     cdef int64_t first_offset = 0, last_offset = 0, shift = 0
     cdef int32_t count = 0

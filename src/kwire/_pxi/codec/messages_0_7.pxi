@@ -5,13 +5,11 @@
 #    5  attributes   int8     magic 1 only; bits 0-1 codec: 0 none, 1 gzip, 2 snappy
 #       crc          uint32   CRC-32 of the payload
 #       payload      to the end
-# A set is such messages one after the other, without a count; one that is cut off ends it. The payload of a message with
-# a codec is a compressed set, which may hold compressed messages again. The offset of a message is the byte position at
-# which it begins in its partition's log; messages inside a compressed one have the offset of the outermost, since only
-# there can a fetch begin. So after a record one resumes at the offset of the next record, or at the end of the set.
-# Sources: the page "Wire Format" of Kafka 0.7; resuming and nesting as the iterator of release 0.7.2 has them.
-#
-# Needs: record_scan.pxi, checksums.pxi, encode.pxi. Gives: scan_generation, encode_0_7.
+# A set is such messages one after the other, without a count; one that is cut off ends it. The payload of a message
+# with a codec is a compressed set, which may hold compressed messages again. The offset of a message is the byte
+# position at which it begins in its partition's log; messages inside a compressed one have the offset of the outermost,
+# since only there can a fetch begin. So after a record one resumes at the offset of the next record, or at the end of
+# the set. Sources: the page "Wire Format" of Kafka 0.7; resuming and nesting as the iterator of release 0.7.2 has them.
 
 cdef enum:
     MESSAGE_HEAD_0_7 = 5       # magic and crc; one more with attributes
@@ -139,7 +137,7 @@ cdef void join_batch_0_7(batch_t *run, const message_0_7_t *m, int64_t offset) n
 
 
 cdef int index_wrapped_0_7(RecordIndex index, Buffer content, int depth) except -1:
-    """The messages of a decompressed set, all with the offset of the batch under way; CodecError for a bad one."""
+    """The messages of a decompressed set, all with the offset of the current batch; CodecError for a bad one."""
     cdef scan_t *s = &index.scan
     cdef message_0_7_t m
     cdef part_t *part = NULL
@@ -180,7 +178,7 @@ cdef int index_wrapped_0_7(RecordIndex index, Buffer content, int depth) except 
 
 
 cdef int index_compressed_0_7(RecordIndex index) except -1:
-    """Indexes the compressed message under way, all or nothing."""
+    """Indexes the current compressed message, all or nothing."""
     cdef scan_t *s = &index.scan
     cdef mark_t mark = scan_mark(s)
     cdef Buffer content = _decompressed(index)

@@ -1,7 +1,6 @@
 # A block that grows while something is written into it from Python, and then becomes a Buffer.
 #
-# Needs: blocks.pxi, framing.pxi (WritableSpan). Gives: OutputBlock. For the decompressors, whose libraries write into a
-# writable memoryview; nothing is copied when the size was known from the start.
+# For the decompressors, whose libraries write into a writable memoryview; nothing is copied when the size was known from the start.
 
 @cython.final
 cdef class OutputBlock:

@@ -1,7 +1,5 @@
 # The interpreter of message plans: one small loop decodes and encodes every Kafka message in every version.
 #
-# Needs: slots.pxi, tricks.pxi, uuids.pxi, primitives.pxi, blocks.pxi. Gives: StructBase, StructField, Layout, Plan,
-# PlanTable.
 # A plan is the wire layout of one struct in one version: an array of ops, each with the slot of the Python instance and
 # its wire type. The messages themselves are defined by the schema; this file knows none of them.
 #

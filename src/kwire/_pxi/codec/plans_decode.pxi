@@ -1,6 +1,5 @@
 # Decodes messages: the reading half of the plan interpreter.
 #
-# Needs: plans.pxi. Gives: decode_from.
 # Instances and lists are filled before the cyclic collector tracks them. An instance whose values cannot refer back to
 # anything (numbers, text, bytes, tuples of them) stays untracked: a thousand partitions cost the collector nothing.
 

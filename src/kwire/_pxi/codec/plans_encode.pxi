@@ -1,6 +1,5 @@
 # Encodes messages: the writing half of the plan interpreter.
 #
-# Needs: plans.pxi. Gives: encode_frame, encode_frame_parts, encode_to_bytes.
 # Every value is checked against its wire type, and an error names the field. A field that does not exist in the version
 # must have its default or be ignorable (Apache's own rule). In the gather form a records field of MIN_GATHERED bytes or
 # more is not copied: the frame is a list of buffers.

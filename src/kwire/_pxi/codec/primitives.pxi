@@ -1,6 +1,5 @@
 # The bounds-checked big-endian reader and writer that every parser and builder of the codec stands on.
 #
-# Needs: endian.h. Gives: reader_t with read_*, quick_varint, writer_t with write_*, raise_read_fault, raise_write_fault.
 # This is the one place where a pointer into foreign bytes is compared with its end. A parser may dereference only what
 # a read_* handed to it.
 #
@@ -13,7 +12,7 @@
 #   array                            int32 count, -1 null         compact: uvarint count + 1, 0 null
 # Sources: the protocol guide ("Protocol Primitive Types"), KIP-482 (compact forms, tagged fields).
 #
-# A fault is sticky: the first one is kept with its position, the reader jumps to its end, and each later read gives
+# A fault is sticky: the first one is kept with its position, the reader jumps to its end, and each later read returns
 # zero. A parser therefore checks `error` once per structure instead of once per field.
 
 cdef enum Fault:
@@ -398,7 +397,7 @@ cdef inline void write_i32(writer_t *w, int32_t value) noexcept nogil:
 
 
 cdef inline int put_uvarint(uint8_t *p, uint64_t value) noexcept nogil:
-    """Writes at `p`, which must have room for 10 bytes; gives the number of bytes used."""
+    """Writes at `p`, which must have room for 10 bytes; returns the number of bytes used."""
     cdef int used = 0
     while value >= 0x80:
         p[used] = <uint8_t>(value | 0x80)

@@ -20,7 +20,6 @@
 #   header:  key_length varint, key (UTF-8), value_length varint (-1 null), value
 # Sources: KIP-98 (the format), KIP-82 (headers), KIP-534 (delete horizon), KIP-110 (zstd).
 #
-# Needs: record_index.pxi, primitives.pxi, checksums.pxi. Gives: index_record_batch, index_batch_records.
 # May not touch a Python object: everything runs without the GIL.
 
 cdef enum:
@@ -70,7 +69,7 @@ cdef int index_record_batch(scan_t *s) noexcept nogil:
 
 
 cdef int index_batch_records(scan_t *s, const uint8_t *data, size_t size, kw_block *block) noexcept nogil:
-    """Indexes the (decompressed) records of the batch under way, all or none."""
+    """Indexes the (decompressed) records of the current batch, all or none."""
     cdef mark_t mark = scan_mark(s)
     cdef part_t *part
     cdef int state

@@ -1,7 +1,7 @@
 # The columns of one or several Records as Python objects: pyarrow, polars, duckdb and Spark take them through the
 # PyCapsule interface.
 #
-# Needs: columns.pxi, records.pxi. Gives: RecordColumns, record_plan. No Arrow library is needed here.
+# No Arrow library is needed here.
 
 
 @cython.final

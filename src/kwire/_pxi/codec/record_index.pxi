@@ -1,6 +1,5 @@
 # The index of a batch or message set: where the fields of each record lie, as one pass over the bytes finds them.
 #
-# Needs: blocks.pxi, primitives.pxi. Gives: record_t, part_t, batch_t, scan_t with its push functions, RecordIndex.
 # Everything here is plain C memory: the parsers fill it, views and columns read it, both without the GIL. Bytes of
 # records are never copied into it, only their places.
 #
@@ -92,7 +91,7 @@ ctypedef struct offset_range_t:
 ctypedef struct scan_t:
     const uint8_t *data
     size_t size
-    size_t at                  # where the batch under way begins
+    size_t at                  # where the current batch begins
     size_t needed              # size of the batch that is cut off at the end; 0 if none is
     kw_block *source           # holds `data`
     bint check_crc
@@ -101,7 +100,7 @@ ctypedef struct scan_t:
     uint64_t content_bytes     # decompressed so far
     uint64_t max_bytes         # of content and index together, for all batches
     uint64_t max_batch_bytes   # the same for one compressed batch
-    uint64_t limit_bytes       # what `taken_bytes` may reach now: that of the call, or of the compressed batch under way
+    uint64_t limit_bytes       # what `taken_bytes` may reach now: of the call, or of the current compressed batch
     int64_t min_kept_offset
     int64_t max_kept_offset
     aborted_t *aborted
@@ -119,7 +118,7 @@ ctypedef struct scan_t:
     size_t batch_count
     size_t batch_room
     bint run_open              # the last batch is a run of plain messages that the next one may join
-    batch_t batch              # the one under way
+    batch_t batch              # the current one
     const uint8_t *compressed
     size_t compressed_size
     int fault
@@ -250,7 +249,7 @@ cdef part_t *push_part(scan_t *s, const uint8_t *data, size_t size, kw_block *bl
 
 
 cdef int push_batch(scan_t *s) noexcept nogil:
-    """The batch under way joins the index."""
+    """Adds the current batch to the index."""
     cdef batch_t *batches
     if check_budget(s, sizeof(batch_t)) != SCAN_GOES_ON:
         return SCAN_FAULT

@@ -4,7 +4,6 @@
 #    0 offset int64, 8 length int32 (of what follows it), 12 four bytes, 16 magic int8
 # Source: the protocol guide; the magic has been in the same place since 0.8.
 #
-# Needs: record_batches.pxi, message_sets.pxi, kwire.compression (on first use). Gives: scan_records, decode_records, RecordFault.
 # Batches are checked, decompressed and indexed one by one, in order: what precedes a fault is whole and can be used.
 
 cdef enum:
@@ -75,7 +74,7 @@ cdef int scan_plain(scan_t *s) noexcept nogil:
 
 
 cdef int scan_content(scan_t *s, const uint8_t *data, size_t size, kw_block *block) noexcept nogil:
-    """Indexes the decompressed content of the batch under way and goes on after it."""
+    """Indexes the decompressed content of the current batch and goes on after it."""
     cdef int state
     if s.batch.magic == 2:
         state = index_batch_records(s, data, size, block)
@@ -224,7 +223,7 @@ cdef object _scan_error(const scan_t *s):
 
 
 cdef Buffer _decompressed(RecordIndex index):
-    """The content of the compressed batch under way; CodecError with its place when it has none."""
+    """The content of the current compressed batch; CodecError with its place when it has none."""
     cdef scan_t *s = &index.scan
     cdef Buffer packed = buffer_slice(index.source, <Py_ssize_t>(s.compressed - s.data), s.compressed_size)
     begin_compressed(s)
@@ -288,7 +287,7 @@ cdef int _take_ranges(scan_t *s, object ranges) except -1:
     for i in range(len(pairs)):
         s.ranges[i].first, s.ranges[i].last = pairs[i]
         if s.ranges[i].last < s.ranges[i].first or (i and s.ranges[i].first <= end):
-            raise _errors.ConfigError(f"ranges: {pairs[i]} does not ascend; (first, last) after the one before is needed")
+            raise _errors.ConfigError(f"ranges: {pairs[i]} does not ascend; the next (first, last) is needed")
         end = s.ranges[i].last
     s.range_count = len(pairs)
     s.min_kept_offset = max(s.min_kept_offset, s.ranges[0].first if pairs else MAX_OFFSET)
@@ -308,7 +307,7 @@ cdef int64_t DEFAULT_MAX_BYTES = 1 << 30
 
 
 cdef RecordIndex _index_for(object data, bint check_crc, int64_t max_batch_bytes, object max_bytes):
-    """An index that nothing has been scanned into yet. `max_bytes` None: 1 GiB, or `max_batch_bytes` if that is more."""
+    """An index without content yet. `max_bytes` None: 1 GiB, or `max_batch_bytes` if that is more."""
     cdef int64_t total = max(DEFAULT_MAX_BYTES, max_batch_bytes) if max_bytes is None else max_bytes
     cdef RecordIndex index = RecordIndex.__new__(RecordIndex)
     cdef scan_t *s = &index.scan

@@ -1,6 +1,5 @@
 # The Python face of an index: Records (a sequence of them), Record (one), BatchHeader.
 #
-# Needs: record_index.pxi, encode.pxi (take_*). Gives: Records, Record, BatchHeader, records_of_index.
 # No object here is tracked by the garbage collector: they refer to an index, which holds a Buffer, and neither can
 # refer back. Nothing is decoded before it is asked for: a Record is three pointers, its fields are made on access.
 

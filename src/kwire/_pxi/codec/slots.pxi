@@ -1,6 +1,5 @@
 # Reads and writes the slots of Python classes from C, and declares the C API's constructors of values for them.
 #
-# Needs: nothing of kwire. Gives: slot_offset, slot_of, fill_slot, new_reference, the kw_* of the C API.
 # A slot is accessed by the offset in the class's own member descriptor. The class of every instance is checked before
 # an offset is used.
 

@@ -1,6 +1,4 @@
 # The allocator tricks of tricks.h, and the one that is about Python objects. A build with KWIRE_PLAIN has none of them.
-#
-# Needs: tricks.h, slots.pxi. Gives: PLAIN_MEMORY, keep_arenas, kw_bare_instance, kw_use_free_instance.
 
 cdef extern from "tricks.h":
     bint KW_PLAIN

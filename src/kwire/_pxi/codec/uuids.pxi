@@ -1,6 +1,5 @@
 # Converts between uuid.UUID objects and their sixteen bytes.
 #
-# Needs: slots.pxi, primitives.pxi. Gives: uuid_class, no_uuid, new_uuid, uuid_of.
 # The module `uuid` is imported on first use: importing it takes three times as long as importing the codec. Its
 # constructor takes twice as long as the rest of a message of twenty fields, so an instance is made as `copy` makes one,
 # by its two slots; where a Python has other slots, the constructor is called.
