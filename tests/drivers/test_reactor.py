@@ -14,6 +14,7 @@ from kwire import errors
 from kwire._codec import LATE_S
 from kwire.drivers.reactor import IDLE_AFTER_S
 from kwire.testing import Broker
+from tests.brokers.ports import free_ports
 from tests.drivers.waiting import Answer, Make
 from tests.interrupts import dropped
 from tests.timing import PATIENT, SOON
@@ -46,14 +47,14 @@ def test_without_a_background_nothing_happens_between_calls(broker: Broker, make
     assert reactor.wait(answer.here, 5)
 
 
-def test_a_waiter_takes_the_token_from_a_parked_background(broker: Broker, make: Make) -> None:
+def test_a_waiter_takes_the_driver_role_from_an_idle_background(broker: Broker, make: Make) -> None:
     reactor = make(broker.bootstrap_servers, background=True)
     assert reactor.wait(Answer(reactor).here, 5)
     time.sleep(IDLE_AFTER_S * 3)
     assert reactor.wait(Answer(reactor).here, 5)
 
 
-def test_a_parked_background_keeps_its_timers(broker: Broker, make: Make) -> None:
+def test_an_idle_background_keeps_its_timers(broker: Broker, make: Make) -> None:
     reactor = make(broker.bootstrap_servers, background=True)
     assert reactor.wait(Answer(reactor).here, 5)
     time.sleep(IDLE_AFTER_S * 3)
@@ -334,3 +335,21 @@ def test_a_child_process_is_told_to_make_its_own(broker: Broker, make: Make) -> 
     again = Answer(reactor)
     assert reactor.wait(again.here, 5)
     assert not isinstance(again.outcomes[0], Exception)
+
+
+def test_an_outage_is_logged_once_and_again_at_its_end(make: Make, caplog: pytest.LogCaptureFixture) -> None:
+    [port] = free_ports(1)
+    with Broker(port=port) as broker:
+        reactor = make(broker.bootstrap_servers)
+        assert reactor.wait(Answer(reactor).here, PATIENT)
+    give_up = time.monotonic() + PATIENT
+    while not caplog.records and time.monotonic() < give_up:
+        reactor.wait(Answer(reactor).here, PATIENT)
+    with Broker(port=port):
+        while len(caplog.records) < 2 and time.monotonic() < give_up:
+            reactor.wait(Answer(reactor).here, PATIENT)
+    assert [(record.name, record.levelname) for record in caplog.records] == [("kwire.drivers", "WARNING")] * 2
+    begun, over = (record.getMessage() for record in caplog.records)
+    assert f"127.0.0.1:{port} cannot be reached" in begun
+    assert "refused" in begun
+    assert f"127.0.0.1:{port} can be reached again" in over

@@ -37,7 +37,7 @@ def handling(number: int, handler: Callable[[], object]) -> Iterator[None]:
         signal.signal(number, before)
 
 
-def test_a_handler_that_waits_takes_the_token_from_the_wait_that_it_interrupts(
+def test_a_handler_that_waits_takes_the_driver_role_from_the_wait_that_it_interrupts(
     broker: Broker,
     make: Make,
 ) -> None:
@@ -83,7 +83,7 @@ def test_a_handler_that_waits_takes_the_token_from_the_wait_that_it_interrupts(
 
 
 def test_a_handler_may_send_and_wait_wherever_it_is_run(broker: Broker, make: Make) -> None:
-    """Two threads wait for answers all the while, so that the token goes to and fro, and connections come and go."""
+    """Two threads wait for answers all the while: the driver role goes to and fro, connections come and go."""
     reactor = make(broker.bootstrap_servers, reconnect_backoff_ms=1, reconnect_backoff_max_ms=5)
     handled: list[bool] = []
     over = threading.Event()

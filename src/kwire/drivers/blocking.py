@@ -1,7 +1,7 @@
-"""One TCP connection of the plainest kind: frames out, frames in, each call with a deadline.
+"""One plain TCP connection: frames out, frames in, each call with a deadline.
 
 For the generations without correlation ids, where one request is on its way at a time. Layer 4: knows frames, no
-messages. After any error, Ctrl-C included, the connection is closed: what would come next on it cannot be told apart.
+messages. After any error, Ctrl-C included, the connection is closed: its next bytes could belong to anything.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the synchronous clients have in common: how they are made, asked, closed, pickled, and complained of.
+"""What the synchronous clients share: opening, asking, closing, pickling, and warning of one left open.
 
 Layer 4: knows settings, a core and its reactor; which questions there are, and what a record is, is the clients' own.
 """

@@ -1,7 +1,7 @@
-"""Loggers that import `logging` when there is first something to say, which in most processes is never.
+"""Loggers that import `logging` when there is something to log, which in most processes is never.
 
-Drivers and clients name theirs `kwire.<layer>`. What is below a warning is dropped while nobody has imported `logging`:
-no handler can have asked for it.
+Drivers and clients name theirs `kwire.<layer>`. Messages below WARNING are dropped while nobody has imported `logging`:
+no handler can have asked for them.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ _DEBUG = 10
 class LateLogger:
     """The logger `name`, with the three verbs that the package uses.
 
-    What nobody hears costs no lock: `logging` takes its own by a call before `try`, so an exception out of a signal
-    handler there would leave it taken, and every other thread that logs would wait for ever.
+    A message that no handler takes costs no lock: `logging` takes its own by a call before `try`, so an exception out
+    of a signal handler there would leave it taken, and every other thread that logs would wait for ever.
     """
 
     __slots__ = ("_found", "name")

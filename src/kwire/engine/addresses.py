@@ -1,4 +1,4 @@
-"""Where brokers are, and which partition is meant: the small value types that every part of a client shares.
+"""Addresses of brokers and names of partitions: the small value types that every part of a client shares.
 
 Layer 3, no I/O: names are parsed here and resolved by the drivers.
 """

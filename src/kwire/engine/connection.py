@@ -3,9 +3,9 @@
 Layer 3, no I/O. A connection is handed to the driver as an opaque handle: the driver opens a socket for it, moves
 bytes, and tells the core what happened. Requests are written one after the other without waiting (pipelining); a broker
 answers in that order, so the answer to read next is always that of the oldest request. An answer with another
-correlation id, or an answer nobody asked for, makes the connection useless: FrameError, closed.
+correlation id, or an answer to nothing, makes the connection useless: FrameError, closed.
 
-What stands on it: `negotiation.py` runs the connect flow over fresh connections, `node.py` owns the one that is ready.
+`negotiation.py` runs the connect flow over fresh connections, `link.py` owns the one that is ready.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ Events = deque[tuple[str, Any]]
 
 
 class Connection(ConnectionBase):
-    """A byte stream to one address, and the requests under way on it.
+    """A byte stream to one address, and the requests in flight on it.
 
-    `on_made` and `on_lost` are set by whoever owns it at the time. `on_lost` takes the requests that were under way.
+    Its owner sets `on_made` and `on_lost`.
     """
 
     __slots__ = ("address", "client_id", "number", "on_lost", "on_made", "state")
@@ -46,22 +46,22 @@ class Connection(ConnectionBase):
         self.address = address
         self.client_id = client_id
         self.state = CONNECTING
-        self.on_made: Callable[[Connection, float], None] = _nobody
-        self.on_lost: Callable[[Connection, KafkaError, float], None] = _nobody_loses
+        self.on_made: Callable[[Connection, float], None] = _ignore_made
+        self.on_lost: Callable[[Connection, KafkaError, float], None] = _ignore_loss
 
     @override
     def __repr__(self) -> str:
         return f"<connection {self.number} to {self.address}, {self.state}, {len(self.in_flight)} in flight>"
 
     def become(self, state: str) -> None:
-        """OPEN or CLOSED from now on."""
+        """Changes the state to OPEN or CLOSED."""
         self.state = state
         self.open = state is OPEN
 
 
-def _nobody(connection: Connection, now: float) -> None:
-    """Stands where no owner listens yet."""
+def _ignore_made(connection: Connection, now: float) -> None:
+    """No-op `on_made` of a connection without an owner."""
 
 
-def _nobody_loses(connection: Connection, error: KafkaError, now: float) -> None:
-    """Stands where no owner listens any more."""
+def _ignore_loss(connection: Connection, error: KafkaError, now: float) -> None:
+    """No-op `on_lost` of a connection without an owner."""

@@ -94,4 +94,4 @@ class Connections:
 
 
 def _not_told(connection: Connection, error: KafkaError, now: float) -> None:
-    """Stands where the owner of a connection that was closed on purpose was."""
+    """No-op `on_lost` of a connection that was closed on purpose."""

@@ -45,7 +45,7 @@ def run(
 ) -> None:
     """Runs `flow` to its end: `on_result` with what it returns, `on_error` with what it raises or the connection does.
 
-    There is no time-out here: whoever runs a flow closes the connection when it takes too long.
+    There is no time-out here: the caller closes the connection when a flow takes too long.
     """
 
     def go_on(frame: Buffer | None, version: int, now: float) -> None:

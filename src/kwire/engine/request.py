@@ -1,4 +1,4 @@
-"""What components hand to the core: a Request, where it may go, and the kinds of its callbacks.
+"""What components submit to the core: a Request, its possible targets, and the types of its callbacks.
 
 Layer 3, no I/O. The class itself is compiled, together with the matching of answers.
 """

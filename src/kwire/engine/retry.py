@@ -1,7 +1,7 @@
 """How long to wait before the next try.
 
-Layer 3: rng are passed in. Waits double from a first to a longest one and are spread by a fifth either way, so that
-clients that failed together do not come back together.
+Layer 3: randomness is passed in. Waits double from a first to a longest one and are spread by a fifth either way, so
+that clients that failed together do not come back together.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Which version of each API one connection speaks.
 
-Layer 3, no I/O. A broker from 0.10 on says so itself (ApiVersions); one before that is taken to speak what every
-release from 0.8.0 to 0.9.0 speaks. A verdict belongs to its connection alone.
+Layer 3, no I/O. A broker from 0.10 on says so itself (ApiVersions); one from before that, once `negotiation.py` has
+proved it, is taken to speak what every release from 0.8.0 to 0.9.0 speaks. A verdict holds for its connection alone.
 """
 
 from __future__ import annotations

@@ -2,12 +2,12 @@
 #
 #   frame      size int32, then for a response: correlation id int32, the rest of the header, the message
 # Source: the protocol guide ("Network"): a broker answers the requests of one connection in their order and repeats the
-# correlation id of each. A Produce request with acks 0 is not answered at all.
+# correlation id of each. A Produce request with acks 0 is not answered.
 
 CONNECT = "connect"                       # to the driver: open a socket for the connection
 WRITE = "write"                           # to the driver: there are bytes to write
 WARN = "warn"                             # to the driver: a text for the log, in place of a connection
-CLOSE = "close"                           # to the driver: close the socket, say no more about this connection
+CLOSE = "close"                           # to the driver: close the socket, and report nothing more about the connection
 
 cdef enum:
     BUFFERS_PER_WRITE = 64
@@ -25,8 +25,8 @@ cdef extern from "Python.h":
 cdef class ConnectionBase:
     """The two directions of one connection: the base of the engine's Connection.
 
-    `who` names the other end in errors. While it is not `open` there is nothing to write. Requests are written by
-    `plans` under `header`, and `events` is where the driver is told that there is something to write.
+    `who` names the other end in errors. While it is not `open` there is nothing to write. Requests are encoded by
+    `plans` with `header`, and `events` tells the driver that there is something to write.
     """
 
     cdef public bint open
@@ -36,7 +36,7 @@ cdef class ConnectionBase:
     cdef readonly object in_flight        # deque of Requests that will be answered, oldest first
     cdef readonly int32_t correlation_id  # of the next request
     cdef readonly double received_at      # when bytes last came
-    cdef object unanswered                # deque of Requests with bytes still to write that nobody answers
+    cdef object unanswered                # deque of Requests without an answer whose bytes are not all written
     cdef object out                       # deque of buffers of bytes, none empty: bytes, Buffer or memoryview
     cdef object header
     cdef PlanTable plans
@@ -75,7 +75,7 @@ cdef class ConnectionBase:
             self.events.append((WRITE, self))
 
     cpdef bint write(self, Request request, int version, list parts, double now) except -1:
-        """Queues the bytes of a request: whether there were none before, so that the driver is to be told."""
+        """Queues the bytes of a request. Returns whether there were none before, so that the driver has to be told."""
         cdef bint news
         for part in parts:
             if not PyBytes_Check(part) and type(part) is not Buffer:
@@ -97,7 +97,7 @@ cdef class ConnectionBase:
         return news
 
     def data_to_send(self):
-        """The bytes to write next, as a gather list; what was written is told by `sent`."""
+        """Returns the bytes to write next, as a gather list; `sent` takes them off."""
         if not self.open:
             return []
         if len(self.out) <= BUFFERS_PER_WRITE:
@@ -105,7 +105,7 @@ cdef class ConnectionBase:
         return [self.out[index] for index in range(BUFFERS_PER_WRITE)]
 
     cdef int gather(self, iovec *spans) except -1:
-        """The same as places in memory, at most BUFFERS_PER_WRITE of them: how many. Valid until `sent`."""
+        """The same as places in memory; returns how many, BUFFERS_PER_WRITE at most. Valid until `sent`."""
         cdef int count = 0
         if not self.open:
             return 0
@@ -125,7 +125,7 @@ cdef class ConnectionBase:
         return count
 
     cpdef sent(self, Py_ssize_t count, double now):
-        """`count` of those bytes were written: requests that nobody answers are done once their last byte is."""
+        """`count` of those bytes were written: a request without an answer is done once its last byte is."""
         cdef Py_ssize_t size
         cdef Request request
         if not self.open:
@@ -149,11 +149,11 @@ cdef class ConnectionBase:
 
     @property
     def unwritten(self):
-        """The oldest request that nobody answers and whose bytes are not all written; None if there is none."""
+        """The oldest request without an answer whose bytes are not all written; None if there is none."""
         return self.unanswered[0] if self.unanswered else None
 
     cpdef Request take_answer(self, Buffer frame):
-        """The request that `frame` answers; raises FrameError if it is not the oldest one under way."""
+        """Returns the request that `frame` answers; raises FrameError if that is not the oldest in flight."""
         cdef Request request
         cdef int32_t found
         if self.in_flight and (<Request>self.in_flight[0]).headless:
@@ -171,7 +171,7 @@ cdef class ConnectionBase:
         return request
 
     def drop_requests(self):
-        """All requests under way, oldest first, taken off the connection: for whoever has to fail them."""
+        """Takes all requests in flight off the connection, oldest first; the caller has to fail them."""
         cdef list requests = [*self.in_flight, *self.unanswered]
         self.in_flight.clear()
         self.unanswered.clear()

@@ -5,7 +5,7 @@
 cdef class CoreBase:
     """Requests out to brokers by id, answers in.
 
-    `plans` reads the answers; where it has none, `decode(frame, api_key, version)` gives (header, message).
+    `plans` reads the answers; where it has none, `decode(frame, api_key, version)` returns (header, message).
     """
 
     cdef public bint dirty                # a step runs, or one was cut
@@ -14,7 +14,7 @@ cdef class CoreBase:
     cdef readonly object events           # deque of (CONNECT | WRITE | CLOSE, ConnectionBase), (WARN, text)
     cdef readonly object after_step       # deque of callables for the driver to run outside any lock
     cdef readonly Timers _timers
-    cdef readonly set _requests           # under way
+    cdef readonly set _requests           # in flight
     cdef readonly dict _nodes             # id -> NodeBase
     cdef public object cluster            # what is known of topics and brokers: engine/cluster.py
     cdef PlanTable plans
@@ -62,7 +62,7 @@ cdef class CoreBase:
     cdef int begin(self, Request request, double now) except -1:
         request.on_end = self._requests.discard
         if self._recovering:
-            request.cancel()  # its component counts anew and asks again when it is told to recover
+            request.cancel()  # its component asks again when it is told to recover
             return 0
         self._requests.add(request)
         if self.closed:
@@ -76,7 +76,7 @@ cdef class CoreBase:
         return 0
 
     cpdef received(self, ConnectionBase connection, Py_ssize_t count, double now):
-        """`count` bytes came into the receive buffer."""
+        """`count` bytes were received into the buffer."""
         cdef Request request
         cdef Buffer frame
         cdef list frames
@@ -148,7 +148,7 @@ cdef class CoreBase:
         raise NotImplementedError
 
     cdef object _read(self, Buffer frame, int api_key, int version):
-        """The message in an answer. Bytes left over are not looked at: a newer broker may say more."""
+        """The message in an answer. Bytes after it are ignored: a newer broker may say more."""
         cdef tuple plans = self.plans.of(api_key, version)
         if plans is None:
             return self.decode(frame, api_key, version)[1]

@@ -1,4 +1,4 @@
-# Between a producer and its reactor: the calls that send() and a Delivery make on whoever drives.
+# Between a producer and its reactor: what send() and a Delivery ask of the driver.
 
 from cpython.float cimport PyFloat_CheckExact
 
@@ -6,7 +6,7 @@ from cpython.float cimport PyFloat_CheckExact
 @cython.final
 @cython.nonecheck(True)
 cdef class ProducerHooks:
-    """What a producer's send() and its Deliveries ask of who drives; refers to nothing of the producer's own."""
+    """What a producer's send() and its Deliveries ask of the driver; refers to nothing of the producer's own."""
 
     cdef ReactorBase reactor
     cdef SenderBase sender

@@ -15,14 +15,14 @@ cdef extern from "Python.h":
 @cython.final
 @cython.nonecheck(True)
 cdef class ReactorLock:
-    """A threading.Lock that compiled code takes without a call of Python. Ctrl-C cuts the wait for it, as there.
+    """A threading.Lock that compiled code takes without a Python call. Ctrl-C cuts the wait for it, as there.
 
-    Whoever has it gets a ConcurrentUseError where he would wait for himself: in a signal handler, a log handler or a
-    finalizer that ran meanwhile.
+    A thread that holds it gets a ConcurrentUseError where it would wait for itself: in a signal handler, a log handler
+    or a finalizer that runs meanwhile.
     """
 
     cdef PyThread_type_lock lock
-    cdef unsigned long holder             # thread that has it; 0: none, no thread has that number
+    cdef unsigned long holder             # thread that holds it; 0: none, no thread has that number
 
     def __cinit__(self):
         self.lock = PyThread_allocate_lock()
@@ -41,7 +41,7 @@ cdef class ReactorLock:
 
     @property
     def mine(self):
-        """Whether the calling thread has it."""
+        """Whether the calling thread holds it."""
         return self._is_mine()
 
     cdef inline bint _is_mine(self) noexcept:

@@ -1,21 +1,21 @@
-# A request in flight: what is sent, and whom its response or its error is for. No I/O, no clock.
+# A request in flight: what is sent, and the callbacks for its response or its error. No I/O, no clock.
 
 
 def _ignore_response(message, version, now):
-    """Stands where the callback of a request that has ended was, so that what it held is freed."""
+    """Replaces the callback of a request that has ended, so that what it held is freed."""
 
 
 def _ignore_error(error, now):
-    """Stands where the callback of a request that has ended was, so that what it held is freed."""
+    """Replaces the callback of a request that has ended, so that what it held is freed."""
 
 
 @cython.nonecheck(True)
 cdef class Request:
-    """A request under way, from the moment it is handed over until its answer or its error.
+    """A request, from the moment it is submitted until its answer or its error.
 
     `build` is the message or a callable that makes it for a version. on_response(message, version, now) or
     on_error(error, now) is called once. A `raw` request is answered with the frame itself (a Buffer that begins with the
-    correlation id), not a message. `on_end(request)` is told once that the request needs no more care. `timeout` is in
+    correlation id), not a message. `on_end(request)` is called once, when the request has ended. `timeout` is in
     seconds.
     """
 
@@ -34,7 +34,7 @@ cdef class Request:
     cdef dict why_not
     cdef public object deadline_timer     # has cancel(); None without a deadline
     cdef int32_t correlation_id
-    cdef int64_t written_at               # place in the stream behind its last byte, where nobody answers
+    cdef int64_t written_at               # place in the stream after its last byte, if it has no answer
     cdef object build
     cdef object on_response
     cdef object on_error
@@ -59,7 +59,7 @@ cdef class Request:
 
     @property
     def tried(self):
-        """address -> why it failed there, while any broker would do."""
+        """Address -> why it failed there, of a request for any broker."""
         if self.why_not is None:
             self.why_not = {}
         return self.why_not
@@ -69,7 +69,7 @@ cdef class Request:
         return self.build(version) if callable(self.build) else self.build
 
     cdef int _begin(self, int target, int api_key, int newest, double timeout) except -1:
-        """For subclasses, in place of the constructor: whatever version up to `newest` will do."""
+        """For subclasses, in place of the constructor: any version up to `newest` will do."""
         self.target = target
         self.api_key = api_key
         self.newest = newest
@@ -79,7 +79,7 @@ cdef class Request:
         return 0
 
     def cancel(self):
-        """Neither callback will run; an answer that still comes is thrown away."""
+        """Neither callback will run; an answer that still comes is dropped."""
         self._finish()
 
     cpdef answer(self, message, double now):

@@ -1,4 +1,4 @@
-# Timers in virtual time: callbacks to run when a given moment has come.
+# Timers in virtual time: callbacks to run at a given moment.
 #
 # Reads no clock: moments are seconds on whatever clock the driver passes in. The heap holds (moment, number, Timer);
 # a cancelled timer stays in it until it comes to the top, or until most of the heap is void.
@@ -70,11 +70,11 @@ cdef class Timers:
         return FOR_EVER
 
     def peek(self):
-        """The moment of the first timer, be it cancelled; changes nothing, so any thread may ask at any time."""
+        """The moment of the first timer, even a cancelled one; changes nothing, so any thread may ask at any time."""
         return (<Timer>(<tuple>self.heap[0])[2]).when if self.heap else None
 
     def run(self, double now):
-        """Runs all callbacks whose moment has come; those set meanwhile for now or earlier run too."""
+        """Runs all callbacks that are due; those set meanwhile for now or earlier run too."""
         cdef Timer timer
         while self.heap and self._next() <= now:
             timer = <Timer>(<tuple>self.heap[0])[2]
@@ -85,7 +85,7 @@ cdef class Timers:
             self.running = None
 
     def recover(self, double now):
-        """After a `run` that an exception cut: what it was running runs again, with the next `run`."""
+        """After a `run` that an exception cut: the callback that was running runs again, with the next `run`."""
         if self.running is not None:
             self.call_at(now, self.running)
             self.running = None

@@ -1,4 +1,4 @@
-"""The right to drive, and how it changes hands: each transition by itself."""
+"""The driver role, and how it changes hands: each transition by itself."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def reactor(broker: Broker, make: Make) -> Reactor:
     return make(broker.bootstrap_servers)
 
 
-def test_a_waiter_takes_the_token_and_gives_it_back(reactor: Reactor) -> None:
+def test_a_waiter_takes_the_driver_role_and_returns_it(reactor: Reactor) -> None:
     waiter = Waiter(reactor)
     until(waiter.drives)
     waiter.release()
@@ -28,7 +28,7 @@ def test_a_waiter_takes_the_token_and_gives_it_back(reactor: Reactor) -> None:
     assert reactor.snapshot().driver is None
 
 
-def test_a_waiter_that_ends_hands_the_token_to_one_that_sleeps(reactor: Reactor) -> None:
+def test_a_waiter_that_ends_hands_the_driver_role_to_one_that_sleeps(reactor: Reactor) -> None:
     first = Waiter(reactor)
     until(first.drives)
     second = Waiter(reactor)
@@ -43,7 +43,7 @@ def test_a_waiter_that_ends_hands_the_token_to_one_that_sleeps(reactor: Reactor)
     assert [first.ended, second.ended] == [True, True]
 
 
-def test_a_waiter_that_is_interrupted_hands_the_token_on(reactor: Reactor) -> None:
+def test_a_waiter_that_is_interrupted_hands_the_driver_role_on(reactor: Reactor) -> None:
     class Interrupt(BaseException):
         pass
 
@@ -60,7 +60,7 @@ def test_a_waiter_that_is_interrupted_hands_the_token_on(reactor: Reactor) -> No
     assert second.ended is True
 
 
-def test_the_background_parks_and_lets_go_for_a_waiter(broker: Broker, make: Make) -> None:
+def test_the_background_waits_in_poll_and_lets_go_for_a_waiter(broker: Broker, make: Make) -> None:
     reactor = make(broker.bootstrap_servers, background=True)
     assert reactor.wait(Answer(reactor).here, PATIENT)
     thread = reactor.snapshot().background
@@ -72,7 +72,7 @@ def test_the_background_parks_and_lets_go_for_a_waiter(broker: Broker, make: Mak
     until(lambda: reactor.snapshot().driver == thread.ident and reactor.snapshot().polling_until is not None)
 
 
-def test_a_call_wakes_a_parked_background_for_an_earlier_timer(broker: Broker, make: Make) -> None:
+def test_a_call_wakes_an_idle_background_for_an_earlier_timer(broker: Broker, make: Make) -> None:
     reactor = make(broker.bootstrap_servers, background=True)
     assert reactor.wait(Answer(reactor).here, PATIENT)
     parked: list[float] = []
@@ -125,11 +125,11 @@ def test_what_is_raised_in_the_background_thread_does_not_end_the_driving(
         thread = reactor.snapshot().background or thread
 
 
-def test_a_caller_between_two_glances_of_the_background_is_not_kept_waiting(
+def test_a_caller_between_two_looks_of_the_background_is_not_kept_waiting(
     broker: Broker,
     make: Make,
 ) -> None:
-    """The token is free between glances: callers that come one after the other drive themselves, within 2 ms."""
+    """The role is free between two looks: callers that come one after the other drive themselves, within 2 ms."""
     reactor = make(broker.bootstrap_servers, background=True)
     assert reactor.wait(Answer(reactor).here, PATIENT)
     taken: list[float] = []
