@@ -766,7 +766,7 @@ class Accumulator:
 
 # producer.pxi
 class ProducerBase:
-    """What every producer inherits; `accumulator` is set by its constructor."""
+    """The base of every producer; the constructor sets `accumulator`."""
 
     accumulator: Accumulator
     def send(

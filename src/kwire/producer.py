@@ -98,8 +98,8 @@ class Producer(ProducerBase, Client[ProducerSettings]):
         """Waits until every record that was sent before has been delivered or has failed.
 
         `timeout` is in seconds; None leaves it to delivery_timeout_ms. Raises DeliveryError with one cause for each
-        batch that failed since the last flush and whose error nobody was given yet, and KafkaTimeoutError when records
-        are still on their way at the end of `timeout`.
+        batch that failed since the last flush, unless the error of each of its records was looked at, and
+        KafkaTimeoutError when records are still on their way at the end of `timeout`.
         """
         patience = seconds(timeout)
         self._check_open()
@@ -166,7 +166,7 @@ class Producer(ProducerBase, Client[ProducerSettings]):
 
 
 class _Dropped(NamedTuple):
-    """The parts of a producer that nobody refers to any more, or whose process ends."""
+    """The parts of a producer that was dropped, or whose process ends."""
 
     name: str
     sender: Sender
@@ -208,7 +208,7 @@ def _warn(text: str, source: object) -> None:
 
 
 def _connect(accumulator: Accumulator, sender: Sender, reactor: Reactor, max_block: float) -> None:
-    """Tells the accumulator how to wait and whom to call; nothing here may refer to the Producer itself."""
+    """Sets the accumulator's hooks; nothing here may refer to the Producer itself."""
 
     def wait_for_room(size: int, since: float) -> None:
         def room() -> bool:

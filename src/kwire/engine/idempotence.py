@@ -1,14 +1,14 @@
-"""Who an idempotent producer is: the producer id and epoch that its batches carry, and whether there is one at all.
+"""Producer id and epoch of an idempotent producer, and whether idempotence is on.
 
-Layer 3, no I/O. With `enable_idempotence=None` the id is asked for where acks and pipelining allow it; a cluster that
-does not offer InitProducerId, or does not allow it, gets plain batches and one warning, and so does a partition that is
-kept in a format from before idempotence (sender.py). With True that is an error. What a broker offers is known of one
+Layer 3, no I/O. With `enable_idempotence=None` the id is asked for where acks and pipelining allow it. A cluster that
+does not offer InitProducerId, or does not allow it, gets plain batches, and the user one warning; so does a partition
+whose log is in a format from before idempotence (sender.py). With True that is an error. An offer is known of one
 connection only, and a broker that was silent for long may have been taken for an old one: as soon as a connection to a
-leader offers InitProducerId, it is asked there. Other errors in an answer may pass, so the question is repeated.
+leader offers InitProducerId, that broker is asked. Other errors in a response may pass, so the request is repeated.
 
-A sequence that can no longer be continued (a batch failed for good, the broker forgot the producer) is answered as
-Java's client does since 2.5 (KIP-360): the epoch is raised by the producer itself and the partition begins again at
-sequence 0. The state is one per partition at the broker, so the other partitions keep their epoch.
+A partition whose sequence cannot be continued, which sequences.pxi decides, begins again at 0 under a higher epoch. The
+producer raises it by itself (KIP-360), or asks for a new id when there is no higher one. Brokers keep the state of each
+partition by itself, so the other partitions keep their epoch.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from kwire.errors import BrokerError, KafkaError
 from kwire.errors.broker import error_for
 
 UNSETTLED = frozenset({WANTED, ASKING})
-"""As long as it is one of these, nothing may be sent."""
+"""In these states nothing may be sent."""
 
 _STABLE_VERSIONS = range(6)
 _FOR_GOOD = frozenset({CLUSTER_AUTHORIZATION_FAILED, TRANSACTIONAL_ID_AUTHORIZATION_FAILED, UNSUPPORTED_VERSION})
@@ -69,7 +69,7 @@ class Idempotence(IdempotenceBase):
 
     @override
     def ask(self, now: float) -> None:
-        """Asks for an id unless that is under way, needless, or refused a moment ago."""
+        """Asks for an id unless that is in progress, needless, or was refused a moment ago."""
         if self.state == WANTED and now >= self._not_before:
             self._ask(ANY, now)
 
@@ -121,7 +121,7 @@ class Idempotence(IdempotenceBase):
         return True
 
     def recover(self, now: float) -> None:
-        """After an interrupted step: what was asked will not be answered, and no timer is left."""
+        """After an interrupted step: a request gets no response, and no timer is left."""
         self._not_before = 0.0
         if self.state == ASKING:
             self.state = WANTED
@@ -138,7 +138,7 @@ class Idempotence(IdempotenceBase):
         self._on_change(now)
 
     def _on_error(self, error: KafkaError, now: float) -> None:
-        """There is no answer: no connection, or none to a broker that has the API."""
+        """No response: not connected, or no broker supports InitProducerId."""
         if is_retriable(error):
             self._ask_later(error, now)
         else:

@@ -1,12 +1,12 @@
-"""The producer's logic: from batches that are ready to produce requests, and from answers to results.
+"""The producer's logic: sends ready batches in Produce requests, and completes them by the responses.
 
-Layer 3, no I/O, no clock. `pump(now)` is the one way in for the client: it places what waited for metadata, drains what
-is ready, partition by partition to the leaders, and sets the timers by which it is called again. Where a batch is, is
-said by its queue alone (open, waiting, in flight), and those moves are compiled and atomic: after an interrupted step
-`recover` puts back whatever is in flight, with its producer id and sequence, and nothing is lost or doubled.
+Layer 3, no I/O, no clock. The client calls `pump(now)`: it places records that waited for metadata, sends ready batches
+to the partition leaders, and sets the timers by which it is called again. A batch's queue alone says where the batch is
+(open, waiting, in flight). Those moves are compiled and atomic, so after an interrupted step `recover` puts back the
+batches in flight with their producer id and sequence, and none is lost or written twice.
 
-A batch ends by an answer, by an error that no retry can mend, after `retries`, or when `delivery_timeout_ms` is over.
-Which errors are tried again is what Kafka's table of error codes calls retriable, and a lost connection.
+A batch ends by a response, by an error that no retry can mend, after `retries`, or after `delivery_timeout_ms`. It is
+sent again after a lost connection, and after the error codes that Kafka calls retriable.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ _BROKEN_SEQUENCE = frozenset({OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_PRODUCER_EPO
 
 
 class _NothingToSendError(KafkaError):
-    """Between the asking for a connection and its being ready, all expired or moved, or another question comes first.
+    """While the connection was made, all batches expired or moved, or another request has to come first.
 
     Never leaves this file.
     """
 
 
 class Sender(SenderBase):
-    """Moves the batches of one accumulator. `on_warning(text)` is for words to the user, once each."""
+    """Moves the batches of one accumulator. `on_warning(text)` tells the user something, once each."""
 
     def __init__(
         self,
@@ -98,13 +98,13 @@ class Sender(SenderBase):
     # -- the ways in ------------------------------------------------------------------------------------------------
 
     def send_early(self, until: float, now: float) -> None:
-        """What lingers until then goes out now."""
+        """Sends now the batches whose linger ends by `until`."""
         if self._accumulator.lingering:
             self._accumulator.expire_linger(until)
             self.pump(now)
 
     def flush(self, now: float) -> Flush:
-        """Whatever lingers goes out; returns what to wait for."""
+        """Sends everything that lingers; returns what to wait for."""
         self._accumulator.make_all_due()
         self.pump(now)
         return Flush(self._accumulator)
@@ -126,8 +126,8 @@ class Sender(SenderBase):
         self._closing.advance(now)
 
     def recover(self, now: float) -> None:
-        """After a step that was cut: what is in flight by the queues is put back, and whatever was taken off a list to
-        be put onto another is listed anew."""
+        """After an interrupted step: puts back the batches in flight, and lists again every queue that may have been
+        between two lists."""
         for sink in self._sinks.values():
             sink.count(-sink.in_flight)
         for timer in (self._deadline, *self._timers.values()):
@@ -173,7 +173,7 @@ class Sender(SenderBase):
 
     @override
     def _give_up(self, sink: Sink, error: KafkaError) -> None:
-        """Nothing can be sent to that leader: whatever is to be sent to it fails."""
+        """Fails every batch that waits for a leader to which nothing can be sent."""
         for queue in sink.empty():
             while (batch := queue.head) is not None:
                 self._fail(batch, error)
@@ -248,7 +248,7 @@ class Sender(SenderBase):
                 del self._unresolved[queue]
 
     def _go_without_sequences(self, batch: Batch, error: KafkaError, now: float) -> None:
-        """The broker has idempotence, but keeps this partition in a format from before it."""
+        """Sends the partition plain batches: its log is in a format from before idempotence."""
         if not self._without_sequences:
             self._on_warning(f"idempotence is off for such partitions, a retry may write a record twice: {error}")
         self._without_sequences.add(batch.queue)
@@ -324,7 +324,7 @@ class Sender(SenderBase):
 
     @override
     def why_waiting(self, batch: Batch) -> str:
-        """What keeps the batch from being delivered, in words, with the broker and the last error."""
+        """Says in words why the batch is not delivered yet, with the broker and the last error."""
         words = []
         if batch.last_error is not None:
             words.append(f"the last try, of {batch.attempts}: {batch.last_error}")
@@ -369,7 +369,7 @@ class Sender(SenderBase):
 
 
 def words_of(row: Row) -> str:
-    """What the broker says in words: of the batch, or of its first bad record."""
+    """The broker's own words about the batch, or about its first bad records."""
     words = [row.error_message] if row.error_message else []
     for bad in row.record_errors[:3]:
         words.append(f"record {bad.batch_index}: {bad.batch_index_error_message or 'refused'}")

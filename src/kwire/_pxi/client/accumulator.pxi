@@ -1,7 +1,7 @@
 # From send() to the batch: topic -> partition -> the open batch there, compiled whole.
 #
-# A send turns its arguments into pointers first and makes the objects it may need; what follows is one stretch without a
-# Python call, so with the GIL held no other thread, signal handler or finalizer sees it half done.
+# A send turns its arguments into pointers first and makes the objects it may need. The rest makes no Python call, so with
+# the GIL held no other thread, signal handler or finalizer sees it half done.
 #
 #   open batch     one per partition with records; takes records until the next does not fit
 #   waiting        batches that are closed, oldest first, and those to be sent again
@@ -9,9 +9,9 @@
 #   unassigned     partition -1 of a topic whose partitions are not known yet; its records are placed once they are
 #
 # THREADS. Any number of threads run send() with the GIL alone; one at a time, with the reactor's lock, runs the sender.
-# Both change what is here, under one rule: everything that both touch is changed and read by compiled code that makes no
-# Python call and does not release the GIL in between. Python gets copies (`topics`, `pending`) and takes from the deques
-# by popleft; it never iterates over what send() may change.
+# Both change the state of this file and of queues.pxi, under one rule: what both touch is changed and read by compiled
+# code that makes no Python call in between and keeps the GIL. Python gets copies (`topics`, `pending`) and takes from
+# the deques by popleft; it never iterates over what send() may change.
 
 from collections import deque as _deque
 
@@ -36,7 +36,7 @@ cdef class Accumulator:
         wait_for_room(size, since)           blocks until there may be room; `since`: when the record began to wait
         wait_for(delivery, timeout)          drives until the delivery's result is known
         run_callback(function, delivery)     calls a user's callback
-        on_attention()                       something became ready, or the first batch was opened; None: nobody is told
+        on_attention()                       something became ready, or the first batch was opened; may be None
         is_transactional                     whether batches belong to a transaction
 
     Changed by send() and by the sender, see THREADS above:
@@ -68,7 +68,7 @@ cdef class Accumulator:
     cdef dict unfinished                  # Batch -> None, in the order of opening: its result is not known
     cdef int64_t opened                   # batches so far
     cdef bint attention                   # on_attention is to be called
-    cdef bint linger_reported             # it was, because the oldest batch's linger is over, and nobody looked yet
+    cdef bint linger_reported             # it was called since the oldest batch's linger is over
     cdef bint suspected                   # the user was warned of a timestamp that looked like seconds
     cdef bint frozen                      # the clock is set by `set_clock`
     cdef double frozen_now
@@ -103,7 +103,7 @@ cdef class Accumulator:
         return list(self.unfinished)
 
     def set_clock(self, double now, int64_t wall_milliseconds):
-        """From now on time is what is set here: for tests in virtual time."""
+        """Replaces the clock by this time, for tests in virtual time."""
         self.frozen = True
         self.frozen_now = now
         self.frozen_wall = wall_milliseconds
@@ -144,7 +144,7 @@ cdef class Accumulator:
         return delivery
 
     cdef Delivery _commit(self, TopicQueue topic, record_datum_t *record, int32_t requested, bint nowait):
-        """One record into the open batch of its partition; everything that may run Python comes before the append."""
+        """Appends one record to the open batch of its partition; everything that may run Python comes before that."""
         cdef PartitionQueue queue
         cdef Batch batch, fresh = None
         cdef Delivery delivery = Delivery.__new__(Delivery)
@@ -247,7 +247,7 @@ cdef class Accumulator:
         return 0
 
     cdef int _say_attention(self) except -1:
-        """What cuts this leaves it to be said by the next send."""
+        """An exception in it leaves the call to the next send."""
         self.attention = False
         if self.on_attention is not None:
             try:
@@ -331,7 +331,7 @@ cdef class Accumulator:
         return batch
 
     cdef int _open(self, PartitionQueue queue, Batch batch) except -1:
-        """`batch` takes the records of the queue from now on; no other is open."""
+        """Makes `batch` the open batch of the queue, which has none."""
         self._adopt(queue, batch, self._now())
         queue.open = batch
         if queue.expected:
@@ -367,7 +367,7 @@ cdef class Accumulator:
         return 0
 
     cdef Batch _close_batch(self, PartitionQueue queue):
-        """No more records into the open batch."""
+        """Closes the open batch: it takes no more records."""
         cdef Batch batch = queue.open
         batch.closed = True
         queue.open = None
@@ -391,7 +391,7 @@ cdef class Accumulator:
         return 0
 
     cdef int _next_sticky(self, TopicQueue topic) except -1:
-        """Another partition for records without a key, by xorshift64: never the same twice in a row if there is a choice."""
+        """Chooses another partition for records without a key, by xorshift64; not the same twice if there are two."""
         cdef Py_ssize_t count = PyList_GET_SIZE(topic.available)
         cdef Py_ssize_t i
         topic.sticky_bytes = 0
@@ -407,7 +407,7 @@ cdef class Accumulator:
     # -- for the sender -------------------------------------------------------------------------------------------
 
     cpdef expire_linger(self, double now):
-        """Lists what has lingered long enough; gives the moment of the next, or None."""
+        """Makes batches due whose linger is over; returns the moment of the next, or None."""
         cdef Batch batch
         self.linger_reported = False
         while self.lingering:
@@ -421,22 +421,22 @@ cdef class Accumulator:
         return None
 
     def make_due(self, Batch batch not None):
-        """Somebody waits for it: it need not linger."""
+        """Ends the linger of a batch that somebody waits for."""
         if not batch.closed and not batch.due:
             batch.due = True
             self._mark_ready(batch.queue)
 
     def make_all_due(self):
-        """Nothing lingers: for flush."""
+        """Ends the linger of all batches, for flush."""
         cdef Batch batch
         while self.lingering:
             batch = self.lingering.popleft()
             self.make_due(batch)
 
     cpdef list route_ready(self):
-        """Moves the partitions with something to send to the sinks of their leaders; gives those that have no sink.
+        """Moves the partitions with something to send to the sinks of their leaders; returns those that have no sink.
 
-        From then on send() says it again when there is something.
+        From then on send() calls on_attention again.
         """
         cdef PartitionQueue queue
         cdef list unrouted = []
@@ -453,7 +453,7 @@ cdef class Accumulator:
         return unrouted
 
     def unroute_all(self):
-        """Leaders may be others by now: partitions that hold something come back as unrouted of `route_ready`."""
+        """Leaders may have moved: `route_ready` returns all partitions that hold something, to be routed again."""
         cdef TopicQueue topic
         cdef PartitionQueue queue
         for topic in list(self.topics_by_name.values()):
@@ -464,7 +464,7 @@ cdef class Accumulator:
 
     @cython.nonecheck(True)
     cpdef complete(self, Batch batch, int64_t base_offset, int64_t append_time, object error):
-        """The result of a batch is known, wherever it was: its memory is free again."""
+        """Sets the result of a batch, wherever it is, and frees its memory."""
         batch.queue._remove(batch)
         self._release(batch)
         batch.batch_result.complete(base_offset, append_time, error)
@@ -581,7 +581,8 @@ cdef class Accumulator:
                     requested = -1 if whole.requested is None else whole.requested.get(index, -1)
                     self._scatter_one(whole, &record, requested, redirects, index)
                 else:
-                    if target is None or <int64_t>target.core.used + builder_record_size(&target.core, &record) > max_bytes:
+                    if target is None or (
+                            <int64_t>target.core.used + builder_record_size(&target.core, &record) > max_bytes):
                         target = self._part_of(whole, index)
                         made.append(target)
                     self._add(target, &record, redirects, index)

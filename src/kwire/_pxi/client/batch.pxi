@@ -1,7 +1,7 @@
 # A batch on its way to one partition: records under construction, then sealed bytes, then sent, perhaps sent again.
 #
-# Records are always gathered as magic 2; only when a leader turns out to be older are they written once more as a message
-# set, at sealing. Sealed bytes are kept until the broker has answered, so that a second sending is the same bytes.
+# Records are always gathered as magic 2; for a leader that is older they are written once more as a message set, when the
+# batch is sealed. Sealed bytes are kept until the broker has answered, so that a second sending is the same bytes.
 
 
 ctypedef struct record_walk_t:
@@ -63,7 +63,7 @@ cdef bint walk_next(record_walk_t *walk, record_datum_t *out) noexcept nogil:
 @cython.final
 @cython.nonecheck(True)
 cdef class Batch:
-    """Records for one partition that live and die together. Made by the accumulator, moved by the sender."""
+    """Records for one partition that are delivered or fail together. Made by the accumulator, moved by the sender."""
 
     cdef builder_t core
     cdef readonly BatchResult batch_result
@@ -112,7 +112,7 @@ cdef class Batch:
 
     @property
     def size(self):
-        """Bytes that it will take in a request, or took: exact once it is sealed, else before compression."""
+        """Its bytes in a request: exact once it is sealed, before that without compression."""
         return self.bytes_to_send()
 
     cdef inline int64_t bytes_to_send(self):
@@ -139,7 +139,7 @@ cdef class Batch:
         return self.sealed
 
     cpdef set_producer_state(self, int64_t producer_id, int16_t producer_epoch, int32_t base_sequence):
-        """Another producer id, epoch and sequence, for bytes that may be sealed already but are on no wire."""
+        """Sets producer id, epoch and sequence, also in sealed bytes; for when, see sequences.pxi."""
         self.producer_id = producer_id
         self.producer_epoch = producer_epoch
         self.base_sequence = base_sequence

@@ -1,11 +1,11 @@
-# What became of a record: a Delivery (one per record, 40 bytes) points into a BatchResult (one per batch).
+# The result of a record: a Delivery (one per record, 40 bytes) points into a BatchResult (one per batch).
 #
 #   BatchResult    pending -> done (base offset, or an error), once
-#                  pending -> redirected: its records went on in other batches (a split, a re-encoding, unassigned records
-#                  that were placed); `redirects` = [(first index, BatchResult, index of that record there)], ascending
+#                  pending -> redirected: its records went on in other batches (a split, a re-encoding, unassigned
+#                  records that were placed); `redirects` = [(first index, BatchResult, index there)], ascending
 #
 # A Delivery never points to the payload. It is not tracked by the cyclic collector: what it reaches leads to user
-# objects only through callbacks, and a BatchResult drops those when it is done. All changes happen with the GIL held and
+# objects only through callbacks, and a BatchResult drops those when it is done. All changes are made with the GIL and
 # with no Python call between check and update, so a Delivery may be asked from any thread.
 
 from cpython.list cimport PyList_GET_SIZE
@@ -16,7 +16,7 @@ from functools import partial as _partial
 @cython.final
 @cython.nonecheck(True)
 cdef class BatchResult:
-    """What became of a batch."""
+    """The result of a batch."""
 
     cdef readonly str topic
     cdef readonly int32_t partition
@@ -25,7 +25,7 @@ cdef class BatchResult:
     cdef readonly int64_t append_time
     cdef readonly object error
     cdef int32_t count            # of its records, once it is done
-    cdef int32_t reported         # records whose result was given to somebody
+    cdef int32_t reported         # records whose result was returned to somebody
     cdef list redirects
     cdef list callbacks           # [(Delivery, function)]
     cdef object owner            # has wait_for(delivery, timeout), run_callback(function, delivery), after_step
@@ -72,9 +72,9 @@ cdef class BatchResult:
         return self.done
 
     def failures(self):
-        """(error, number of records) of each of its batches with records whose error nobody was given yet.
+        """Returns (error, number of records) for each of its batches with records whose error was not looked at.
 
-        All are given from then on.
+        All count as looked at from then on.
         """
         if self.redirects is not None:
             return [failure for entry in self.redirects for failure in (<BatchResult>entry[1]).failures()]

@@ -1,6 +1,6 @@
 # The producer id and epoch of an idempotent producer: the compiled half of engine/idempotence.py. No I/O, no clock.
 
-# What is known of the producer's id; nothing goes out before that is settled.
+# The states of the producer's id; nothing is sent in the states WANTED and ASKING.
 cdef object _off = "off", _wanted = "wanted", _asking = "asking", _known = "known", _refused = "refused"
 OFF, WANTED, ASKING, KNOWN, REFUSED = _off, _wanted, _asking, _known, _refused
 

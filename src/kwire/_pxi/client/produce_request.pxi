@@ -10,41 +10,44 @@ cdef enum:
     FIRST_WITH_MAGIC_2 = 3
     FIRST_WITH_ZSTD = 7
     FIRST_WITH_TOPIC_IDS = 13
-    ROOM_FOR_THE_REST = 512               # of a request: what is neither a batch nor counted
+    ROOM_FOR_THE_REST = 512               # bytes of a request beside its batches
 
 
 @cython.final
 @cython.nonecheck(True)
 cdef class PendingProduce(Request):
-    """One Produce request: the batches it took, from the moment it is written until its answer."""
+    """One Produce request: has its batches from the moment it is written until its response."""
 
     cdef readonly Sink sink
     cdef readonly list batches
     cdef readonly dict topic_ids          # of its topics, at versions that name them so
     cdef SenderBase sender
-    cdef double then                      # when it was begun
+    cdef double then                      # when the request was made
 
     cdef object message(self, int version):
-        """Takes the batches as the request is written: at most one per partition."""
+        """Takes the batches as the request is written, at most one of each partition."""
         return self.sender._build(self, version)
 
     cpdef answer(self, message, double now):
-        """The answer, None where none is asked for."""
+        """Ends the request with its response, None with acks=0."""
         if not self.done:
             self._finish()
             self.sender._on_answer(self, message, now)
 
     cpdef fail(self, error, double now):
-        """There will be no answer."""
+        """Ends the request with an error."""
         if not self.done:
             self._finish()
             self.sender._on_error(self, error, now)
 
     cdef dict by_place(self):
-        """(topic as the answer names it, partition) -> Batch."""
+        """Returns {(topic name or id, as the response has it, partition): batch}."""
         cdef Batch batch
-        return {((self.topic_ids[batch.batch_result.topic] if self.topic_ids else batch.batch_result.topic), batch.batch_result.partition): batch
-                for batch in self.batches}
+        cdef dict found = {}
+        for batch in self.batches:
+            topic = batch.batch_result.topic
+            found[self.topic_ids[topic] if self.topic_ids else topic, batch.batch_result.partition] = batch
+        return found
 
 
 @cython.final

@@ -2,13 +2,13 @@
 
 
 cdef class ProducerBase:
-    """What every producer inherits; `accumulator` is set by its constructor."""
+    """The base of every producer; the constructor sets `accumulator`."""
 
     cdef Accumulator _accumulator
 
     @property
     def accumulator(self):
-        """Where the records wait: for the client's own parts."""
+        """Where records wait. For the package's own use."""
         return self._accumulator
 
     @accumulator.setter

@@ -1,4 +1,4 @@
-# Between a producer and its reactor: what send() and a Delivery ask of the driver.
+# Between a producer and its reactor: how send() and a Delivery get the engine to run.
 
 from cpython.float cimport PyFloat_CheckExact
 
@@ -6,7 +6,7 @@ from cpython.float cimport PyFloat_CheckExact
 @cython.final
 @cython.nonecheck(True)
 cdef class ProducerHooks:
-    """What a producer's send() and its Deliveries ask of the driver; refers to nothing of the producer's own."""
+    """Runs the engine for send() and for Deliveries that are waited for. Does not refer to the Producer itself."""
 
     cdef ReactorBase reactor
     cdef SenderBase sender
@@ -32,7 +32,7 @@ cdef class ProducerHooks:
             self.accumulator.after_step.append(self.on_attention)
 
     def wait_for(self, Delivery delivery not None, timeout):
-        """Drives until the delivery's result is known; raises KafkaTimeoutError when it is not after `timeout` seconds."""
+        """Drives until the delivery's result is known; raises KafkaTimeoutError after `timeout` seconds."""
         cdef Batch batch = delivery._follow().batch
         if timeout is not None and not (PyFloat_CheckExact(timeout) and <double>timeout >= 0):
             timeout = self.seconds(timeout)

@@ -68,7 +68,7 @@ cdef class PartitionQueue:
         return [*self.waiting, *([] if self.open is None else [self.open])]
 
     def is_first(self, Batch batch):
-        """Whether nothing that was opened before it is still on its way."""
+        """Whether no batch that was opened before it is in flight or waiting."""
         cdef Batch other
         for other in self.in_flight:
             if comes_before(other, batch):
@@ -88,7 +88,7 @@ cdef class PartitionQueue:
         return None
 
     cdef inline bint _is_held_up(self) noexcept:
-        """Whether its leader has all the requests that it may have: the next answer will look here anyway."""
+        """Whether its sink is full: the next response looks here anyway."""
         return self.sink is not None and self.sink.full
 
     cpdef Batch take(self, list taken):
@@ -103,26 +103,26 @@ cdef class PartitionQueue:
         return batch
 
     def reenqueue(self, Batch batch):
-        """To be sent again: before everything that came after it."""
+        """Puts back a batch in flight that is to be sent again, before all that were opened after it."""
         self.forget(batch)
         self._insert(batch)
         self._leave_sink()
         self.topic.owner._mark_ready(self)
 
     cdef int _leave_leader(self) except -1:
-        """Its leader may have nothing of it, not even the producer's state."""
+        """Its next leader may have no state of the producer."""
         self.sequences.acknowledged_by = -1
         return self._leave_sink()
 
     cdef int _leave_sink(self) except -1:
-        """Its leader may be another by now."""
+        """Its leader may have changed."""
         if self.sink is not None:
             self.sink.queues.pop(self, None)
             self.sink = None
         return 0
 
     cdef int _insert(self, Batch batch) except -1:
-        """Among those that wait, in the order of opening."""
+        """Inserts it into `waiting`, in the order of opening."""
         cdef Py_ssize_t place = 0
         cdef Batch other
         for other in self.waiting:

@@ -20,11 +20,11 @@ cdef class SenderBase:
     cdef public dict _waiting_topics      # of `_unknown_topics`
     cdef public dict _sinks               # node id -> Sink
     cdef public bint _by_topic_id         # every topic's id is known
-    cdef readonly dict _awaited             # Delivery -> None: somebody waits for it
-    cdef readonly set _unanswered         # nodes that took requests which nobody answers
+    cdef readonly dict _awaited             # Delivery -> None: a thread waits for it
+    cdef readonly set _unanswered         # nodes that took requests without a response (acks=0)
     cdef public object _closing           # None, or what close() waits for
     cdef readonly dict _unresolved        # PartitionQueue -> None: its sequences are not steady
-    cdef readonly set _without_sequences  # PartitionQueues that are kept in a format from before idempotence
+    cdef readonly set _without_sequences  # PartitionQueues whose log is in a format from before idempotence
     cdef public Timer _deadline
     cdef ProduceRequestWriter form
 
@@ -50,7 +50,7 @@ cdef class SenderBase:
         cdef PartitionQueue queue
         cdef Sink sink
         if accumulator.unknown_topics or self._waiting_topics:
-            self._wake_at("unplaced", self._unknown_topics.look(now))
+            self._wake_at("unknown topics", self._unknown_topics.look(now))
         if self._awaited:
             self._expedite_all()
         if accumulator.lingering:
@@ -72,7 +72,7 @@ cdef class SenderBase:
             self._advance_closing(now)
 
     def expedite(self, Delivery delivery, double now):
-        """Somebody waits for this record: its batch need not linger unless its leader is busy with requests of ours."""
+        """A thread waits for this record: ends its batch's linger as soon as its leader has no request of ours."""
         if not delivery._follow().done:
             self._awaited[delivery] = None
             self.pump(now)
@@ -115,7 +115,7 @@ cdef class SenderBase:
         return call
 
     cdef bint _may_send(self, Sink sink) except -1:
-        """One request at a time as long as there is no connection: it takes its batches when it is written."""
+        """Without a connection one request at a time: it takes its batches when it is written."""
         return sink.in_flight == 0 or self._core.versions(sink.node) is not None
 
     # -- one request ----------------------------------------------------------------------------------------------
@@ -180,7 +180,7 @@ cdef class SenderBase:
         return queue.sequences.assign(batch)
 
     cpdef _leave_unresolved(self, Batch batch):
-        """The batch fails: if it had a sequence, nobody knows whether the log has it."""
+        """The batch fails: if it had a sequence, the log may or may not have it."""
         if batch.base_sequence >= 0:
             batch.queue.sequences.fail(batch)
             self._unresolved[batch.queue] = None
@@ -224,7 +224,7 @@ cdef class SenderBase:
     # -- for the subclass to define -------------------------------------------------------------------------------
 
     def why_waiting(self, Batch batch):
-        """What keeps the batch from being delivered, in words."""
+        """Says in words why the batch is not delivered yet."""
         raise NotImplementedError
 
     def nothing_to_send(self, Sink sink):

@@ -20,9 +20,9 @@
 #   UNRESOLVED -> STEADY   the last sequence that was assigned is acknowledged: the log has all before it
 #   UNRESOLVED -> GAP      the oldest batch with a sequence is refused
 #   UNRESOLVED, GAP -> STEADY
-#                          nothing is in flight, and UNRESOLVED: no batch with a sequence waits. The partition begins again
-#                          at 0 under another epoch, which shuts out whatever of the old one may still arrive; so do the
-#                          batches that wait, none of which can be in the log
+#                          nothing is in flight, and in UNRESOLVED no batch with a sequence waits: the partition begins
+#                          again at 0 under another epoch, which shuts out requests of the old one that still arrive; so
+#                          do the batches that wait, none of which can be in the log
 #
 # A refusal is proof only for the oldest batch with a sequence; the others were refused because they came too early. The
 # epoch is the partition's: others keep theirs, which brokers allow as they keep the state for each partition. (KIP-360,
@@ -83,7 +83,7 @@ cdef class Sequences:
         return 0
 
     cdef inline int is_taken(self, Batch batch, int node) noexcept:
-        """The batch goes to that leader: alone if it is sent again, or if that leader did not acknowledge one before."""
+        """The batch goes to that leader: alone if it is sent again, or if that leader acknowledged none before."""
         if batch.base_sequence >= 0 or self.acknowledged_by != node:
             self.acknowledged_by = -1
         return 0
@@ -108,7 +108,7 @@ cdef class Sequences:
             self.state = UNRESOLVED
 
     cpdef bint is_in_log(self, Batch batch) except -1:
-        """Whether a later batch was acknowledged, which the broker takes only behind this one."""
+        """Whether a later batch was acknowledged, which the broker takes only after this one."""
         return (self.owns(batch) and self.last_acknowledged >= 0
                 and is_at_or_after(self.last_acknowledged, last_sequence(batch)))
 

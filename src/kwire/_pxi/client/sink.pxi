@@ -1,20 +1,23 @@
-# The way to one partition leader: which partitions have something for it, and how many requests are under way.
+# One partition leader: which partitions have something for it, and how many requests are in flight to it.
 #
-# Whether a batch may go is asked for every partition at every step of the sender, so it is asked here. While a sink is
-# `full`, send() need not tell the sender of more for it, because the next answer asks anyway.
+# Every step of the sender asks for every partition whether its batch may be sent, so that is compiled. While a sink is
+# `full`, send() does not call the sender for it, because the next response does.
 
 
 @cython.final
 @cython.nonecheck(True)
 cdef class Sink:
-    """What waits for the leader with id `node` (-1: no leader is known); at most `max_in_flight` requests may be in flight to it."""
+    """The partitions that wait for the leader with id `node` (-1: no leader is known).
+
+    At most `max_in_flight` requests may be in flight to it.
+    """
 
     cdef readonly int32_t node
     cdef dict queues                      # PartitionQueue -> None, in the order in which they came
     cdef readonly int max_in_flight
     cdef readonly int in_flight           # requests to that leader
-    cdef readonly bint full               # they are as many as may be
-    cdef public double throttled_until        # the leader asked for silence (throttling)
+    cdef readonly bint full               # in_flight is max_in_flight
+    cdef public double throttled_until        # throttled by the leader until then
     cdef readonly double retry_at         # when the first backoff ends, as `sendable` found; 0: none
 
     def __cinit__(self, int32_t node, int max_in_flight):
@@ -26,26 +29,26 @@ cdef class Sink:
         return len(self.queues)
 
     def __repr__(self):
-        return f"<sink to broker {self.node}, {self.in_flight} under way, {len(self.queues)} partitions waiting>"
+        return f"<sink to broker {self.node}, {self.in_flight} in flight, {len(self.queues)} partitions waiting>"
 
     cpdef count(self, int more):
-        """So many requests more, or less, are under way."""
+        """Adds `more` (or less than 0) to the requests in flight."""
         self.in_flight = max(self.in_flight + more, 0)
         self.full = self.in_flight >= self.max_in_flight
 
     def add(self, PartitionQueue queue not None):
-        """The partition has something to send, and this is its leader now."""
+        """Adds a partition that has something to send and whose leader this is."""
         queue.sink = self
         self.queues[queue] = None
 
     def empty(self):
-        """Takes all partitions off; the list of them."""
+        """Removes all partitions and returns them."""
         cdef list queues = list(self.queues)
         self.queues.clear()
         return queues
 
     cdef bint can_send(self, double now) except -1:
-        """Whether any can be sent; as `sendable`, if one can't."""
+        """Whether `sendable` would return any."""
         cdef PartitionQueue queue
         cdef Batch head
         for queue in self.queues:
@@ -55,7 +58,7 @@ cdef class Sink:
         return PyList_GET_SIZE(self.sendable(now)) > 0
 
     cpdef list sendable(self, double now):
-        """The partitions whose first batch can be sent now, as a list; forgets those that hold nothing."""
+        """Returns the partitions whose first batch can be sent now; forgets those that hold nothing."""
         cdef PartitionQueue queue
         cdef Batch head
         cdef list found = []
@@ -75,7 +78,7 @@ cdef class Sink:
         return found
 
     cpdef Batch take(self, PartitionQueue queue, list taken):
-        """Moves the partition's first batch to `taken`, in flight from now on; what follows it waits its turn."""
+        """Moves the partition's first batch to `taken`, in flight from now on; the next one waits its turn."""
         cdef Batch batch = queue.take(taken)
         queue.sequences.is_taken(batch, self.node)
         self.queues.pop(queue, None)
