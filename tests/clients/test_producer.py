@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from kwire import Producer, errors, records
+from kwire import Consumer, Producer, errors, records
 from kwire.testing import Broker
 from tests.timing import PATIENT, SOON
 
@@ -130,6 +130,21 @@ def test_nobody_there_gives_each_address_with_its_cause_within_the_time_asked() 
             with pytest.raises(errors.ConnectError, match=address):
                 producer.send("t", b"v").result(timeout=PATIENT)
             assert time.monotonic() - begin < SOON
+
+
+@pytest.mark.parametrize("seconds", [0.7, 2.0, None])
+def test_a_broker_that_is_slow_to_say_its_versions_is_not_taken_for_an_old_one(seconds: float | None) -> None:
+    with Broker(topics={"t": 1}) as broker:
+        if seconds is None:
+            broker.faults.mute("ApiVersions", times=1)
+        else:
+            broker.faults.delay("ApiVersions", seconds, times=1)
+        with Producer(broker.bootstrap_servers, enable_idempotence=True) as producer:
+            producer.send("t", b"v", headers=[("a", b"1")], timestamp=1_700_000_000_000).result(PATIENT)
+        with Consumer(broker.bootstrap_servers, auto_offset_reset="earliest") as consumer:
+            consumer.assign([("t", 0)])
+            [record] = consumer.poll(PATIENT)
+    assert (list(record.headers), record.timestamp) == ([("a", b"1")], 1_700_000_000_000)
 
 
 def test_a_result_that_does_not_come_in_time_says_why_nothing_is_connected() -> None:
