@@ -359,3 +359,24 @@ def test_requests_made_out_of_an_error_while_recovering_are_left_to_recovery() -
     core.recover(world.now)
     assert [request.done for request in asked] == [True]
     assert not core.request(ANY, METADATA, metadata, lambda *_: None, lambda *_: None, world.now).done
+
+
+def test_of_two_idle_brokers_the_one_heard_from_last_is_asked() -> None:
+    """A broker that hangs is silent: metadata is not asked of it while another one answers."""
+    world, first, second = two_brokers()
+    world.core.cluster.track(["t"], world.now)
+    world.run(lambda: world.core.cluster.topic("t") is not None)
+    for node_id in (0, 1, 0, 1):
+        world.run(world.now + 1)
+        outcome = world.ask(node_id, METADATA, metadata)
+        world.run(lambda: outcome.ended)  # noqa: B023 - run at once
+    before = len(second.requests)
+    outcome = world.ask(ANY, METADATA, metadata)
+    world.run(lambda: outcome.ended)
+    assert len(second.requests) == before + 1
+    outcome = world.ask(0, METADATA, metadata)
+    world.run(lambda: outcome.ended)
+    before = len(first.requests)
+    outcome = world.ask(ANY, METADATA, metadata)
+    world.run(lambda: outcome.ended)
+    assert len(first.requests) == before + 1

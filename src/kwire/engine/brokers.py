@@ -51,14 +51,17 @@ class Brokers:
         self._pump(now)
 
     def _pump(self, now: float) -> None:
-        """Passes what waits to the least busy broker that is ready, or makes sure that one is being connected."""
+        """Passes what waits to the least busy broker that is ready, or makes sure that one is being connected.
+
+        Of those that are equally busy it takes the one heard from last: it is not the one that hangs.
+        """
         while self._waiting and self._waiting[0].done:
             self._waiting.popleft()
         if not self._waiting:
             return
         ready = [node for node in self.nodes.values() if node.connection is not None]
         if ready:
-            best = min(ready, key=lambda node: node.load)
+            best = min(ready, key=lambda node: (node.load, -node.heard_at))
             waiting, self._waiting = self._waiting, deque()
             for request in waiting:
                 best.submit(request, now)

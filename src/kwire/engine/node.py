@@ -70,6 +70,13 @@ class Node(NodeBase):
         return self._data.load
 
     @property
+    def heard_at(self) -> float:
+        """When bytes last came over any of its connections; 0 if none is ready."""
+        return max(
+            (link.connection.received_at for link in self._made_links if link.connection is not None), default=0.0
+        )
+
+    @property
     def failures(self) -> int:
         """Attempts in a row that failed."""
         return self._data.failures
