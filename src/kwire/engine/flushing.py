@@ -13,7 +13,7 @@ from kwire._codec import Accumulator, BatchResult, Timer
 from kwire._typing import Any
 from kwire.engine.api_keys import METADATA
 from kwire.engine.cluster import metadata_request
-from kwire.engine.core import Core
+from kwire.engine.ports import Services
 from kwire.errors import ClientClosedError, DeliveryError, KafkaError, KafkaTimeoutError
 
 MAX_DRAIN_S = 5.0
@@ -46,7 +46,7 @@ class Flush:
 class Closing(Flush):
     """A flush, and with acks 0 the proof that the brokers have read everything; then nothing is left to do."""
 
-    def __init__(self, core: Core, accumulator: Accumulator, unacknowledged: set[int]) -> None:
+    def __init__(self, core: Services, accumulator: Accumulator, unacknowledged: set[int]) -> None:
         super().__init__(accumulator)
         self._core = core
         self._unacknowledged = unacknowledged

@@ -19,12 +19,12 @@ from kwire import protocol
 from kwire._codec import ASKING, KNOWN, OFF, REFUSED, WANTED, IdempotenceBase, PartitionQueue
 from kwire._typing import override
 from kwire.engine.api_keys import INIT_PRODUCER_ID
-from kwire.engine.core import Core
 from kwire.engine.error_codes import (
     CLUSTER_AUTHORIZATION_FAILED,
     TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
     UNSUPPORTED_VERSION,
 )
+from kwire.engine.ports import Services
 from kwire.engine.request import ANY
 from kwire.engine.retry import is_retriable
 from kwire.errors import BrokerError, KafkaError
@@ -46,7 +46,7 @@ class Idempotence(IdempotenceBase):
 
     def __init__(
         self,
-        core: Core,
+        core: Services,
         enabled: bool | None,
         *,
         possible: bool,

@@ -12,8 +12,8 @@ from collections.abc import Callable
 
 from kwire._codec import Accumulator, Batch, PartitionQueue, Timer, TopicQueue, no_uuid
 from kwire.engine.cluster import TopicInfo, may_pass
-from kwire.engine.core import Core
 from kwire.engine.error_codes import LEADER_NOT_AVAILABLE, NONE, UNKNOWN_TOPIC_OR_PARTITION
+from kwire.engine.ports import Services
 from kwire.errors import ConnectError, KafkaError, UnknownTopicError
 from kwire.errors.broker import error_for
 
@@ -25,7 +25,7 @@ class UnknownTopics:
 
     def __init__(
         self,
-        core: Core,
+        core: Services,
         accumulator: Accumulator,
         fail: Callable[[Batch, KafkaError], None],
         *,
