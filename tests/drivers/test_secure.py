@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from kwire import errors, protocol
-from kwire._codec import READS
+from kwire._codec import READS, WRITES
 from kwire.drivers.reactor import Reactor
 from kwire.engine.addresses import Address
 from kwire.engine.core import Core
@@ -197,5 +197,41 @@ def test_a_connection_that_ends_is_made_anew(broker: Broker, endpoint: Endpoint)
         again = Answer(reactor)
         assert reactor.wait(again.here, PATIENT)
         assert isinstance(again.outcomes[0], protocol.MetadataResponse)
+    finally:
+        reactor.close()
+
+
+def test_a_secure_socket_that_cannot_be_made_fails_its_connection_alone(broker: Broker) -> None:
+    def refuse(plain: socket.socket, address: Address) -> Xor:
+        raise OSError("no certificate")
+
+    core = Core(ClientSettings(bootstrap_servers=broker.bootstrap_servers), lambda: 0.5)
+    reactor = Reactor(core, background=False, name="test", secure=refuse)
+    try:
+        answer = Answer(reactor)
+        assert reactor.wait(answer.here, PATIENT)
+        assert "the handshake failed: no certificate" in str(answer.outcomes[0])
+    finally:
+        reactor.close()
+
+
+class SlowXor(Xor):
+    """Takes 7 bytes at each second attempt to write, and waits for the socket at the others."""
+
+    writes = 0
+
+    def write(self, data: bytes) -> int:
+        self.writes += 1
+        return -WRITES if self.writes % 2 else self._socket.send(changed(data[:7]))
+
+
+def test_a_write_that_is_taken_piece_by_piece(endpoint: Endpoint) -> None:
+    core = Core(ClientSettings(bootstrap_servers=f"127.0.0.1:{endpoint.port}"), lambda: 0.5)
+    reactor = Reactor(core, background=False, name="test", secure=SlowXor)
+    try:
+        for _ in range(3):
+            answer = Answer(reactor)
+            assert reactor.wait(answer.here, PATIENT)
+            assert isinstance(answer.outcomes[0], protocol.MetadataResponse)
     finally:
         reactor.close()

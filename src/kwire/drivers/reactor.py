@@ -64,7 +64,7 @@ ACTIVE_POLL_S = 0.002
 BUSY_POLL_S = 0.0005
 """The same when it came late to the one before, because callers compute and leave the interpreter only when asked."""
 
-NEXT_ADDRESS_AFTER = 2.0
+NEXT_ADDRESS_AFTER_S = 2.0
 """Seconds that one of several addresses of a name is given before the next is tried."""
 
 TLS_READS_AT_ONCE = 8
@@ -404,7 +404,7 @@ class Reactor(ReactorBase):
                 sock.fd = sock.socket.fileno()
                 self._watch(sock, WRITES)
                 if sock.addresses:
-                    self.core.call_at(now + NEXT_ADDRESS_AFTER, partial(self._too_slow, sock, sock.socket))
+                    self.core.call_at(now + NEXT_ADDRESS_AFTER_S, partial(self._too_slow, sock, sock.socket))
                 return
         self._lost(sock, sock.error or "the name has no address", now)
 
@@ -423,20 +423,19 @@ class Reactor(ReactorBase):
                 self._next_address(sock, now)
                 return
             sock.addresses.clear()
-            if self._secure is not None:
-                sock.secure = self._secure(sock.socket, sock.connection.address)
-                sock.plain = False
-        if not self._has_shaken_hands(sock, now):
+        if self._secure is not None and not self._has_shaken_hands(sock, self._secure, now):
             return
         sock.connected = True
         self._watch(sock, READS)
         _log.debug("connected to %s", sock.connection.address)
         self.core.connection_made(sock.connection, now)
 
-    def _has_shaken_hands(self, sock: _Socket, now: float) -> bool:
-        if sock.secure is None:
-            return True
+    def _has_shaken_hands(self, sock: _Socket, secure: Secure, now: float) -> bool:
+        assert sock.socket is not None
         try:
+            if sock.secure is None:
+                sock.secure = secure(sock.socket, sock.connection.address)
+                sock.plain = False
             awaited = sock.secure.handshake()
         except OSError as error:
             self._lost(sock, f"the handshake failed: {error}", now)
@@ -458,6 +457,8 @@ class Reactor(ReactorBase):
                 return
             if count < 0:
                 self._watch(sock, sock.mask | -count)
+                if sock.connection.wants_write and not sock.mask & WRITES:
+                    self._write_tls(sock, now)  # which waited for something to read
                 return
             if count == 0:
                 self._lost(sock, "the broker closed the connection", now)
