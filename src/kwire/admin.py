@@ -1,6 +1,7 @@
 """Admin: topics created, deleted, described, and their offsets.
 
-Layer 5: puts the engine's calls on the synchronous driver; what is asked of whom is in `kwire.engine.admin_calls`.
+Layer 5: puts the engine's calls on the synchronous driver. What is asked of whom is in `kwire.engine.admin`, one file
+per API.
 """
 
 from __future__ import annotations
@@ -13,9 +14,12 @@ from kwire.drivers.client import Client
 from kwire.engine import absent, arguments
 from kwire.engine.absent import without
 from kwire.engine.addresses import TopicPartition
-from kwire.engine.admin_calls import CreatedTopic, NewTopic, create_topics, delete_topics, describe_topics
+from kwire.engine.admin.a02_list_offsets import ListOffsets
+from kwire.engine.admin.a03_metadata import DescribeTopics
+from kwire.engine.admin.a19_create_topics import CreatedTopic, CreateTopics, NewTopic
+from kwire.engine.admin.a20_delete_topics import DeleteTopics
 from kwire.engine.cluster import PartitionInfo, TopicInfo
-from kwire.engine.offsets import NO_OFFSET, OffsetAndTimestamp, OffsetLookup, isolation_code, time_of
+from kwire.engine.offsets import NO_OFFSET, OffsetAndTimestamp, isolation_code, time_of
 from kwire.engine.settings import AdminSettings, configured_by, from_config, keywords
 from kwire.errors import ConfigError
 
@@ -70,19 +74,14 @@ class Admin(Client[AdminSettings]):
         wanted = {arguments.topic_name(name): _new_topic(name, detail) for name, detail in _by_name(topics).items()}
         if not wanted:
             return {}
-        found: dict[str, CreatedTopic] = self._ask(
-            timeout,
-            lambda now, deadline: create_topics(
-                self._core, wanted, validate_only=validate_only, deadline=deadline, now=now
-            ),
-        )
-        return found
+        created: dict[str, CreatedTopic] = self._run(CreateTopics(wanted, validate_only=validate_only), timeout)
+        return created
 
     def delete_topics(self, topics: Iterable[str], *, timeout: Timeout = None) -> None:
         """Deletes topics. Raises the BrokerError of the first that failed (code 3 where it does not exist)."""
         names = arguments.topic_names(topics)
         if names:
-            self._ask(timeout, lambda now, deadline: delete_topics(self._core, names, deadline=deadline, now=now))
+            self._run(DeleteTopics(names), timeout)
 
     def list_topics(self, *, internal: bool = False, timeout: Timeout = None) -> list[str]:
         """The names of all topics, sorted; those of Kafka itself only with `internal=True`."""
@@ -94,9 +93,7 @@ class Admin(Client[AdminSettings]):
         names = None if topics is None else arguments.topic_names(topics)
         if names == []:
             return {}
-        found: dict[str, TopicInfo] = self._ask(
-            timeout, lambda now, deadline: describe_topics(self._core, names, deadline=deadline, now=now)
-        )
+        found: dict[str, TopicInfo] = self._run(DescribeTopics(names), timeout)
         return found
 
     def list_offsets(
@@ -112,10 +109,7 @@ class Admin(Client[AdminSettings]):
         """
         times = {tp: time_of(moment) for tp, moment in arguments.by_partition(when, "when").items()}
         isolation = isolation_code(isolation_level)
-        found: dict[TopicPartition, OffsetAndTimestamp] = self._ask(
-            timeout,
-            lambda now, deadline: OffsetLookup(self._core, times, isolation=isolation, deadline=deadline, now=now),
-        )
+        found: dict[TopicPartition, OffsetAndTimestamp] = self._run(ListOffsets(times, isolation=isolation), timeout)
         return {tp: None if entry.offset == NO_OFFSET else entry for tp, entry in found.items()}
 
 

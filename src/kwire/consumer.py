@@ -17,6 +17,7 @@ from kwire.drivers.loggers import LateLogger
 from kwire.engine import absent, arguments
 from kwire.engine.absent import without
 from kwire.engine.addresses import TopicPartition
+from kwire.engine.admin.a02_list_offsets import ListOffsets
 from kwire.engine.consumer_records import ConsumerRecords
 from kwire.engine.fetcher import Fetcher
 from kwire.engine.offsets import (
@@ -24,7 +25,6 @@ from kwire.engine.offsets import (
     LATEST,
     NO_OFFSET,
     OffsetAndTimestamp,
-    OffsetLookup,
     PartitionsLookup,
     isolation_code,
     time_of,
@@ -286,10 +286,7 @@ class Consumer(Client[ConsumerSettings]):
     def _offsets(self, times: dict[TopicPartition, int], timeout: Timeout) -> dict[TopicPartition, OffsetAndTimestamp]:
         isolation = isolation_code(self.settings.isolation_level)
         found: dict[TopicPartition, OffsetAndTimestamp] = self._alone(
-            lambda: self._ask(
-                timeout,
-                lambda now, deadline: OffsetLookup(self._core, times, isolation=isolation, deadline=deadline, now=now),
-            )
+            lambda: self._run(ListOffsets(times, isolation=isolation), timeout)
         )
         return found
 

@@ -13,9 +13,10 @@ import pytest
 from kwire import errors, protocol, records
 from kwire._codec import murmur2
 from kwire.engine.addresses import Address, TopicPartition
-from kwire.engine.admin_calls import NewTopic, create_topics
+from kwire.engine.admin.a19_create_topics import CreateTopics, NewTopic
 from kwire.engine.api_keys import API_VERSIONS, CREATE_TOPICS, METADATA, PRODUCE
 from kwire.engine.cluster import metadata_request
+from kwire.engine.fan_out import FanOutCall
 from kwire.engine.fetcher import Fetcher
 from kwire.engine.settings import ConsumerSettings
 from kwire.legacy import Client
@@ -281,9 +282,8 @@ def test_b15_topics_are_made_by_the_controller_wherever_it_moves() -> None:
         broker.handlers[METADATA] = metadata(broker)
     world = World({A: first, B: second}, ConsumerSettings(bootstrap_servers="a:1"))
     for name in ("one", "two"):
-        call = create_topics(
-            world.core, {name: NewTopic(1, 1)}, validate_only=False, deadline=world.now + 30, now=world.now
-        )
+        api = CreateTopics({name: NewTopic(1, 1)})
+        call = FanOutCall(world.core, api, deadline=world.now + 30, now=world.now)
         world.run(lambda: call.done)  # noqa: B023 - run at once
         assert call.error is None
         controller[0] = 1

@@ -12,7 +12,7 @@ import pytest
 from kwire import Admin, Consumer, KafkaError, Producer, TopicPartition, errors
 from kwire.engine import arguments
 from kwire.engine.addresses import parse_bootstrap
-from kwire.engine.admin_calls import NewTopic
+from kwire.engine.admin.a19_create_topics import NewTopic
 
 NOWHERE = "127.0.0.1:1"
 TP = TopicPartition("t", 0)

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from kwire import errors
-from kwire.engine import calls, error_codes
+from kwire.engine import error_codes, fan_out
 
-ENGINE = Path(calls.__file__).parent
+ENGINE = Path(error_codes.__file__).parent
 NAMED = {name: code for name, code in vars(error_codes).items() if name.isupper()}
 
 
@@ -20,7 +20,7 @@ def test_a_code_has_kafkas_name(name: str) -> None:
 
 
 def test_a_request_without_effect_may_always_be_repeated() -> None:
-    assert all(errors.broker.by_code(code).retriable for code in calls.NOT_LOOKED_AT)
+    assert all(errors.broker.by_code(code).retriable for code in fan_out.NOT_LOOKED_AT)
 
 
 @pytest.mark.parametrize("path", sorted(ENGINE.rglob("*.py")), ids=lambda path: path.name)

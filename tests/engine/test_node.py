@@ -6,9 +6,11 @@ from typing import Any
 
 from kwire import errors, protocol
 from kwire.engine.addresses import Address, TopicPartition
+from kwire.engine.admin.a02_list_offsets import ListOffsets
 from kwire.engine.api_keys import API_VERSIONS, METADATA
+from kwire.engine.fan_out import FanOutCall
 from kwire.engine.fetcher import Fetcher
-from kwire.engine.offsets import LATEST, OffsetLookup
+from kwire.engine.offsets import LATEST, OffsetAndTimestamp
 from kwire.engine.request import ANY, Purpose
 from kwire.engine.settings import ConsumerSettings
 from tests.engine.test_fetcher import LogBroker
@@ -36,9 +38,9 @@ class Polling:
         self.world.run(lambda: len(self.broker.fetches) == 1)
         self.begun = self.world.now
 
-    def look_up(self) -> OffsetLookup:
+    def look_up(self) -> FanOutCall[TopicPartition, OffsetAndTimestamp]:
         now = self.world.now
-        return OffsetLookup(self.world.core, {T0: LATEST}, isolation=0, deadline=now + 60, now=now)
+        return FanOutCall(self.world.core, ListOffsets({T0: LATEST}, isolation=0), deadline=now + 60, now=now)
 
     def ask_metadata(self) -> Outcome:
         return self.world.ask(ANY, METADATA, lambda version: protocol.MetadataRequest(topics=[]))

@@ -9,8 +9,10 @@ import pytest
 
 from kwire import errors
 from kwire.engine.addresses import TopicPartition
+from kwire.engine.admin.a02_list_offsets import ListOffsets
 from kwire.engine.api_keys import FETCH, METADATA
-from kwire.engine.offsets import EARLIEST, OffsetLookup, PartitionsLookup
+from kwire.engine.fan_out import FanOutCall
+from kwire.engine.offsets import EARLIEST, PartitionsLookup
 from kwire.engine.polling import Polling
 from tests.engine.test_fetcher import T0, T1, LogBroker, OldLogBroker, Reading
 
@@ -153,9 +155,8 @@ def test_what_is_asked_about_once_is_not_asked_for_ever() -> None:
     reading = Reading(broker, allow_auto_create_topics=False)
     core, world = reading.world.core, reading.world
     lookup = PartitionsLookup(core, "typo", deadline=world.now + 1, now=world.now)
-    offsets = OffsetLookup(
-        core, {TopicPartition("gone", 0): EARLIEST}, isolation=0, deadline=world.now + 1, now=world.now
-    )
+    gone = ListOffsets({TopicPartition("gone", 0): EARLIEST}, isolation=0)
+    offsets = FanOutCall(core, gone, deadline=world.now + 1, now=world.now)
     world.run(lambda: lookup.done and offsets.done)
     assert isinstance(lookup.error, errors.UnknownTopicError)
     before = metadata_requests(broker)

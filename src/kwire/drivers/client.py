@@ -15,6 +15,7 @@ from kwire.drivers.reactor import Reactor
 from kwire.engine.arguments import seconds
 from kwire.engine.calls import Call
 from kwire.engine.core import Core
+from kwire.engine.fan_out import AdminApi, FanOutCall
 from kwire.engine.settings import ClientSettings
 from kwire.errors import ClientClosedError
 
@@ -89,6 +90,10 @@ class Client(Generic[SettingsType]):
         """Seconds that a call may take."""
         given = seconds(timeout)
         return self.settings.default_api_timeout_ms / 1000 if given is None else given
+
+    def _run(self, api: AdminApi[Any, Any], timeout: Timeout) -> Any:
+        """The result of that API's call."""
+        return self._ask(timeout, lambda now, deadline: FanOutCall(self._core, api, deadline=deadline, now=now))
 
     def _ask(self, timeout: Timeout, start: Callable[[float, float], Call]) -> Any:
         """The result of the call that `start(now, deadline)` begins; raises its error."""

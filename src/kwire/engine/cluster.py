@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
     from kwire.engine.core import Core
 
+    TopicRow = protocol.MetadataResponse.MetadataResponseTopic
+
 _MAY_PASS_IN_METADATA = frozenset({UNKNOWN_SERVER_ERROR, NONE})
 """Beside the retriable codes: Kafka 0.8 answers UNKNOWN_SERVER_ERROR while it cannot create the topic yet."""
 
@@ -371,7 +373,9 @@ def may_pass(error: int) -> bool:
     return error in _MAY_PASS_IN_METADATA or errors.broker.by_code(error).retriable
 
 
-def metadata_request(version: int, topics: Sequence[str] | None, *, allow_auto_create: bool) -> Any:
+def metadata_request(
+    version: int, topics: Sequence[str] | None, *, allow_auto_create: bool
+) -> protocol.MetadataRequest:
     """A MetadataRequest for these topics (None: all) that means the same at every version."""
     everything = topics is None
     if version < _FIRST_VERSION_WITH_AUTO_CREATE_FLAG and topics and not allow_auto_create:
@@ -387,7 +391,7 @@ def metadata_request(version: int, topics: Sequence[str] | None, *, allow_auto_c
     return request
 
 
-def topic_info(row: Any) -> TopicInfo:
+def topic_info(row: TopicRow) -> TopicInfo:
     """A topic of a MetadataResponse. A partition with REPLICA_NOT_AVAILABLE is usable: another replica is down."""
     partitions = {
         part.partition_index: PartitionInfo(

@@ -8,18 +8,15 @@ there (code 35) rather than answered with the beginning of some segment.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from functools import partial
 
 from kwire import errors, protocol
 from kwire._typing import TYPE_CHECKING, NamedTuple
 from kwire.engine.addresses import TopicPartition
 from kwire.engine.api_keys import LIST_OFFSETS
-from kwire.engine.calls import Call, OnDone
+from kwire.engine.calls import Call
 from kwire.engine.error_codes import UNSUPPORTED_VERSION
-from kwire.engine.request import Request
-from kwire.engine.retry import is_retriable
 from kwire.errors import BrokerError, ConfigError, KafkaError
 
 if TYPE_CHECKING:
@@ -112,132 +109,6 @@ def offset_in(
 ) -> int:
     """The offset that a response row tells; NO_OFFSET where there is none."""
     return (row.old_style_offsets or (NO_OFFSET,))[0] if version == 0 else row.offset
-
-
-class OffsetLookup(Call):
-    """Looks up one offset for each partition; the result is a dict in the order asked for."""
-
-    def __init__(
-        self,
-        core: Services,
-        times: Mapping[TopicPartition, int],
-        *,
-        isolation: int,
-        deadline: float,
-        now: float,
-        on_done: OnDone | None = None,
-    ) -> None:
-        self._times = dict(times)
-        self._isolation = isolation
-        self._found: dict[TopicPartition, OffsetAndTimestamp] = {}
-        self._asked: dict[TopicPartition, Request] = {}
-        self._began = core.cluster.generation
-        self._topics: list[str] = []
-        super().__init__(core, f"ListOffsets of {_some(times)}", deadline, on_done)
-        core.cluster.listeners.append(self._send)
-        if not self._times:
-            self.succeed({}, now)
-            return
-        self._topics = list(dict.fromkeys(tp.topic for tp in times))
-        core.cluster.track(self._topics, now, owner=self, may_create=False)
-        self._send(now)
-
-    def timed_out(self) -> KafkaError:
-        missing = [tp.topic for tp in self._times if tp not in self._found]
-        for topic in missing:
-            if (error := self.core.cluster.unknown_topic(topic)) is not None:
-                return error
-        return super().timed_out()
-
-    def on_end(self) -> None:
-        if self._send in self.core.cluster.listeners:
-            self.core.cluster.listeners.remove(self._send)
-        for request in self._asked.values():
-            request.cancel()
-        self._asked.clear()
-        self.core.cluster.untrack(self._topics, owner=self)
-
-    def ask_again(self, now: float) -> None:
-        self._asked.clear()
-        if not self._is_complete(now):
-            self._send(now)
-
-    def _is_complete(self, now: float) -> bool:
-        """Whether every partition is found; ends the call then."""
-        if len(self._found) < len(self._times):
-            return False
-        self.succeed({tp: self._found[tp] for tp in self._times}, now)
-        return True
-
-    def _send(self, now: float) -> None:
-        """Asks the leaders of all partitions that are neither found nor being asked for."""
-        if self.done:
-            return
-        by_leader: dict[int, list[TopicPartition]] = defaultdict(list)
-        for tp in self._times:
-            if tp in self._found or tp in self._asked:
-                continue
-            error = self.core.cluster.definite_error(tp.topic, tp.partition, newer_than=self._began)
-            if error is not None:
-                self.fail(error, now)
-                return
-            leader = self.core.cluster.leader(tp.topic, tp.partition)
-            if leader >= 0:
-                by_leader[leader].append(tp)
-            else:
-                self.core.cluster.require_leader(now)
-        for leader, partitions in by_leader.items():
-            request = self.core.request(
-                leader,
-                LIST_OFFSETS,
-                partial(self._message, partitions),
-                partial(self._on_response, partitions),
-                partial(self._on_error, partitions),
-                now,
-                versions=versions_for(self._isolation),
-            )
-            if not request.done:
-                self._asked.update(dict.fromkeys(partitions, request))
-
-    def _message(self, partitions: Iterable[TopicPartition], version: int) -> protocol.ListOffsetsRequest:
-        return list_offsets_request(self.core, {tp: self._times[tp] for tp in partitions}, self._isolation, version)
-
-    def _on_response(
-        self, partitions: list[TopicPartition], response: protocol.ListOffsetsResponse, version: int, now: float
-    ) -> None:
-        self._forget(partitions)
-        trouble: BrokerError | None = None
-        for topic in response.topics:
-            for row in topic.partitions:
-                tp = TopicPartition(topic.name, row.partition_index)
-                if tp not in self._times:
-                    continue
-                if row.error_code:
-                    trouble = errors.broker.error_for(row.error_code, f"ListOffsets of {tp.topic}-{tp.partition}")
-                    if not trouble.retriable:
-                        self.fail(trouble, now)
-                        return
-                    continue
-                self._found[tp] = OffsetAndTimestamp(offset_in(row, version), row.timestamp, row.leader_epoch)
-        if not self._is_complete(now) and trouble is not None:
-            self.core.cluster.refresh(now)
-            self.retry(self._send, trouble, now)
-
-    def _on_error(self, partitions: list[TopicPartition], error: KafkaError, now: float) -> None:
-        self._forget(partitions)
-        if is_retriable(error):
-            self.retry(self._send, error, now)
-        else:
-            self.fail(too_old_for(self._isolation, error), now)
-
-    def _forget(self, partitions: Iterable[TopicPartition]) -> None:
-        for tp in partitions:
-            self._asked.pop(tp, None)
-
-
-def _some(partitions: Iterable[TopicPartition]) -> str:
-    names = [f"{tp.topic}-{tp.partition}" for tp in partitions]
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 class PartitionsLookup(Call):

@@ -1,0 +1,62 @@
+"""ListOffsets: offsets by time, asked of the leaders of the partitions. Layer 3, no I/O; see `engine/offsets.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from kwire import errors, protocol
+from kwire._typing import TYPE_CHECKING, override
+from kwire.engine.addresses import TopicPartition
+from kwire.engine.api_keys import LIST_OFFSETS
+from kwire.engine.fan_out import AdminApi
+from kwire.engine.lookup import Leader
+from kwire.engine.offsets import OffsetAndTimestamp, list_offsets_request, offset_in, too_old_for, versions_for
+from kwire.errors import KafkaError
+
+if TYPE_CHECKING:
+    from kwire.engine.ports import Services
+
+
+class ListOffsets(AdminApi[TopicPartition, OffsetAndTimestamp]):
+    """The offset of each partition at a time; {TopicPartition: OffsetAndTimestamp} in the order asked for."""
+
+    api_key = LIST_OFFSETS
+    retries_codes = True
+
+    def __init__(self, times: Mapping[TopicPartition, int], *, isolation: int) -> None:
+        self.what = f"ListOffsets of {_some(times)}"
+        self.lookup = Leader()
+        self.versions = versions_for(isolation)
+        self._times = times
+        self._isolation = isolation
+
+    @override
+    def split(self, core: Services) -> Sequence[TopicPartition]:
+        return list(self._times)
+
+    @override
+    def request(self, core: Services, keys: Sequence[TopicPartition], version: int) -> protocol.ListOffsetsRequest:
+        return list_offsets_request(core, {tp: self._times[tp] for tp in keys}, self._isolation, version)
+
+    @override
+    def result(
+        self, keys: Sequence[TopicPartition], response: protocol.ListOffsetsResponse, version: int
+    ) -> Mapping[TopicPartition, OffsetAndTimestamp | KafkaError]:
+        found: dict[TopicPartition, OffsetAndTimestamp | KafkaError] = {}
+        for topic in response.topics:
+            for row in topic.partitions:
+                tp = TopicPartition(topic.name, row.partition_index)
+                if row.error_code:
+                    found[tp] = errors.broker.error_for(row.error_code, f"ListOffsets of {tp.topic}-{tp.partition}")
+                else:
+                    found[tp] = OffsetAndTimestamp(offset_in(row, version), row.timestamp, row.leader_epoch)
+        return found
+
+    @override
+    def explain(self, error: KafkaError) -> KafkaError:
+        return too_old_for(self._isolation, error)
+
+
+def _some(partitions: Iterable[TopicPartition]) -> str:
+    names = [f"{tp.topic}-{tp.partition}" for tp in partitions]
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

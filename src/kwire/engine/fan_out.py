@@ -1,0 +1,206 @@
+"""Calls that ask several brokers at once, each about its part, and ask again what may succeed later.
+
+Layer 3, no I/O. An `AdminApi` describes one API: what its arguments come apart into (keys), who is asked about a key
+(`lookup.py`), the request for the keys of one broker, what its response says of each, and how that is put together.
+`FanOutCall` runs it: keys without a result are looked up and asked about at each try, so a controller, leader or
+coordinator that moves is found. One error that will not pass ends the call. Java's AdminApiDriver does the same.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+
+from kwire._typing import TYPE_CHECKING, Any, Generic, TypeVar, override
+from kwire.engine.calls import Call, OnDone
+from kwire.engine.error_codes import (
+    COORDINATOR_LOAD_IN_PROGRESS,
+    COORDINATOR_NOT_AVAILABLE,
+    NOT_CONTROLLER,
+    NOT_COORDINATOR,
+    THROTTLING_QUOTA_EXCEEDED,
+)
+from kwire.engine.lookup import Lookup
+from kwire.engine.request import Request
+from kwire.engine.retry import is_retriable
+from kwire.errors import BrokerError, KafkaError
+
+if TYPE_CHECKING:
+    from kwire.engine.ports import Services
+
+Key = TypeVar("Key")
+Result = TypeVar("Result")
+
+NOT_LOOKED_AT = frozenset(
+    {
+        COORDINATOR_LOAD_IN_PROGRESS,
+        COORDINATOR_NOT_AVAILABLE,
+        NOT_COORDINATOR,
+        NOT_CONTROLLER,
+        THROTTLING_QUOTA_EXCEEDED,
+    }
+)
+"""Codes of a broker that is not, or not yet, the one to ask (coordinator, controller), or that throttles: the request
+had no effect, so it is safe to repeat it whatever it does."""
+
+
+class AdminApi(Generic[Key, Result]):
+    """One API with the arguments of one call. `what` says in errors what was asked."""
+
+    api_key: int
+    what: str
+    lookup: Lookup[Key]
+    versions: Sequence[int] | None = None
+    """The versions that will do; None: all."""
+    retries_codes = False
+    """Whether every retriable code is asked again, not only those that say that the request had no effect."""
+
+    def split(self, core: Services) -> Sequence[Key] | None:
+        """What is asked about, by key; None while that is not known (the brokers, before there is metadata)."""
+        raise NotImplementedError
+
+    def request(self, core: Services, keys: Sequence[Key], version: int) -> Any:
+        """The request about these keys."""
+        raise NotImplementedError
+
+    def result(self, keys: Sequence[Key], response: Any, version: int) -> Mapping[Key, Result | KafkaError]:
+        """What the response says of each key. An error that is raised is the outcome for all of them."""
+        raise NotImplementedError
+
+    def merge(self, results: Mapping[Key, Result]) -> Any:
+        """The result of the call, from those of all keys, in the order of `split`."""
+        return results
+
+    def explain(self, error: KafkaError) -> KafkaError:
+        """The error that ends the call, as the user has to hear it."""
+        return error
+
+
+class FanOutCall(Call, Generic[Key, Result]):
+    """Runs one AdminApi; `keys` is what it came apart into, once known."""
+
+    def __init__(
+        self, core: Services, api: AdminApi[Key, Result], *, deadline: float, now: float, on_done: OnDone | None = None
+    ) -> None:
+        self._api = api
+        self._found: dict[Key, Result] = {}
+        self._asked: dict[Key, Request] = {}
+        self.keys = api.split(core)
+        api.lookup.call = self
+        super().__init__(core, api.what, deadline, on_done)
+        core.cluster.listeners.append(self.send)
+        api.lookup.begin(now)
+        self.send(now)
+
+    @override
+    def timed_out(self) -> KafkaError:
+        for key in self.keys or ():
+            if key not in self._found and (error := self._api.lookup.why_not_found(key)) is not None:
+                return error
+        return super().timed_out()
+
+    @override
+    def on_end(self) -> None:
+        if self.send in self.core.cluster.listeners:
+            self.core.cluster.listeners.remove(self.send)
+        for request in self._asked.values():
+            request.cancel()
+        self._asked.clear()
+        self._api.lookup.end()
+
+    @override
+    def ask_again(self, now: float) -> None:
+        self._asked.clear()
+        self._api.lookup.recover()
+        self.send(now)
+
+    def send(self, now: float) -> None:
+        """Asks about every key that is neither answered nor being asked about, as far as it is known whom."""
+        if self.done or self._is_complete(now):
+            return
+        if self.keys is None:
+            self.core.cluster.refresh(now)
+            return
+        try:
+            by_target = self._targets(self.keys, now)
+        except KafkaError as error:
+            self.fail(self._api.explain(error), now)
+            return
+        for target, keys in by_target.items():
+            if not self.done:
+                self._ask(target, keys, now)
+
+    def _is_complete(self, now: float) -> bool:
+        """Whether every key has its result; ends the call then."""
+        if self.keys is None:
+            self.keys = self._api.split(self.core)
+        if self.keys is None or len(self._found) < len(self.keys):
+            return False
+        self.succeed(self._api.merge({key: self._found[key] for key in self.keys}), now)
+        return True
+
+    def _targets(self, keys: Sequence[Key], now: float) -> dict[int, list[Key]]:
+        by_target: dict[int, list[Key]] = defaultdict(list)
+        for key in keys:
+            if key not in self._found and key not in self._asked:
+                target = self._api.lookup.find(key, now)
+                if target is not None:
+                    by_target[target].append(key)
+        return by_target
+
+    def _ask(self, target: int, keys: list[Key], now: float) -> None:
+        request = self.core.request(
+            target,
+            self._api.api_key,
+            partial(self._api.request, self.core, keys),
+            partial(self._on_response, keys),
+            partial(self._on_error, keys),
+            now,
+            versions=self._api.versions,
+        )
+        if not request.done:
+            self._asked.update(dict.fromkeys(keys, request))
+
+    def _on_response(self, keys: list[Key], response: Any, version: int, now: float) -> None:
+        try:
+            results = self._api.result(keys, response, version)
+        except KafkaError as error:
+            self._on_error(keys, error, now)
+            return
+        self._forget(keys)
+        failed: dict[Key, KafkaError] = {}
+        for key in keys:
+            result = results.get(key, _UnsaidError(f"the response to {self.what} says nothing of {key}"))
+            if isinstance(result, KafkaError):
+                failed[key] = result
+            else:
+                self._found[key] = result
+        if not self._is_complete(now):
+            self._on_failed(failed, now)
+
+    def _on_error(self, keys: list[Key], error: KafkaError, now: float) -> None:
+        self._forget(keys)
+        self._on_failed(dict.fromkeys(keys, error), now)
+
+    def _on_failed(self, failed: Mapping[Key, KafkaError], now: float) -> None:
+        for error in failed.values():
+            if not self._may_retry(error):
+                self.fail(self._api.explain(error), now)
+                return
+        for key, error in failed.items():
+            self._api.lookup.refused(key, error, now)
+            self.retry(self.send, error, now)
+
+    def _may_retry(self, error: KafkaError) -> bool:
+        if self._api.retries_codes:
+            return isinstance(error, _UnsaidError) or is_retriable(error)
+        return error.code in NOT_LOOKED_AT if isinstance(error, BrokerError) else is_retriable(error)
+
+    def _forget(self, keys: Iterable[Key]) -> None:
+        for key in keys:
+            self._asked.pop(key, None)
+
+
+class _UnsaidError(KafkaError):
+    """A response that leaves a key out."""

@@ -1,0 +1,194 @@
+"""Which broker to ask about something: any, the controller, every one, a partition's leader, a coordinator.
+
+Layer 3, no I/O. A call (`fan_out.py`) asks its lookup anew for each try, so it follows what moves in between. Java's
+AdminApiLookupStrategy is the same idea.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from kwire import errors, protocol
+from kwire._typing import TYPE_CHECKING, Any, Generic, TypeVar, override
+from kwire.engine.addresses import TopicPartition
+from kwire.engine.api_keys import FIND_COORDINATOR
+from kwire.engine.error_codes import COORDINATOR_NOT_AVAILABLE, NOT_CONTROLLER, NOT_COORDINATOR
+from kwire.engine.request import ANY, CONTROLLER, Request
+from kwire.engine.retry import is_retriable
+from kwire.errors import BrokerError, KafkaError
+
+if TYPE_CHECKING:
+    from kwire.engine.fan_out import FanOutCall
+
+Key = TypeVar("Key")
+
+GROUP = 0
+TRANSACTION = 1
+_FIRST_VERSION_WITH_MANY_KEYS = 4
+
+
+class Lookup(Generic[Key]):
+    """Finds the broker for each key of one call."""
+
+    call: FanOutCall[Key, Any]
+
+    def begin(self, now: float) -> None:
+        """`call` begins, and has this lookup to itself."""
+
+    def end(self) -> None:
+        """The call has ended."""
+
+    def recover(self) -> None:
+        """What is in flight will not be answered."""
+
+    def find(self, key: Key, now: float) -> int | None:
+        """Where to ask about the key: a node id, ANY or CONTROLLER. None while that has to be found out: then
+        `call.send` is called later. Raises KafkaError where waiting would not help."""
+        raise NotImplementedError
+
+    def refused(self, key: Key, error: KafkaError, now: float) -> None:
+        """What `find` returned was asked, and failed with an error that may pass."""
+
+    def why_not_found(self, key: Key) -> KafkaError | None:
+        """When time has run out: why there is no broker to ask about the key; None if there is one."""
+        return None
+
+
+class AnyBroker(Lookup[Key]):
+    """Whichever broker can be reached."""
+
+    @override
+    def find(self, key: Key, now: float) -> int:
+        return ANY
+
+
+class Controller(Lookup[Key]):
+    """The controller; metadata has to say who that is."""
+
+    @override
+    def find(self, key: Key, now: float) -> int | None:
+        cluster = self.call.core.cluster
+        if cluster.generation == 0:
+            cluster.refresh(now)
+            return None
+        return CONTROLLER
+
+    @override
+    def refused(self, key: Key, error: KafkaError, now: float) -> None:
+        if isinstance(error, BrokerError) and (error.stale_metadata or error.code == NOT_CONTROLLER):
+            self.call.core.cluster.refresh(now)
+
+
+class EachBroker(Lookup[int]):
+    """The keys are node ids: for calls that ask every broker of the cluster."""
+
+    @override
+    def find(self, key: int, now: float) -> int:
+        return key
+
+
+class Leader(Lookup[TopicPartition]):
+    """The leader of the partition."""
+
+    def __init__(self) -> None:
+        self._topics: list[str] = []
+        self._began = 0
+
+    @override
+    def begin(self, now: float) -> None:
+        cluster = self.call.core.cluster
+        self._began = cluster.generation
+        self._topics = list(dict.fromkeys(tp.topic for tp in self.call.keys or ()))
+        cluster.track(self._topics, now, owner=self, may_create=False)
+
+    @override
+    def end(self) -> None:
+        self.call.core.cluster.untrack(self._topics, owner=self)
+
+    @override
+    def find(self, key: TopicPartition, now: float) -> int | None:
+        cluster = self.call.core.cluster
+        error = cluster.definite_error(key.topic, key.partition, newer_than=self._began)
+        if error is not None:
+            raise error
+        leader = cluster.leader(key.topic, key.partition)
+        if leader < 0:
+            cluster.require_leader(now)
+            return None
+        return leader
+
+    @override
+    def refused(self, key: TopicPartition, error: KafkaError, now: float) -> None:
+        if isinstance(error, BrokerError):
+            self.call.core.cluster.refresh(now)
+
+    @override
+    def why_not_found(self, key: TopicPartition) -> KafkaError | None:
+        return self.call.core.cluster.unknown_topic(key.topic)
+
+
+class Coordinator(Lookup[str]):
+    """The coordinator of the GROUP or TRANSACTION of that id, as any broker says."""
+
+    def __init__(self, kind: int) -> None:
+        self._kind = kind
+        self._nodes: dict[str, int] = {}
+        self._asked: dict[str, Request] = {}
+
+    @override
+    def end(self) -> None:
+        for request in self._asked.values():
+            request.cancel()
+
+    @override
+    def recover(self) -> None:
+        self._asked.clear()
+
+    @override
+    def find(self, key: str, now: float) -> int | None:
+        node = self._nodes.get(key)
+        if node is not None and node not in self.call.core.cluster.brokers:
+            self.call.core.cluster.refresh(now)
+            return None
+        if node is None and key not in self._asked:
+            request = self.call.core.request(
+                ANY,
+                FIND_COORDINATOR,
+                partial(self._message, key),
+                partial(self._on_response, key),
+                partial(self._on_error, key),
+                now,
+            )
+            if not request.done:
+                self._asked[key] = request
+        return node
+
+    @override
+    def refused(self, key: str, error: KafkaError, now: float) -> None:
+        moved = not isinstance(error, BrokerError) or error.code in (NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE)
+        if moved:
+            self._nodes.pop(key, None)
+
+    def _message(self, key: str, version: int) -> protocol.FindCoordinatorRequest:
+        if version >= _FIRST_VERSION_WITH_MANY_KEYS:
+            return protocol.FindCoordinatorRequest(key_type=self._kind, coordinator_keys=[key])
+        request = protocol.FindCoordinatorRequest(key=key)
+        if self._kind != GROUP:
+            request.key_type = self._kind
+        return request
+
+    def _on_response(self, key: str, response: protocol.FindCoordinatorResponse, version: int, now: float) -> None:
+        row = response.coordinators[0] if version >= _FIRST_VERSION_WITH_MANY_KEYS else response
+        if row.error_code:
+            self._on_error(key, errors.broker.error_for(row.error_code, f"FindCoordinator of {key!r}"), now)
+            return
+        self._asked.pop(key, None)
+        self._nodes[key] = row.node_id
+        self.call.send(now)
+
+    def _on_error(self, key: str, error: KafkaError, now: float) -> None:
+        self._asked.pop(key, None)
+        if is_retriable(error):
+            self.call.retry(self.call.send, error, now)
+        else:
+            self.call.fail(error, now)

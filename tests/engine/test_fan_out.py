@@ -1,0 +1,296 @@
+"""Calls of several brokers in virtual time: whom they ask, and whom they ask when that has moved between two tries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from kwire import errors, protocol
+from kwire.engine.addresses import Address, TopicPartition
+from kwire.engine.admin.a02_list_offsets import ListOffsets
+from kwire.engine.admin.a19_create_topics import CreateTopics, NewTopic
+from kwire.engine.admin.a20_delete_topics import DeleteTopics
+from kwire.engine.api_keys import CREATE_TOPICS, DELETE_TOPICS, FIND_COORDINATOR, LIST_OFFSETS, METADATA
+from kwire.engine.error_codes import (
+    COORDINATOR_NOT_AVAILABLE,
+    NOT_CONTROLLER,
+    NOT_COORDINATOR,
+    THROTTLING_QUOTA_EXCEEDED,
+)
+from kwire.engine.fan_out import AdminApi, FanOutCall
+from kwire.engine.lookup import GROUP, TRANSACTION, Coordinator, EachBroker
+from kwire.engine.offsets import LATEST
+from kwire.engine.ports import Services
+from kwire.engine.settings import AdminSettings
+from tests.engine.world import HANG_UP, Answer, Broker, World
+
+A, B, C = Address("a", 1), Address("b", 2), Address("c", 3)
+NOT_LEADER = 6
+LIST_GROUPS, DESCRIBE_GROUPS = 16, 15
+
+
+class Kafka:
+    """Three brokers that know who leads, coordinates and controls; whoever else is asked says so."""
+
+    def __init__(self, release: str = "4.4.0") -> None:
+        self.brokers = [Broker(release, node_id) for node_id in range(3)]
+        self.controller = 0
+        self.leaders = [0, 1, 2]
+        self.coordinators = {"g": 0, "h": 1}
+        self.asked: list[tuple[int, Any]] = []
+        self.answers: Callable[[int, Any], int] = lambda node, message: 0
+        for node, broker in enumerate(self.brokers):
+            broker.brokers = {0: A, 1: B, 2: C}
+            broker.handlers |= {
+                METADATA: self.metadata(broker),
+                LIST_OFFSETS: self.noted(node, self.list_offsets),
+                FIND_COORDINATOR: self.noted(node, self.find_coordinator),
+                DESCRIBE_GROUPS: self.noted(node, self.describe_groups),
+                LIST_GROUPS: self.noted(node, self.list_groups),
+                CREATE_TOPICS: self.noted(node, self.create_topics),
+                DELETE_TOPICS: self.noted(node, self.delete_topics),
+            }
+        self.world = World(dict(zip((A, B, C), self.brokers, strict=True)), AdminSettings(bootstrap_servers="a:1"))
+
+    def run(self, api: AdminApi[Any, Any], seconds: float = 30) -> Any:
+        call = FanOutCall(self.world.core, api, deadline=self.world.now + seconds, now=self.world.now)
+        self.world.run(lambda: call.done)
+        return call.value()
+
+    def nodes(self, kind: type) -> list[int]:
+        """The brokers that got such a request, in order."""
+        return [node for node, message in self.asked if isinstance(message, kind)]
+
+    def metadata(self, broker: Broker) -> Any:
+        def answer(message: Any, version: int, now: float) -> Any:
+            broker.topics = {"t": self.leaders}
+            response = broker.metadata(message, version, now)
+            response.controller_id = self.controller
+            return response
+
+        return answer
+
+    def noted(self, node: int, answer: Callable[[int, Any, int], Any]) -> Any:
+        def handle(message: Any, version: int, now: float) -> Any:
+            self.asked.append((node, message))
+            return answer(node, message, version)
+
+        return handle
+
+    def list_offsets(self, node: int, message: Any, version: int) -> Any:
+        made = protocol.ListOffsetsResponse.ListOffsetsTopicResponse
+        rows = [
+            made.ListOffsetsPartitionResponse(
+                partition_index=row.partition_index,
+                error_code=0 if self.leaders[row.partition_index] == node else NOT_LEADER,
+                offset=100 + row.partition_index,
+            )
+            for topic in message.topics
+            for row in topic.partitions
+        ]
+        return protocol.ListOffsetsResponse(topics=[made(name="t", partitions=rows)])
+
+    def find_coordinator(self, node: int, message: Any, version: int) -> Any:
+        keys = message.coordinator_keys if version >= 4 else [message.key]
+        code = self.answers(node, message)
+        if version < 4:
+            return protocol.FindCoordinatorResponse(node_id=self.coordinators[keys[0]], error_code=code)
+        row = protocol.FindCoordinatorResponse.Coordinator
+        found = [row(key=key, node_id=self.coordinators[key], error_code=code) for key in keys]
+        return protocol.FindCoordinatorResponse(coordinators=found)
+
+    def describe_groups(self, node: int, message: Any, version: int) -> Any:
+        row = protocol.DescribeGroupsResponse.DescribedGroup
+        return protocol.DescribeGroupsResponse(
+            groups=[
+                row(
+                    group_id=name,
+                    group_state=f"at {node}",
+                    error_code=0 if self.coordinators[name] == node else NOT_COORDINATOR,
+                )
+                for name in message.groups
+            ]
+        )
+
+    def list_groups(self, node: int, message: Any, version: int) -> Any:
+        row = protocol.ListGroupsResponse.ListedGroup
+        return protocol.ListGroupsResponse(
+            groups=[row(group_id=name) for name, where in self.coordinators.items() if where == node]
+        )
+
+    def create_topics(self, node: int, message: Any, version: int) -> Any:
+        row = protocol.CreateTopicsResponse.CreatableTopicResult
+        code = self.answers(node, message) or (0 if node == self.controller else NOT_CONTROLLER)
+        return protocol.CreateTopicsResponse(topics=[row(name=new.name, error_code=code) for new in message.topics])
+
+    def delete_topics(self, node: int, message: Any, version: int) -> Any:
+        return protocol.DeleteTopicsResponse()
+
+
+class DescribeGroups(AdminApi[str, str]):
+    api_key = DESCRIBE_GROUPS
+    retries_codes = True
+    what = "DescribeGroups"
+
+    def __init__(self, *names: str, kind: int = GROUP) -> None:
+        self.lookup = Coordinator(kind)
+        self._names = names
+
+    def split(self, core: Services) -> Sequence[str]:
+        return self._names
+
+    def request(self, core: Services, keys: Sequence[str], version: int) -> Any:
+        return protocol.DescribeGroupsRequest(groups=list(keys))
+
+    def result(self, keys: Sequence[str], response: Any, version: int) -> Mapping[str, str | errors.KafkaError]:
+        return {
+            row.group_id: errors.broker.error_for(row.error_code) if row.error_code else row.group_state
+            for row in response.groups
+        }
+
+
+class ListGroups(AdminApi[int, list[str]]):
+    api_key = LIST_GROUPS
+    what = "ListGroups"
+
+    def __init__(self) -> None:
+        self.lookup = EachBroker()
+
+    def split(self, core: Services) -> Sequence[int] | None:
+        return list(core.cluster.brokers) or None
+
+    def request(self, core: Services, keys: Sequence[int], version: int) -> Any:
+        return protocol.ListGroupsRequest()
+
+    def result(self, keys: Sequence[int], response: Any, version: int) -> Mapping[int, list[str]]:
+        return {keys[0]: [row.group_id for row in response.groups]}
+
+    def merge(self, results: Mapping[int, list[str]]) -> list[str]:
+        return sorted(name for names in results.values() for name in names)
+
+
+PARTITIONS = [TopicPartition("t", number) for number in range(3)]
+
+
+def test_each_leader_is_asked_once_about_its_partitions() -> None:
+    kafka = Kafka()
+    kafka.leaders = [1, 2, 1]
+    found = kafka.run(ListOffsets(dict.fromkeys(PARTITIONS, LATEST), isolation=0))
+    assert [found[tp].offset for tp in PARTITIONS] == [100, 101, 102]
+    assert sorted(kafka.nodes(protocol.ListOffsetsRequest)) == [1, 2]
+
+
+def test_a_leader_that_moves_between_two_tries_is_found() -> None:
+    kafka = Kafka()
+    kafka.run(ListOffsets(dict.fromkeys(PARTITIONS, LATEST), isolation=0))
+    kafka.asked.clear()
+    call = FanOutCall(
+        kafka.world.core,
+        ListOffsets(dict.fromkeys(PARTITIONS, LATEST), isolation=0),
+        deadline=kafka.world.now + 30,
+        now=kafka.world.now,
+    )
+    kafka.world.run(lambda: len(kafka.asked) == 3 or kafka.world.core.cluster.leader("t", 0) == 0)
+    kafka.leaders = [2, 1, 2]
+    kafka.world.run(lambda: call.done)
+    assert call.value()[PARTITIONS[0]].offset == 100
+    asked = [(node, row.partition_index) for node, message in kafka.asked for row in message.topics[0].partitions]
+    assert (0, 0) in asked
+    assert asked[-1] == (2, 0)
+    assert asked.count((1, 1)) == 1, "what was answered is not asked again"
+
+
+def test_a_controller_that_moves_between_two_tries_is_found() -> None:
+    kafka = Kafka()
+    kafka.run(CreateTopics({"one": NewTopic(1, 1)}))
+    kafka.controller = 2
+    kafka.run(CreateTopics({"two": NewTopic(1, 1)}))
+    assert kafka.nodes(protocol.CreateTopicsRequest) == [0, 0, 2]
+
+
+def test_a_request_without_effect_is_repeated_and_another_is_not() -> None:
+    kafka = Kafka()
+    codes = [THROTTLING_QUOTA_EXCEEDED, 0]
+    kafka.answers = lambda node, message: codes.pop(0)
+    kafka.run(CreateTopics({"one": NewTopic(1, 1)}))
+    kafka.answers = lambda node, message: NOT_LEADER
+    with pytest.raises(errors.broker.NOT_LEADER_OR_FOLLOWER, match="CreateTopics of 'two'"):
+        kafka.run(CreateTopics({"two": NewTopic(1, 1)}))
+    assert len(kafka.nodes(protocol.CreateTopicsRequest)) == 3
+
+
+@pytest.mark.parametrize("release", ["4.4.0", "2.8.2"])
+def test_groups_are_asked_about_at_their_coordinators(release: str) -> None:
+    kafka = Kafka(release)
+    assert kafka.run(DescribeGroups("g", "h")) == {"g": "at 0", "h": "at 1"}
+    assert sorted(kafka.nodes(protocol.DescribeGroupsRequest)) == [0, 1]
+    assert len(kafka.nodes(protocol.FindCoordinatorRequest)) == 2
+
+
+def test_a_coordinator_that_moves_is_looked_up_again() -> None:
+    kafka = Kafka()
+    call = FanOutCall(kafka.world.core, DescribeGroups("g", "h"), deadline=kafka.world.now + 30, now=kafka.world.now)
+    kafka.world.run(lambda: len(kafka.nodes(protocol.FindCoordinatorRequest)) == 2)
+    kafka.coordinators["g"] = 2
+    kafka.world.run(lambda: call.done)
+    assert call.value() == {"g": "at 2", "h": "at 1"}
+    assert len(kafka.nodes(protocol.FindCoordinatorRequest)) == 3
+
+
+def test_a_coordinator_that_is_lost_is_looked_up_again() -> None:
+    kafka = Kafka()
+    plain = kafka.brokers[0].answer
+
+    def answer(frame: bytes, now: float) -> Answer:
+        if frame[4:6] == DESCRIBE_GROUPS.to_bytes(2, "big"):
+            kafka.coordinators["g"] = 1
+            return HANG_UP
+        return plain(frame, now)
+
+    kafka.brokers[0].answer = answer  # type: ignore[method-assign]
+    assert kafka.run(DescribeGroups("g")) == {"g": "at 1"}
+
+
+def test_a_coordinator_that_is_not_there_yet_is_waited_for() -> None:
+    kafka = Kafka()
+    codes = [COORDINATOR_NOT_AVAILABLE, COORDINATOR_NOT_AVAILABLE, 0]
+    kafka.answers = lambda node, message: codes.pop(0)
+    assert kafka.run(DescribeGroups("g", kind=TRANSACTION)) == {"g": "at 0"}
+    assert [message.key_type for _, message in kafka.asked[:3]] == [TRANSACTION] * 3
+
+
+def test_every_broker_is_asked() -> None:
+    kafka = Kafka()
+    assert kafka.run(ListGroups()) == ["g", "h"]
+    assert sorted(kafka.nodes(protocol.ListGroupsRequest)) == [0, 1, 2]
+
+
+def test_a_response_that_leaves_a_key_out_is_no_success() -> None:
+    kafka = Kafka()
+    with pytest.raises(errors.KafkaError, match="CreateTopics of one says nothing of one"):
+        kafka.run(_Forgetful({"one": NewTopic(1, 1)}))
+
+
+class _Forgetful(CreateTopics):
+    def result(self, keys: Sequence[str], response: Any, version: int) -> Mapping[str, Any]:
+        return {}
+
+
+def test_nothing_asked_about_is_nothing_found() -> None:
+    kafka = Kafka()
+    assert kafka.run(ListOffsets({}, isolation=0)) == {}
+    assert kafka.run(DeleteTopics([])) is None
+    assert not kafka.asked
+
+
+def test_a_call_that_ends_leaves_nothing_behind() -> None:
+    kafka = Kafka()
+    core = kafka.world.core
+    before = (len(core.cluster.listeners), len(core.recovered))
+    kafka.leaders = [-1, -1, -1]
+    with pytest.raises(errors.KafkaTimeoutError, match="ListOffsets of t-0"):
+        kafka.run(ListOffsets({PARTITIONS[0]: LATEST}, isolation=0), seconds=2)
+    assert (len(core.cluster.listeners), len(core.recovered)) == before
+    assert core.cluster.topic("t") is None
