@@ -234,7 +234,11 @@ def _run_callback(function: Callable[[Delivery], object], delivery: Delivery) ->
 def _at_exit() -> None:
     """Delivers what producers still have, all of them together within EXIT_TIMEOUT_S."""
     until = time.monotonic() + EXIT_TIMEOUT_S
-    left = [_Dropped(repr(producer), producer._sender, producer._reactor) for producer in _open_producers()]
+    left = [
+        _Dropped(repr(producer), producer._sender, producer._reactor)
+        for producer in _open_producers()
+        if producer.accumulator.pending or producer._reactor.has_resources
+    ]
     left += list(_dropped.values())
     for one in left:
         one.reactor.call(one.sender.flush)

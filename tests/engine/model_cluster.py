@@ -26,7 +26,7 @@ TOPIC = "t"
 TOPIC_ID = UUID(int=77)
 REMEMBERED = 5
 NOT_LEADER, REQUEST_TIMED_OUT, TOO_LARGE, AFTER_APPEND = 6, 7, 10, 20
-OUT_OF_ORDER, FENCED, UNKNOWN_PRODUCER = 45, 47, 59
+OUT_OF_ORDER, DUPLICATE, FENCED, UNKNOWN_PRODUCER = 45, 46, 47, 59
 BEFORE_THE_APPEND = (3, 5, 6, 7, 19, 56)
 BEHIND_THE_APPEND = (7, 20)
 MASK = 0x7FFFFFFF
@@ -130,6 +130,7 @@ class Cluster:
         self.trouble = 0.0
         self.max_records = 1_000_000
         self.zombies = True
+        self.repeats_are_errors = rng.random() < 0.3
         self.producer_ids = 1000
         strict = release.startswith(("0.11", "1.", "2.0", "2.1", "2.2", "2.3"))
         self.logs = [Log(rng.randrange(nodes), strict=strict) for _ in range(partitions)]
@@ -212,8 +213,11 @@ class Node(Broker):
         read = records.decode(part.records)
         if len(read) > self.cluster.max_records:
             return row(index=part.index, error_code=TOO_LARGE, base_offset=-1)
+        known = len(log.batches)
         code, offset = log.append(read)
         if fault and not code:
             return row(index=part.index, error_code=rng.choice(BEHIND_THE_APPEND), base_offset=-1)
         log.replicate()
+        if not code and len(log.batches) == known and self.cluster.repeats_are_errors:
+            return row(index=part.index, error_code=DUPLICATE, base_offset=-1)
         return row(index=part.index, error_code=code, base_offset=offset)

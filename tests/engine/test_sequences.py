@@ -120,22 +120,21 @@ def test_a_new_producer_id_leaves_what_is_in_flight_in_other_partitions_as_it_is
     assert world.leader.producer_ids == 102
 
 
-def test_a_refused_batch_that_a_later_acknowledgement_covers_is_in_the_log() -> None:
+def test_a_refused_batch_that_was_overtaken_fails() -> None:
     world = one_by_one()
     queue = world.accumulator.topics["t"].queues[0]
 
-    def written(leader: Leader, read: Any) -> int:
-        """The append happens, the answer says otherwise, and the broker forgets that very batch."""
-        leader.logs["t", 0].extend(read)
+    def lose_the_state(leader: Leader, read: Any) -> int:
         leader.state = {key: (epoch, following + 1, []) for key, (epoch, following, _) in leader.state.items()}
         return 7
 
-    world.leader.script = [written]
+    world.leader.script = [lose_the_state]
     a, b = send_all(world, b"A", b"B")
     world.run(lambda: a.done() and b.done())
-    assert a.result().offset == -1
-    assert b.result().offset == 2
-    assert world.leader.values() == [b"warm", b"A", b"B"]
+    assert isinstance(a.exception(), errors.broker.OutOfOrderSequenceNumberError)
+    assert b.result().offset == 1
+    world.complete(world.send(b"C"))
+    assert world.leader.values() == [b"warm", b"B", b"C"]
     assert queue.sequences.producer_epoch == 0
 
 

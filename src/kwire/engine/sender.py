@@ -231,8 +231,8 @@ class Sender(SenderBase):
             self._fail(batch, error)
 
     def _on_refused_sequence(self, batch: Batch, error: KafkaError, now: float) -> None:
-        if batch.queue.sequences.is_in_log(batch):
-            self._accumulator.complete(batch, -1, -1, None)
+        if batch.queue.sequences.is_overtaken(batch):
+            self._fail(batch, error)
             return
         batch.queue.sequences.refuse(batch.queue, batch)
         self._unresolved[batch.queue] = None

@@ -24,9 +24,10 @@
 #                          again at 0 under another epoch, which shuts out requests of the old one that still arrive; so
 #                          do the batches that wait, none of which can be in the log
 #
-# A refusal is proof only for the oldest batch with a sequence; the others were refused because they came too early. The
-# epoch is the partition's: others keep theirs, which brokers allow as they keep the state for each partition. (KIP-360,
-# and TransactionManager of the Java client.)
+# A refusal is proof only for the oldest batch with a sequence; the others were refused because they came too early. A
+# batch that is refused although a later one was acknowledged fails: the broker lost its state in between, and the batch
+# would be out of order, or twice, in the log. The epoch is the partition's: others keep theirs, which brokers allow as
+# they keep the state of each partition by itself. (KIP-360, and TransactionManager of the Java client.)
 
 cpdef enum:
     STEADY = 0
@@ -96,7 +97,7 @@ cdef class Sequences:
         last = last_sequence(batch)
         if self.last_acknowledged < 0 or is_at_or_after(last, self.last_acknowledged):
             self.last_acknowledged = last
-        if self.state == UNRESOLVED and (self.last_acknowledged + 1) & SEQUENCE_MASK == self.next_sequence:
+        if self.state == UNRESOLVED and self._is_complete():
             self.state = STEADY
         if not batch.batch_result.done:
             self.acknowledged_by = node
@@ -104,11 +105,15 @@ cdef class Sequences:
 
     cpdef fail(self, Batch batch):
         """The batch ends without being acknowledged: whether the log has it is not known."""
-        if self.state == STEADY and self.owns(batch):
+        if self.state == STEADY and self.owns(batch) and not self._is_complete():
             self.state = UNRESOLVED
 
-    cpdef bint is_in_log(self, Batch batch) except -1:
-        """Whether a later batch was acknowledged, which the broker takes only after this one."""
+    cdef inline bint _is_complete(self) noexcept:
+        """Whether the last sequence that was assigned is acknowledged."""
+        return (self.last_acknowledged + 1) & SEQUENCE_MASK == self.next_sequence
+
+    cpdef bint is_overtaken(self, Batch batch) except -1:
+        """Whether a later batch was acknowledged."""
         return (self.owns(batch) and self.last_acknowledged >= 0
                 and is_at_or_after(self.last_acknowledged, last_sequence(batch)))
 
