@@ -78,7 +78,7 @@ test-plain: build  ## the codec, the schema and the clients without the allocato
 	@scripts/test-plain "$(PY)" $(PYTEST_ARGS)
 
 .PHONY: check
-check: build  ## lint, generated names, types, layer contracts, stubs
+check: build  ## lint, format, types, stubs, layer contracts, the seam of the compiled halves
 	@ruff check .
 	@ruff format --check .
 	@$(PY) scripts/protocol_names.py --check
@@ -89,6 +89,7 @@ check: build  ## lint, generated names, types, layer contracts, stubs
 	@lint-imports
 	@$(PY) -m mypy.stubtest kwire._codec --ignore-disjoint-bases --mypy-config-file pyproject.toml \
 		--allowlist tests/typing/stubtest-allowlist.txt
+	@$(PY) -m pytest -q tests/test_layers.py tests/test_compiled_halves.py tests/test_settings_page.py
 
 .PHONY: docs
 docs: build  ## docs/settings.md from the tables of settings, the stub's docstrings from the extension
