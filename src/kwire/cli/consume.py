@@ -35,7 +35,7 @@ _FIRST_ANSWER_S = 1.0
 
 @dataclass(frozen=True)
 class Last:
-    """Where to begin: so many records before the end of each partition."""
+    """Where to begin: this number of records before the end of each partition."""
 
     count: int
 
@@ -64,7 +64,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="earliest, latest (or end), an offset, -N (the last N of each partition), -1h (an hour ago), or a time "
         "such as 2024-05-01T12:00:00+00:00 (default %(default)s)",
     )
-    parser.add_argument("--count", type=positive, metavar="N", help="end after so many records")
+    parser.add_argument("--count", type=positive, metavar="N", help="end after N records")
     parser.add_argument("--follow", action="store_true", help="wait for new records instead of ending")
     parser.add_argument("--format", choices=FORMATS, default="value", help="(default %(default)s)")
     parser.add_argument("--null", default="", metavar="TEXT", help="shown for a null value by --format value")

@@ -77,7 +77,7 @@ class BlockingConnection:
 
     @contextmanager
     def _closed_by_any_error(self, silence: str, timeout: float) -> Iterator[None]:
-        """What is under way in the block is over with its first error; those of sockets become kwire's."""
+        """Closes the connection at the first error in the block; errors of sockets become kwire's."""
         try:
             yield
         except TimeoutError as error:

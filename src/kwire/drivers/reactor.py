@@ -26,7 +26,7 @@ unnoticed: between the check for signals and the system call, or in another thre
 
 TLS. Sockets are plain unless `secure` is given: it wraps a connected socket (`SecureSocket`), which shakes hands before
 the core hears of the connection. Its bytes go through Python (`_read_tls`, `_write_tls`), since encryption costs more
-than the calls. What it has decrypted and nobody has read yet, poll does not see: such sockets are read on at the next
+than the calls. Poll does not see what it has decrypted and was not read yet: such sockets are read on at the next
 step, which then does not wait.
 
 Fork. A child process may not use what its parent opened: every entry raises there, before any lock is touched.
@@ -278,7 +278,7 @@ class Reactor(ReactorBase):
             self._thread = None
 
     def _look_in(self) -> None:
-        """Sleeps, then looks in if nobody else has driven meanwhile.
+        """Sleeps, then looks in if no other thread has driven meanwhile.
 
         It takes no lock before it is sure, and is not woken by callers: each would cost a caller that drives itself.
         Bytes that are due leave before anything is polled, because the interpreter may be lost after that.

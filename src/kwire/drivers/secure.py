@@ -29,7 +29,7 @@ class SecureSocket(Protocol):
 
     def write(self, data: bytes) -> int:
         """Encrypts and sends some of `data`: how many bytes. After a negative mask it is called with the same, or with
-        more behind it."""
+        more after it."""
 
 
 Secure = Callable[[socket.socket, Address], SecureSocket]

@@ -67,6 +67,6 @@ def open_socket(where: SocketAddress, send_buffer: int, receive_buffer: int) -> 
 
 
 def connect_error(made: socket.socket) -> str:
-    """Why a connect that was under way failed; "" if it did not."""
+    """Why a connect in progress failed; "" if it did not."""
     code = made.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
     return os.strerror(code) if code else ""

@@ -72,10 +72,10 @@ class Call:
         return KafkaTimeoutError(f"{self.what}: no answer in time" + (f"; last: {last}" if last is not None else ""))
 
     def on_end(self) -> None:
-        """For subclasses: whatever is still under way is of no use."""
+        """For subclasses: whatever is still in flight is of no use."""
 
     def ask_again(self, now: float) -> None:
-        """For subclasses: nothing that is under way will be answered."""
+        """For subclasses: nothing that is in flight will be answered."""
 
     def _recover(self, now: float) -> None:
         self._retry = None

@@ -77,7 +77,7 @@ class Connections:
             self.lose(connection, error, now)
 
     def forget(self) -> None:
-        """After a step that was cut: the driver closes all sockets by itself, and nobody is told."""
+        """After a step that was cut: the driver closes all sockets by itself, and no owner is told."""
         self._events.clear()
         for connection in list(self._open):
             connection.become(CLOSED)

@@ -8,7 +8,7 @@ For the driver
     connection_made(connection, now)  the socket is connected
     connection_lost(connection, error, now)
                                       it could not be connected, or ended; no CLOSE follows for it
-    connection.receiver.buffer(hint)  a writable memoryview to receive into; FrameError if the frame under way claims a
+    connection.receiver.buffer(hint)  a writable memoryview to receive into; FrameError if the current frame claims a
                                       size that cannot be
     received(connection, count, now)  that many bytes came in
     connection.data_to_send()         a gather list of buffers; [] when there is nothing (left) to write
@@ -21,7 +21,7 @@ For the driver
   WARN comes with a text for the log instead of a connection: an outage that began or ended, once each.
   WRITE is said when output appears where there was none; write until data_to_send is empty.
   The driver sets `dirty` while one of these runs. If it is True when a step begins, an exception (Ctrl-C) cut the one
-  before: close all sockets and call `recover(now)`, which fails all requests under way with ConnectError, so that their
+  before: close all sockets and call `recover(now)`, which fails all requests in flight with ConnectError, so that their
   components send them again.
 
 For components (the producer's sender, the fetcher, admin calls)

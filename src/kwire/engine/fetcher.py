@@ -132,7 +132,7 @@ class Fetcher:
             self._is_settled = False
 
     def take(self, max_records: int | None) -> Fetched:
-        """Hands out what was fetched, at most so many records; raises a fault that comes first.
+        """Hands out what was fetched, at most `max_records`; raises a fault that comes first.
 
         None: about HAND_OVER_BYTES. A fault is raised once; the next fetch from that position meets it again unless the
         caller seeks.
@@ -512,7 +512,7 @@ class Fetcher:
 
 
 def _ignore(text: str) -> None:
-    """Stands where nobody listens for warnings."""
+    """The listener for warnings where there is none."""
 
 
 def _in_data(error: CodecError, tp: TopicPartition, offset: int, seek_to: int) -> CodecError:

@@ -170,7 +170,7 @@ def key_of(name: str) -> str:
 
 
 def verdict(name: str, value: object) -> Verdict | None:
-    """What becomes of a setting that no table of kwire has; None when nobody has it."""
+    """What becomes of a setting that no table of kwire has; None when no client has it."""
     key = key_of(name)
     refusal = _REFUSED.get(key)
     for prefix, text in _REFUSED_PREFIXES.items():

@@ -39,7 +39,7 @@ class Chunk:
         return self.count - self.handed_out
 
     def hand_out(self, max_records: int, max_bytes: int | None) -> tuple[Records, int]:
-        """The next records, at most so many, of so many bytes (at least one record); and their bytes."""
+        """The next records, at most `max_records` of `max_bytes` (but at least one record), and their bytes."""
         records, begin = self.records, self.delivered
         count = min(max_records, self.count - begin)
         size = 0

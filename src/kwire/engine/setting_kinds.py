@@ -187,7 +187,7 @@ class Settings:
         return next((row.keyword for row in self.table.values() if key in map(key_of, row.aliases)), None)
 
     def unknown(self, name: str) -> str:
-        """What is said of a name that nobody has."""
+        """The text about a name that no client has."""
         return unknown_setting(name, self.table)
 
     def conflicts(self) -> list[str]:

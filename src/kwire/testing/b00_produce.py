@@ -3,13 +3,13 @@
 Behaviour
     Each partition is taken or refused by itself. A record set is cut, checked (lengths, checksums, counts, codec), put
     in order after what its idempotent producer sent before, given its offsets and stored as it is. A repeated batch of
-    an idempotent producer gets the answer of the first time. An empty record set is no error and has no offset.
+    an idempotent producer gets the answer of the first time. An empty record set is not an error and has no offset.
     acks 0 has no response; if anything is refused then, the connection closes. acks 1 and -1 are the same here: one
     replica. Transactions are not known: a transactional batch is refused with INVALID_TXN_STATE.
 
 Version notes
     v0-2  message sets; the release's format decides what is too new (0.9 and older take magic 0 only). 0.8 took acks
-          above 1 and waited for so many replicas; here they are refused as by later releases
+          above 1 and waited for that many replicas; here they are refused as by later releases
     v1    throttle_time_ms; v2 log_append_time_ms, -1 unless the topic stamps its records
     v3    exactly one batch of magic 2 per partition, else INVALID_RECORD (older releases: see release.py)
     v5    log_start_offset; v7 zstd, below it UNSUPPORTED_COMPRESSION_TYPE

@@ -17,7 +17,7 @@ from kwire.testing.requests import RequestContext
 
 
 def answer(context: RequestContext[InitProducerIdRequest]) -> InitProducerIdResponse:
-    """A producer id that nobody had."""
+    """A producer id that was not used before."""
     if context.request.transactional_id is not None:
         return refuse(context, codes.INVALID_REQUEST.code)
     return InitProducerIdResponse(producer_id=context.cluster.new_producer_id(), producer_epoch=0)

@@ -40,7 +40,7 @@ class ProducerStates:
         self._producers: dict[int, _Producer] = {}
 
     def check(self, batch: Entry) -> Appended | None:
-        """The earlier fate of a batch that comes again, or None for one that may be appended.
+        """What became earlier of a batch that comes again, or None for one that may be appended.
 
         Raises BrokerError for a sequence out of order or an epoch of the past.
         """

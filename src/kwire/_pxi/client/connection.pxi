@@ -162,7 +162,7 @@ cdef class ConnectionBase:
             raise _errors.FrameError(f"{self.who} sent a frame of {frame.size} bytes, too short for a correlation id")
         found = <int32_t>load_u32(frame.data)
         if not self.in_flight:
-            raise _errors.FrameError(f"{self.who} sent an answer (correlation id {found}) that nobody asked for")
+            raise _errors.FrameError(f"{self.who} sent an answer (correlation id {found}) that no request asked for")
         request = <Request>self.in_flight[0]
         if found != request.correlation_id:
             raise _errors.FrameError(f"{self.who} answered with correlation id {found} where {request.correlation_id} "

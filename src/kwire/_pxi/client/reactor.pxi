@@ -470,7 +470,7 @@ cdef class ReactorBase:
         raise NotImplementedError
 
     def _sleep(self, waiter, double seconds):
-        """Waits for that lock, so many seconds at most."""
+        """Waits for that lock, at most `seconds`."""
         raise NotImplementedError
 
     def _run_callbacks(self):
