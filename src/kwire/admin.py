@@ -18,7 +18,7 @@ from kwire.engine.admin.a02_list_offsets import ListOffsets
 from kwire.engine.admin.a03_metadata import DescribeTopics
 from kwire.engine.admin.a19_create_topics import CreatedTopic, CreateTopics, NewTopic
 from kwire.engine.admin.a20_delete_topics import DeleteTopics
-from kwire.engine.cluster import PartitionInfo, TopicInfo
+from kwire.engine.metadata import PartitionInfo, TopicInfo
 from kwire.engine.offsets import NO_OFFSET, OffsetAndTimestamp, isolation_code, time_of
 from kwire.engine.settings import AdminSettings, configured_by, from_config, keywords
 from kwire.errors import ConfigError

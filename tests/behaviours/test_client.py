@@ -15,9 +15,9 @@ from kwire._codec import murmur2
 from kwire.engine.addresses import Address, TopicPartition
 from kwire.engine.admin.a19_create_topics import CreateTopics, NewTopic
 from kwire.engine.api_keys import API_VERSIONS, CREATE_TOPICS, METADATA, PRODUCE
-from kwire.engine.cluster import metadata_request
 from kwire.engine.fan_out import FanOutCall
 from kwire.engine.fetcher import Fetcher
+from kwire.engine.metadata import metadata_request
 from kwire.engine.settings import ConsumerSettings
 from kwire.legacy import Client
 from kwire.testing import Broker as EmbeddedBroker

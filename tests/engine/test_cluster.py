@@ -9,7 +9,7 @@ import pytest
 from kwire import protocol
 from kwire.engine.addresses import Address
 from kwire.engine.api_keys import METADATA
-from kwire.engine.cluster import metadata_request
+from kwire.engine.metadata import metadata_request
 from kwire.engine.settings import ConsumerSettings, ProducerSettings
 from tests.engine.world import Answer, Broker, ClosingBroker, World
 
@@ -18,25 +18,6 @@ A, B = Address("a", 1), Address("b", 2)
 
 def asked(broker: Broker) -> list[tuple[float, Any]]:
     return [(version, message) for key, version, message in broker.requests if key == METADATA]
-
-
-def names(message: Any) -> list[str] | None:
-    return None if message.topics is None else [row.name for row in message.topics]
-
-
-def test_no_topic_and_all_topics_mean_the_same_at_every_version() -> None:
-    assert names(metadata_request(0, None, allow_auto_create=True)) == []
-    assert names(metadata_request(1, None, allow_auto_create=True)) is None
-    assert names(metadata_request(1, [], allow_auto_create=True)) == []
-    assert names(metadata_request(13, None, allow_auto_create=True)) is None
-
-
-def test_a_client_that_may_not_create_never_names_a_topic_to_an_old_broker() -> None:
-    assert names(metadata_request(0, ["t"], allow_auto_create=False)) == []
-    assert names(metadata_request(3, ["t"], allow_auto_create=False)) is None
-    new = metadata_request(4, ["t"], allow_auto_create=False)
-    assert names(new) == ["t"]
-    assert not new.allow_auto_topic_creation
 
 
 def test_a_topic_that_is_being_created_is_asked_for_until_it_has_leaders() -> None:

@@ -12,7 +12,7 @@ from functools import partial
 from kwire._codec import Accumulator, BatchResult, Timer
 from kwire._typing import Any
 from kwire.engine.api_keys import METADATA
-from kwire.engine.cluster import metadata_request
+from kwire.engine.metadata import metadata_request
 from kwire.engine.ports import Services
 from kwire.errors import ClientClosedError, DeliveryError, KafkaError, KafkaTimeoutError
 

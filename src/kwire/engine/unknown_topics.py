@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kwire._codec import Accumulator, Batch, PartitionQueue, Timer, TopicQueue, no_uuid
-from kwire.engine.cluster import TopicInfo, may_pass
 from kwire.engine.error_codes import LEADER_NOT_AVAILABLE, NONE, UNKNOWN_TOPIC_OR_PARTITION
+from kwire.engine.metadata import TopicInfo, may_pass
 from kwire.engine.ports import Services
 from kwire.errors import ConnectError, KafkaError, UnknownTopicError
 from kwire.errors.broker import error_for

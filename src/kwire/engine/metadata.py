@@ -1,0 +1,208 @@
+"""What is known of a cluster: brokers, controller, topics, partition leaders; and how it is asked for at each version.
+
+Layer 3, no I/O: a value. `apply` takes a response in; when to ask is decided in `refresh.py`, of what in `cluster.py`.
+
+Metadata v0 cannot ask for no topic at all: an empty list means all of them there, null does from v1 on. Before v4 every
+topic asked for by name may be created by the asking, so a client that forbids that asks for all topics instead.
+Releases 0.8.0 and 0.8.1 list only brokers that a partition names, at first none: the bootstrap addresses stay in use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from kwire import errors, protocol
+from kwire._codec import no_uuid
+from kwire._typing import TYPE_CHECKING, NamedTuple
+from kwire.engine.addresses import Address
+from kwire.engine.error_codes import NONE, REPLICA_NOT_AVAILABLE, UNKNOWN_SERVER_ERROR, UNKNOWN_TOPIC_OR_PARTITION
+from kwire.errors import KafkaError, UnknownTopicError
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    TopicRow = protocol.MetadataResponse.MetadataResponseTopic
+
+_MAY_PASS_IN_METADATA = frozenset({UNKNOWN_SERVER_ERROR, NONE})
+"""Beside the retriable codes: Kafka 0.8 answers UNKNOWN_SERVER_ERROR while it cannot create the topic yet."""
+
+_FIRST_VERSION_WITH_NULL = 1
+_FIRST_VERSION_WITH_AUTO_CREATE_FLAG = 4
+_FIRST_VERSION_WITH_ALL_BROKERS_SURELY = 1
+
+
+class PartitionInfo(NamedTuple):
+    """One partition as the metadata has it; `leader` is -1 while there is none, `leader_epoch` -1 where not told."""
+
+    partition: int
+    leader: int
+    leader_epoch: int
+    replicas: Sequence[int]
+    isr: Sequence[int]
+    error: int
+
+
+class TopicInfo(NamedTuple):
+    """One topic as the metadata has it. `error` is the topic's own code: 0, or e.g. 3 where it does not exist."""
+
+    name: str
+    topic_id: UUID
+    is_internal: bool
+    error: int
+    partitions: dict[int, PartitionInfo]
+
+
+class Changes(NamedTuple):
+    """What a response said of the brokers: those it names, and whether there are no others."""
+
+    brokers: dict[int, Address]
+    complete: bool
+
+
+class Metadata:
+    """What the responses so far say of the cluster; `generation` counts them and the leaders learnt elsewhere."""
+
+    def __init__(self) -> None:
+        self.topics: dict[str, TopicInfo] = {}
+        self.names: dict[UUID, str] = {}
+        self.brokers: dict[int, Address] = {}
+        self.controller_id = -1
+        self.cluster_id: str | None = None
+        self.generation = 0
+
+    def topic(self, name: str) -> TopicInfo | None:
+        """What is known of the topic; None before an answer named it."""
+        return self.topics.get(name)
+
+    def leader(self, topic: str, partition: int) -> int:
+        """The id of the partition's leader; -1 where none is known."""
+        info = self.topics.get(topic)
+        found = info.partitions.get(partition) if info is not None else None
+        return found.leader if found is not None else -1
+
+    def leader_epoch(self, topic: str, partition: int) -> int:
+        """The epoch of that leader; -1 where not told."""
+        info = self.topics.get(topic)
+        found = info.partitions.get(partition) if info is not None else None
+        return found.leader_epoch if found is not None else -1
+
+    def topic_id(self, name: str) -> UUID:
+        """The topic's id; all zeros where the cluster gives none."""
+        info = self.topics.get(name)
+        return info.topic_id if info is not None else no_uuid()
+
+    def definite_error(self, name: str, partition: int, *, newer_than: int) -> KafkaError | None:
+        """Why no waiting will help: a topic that may not be used, or a partition beyond the topic's.
+
+        A partition is only called missing by metadata that came after generation `newer_than`.
+        """
+        info = self.topics.get(name)
+        if info is None or (info.error and may_pass(info.error)):
+            return None
+        if info.error:
+            return errors.broker.error_for(info.error, f"topic {name!r}")
+        if info.partitions and partition not in info.partitions and self.generation > newer_than:
+            most = max(info.partitions)
+            return UnknownTopicError(f"topic {name!r} has no partition {partition}: its partitions are 0 to {most}")
+        return None
+
+    def is_unsettled(self, name: str) -> bool:
+        """Whether the topic is missing, refused or without a leader somewhere: it is worth asking again."""
+        info = self.topics.get(name)
+        if info is None or info.error:
+            return True
+        return any(partition.leader < 0 for partition in info.partitions.values())
+
+    # -- changes ----------------------------------------------------------------------------------------------------
+
+    def apply(
+        self,
+        response: protocol.MetadataResponse,
+        version: int,
+        *,
+        asked_for: Collection[str],
+        wanted: Collection[str],
+    ) -> Changes:
+        """Takes the response in: of the topics, those that are `wanted`. One that was asked for and is not in the
+        response does not exist."""
+        brokers = {row.node_id: Address(row.host, row.port) for row in response.brokers}
+        complete = version >= _FIRST_VERSION_WITH_ALL_BROKERS_SURELY
+        self.brokers = brokers if complete else {**self.brokers, **brokers}
+        if response.controller_id >= 0:
+            self.controller_id = response.controller_id
+        self.cluster_id = response.cluster_id
+        told = {row.name: topic_info(row) for row in response.topics if row.name is not None}
+        for name in asked_for:
+            told.setdefault(name, TopicInfo(name, no_uuid(), False, UNKNOWN_TOPIC_OR_PARTITION, {}))
+        for name, info in told.items():
+            if name in wanted:
+                self._apply_topic(info)
+        self.generation += 1
+        return Changes(brokers, complete)
+
+    def update_leader(self, topic: str, partition: int, leader: int, epoch: int) -> bool:
+        """An answer named the new leader (KIP-951); True if that is news and was taken in."""
+        info = self.topics.get(topic)
+        found = info.partitions.get(partition) if info is not None else None
+        if found is None or info is None or leader < 0 or epoch <= found.leader_epoch:
+            return False
+        info.partitions[partition] = found._replace(leader=leader, leader_epoch=epoch, error=0)
+        self.generation += 1
+        return True
+
+    def forget(self, topic: str) -> None:
+        """Nothing is known of the topic any more."""
+        known = self.topics.pop(topic, None)
+        if known is not None:
+            self.names.pop(known.topic_id, None)
+
+    def _apply_topic(self, fresh: TopicInfo) -> None:
+        known = self.topics.get(fresh.name)
+        if known is not None and known.topic_id == fresh.topic_id:
+            for partition, info in fresh.partitions.items():
+                old = known.partitions.get(partition)
+                if old is not None and 0 <= info.leader_epoch < old.leader_epoch:
+                    fresh.partitions[partition] = old
+        self.forget(fresh.name)
+        self.topics[fresh.name] = fresh
+        if fresh.topic_id != no_uuid():
+            self.names[fresh.topic_id] = fresh.name
+
+
+def may_pass(error: int) -> bool:
+    """Whether a topic with that error may still become usable; also for 0."""
+    return error in _MAY_PASS_IN_METADATA or errors.broker.by_code(error).retriable
+
+
+def metadata_request(
+    version: int, topics: Sequence[str] | None, *, allow_auto_create: bool
+) -> protocol.MetadataRequest:
+    """A MetadataRequest for these topics (None: all) that means the same at every version."""
+    everything = topics is None
+    if version < _FIRST_VERSION_WITH_AUTO_CREATE_FLAG and topics and not allow_auto_create:
+        everything = True
+    if version < _FIRST_VERSION_WITH_NULL:
+        names: Sequence[str] | None = [] if everything else topics
+    else:
+        names = None if everything else topics
+    row = protocol.MetadataRequest.MetadataRequestTopic
+    request = protocol.MetadataRequest(topics=None if names is None else [row(name=name) for name in names])
+    if version >= _FIRST_VERSION_WITH_AUTO_CREATE_FLAG:
+        request.allow_auto_topic_creation = allow_auto_create
+    return request
+
+
+def topic_info(row: TopicRow) -> TopicInfo:
+    """A topic of a MetadataResponse. A partition with REPLICA_NOT_AVAILABLE is usable: another replica is down."""
+    partitions = {
+        part.partition_index: PartitionInfo(
+            part.partition_index,
+            part.leader_id if part.error_code in (NONE, REPLICA_NOT_AVAILABLE) else -1,
+            part.leader_epoch,
+            part.replica_nodes,
+            part.isr_nodes,
+            part.error_code,
+        )
+        for part in row.partitions
+    }
+    return TopicInfo(row.name or "", row.topic_id, row.is_internal, row.error_code, partitions)
