@@ -107,7 +107,7 @@ class ConsumerOptions(ClientOptions, total=False):
     client_rack: str
     """The rack of this client, to read from a replica near it."""
     max_decompressed_bytes: int
-    """A batch that decompresses to more is refused."""
+    """A batch whose content and index take more memory is refused."""
     allow_auto_create_topics: bool
     """Let the broker create a missing topic on first use, if the broker is configured to do so."""
 

@@ -324,7 +324,7 @@ class ConsumerSettings(ClientSettings):
     )
     client_rack: str = setting(str, "", "The rack of this client, to read from a replica near it.")
     max_decompressed_bytes: int = setting(
-        int, 256 * 1024 * 1024, "A batch that decompresses to more is refused.", least=1, most=2**40
+        int, 256 * 1024 * 1024, "A batch whose content and index take more memory is refused.", least=1, most=2**40
     )
     allow_auto_create_topics: bool = setting(
         bool, True, "Let the broker create a missing topic on first use, if the broker is configured to do so."
