@@ -18,6 +18,8 @@ from tests.cython_analysis import analysis
 ROOT = Path(__file__).resolve().parents[1]
 COMPILED = sorted([*ROOT.glob("src/kwire/*.pyx"), *ROOT.glob("src/kwire/_pxi/*/*.pxi")])
 MODULES = sorted(ROOT.glob("src/**/*.py"))
+ENGINE = [path for path in ROOT.glob("src/kwire/engine/*.py") if path.stem != "__init__"]
+PLACED = sorted([*(path for path in COMPILED if path.suffix == ".pxi"), *ENGINE])
 IMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+(c?import)|(c?import)\s+([\w.]+))", re.MULTILINE)
 KWIRE_IN_THE_EXTENSION = {"kwire", "kwire.errors", "kwire.compression", "kwire.records"}
 IO_AND_CLOCKS = {"socket", "ssl", "select", "selectors", "asyncio", "time", "random", "logging", "os", "subprocess"}
@@ -97,9 +99,9 @@ def test_a_component_lies_within_one_layer() -> None:
     assert all(any(component <= layer for layer in layers) for component in COMPONENTS)
 
 
-@pytest.mark.parametrize("path", [p for p in COMPILED if p.suffix == ".pxi"], ids=lambda path: path.name)
-def test_the_architecture_page_places_every_compiled_file(path: Path) -> None:
-    assert f"`{path.stem}.pxi`" in (ROOT / "docs/architecture.md").read_text()
+@pytest.mark.parametrize("path", PLACED, ids=lambda path: path.name)
+def test_the_architecture_page_places_every_file(path: Path) -> None:
+    assert f"`{path.name}`" in (ROOT / "docs/architecture.md").read_text()
 
 
 @pytest.mark.parametrize("path", [p for p in COMPILED if p.suffix == ".pxi"], ids=lambda path: path.name)

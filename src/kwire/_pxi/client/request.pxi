@@ -48,7 +48,7 @@ cdef class Request:
         self.on_response = on_response
         self.on_error = on_error
         self.oldest = versions[0]
-        self.newest = versions[-1]
+        self.newest = versions[len(versions) - 1]
         self.expect_response = expect_response
         self.purpose = purpose
         self.headless = headless
