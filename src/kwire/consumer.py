@@ -93,7 +93,7 @@ class Consumer(Client[ConsumerSettings]):
         """Reads exactly these partitions. Those already assigned keep their positions.
 
         `at` says where reading begins, as a `seek` for each would: an offset (int), a time (datetime), "earliest" or
-        "latest". `until` gives offsets at which it ends: records from there on are neither fetched nor returned.
+        "latest". `until` has offsets at which it ends: records from there on are neither fetched nor returned.
         """
         wanted = arguments.partitions(partitions)
         starts = {tp: arguments.position(tp, where) for tp, where in arguments.by_partition(at, "at").items()}
@@ -134,8 +134,8 @@ class Consumer(Client[ConsumerSettings]):
         Raises ConfigError while nothing is assigned or subscribed to. A broker that is lost is waited for without end;
         the logger `kwire.drivers` warns of it.
 
-        `max_records` is the most to give (default: `max_poll_records`, else about two megabytes of the log). The next
-        fetch is on its way when half of what was fetched is given.
+        `max_records` is the limit (default: `max_poll_records`, else about two megabytes of the log). The next fetch is
+        sent when half of the records fetched were returned.
         """
         patience = arguments.poll_seconds(timeout)
         count = arguments.record_count(max_records, "max_records")
@@ -236,7 +236,7 @@ class Consumer(Client[ConsumerSettings]):
         self._call(work)
 
     def position(self, partition: Partition, timeout: Timeout = None) -> int:
-        """The offset of the next record that a poll will give; looked up if it is not known yet."""
+        """The offset of the next record that a poll will return; looked up if it is not known yet."""
         tp = arguments.partition(partition)
         return self._alone(lambda: self._position(tp, timeout))
 

@@ -1,6 +1,6 @@
-"""What the synchronous clients share: opening, asking, closing, pickling, and warning of one left open.
+"""The base of the synchronous clients: opening, asking, closing, pickling, and warning of one left open.
 
-Layer 4: knows settings, a core and its reactor; which questions there are, and what a record is, is the clients' own.
+Layer 4: knows settings, a core and its reactor. Calls and records are the clients' own.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Client(Generic[SettingsType]):
     """The base of Producer, Consumer and Admin. It does no I/O before the first call that needs an answer."""
 
     kind: ClassVar[str]
-    """What the client calls itself in errors."""
+    """The name of such a client in errors."""
 
     settings: SettingsType
     _core: Core

@@ -6,8 +6,8 @@ steps are compiled (`ReactorBase` in reactor.pxi); the rarely executed parts are
 Driver role. A thread that waits for something (`wait`) becomes the driver, polls, and reads its own response; threads
 that wait meanwhile sleep until a step is done or the role is free. A call that only changes something (`call`) writes
 to the sockets itself, without blocking. With `background=True` a background thread drives when no caller does: it polls
-every ACTIVE_POLL_S while callers were active in the last IDLE_AFTER_S; after that it waits in poll, and gives the role
-up as soon as a waiter asks for it. Without it (a consumer, an admin) nothing happens between calls.
+every ACTIVE_POLL_S while callers were active in the last IDLE_AFTER_S; after that it waits in poll, and leaves the
+role as soon as a waiter asks for it. Without it (a consumer, an admin) nothing happens between calls.
 
 Locking. `_lock` guards the core and everything here. It is never held while polling or while a user's callback runs:
 `core.after_step` runs after each step, outside the lock and without the driver role, so a callback that blocks keeps no
@@ -89,7 +89,7 @@ class _Socket(SocketBase):
 
 
 class Snapshot(NamedTuple):
-    """Who does what in a reactor, at one moment."""
+    """The threads and sockets of a reactor at one moment."""
 
     driver: int | None
     """The thread that drives."""
@@ -132,7 +132,7 @@ class Reactor(ReactorBase):
         return not self._is_copy
 
     def snapshot(self) -> Snapshot:
-        """Who does what just now, for tests and for people."""
+        """Returns the present state of threads and sockets, for tests and debugging."""
         return Snapshot(self._driver, self._polling_until, self._waiting, self._thread, len(self._sockets))
 
     def check_may_block(self) -> None:
@@ -170,7 +170,7 @@ class Reactor(ReactorBase):
             self._free()
 
     def _free(self) -> None:
-        """Closes what is the system's. A child's copies: what the parent registered stays registered."""
+        """Closes all sockets. In a forked child these are copies, so the parent's stay open."""
         for sock in list(self._sockets.values()):
             self._drop(sock)
         for waker in self._wakers or ():
@@ -185,7 +185,7 @@ class Reactor(ReactorBase):
 
     @property
     def has_resources(self) -> bool:
-        """Whether there is anything of the system's to close."""
+        """Whether there are sockets to close."""
         return self._wakers is not None or bool(self._sockets)
 
     @override
@@ -203,7 +203,7 @@ class Reactor(ReactorBase):
 
     @override
     def _add_waiter(self) -> threading.Lock:
-        """Returns a lock that the next `_wake_waiters` releases; asks the background thread to give the role up.
+        """Returns a lock that the next `_wake_waiters` releases; asks the background thread to leave the role.
 
         Call with the reactor's lock held. Check the condition again before sleeping on it, or a wake-up is lost.
         """
@@ -304,7 +304,7 @@ class Reactor(ReactorBase):
 
     @override
     def _run_early(self, now: float) -> None:
-        """Callers compute: a thread that gives the interpreter up now gets it back a switch interval later."""
+        """Callers compute: a thread that releases the GIL now gets it back a switch interval later."""
         self.core.run_early(sys.getswitchinterval(), now)
 
     def _drive_when_idle(self, me: int) -> None:

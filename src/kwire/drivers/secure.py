@@ -1,4 +1,4 @@
-"""What the reactor asks of a socket that is not plain: the seam for TLS.
+"""The interface of a socket that is not plain, as the reactor drives it: the seam for TLS.
 
 Layer 4. A `SecureSocket` stands on a connected, non-blocking socket, and is driven by the reactor alone. Its methods
 never block: where they would, they return the negative mask (-READS, -WRITES) of what to wait for. They raise OSError.

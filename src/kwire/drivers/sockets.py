@@ -16,7 +16,7 @@ from kwire.engine.addresses import Address
 SocketAddress = tuple[int, tuple[object, ...]]
 """Address family and what connect() takes."""
 
-_UNDER_WAY = {errno.EINPROGRESS, errno.EWOULDBLOCK, errno.EALREADY}
+_IN_PROGRESS = {errno.EINPROGRESS, errno.EWOULDBLOCK, errno.EALREADY}
 
 
 def literal(address: Address) -> list[SocketAddress] | None:
@@ -63,7 +63,7 @@ def open_socket(where: SocketAddress, send_buffer: int, receive_buffer: int) -> 
         code = made.connect_ex(target)
     except (OSError, OverflowError) as error:
         return made, str(error)
-    return made, "" if code in _UNDER_WAY or code == 0 else os.strerror(code)
+    return made, "" if code in _IN_PROGRESS or code == 0 else os.strerror(code)
 
 
 def connect_error(made: socket.socket) -> str:

@@ -142,7 +142,7 @@ class Brokers:
                 self._forget(node_id, now)
 
     def forget_ids(self, now: float) -> None:
-        """What the metadata said about brokers is void: only the bootstrap addresses are left."""
+        """Forgets all that the metadata said about brokers: only the bootstrap addresses are left."""
         for node_id in [known for known in self.nodes if known >= 0]:
             self._forget(node_id, now)
 

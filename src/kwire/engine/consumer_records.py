@@ -1,4 +1,4 @@
-"""What one poll returns: records of several partitions, as objects or as columns.
+"""The records that one poll returns, of several partitions: as objects or as columns.
 
 Layer 3, no I/O. The bytes are shared with what was received; nothing is decoded before it is asked for.
 """

@@ -55,7 +55,7 @@ For components (the producer's sender, the fetcher, admin calls)
     why_not_connected(now)              each address with the last error there, in words; "" while a broker is connected
     connect_error()                     the same as a ConnectError, or None
     retry_backoff, settings, rng
-    ahead                               a list of callables (until, now) that `run_early` calls: what may be done before
+    early                               a list of callables (until, now) that `run_early` calls: what may be done before
                                         its time, up to `until`
     recovered                           a list of callables (now) that `recover` calls at its end; of a request whose
                                         callback was cut nothing more is heard, so they ask again for what they miss
@@ -150,7 +150,7 @@ class Core(CoreBase):
 
     @override
     def versions(self, node_id: int) -> Versions | None:
-        """What the broker offers on its present connection for data; None without one."""
+        """The versions that the broker offers on its present connection for data; None without one."""
         node = self._nodes.get(node_id)
         return node.versions if node is not None and node.connection is not None else None
 
@@ -180,7 +180,7 @@ class Core(CoreBase):
         self._brokers.update(addresses, complete=complete, now=now)
 
     def forget_brokers(self, now: float) -> None:
-        """What the metadata said about brokers is void: only the bootstrap addresses are left."""
+        """Forgets all that the metadata said about brokers: only the bootstrap addresses are left."""
         self._brokers.forget_ids(now)
 
     def _on_trouble(self, now: float) -> None:
@@ -206,7 +206,7 @@ class Core(CoreBase):
 
     @override
     def lose_connection(self, connection: Connection, error: KafkaError, now: float) -> None:
-        """What the connection carries makes no sense."""
+        """The bytes on the connection make no sense: closes it."""
         self._connections.lose(connection, error, now)
 
     @override

@@ -57,7 +57,7 @@ class AdminApi(Generic[Key, Result]):
     """Whether every retriable code is asked again, not only those that say that the request had no effect."""
 
     def split(self, core: Services) -> Sequence[Key] | None:
-        """What is asked about, by key; None while that is not known (the brokers, before there is metadata)."""
+        """Returns the keys to ask about; None while they are not known (the brokers, before there is metadata)."""
         raise NotImplementedError
 
     def request(self, core: Services, keys: Sequence[Key], version: int) -> Any:
@@ -65,7 +65,7 @@ class AdminApi(Generic[Key, Result]):
         raise NotImplementedError
 
     def result(self, keys: Sequence[Key], response: Any, version: int) -> Mapping[Key, Result | KafkaError]:
-        """What the response says of each key. An error that is raised is the outcome for all of them."""
+        """Returns the result or the error of each key. An error that is raised is the outcome for all of them."""
         raise NotImplementedError
 
     def merge(self, results: Mapping[Key, Result]) -> Any:

@@ -30,7 +30,7 @@ LONG_WAIT_S = 0.02
 
 
 class FetchStats:
-    """What a response brought: records, offsets and bytes, and the partitions that `returned` some."""
+    """Counts what a response brought: records, offsets and bytes, and the partitions that `returned` some."""
 
     __slots__ = ("offsets", "records", "returned", "size")
 
@@ -41,7 +41,7 @@ class FetchStats:
         self.size = 0
 
     def add(self, state: PartitionState, records: int, offsets: int, size: int) -> None:
-        """One partition returned so much."""
+        """Adds what one partition returned."""
         self.returned.add(state)
         self.records += records
         self.offsets += offsets

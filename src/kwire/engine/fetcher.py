@@ -2,13 +2,13 @@
 
 Layer 3, no I/O. Each broker has one fetch in flight at most. It is sent when half of the records that its last
 response brought were handed out; so while the caller works on the rest, the next response is on its way (one fetch
-ahead), and no more than two responses are in memory. It asks for so many partitions, in turn, as are known to have what
-one response is to bring, else for all that are read from that broker: `fetch_sources.py` chooses which, and how much.
+ahead), and no more than two responses are in memory. It asks for as many partitions, in turn, as are known to fill one
+response, else for all that are read from that broker: `fetch_sources.py` chooses which, and how much.
 `pump` visits every partition and resolves what is missing (leader, position, back-off); otherwise a fetch touches only
 the partitions that it asks for.
 
-    order       brokers serve in request order and stop when the response is full, so partitions that gave records wait
-                after the others
+    order       brokers serve in request order and stop when the response is full, so partitions that returned records
+                wait after the others
     hand-over   a poll without a limit returns about HAND_OVER_BYTES, as much as a small response brings: what Python
                 makes of it then fits into the caches and into memory that the poll before it has just freed
     too small   below v3 a batch larger than max_partition_fetch_bytes comes cut off: the partition asks for more next
@@ -169,7 +169,7 @@ class Fetcher:
             self._is_settled = False
 
     def _raise_fault(self) -> None:
-        """Raises what has to be told before any record."""
+        """Raises an error that comes before any record."""
         fault = self._fault or self.subscription.take_refusal()
         if fault is not None:
             self._fault = None
@@ -485,7 +485,7 @@ class Fetcher:
         if code == OFFSET_OUT_OF_RANGE:
             time = reset_time(self._settings.auto_offset_reset)
             if was_replica:
-                return  # a replica may be behind or ahead: the leader is asked at the same offset
+                return  # a replica may lag or lead: the leader is asked at the same offset
             if time is None:
                 state.fault = error
             else:

@@ -1,4 +1,4 @@
-"""What flush and close of a producer wait for, and which error ends them. The fronts only wait.
+"""The flush and the close of a producer: what they wait for, and which error ends them. The fronts only wait.
 
 Layer 3, no I/O. A Flush is made and asked for its error with the engine to itself; `is_done` may be asked by any thread
 at any time. A Closing goes on after its batches: with acks 0 it asks each broker that took records something which the

@@ -21,7 +21,7 @@ _ERRORS = (
 
 
 class Verdict(NamedTuple):
-    """What becomes of a setting: `refusal` says why it is refused, None that it is ignored; `warn` says that aloud."""
+    """How a setting is treated: refused because of `refusal`, or ignored if that is None; `warn` adds a warning."""
 
     refusal: str | None
     warn: bool = False
@@ -170,7 +170,7 @@ def key_of(name: str) -> str:
 
 
 def verdict(name: str, value: object) -> Verdict | None:
-    """What becomes of a setting that no table of kwire has; None when no client has it."""
+    """Returns how a setting is treated that no table of kwire has; None when no client has it."""
     key = key_of(name)
     refusal = _REFUSED.get(key)
     for prefix, text in _REFUSED_PREFIXES.items():

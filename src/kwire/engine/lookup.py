@@ -39,7 +39,7 @@ class Lookup(Generic[Key]):
         """The call has ended."""
 
     def recover(self) -> None:
-        """What is in flight will not be answered."""
+        """Forgets requests in flight: they will not be answered."""
 
     def find(self, key: Key, now: float) -> int | None:
         """Where to ask about the key: a node id, ANY or CONTROLLER. None while that has to be found out: then
@@ -47,7 +47,7 @@ class Lookup(Generic[Key]):
         raise NotImplementedError
 
     def refused(self, key: Key, error: KafkaError, now: float) -> None:
-        """What `find` returned was asked, and failed with an error that may pass."""
+        """The broker that `find` returned was asked, and the request failed with an error that may pass."""
 
     def why_not_found(self, key: Key) -> KafkaError | None:
         """When time has run out: why there is no broker to ask about the key; None if there is one."""

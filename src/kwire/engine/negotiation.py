@@ -5,9 +5,9 @@ them, each on its own connection, and decides.
 
 ApiVersions is asked newest first. A broker that knows the API but not the version answers error 35 with a body in
 version 0, whatever was asked (and some answer it with a body that is in no version at all): ask lower. A broker from
-before 0.10 closes the connection (0.8) or never answers (0.9), and so does any broker that restarts, pauses, or sits
-behind a bad network. Silence and lost connections therefore prove nothing. One answer does: releases before 0.10 do not
-read the version of a Metadata request, so they answer version 1 in the layout of version 0, and no later one does.
+before 0.10 closes the connection (0.8) or never answers (0.9), and so does any broker that restarts, pauses, or is
+reached over a bad network. Silence and lost connections therefore prove nothing. One answer does: releases before 0.10
+do not read the version of a Metadata request, so they answer version 1 in the layout of version 0; no later one does.
 
     ApiVersions silent for SECOND_FLOW_AFTER_S, or closed
                                    ->  Metadata v1 on a second connection
@@ -147,14 +147,14 @@ class Negotiation:
         self._call_at(now + patience, self._out_of_time)
 
     def abandon(self, now: float) -> None:
-        """Ends everything in progress, without telling anybody."""
+        """Ends everything in progress; calls neither `on_ready` nor `on_failed`."""
         connections = self._open
         self.forget()
         for connection in connections:
             self._connections.close(connection, now)
 
     def forget(self) -> None:
-        """Nothing will come of this any more; the connections are closed by somebody else."""
+        """As `abandon`, where the caller closes the connections."""
         self._decided = True
         self._cancel_timers()
         self._open = []

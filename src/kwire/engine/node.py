@@ -1,6 +1,6 @@
 """One broker: its address, and a connection to it for each purpose, made when it is first needed.
 
-Layer 3, no I/O. A broker answers the requests of one connection in their order, so behind a Fetch that it holds, or a
+Layer 3, no I/O. A broker answers the requests of one connection in their order, so after a Fetch that it holds, or a
 JoinGroup, every other request would wait. Those have connections of their own (`request.py` lists the purposes); what
 is asked of the node itself, and told to its owner, is the state of the connection for data.
 """
@@ -56,7 +56,7 @@ class Node(NodeBase):
 
     @property
     def versions(self) -> Versions | None:
-        """What the broker offers on it; None before the first."""
+        """The versions that the broker offers on it; None before the first connection."""
         return self._data.versions
 
     @property

@@ -18,7 +18,7 @@ Timeout = float | timedelta | None
 
 
 class ClientOptions(TypedDict, total=False):
-    """What every client takes besides `bootstrap_servers`."""
+    """The keywords that every client takes, beside `bootstrap_servers`."""
 
     client_id: str
     """The name under which brokers log and limit this client."""
@@ -49,7 +49,7 @@ class ClientOptions(TypedDict, total=False):
 
 
 class ProducerOptions(ClientOptions, total=False):
-    """What a Producer takes besides."""
+    """The keywords that only a Producer takes."""
 
     acks: int | Literal["all", "0", "1", "-1"]
     """How many replicas must have a record before it is acknowledged: 0, 1, or 'all' (-1)."""
@@ -84,7 +84,7 @@ class ProducerOptions(ClientOptions, total=False):
 
 
 class ConsumerOptions(ClientOptions, total=False):
-    """What a Consumer takes besides."""
+    """The keywords that only a Consumer takes."""
 
     group_id: str | None
     """The consumer group; None reads without one."""
@@ -113,4 +113,4 @@ class ConsumerOptions(ClientOptions, total=False):
 
 
 class AdminOptions(ClientOptions, total=False):
-    """What an Admin takes besides: nothing yet."""
+    """An Admin takes no keywords of its own yet."""

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 
 class Outage:
-    """What is known of the reachability of one broker, or of the whole cluster before its first answer.
+    """The reachability of one broker, or of the whole cluster before its first answer.
 
     `describe` names it at the time of the warning: a bootstrap address learns its broker's id later.
     """

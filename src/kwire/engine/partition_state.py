@@ -2,7 +2,7 @@
 
 Layer 3, no I/O; asks no broker. `subscription.py` owns these, `position_lookup.py` and `fetcher.py` move them.
 
-An exception may cut the program anywhere (Ctrl-C), and records must be neither lost nor given twice then. So records
+An exception may cut the program anywhere (Ctrl-C), and records must be neither lost nor returned twice then. So records
 that a poll returns are only handed out, and count as delivered when the next call knows that the caller has them
 (`hand_out.py`); what belongs together is changed by one assignment.
 """
@@ -222,5 +222,5 @@ class PartitionState:
 
 
 def reset_time(policy: str) -> int | None:
-    """What auto_offset_reset looks up: EARLIEST, LATEST, or None for "none"."""
+    """Returns what auto_offset_reset looks up: EARLIEST, LATEST, or None for "none"."""
     return {"earliest": EARLIEST, "latest": LATEST}.get(policy)

@@ -1,4 +1,4 @@
-"""What a consumer's poll does, whatever front it has: when it may return, what it returns, and what it complains of.
+"""The poll of a consumer, whatever its front: when it may return, which records, and which errors it raises.
 
 Layer 3, no I/O; used with the core to itself. A front calls `begin`, waits until `ready()`, looks at `check` now and
 then, and calls `take`: the rest of a poll is the same for threads and for asyncio.
@@ -49,7 +49,7 @@ class Polling:
         return self.woken or self._fetcher.has_something() or self._fetcher.subscription.done
 
     def take(self, max_records: int | None, now: float) -> Fetched:
-        """What the poll returns; raises what has to be told first."""
+        """Takes the records that the poll returns; raises an error that comes before them."""
         woken, self.woken = self.woken, False
         if woken:
             return []

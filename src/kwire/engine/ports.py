@@ -1,4 +1,4 @@
-"""What the parts of the engine may ask of the whole, by role, so that each can be tested with a stub.
+"""The services that parts of the engine may ask of the whole, by role, so that each can be tested with a stub.
 
 Layer 3. `Core` puts the parts together and fulfils `Services`; `Connections` fulfils `ConnectionServices`, and
 `Brokers` is the `NodeOwner`.
@@ -98,7 +98,7 @@ class ConnectionServices(Protocol):
 
 
 class NodeOwner(Protocol):
-    """Whom a node tells how its connection for data does."""
+    """Receives what a node reports of its connection for data."""
 
     def node_is_ready(self, node: Node, now: float) -> None:
         """It got its connection."""

@@ -1,4 +1,4 @@
-"""What components submit to the core: a Request, its possible targets, and the types of its callbacks.
+"""Requests as components submit them to the core: their targets, purposes, and the types of their callbacks.
 
 Layer 3, no I/O. The class itself is compiled, together with the matching of answers.
 """
@@ -30,7 +30,7 @@ class Purpose:
     """Fetch, which a broker holds back until there are records."""
 
     COORDINATOR = 2
-    """What a group asks of its coordinator, which holds back JoinGroup and SyncGroup."""
+    """Requests of a group to its coordinator, which holds back JoinGroup and SyncGroup."""
 
 
 Message = Any

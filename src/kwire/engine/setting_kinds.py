@@ -1,4 +1,4 @@
-"""What a setting is: its default, its words, and how a given value is checked.
+"""One setting: its type, default and limits, and how a given value is checked.
 
 Layer 3, no I/O. The tables of settings themselves are in `settings.py`.
 """
@@ -32,8 +32,8 @@ class Setting:
         "doc",
         "keyword",
         "kind",
-        "least",
-        "most",
+        "maximum",
+        "minimum",
         "optional",
         "synonyms",
     )
@@ -45,8 +45,8 @@ class Setting:
         doc: str,
         *,
         aliases: tuple[str, ...] = (),
-        least: float | None = None,
-        most: float | None = None,
+        minimum: float | None = None,
+        maximum: float | None = None,
         choices: tuple[object, ...] = (),
         synonyms: Mapping[object, object] | None = None,
         optional: bool = False,
@@ -55,8 +55,8 @@ class Setting:
         self.default: object = default
         self.doc: str = doc
         self.aliases: tuple[str, ...] = aliases
-        self.least: float | None = least
-        self.most: float | None = most
+        self.minimum: float | None = minimum
+        self.maximum: float | None = maximum
         self.choices: tuple[object, ...] = choices
         self.synonyms: Mapping[object, object] = synonyms or {}
         self.optional: bool = optional
@@ -78,7 +78,7 @@ class Setting:
         made = self._converted(value)
         if self.choices and made not in self.choices:
             raise ConfigError(f"{self.keyword}={value!r}: {self._wanted()} is needed")
-        if (self.least is not None and made < self.least) or (self.most is not None and made > self.most):
+        if (self.minimum is not None and made < self.minimum) or (self.maximum is not None and made > self.maximum):
             raise ConfigError(f"{self.keyword}={value!r} is out of range: {self._wanted()} is needed")
         return made
 
@@ -110,10 +110,10 @@ class Setting:
         if self.kind is object:
             return f"a value ({self.doc.rstrip('.')})"
         words = {bool: "True or False", int: "a whole number", str: "a string"}.get(self.kind, self.kind.__name__)
-        if self.least is not None and self.most is not None:
-            words += f" from {self.least} to {self.most}"
-        elif self.least is not None:
-            words += f" of at least {self.least}"
+        if self.minimum is not None and self.maximum is not None:
+            words += f" from {self.minimum} to {self.maximum}"
+        elif self.minimum is not None:
+            words += f" of at least {self.minimum}"
         return words + (" or None" if self.optional else "")
 
 
@@ -218,7 +218,7 @@ def _rebuild(table: type[Settings], given: dict[str, Any]) -> Settings:
 
 
 def unknown_setting(name: str, table: Mapping[str, Setting]) -> str:
-    """What is said of a name that no row has: the nearest one that there is, in the same spelling."""
+    """Returns the text of the error for a name that no row has; it suggests the nearest one, in the same spelling."""
     from difflib import get_close_matches
 
     known = [other for row in table.values() for other in (row.dotted, *row.aliases)] if "." in name else list(table)

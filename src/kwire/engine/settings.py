@@ -22,7 +22,7 @@ _ACKS = {"all": -1, "-1": -1, "0": 0, "1": 1}
 
 
 class ClientSettings(Settings):
-    """What every client has."""
+    """The settings that every client has."""
 
     client = "every client"
 
@@ -40,76 +40,80 @@ class ClientSettings(Settings):
         int,
         30_000,
         "A request without a response for this long fails, and its connection is closed.",
-        least=1,
-        most=_DAY_MS,
+        minimum=1,
+        maximum=_DAY_MS,
         aliases=("socket.timeout.ms",),
     )
     socket_connection_setup_timeout_ms: int = setting(
         int,
         10_000,
         "How long one attempt to connect and to agree on versions may take.",
-        least=1,
-        most=_DAY_MS,
+        minimum=1,
+        maximum=_DAY_MS,
         aliases=("socket.connection.setup.timeout.ms",),
     )
     reconnect_backoff_ms: int = setting(
-        int, 50, "The first wait before a broker is tried again; it doubles with each failure.", least=0, most=_DAY_MS
+        int,
+        50,
+        "The first wait before a broker is tried again; it doubles with each failure.",
+        minimum=0,
+        maximum=_DAY_MS,
     )
     reconnect_backoff_max_ms: int = setting(
         int,
         1_000,
         "The longest wait before a broker is tried again.",
-        least=0,
-        most=_DAY_MS,
+        minimum=0,
+        maximum=_DAY_MS,
         aliases=("reconnect.backoff.max.ms",),
     )
     retry_backoff_ms: int = setting(
         int,
         100,
         "The first wait before a failed request is sent again; it doubles with each failure.",
-        least=0,
-        most=_DAY_MS,
+        minimum=0,
+        maximum=_DAY_MS,
     )
     retry_backoff_max_ms: int = setting(
-        int, 1_000, "The longest wait before a failed request is sent again.", least=0, most=_DAY_MS
+        int, 1_000, "The longest wait before a failed request is sent again.", minimum=0, maximum=_DAY_MS
     )
     metadata_max_age_ms: int = setting(
         int,
         300_000,
         "Metadata older than this is requested again.",
-        least=0,
-        most=_INT_MAX,
+        minimum=0,
+        maximum=_INT_MAX,
         aliases=("topic.metadata.refresh.interval.ms",),
     )
     send_buffer_bytes: int = setting(
         int,
         -1,
         "SO_SNDBUF of each socket; -1 leaves it to the system.",
-        least=-1,
-        most=_INT_MAX,
+        minimum=-1,
+        maximum=_INT_MAX,
         aliases=("send.buffer.bytes", "socket.send.buffer.bytes"),
     )
     receive_buffer_bytes: int = setting(
         int,
         -1,
         "SO_RCVBUF of each socket; -1 leaves it to the system.",
-        least=-1,
-        most=_INT_MAX,
+        minimum=-1,
+        maximum=_INT_MAX,
         aliases=("socket.receive.buffer.bytes",),
     )
     receive_message_max_bytes: int = setting(
         int,
         200 * 1024 * 1024,
         "A larger response is refused before memory is allocated for it.",
-        least=1000,
-        most=_INT_MAX,
+        minimum=1000,
+        maximum=_INT_MAX,
     )
     default_api_timeout_ms: int = setting(
         int,
         60_000,
         "How long a blocking call without a timeout may take, and how long poll() waits for a first broker.",
-        least=0,
-        most=_INT_MAX,
+        minimum=0,
+        maximum=_INT_MAX,
     )
 
     def conflicts(self) -> list[str]:
@@ -139,7 +143,7 @@ class ClientSettings(Settings):
 
 
 class ProducerSettings(ClientSettings):
-    """What a Producer has besides."""
+    """The settings that only a Producer has."""
 
     client = "Producer"
 
@@ -153,16 +157,16 @@ class ProducerSettings(ClientSettings):
         int,
         5,
         "How long a batch waits for more records before it is sent.",
-        least=0,
-        most=_DAY_MS,
+        minimum=0,
+        maximum=_DAY_MS,
         aliases=("queue.buffering.max.ms",),
     )
     batch_size: int = setting(
         int,
         16_384,
         "A batch of this size is sent at once.",
-        least=0,
-        most=_INT_MAX,
+        minimum=0,
+        maximum=_INT_MAX,
         aliases=("max.batch.size",),
     )
     compression: str = setting(
@@ -183,54 +187,54 @@ class ProducerSettings(ClientSettings):
         int,
         5,
         "How many Produce requests may be in flight to one broker.",
-        least=1,
-        most=1000,
+        minimum=1,
+        maximum=1000,
         aliases=("max.in.flight", "max.in.flight.requests.per.connection"),
     )
     delivery_timeout_ms: int = setting(
         int,
         120_000,
         "A record that is not acknowledged within this time has failed.",
-        least=0,
-        most=_INT_MAX,
+        minimum=0,
+        maximum=_INT_MAX,
         aliases=("message.timeout.ms",),
     )
     buffer_memory: int = setting(
         int,
         32 * 1024 * 1024,
         "How much memory records may take until they are delivered; when it is full, send() blocks.",
-        least=0,
-        most=_LONG_MAX,
+        minimum=0,
+        maximum=_LONG_MAX,
     )
     max_block_ms: int = setting(
         int,
         60_000,
         "How long send() may block, and how long records of a topic that does not exist wait for it.",
-        least=0,
-        most=_INT_MAX,
+        minimum=0,
+        maximum=_INT_MAX,
     )
     max_request_size: int = setting(
         int,
         1_048_576,
         "The largest request, and so the largest record.",
-        least=0,
-        most=_INT_MAX,
+        minimum=0,
+        maximum=_INT_MAX,
         aliases=("message.max.bytes",),
     )
     retries: int = setting(
         int,
         _INT_MAX,
         "How often a batch is sent again; delivery_timeout_ms ends that sooner.",
-        least=0,
-        most=_INT_MAX,
+        minimum=0,
+        maximum=_INT_MAX,
         aliases=("message.send.max.retries",),
     )
     metadata_max_idle_ms: int = setting(
         int,
         300_000,
         "Metadata of a topic without records for this long is no longer asked for.",
-        least=5000,
-        most=_INT_MAX,
+        minimum=5000,
+        maximum=_INT_MAX,
     )
     partitioner: str = setting(
         str,
@@ -273,7 +277,7 @@ class ProducerSettings(ClientSettings):
 
 
 class ConsumerSettings(ClientSettings):
-    """What a Consumer has besides."""
+    """The settings that only a Consumer has."""
 
     client = "Consumer"
 
@@ -292,28 +296,33 @@ class ConsumerSettings(ClientSettings):
         },
     )
     fetch_min_bytes: int = setting(
-        int, 1, "How much data a broker gathers before it responds to a fetch.", least=0, most=_INT_MAX
+        int, 1, "How much data a broker gathers before it responds to a fetch.", minimum=0, maximum=_INT_MAX
     )
     fetch_max_bytes: int = setting(
         int,
         52_428_800,
         "The largest response to a fetch; less is requested where that is as fast.",
-        least=0,
-        most=_INT_MAX,
+        minimum=0,
+        maximum=_INT_MAX,
     )
     fetch_max_wait_ms: int = setting(
-        int, 500, "How long a broker waits for fetch_min_bytes.", least=0, most=_DAY_MS, aliases=("fetch.wait.max.ms",)
+        int,
+        500,
+        "How long a broker waits for fetch_min_bytes.",
+        minimum=0,
+        maximum=_DAY_MS,
+        aliases=("fetch.wait.max.ms",),
     )
     max_partition_fetch_bytes: int = setting(
         int,
         1_048_576,
         "The largest share of one partition in a response.",
-        least=0,
-        most=_INT_MAX,
+        minimum=0,
+        maximum=_INT_MAX,
         aliases=("fetch.message.max.bytes",),
     )
     max_poll_records: int | None = optional_setting(
-        int, "The largest number of records of one poll; None limits it to 2 MB of the log or 16384 records.", least=1
+        int, "The largest number of records of one poll; None limits it to 2 MB of the log or 16384 records.", minimum=1
     )
     check_crcs: bool = setting(bool, True, "Verify the checksum of each batch.", aliases=("check.crcs",))
     isolation_level: str = setting(
@@ -324,7 +333,7 @@ class ConsumerSettings(ClientSettings):
     )
     client_rack: str = setting(str, "", "The rack of this client, to read from a replica near it.")
     max_decompressed_bytes: int = setting(
-        int, 256 * 1024 * 1024, "A batch whose content and index take more memory is refused.", least=1, most=2**40
+        int, 256 * 1024 * 1024, "A batch whose content and index take more memory is refused.", minimum=1, maximum=2**40
     )
     allow_auto_create_topics: bool = setting(
         bool, True, "Let the broker create a missing topic on first use, if the broker is configured to do so."
@@ -341,7 +350,7 @@ class ConsumerSettings(ClientSettings):
 
 
 class AdminSettings(ClientSettings):
-    """What an Admin has besides: nothing yet."""
+    """An Admin has no settings of its own yet."""
 
     client = "Admin"
 
@@ -354,7 +363,7 @@ Client = TypeVar("Client")
 
 
 def keywords(bootstrap_servers: object, options: Mapping[str, Any]) -> dict[str, Any]:
-    """What a client's constructor is given as keywords of its table; None for the servers leaves the default."""
+    """The arguments of a client's constructor as keywords of its table; None for the servers leaves the default."""
     return {**options} if bootstrap_servers is None else {"bootstrap_servers": bootstrap_servers, **options}
 
 

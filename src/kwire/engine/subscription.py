@@ -1,4 +1,4 @@
-"""What a consumer reads: topics subscribed to, partitions assigned, and where it is in each.
+"""The subscription of a consumer: its topics, the partitions assigned, and the position in each.
 
 Layer 3, no I/O; asks no broker itself. A group's coordinator sets the assignment through `assign`, as the user does.
 
@@ -48,9 +48,9 @@ class Subscription:
         at: Mapping[TopicPartition, int] | None = None,
         until: Mapping[TopicPartition, int] | None = None,
     ) -> None:
-        """Reads exactly these from now on; those that stay keep their positions, unless `at` gives another.
+        """Reads exactly these from now on; those that stay keep their positions, unless `at` has another.
 
-        `until` gives the offsets at which reading ends, where it does.
+        `until` has the offsets at which reading ends, where it does.
         """
         self._subscribed = ()
         self._refused.clear()

@@ -43,4 +43,4 @@ class Versions(VersionsBase):
 
 
 BEFORE_0_10 = Versions(dict.fromkeys((PRODUCE, FETCH, LIST_OFFSETS, METADATA), (0, 0)), before_0_10=True)
-"""What all releases from 0.8.0 to 0.9.0 answer alike."""
+"""The versions that all releases from 0.8.0 to 0.9.0 answer alike."""

@@ -1,7 +1,7 @@
 # From send() to the batch: topic -> partition -> the open batch there, compiled whole.
 #
-# A send turns its arguments into pointers first and makes the objects it may need. The rest makes no Python call, so with
-# the GIL held no other thread, signal handler or finalizer sees it half done.
+# A send turns its arguments into pointers first and makes the objects it may need. The rest makes no Python call, so
+# with the GIL held no other thread, signal handler or finalizer sees it half done.
 #
 #   open batch     one per partition with records; takes records until the next does not fit
 #   waiting        batches that are closed, oldest first, and those to be sent again

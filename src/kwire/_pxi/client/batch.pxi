@@ -1,7 +1,7 @@
 # A batch on its way to one partition: records under construction, then sealed bytes, then sent, perhaps sent again.
 #
-# Records are always gathered as magic 2; for a leader that is older they are written once more as a message set, when the
-# batch is sealed. Sealed bytes are kept until the broker has answered, so that a second sending is the same bytes.
+# Records are always gathered as magic 2; for a leader that is older they are written once more as a message set, when
+# the batch is sealed. Sealed bytes are kept until the broker has answered, so that a second sending is the same bytes.
 
 
 ctypedef struct record_walk_t:

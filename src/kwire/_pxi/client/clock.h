@@ -1,5 +1,5 @@
 /* The clocks of the extension, and the one place that knows any. send() stamps records with the coarse ones: a tick of
- * 1 to 4 ms, a few nanoseconds to read, no system call. Who drives asks the fine one, which is Python's time.monotonic.
+ * 1 to 4 ms, a few nanoseconds to read, no system call. The reactor reads the fine one, which is Python's time.monotonic.
  * Tests in virtual time set it instead (Accumulator.set_clock).
  */
 #ifndef KWIRE_CLOCK_H

@@ -7,7 +7,7 @@
 CONNECT = "connect"                       # to the driver: open a socket for the connection
 WRITE = "write"                           # to the driver: there are bytes to write
 WARN = "warn"                             # to the driver: a text for the log, in place of a connection
-CLOSE = "close"                           # to the driver: close the socket, and report nothing more about the connection
+CLOSE = "close"                           # to the driver: close the socket, report nothing more about the connection
 
 cdef enum:
     BUFFERS_PER_WRITE = 64

@@ -16,7 +16,7 @@ cdef class CoreBase:
     cdef readonly Timers _timers
     cdef readonly set _requests           # in flight
     cdef readonly dict _nodes             # id -> NodeBase
-    cdef public object cluster            # what is known of topics and brokers: engine/cluster.py
+    cdef public object cluster            # topics, partitions and leaders: engine/cluster.py
     cdef PlanTable plans
     cdef object decode
     cdef double usual_timeout
@@ -132,7 +132,7 @@ cdef class CoreBase:
         raise NotImplementedError
 
     def lose_connection(self, ConnectionBase connection, error, double now):
-        """What came makes the connection useless."""
+        """The bytes that came make no sense: closes the connection."""
         raise NotImplementedError
 
     def versions_of(self, int api_key):

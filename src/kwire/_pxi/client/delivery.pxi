@@ -25,10 +25,10 @@ cdef class BatchResult:
     cdef readonly int64_t append_time
     cdef readonly object error
     cdef int32_t count            # of its records, once it is done
-    cdef int32_t reported         # records whose result was returned to somebody
+    cdef int32_t reported         # records whose result was asked for
     cdef list redirects
     cdef list callbacks           # [(Delivery, function)]
-    cdef object owner            # has wait_for(delivery, timeout), run_callback(function, delivery), after_step
+    cdef object owner             # has wait_for(delivery, timeout), run_callback(function, delivery), after_step
     cdef readonly object batch    # the Batch, until done or redirected
 
     def __init__(self):

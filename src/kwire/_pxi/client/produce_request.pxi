@@ -22,7 +22,7 @@ cdef class PendingProduce(Request):
     cdef readonly list batches
     cdef readonly dict topic_ids          # of its topics, at versions that name them so
     cdef SenderBase sender
-    cdef double then                      # when the request was made
+    cdef double then                     # when the request was made
 
     cdef object message(self, int version):
         """Takes the batches as the request is written, at most one of each partition."""

@@ -166,7 +166,7 @@ cdef class TopicQueue:
 
     @property
     def known(self):
-        """How many partitions it is known to have; 0 while that is not known."""
+        """The number of its partitions; 0 while that is not known."""
         return len(self.partitions)
 
     @property

@@ -1,4 +1,4 @@
-# The hot half of the synchronous driver: who drives, one step, and the bytes between sockets and the core.
+# The hot half of the synchronous driver: the driver role, one step, and the bytes between sockets and the core.
 #
 # The only file of the extension that does I/O; lower layers must not use it. `drivers/reactor.py` explains the protocol
 # and holds the rarely executed parts: opening, closing, sleeping, the background thread, TLS.
@@ -34,12 +34,16 @@ cdef extern from "string.h" nogil:
 READS = POLLIN
 WRITES = POLLOUT
 
-cdef double _late_s = 0.001             # seconds; a wake-up later than this means that the GIL was contended
+# A wake-up later than this means that the GIL was contended.
+cdef double _late_s = 0.001
 LATE_S = _late_s
-cdef double _frozen_s = 0.05             # seconds; a process that ran so much later may have been stopped
+# A process that runs this much later than it wanted may have been stopped.
+cdef double _frozen_s = 0.05
 FROZEN_S = _frozen_s
-cdef double _max_sleep_s = 0.1           # upper bound on any sleep: the waiter looks again by itself, in case its waker was
-MAX_SLEEP_S = _max_sleep_s              # interrupted or a signal went to another thread
+# Upper bound on any sleep: the waiter looks again by itself, in case its waker was interrupted or a signal went to
+# another thread.
+cdef double _max_sleep_s = 0.1
+MAX_SLEEP_S = _max_sleep_s
 
 cdef enum:
     READS_AT_ONCE = 8
@@ -65,7 +69,7 @@ cdef class SocketBase:
 
 @cython.nonecheck(True)
 cdef class ReactorBase:
-    """Who drives, and the step."""
+    """The driver role, and one step of the driver."""
 
     cdef readonly CoreBase core
     cdef readonly ReactorLock _lock       # guards the core and everything here
@@ -82,8 +86,8 @@ cdef class ReactorBase:
     cdef public bint _closed
     cdef public bint _is_copy             # made by another process, of which this is a fork
     cdef readonly bint _background
-    cdef public int _wake_fd              # readable when somebody wants the driver to look; -1 before it is opened
-    cdef pollfd *watched                  # what the driver polls, and whose it is
+    cdef public int _wake_fd              # readable when the driver is to look; -1 before it is opened
+    cdef pollfd *watched                  # what the driver polls; `watched_sockets` has the owners
     cdef Py_ssize_t watched_room
     cdef list watched_sockets
 
@@ -310,7 +314,7 @@ cdef class ReactorBase:
         return 0
 
     cdef int _select(self, me, unsigned long count, double now, double *awake) except -2:
-        """How many of `watched` are ready; -1 where a signal came. Its handler may drive, and so take over the role.
+        """Returns how many of `watched` are ready, or -1 if a signal came: its handler may have taken over the role.
 
         `awake`: when the wait was over, if there was one.
         """

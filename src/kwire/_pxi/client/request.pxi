@@ -14,8 +14,8 @@ cdef class Request:
     """A request, from the moment it is submitted until its answer or its error.
 
     `build` is the message or a callable that makes it for a version. on_response(message, version, now) or
-    on_error(error, now) is called once. A `raw` request is answered with the frame itself (a Buffer that begins with the
-    correlation id), not a message. `on_end(request)` is called once, when the request has ended. `timeout` is in
+    on_error(error, now) is called once. A `raw` request is answered with the frame itself (a Buffer that begins with
+    the correlation id), not a message. `on_end(request)` is called once, when the request has ended. `timeout` is in
     seconds.
     """
 

@@ -17,7 +17,7 @@ cdef class Sink:
     cdef readonly int max_in_flight
     cdef readonly int in_flight           # requests to that leader
     cdef readonly bint full               # in_flight is max_in_flight
-    cdef public double throttled_until        # throttled by the leader until then
+    cdef public double throttled_until    # by the leader
     cdef readonly double retry_at         # when the first backoff ends, as `sendable` found; 0: none
 
     def __cinit__(self, int32_t node, int max_in_flight):

@@ -1,6 +1,6 @@
 /* The system calls of the compiled driver, as plain C: gather, wait. Sockets are non-blocking. */
-#ifndef KWIRE_WIRES_H
-#define KWIRE_WIRES_H
+#ifndef KWIRE_SOCKETS_H
+#define KWIRE_SOCKETS_H
 
 #include <errno.h>
 #include <poll.h>

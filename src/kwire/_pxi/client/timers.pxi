@@ -1,7 +1,7 @@
 # Timers in virtual time: callbacks to run at a given moment.
 #
 # Reads no clock: moments are seconds on whatever clock the driver passes in. The heap holds (moment, number, Timer);
-# a cancelled timer stays in it until it comes to the top, or until most of the heap is void.
+# a cancelled timer stays in it until it comes to the top, or until most of the heap is cancelled timers.
 
 from _heapq import heapify as _heapify, heappop as _heappop, heappush as _heappush
 

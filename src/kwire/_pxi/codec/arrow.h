@@ -1,5 +1,5 @@
-/* The structures of the Arrow C Data Interface, and the arrays that we export through it, whose release functions need no
- * Python.
+/* The structures of the Arrow C Data Interface, and the arrays that we export through it, whose release functions need
+ * no Python.
  *
  * An array owns references to blocks and one allocation for its pointers. It may be released on any thread, with or
  * without the GIL, long after the module's objects are gone. Children live in their parent's allocation and may be

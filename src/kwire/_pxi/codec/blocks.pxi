@@ -212,7 +212,7 @@ cdef Buffer pin(object data):
 
 
 cdef inline Buffer exact(Buffer data):
-    """`data` itself; in a build with exact blocks, a copy that ends where its block ends, unless the bytes may change."""
+    """`data` itself; in a build with exact blocks a copy that ends where its block ends, unless the bytes may change."""
     if not KW_EXACT_BLOCKS or data.block == NULL or may_change(data):
         return data
     return copied(data)

@@ -120,8 +120,8 @@ __attribute__((target("sse4.2,pclmul"))) static uint32_t kw_crc32c_hardware(
     return crc;
 }
 
-/* The paper's constants for 0xEDB88320, reflected: a remainder is moved over 64 or 16 bytes, then cut down to 64 and, by
- * Barrett's reduction with the polynomial and its inverse, to 32 bits. */
+/* The paper's constants for 0xEDB88320, reflected: a remainder is moved over 64 or 16 bytes, then cut down to 64 and,
+ * by Barrett's reduction with the polynomial and its inverse, to 32 bits. */
 __attribute__((target("sse4.2,pclmul"))) static inline __m128i kw_fold(__m128i state, __m128i next, __m128i by) {
     __m128i low = _mm_clmulepi64_si128(state, by, 0x00);
     __m128i high = _mm_clmulepi64_si128(state, by, 0x11);

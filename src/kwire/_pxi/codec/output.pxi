@@ -1,6 +1,7 @@
 # A block that grows while something is written into it from Python, and then becomes a Buffer.
 #
-# For the decompressors, whose libraries write into a writable memoryview; nothing is copied when the size was known from the start.
+# For the decompressors, whose libraries write into a writable memoryview; nothing is copied when the size was known
+# from the start.
 
 @cython.final
 cdef class OutputBlock:
@@ -51,7 +52,7 @@ cdef class OutputBlock:
         return 0
 
     def finish(self):
-        """What was written, as a Buffer; moved to a smaller block when most of this one would stay empty."""
+        """Returns what was written as a Buffer; moved to a smaller block when most of this one would stay empty."""
         cdef kw_block *fitting
         if <size_t>self.size < self.block.capacity // 4 and self.block.capacity > MIN_TRIMMED:
             fitting = kw_block_new(<size_t>self.size)

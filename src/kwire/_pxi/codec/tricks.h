@@ -46,9 +46,9 @@ static void kw_keep_end_of_heap(void) {}
 
 #else
 
-/* Instances of classes that a Layout has checked: slots and nothing else, on a base without members. Python's tp_dealloc
- * asks each base of the class for its members; here they lie side by side. Freed memory is kept for the next instance
- * with as many slots. */
+/* Instances of classes that a Layout has checked: slots and nothing else, on a base without members. Python's
+ * tp_dealloc asks each base of the class for its members; here they lie side by side. Freed memory is kept for the next
+ * instance with as many slots. */
 #define KW_MAX_SLOTS 32
 #ifdef KWIRE_EXACT_BLOCKS /* none, so that a sanitizer sees the use of one that was freed */
 #define KW_MAX_KEPT 0
