@@ -1,10 +1,10 @@
 """The names of `typing` that the package's code runs into when it is imported, without importing `typing`.
 
 Layer 0: imports nothing of kwire. `typing` brings `re`, `enum` and `contextlib` along and takes longer to import than
-`kwire.records` does; nearly all that is wanted of it are annotations, which nobody evaluates. Type checkers see typing
-itself; at run time its names are stand-ins that do as little as the package needs: `NamedTuple` makes named tuples, the
-others stand in annotations or give back what they are given. `ClassVar` is the exception: pyright knows
-it by its name in `typing` only, so modules import that one under TYPE_CHECKING and the stand-in otherwise.
+`kwire.records` does; it is needed for annotations above all, which are not evaluated. Type checkers see typing itself;
+at run time its names are stand-ins that do as little as the package needs: `NamedTuple` makes named tuples, the others
+stand in annotations or return their argument. `ClassVar` is the exception: pyright knows it by its name in `typing`
+only, so modules import that one under TYPE_CHECKING and the stand-in otherwise.
 """
 
 from __future__ import annotations

@@ -116,9 +116,9 @@ def _library(name: str) -> Any:
 
 
 def _as_ours(error: BaseException, kind: type[errors.CodecError], what: str) -> BaseException:
-    """What a library raised while `what`, as one of our errors; what is not about the data (Ctrl-C) as it is.
+    """Translates an exception that a library raised while `what`; returns KeyboardInterrupt and the like unchanged.
 
-    A panic of cramjam's is a BaseException of its own, which no `except Exception` would stop.
+    A panic of cramjam is a BaseException of its own, which no `except Exception` would stop.
     """
     if isinstance(error, MemoryError):
         return errors.LimitError(f"out of memory while {what}")

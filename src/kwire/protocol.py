@@ -653,13 +653,13 @@ def _response_plans(m: Response, version: int) -> tuple[Plan, Plan]:
 
 
 def request_plans(api_key: int, version: int) -> tuple[Plan, Plan]:
-    """What writes the header and the body of that request, for a PlanTable."""
+    """Returns the plans for the header and the body of that request, for a PlanTable."""
     api = APIS[api_key]
     return RequestHeader.plan(request_header_version(api_key, version, api.flexible)), api.request.plan(version)
 
 
 def response_plans(api_key: int, version: int) -> tuple[Plan, Plan] | None:
-    """What reads the header and the body of that response, for a PlanTable; None where it takes `decode_response`."""
+    """Returns the plans for the header and the body of that response; None where it takes `decode_response`."""
     return None if api_key == _API_VERSIONS else _answer_plans(api_key, version)
 
 

@@ -1,7 +1,7 @@
 """Loggers that import `logging` when there is something to log, which in most processes is never.
 
-Drivers and clients name theirs `kwire.<layer>`. Messages below WARNING are dropped while nobody has imported `logging`:
-no handler can have asked for them.
+Drivers and clients name theirs `kwire.<layer>`. Messages below WARNING are dropped until `logging` is imported: no
+handler can have asked for them.
 """
 
 from __future__ import annotations

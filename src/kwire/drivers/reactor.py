@@ -507,7 +507,7 @@ class Reactor(ReactorBase):
             sock.socket = sock.secure = None
             sock.plain = True
             if self._polling_until is not None:
-                self.wake()  # a socket lives as long as somebody polls it
+                self.wake()  # a socket lives as long as a thread polls it
 
 
 def _after_fork_in_child() -> None:

@@ -97,7 +97,7 @@ class Closing(Flush):
 
 
 def failures(accumulator: Accumulator) -> DeliveryError | None:
-    """One error for the batches that failed and of which not every record's error was given to somebody; takes them."""
+    """Takes off the batches that failed; returns one error for those of which some record's error was not looked at."""
     found: list[tuple[Exception, int]] = []
     while accumulator.failed:
         found += accumulator.failed.popleft().failures()

@@ -1,4 +1,4 @@
-"""What is known of a cluster: brokers, controller, topics, partition leaders; and how it is asked for at each version.
+"""The metadata of a cluster: brokers, controller, topics, partition leaders; and how each version asks for it.
 
 Layer 3, no I/O: a value. `apply` takes a response in; when to ask is decided in `refresh.py`, of what in `cluster.py`.
 
@@ -53,14 +53,14 @@ class TopicInfo(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """What a response said of the brokers: those it names, and whether there are no others."""
+    """The brokers that a response names, and whether there are no others."""
 
     brokers: dict[int, Address]
     complete: bool
 
 
 class Metadata:
-    """What the responses so far say of the cluster; `generation` counts them and the leaders learnt elsewhere."""
+    """The cluster as the responses so far describe it; `generation` counts them and the leaders learnt elsewhere."""
 
     def __init__(self) -> None:
         self.topics: dict[str, TopicInfo] = {}
@@ -71,7 +71,7 @@ class Metadata:
         self.generation = 0
 
     def topic(self, name: str) -> TopicInfo | None:
-        """What is known of the topic; None before an answer named it."""
+        """The topic's metadata; None before a response named it."""
         return self.topics.get(name)
 
     def leader(self, topic: str, partition: int) -> int:
@@ -87,7 +87,7 @@ class Metadata:
         return found.leader_epoch if found is not None else -1
 
     def topic_id(self, name: str) -> UUID:
-        """The topic's id; all zeros where the cluster gives none."""
+        """The topic's id; all zeros where the cluster has no ids."""
         info = self.topics.get(name)
         return info.topic_id if info is not None else no_uuid()
 

@@ -35,7 +35,7 @@ class Chunk:
 
     @property
     def buffered(self) -> int:
-        """How many records were not handed out."""
+        """The number of records not handed out yet."""
         return self.count - self.handed_out
 
     def hand_out(self, max_records: int, max_bytes: int | None) -> tuple[Records, int]:
@@ -67,7 +67,7 @@ class PartitionState:
     log_end            end of the log as the last response said; NO_POSITION where unknown
     retry_at           nothing is asked about the partition before; `failures` in a row so far
     lookup_since       when the position was first looked for; None while there is one
-    order              place in the round of partitions: those that gave records last come last
+    order              place in the round of partitions: those that returned records last come last
 
     `fetch_at` and the position change beside `chunks` without a call in between: no exception comes there.
     """

@@ -1,8 +1,8 @@
 """Positions that have to be looked up or checked: auto_offset_reset, seeks by time, and truncated logs.
 
 Layer 3, no I/O. Each leader is asked by itself, and each partition moves on as its own row comes: a leader that hangs
-holds up its own partitions only. What has found no position for default_api_timeout_ms is told once for each broker,
-and goes on being asked for.
+holds up its own partitions only. Partitions without a position for default_api_timeout_ms are reported once for each
+broker, and looked up further.
 
     reset      ListOffsets, for a partition without a position and with a time to look it up by
     validate   OffsetForLeaderEpoch v3 and later, when the metadata has a newer leader epoch than the position was last

@@ -92,9 +92,8 @@ class Subscription:
         same = self._ids.get(topic, info.topic_id) == info.topic_id
         self._ids[topic] = info.topic_id
         found = [TopicPartition(topic, number) for number in sorted(info.partitions)]
-        if same and self._has_id(
-            found[0]
-        ):  # fewer than before: the broker that answered is behind, a topic never shrinks
+        if same and self._has_id(found[0]):
+            # If there are fewer than before, the broker that answered lags: a topic never shrinks.
             found = sorted({*known, *found})
         return found
 
@@ -166,12 +165,12 @@ class Subscription:
 
     @property
     def done(self) -> bool:
-        """Whether there are partitions, and all have given what precedes their end."""
+        """Whether there are partitions, and all records before their ends were delivered."""
         return bool(self.states) and all(state.position >= state.end_offset for state in self.states.values())
 
     @property
     def refused(self) -> bool:
-        """Whether `take_refusal` has something to tell."""
+        """Whether `take_refusal` would return an error."""
         return bool(self._refused)
 
     def take_refusal(self) -> KafkaError | None:

@@ -44,7 +44,7 @@ class EndTxnMarker(Message, versions="0"):
 
 
 class LeaderChangeMessage(Message, versions="0-1", flexible="0+"):
-    """Who leads the quorum since this offset: the first record of an epoch."""
+    """The leader of the quorum since this offset: the first record of an epoch."""
 
     class Voter(Struct):
         voter_id: int = i32("0+", default=0)

@@ -21,7 +21,7 @@ __all__ = ["ControlledShutdownRequest", "ControlledShutdownResponse"]
 
 
 class ControlledShutdownRequest(Request, key=7, versions="0-3", flexible="3+"):
-    """Who stops."""
+    """The broker that stops."""
 
     broker_id: int = i32("0+", default=0)
     broker_epoch: int = i64("2+", default=-1, ignorable=True)

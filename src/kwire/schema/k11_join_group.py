@@ -26,7 +26,7 @@ __all__ = ["JoinGroupRequest", "JoinGroupResponse"]
 
 
 class JoinGroupRequest(Request, key=11, versions="0-9", flexible="6+"):
-    """Who joins, with the assignors it can use, best first."""
+    """A member that joins, with the assignors it can use, best first."""
 
     class JoinGroupRequestProtocol(Struct):
         name: str = string("0+", default="")

@@ -17,7 +17,7 @@ __all__ = ["HeartbeatRequest", "HeartbeatResponse"]
 
 
 class HeartbeatRequest(Request, key=12, versions="0-4", flexible="4+"):
-    """Who is alive."""
+    """A member that is alive."""
 
     group_id: str = string("0+", default="")
     generation_id: int = i32("0+", default=0)

@@ -20,7 +20,7 @@ __all__ = ["LeaveGroupRequest", "LeaveGroupResponse"]
 
 
 class LeaveGroupRequest(Request, key=13, versions="0-5", flexible="4+"):
-    """Who leaves. Up to v2 `member_id`, from v3 on `members`."""
+    """The members that leave: up to v2 `member_id`, from v3 on `members`."""
 
     class MemberIdentity(Struct):
         member_id: str = string("3+", default="")

@@ -24,7 +24,7 @@ __all__ = ["ApiVersionsRequest", "ApiVersionsResponse"]
 
 
 class ApiVersionsRequest(Request, key=18, versions="0-5", flexible="3+"):
-    """Who asks."""
+    """The client that asks."""
 
     client_software_name: str = string("3+", default="", ignorable=True)
     client_software_version: str = string("3+", default="", ignorable=True)

@@ -18,7 +18,7 @@ __all__ = ["CreateDelegationTokenRequest", "CreateDelegationTokenResponse"]
 
 
 class CreateDelegationTokenRequest(Request, key=38, versions="0-3", flexible="2+"):
-    """Who may renew it, and how long it may live, in ms."""
+    """The principals that may renew the token, and its maximum lifetime in ms."""
 
     class CreatableRenewers(Struct):
         principal_type: str = string("0+", default="")

@@ -18,7 +18,7 @@ __all__ = ["VoteRequest", "VoteResponse"]
 
 
 class VoteRequest(Request, key=52, versions="0-2", flexible="0+"):
-    """Who asks. The older names of the fields `replica_*` are `candidate_*`."""
+    """The replica that asks for votes. The older names of the fields `replica_*` are `candidate_*`."""
 
     class TopicData(Struct):
         class PartitionData(Struct):

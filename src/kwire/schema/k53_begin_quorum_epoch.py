@@ -17,7 +17,7 @@ __all__ = ["BeginQuorumEpochRequest", "BeginQuorumEpochResponse"]
 
 
 class BeginQuorumEpochRequest(Request, key=53, versions="0-1", flexible="1+"):
-    """Who leads, in which epoch."""
+    """The new leaders, with their epochs."""
 
     class TopicData(Struct):
         class PartitionData(Struct):

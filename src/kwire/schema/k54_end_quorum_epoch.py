@@ -17,7 +17,7 @@ __all__ = ["EndQuorumEpochRequest", "EndQuorumEpochResponse"]
 
 
 class EndQuorumEpochRequest(Request, key=54, versions="0-1", flexible="1+"):
-    """Who steps down, and who should follow."""
+    """The leader that steps down, and its preferred successors."""
 
     class TopicData(Struct):
         class PartitionData(Struct):

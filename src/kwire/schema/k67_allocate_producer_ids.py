@@ -12,7 +12,7 @@ __all__ = ["AllocateProducerIdsRequest", "AllocateProducerIdsResponse"]
 
 
 class AllocateProducerIdsRequest(Request, key=67, versions="0", flexible="0+"):
-    """Who asks."""
+    """The broker that asks."""
 
     broker_id: int = i32("0+", default=0)
     broker_epoch: int = i64("0+", default=-1)

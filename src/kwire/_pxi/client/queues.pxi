@@ -49,7 +49,7 @@ cdef class PartitionQueue:
     cdef Sink sink                        # to its leader; None until that is looked up
     cdef readonly object waiting          # deque of Batch
     cdef readonly list in_flight
-    cdef bint in_ready                      # in Accumulator.ready
+    cdef bint in_ready                    # in Accumulator.ready
     cdef size_t expected                  # bytes that the last batch took: room to begin the next with
     cdef public double retry_at           # nothing is sent before
     cdef public bint blocked              # nothing is sent until it is cleared
@@ -155,7 +155,7 @@ cdef class TopicQueue:
     cdef readonly str name
     cdef Accumulator owner
     cdef list partitions                  # PartitionQueue by number, as far as the topic's partitions are known
-    cdef dict unknown_partitions                       # partition number -> PartitionQueue, for numbers not known yet
+    cdef dict unknown_partitions          # partition number -> PartitionQueue, for numbers not known yet
     cdef readonly PartitionQueue unassigned
     cdef list available                   # PartitionQueues to choose from without a key
     cdef PartitionQueue sticky
