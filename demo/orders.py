@@ -35,24 +35,24 @@ class Totals:
 
 def make_orders(count: int, totals: Totals, seed: int = 20) -> Iterator[list[Item]]:
     """Chunks of orders (value, key, timestamp, headers); `totals` has counted a chunk when it is given out."""
-    dice = random.Random(seed)
+    rng = random.Random(seed)
     # One order each millisecond, the last of them now: Kafka deletes what is older than its retention.
     totals.first_timestamp = int(time.time() * 1000) - count
     for start in range(0, count, CHUNK):
         size = min(CHUNK, count - start)
-        countries = dice.choices(_COUNTRIES, _WEIGHTS, k=size)
-        products = dice.choices(_PRODUCTS, k=size)
+        countries = rng.choices(_COUNTRIES, _WEIGHTS, k=size)
+        products = rng.choices(_PRODUCTS, k=size)
         chunk = [
-            _order(start + index, country, product, totals, dice)
+            _order(start + index, country, product, totals, rng)
             for index, (country, product) in enumerate(zip(countries, products, strict=True))
         ]
         yield chunk
 
 
-def _order(number: int, country: str, product: tuple[str, int], totals: Totals, dice: random.Random) -> Item:
+def _order(number: int, country: str, product: tuple[str, int], totals: Totals, rng: random.Random) -> Item:
     name, price = product
-    quantity = 1 + int(dice.random() * 4)
-    customer = int(dice.random() * _CUSTOMERS)
+    quantity = 1 + int(rng.random() * 4)
+    customer = int(rng.random() * _CUSTOMERS)
     cents = price * quantity
     value = b'{"order":%d,"customer":%d,"country":"%s","product":"%s","quantity":%d,"cents":%d,"currency":"EUR"}' % (
         number,

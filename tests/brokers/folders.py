@@ -1,6 +1,6 @@
-"""The temporary folder of a cluster, and those that killed processes left behind.
+"""The temporary folder of a cluster, and those that killed processes left.
 
-A folder is named after the process that made it (`kwire-kafka-PID-RELEASE-...`). Whoever makes a new one removes those
+A folder is named after the process that made it (`kwire-kafka-PID-RELEASE-...`). Making a new one removes those
 whose process is gone: a killed test session cannot clean up after itself.
 """
 

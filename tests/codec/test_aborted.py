@@ -25,9 +25,9 @@ def marker(offset: int, producer_id: int, kind: int) -> bytes:
 
 
 def test_random_logs_are_read_as_the_model_says() -> None:
-    dice = random.Random(20)
+    rng = random.Random(20)
     for _ in range(500):
-        log, aborted = drawn_log(dice)
+        log, aborted = drawn_log(rng)
         wire = b"".join(
             batch(offset, producer, TRANSACTIONAL) if kind is None else marker(offset, producer, kind)
             for offset, producer, kind in log
@@ -41,10 +41,10 @@ Log = list[tuple[int, int, int | None]]
 Aborted = list[tuple[int, int]]
 
 
-def drawn_log(dice: random.Random) -> tuple[Log, Aborted]:
-    offsets = range(dice.randrange(30))
-    log = [(offset, dice.randrange(3), dice.choice([None, None, ABORT, COMMIT])) for offset in offsets]
-    aborted = [(dice.randrange(4), dice.randrange(-1, 31)) for _ in range(dice.randrange(8))]
+def drawn_log(rng: random.Random) -> tuple[Log, Aborted]:
+    offsets = range(rng.randrange(30))
+    log = [(offset, rng.randrange(3), rng.choice([None, None, ABORT, COMMIT])) for offset in offsets]
+    aborted = [(rng.randrange(4), rng.randrange(-1, 31)) for _ in range(rng.randrange(8))]
     return log, aborted
 
 

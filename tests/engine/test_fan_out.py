@@ -32,7 +32,7 @@ LIST_GROUPS, DESCRIBE_GROUPS = 16, 15
 
 
 class Kafka:
-    """Three brokers that know who leads, coordinates and controls; whoever else is asked says so."""
+    """Three brokers that know who leads, coordinates and controls; any other broker refuses."""
 
     def __init__(self, release: str = "4.4.0") -> None:
         self.brokers = [Broker(release, node_id) for node_id in range(3)]

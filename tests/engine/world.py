@@ -131,7 +131,7 @@ class MuteBroker(Broker):
         return SILENCE
 
     def become(self, release: str) -> None:
-        """Another release from now on, while whoever is connected stays so."""
+        """Another release from now on; open connections stay."""
         self.versions = protocol.versions_of(release)
 
 

@@ -199,7 +199,8 @@ cdef class Accumulator:
     cdef int _warn_of_seconds(self, int64_t timestamp) except -1:
         from warnings import warn
         self.suspected = True
-        warn(f"timestamp={timestamp} is in January to April 1970: timestamps are milliseconds, and this looks like seconds")
+        warn(f"timestamp={timestamp} is in January to April 1970: timestamps are milliseconds, and this looks like "
+             "seconds")
         return 0
 
     cdef inline int _look_at_oldest(self, Batch batch) except -1:
@@ -235,7 +236,8 @@ cdef class Accumulator:
 
     cdef int _check_record_size(self, int64_t size) except -1:
         if size > self.max_request_size:
-            raise _errors.LimitError(f"a record of {size} bytes is larger than max_request_size={self.max_request_size}")
+            raise _errors.LimitError(
+                f"a record of {size} bytes is larger than max_request_size={self.max_request_size}")
         raise _errors.LimitError(f"a record of {size} bytes is larger than buffer_memory={self.buffer_memory}")
 
     cdef int _make_room(self, int64_t size, bint nowait, double since) except -1:
@@ -421,7 +423,7 @@ cdef class Accumulator:
         return None
 
     def make_due(self, Batch batch not None):
-        """Ends the linger of a batch that somebody waits for."""
+        """Ends the linger of a batch that a thread waits for."""
         if not batch.closed and not batch.due:
             batch.due = True
             self._mark_ready(batch.queue)

@@ -42,7 +42,7 @@ cdef class ProducerHooks:
             raise self.reactor._call(_partial(self._too_late, delivery, timeout), False)
 
     def _too_late(self, delivery, timeout, now):
-        """The error for a delivery that was waited for in vain: what it waits for itself."""
+        """Returns the error for a delivery that was waited for in vain: it says what the batch waits for."""
         cdef Batch batch = (<Delivery>delivery)._follow().batch
         why = self.reactor.core.why_not_connected(now)
         if not why and batch is not None:

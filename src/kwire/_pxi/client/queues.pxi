@@ -10,7 +10,8 @@ cdef uint32_t murmur2_of(const uint8_t *data, size_t size) noexcept nogil:
     cdef uint32_t k
     cdef size_t i
     for i in range(size // 4):
-        k = data[4 * i] | <uint32_t>data[4 * i + 1] << 8 | <uint32_t>data[4 * i + 2] << 16 | <uint32_t>data[4 * i + 3] << 24
+        k = (data[4 * i] | <uint32_t>data[4 * i + 1] << 8
+             | <uint32_t>data[4 * i + 2] << 16 | <uint32_t>data[4 * i + 3] << 24)
         k *= m
         k ^= k >> 24
         k *= m

@@ -20,7 +20,7 @@ cdef class SenderBase:
     cdef public dict _waiting_topics      # of `_unknown_topics`
     cdef public dict _sinks               # node id -> Sink
     cdef public bint _by_topic_id         # every topic's id is known
-    cdef readonly dict _awaited             # Delivery -> None: a thread waits for it
+    cdef readonly dict _awaited           # Delivery -> None: a thread waits for it
     cdef readonly set _unanswered         # nodes that took requests without a response (acks=0)
     cdef public object _closing           # None, or what close() waits for
     cdef readonly dict _unresolved        # PartitionQueue -> None: its sequences are not steady
