@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kwire import errors, protocol
+from kwire._codec import NodeBase
 from kwire.engine.addresses import Address, TopicPartition
 from kwire.engine.admin.a02_list_offsets import ListOffsets
 from kwire.engine.api_keys import API_VERSIONS, METADATA
@@ -179,3 +180,8 @@ def test_after_an_interrupted_step_both_are_made_anew() -> None:
     polling.broker.append(0, [b"2"])
     world.run(polling.fetcher.has_something)
     assert [record.value for _, part in polling.fetcher.take(None) for record in part] == [b"2"]
+
+
+def test_a_node_has_a_place_for_each_purpose() -> None:
+    purposes = [number for name, number in vars(Purpose).items() if name.isupper()]
+    assert purposes == list(range(len(NodeBase().links)))
