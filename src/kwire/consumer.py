@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import partial
 
 from kwire._codec import ConsumerRecord
-from kwire._typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
+from kwire._typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, override
 from kwire.drivers.client import Client
 from kwire.drivers.loggers import LateLogger
 from kwire.engine import absent, arguments
@@ -74,6 +74,7 @@ class Consumer(Client[ConsumerSettings]):
         """From a mapping of dotted names (Java's, librdkafka's, with or without `kafka.`); keywords win."""
         return cls._of(from_config(ConsumerSettings, config, **keywords(bootstrap_servers, options)))
 
+    @override
     def _open(self, settings: ConsumerSettings, *, background: bool = False) -> None:
         super()._open(settings, background=background)
         after_step = self._core.after_step

@@ -15,7 +15,7 @@ from functools import partial
 from types import TracebackType
 
 from kwire._codec import Accumulator, Delivery, ProducerBase, ProducerHooks, RecordMetadata
-from kwire._typing import TYPE_CHECKING, Any, NamedTuple, Self, Unpack
+from kwire._typing import TYPE_CHECKING, Any, NamedTuple, Self, Unpack, override
 from kwire.drivers.client import Client
 from kwire.drivers.loggers import LateLogger
 from kwire.drivers.randomness import random_bits
@@ -73,6 +73,7 @@ class Producer(ProducerBase, Client[ProducerSettings]):
         """From a mapping of dotted names (Java's, librdkafka's, with or without `kafka.`); keywords win."""
         return cls._of(from_config(ProducerSettings, config, **keywords(bootstrap_servers, options)))
 
+    @override
     def _open(self, settings: ProducerSettings, *, background: bool = True) -> None:
         super()._open(settings, background=background)
         core = self._core
@@ -109,6 +110,7 @@ class Producer(ProducerBase, Client[ProducerSettings]):
         if error is not None:
             raise error
 
+    @override
     def close(self, timeout: Timeout = None) -> None:
         """Flushes, then closes all connections; records not delivered within `timeout` seconds fail.
 
@@ -129,6 +131,7 @@ class Producer(ProducerBase, Client[ProducerSettings]):
         if error is not None:
             raise error
 
+    @override
     def _check_open(self) -> None:
         if self.accumulator.closed is not None:
             raise ClientClosedError(self.accumulator.closed)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import partial
 
 from kwire._codec import Accumulator, BatchResult, Timer
-from kwire._typing import Any
+from kwire._typing import Any, override
 from kwire.engine.api_keys import METADATA
 from kwire.engine.metadata import metadata_request
 from kwire.engine.ports import Services
@@ -53,6 +53,7 @@ class Closing(Flush):
         self._probes = 0
         self._limit: Timer | None = None
 
+    @override
     def is_done(self) -> bool:
         return super().is_done() and not self._unacknowledged and not self._probes
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from kwire import errors, protocol
-from kwire._typing import TYPE_CHECKING, NamedTuple
+from kwire._typing import TYPE_CHECKING, NamedTuple, override
 from kwire.engine.addresses import TopicPartition
 from kwire.engine.api_keys import LIST_OFFSETS
 from kwire.engine.calls import Call
@@ -121,6 +121,7 @@ class PartitionsLookup(Call):
         core.cluster.track([topic], now, owner=self, may_create=False)
         self.ask_again(now)
 
+    @override
     def ask_again(self, now: float) -> None:
         """Looks at what the metadata says by now."""
         cluster = self.core.cluster
@@ -131,9 +132,11 @@ class PartitionsLookup(Call):
         elif info is not None and info.partitions:
             self.succeed([TopicPartition(self._topic, partition) for partition in sorted(info.partitions)], now)
 
+    @override
     def timed_out(self) -> KafkaError:
         return self.core.cluster.unknown_topic(self._topic) or super().timed_out()
 
+    @override
     def on_end(self) -> None:
         if self.ask_again in self.core.cluster.listeners:
             self.core.cluster.listeners.remove(self.ask_again)

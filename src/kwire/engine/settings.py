@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import wraps
 
-from kwire._typing import Any, TypeVar
+from kwire._typing import Any, TypeVar, override
 from kwire.engine.addresses import Address, parse_bootstrap
 from kwire.engine.setting_kinds import Setting, Settings, optional_setting, setting
 from kwire.errors import ConfigError
@@ -116,6 +116,7 @@ class ClientSettings(Settings):
         maximum=_INT_MAX,
     )
 
+    @override
     def conflicts(self) -> list[str]:
         found = []
         if self.security_protocol != "PLAINTEXT":
@@ -129,6 +130,7 @@ class ClientSettings(Settings):
             found.append(str(refusal))
         return found
 
+    @override
     def unknown(self, name: str) -> str:
         for client, table in _TABLES.items():
             row = _names_of(table).get(name)
@@ -246,6 +248,7 @@ class ProducerSettings(ClientSettings):
         bool, True, "Let the broker create a missing topic on first use, if the broker is configured to do so."
     )
 
+    @override
     def conflicts(self) -> list[str]:
         found = super().conflicts()
         try:
@@ -339,6 +342,7 @@ class ConsumerSettings(ClientSettings):
         bool, True, "Let the broker create a missing topic on first use, if the broker is configured to do so."
     )
 
+    @override
     def conflicts(self) -> list[str]:
         found = super().conflicts()
         if self.group_id is not None:

@@ -5,9 +5,9 @@
         for message in client.messages("events"):
             print(message.offset, message.value)
 
-Each broker has partitions 0 to n-1 of a topic of its own; who has more than one broker says which is meant. PRODUCE is
-never answered: a broker that refuses it closes the connection, which is noticed at the next answer. `flush` asks for
-one; `close` and the end of a `with` block flush, and so does every thousandth message set without an answer.
+Each broker has partitions 0 to n-1 of a topic of its own; a client of several brokers has to name the one it means.
+PRODUCE is not answered: a broker that refuses it closes the connection, which is noticed at the next answer. `flush`
+asks for one; `close` and the end of a `with` block flush, and so does every thousandth message set without an answer.
 """
 
 from __future__ import annotations
