@@ -113,8 +113,9 @@ def test_a_foreign_correlation_id_closes_the_connection() -> None:
     second, third = world.ask(ANY, METADATA, metadata), world.ask(ANY, METADATA, metadata)
     world.run(lambda: second.ended and third.ended)
     for outcome in (second, third):
-        assert isinstance(outcome.error, errors.FrameError)
-        assert "correlation id 99" in str(outcome.error)
+        assert isinstance(outcome.error, errors.ConnectError)
+        assert isinstance(outcome.error.__cause__, errors.FrameError)
+        assert "correlation id 99" in outcome.error.causes["a:1"]
     assert not world.open
 
 

@@ -10,6 +10,7 @@ from kwire import errors
 from kwire._codec import murmur2
 from kwire.engine.addresses import Address
 from tests.engine.produce_world import Leader, ProducerWorld
+from tests.engine.world import Answer
 from tests.thorough import THOROUGH
 
 
@@ -288,6 +289,27 @@ def test_a_lost_connection_loses_nothing_and_idempotence_doubles_nothing(fault: 
         assert values == [b"x", *sent]
     else:
         assert set(values) == {b"x", *sent}
+
+
+class Confused(Leader):
+    """Answers the first Produce request with a foreign correlation id."""
+
+    confused = False
+
+    def answer(self, frame: bytes, now: float) -> Answer:
+        answer = super().answer(frame, now)
+        if frame[4:6] == b"\0\0" and answer and not self.confused:
+            self.confused = True
+            return [answer[0][:4] + b"\0\0\x7f\x7f" + answer[0][8:]]
+        return answer
+
+
+def test_batches_lost_to_a_foreign_correlation_id_are_sent_again() -> None:
+    world = ProducerWorld(Confused(), linger_ms=0, batch_size=0)
+    deliveries = [world.send(b"%d" % i) for i in range(3)]
+    assert world.complete(*deliveries) == [0, 1, 2]
+    assert world.leader.values() == [b"0", b"1", b"2"]
+    assert world.leader.connections > 1
 
 
 def test_pipelined_batches_stay_in_order_when_the_first_is_refused() -> None:

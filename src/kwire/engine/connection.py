@@ -3,7 +3,8 @@
 Layer 3, no I/O. A connection is handed to the driver as an opaque handle: the driver opens a socket for it, moves
 bytes, and tells the core what happened. Requests are written one after the other without waiting (pipelining); a broker
 answers in that order, so the answer to read next is always that of the oldest request. An answer with another
-correlation id, or an answer to nothing, makes the connection useless: FrameError, closed.
+correlation id, or an answer to nothing, makes the connection useless: it is closed, and its requests fail with
+ConnectError (caused by a FrameError), so that they are sent again.
 
 `negotiation.py` runs the connect flow over fresh connections, `link.py` owns the one that is ready.
 """

@@ -127,7 +127,10 @@ class UnknownCodecError(CodecError):
 
 
 class FrameError(KafkaError):
-    """A frame that makes its connection useless: a length below zero or above the limit, a foreign correlation id."""
+    """A frame that makes its connection useless: a length below zero or above the limit, a foreign correlation id.
+
+    Requests that a foreign correlation id has lost fail with a ConnectError instead; this error is its `__cause__`.
+    """
 
 
 class ConnectError(KafkaError):

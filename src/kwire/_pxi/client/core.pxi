@@ -92,7 +92,7 @@ cdef class CoreBase:
             try:
                 request = connection.take_answer(frame)
             except _errors.FrameError as error:
-                self.lose_connection(connection, error, now)
+                self.lose_mismatched(connection, error, now)
                 return
             if request.done:
                 continue
@@ -104,6 +104,13 @@ cdef class CoreBase:
                 request.answer(message, now)
         if connection.receiver.fault is not None and connection.open:
             self.lose_connection(connection, connection.receiver.fault, now)
+
+    cdef int lose_mismatched(self, ConnectionBase connection, error, double now) except -1:
+        """Answers and requests no longer match: the requests in flight are lost, and may be sent again."""
+        cdef object lost = _errors.ConnectError("connection lost", {str(connection.who): str(error)})
+        lost.__cause__ = error
+        self.lose_connection(connection, lost, now)
+        return 0
 
     # -- for the subclass to define -------------------------------------------------------------------------------
 
