@@ -69,7 +69,11 @@ def test_a_request_that_times_out_is_an_outage() -> None:
     world.run(world.now + 60)
     [(when, text)] = world.warned
     assert when - begun == pytest.approx(2.0, abs=0.01)
-    assert "did not answer Metadata within 2000 ms" in text
+    assert "broker 0 (a:1) does not answer (2.0 s so far): did not answer Metadata within 2000 ms" in text
+    broker.stopped = False
+    world.run(world.now + 60)
+    [_, (_, over)] = world.warned
+    assert "broker 0 (a:1) can be reached again, after" in over
 
 
 def test_before_the_first_contact_all_addresses_are_named_once() -> None:
@@ -84,7 +88,7 @@ def test_before_the_first_contact_all_addresses_are_named_once() -> None:
     assert "b:2: Connection refused" in text
     first.refuses = ""
     world.run(world.now + 3)
-    assert "the cluster can be reached again, after 3" in texts(world)[1]
+    assert "the cluster can be reached now, after 3" in texts(world)[1]
 
 
 def test_a_second_address_that_works_is_no_outage() -> None:

@@ -212,7 +212,8 @@ class Link(LinkBase):
             self.watch(due)
             return
         name = APIS[oldest.api_key].name
-        self._time_out(connection, f"did not answer {name} within {round(oldest.timeout * 1000)} ms", now)
+        what = f"did not answer {name} within {round(oldest.timeout * 1000)} ms"
+        self._time_out(connection, what, silent_since, now)
 
     def _look_for_standstill(self, connection: Connection, now: float) -> None:
         """Where nothing is answered, bytes that are not taken show that the broker is gone: two looks, one request."""
@@ -224,8 +225,9 @@ class Link(LinkBase):
             self.watch(now + oldest.timeout)
             return
         name = APIS[oldest.api_key].name
-        self._time_out(connection, f"did not take the bytes of {name} within {round(oldest.timeout * 1000)} ms", now)
+        what = f"did not take the bytes of {name} within {round(oldest.timeout * 1000)} ms"
+        self._time_out(connection, what, oldest.sent_at, now)
 
-    def _time_out(self, connection: Connection, what: str, now: float) -> None:
-        self._node.outage.lasts(what, self._connections.reconnect_backoff.longest, now)
+    def _time_out(self, connection: Connection, what: str, silent_since: float, now: float) -> None:
+        self._node.outage.hangs(silent_since, what, self._connections.reconnect_backoff.longest, now)
         self._connections.lose(connection, ConnectError(f"{self._node.who} {what}"), now)

@@ -31,17 +31,18 @@ class Outage:
     def lasts(self, reason: str, longest_wait: float, now: float) -> None:
         """Something failed for `reason`. The first time of an outage this is a warning."""
         self.begin(now)
-        if not self._warned:
-            self._warned = True
-            self._warn(
-                f"{self._describe()} cannot be reached ({self.lasted(now):.1f} s so far): {reason}; still trying, "
-                f"about every {longest_wait:g} s"
-            )
+        self._tell("cannot be reached", reason, longest_wait, now)
+
+    def hangs(self, since: float, reason: str, longest_wait: float, now: float) -> None:
+        """It is connected, but has been silent since then: as `lasts`, with words of its own."""
+        self.begin(since)
+        self._tell("does not answer", reason, longest_wait, now)
 
     def end(self, now: float) -> None:
         """It can be reached, as a connection or an answer shows."""
         if self._warned:
-            self._warn(f"{self._describe()} can be reached again, after {self.lasted(now):.1f} s")
+            when = "again" if self.reached else "now"
+            self._warn(f"{self._describe()} can be reached {when}, after {self.lasted(now):.1f} s")
         self.reached = True
         self._since = None
         self._warned = False
@@ -49,3 +50,11 @@ class Outage:
     def lasted(self, now: float) -> float:
         """Seconds since the outage began; 0 if there is none."""
         return 0.0 if self._since is None else max(now - self._since, 0.0)
+
+    def _tell(self, state: str, reason: str, longest_wait: float, now: float) -> None:
+        if not self._warned:
+            self._warned = True
+            self._warn(
+                f"{self._describe()} {state} ({self.lasted(now):.1f} s so far): {reason}; still trying, "
+                f"about every {longest_wait:g} s"
+            )
