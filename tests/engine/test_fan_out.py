@@ -10,6 +10,7 @@ import pytest
 from kwire import errors, protocol
 from kwire.engine.addresses import Address, TopicPartition
 from kwire.engine.admin.a02_list_offsets import ListOffsets
+from kwire.engine.admin.a03_metadata import DescribeTopics
 from kwire.engine.admin.a19_create_topics import CreateTopics, NewTopic
 from kwire.engine.admin.a20_delete_topics import DeleteTopics
 from kwire.engine.api_keys import CREATE_TOPICS, DELETE_TOPICS, FIND_COORDINATOR, LIST_OFFSETS, METADATA
@@ -23,8 +24,9 @@ from kwire.engine.fan_out import AdminApi, FanOutCall
 from kwire.engine.lookup import GROUP, TRANSACTION, Coordinator, EachBroker
 from kwire.engine.offsets import LATEST
 from kwire.engine.ports import Services
+from kwire.engine.refresh import SECOND_TRY_AFTER_S
 from kwire.engine.settings import AdminSettings
-from tests.engine.world import HANG_UP, Answer, Broker, World
+from tests.engine.world import HANG_UP, SILENCE, Answer, Broker, World
 
 A, B, C = Address("a", 1), Address("b", 2), Address("c", 3)
 NOT_LEADER = 6
@@ -34,7 +36,7 @@ LIST_GROUPS, DESCRIBE_GROUPS = 16, 15
 class Kafka:
     """Three brokers that know who leads, coordinates and controls; any other broker refuses."""
 
-    def __init__(self, release: str = "4.4.0") -> None:
+    def __init__(self, release: str = "4.4.0", bootstrap: str = "a:1") -> None:
         self.brokers = [Broker(release, node_id) for node_id in range(3)]
         self.controller = 0
         self.leaders = [0, 1, 2]
@@ -52,12 +54,22 @@ class Kafka:
                 CREATE_TOPICS: self.noted(node, self.create_topics),
                 DELETE_TOPICS: self.noted(node, self.delete_topics),
             }
-        self.world = World(dict(zip((A, B, C), self.brokers, strict=True)), AdminSettings(bootstrap_servers="a:1"))
+        places = dict(zip((A, B, C), self.brokers, strict=True))
+        self.world = World(places, AdminSettings(bootstrap_servers=bootstrap))
 
     def run(self, api: AdminApi[Any, Any], seconds: float = 30) -> Any:
         call = FanOutCall(self.world.core, api, deadline=self.world.now + seconds, now=self.world.now)
         self.world.run(lambda: call.done)
         return call.value()
+
+    def connected_to(self) -> int:
+        """The one broker that there is a connection to."""
+        [connection] = self.world.open
+        return [A, B, C].index(connection.address)
+
+    def hang(self, node: int) -> None:
+        """The broker says nothing from now on, and keeps its connections."""
+        self.brokers[node].answer = lambda frame, now: SILENCE  # type: ignore[method-assign]
 
     def nodes(self, kind: type) -> list[int]:
         """The brokers that got such a request, in order."""
@@ -294,3 +306,43 @@ def test_a_call_that_ends_leaves_nothing_behind() -> None:
         kafka.run(ListOffsets({PARTITIONS[0]: LATEST}, isolation=0), seconds=2)
     assert (len(core.cluster.listeners), len(core.recovered)) == before
     assert core.cluster.topic("t") is None
+
+
+def test_another_broker_is_asked_when_the_one_that_is_connected_hangs() -> None:
+    kafka = Kafka(bootstrap="a:1,b:2,c:3")
+    kafka.run(DescribeTopics(None))
+    kafka.hang(kafka.connected_to())
+    begun = kafka.world.now
+    assert list(kafka.run(DescribeTopics(None))) == ["t"]
+    assert kafka.world.now - begun == pytest.approx(SECOND_TRY_AFTER_S, abs=0.1)
+    assert not kafka.world.core._requests, "the first request is cancelled"
+
+
+def test_the_coordinator_is_looked_up_at_another_broker_when_one_hangs() -> None:
+    kafka = Kafka(bootstrap="a:1,b:2,c:3")
+    kafka.run(DescribeTopics(None))
+    kafka.coordinators["g"] = 2
+    kafka.hang(kafka.connected_to())
+    begun = kafka.world.now
+    assert kafka.run(DescribeGroups("g")) == {"g": "at 2"}
+    assert kafka.world.now - begun == pytest.approx(SECOND_TRY_AFTER_S, abs=0.2)
+
+
+def test_a_broker_that_answers_late_is_still_heard_when_no_other_can_be_reached() -> None:
+    kafka = Kafka(bootstrap="a:1,b:2,c:3")
+    kafka.run(DescribeTopics(None))
+    slow = kafka.brokers[kafka.connected_to()]
+    for broker in kafka.brokers:
+        broker.refuses = "Connection refused"
+    slow.holds = 4.0
+    begun = kafka.world.now
+    assert list(kafka.run(DescribeTopics(None))) == ["t"]
+    assert kafka.world.now - begun == pytest.approx(4.0, abs=0.1)
+
+
+def test_a_question_that_all_brokers_fail_is_asked_again() -> None:
+    kafka = Kafka(bootstrap="a:1,b:2,c:3")
+    for broker in kafka.brokers:
+        broker.refuses = "Connection refused"
+    kafka.world.at(kafka.world.now + 5, lambda: setattr(kafka.brokers[0], "refuses", ""))
+    assert list(kafka.run(DescribeTopics(None))) == ["t"]

@@ -1,9 +1,9 @@
 """The brokers of a cluster: by id as the metadata names them, and by bootstrap address until their id is known.
 
-Layer 3, no I/O. Requests for whichever broker can be reached wait here: they go to the least busy one that is ready,
-else another address is tried, and after NEXT_BROKER_AFTER_S one more at the same time. They fail when all addresses
-have failed. Nodes report to `Brokers` (`ports.NodeOwner`); `on_trouble(now)` is called when a connection fails or ends,
-since leaders may have moved.
+Layer 3, no I/O. Requests for whichever broker can be reached wait here: they go to the least busy one that is ready
+and answers, else another address is tried, and after NEXT_BROKER_AFTER_S one more at the same time. They go to one that
+seems to hang while no other can be tried, and fail when all addresses have failed. Nodes report to `Brokers`
+(`ports.NodeOwner`); `on_trouble(now)` is called when a connection fails or ends, since leaders may have moved.
 """
 
 from __future__ import annotations
@@ -51,23 +51,30 @@ class Brokers:
         self._pump(now)
 
     def _pump(self, now: float) -> None:
-        """Passes what waits to the least busy broker that is ready, or makes sure that one is being connected.
-
-        Of those that are equally busy it takes the one heard from last: it is not the one that hangs.
-        """
+        """Passes what waits to the least busy broker that is ready, or makes sure that one is being connected."""
         while self._waiting and self._waiting[0].done:
             self._waiting.popleft()
         if not self._waiting:
             return
-        ready = [node for node in self.nodes.values() if node.connection is not None]
-        if ready:
-            best = min(ready, key=lambda node: (node.load, -node.heard_at))
+        best = self._best(now)
+        if best is not None:
             waiting, self._waiting = self._waiting, deque()
             for request in waiting:
                 best.submit(request, now)
             return
         if not any(node.state == "negotiating" for node in self._candidates()):
             self._try_next(now)
+
+    def _best(self, now: float) -> Node | None:
+        """The least busy broker that is ready; one that seems to hang only while no other can be tried.
+
+        Of those that are equally busy it is the one heard from last.
+        """
+        ready = [node for node in self.nodes.values() if node.connection is not None]
+        answering = [node for node in ready if not node.is_silent(now)]
+        if ready and not answering and any(node.state in ("idle", "negotiating") for node in self._candidates()):
+            return None
+        return min(answering or ready, key=lambda node: (node.load, -node.heard_at), default=None)
 
     def _try_next(self, now: float) -> None:
         idle = [node for node in self._candidates() if node.state == "idle"]
@@ -80,7 +87,7 @@ class Brokers:
         node.connect(now)
 
     def _try_another_at_once(self, now: float) -> None:
-        if not any(node.connection is not None for node in self.nodes.values()):
+        if not any(node.connection is not None and not node.is_silent(now) for node in self.nodes.values()):
             self._try_next(now)
 
     def _candidates(self) -> list[Node]:

@@ -22,8 +22,9 @@ from kwire.engine.error_codes import (
     THROTTLING_QUOTA_EXCEEDED,
 )
 from kwire.engine.lookup import Lookup
-from kwire.engine.request import Request
+from kwire.engine.request import ANY, Request
 from kwire.engine.retry import is_retriable
+from kwire.engine.second_try import SecondTry
 from kwire.errors import BrokerError, KafkaError
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ class FanOutCall(Call, Generic[Key, Result]):
     ) -> None:
         self._api = api
         self._found: dict[Key, Result] = {}
-        self._asked: dict[Key, Request] = {}
+        self._asked: dict[Key, Request | SecondTry] = {}
         self.keys = api.split(core)
         api.lookup.call = self
         super().__init__(core, api.what, deadline, on_done)
@@ -104,14 +105,12 @@ class FanOutCall(Call, Generic[Key, Result]):
     def on_end(self) -> None:
         if self.send in self.core.cluster.listeners:
             self.core.cluster.listeners.remove(self.send)
-        for request in self._asked.values():
-            request.cancel()
-        self._asked.clear()
+        self._cancel_asked()
         self._api.lookup.end()
 
     @override
     def ask_again(self, now: float) -> None:
-        self._asked.clear()
+        self._cancel_asked()
         self._api.lookup.recover()
         self.send(now)
 
@@ -150,8 +149,8 @@ class FanOutCall(Call, Generic[Key, Result]):
         return by_target
 
     def _ask(self, target: int, keys: list[Key], now: float) -> None:
-        request = self.core.request(
-            target,
+        send = partial(SecondTry, self.core) if target == ANY else partial(self.core.request, target)
+        request: Request | SecondTry = send(
             self._api.api_key,
             partial(self._api.request, self.core, keys),
             partial(self._on_response, keys),
@@ -196,6 +195,11 @@ class FanOutCall(Call, Generic[Key, Result]):
         if self._api.retries_codes:
             return isinstance(error, _UnsaidError) or is_retriable(error)
         return error.code in NOT_LOOKED_AT if isinstance(error, BrokerError) else is_retriable(error)
+
+    def _cancel_asked(self) -> None:
+        for request in self._asked.values():
+            request.cancel()
+        self._asked.clear()
 
     def _forget(self, keys: Iterable[Key]) -> None:
         for key in keys:

@@ -25,6 +25,9 @@ from kwire.protocol import APIS
 if TYPE_CHECKING:
     from kwire.engine.node import Node
 
+SILENT_AFTER_S = 1.0
+"""Seconds without an answer after which requests for any broker go to another one, if there is one."""
+
 
 class Link(LinkBase):
     """A node's connection for `purpose`."""
@@ -62,6 +65,13 @@ class Link(LinkBase):
     def waiting(self) -> int:
         """Requests that wait for the connection."""
         return len(self._queue)
+
+    def is_silent(self, now: float) -> bool:
+        """Whether the oldest request has been waiting for its answer for SILENT_AFTER_S, and nothing came meanwhile."""
+        connection = self.connection
+        if connection is None or not connection.in_flight:
+            return False
+        return now - max(connection.in_flight[0].sent_at, connection.received_at) >= SILENT_AFTER_S
 
     @override
     def connect(self, now: float) -> None:

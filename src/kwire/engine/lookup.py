@@ -13,8 +13,9 @@ from kwire._typing import TYPE_CHECKING, Any, Generic, TypeVar, override
 from kwire.engine.addresses import TopicPartition
 from kwire.engine.api_keys import FIND_COORDINATOR
 from kwire.engine.error_codes import COORDINATOR_NOT_AVAILABLE, NOT_CONTROLLER, NOT_COORDINATOR
-from kwire.engine.request import ANY, CONTROLLER, Request
+from kwire.engine.request import ANY, CONTROLLER
 from kwire.engine.retry import is_retriable
+from kwire.engine.second_try import SecondTry
 from kwire.errors import BrokerError, KafkaError
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class Lookup(Generic[Key]):
 
 
 class AnyBroker(Lookup[Key]):
-    """Whichever broker can be reached."""
+    """Whichever broker can be reached. For APIs that only read: a second one is asked where the first is silent."""
 
     @override
     def find(self, key: Key, now: float) -> int:
@@ -133,7 +134,7 @@ class Coordinator(Lookup[str]):
     def __init__(self, kind: int) -> None:
         self._kind = kind
         self._nodes: dict[str, int] = {}
-        self._asked: dict[str, Request] = {}
+        self._asked: dict[str, SecondTry] = {}
 
     @override
     def end(self) -> None:
@@ -142,6 +143,7 @@ class Coordinator(Lookup[str]):
 
     @override
     def recover(self) -> None:
+        self.end()
         self._asked.clear()
 
     @override
@@ -151,8 +153,8 @@ class Coordinator(Lookup[str]):
             self.call.core.cluster.refresh(now)
             return None
         if node is None and key not in self._asked:
-            request = self.call.core.request(
-                ANY,
+            request = SecondTry(
+                self.call.core,
                 FIND_COORDINATOR,
                 partial(self._message, key),
                 partial(self._on_response, key),

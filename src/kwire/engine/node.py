@@ -76,6 +76,10 @@ class Node(NodeBase):
             (link.connection.received_at for link in self._made_links if link.connection is not None), default=0.0
         )
 
+    def is_silent(self, now: float) -> bool:
+        """Whether it seems to hang: a request on the connection for data is not answered."""
+        return self._data.is_silent(now)
+
     @property
     def failures(self) -> int:
         """Attempts in a row that failed."""
