@@ -34,6 +34,7 @@ codec = Extension(
     extra_compile_args=[
         *_OPTIMISE,
         "-fvisibility=hidden",
+        "-fwrapv",
         "-Wno-unused-function",
         *(_DEBUGGED if _EXACT else _SHIPPED),
     ],

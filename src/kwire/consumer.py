@@ -101,8 +101,9 @@ class Consumer(Client[ConsumerSettings]):
         offsets = {tp: offset for tp, (offset, _) in starts.items() if offset is not None}
         times = {tp: when for tp, (_, when) in starts.items() if when is not None}
         ends = {tp: arguments.offset(tp, end, "until") for tp, end in arguments.by_partition(until, "until").items()}
-        if foreign := sorted(starts.keys() - set(wanted)):
-            raise ConfigError(f"at names {foreign[0]}, which is not among the partitions to assign")
+        for name, given in (("at", starts), ("until", ends)):
+            if foreign := sorted(given.keys() - set(wanted)):
+                raise ConfigError(f"{name} names {foreign[0]}, which is not among the partitions to assign")
 
         def work(now: float) -> None:
             subscription = self._fetcher.subscription

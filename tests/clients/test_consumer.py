@@ -446,7 +446,7 @@ def test_a_partition_that_does_not_exist_is_named(broker: Broker) -> None:
         (lambda c: c.assign([("", 1)]), "not a topic name"),
         (lambda c: c.subscribe([5]), "5 is not a topic name"),
         (lambda c: c.seek(("u", 0), 1), "u-0 is not assigned"),
-        (lambda c: c.seek(("t", 0), -5), "-5 of t-0 is negative"),
+        (lambda c: c.seek(("t", 0), -5), "-5 of t-0 is not an offset"),
         (lambda c: c.seek(("t", 0), "soon"), "'soon' is not a position"),
         (lambda c: c.offsets_for_times({("t", 0): 1.5}), "1.5 is not a time"),
     ],

@@ -88,9 +88,9 @@ def test_each_compressed_batch_has_a_budget_of_its_own_too() -> None:
 def test_messages_of_0_7_have_the_budget_too() -> None:
     inner = b"".join(message_0_7(b"") for _ in range(COUNT))
     packed = message_0_7(compress("gzip", inner), codec=1)
-    for wire, content in ((inner, 0), (packed, len(inner))):
+    for wire in (inner, packed):
         found = records.decode(wire, generation="0.7")
-        needed = found.index_bytes + content
+        needed = found.index_bytes + found.decompressed_bytes
         assert len(records.decode(wire, generation="0.7", max_decompressed_bytes=needed)) == COUNT
         with pytest.raises(LimitError, match="max_decompressed_bytes"):
             records.decode(wire, generation="0.7", max_decompressed_bytes=needed - 1)
@@ -115,3 +115,15 @@ def test_nothing_stays_allocated_after_a_refusal() -> None:
     with pytest.raises(errors.LimitError):
         records.decode(wrapper(), max_decompressed_bytes=INNER_SIZE + 1)
     assert pool_statistics()["live_bytes"] == before
+
+
+@pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
+def test_small_compressed_batches_count_with_all_the_memory_that_they_hold(codec: str) -> None:
+    wire = b"".join(encode_batch([record], BatchFields(codec=codec)) for record in SMALL)
+    before = pool_statistics()["live_bytes"]
+    found = records.decode(wire)
+    held = pool_statistics()["live_bytes"] - before
+    assert held <= found.decompressed_bytes + 1.3 * found.index_bytes
+    assert found.decompressed_bytes < 1000 * COUNT
+    with pytest.raises(LimitError, match="max_decompressed_bytes"):
+        records.decode(wire, max_decompressed_bytes=found.decompressed_bytes)

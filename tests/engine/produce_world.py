@@ -21,6 +21,8 @@ from tests.engine.world import HANG_UP, HERE, Answer, Broker, World
 TOPIC_IDS = {"t": UUID(int=7), "u": UUID(int=8)}
 Fault = Callable[["Leader", Any], Any]
 
+UNKNOWN_TOPIC_ID = 100
+
 
 class Leader(Broker):
     """A broker that appends. `script` holds the faults of the next Produce requests, None for none."""
@@ -66,7 +68,12 @@ class Leader(Broker):
         names = {topic_id: name for name, topic_id in TOPIC_IDS.items()}
         rows = []
         for topic in message.topic_data:
-            name = topic.name if version < 13 else names[topic.topic_id]
+            name = topic.name if version < 13 else names.get(topic.topic_id)
+            if name is None:
+                row = made.TopicProduceResponse.PartitionProduceResponse
+                unknown = [row(index=part.index, error_code=UNKNOWN_TOPIC_ID) for part in topic.partition_data]
+                rows.append(made.TopicProduceResponse(topic_id=topic.topic_id, partition_responses=unknown))
+                continue
             partitions = [self.append(name, part, fault) for part in topic.partition_data]
             rows.append(made.TopicProduceResponse(name=name, topic_id=topic.topic_id, partition_responses=partitions))
         if fault == "unheard":  # it dies after the append

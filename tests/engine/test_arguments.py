@@ -65,7 +65,7 @@ def test_a_long_poll_that_says_its_unit_does_not_warn(given: object) -> None:
         (lambda c: c.assign([TP], at={TP: "noon"}), "'noon' is not a position in t-0"),
         (lambda c: c.assign([TP], at={TP: True}), "True is not a position in t-0"),
         (lambda c: c.assign([TP], until={TP: "latest"}), "until 'latest' of t-0"),
-        (lambda c: c.assign([TP], until={TP: -1}), "until -1 of t-0 is negative"),
+        (lambda c: c.assign([TP], until={TP: -1}), "until -1 of t-0 is not an offset"),
         (lambda c: c.offsets_for_times([TP]), "times="),
         (lambda c: c.end_offsets([TP], timeout="5"), "timeout='5'"),
     ],

@@ -15,6 +15,7 @@ from kwire.engine.warning import warn_caller
 from kwire.errors import ConfigError
 
 _TOPIC_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
+_MAX_OFFSET = 2**63 - 1
 _MAX_TOPIC_LENGTH = 255
 """Brokers before Kafka 0.10 took 255 characters, later ones 249."""
 
@@ -113,8 +114,8 @@ def offset(tp: TopicPartition, value: object, name: str = "offset") -> int:
     """An offset from 0."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise ConfigError(f"{name} {value!r} of {tp} is not an offset: a whole number from 0 is")
-    if value < 0:
-        raise ConfigError(f"{name} {value} of {tp} is negative")
+    if not 0 <= value <= _MAX_OFFSET:
+        raise ConfigError(f"{name} {value} of {tp} is not an offset: they are from 0 to 2**63 - 1")
     return value
 
 

@@ -102,10 +102,13 @@ def failures(accumulator: Accumulator) -> DeliveryError | None:
     found: list[tuple[Exception, int]] = []
     while accumulator.failed:
         found += accumulator.failed.popleft().failures()
+    dropped, accumulator.failures_dropped = accumulator.failures_dropped, 0
     if not found:
         return None
     errors = [error for error, _ in found]
-    lost = sum(count for _, count in found)
+    lost = sum(count for _, count in found) + dropped
     records = "1 record" if lost == 1 else f"{lost} records"
     batches = "1 batch" if len(errors) == 1 else f"{len(errors)} batches"
+    if dropped:
+        batches += " and older ones"
     return DeliveryError(f"{records} in {batches} could not be delivered, the first: {errors[0]}", errors)

@@ -126,7 +126,10 @@ class PositionLookup:
         self._core.call_at(retry_at, self._on_change)
 
     def truncate(self, state: PartitionState, end: int | None, epoch: int) -> None:
-        """The leader's log of the partition parts from ours at `end`; None where the leader does not know."""
+        """The leader's log of the partition parts from ours at `end`; None where the leader does not know.
+
+        A LogTruncationError comes again until the user seeks: the position stays unchecked.
+        """
         position = state.position
         if end is not None and position <= end:
             state.seek(position, state.offset_epoch)  # nothing that was delivered is gone
@@ -233,11 +236,12 @@ class PositionLookup:
                 if row.error_code:
                     again.append(self._refused(state, row.error_code, "OffsetForLeaderEpoch"))
                     continue
-                state.checked_epoch = epochs[tp]
                 if row.end_offset < 0 or row.leader_epoch < 0:
                     self.truncate(state, None, NO_EPOCH)
                 elif row.end_offset < state.fetch_at:
                     self.truncate(state, row.end_offset, row.leader_epoch)
+                else:
+                    state.checked_epoch = epochs[tp]
         self._end(asked, again, now)
 
     def _on_no_epochs(self, asked: Asked, epochs: dict[TopicPartition, int], error: KafkaError, now: float) -> None:

@@ -195,6 +195,17 @@ class Sender(SenderBase):
         )
 
     @override
+    def _without_timestamps(self, batch: Batch, sink: Sink) -> None:
+        self._accumulator.without_timestamps(
+            batch,
+            CodecError(
+                f"{batch.topic}[{batch.partition}]: its leader, broker {sink.node}, takes records of magic 0 only, "
+                "which have no timestamps (Kafka 0.10 brought them): leave timestamp out",
+                "timestamp",
+            ),
+        )
+
+    @override
     def _take_endpoints(self, rows: Sequence[protocol.ProduceResponse.NodeEndpoint], now: float) -> None:
         """Addresses of leaders that an answer names (KIP-951), perhaps of brokers that no metadata named yet."""
         self._core.update_brokers({row.node_id: Address(row.host, row.port) for row in rows}, complete=False, now=now)

@@ -15,7 +15,7 @@
 
 from collections import deque as _deque
 
-MAX_FAILED_RESULTS = 1000
+MAX_FAILED_RESULTS = 10000
 
 cdef extern from "clock.h" nogil:
     int64_t kw_wall_milliseconds()
@@ -43,7 +43,8 @@ cdef class Accumulator:
         used, records_sent                   bytes of records not delivered yet; records taken so far
         closed                               None, or why send() raises
         ready, lingering, unknown_topics     deques: partitions to be sent, batches by age, topics that need metadata
-        failed                               deque of the last MAX_FAILED_RESULTS results that failed
+        failed, failures_dropped             deque of the last MAX_FAILED_RESULTS results that failed; how many records
+                                             failed in older ones
     """
 
     cdef readonly int64_t batch_size
@@ -64,6 +65,7 @@ cdef class Accumulator:
     cdef readonly object lingering        # deque of Batch, oldest first: open, or closed and not yet taken off
     cdef readonly object unknown_topics   # deque of TopicQueue
     cdef readonly object failed
+    cdef public int64_t failures_dropped
     cdef dict topics_by_name
     cdef dict unfinished                  # Batch -> None, in the order of opening: its result is not known
     cdef int64_t opened                   # batches so far
@@ -89,7 +91,7 @@ cdef class Accumulator:
         self.lingering = _deque()
         self.unfinished = {}
         self.unknown_topics = _deque()
-        self.failed = _deque(maxlen=MAX_FAILED_RESULTS)
+        self.failed = _deque()
         self.after_step = _deque() if after_step is None else after_step
 
     @property
@@ -123,6 +125,7 @@ cdef class Accumulator:
         cdef TopicQueue queue
         cdef Delivery delivery
         cdef int32_t requested = -1
+        cdef bint stamped = True
         if self.closed is not None:
             raise _errors.ClientClosedError(self.closed)
         queue = <TopicQueue>self.topics_by_name.get(topic)
@@ -136,14 +139,15 @@ cdef class Accumulator:
         record.timestamp = take_timestamp(timestamp, -2)
         if record.timestamp == -2:
             record.timestamp = self._wall()
+            stamped = False
         elif looks_like_seconds(record.timestamp) and not self.suspected:
             self._warn_of_seconds(record.timestamp)
-        delivery = self._commit(queue, &record, requested, nowait)
+        delivery = self._commit(queue, &record, requested, stamped, nowait)
         if self.attention:
             self._say_attention()
         return delivery
 
-    cdef Delivery _commit(self, TopicQueue topic, record_datum_t *record, int32_t requested, bint nowait):
+    cdef Delivery _commit(self, TopicQueue topic, record_datum_t *record, int32_t requested, bint stamped, bint nowait):
         """Appends one record to the open batch of its partition; everything that may run Python comes before that."""
         cdef PartitionQueue queue
         cdef Batch batch, fresh = None
@@ -186,8 +190,12 @@ cdef class Accumulator:
         delivery.batch_result = batch.batch_result
         delivery.index = batch.core.count - 1
         delivery.timestamp = record.timestamp
-        if queue.partition < 0 and requested >= 0:
-            batch.requested[delivery.index] = requested
+        if stamped:
+            batch.note_stamp()
+        if requested >= 0:
+            batch.names_partition = True
+            if queue.partition < 0:
+                batch.requested[delivery.index] = requested
         if queue is topic.sticky:
             topic.sticky_bytes += size
         if <int64_t>batch.core.used >= self.batch_size:
@@ -286,11 +294,13 @@ cdef class Accumulator:
         cdef record_datum_t record
         cdef int64_t row
         cdef int fault
+        cdef bint stamped
         for row in range(rows.length):
             fault = rows.record(row, &record)
             if fault != ARROW_OK:
                 raise_arrow_fault(rows, fault, row, 2)
-            deliveries.append(self._commit(queue, &record, requested, nowait))
+            stamped = rows.timestamp.present and record.timestamp != rows.when_null
+            deliveries.append(self._commit(queue, &record, requested, stamped, nowait))
             if self.attention:
                 self._say_attention()
         return 0
@@ -471,7 +481,17 @@ cdef class Accumulator:
         self._release(batch)
         batch.batch_result.complete(base_offset, append_time, error)
         if error is not None:
-            self.failed.append(batch.batch_result)
+            self._note_failed(batch.batch_result)
+
+    cdef int _note_failed(self, BatchResult result) except -1:
+        """Keeps the result for the next flush; of the oldest beyond MAX_FAILED_RESULTS only the count."""
+        cdef list dropped
+        if len(self.failed) >= MAX_FAILED_RESULTS:
+            dropped = (<BatchResult>self.failed.popleft()).failures()
+            for _, count in dropped:
+                self.failures_dropped += count
+        self.failed.append(result)
+        return 0
 
     cdef int _release(self, Batch batch) except -1:
         self.used -= batch.accounted
@@ -509,6 +529,8 @@ cdef class Accumulator:
             self._begin(queue)
         if partitions:
             self._place_unassigned(topic)
+            for queue in list(topic.unknown_partitions.values()):
+                self._place_elsewhere(queue)
 
     def forget_partitions(self, TopicQueue topic not None):
         """Nothing is known of the topic from now on; False if it has records. Its sequences are kept."""
@@ -540,6 +562,21 @@ cdef class Accumulator:
             self._scatter(unassigned.waiting.popleft(), 0)
         return 0
 
+    cdef int _place_elsewhere(self, PartitionQueue queue) except -1:
+        """Chooses other partitions for the records of one that is gone with its log, but for those that name it."""
+        cdef list batches
+        cdef Batch batch
+        if queue.open is not None and not queue.open.names_partition:
+            self._close(queue)
+        batches = list(queue.waiting)
+        queue.waiting.clear()
+        for batch in batches:
+            if batch.names_partition:
+                queue.waiting.append(batch)
+            else:
+                self._scatter(batch, 0)
+        return 0
+
     def split(self, Batch batch not None):
         """Halves a batch that was too large for the broker; its records go on in smaller ones, first in line.
 
@@ -554,12 +591,17 @@ cdef class Accumulator:
         """Takes the records with headers out of the batch and fails them; the others go on, first in line."""
         self._scatter(batch, MAX_BATCH_BYTES, error)
 
-    cdef int _scatter(self, Batch whole, int64_t max_bytes, object header_error=None) except -1:
+    @cython.nonecheck(True)
+    def without_timestamps(self, Batch batch not None, object error):
+        """Takes the records whose timestamp the caller gave out of the batch and fails them; the others go on."""
+        self._scatter(batch, MAX_BATCH_BYTES, error, True)
+
+    cdef int _scatter(self, Batch whole, int64_t max_bytes, object refusal=None, bint by_timestamp=False) except -1:
         """Copies the records of `whole` into other batches and redirects its result there.
 
         max_bytes 0: wherever their keys and the sticky partition lead (unassigned records); else into batches of at
         most that many bytes at the head of the same queue, with consecutive sequences where `whole` had one. With
-        header_error, records with headers fail with it.
+        refusal, records with headers fail with it, or (by_timestamp) those whose timestamp the caller gave.
         """
         cdef record_walk_t walk
         cdef record_datum_t record
@@ -572,7 +614,7 @@ cdef class Accumulator:
         whole.queue.forget(whole)
         try:
             while walk_next(&walk, &record):
-                if header_error is not None and record.header_count:
+                if refusal is not None and (whole.is_stamped(index) if by_timestamp else record.header_count > 0):
                     if failed is None:
                         failed = self._new_batch()
                         failed.batch_result.topic = whole.batch_result.topic
@@ -581,13 +623,18 @@ cdef class Accumulator:
                     note_redirect(redirects, index, failed.batch_result, 0)
                 elif max_bytes == 0:
                     requested = -1 if whole.requested is None else whole.requested.get(index, -1)
-                    self._scatter_one(whole, &record, requested, redirects, index)
+                    target = self._scatter_one(whole, &record, requested, redirects, index)
+                    if whole.is_stamped(index):
+                        target.note_stamp()
                 else:
                     if target is None or (
                             <int64_t>target.core.used + builder_record_size(&target.core, &record) > max_bytes):
                         target = self._part_of(whole, index)
                         made.append(target)
                     self._add(target, &record, redirects, index)
+                    target.names_partition = whole.names_partition
+                    if whole.is_stamped(index):
+                        target.note_stamp()
                 index += 1
             if walk.reader.error != FAULT_NONE:
                 raise_read_fault(&walk.reader, "records")
@@ -599,13 +646,14 @@ cdef class Accumulator:
             self._mark_ready(whole.queue)
         whole.batch_result.redirect(redirects)
         if failed is not None:
-            failed.batch_result.complete(-1, -1, header_error)
-            self.failed.append(failed.batch_result)
+            failed.batch_result.complete(-1, -1, refusal)
+            self._note_failed(failed.batch_result)
         self._release(whole)
         return 0
 
-    cdef int _scatter_one(self, Batch whole, record_datum_t *record, int32_t requested, list redirects,
-                          int32_t index) except -1:
+    cdef Batch _scatter_one(self, Batch whole, record_datum_t *record, int32_t requested, list redirects,
+                            int32_t index):
+        """Appends the record where its key or the sticky partition leads, or to the one that was requested."""
         cdef TopicQueue topic = whole.queue.topic
         cdef PartitionQueue queue = self._choose(topic, record, requested)
         cdef Batch batch = queue.open
@@ -621,9 +669,11 @@ cdef class Accumulator:
             batch.due = True
             self._mark_ready(queue)
         self._add(batch, record, redirects, index)
+        if requested >= 0:
+            batch.names_partition = True
         if queue is topic.sticky:
             topic.sticky_bytes += builder_record_size(&batch.core, record)
-        return 0
+        return batch
 
     cdef Batch _part_of(self, Batch whole, int32_t index):
         cdef Batch part = self._new_batch()
@@ -659,36 +709,4 @@ cdef int note_redirect(list redirects, int32_t index, BatchResult result, int32_
         if last[1] is result and index - <int32_t>last[0] == there - <int32_t>last[2]:
             return 0
     redirects.append((index, result, there))
-    return 0
-
-
-cdef int32_t partition_number(object partition) except -2:
-    cdef int64_t number = -1
-    if PyLong_CheckExact(partition) or (PyIndex_Check(partition) and not isinstance(partition, bool)):
-        try:
-            number = partition
-        except OverflowError:
-            pass
-    if not 0 <= number <= 0x7FFFFFFF:
-        raise _errors.ConfigError(f"partition={partition!r}: an int from 0 on is needed, or None to have one chosen")
-    return <int32_t>number
-
-
-cdef int warn_of_columns(list names) except -1:
-    from warnings import warn
-    warn(f"send_many() takes the columns value, key, timestamp and headers; not used: {', '.join(names)}")
-    return 0
-
-
-cdef inline bint looks_like_seconds(int64_t timestamp) noexcept nogil:
-    """Whether it is of 2001 to 2286 as seconds; as milliseconds that is early in 1970."""
-    return 1000000000 <= timestamp and timestamp < 10000000000LL
-
-
-cdef int check_topic_name(str name) except -1:
-    """The broker's own rule for topic names, so that a name it would refuse fails at once and by name."""
-    if not name or len(name) > 249 or name in (".", "..") or not all(
-            [c.isascii() and (c.isalnum() or c in "._-") for c in name]):
-        raise _errors.ConfigError(f"topic {name!r}: 1 to 249 of the characters a-z A-Z 0-9 . _ - are needed, and not "
-                                  "'.' or '..' alone")
     return 0

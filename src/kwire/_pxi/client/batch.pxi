@@ -72,6 +72,9 @@ cdef class Batch:
     cdef readonly bint closed             # takes no more records
     cdef bint due                         # to be sent although it is not full
     cdef bint has_headers
+    cdef bint names_partition             # the caller chose the partition of some of its records
+    cdef int32_t stamped_first            # so many of its first records have a timestamp that the caller gave
+    cdef set stamped                      # indexes of others that have one; None: no others
     cdef public bint is_transactional
     cdef int64_t order                    # its place in the order of opening; parts of a split share one
     cdef int64_t first_index              # of its first record in the batch that was split
@@ -95,6 +98,23 @@ cdef class Batch:
 
     def __dealloc__(self):
         kw_block_release(self.core.block)
+
+    cdef int note_stamp(self) except -1:
+        """Notes that the caller gave the timestamp of the record appended last."""
+        cdef int32_t index = self.core.count - 1
+        if index == self.stamped_first:
+            self.stamped_first += 1
+        elif self.stamped is None:
+            self.stamped = {index}
+        else:
+            self.stamped.add(index)
+        return 0
+
+    cdef inline bint is_stamped(self, int32_t index) except -1:
+        return index < self.stamped_first or (self.stamped is not None and index in self.stamped)
+
+    cdef inline bint has_stamps(self):
+        return self.stamped_first > 0 or self.stamped is not None
 
     def __len__(self):
         return self.core.count

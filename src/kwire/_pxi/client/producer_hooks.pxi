@@ -41,9 +41,9 @@ cdef class ProducerHooks:
         if not self.reactor.wait(delivery.done, timeout) and not delivery._follow().done:
             raise self.reactor._call(_partial(self._too_late, delivery, timeout), False)
 
-    def _too_late(self, delivery, timeout, now):
+    def _too_late(self, Delivery delivery not None, timeout, now):
         """Returns the error for a delivery that was waited for in vain: it says what the batch waits for."""
-        cdef Batch batch = (<Delivery>delivery)._follow().batch
+        cdef Batch batch = delivery._follow().batch
         why = self.reactor.core.why_not_connected(now)
         if not why and batch is not None:
             why = self.sender.why_waiting(batch)

@@ -158,6 +158,10 @@ cdef class SenderBase:
             call.batches.remove(batch)
             self._without_headers(batch, call.sink, magic)
             return None
+        if magic == 0 and batch.has_stamps():
+            call.batches.remove(batch)
+            self._without_timestamps(batch, call.sink)
+            return None
         try:
             if self._codec == ZSTD_CODEC and version < FIRST_WITH_ZSTD:
                 raise _errors.UnknownCodecError(
@@ -241,6 +245,10 @@ cdef class SenderBase:
 
     def _without_headers(self, Batch batch, Sink sink, int magic):
         """The sink's broker takes no record headers: fails the records of the batch that have some."""
+        raise NotImplementedError
+
+    def _without_timestamps(self, Batch batch, Sink sink):
+        """The sink's broker stores no timestamps: fails the records of the batch whose timestamp the caller gave."""
         raise NotImplementedError
 
     def _fail(self, Batch batch, error):

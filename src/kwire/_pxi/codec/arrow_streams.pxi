@@ -37,6 +37,8 @@ cdef class ArrowBatches:
         stream = <ArrowArrayStream *>PyCapsule_GetPointer(capsule, "arrow_array_stream")
         if stream.release == NULL:
             raise _errors.CodecError("the Arrow stream has been released: another consumer took it", "batch")
+        if stream.get_schema == NULL or stream.get_next == NULL:
+            raise _errors.CodecError("the Arrow stream has no get_schema or no get_next", "batch")
         self.stream = stream[0]
         stream.release = NULL
         with nogil:
@@ -44,9 +46,10 @@ cdef class ArrowBatches:
         return self._check(failed)
 
     cdef int _check(self, int failed) except -1:
-        cdef const char *text
+        cdef const char *text = NULL
         if failed:
-            text = self.stream.get_last_error(&self.stream)
+            if self.stream.get_last_error != NULL:
+                text = self.stream.get_last_error(&self.stream)
             if text == NULL:
                 text = strerror(failed)
             raise _errors.CodecError(f"the Arrow stream failed: {(<bytes>text).decode('utf-8', 'replace')}", "batch")

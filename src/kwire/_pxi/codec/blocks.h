@@ -74,15 +74,14 @@ static inline int kw_pool_class(size_t capacity) {
 }
 
 static inline size_t kw_round_capacity(size_t size) {
-    size_t step, capacity = 4096;
+    size_t step;
     if (KW_EXACT_BLOCKS) return size;
     if (size > KW_POOL_MOST) return (size + 4095) & ~(size_t)4095;
     if (size > KW_POOL_LEAST) {
         step = kw_octave(size) / 4;
         return (size + step - 1) / step * step;
     }
-    while (capacity < size) capacity <<= 1;
-    return capacity;
+    return (size + 63) & ~(size_t)63; /* millions of decompressed batches may be small */
 }
 
 /* Takes a kept block of this class, or of the next ones up to twice the size, off its list; NULL when there is none.

@@ -84,6 +84,10 @@ cdef inline void _give_back(kw_block *block) noexcept:
     PyMem_Free(block)
 
 
+cdef enum:
+    BLOCK_OVERHEAD = 128       # bytes of a block beside its content: its head, the allocator's, what holds a foreign one
+
+
 cdef kw_block *block_of_new_bytes(size_t size):
     """A block that lies in a bytes object without other references yet; NULL when there is no memory for it."""
     if size >= KW_POOL_LEAST:

@@ -65,7 +65,7 @@ cdef inline int64_t take_timestamp(object timestamp, int64_t when_none) except? 
 cdef int64_t _take_given_timestamp(object timestamp) except? -2:
     cdef int64_t milliseconds
     cdef int overflow = 0
-    if not PyIndex_Check(timestamp):
+    if not PyIndex_Check(timestamp) or isinstance(timestamp, bool):
         timestamp = _milliseconds_of(timestamp)
     index = PyNumber_Index(timestamp)
     milliseconds = kw_long(index, &overflow)

@@ -73,4 +73,4 @@ cdef class OutputBlock:
         return 0
 
 
-cdef size_t MIN_TRIMMED = 64 * 1024
+cdef size_t MIN_TRIMMED = 1024

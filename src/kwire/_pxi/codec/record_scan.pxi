@@ -240,7 +240,7 @@ cdef Buffer _decompressed_part(RecordIndex index, Buffer packed, int codec):
         if isinstance(error, _errors.LimitError):
             text += "; max_decompressed_bytes sets it"
         raise type(error)(text, f"batches[{s.batch_count}].records", s.at) from None
-    s.content_bytes += <uint64_t>content.size
+    s.content_bytes += <uint64_t>content.size + BLOCK_OVERHEAD
     return content
 
 

@@ -453,15 +453,15 @@ cdef class Records:
 
     @property
     def decompressed_bytes(self):
-        """Size in bytes of the decompressed batches, which take memory in addition to the bytes given."""
-        cdef size_t total = 0
+        """Bytes of memory that the decompressed batches take in addition to the bytes given."""
+        cdef uint64_t total = 0
         cdef size_t i
         cdef const part_t *part
         cdef const uint8_t *before = NULL
         for i in range(self.index.scan.part_count):
             part = &self.index.scan.parts[i]
             if part.block != self.index.scan.source and part.data != before:
-                total += part.size
+                total += part.size + BLOCK_OVERHEAD
             before = part.data
         return total
 

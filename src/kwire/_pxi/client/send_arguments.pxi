@@ -1,0 +1,33 @@
+# The arguments of send() and send_many(): checked, converted, or refused by an error that names the argument.
+
+
+cdef int32_t partition_number(object partition) except -2:
+    cdef int64_t number = -1
+    if PyLong_CheckExact(partition) or (PyIndex_Check(partition) and not isinstance(partition, bool)):
+        try:
+            number = partition
+        except OverflowError:
+            pass
+    if not 0 <= number <= 0x7FFFFFFF:
+        raise _errors.ConfigError(f"partition={partition!r}: an int from 0 on is needed, or None to have one chosen")
+    return <int32_t>number
+
+
+cdef int warn_of_columns(list names) except -1:
+    from warnings import warn
+    warn(f"send_many() takes the columns value, key, timestamp and headers; not used: {', '.join(names)}")
+    return 0
+
+
+cdef inline bint looks_like_seconds(int64_t timestamp) noexcept nogil:
+    """Whether it is of 2001 to 2286 as seconds; as milliseconds that is early in 1970."""
+    return 1000000000 <= timestamp and timestamp < 10000000000LL
+
+
+cdef int check_topic_name(str name) except -1:
+    """The broker's own rule for topic names, so that a name it would refuse fails at once and by name."""
+    if not name or len(name) > 249 or name in (".", "..") or not all(
+            [c.isascii() and (c.isalnum() or c in "._-") for c in name]):
+        raise _errors.ConfigError(f"topic {name!r}: 1 to 249 of the characters a-z A-Z 0-9 . _ - are needed, and not "
+                                  "'.' or '..' alone")
+    return 0
