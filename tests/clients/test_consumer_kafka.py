@@ -70,14 +70,16 @@ def test_offsets_by_time(kafka: Cluster, new_topic: TopicNames) -> None:
     topic = new_topic()
     t0 = TopicPartition(topic, 0)
     base = int(time.time() * 1000) - 100_000
+    if kafka.release.number < (0, 10, 1):
+        write(kafka, topic, [b"0"])
+        with Consumer(kafka.bootstrap_servers, auto_offset_reset="earliest") as consumer:
+            with pytest.raises(errors.BrokerError, match="know no times of records"):
+                consumer.offsets_for_times({t0: base})
+        return
     with Producer(kafka.bootstrap_servers) as producer:
         for number in range(10):
             producer.send(topic, b"%d" % number, partition=0, timestamp=base + 1000 * number).result(20)
     with Consumer(kafka.bootstrap_servers, auto_offset_reset="earliest") as consumer:
-        if kafka.release.number < (0, 10, 1):
-            with pytest.raises(errors.BrokerError, match="know no times of records"):
-                consumer.offsets_for_times({t0: base})
-            return
         found = consumer.offsets_for_times({t0: base + 4500})[t0]
         assert found is not None
         assert (found.offset, found.timestamp) == (5, base + 5000)

@@ -15,7 +15,6 @@ import pytest
 
 from kwire import errors, protocol
 from kwire.engine.addresses import Address, TopicPartition
-from kwire.engine.api_keys import OFFSET_FOR_LEADER_EPOCH
 from tests.engine.test_fetcher import LogBroker, Reading
 from tests.engine.world import HANG_UP, Answer
 from tests.thorough import THOROUGH
@@ -57,7 +56,6 @@ class Node(LogBroker):
         self.logs = logs
         self.brokers = dict(enumerate(NODES))
         self.long_poll = True
-        self.handlers[OFFSET_FOR_LEADER_EPOCH] = self.ends_of_epochs
 
     def answer(self, frame: bytes, now: float) -> Answer:
         if frame[4:6] != b"\0\x12":
@@ -102,26 +100,8 @@ class Node(LogBroker):
                 row.error_code = self.refusal(part.partition_index, part.current_leader_epoch if version >= 4 else -1)
         return response
 
-    def ends_of_epochs(self, message: Any, version: int, now: float) -> Any:
-        made = protocol.OffsetForLeaderEpochResponse
-        result = made.OffsetForLeaderTopicResult
-        return made(
-            topics=[
-                result(
-                    topic=topic.topic,
-                    partitions=[
-                        result.EpochEndOffset(
-                            partition=row.partition,
-                            error_code=self.refusal(row.partition, row.current_leader_epoch),
-                            leader_epoch=row.leader_epoch,
-                            end_offset=self.end(row.partition),
-                        )
-                        for row in topic.partitions
-                    ],
-                )
-                for topic in message.topics
-            ]
-        )
+    def end_of_epoch(self, part: Any) -> tuple[int, int]:
+        return self.refusal(part.partition, part.current_leader_epoch), self.end(part.partition)
 
 
 class Model:

@@ -10,7 +10,7 @@ import pytest
 from kwire import errors, protocol, records
 from kwire.engine import fetcher
 from kwire.engine.addresses import Address, TopicPartition
-from kwire.engine.api_keys import FETCH, LIST_OFFSETS, METADATA
+from kwire.engine.api_keys import FETCH, LIST_OFFSETS, METADATA, OFFSET_FOR_LEADER_EPOCH
 from kwire.engine.fetcher import Fetcher
 from kwire.engine.settings import ConsumerSettings
 from tests.engine.world import HANG_UP, Answer, Broker, World
@@ -40,6 +40,7 @@ class LogBroker(Broker):
         self.long_poll = False
         self.handlers[FETCH] = self.fetch
         self.handlers[LIST_OFFSETS] = self.list_offsets
+        self.handlers[OFFSET_FOR_LEADER_EPOCH] = self.ends_of_epochs
 
     def topic(self, name: str) -> Any:
         row = super().topic(name)
@@ -107,6 +108,25 @@ class LogBroker(Broker):
                 rows.append(row)
             topics.append(made.ListOffsetsTopicResponse(name=topic.name, partitions=rows))
         return made(topics=topics)
+
+    def ends_of_epochs(self, message: Any, version: int, now: float) -> Any:
+        made = protocol.OffsetForLeaderEpochResponse
+        result = made.OffsetForLeaderTopicResult
+        topics = []
+        for topic in message.topics:
+            rows = []
+            for part in topic.partitions:
+                code, end = self.end_of_epoch(part)
+                epoch = part.leader_epoch
+                rows.append(
+                    result.EpochEndOffset(partition=part.partition, error_code=code, leader_epoch=epoch, end_offset=end)
+                )
+            topics.append(result(topic=topic.topic, partitions=rows))
+        return made(topics=topics)
+
+    def end_of_epoch(self, part: Any) -> tuple[int, int]:
+        """The error code and the end offset of `part.leader_epoch` in one partition."""
+        return 0, self.end(part.partition)
 
     @property
     def fetches(self) -> list[tuple[int, Any]]:

@@ -64,7 +64,6 @@ class EpochBroker(LogBroker):
         super().__init__(release)
         self.epoch = 5
         self.ends: dict[int, int] = {}
-        self.handlers[OFFSET_FOR_LEADER_EPOCH] = self.end_of_epoch
 
     def topic(self, name: str) -> Any:
         row = super().topic(name)
@@ -84,25 +83,8 @@ class EpochBroker(LogBroker):
             row.error_code, row.records = 74, None
         return row
 
-    def end_of_epoch(self, message: Any, version: int, now: float) -> Any:
-        made = protocol.OffsetForLeaderEpochResponse
-        result = made.OffsetForLeaderTopicResult
-        return made(
-            topics=[
-                result(
-                    topic=topic.topic,
-                    partitions=[
-                        result.EpochEndOffset(
-                            partition=row.partition,
-                            leader_epoch=row.leader_epoch,
-                            end_offset=self.ends.get(row.leader_epoch, self.end(row.partition)),
-                        )
-                        for row in topic.partitions
-                    ],
-                )
-                for topic in message.topics
-            ]
-        )
+    def end_of_epoch(self, part: Any) -> tuple[int, int]:
+        return 0, self.ends.get(part.leader_epoch, self.end(part.partition))
 
 
 def truncated(**settings: Any) -> tuple[Reading, EpochBroker, list[str]]:

@@ -43,8 +43,7 @@ cdef class Accumulator:
         used, records_sent                   bytes of records not delivered yet; records taken so far
         closed                               None, or why send() raises
         ready, lingering, unknown_topics     deques: partitions to be sent, batches by age, topics that need metadata
-        failed, failures_dropped             deque of the last MAX_FAILED_RESULTS results that failed; how many records
-                                             failed in older ones
+        failed, failures_dropped             the last MAX_FAILED_RESULTS failed results; how many records older ones had
     """
 
     cdef readonly int64_t batch_size
@@ -190,8 +189,6 @@ cdef class Accumulator:
         delivery.batch_result = batch.batch_result
         delivery.index = batch.core.count - 1
         delivery.timestamp = record.timestamp
-        if stamped:
-            batch.note_stamp()
         if requested >= 0:
             batch.names_partition = True
             if queue.partition < 0:
@@ -202,6 +199,8 @@ cdef class Accumulator:
             self._close(queue)
         elif self.lingering and not self.linger_reported:
             self._look_at_oldest(<Batch>self.lingering[0])
+        if stamped:  # last, because it may allocate, and a collection may run Python
+            batch.note_stamp(delivery.index)
         return delivery
 
     cdef int _warn_of_seconds(self, int64_t timestamp) except -1:
@@ -625,7 +624,7 @@ cdef class Accumulator:
                     requested = -1 if whole.requested is None else whole.requested.get(index, -1)
                     target = self._scatter_one(whole, &record, requested, redirects, index)
                     if whole.is_stamped(index):
-                        target.note_stamp()
+                        target.note_stamp(target.core.count - 1)
                 else:
                     if target is None or (
                             <int64_t>target.core.used + builder_record_size(&target.core, &record) > max_bytes):
@@ -634,7 +633,7 @@ cdef class Accumulator:
                     self._add(target, &record, redirects, index)
                     target.names_partition = whole.names_partition
                     if whole.is_stamped(index):
-                        target.note_stamp()
+                        target.note_stamp(target.core.count - 1)
                 index += 1
             if walk.reader.error != FAULT_NONE:
                 raise_read_fault(&walk.reader, "records")
@@ -699,14 +698,3 @@ cdef class Accumulator:
         self.used += size
         note_redirect(redirects, index, batch.batch_result, batch.core.count - 1)
         return 0
-
-
-cdef int note_redirect(list redirects, int32_t index, BatchResult result, int32_t there) except -1:
-    """Record `index` went to `result` as record `there`; a run of records that went on together is one entry."""
-    cdef tuple last
-    if redirects:
-        last = redirects[len(redirects) - 1]
-        if last[1] is result and index - <int32_t>last[0] == there - <int32_t>last[2]:
-            return 0
-    redirects.append((index, result, there))
-    return 0

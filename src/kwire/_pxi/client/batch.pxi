@@ -99,9 +99,8 @@ cdef class Batch:
     def __dealloc__(self):
         kw_block_release(self.core.block)
 
-    cdef int note_stamp(self) except -1:
-        """Notes that the caller gave the timestamp of the record appended last."""
-        cdef int32_t index = self.core.count - 1
+    cdef int note_stamp(self, int32_t index) except -1:
+        """Notes that the caller gave the timestamp of that record."""
         if index == self.stamped_first:
             self.stamped_first += 1
         elif self.stamped is None:

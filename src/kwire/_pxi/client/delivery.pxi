@@ -85,6 +85,17 @@ cdef class BatchResult:
         return found
 
 
+cdef int note_redirect(list redirects, int32_t index, BatchResult result, int32_t there) except -1:
+    """Record `index` went to `result` as record `there`; a run of records that went on together is one entry."""
+    cdef tuple last
+    if redirects:
+        last = redirects[len(redirects) - 1]
+        if last[1] is result and index - <int32_t>last[0] == there - <int32_t>last[2]:
+            return 0
+    redirects.append((index, result, there))
+    return 0
+
+
 @cython.final
 cdef class RecordMetadata:
     """Where a record was written.
