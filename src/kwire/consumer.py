@@ -149,11 +149,9 @@ class Consumer(Client[ConsumerSettings]):
         reactor, polling = self._reactor, self._polling
         reactor.call(polling.begin)
         reactor.poll_once()
-        deadline = None if timeout is None else time.monotonic() + timeout
-        left = LOOK_EVERY_S if deadline is None else min(deadline - time.monotonic(), LOOK_EVERY_S)
-        while left > 0 and not reactor.wait(polling.ready, left):
+        deadline = float("inf") if timeout is None else time.monotonic() + timeout
+        while (left := deadline - time.monotonic()) > 0 and not reactor.wait(polling.ready, min(left, LOOK_EVERY_S)):
             self._call_inside(polling.check)
-            left = LOOK_EVERY_S if deadline is None else min(deadline - time.monotonic(), LOOK_EVERY_S)
         return ConsumerRecords(self._call_inside(lambda now: polling.take(count, now)))
 
     def __iter__(self) -> Iterator[ConsumerRecord]:

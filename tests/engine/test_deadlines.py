@@ -15,11 +15,12 @@ from kwire import errors, protocol
 from kwire._codec import Delivery
 from kwire.engine.addresses import Address
 from kwire.engine.api_keys import API_VERSIONS, INIT_PRODUCER_ID, METADATA, PRODUCE
+from kwire.engine.connection import Connection
 from kwire.engine.request import ANY
 from kwire.engine.sender import DUPLICATE_SEQUENCE_NUMBER
 from kwire.errors.broker import by_code
 from tests.engine.produce_world import Leader, ProducerWorld
-from tests.engine.world import SILENCE, Answer
+from tests.engine.world import SILENCE, Answer, Outcome
 from tests.thorough import THOROUGH
 
 DEADLINE = 10.0
@@ -401,7 +402,8 @@ def metadata_fails_of(leader: Leader, code: int) -> None:
 # -- answers that take long to arrive ---------------------------------------------------------------------------------
 
 
-def test_an_answer_whose_bytes_are_coming_is_not_late() -> None:
+def with_an_answer_held() -> tuple[ProducerWorld, Connection, bytes, Outcome]:
+    """A request that is answered, and the bytes of the answer, which the client has not received yet."""
     world = world_of(request_timeout_ms=1000)
     first = world.ask(ANY, METADATA, lambda version: protocol.MetadataRequest(topics=[]))
     world.run(lambda: first.ended)
@@ -410,6 +412,11 @@ def test_an_answer_whose_bytes_are_coming_is_not_late() -> None:
     outcome = world.ask(ANY, METADATA, lambda version: protocol.MetadataRequest(topics=[]))
     world.run(lambda: bool(answers))
     [connection], [answer] = world.open, answers
+    return world, connection, answer, outcome
+
+
+def test_an_answer_whose_bytes_are_coming_is_not_late() -> None:
+    world, connection, answer, outcome = with_an_answer_held()
     for place in range(len(answer)):
         world.run(world.now + 0.5)
         ProducerWorld.receive(world, connection, answer[place : place + 1])
@@ -418,14 +425,7 @@ def test_an_answer_whose_bytes_are_coming_is_not_late() -> None:
 
 
 def test_an_answer_that_stops_half_way_is_late() -> None:
-    world = world_of(request_timeout_ms=1000)
-    first = world.ask(ANY, METADATA, lambda version: protocol.MetadataRequest(topics=[]))
-    world.run(lambda: first.ended)
-    answers: list[bytes] = []
-    world.receive = lambda connection, data: answers.append(data)  # type: ignore[method-assign]
-    outcome = world.ask(ANY, METADATA, lambda version: protocol.MetadataRequest(topics=[]))
-    world.run(lambda: bool(answers))
-    [connection], [answer] = world.open, answers
+    world, connection, answer, outcome = with_an_answer_held()
     ProducerWorld.receive(world, connection, answer[:7])
     begun = world.now
     world.run(lambda: outcome.ended)

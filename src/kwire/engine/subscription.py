@@ -9,6 +9,7 @@ keep no reference to a partition state between two calls.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 
 from kwire._codec import no_uuid
@@ -70,15 +71,17 @@ class Subscription:
         """Follows the topics subscribed to: new partitions, topics made anew with fewer, topics that are refused."""
         if not self._subscribed:
             return
+        known: dict[str, list[TopicPartition]] = defaultdict(list)
+        for tp in self.states:
+            known[tp.topic].append(tp)
         found: list[TopicPartition] = []
         for name in self._subscribed:
-            found.extend(self._partitions_of(name))
+            found.extend(self._partitions_of(name, known[name]))
         if found != list(self.states):
             self._read(found, now, {}, {})
 
-    def _partitions_of(self, topic: str) -> list[TopicPartition]:
+    def _partitions_of(self, topic: str, known: list[TopicPartition]) -> list[TopicPartition]:
         """The partitions of a topic subscribed to, by the metadata; those known before while it says nothing."""
-        known = [tp for tp in self.states if tp.topic == topic]
         info = self._cluster.topic(topic)
         if info is None:
             return known
