@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from kwire.cli.usage import UsageError, seconds, usage_errors
+from kwire.cli.settings import Given
+from kwire.cli.usage import seconds
 
 if TYPE_CHECKING:
     from kwire.admin import Admin
@@ -19,30 +22,50 @@ if TYPE_CHECKING:
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 VARIABLE = "KWIRE_BOOTSTRAP_SERVERS"
+CONFIG_VARIABLE = "KWIRE_CONFIG"
 _DEFAULT = "localhost:9092"
+
+_SECURE_EXAMPLE = """
+brokers with TLS and a login:
+  kwire {command} --config client.properties
+where client.properties is a file as Java's tools take it:
+    security.protocol=SASL_SSL
+    sasl.mechanism=SCRAM-SHA-512
+    sasl.username=alice
+    sasl.password=...
+    # for a CA that the system does not trust; Java's ssl.truststore.location works, too
+    ssl.ca.location=/etc/kafka/ca.pem
+Passwords belong there (chmod 600 client.properties), not after -X: ps shows these to all users.
+"""
 
 
 def add_connection_options(parser: argparse.ArgumentParser) -> None:
-    """Adds --bootstrap-servers, --config and --timeout."""
+    """Adds --bootstrap-servers, -X, --config and --timeout, and an example to the end of the help."""
     parser.add_argument(
         "-b",
         "--bootstrap-servers",
-        default=os.environ.get(VARIABLE, _DEFAULT),
         metavar="HOST:PORT,...",
-        help=f"where the brokers are (default %(default)s; the variable {VARIABLE} changes it)",
+        help=f"where the brokers are (default: bootstrap.servers of the settings, the variable {VARIABLE}, {_DEFAULT})",
     )
-    add_client_options(parser, "client")
+    add_client_options(parser, "client", f"{parser.prog.split()[-1]} -b broker:9093")
 
 
-def add_client_options(parser: argparse.ArgumentParser, client: str) -> None:
-    """Adds --config and --timeout."""
+def add_client_options(parser: argparse.ArgumentParser, client: str, example: str) -> None:
+    """Adds -X, --config and --timeout; the help ends with `example`, a command, on brokers with TLS."""
     parser.add_argument(
+        "-X",
         "-c",
-        "--config",
+        dest="settings",
         action="append",
         default=[],
         metavar="NAME=VALUE",
         help=f"a setting of the {client} by its dotted name, as in request.timeout.ms=5000; may be repeated",
+    )
+    parser.add_argument(
+        "--config",
+        default=os.environ.get(CONFIG_VARIABLE) or None,
+        metavar="FILE",
+        help=f"settings from a properties file, as Java's tools read it; -X goes over it (variable: {CONFIG_VARIABLE})",
     )
     parser.add_argument(
         "--timeout",
@@ -50,10 +73,11 @@ def add_client_options(parser: argparse.ArgumentParser, client: str) -> None:
         metavar="SECONDS",
         help="give up after this long without a broker or an answer (default: the settings', one or two minutes)",
     )
+    parser.epilog = f"{parser.epilog}{_SECURE_EXAMPLE.format(command=example)}"
 
 
 def add_compression_option(parser: argparse.ArgumentParser) -> None:
-    """Adds --compression; it is None unless given, so that a compression.type in --config holds."""
+    """Adds --compression; it is None unless given, so that a compression.type in the settings holds."""
     parser.add_argument("--compression", choices=CODECS, help="the codec of batches (default: none)")
 
 
@@ -63,33 +87,33 @@ def opened(
     options: argparse.Namespace,
     servers: str | None = None,
     config: Mapping[str, str] | None = None,
+    *,
+    shared: bool = False,
     **more: Any,
 ) -> Iterator[ClientType]:
-    """A client made of the command's options; `config` is what -c overrules. UsageError for settings that cannot be."""
-    with usage_errors():
-        client = kind.from_config(
-            {**(config or {}), **settings_of(options)},
-            options.bootstrap_servers if servers is None else servers,
-            **more,
-        )
+    """A client made of the command's options; `config` is what these overrule, `more` overrules them. UsageError for
+    settings that cannot be. `shared`: the command has another client, which settings of -X may be for.
+    """
+    given = Given(options, kind.__name__, shared=shared)
+    servers = servers or getattr(options, "bootstrap_servers", None)
+    if servers is None and not given.has_servers:
+        servers = os.environ.get(VARIABLE, _DEFAULT)
+    with given.errors_placed(), _warnings_told(None if shared else options.command):
+        client = kind.from_config({**(config or {}), **given.values}, servers, **more)
     with client:
         yield client
 
 
-def settings_of(options: argparse.Namespace) -> dict[str, str]:
-    """The settings given by --config. UsageError for one without `=`."""
-    return name_value_pairs("--config", options.config)
-
-
-def name_value_pairs(option: str, texts: list[str]) -> dict[str, str]:
-    """{"a": "1"} from ["a=1"]. UsageError for a text without `=`."""
-    pairs = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals or not name:
-            raise UsageError(f"{option} {text!r}: write NAME=VALUE")
-        pairs[name] = value
-    return pairs
+@contextmanager
+def _warnings_told(command: str | None) -> Iterator[None]:
+    """Warnings about settings, as lines of the command on standard error; nowhere without one."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        try:
+            yield
+        finally:
+            for text in dict.fromkeys(str(each.message) for each in found if command is not None):
+                print(f"kwire {command}: {text}", file=sys.stderr)
 
 
 def waiting(options: argparse.Namespace) -> dict[str, Any]:

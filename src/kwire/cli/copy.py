@@ -68,7 +68,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--skip-corrupt", action="store_true", help="leave out what cannot be read, and say on stderr what that was"
     )
     parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
-    add_client_options(parser, "producer")
+    add_client_options(parser, "producer", "copy --from kafka-0.7://old:9092/clicks --to new:9093/clicks")
     parser.set_defaults(run=run)
 
 
@@ -90,9 +90,10 @@ def run(options: argparse.Namespace) -> int:
             sources = [without_damage(source, skipped.add) for source in sources]
         if len({source.name for source in sources}) < len(sources):
             raise UsageError(f"--from names a partition twice: {', '.join(source.name for source in sources)}")
-        admin = stack.enter_context(Admin(servers, **waiting(options)))
+        admin = stack.enter_context(opened(Admin, options, servers, shared=True, **waiting(options)))
         count = _partition_count(admin, topic, len(sources))
-        consumer = stack.enter_context(Consumer(servers, allow_auto_create_topics=False, **waiting(options)))
+        settings = {"allow_auto_create_topics": False, **waiting(options)}
+        consumer = stack.enter_context(opened(Consumer, options, servers, shared=True, **settings))
         places = placed(consumer, topic, count, [source.name for source in sources])
         total = sum(_copy_one(source, *places[source.name], producer, options.quiet) for source in sources)
     print(f"{total} records to {topic}{skipped}", file=sys.stderr)

@@ -27,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options, unknown = parser.parse_known_args(_joined(given))
     command = commands[options.command]
     if unknown:
-        return _wrong_usage(command, f"unrecognized arguments: {' '.join(unknown)}")
+        return _wrong_usage(command, f"unrecognized arguments: {' '.join(_named(unknown))}")
     try:
         code: int = options.run(options)
     except UsageError as error:
@@ -50,6 +50,11 @@ def _wrong_usage(command: argparse.ArgumentParser, text: str) -> int:
     command.print_usage(sys.stderr)
     print(f"{command.prog}: error: {text}", file=sys.stderr)
     return 2
+
+
+def _named(unknown: Sequence[str]) -> list[str]:
+    """The options that no command has without their values, which may be passwords; arguments if there is none."""
+    return [text.partition("=")[0] for text in unknown if text.startswith("-")] or list(unknown)
 
 
 def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:

@@ -14,7 +14,7 @@ _EPILOG = """\
 examples:
   seq 1000 | kwire produce orders
   kwire produce orders --key-separator : < pairs.txt          "k1:v1" is key k1 and value v1
-  kwire produce orders --compression zstd -c linger.ms=50 < lines.txt
+  kwire produce orders --compression zstd -X linger.ms=50 < lines.txt
 
 Ends with exit code 0 when every record is acknowledged, else with 1 and the reasons.
 """

@@ -6,8 +6,9 @@ import argparse
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
-from kwire.cli.connecting import add_connection_options, name_value_pairs, opened, waiting
+from kwire.cli.connecting import add_connection_options, opened, waiting
 from kwire.cli.rendering import table
+from kwire.cli.settings import name_value_pairs
 from kwire.cli.trouble import trouble_on_stderr
 from kwire.cli.usage import UsageError, positive
 

@@ -1,0 +1,146 @@
+"""The settings of a command's clients: what -X and --config give, for each client what it has a use for.
+
+-X goes over --config, which goes over the environment and the defaults. One file serves all commands and Java's tools:
+of it a client takes its own settings, and those of other clients are passed over. What no client has is an error, as it
+is for -X. Values are never shown here, since they may be passwords.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import stat
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+
+from kwire.cli.properties import Property, read_properties
+from kwire.cli.usage import UsageError
+from kwire.errors import ConfigError
+
+_SECRET = re.compile(r"password|secret|token|jaas|\bkey$|key[._]pem", re.IGNORECASE)
+_NAME = re.compile(r"[\w.-]*")
+# The setting that a line of an error is about.
+_SUBJECT = re.compile(r"(?:unknown setting )?'?([\w.-]+)")
+# Settings of Java's clients that kwire has under no name: the client they are for.
+_FOREIGN = {
+    "Consumer": (
+        "auto.commit.interval.ms",
+        "enable.auto.commit",
+        "group.instance.id",
+        "group.protocol",
+        "group.remote.assignor",
+        "heartbeat.interval.ms",
+        "max.poll.interval.ms",
+        "partition.assignment.strategy",
+        "session.timeout.ms",
+    ),
+    "Producer": ("partitioner.class", "transaction.timeout.ms", "transactional.id"),
+    "programs": ("key.deserializer", "key.serializer", "value.deserializer", "value.serializer"),
+}
+
+
+def name_value_pairs(option: str, texts: list[str]) -> dict[str, str]:
+    """{"a": "1"} from ["a=1"]. UsageError for a text without `=`, of which only the beginning is shown."""
+    found = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            start = _NAME.match(text)
+            shown = "" if start is None else start[0]
+            raise UsageError(f"{option} {shown!r}: write NAME=VALUE")
+        found[name] = value
+    return found
+
+
+class Given:
+    """The settings that a command was given, as one client is to have them: `values`, by name."""
+
+    def __init__(self, options: argparse.Namespace, client: str, *, shared: bool = False) -> None:
+        """`shared`: the command has other clients besides, which judge the settings that this one has not."""
+        stated = name_value_pairs("-X", options.settings)
+        if shared:
+            stated = {name: value for name, value in stated.items() if _is_for(name, client)}
+        keywords = {_keyword(name) for name in stated}
+        self._file = options.config
+        self._from_file = {
+            name: found
+            for name, found in ({} if self._file is None else _file(self._file, tell=not shared)).items()
+            if _keyword(name) not in keywords and _is_for(name, client)
+        }
+        self.values = {**{name: found.value for name, found in self._from_file.items()}, **stated}
+
+    @property
+    def has_servers(self) -> bool:
+        """Whether the settings name the brokers."""
+        return any(_keyword(name) == "bootstrap_servers" for name in self.values)
+
+    @contextmanager
+    def errors_placed(self) -> Iterator[None]:
+        """Adds file and line to what a ConfigError of the block says of settings from the file."""
+        try:
+            yield
+        except ConfigError as error:
+            raise UsageError("\n".join(map(self._placed, str(error).split("\n")))) from error
+
+    def _placed(self, line: str) -> str:
+        text = line.lstrip()
+        subject = _SUBJECT.match(text)
+        for name, found in self._from_file.items():
+            if subject is not None and _keyword(name) == _keyword(subject[1]):
+                return f"{line[: len(line) - len(text)]}{self._file}, line {found.line}: {text}"
+        return line
+
+
+def _file(path: str, *, tell: bool) -> Mapping[str, Property]:
+    """The properties of the file; says on stderr, if `tell`, when it holds secrets and all users may read it."""
+    if "=" in path and not os.path.exists(path):
+        raise UsageError("--config names a file of NAME=VALUE lines; a single setting is given by -X NAME=VALUE")
+    found = read_properties(path)
+    is_open = tell and os.stat(path).st_mode & stat.S_IROTH
+    if is_open and any(_SECRET.search(name) and each.value for name, each in found.items()):
+        print(f"kwire: {path} holds secrets and is readable by all users: chmod 600 {path}", file=sys.stderr)
+    return found
+
+
+def _is_for(name: str, client: str) -> bool:
+    """Whether the client has the setting, or no other client has."""
+    plain = name.removeprefix("kafka.")
+    owners = _owners().get(plain, ())
+    others = [foreign for other, foreign in _FOREIGN.items() if other != client]
+    return client in owners or not (owners or any(plain in foreign for foreign in others))
+
+
+def _keyword(name: str) -> str:
+    plain = name.removeprefix("kafka.")
+    return _keywords().get(plain, plain)
+
+
+@cache
+def _owners() -> dict[str, tuple[str, ...]]:
+    """The clients that have a setting, by each of its names."""
+    found: dict[str, tuple[str, ...]] = {}
+    for client, names in _names().items():
+        for name in names:
+            found[name] = (*found.get(name, ()), client)
+    return found
+
+
+@cache
+def _keywords() -> dict[str, str]:
+    return {name: keyword for names in _names().values() for name, keyword in names.items()}
+
+
+@cache
+def _names() -> dict[str, dict[str, str]]:
+    """For each client its settings' names, each with the keyword that it stands for."""
+    from kwire.engine.settings import AdminSettings, ConsumerSettings, ProducerSettings
+
+    return {
+        table.client: {
+            name: keyword for keyword, row in table.table.items() for name in (keyword, row.dotted, *row.aliases)
+        }
+        for table in (AdminSettings, ConsumerSettings, ProducerSettings)
+    }
