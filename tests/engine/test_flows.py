@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from kwire import errors, protocol
@@ -9,7 +11,7 @@ from kwire._codec import Buffer
 from kwire.engine.addresses import Address
 from kwire.engine.api_keys import API_VERSIONS
 from kwire.engine.connection import Connection
-from kwire.engine.flows import Ask, Flow, Raw, run
+from kwire.engine.flows import Apart, Ask, Flow, Raw, run
 from tests.engine.world import HANG_UP, Answer, Broker, World
 
 A = Address("a", 1)
@@ -63,7 +65,7 @@ class Exchange:
         world.core._connections.open(A, world.now, self.made, self.lost)
 
     def made(self, connection: Connection, now: float) -> None:
-        run(connection, self.flow, self.done, self.failed, now)
+        run(connection, self.flow, self.done, self.failed, now, self.world.core.run_apart)
 
     def lost(self, connection: Connection, error: errors.KafkaError, now: float) -> None:
         pass
@@ -121,3 +123,65 @@ def test_what_a_flow_raises_is_its_error() -> None:
     world.run(exchange.ended)
     with pytest.raises(errors.AuthError):
         raise exchange.error or AssertionError
+
+
+def test_a_last_token_without_an_answer_is_over_when_it_is_written() -> None:
+    def flow() -> Flow[list[bytes]]:
+        yield Ask(SASL_HANDSHAKE, 0, protocol.SaslHandshakeRequest(mechanism="GSSAPI"))
+        return [(yield Raw(b"last", answered=False))]
+
+    world = World({A: Sasl()})
+    exchange = Exchange(world, flow())
+    world.run(exchange.ended)
+    assert exchange.result == [None]
+
+
+def apart(function: Any) -> Flow[list[bytes]]:
+    """The answers to a token that a function makes, and what it raises as a token."""
+    yield Ask(SASL_HANDSHAKE, 0, protocol.SaslHandshakeRequest(mechanism="PLAIN"))
+    try:
+        token, _ = yield Apart(function, "the function")
+    except OSError as error:
+        token = str(error).encode()
+    return [bytes((yield Raw(token)))]
+
+
+def raise_error() -> bytes:
+    raise OSError("not there")
+
+
+@pytest.mark.parametrize(("function", "answer"), [(lambda: b"made", b"made!"), (raise_error, b"not there!")])
+def test_a_function_runs_apart_and_its_result_comes_back(function: Any, answer: bytes) -> None:
+    world = World({A: Sasl()})
+    exchange = Exchange(world, apart(function))
+    world.run(exchange.ended)
+    assert exchange.result == [answer]
+
+
+def test_the_step_of_a_flow_can_be_asked_for_and_its_end_comes_too_late_for_a_closed_connection() -> None:
+    world = World({A: Sasl()})
+    waiting: list[Any] = []
+    world.core.run_apart = lambda *calls: waiting.append(calls)
+    exchange = Exchange(world, apart(lambda: b"token"))
+    world.run(lambda: bool(waiting))
+    [connection] = world.open
+    assert connection.step == "the function"
+    world.lose(connection, "reset")
+    function, on_result, on_error = waiting.pop()
+    on_result(function(), world.now)
+    on_error(OSError(), world.now)
+    world.run(world.now + 1)
+    assert not exchange.ended()
+
+
+def test_what_the_driver_says_of_a_refusal_is_kept() -> None:
+    world = World({A: Sasl()})
+    exchange = Exchange(world, login(b"x"))
+    lost: list[errors.KafkaError] = []
+    exchange.lost = lambda connection, error, now: lost.append(error)  # type: ignore[method-assign]
+    refusal = errors.AuthError(step="TLS handshake", reason="certificate has expired")
+    world.core._connections.open(A, world.now, exchange.made, exchange.lost)
+    _kind, connection = world.core.events.pop()
+    world.core.connection_lost(connection, refusal, world.now)
+    assert lost == [refusal]
+    assert str(refusal) == "a:1, TLS handshake: certificate has expired"

@@ -73,3 +73,10 @@ def test_errors_pickle() -> None:
 def test_there_is_no_other_name() -> None:
     with pytest.raises(AttributeError, match="NoSuchError"):
         broker.NoSuchError  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_an_auth_error_pickles_and_says_where() -> None:
+    error = errors.AuthError(broker="broker 1 (a:1)", step="SaslHandshake", reason="no such mechanism")
+    copy = pickle.loads(pickle.dumps(error))
+    assert str(copy) == str(error) == "broker 1 (a:1), SaslHandshake: no such mechanism"
+    assert (copy.broker, copy.step, copy.reason) == ("broker 1 (a:1)", "SaslHandshake", "no such mechanism")

@@ -47,6 +47,7 @@ from time import monotonic
 
 from kwire._codec import FROZEN_S, LATE_S, MAX_SLEEP_S, READS, WRITES, ReactorBase, SocketBase
 from kwire._typing import NamedTuple, override
+from kwire.drivers.apart import run_on_a_thread
 from kwire.drivers.loggers import LateLogger
 from kwire.drivers.secure import Secure, SecureSocket
 from kwire.drivers.sockets import SocketAddress, connect_error, literal, look_up, open_socket
@@ -117,6 +118,7 @@ class Reactor(ReactorBase):
         self._kept_waiting = False
         self._wakers: tuple[socket.socket, socket.socket] | None = None
         self._pid = os.getpid()
+        core.run_apart = partial(run_on_a_thread, weakref.ref(self))
         _reactors.add(self)
 
     # -- for the clients --------------------------------------------------------------------------------------------

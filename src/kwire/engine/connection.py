@@ -39,7 +39,7 @@ class Connection(ConnectionBase):
     Its owner sets `on_made` and `on_lost`.
     """
 
-    __slots__ = ("address", "client_id", "number", "on_lost", "on_made", "state")
+    __slots__ = ("address", "client_id", "number", "on_lost", "on_made", "state", "step")
 
     def __init__(self, number: int, address: Address, client_id: str, max_frame: int, events: Events) -> None:
         super().__init__(address, max_frame, protocol.RequestHeader(client_id=client_id), _PLANS, events)
@@ -47,6 +47,7 @@ class Connection(ConnectionBase):
         self.address = address
         self.client_id = client_id
         self.state = CONNECTING
+        self.step = ""
         self.on_made: Callable[[Connection, float], None] = _ignore_made
         self.on_lost: Callable[[Connection, KafkaError, float], None] = _ignore_loss
 

@@ -10,17 +10,20 @@ from collections.abc import Callable
 from kwire._codec import Timer, Timers
 from kwire.engine.addresses import Address
 from kwire.engine.connection import CLOSE, CLOSED, CONNECT, OPEN, WARN, Connection, Events
-from kwire.engine.ports import OnLost, OnMade
+from kwire.engine.ports import OnLost, OnMade, RunApart
 from kwire.engine.retry import Backoff, RandomFraction
 from kwire.engine.settings import ClientSettings
-from kwire.errors import ConnectError, KafkaError
+from kwire.errors import AuthError, ConnectError, KafkaError
 
 
 class Connections:
     """Fulfils `ports.ConnectionServices`."""
 
-    def __init__(self, settings: ClientSettings, timers: Timers, events: Events, rng: RandomFraction) -> None:
+    def __init__(
+        self, settings: ClientSettings, timers: Timers, events: Events, rng: RandomFraction, run_apart: RunApart
+    ) -> None:
         self.settings = settings
+        self.run_apart = run_apart
         self.reconnect_backoff = Backoff(settings.reconnect_backoff_ms, settings.reconnect_backoff_max_ms, rng)
         self._timers = timers
         self._events = events
@@ -57,8 +60,7 @@ class Connections:
     def ended(self, connection: Connection, error: str | BaseException, now: float) -> None:
         """The driver could not connect the socket, or it ended."""
         if connection.state != CLOSED:
-            cause = str(error) or type(error).__name__
-            self._end(connection, ConnectError("connection lost", {str(connection.address): cause}), now)
+            self._end(connection, _loss(connection, error), now)
 
     def close(self, connection: Connection, now: float) -> None:
         """Closes it without telling its owner."""
@@ -91,6 +93,14 @@ class Connections:
         connection.on_lost(connection, error, now)
         for request in requests:
             request.fail(error, now)
+
+
+def _loss(connection: Connection, error: str | BaseException) -> KafkaError:
+    """The error of what the driver reports: an AuthError keeps its words."""
+    if isinstance(error, AuthError):
+        error.broker = error.broker or str(connection.address)
+        return error
+    return ConnectError("connection lost", {str(connection.address): str(error) or type(error).__name__})
 
 
 def _not_told(connection: Connection, error: KafkaError, now: float) -> None:

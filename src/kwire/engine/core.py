@@ -18,6 +18,13 @@ For the driver
     next_due()                        as get_timer, at any time and from any thread; the timer may have been cancelled
     run_early(seconds, now)           runs what is due, and what may be done so much before its time: for a driver that
                                       may not get to it in time
+  run_apart(function, on_result, on_error)
+                                    set by the driver: runs `function()`, which may block or take long, apart from
+                                    itself, and calls on_result(value, now) or on_error(exception, now) as a step of its
+                                    own; a driver of coroutines awaits one that is `async def`. Until it is set, the
+                                    function runs in the step that asks for it
+  connection.step                   what the attempt to connect is at, in words, for the error when its time is over; a
+                                    driver that has something to do before `connection_made` says so here
   WARN comes with a text for the log instead of a connection: an outage that began or ended, once each.
   WRITE is said when output appears where there was none; write until data_to_send is empty.
   The driver sets `dirty` while one of these runs. If it is True when a step begins, an exception (Ctrl-C) cut the one
@@ -66,14 +73,16 @@ For components (the producer's sender, the fetcher, admin calls)
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from kwire._codec import CoreBase, PlanTable
-from kwire._typing import override
+from kwire._typing import Any, override
 from kwire.engine.addresses import Address
 from kwire.engine.brokers import Brokers
 from kwire.engine.cluster import Cluster
 from kwire.engine.connection import Connection
 from kwire.engine.connections import Connections
+from kwire.engine.ports import RunApart
 from kwire.engine.request import ANY, CONTROLLER, Request
 from kwire.engine.retry import Backoff, RandomFraction
 from kwire.engine.settings import ClientSettings
@@ -94,7 +103,8 @@ class Core(CoreBase):
         self.retry_backoff = Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms, rng)
         self.recovered: list[Callable[[float], None]] = []
         self.early: list[Callable[[float, float], None]] = []
-        self._connections = Connections(settings, self._timers, self.events, rng)
+        self.run_apart: RunApart = self._run_now
+        self._connections = Connections(settings, self._timers, self.events, rng, self._run_apart)
         self._brokers = Brokers(self._nodes, self._connections, rng, self._on_trouble)
         self.cluster = Cluster(self)
 
@@ -182,6 +192,28 @@ class Core(CoreBase):
     def forget_brokers(self, now: float) -> None:
         """Forgets all that the metadata said about brokers: only the bootstrap addresses are left."""
         self._brokers.forget_ids(now)
+
+    def _run_apart(
+        self,
+        function: Callable[[], Any],
+        on_result: Callable[[Any, float], None],
+        on_error: Callable[[BaseException, float], None],
+    ) -> None:
+        self.run_apart(function, on_result, on_error)
+
+    def _run_now(
+        self,
+        function: Callable[[], Any],
+        on_result: Callable[[Any, float], None],
+        on_error: Callable[[BaseException, float], None],
+    ) -> None:
+        """Without a driver that knows better: in this very step, and told at its end."""
+        try:
+            value = function()
+        except Exception as error:
+            self.call_at(0.0, partial(on_error, error))
+        else:
+            self.call_at(0.0, partial(on_result, value))
 
     def _on_trouble(self, now: float) -> None:
         self.cluster.connection_trouble(now)

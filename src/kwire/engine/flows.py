@@ -1,16 +1,22 @@
 """Linear exchanges over one connection, as generators: each step is yielded, and the frame of its answer comes back.
 
-Layer 3, no I/O. Steps are requests of a known version, or raw tokens: after SaslHandshake v0 each side sends its SASL
-tokens as frames without any header (size int32, token), one after the other.
+Layer 3, no I/O. A step is one of
+
+    Ask     a request of a known version
+    Raw     a token: after SaslHandshake v0 each side sends its SASL tokens as frames without any header (size int32,
+            token), one after the other
+    Apart   a function that blocks or computes for long, which the driver runs apart from itself
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
+from functools import partial
 
 from kwire._codec import Buffer
 from kwire._typing import Any, NamedTuple, TypeVar
 from kwire.engine.connection import Connection
+from kwire.engine.ports import RunApart
 from kwire.engine.request import Request
 from kwire.errors import KafkaError
 
@@ -23,16 +29,27 @@ class Ask(NamedTuple):
     api_key: int
     version: int
     message: Any
+    name: str = ""
+    """What the step is called in errors, if not by the name of its API."""
 
 
 class Raw(NamedTuple):
-    """A frame without a header. Its answer is the next frame, which has none either."""
+    """A frame without a header. Its answer is the next frame, which has none either, or None where none will come."""
 
     token: bytes
+    name: str = ""
+    answered: bool = True
 
 
-Step = Ask | Raw
-Flow = Generator[Step, Buffer, Result]
+class Apart(NamedTuple):
+    """A function without arguments. Its answer is (what it returned, when); what it raises is raised in the flow."""
+
+    function: Callable[[], Any]
+    name: str = ""
+
+
+Step = Ask | Raw | Apart
+Flow = Generator[Step, Any, Result]
 OnError = Callable[[KafkaError, float], None]
 
 
@@ -42,33 +59,68 @@ def run(
     on_result: Callable[[Result, float], None],
     on_error: OnError,
     now: float,
+    run_apart: RunApart | None = None,
 ) -> None:
     """Runs `flow` to its end: `on_result` with what it returns, `on_error` with what it raises or the connection does.
 
-    There is no time-out here: the caller closes the connection when a flow takes too long.
+    There is no time-out here: the caller closes the connection when a flow takes too long, and `connection.step` says
+    at what it was. Of a connection that is closed in an Apart step, nothing more is heard.
     """
 
-    def go_on(frame: Buffer | None, version: int, now: float) -> None:
+    def go_on(proceed: Callable[[], Step], now: float) -> None:
         try:
-            step = next(flow) if frame is None else flow.send(frame)
+            step = proceed()
         except StopIteration as end:
+            connection.step = ""
             on_result(end.value, now)
         except KafkaError as error:
             on_error(error, now)
         else:
-            _send(connection, step, go_on, on_error, now)
+            connection.step = step.name
+            if isinstance(step, Apart):
+                assert run_apart is not None
+                run_apart(step.function, on_value, on_exception)
+            else:
+                _send(connection, step, on_frame, on_error, now)
 
-    go_on(None, 0, now)
+    def on_frame(frame: Buffer | None, version: int, now: float) -> None:
+        go_on(partial(flow.send, frame), now)
+
+    def on_value(value: Any, now: float) -> None:
+        if connection.open:
+            go_on(partial(flow.send, (value, now)), now)
+
+    def on_exception(error: BaseException, now: float) -> None:
+        if connection.open:
+            go_on(partial(flow.throw, error), now)
+
+    on_frame(None, 0, now)
 
 
 def _send(
-    connection: Connection, step: Step, on_frame: Callable[[Any, int, float], None], on_error: OnError, now: float
+    connection: Connection,
+    step: Ask | Raw,
+    on_frame: Callable[[Any, int, float], None],
+    on_error: OnError,
+    now: float,
 ) -> None:
     for_ever = float("inf")
     if isinstance(step, Raw):
-        request = Request(0, -1, None, on_frame, on_error, versions=(0,), timeout=for_ever, raw=True, headless=True)
+        request = Request(
+            0,
+            -1,
+            None,
+            on_frame,
+            on_error,
+            versions=(0,),
+            timeout=for_ever,
+            raw=True,
+            headless=True,
+            expect_response=step.answered,
+        )
         connection.write_token(request, step.token, now)
     else:
-        api_key, version, message = step
-        request = Request(0, api_key, message, on_frame, on_error, versions=(version,), timeout=for_ever, raw=True)
-        connection.write_request(request, version, now)
+        request = Request(
+            0, step.api_key, step.message, on_frame, on_error, versions=(step.version,), timeout=for_ever, raw=True
+        )
+        connection.write_request(request, step.version, now)

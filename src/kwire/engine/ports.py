@@ -29,6 +29,11 @@ else:
 
 OnMade = Callable[["Connection", float], None]
 OnLost = Callable[["Connection", KafkaError, float], None]
+RunApart = Callable[
+    [Callable[[], Any], Callable[[Any, float], None], Callable[[BaseException, float], None]],
+    None,
+]
+"""run_apart(function, on_result, on_error): see the text of `core.py`."""
 
 
 class Services(Protocol):
@@ -81,6 +86,9 @@ class ConnectionServices(Protocol):
 
     @property
     def reconnect_backoff(self) -> Backoff: ...
+
+    @property
+    def run_apart(self) -> RunApart: ...
 
     def call_at(self, when: float, callback: Callable[[float], object]) -> Timer: ...
 

@@ -14,7 +14,7 @@ code meant in which release in `kwire.errors.history`; both are loaded on first 
     │   └── UnknownCodecError           a compression codec that is not known or not installed
     ├── FrameError                      a frame whose length or correlation id makes the connection useless
     ├── ConnectError (.causes)          no broker could be reached; one cause per address
-    ├── AuthError                       the broker refused who we are
+    ├── AuthError (.broker .step .reason) a login or a TLS handshake that failed: trying again does not mend it
     ├── KafkaTimeoutError (TimeoutError)
     ├── LogTruncationError (.seek_to)   a log lost records that a consumer had read
     ├── UnknownTopicError               still missing after the wait; names topic and brokers asked
@@ -148,7 +148,30 @@ class ConnectError(KafkaError):
 
 
 class AuthError(KafkaError):
-    """The broker refused the credentials, or a security handshake failed."""
+    """One side refused the other: credentials, certificates, or a protocol that is not what the settings say.
+
+    `broker` names the broker or its address, `step` what was being done ("TLS handshake", "SaslAuthenticate
+    (SCRAM-SHA-512)"), `reason` is what the other side, or the check that failed, said. It never holds a secret.
+    """
+
+    def __init__(self, message: str = "", *, broker: str = "", step: str = "", reason: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.broker = broker
+        self.step = step
+        self.reason = reason
+
+    def __str__(self) -> str:
+        text = self.message or self.reason or "not authenticated"
+        where = ", ".join(part for part in (self.broker, self.step) if part and part not in text)
+        return f"{where}: {text}" if where else text
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _auth_error, (type(self), self.message, self.broker, self.step, self.reason)
+
+
+def _auth_error(kind: type[AuthError], message: str, broker: str, step: str, reason: str) -> AuthError:
+    return kind(message, broker=broker, step=step, reason=reason)
 
 
 class KafkaTimeoutError(KafkaError, TimeoutError):
