@@ -44,12 +44,22 @@ $(VENV)/.built: $(VENV)/.ready $(EXTENSION_SOURCES)
 .PHONY: build
 build: $(VENV)/.built  ## the environment and the extension, in the tree
 
+.PHONY: kerberos
+kerberos: $(VENV)/.kerberos-tried
+
+# Once: tests of Kerberos are skipped where it could not be installed.
+$(VENV)/.kerberos-tried: $(VENV)/.ready
+	@scripts/ensure kerberos
+	@$(PY) -m pip install -q --group kerberos >$(VENV)/kerberos.log 2>&1 || \
+		echo "kwire: Python's gssapi could not be built ($(VENV)/kerberos.log); tests of Kerberos are skipped"
+	@touch $@
+
 .PHONY: demo
 demo: build java  ## a million records from a producer to a PySpark job (BROKER=embedded or BROKER=kafka)
 	@$(PY) -m demo --broker $(BROKER)
 
 .PHONY: test
-test: build java  ## all tests, with real Kafka and real Spark
+test: build java kerberos  ## all tests, with real Kafka and real Spark
 	@echo "== Apache Kafka, once, into $(KWIRE_CACHE)"
 	@$(PY) -m tests.brokers --resolve
 	@KWIRE_THOROUGH=1 $(PY) -m pytest -m "not kafka_all" $(PYTEST_ARGS)
@@ -59,7 +69,7 @@ test-quick: build  ## the tests that need no Java
 	@$(PY) -m pytest -m "not kafka and not kafka_all and not spark" $(PYTEST_ARGS)
 
 .PHONY: test-brokers
-test-brokers: build java  ## exchange with every Kafka release of the matrix, 0.8.0 to 4.4.0
+test-brokers: build java kerberos  ## exchange with every Kafka release of the matrix, 0.8.0 to 4.4.0
 	@echo "== Apache Kafka, once, into $(KWIRE_CACHE)"
 	@$(PY) -m tests.brokers --resolve all
 	@$(PY) -m pytest -m "kafka or kafka_all" tests/brokers tests/testing/test_like_kafka.py $(PYTEST_ARGS)

@@ -4,7 +4,8 @@
         cluster.bootstrap_servers      # "127.0.0.1:port"
 
 The same from the shell: `python -m tests.brokers 0.9.0.1`. README.md tells the rest. What starts and watches brokers
-does not import kwire, so that what it says about one is not what kwire believes about it. Standard library only.
+does not import kwire, so that what it says about one is not what kwire believes about it. Standard library
+only, but for keys.py.
 """
 
 from tests.brokers.cluster import Cluster

@@ -1,19 +1,29 @@
 """Real Apache Kafka from the shell.
 
 python -m tests.brokers RELEASE              starts one, prints its address, ends it on Ctrl-C
+python -m tests.brokers RELEASE --secure     the same with TLS and SASL: prints every door, the users and the files
 python -m tests.brokers --resolve [RELEASE]  only fetches the jars of broker and tools ("all" for the matrix, the
                                              releases of every run if none is named)
 python -m tests.brokers --list               the matrix
 """
 
 import argparse
+import contextlib
+import shutil
 import signal
 import sys
 import time
+from collections.abc import Callable
+from pathlib import Path
 
 from tests.brokers import EVERY_RUN, RELEASES, BrokerError, Cluster, find_release
+from tests.brokers.doors import USERS
+from tests.brokers.folders import new_folder
+from tests.brokers.kdc import Kdc
+from tests.brokers.keys import KEY_PASSWORD, STORE_PASSWORD, Keys
 from tests.brokers.maven import resolve_clients, resolve_release, resolve_tools
 from tests.brokers.releases import CLIENTS_OF_EVERY_RUN
+from tests.brokers.secure_cluster import SecureCluster
 
 
 def main(arguments: list[str]) -> int:
@@ -24,6 +34,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--list", action="store_true", help="print the matrix")
     parser.add_argument("--nodes", type=int, default=1, help="how many nodes (default 1)")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a property of the broker")
+    parser.add_argument("--secure", action="store_true", help="open doors with TLS and SASL; one node")
     options = parser.parse_args(arguments)
     if options.list:
         for release in RELEASES:
@@ -38,6 +49,8 @@ def main(arguments: list[str]) -> int:
         if len(options.releases) != 1:
             parser.error("name one RELEASE")
         overrides = dict(pair.split("=", 1) for pair in options.set)
+        if options.secure:
+            return _serve_doors(options.releases[0], overrides)
         return _serve(Cluster(options.releases[0], nodes=options.nodes, overrides=overrides))
     except (BrokerError, ValueError) as error:
         print(error, file=sys.stderr)
@@ -53,13 +66,38 @@ def _resolve(names: list[str]) -> int:
     return 0
 
 
-def _serve(cluster: Cluster) -> int:
+def _serve_doors(release: str, overrides: dict[str, str]) -> int:
+    folder = new_folder("secure")
+    with contextlib.ExitStack() as stack:
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        missing = Kdc.missing()
+        kdc = None if missing else stack.enter_context(Kdc(folder / "realm"))
+        cluster = SecureCluster(release, Keys(folder / "keys"), kdc, overrides=overrides)
+        return _serve(cluster, lambda: _describe_doors(cluster, folder, kdc))
+
+
+def _describe_doors(cluster: SecureCluster, folder: Path, kdc: Kdc | None) -> None:
+    for door in cluster.doors:
+        print(f"{door.name:16} {door.address:18} {door.protocol}")
+    print(f"mechanisms       {', '.join(cluster.doors.mechanisms)}")
+    for name, password in USERS.items():
+        print(f"user             {name} {password}")
+    for path in sorted((folder / "keys").iterdir()):
+        print(f"file             {path}")
+    print(f"passwords        {STORE_PASSWORD} (stores), {KEY_PASSWORD} (encrypted key)")
+    for name, value in (kdc.client_environment if kdc else {}).items():
+        print(f"environment      {name}={value}")
+    sys.stdout.flush()
+
+
+def _serve(cluster: Cluster, describe: Callable[[], None] = lambda: None) -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     started = time.monotonic()
     try:
         with cluster:
             seconds = time.monotonic() - started
             print(cluster.bootstrap_servers, flush=True)
+            describe()
             print(f"Kafka {cluster.release.name}, up in {seconds:.1f} s; Ctrl-C ends it", file=sys.stderr, flush=True)
             signal.pause()
     except KeyboardInterrupt:

@@ -43,6 +43,8 @@ class Cluster:
             raise ValueError("2.8.2's preview of KRaft crashes with several nodes: use ZooKeeper ('2.8.2')")
         self._node_count = nodes
         self._overrides = dict(overrides or {})
+        self._jvm_flags: list[str] = []
+        self._format_arguments: list[str] = []
         self._folder: Path | None = None
         self._jars = Path()
         self._places: list[NodePlace] = []
@@ -145,10 +147,14 @@ class Cluster:
             node_folder = self._folder / f"node-{index + 1}"
             node_folder.mkdir()
             self._places.append(NodePlace(index + 1, ports[2 * index], ports[2 * index + 1], node_folder))
+        self._prepare()
         self._configure()
         for place in self._places:
             self._launch(place)
         self._wait_until_ready()
+
+    def _prepare(self) -> None:
+        """For subclasses: the folder and the ports are there, ZooKeeper has been launched, no node is configured."""
 
     def _java(self, main: str, *arguments: str) -> list[str]:
         logging = [
@@ -158,7 +164,7 @@ class Cluster:
             "-Dzookeeper.jmx.log4j.disable=true",
             "-Dzookeeper.admin.enableServer=false",
         ]
-        return [find_java(), *JVM_FLAGS, *logging, "-cp", f"{self._jars}/*", main, *arguments]
+        return [find_java(), *JVM_FLAGS, *logging, *self._jvm_flags, "-cp", f"{self._jars}/*", main, *arguments]
 
     def _launch_zookeeper(self, port: int) -> None:
         config = self.folder / "zoo.cfg"
@@ -186,6 +192,7 @@ class Cluster:
         formats = []
         for place in self._places:
             arguments = ["format", f"--cluster-id={cluster_id}", "-c", str(place.folder / "server.properties"), *quorum]
+            arguments += self._format_arguments
             command = self._java("kafka.tools.StorageTool", *arguments)
             formats.append(Child("format", command, place.folder / "format.log", place.folder))
         deadline = time.monotonic() + _FORMAT_WITHIN_S

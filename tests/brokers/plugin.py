@@ -2,24 +2,35 @@
 
     kafka           a running Cluster; the test runs once for each release, ids by release
     kafka_cluster   a function from a release's name to a running Cluster, one of each per session
+    secure_kafka    a function from a release's name to a running SecureCluster, one of each per session
     new_topic       a function that gives a topic name which no other test uses
 
-Every test that uses one of the first two is marked `kafka`; those of releases outside EVERY_RUN are marked `kafka_all`
-too and are left out unless the `-m` expression names that mark. So plain `pytest` and `pytest -m kafka` run the five
-releases, `-m "not kafka"` needs no Java, and `-m "kafka or kafka_all"` runs the matrix. A test that takes `kafka` and a
-`codec` runs with the codecs that the release has, one marked `needs("transactions")` only on releases that have them.
+Every test that uses one of the first three is marked `kafka`; those of releases outside EVERY_RUN are marked
+`kafka_all` too and are left out unless the `-m` expression names that mark. So plain `pytest` and `pytest -m kafka`
+run the five releases, `-m "not kafka"` needs no Java, and `-m "kafka or kafka_all"` runs the matrix. A test that takes
+`kafka` and a `codec` runs with the codecs that the release has, one marked `needs("transactions")` only on releases
+that have them.
 """
+
+from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, TypeAlias
 
 import pytest
 
 from tests.brokers import EVERY_RUN, RELEASES, Cluster, find_release
+from tests.brokers.kdc import Kdc
+
+if TYPE_CHECKING:
+    from tests.brokers.keys import Keys
+    from tests.brokers.secure_cluster import SecureCluster
 
 ClusterOf = Callable[[str], Cluster]
+SecureClusterOf: TypeAlias = "Callable[[str], SecureCluster]"
 
-_FIXTURES = {"kafka", "kafka_cluster"}
+_FIXTURES = {"kafka", "kafka_cluster", "secure_kafka"}
 _topic_numbers = itertools.count(1)
 
 
@@ -56,6 +67,45 @@ def kafka(request: pytest.FixtureRequest) -> Iterator[Cluster]:
         return
     with Cluster(name) as cluster:
         yield cluster
+
+
+@pytest.fixture(scope="session")
+def keys(tmp_path_factory: pytest.TempPathFactory) -> Keys:
+    """The keys and certificates of all doors and of their clients."""
+    from tests.brokers.keys import Keys  # asks for the library cryptography
+
+    return Keys(tmp_path_factory.mktemp("keys"))
+
+
+@pytest.fixture(scope="session")
+def realm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kdc | None]:
+    """A KDC with the tickets of this process in its hands, None where none is installed."""
+    if Kdc.missing():
+        yield None
+        return
+    with Kdc(tmp_path_factory.mktemp("realm")) as kdc, pytest.MonkeyPatch.context() as patch:
+        for name, value in kdc.client_environment.items():
+            patch.setenv(name, value)
+        yield kdc
+
+
+@pytest.fixture(scope="session")
+def secure_kafka(keys: Keys, realm: Kdc | None) -> Iterator[SecureClusterOf]:
+    """Starts a release with all its doors when first asked for it; later questions get the same one."""
+    from tests.brokers.secure_cluster import SecureCluster
+
+    running: dict[str, SecureCluster] = {}
+
+    def cluster_of(name: str) -> SecureCluster:
+        if name not in running:
+            cluster = SecureCluster(name, keys, realm)
+            cluster.start()
+            running[name] = cluster
+        return running[name]
+
+    yield cluster_of
+    for cluster in running.values():
+        cluster.stop()
 
 
 @pytest.fixture

@@ -47,6 +47,13 @@ class Child:
         """None as long as it runs."""
         return self._process.poll()
 
+    def wait(self, timeout: float) -> int | None:
+        """Its exit code, None when it still runs after so many seconds."""
+        try:
+            return self._process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            return None
+
     def tail(self) -> str:
         """The end of its log."""
         return log_tail(self.log)

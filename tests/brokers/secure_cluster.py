@@ -1,0 +1,54 @@
+"""One node of a release with the doors of doors.py, its keys and its users."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from tests.brokers.cluster import Cluster
+from tests.brokers.doors import USERS, Doors
+from tests.brokers.failures import BrokerError
+from tests.brokers.kdc import Kdc
+from tests.brokers.keys import Keys
+from tests.brokers.processes import Child
+from tests.brokers.releases import Release
+
+_USERS_WITHIN_S = 60.0
+
+
+class SecureCluster(Cluster):
+    """A Cluster of one node; `doors` says where its listeners are, once it has started."""
+
+    def __init__(
+        self, release: str | Release, keys: Keys, kdc: Kdc | None, *, overrides: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(release, overrides=overrides)
+        self._given = dict(overrides or {})
+        self._kdc = kdc
+        self.keys = keys
+
+    @property
+    def log(self) -> Path:
+        """What the broker writes: its log, its standard output and error."""
+        return self.broker().log
+
+    def _prepare(self) -> None:
+        self.doors = Doors(self.release, self.keys, self._kdc, self.folder)
+        self._overrides = self.doors.properties() | self._given
+        self._jvm_flags = self.doors.jvm_flags
+        self._format_arguments = self.doors.format_arguments
+        if self.release.mode == "zookeeper" and "SCRAM-SHA-512" in self.doors.mechanisms:
+            self._make_users()
+
+    def _make_users(self) -> None:
+        for name, password in USERS.items():
+            credentials = ",".join(f"{mechanism}=[password={password}]" for mechanism in _scram())
+            entity = ["--entity-type", "users", "--entity-name", name, "--add-config", credentials]
+            arguments = ["--zookeeper", self.zookeeper_connect, "--alter", *entity]
+            command = self._java("kafka.admin.ConfigCommand", *arguments)
+            child = Child("the making of users", command, self.folder / f"user-{name}.log", self.folder)
+            if child.wait(_USERS_WITHIN_S) != 0:
+                child.kill()
+                raise BrokerError(f"Kafka {self.release.name}: no user {name}\n{child.tail()}")
+
+
+def _scram() -> tuple[str, str]:
+    return "SCRAM-SHA-256", "SCRAM-SHA-512"

@@ -1,0 +1,114 @@
+"""The doors of doors.py are what they say: confluent-kafka, which has TLS and most of SASL, comes in by each."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from confluent_kafka import KafkaError
+from confluent_kafka import Producer as ConfluentProducer
+
+from tests.brokers import find_release
+from tests.brokers.doors import USERS, Door, mechanisms
+from tests.brokers.keys import KEY_PASSWORD, STORE_PASSWORD, Keys
+from tests.brokers.plugin import SecureClusterOf
+
+_WITHIN_S = 20.0
+_MISSED_WITHIN_S = 3.0
+"""A door that wants a certificate closes the connection without a word to librdkafka."""
+_RELEASES = ["4.4.0", "3.9.2", "0.10.2.2"]
+_PASSWORD = USERS["alice"]
+
+NewTopic = Callable[[], str]
+
+
+def _produce(address: str, settings: dict[str, Any], topic: str, within: float = _WITHIN_S) -> KafkaError | None:
+    """What became of one record: None when it was acknowledged."""
+    fates: list[KafkaError | None] = []
+    errors: list[KafkaError] = []
+    config = {"bootstrap.servers": address, "error_cb": errors.append, "log_level": 0, **settings}
+    producer = ConfluentProducer(config)
+    producer.produce(topic, b"by confluent", on_delivery=lambda error, message: fates.append(error))
+    deadline = time.monotonic() + within
+    while not fates and time.monotonic() < deadline:
+        producer.poll(0.05)
+        refused = [error for error in errors if error.code() in (KafkaError._AUTHENTICATION, KafkaError._SSL)]
+        if refused:
+            producer.purge()
+            return refused[0]
+    return fates[0] if fates else errors[-1]
+
+
+def _token(_: str) -> tuple[str, float]:
+    return "eyJhbGciOiJub25lIn0.eyJzdWIiOiJhbGljZSIsImlhdCI6MSwiZXhwIjo5OTk5OTk5OTk5fQ.", time.time() + 3600
+
+
+def _login(mechanism: str) -> dict[str, Any]:
+    if mechanism == "OAUTHBEARER":
+        return {"sasl.mechanism": mechanism, "oauth_cb": _token}
+    return {"sasl.mechanism": mechanism, "sasl.username": "alice", "sasl.password": _PASSWORD}
+
+
+def _unlocked(door: Door, keys: Keys) -> dict[str, Any]:
+    return {"security.protocol": door.protocol, "ssl.ca.location": str(keys.ca)}
+
+
+def _sasl_doors(release: str) -> list[object]:
+    number = find_release(release).number
+    doors = ["SASL_PLAINTEXT", "SASL_SSL"] + (["REAUTH", "REAUTH_TLS"] if number >= (2, 2) else [])
+    # confluent-kafka's wheel is built without GSSAPI.
+    found = mechanisms(find_release(release), kerberos=False)
+    marks = [pytest.mark.kafka_all] if release not in ("4.4.0", "0.10.2.2") else []
+    return [pytest.param(release, door, mechanism, marks=marks) for door in doors for mechanism in found]
+
+
+@pytest.mark.parametrize(("release", "name", "mechanism"), [place for name in _RELEASES for place in _sasl_doors(name)])
+def test_a_login_is_taken(
+    secure_kafka: SecureClusterOf, keys: Keys, new_topic: NewTopic, release: str, name: str, mechanism: str
+) -> None:
+    door = secure_kafka(release).doors[name]
+    assert _produce(door.address, _unlocked(door, keys) | _login(mechanism), new_topic()) is None
+
+
+@pytest.mark.parametrize("release", _RELEASES)
+def test_a_wrong_password_is_refused(
+    secure_kafka: SecureClusterOf, keys: Keys, new_topic: NewTopic, release: str
+) -> None:
+    door = secure_kafka(release).doors["SASL_SSL"]
+    login = {"sasl.mechanism": "PLAIN", "sasl.username": "alice", "sasl.password": "wrong"}
+    refused = _produce(door.address, _unlocked(door, keys) | login, new_topic())
+    assert refused is not None
+    assert refused.code() == KafkaError._AUTHENTICATION
+
+
+@pytest.mark.parametrize("release", [*_RELEASES, "0.9.0.1"])
+def test_tls(secure_kafka: SecureClusterOf, keys: Keys, new_topic: NewTopic, release: str) -> None:
+    door = secure_kafka(release).doors["SSL"]
+    tls = _unlocked(door, keys)
+    if release == "0.9.0.1":
+        tls |= {"api.version.request": False, "broker.version.fallback": "0.9.0"}
+    assert _produce(door.address, tls, new_topic()) is None
+    other = _produce(door.address, tls | {"ssl.ca.location": str(keys.other_ca)}, new_topic())
+    assert other is not None
+    assert "certificate verify failed" in other.str()
+
+
+@pytest.mark.parametrize("release", ["4.4.0", pytest.param("3.9.2", marks=pytest.mark.kafka_all)])
+def test_doors_with_another_certificate(
+    secure_kafka: SecureClusterOf, keys: Keys, new_topic: NewTopic, release: str
+) -> None:
+    doors = secure_kafka(release).doors
+    tls = _unlocked(doors["MTLS"], keys)
+    client = {
+        "ssl.certificate.location": str(keys.client_certificate),
+        "ssl.key.location": str(keys.encrypted_client_key),
+        "ssl.key.password": KEY_PASSWORD,
+    }
+    assert _produce(doors["MTLS"].address, tls | client, new_topic()) is None
+    store = {"ssl.keystore.location": str(keys.client), "ssl.keystore.password": STORE_PASSWORD}
+    assert _produce(doors["MTLS"].address, tls | store, new_topic()) is None
+    assert _produce(doors["MTLS"].address, tls, new_topic(), _MISSED_WITHIN_S) is not None
+    for name in ("EXPIRED", "WRONGHOST"):
+        refused = _produce(doors[name].address, tls, new_topic())
+        assert refused is not None
+        assert "certificate verify failed" in refused.str()
