@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from kwire.engine.connection_settings import ConnectionSettings
 from kwire.engine.setting_kinds import Setting
 from kwire.engine.settings import ClientSettings, ConsumerSettings, ProducerSettings
 
@@ -39,9 +40,11 @@ UNITS = {
 def page() -> str:
     """The whole page."""
     common = ClientSettings.table
+    security = (row for key, row in common.items() if key not in ConnectionSettings.table)
     parts = [
         HEAD,
-        _section("All clients", common.values()),
+        _section("All clients", ConnectionSettings.table.values()),
+        _section("All clients: TLS and SASL", security),
         _section("Producer", (row for key, row in ProducerSettings.table.items() if key not in common)),
         _section("Consumer", (row for key, row in ConsumerSettings.table.items() if key not in common)),
     ]

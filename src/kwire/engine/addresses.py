@@ -36,7 +36,7 @@ class Address(NamedTuple):
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
-def parse_bootstrap(servers: object) -> tuple[Address, ...]:
+def parse_bootstrap(servers: object, protocol: str = "PLAINTEXT") -> tuple[Address, ...]:
     """Bootstrap servers as addresses, in the order given, each once.
 
     Takes one string with commas, or a sequence of strings or (host, port) pairs. A missing port means 9092; an IPv6
@@ -59,7 +59,7 @@ def parse_bootstrap(servers: object) -> tuple[Address, ...]:
     for entry in entries:
         if isinstance(entry, str):
             if entry.strip():
-                found.append(parse_address(entry))
+                found.append(parse_address(entry, protocol))
         else:
             found.append(_pair(entry))
     if not found:
@@ -67,17 +67,16 @@ def parse_bootstrap(servers: object) -> tuple[Address, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def parse_address(text: str) -> Address:
-    """'host', 'host:port', '[v6]:port', each with an optional 'PLAINTEXT://' before it."""
+def parse_address(text: str, protocol: str = "PLAINTEXT") -> Address:
+    """'host', 'host:port', '[v6]:port', each with an optional security protocol before it, such as 'PLAINTEXT://'."""
     entry = text.strip()
     if ";" in entry:
         raise ConfigError(f"bootstrap server {entry!r}: addresses are separated by commas, not semicolons")
     scheme, separator, rest = entry.partition("://")
     if separator:
-        if scheme.upper() != "PLAINTEXT":
+        if scheme.upper() != protocol:
             raise ConfigError(
-                f"bootstrap server {text.strip()!r}: listener {scheme!r} is not PLAINTEXT, the only "
-                "security protocol of this version"
+                f"bootstrap server {text.strip()!r}: listener {scheme!r} is not the security protocol {protocol!r}"
             )
         entry = rest
     if entry.startswith("["):

@@ -10,8 +10,11 @@ from kwire._typing import NamedTuple
 
 _GROUPS = "consumer groups are not in this version of kwire"
 _TRANSACTIONS = "transactions are not in this version of kwire"
-_SECURITY = "TLS and SASL are not in this version of kwire"
 _ASYNCIO = "asyncio is not in this version of kwire"
+_TOKEN = "give sasl_oauth_token: a callable without arguments that returns (token, lifetime in seconds)"
+_CREDENTIALS = "kwire asks a token endpoint for client credentials only; for another grant give sasl_oauth_token"
+_UNSECURED = "for a token without a signature give sasl_oauthbearer_unsecured_claims"
+_CONTEXT = "Python's ssl has no such setting by itself; make an ssl.SSLContext and give it as ssl_context"
 _VALUES = "kwire sends bytes: serialize values before send()"
 _KEYS = "kwire sends bytes: serialize keys before send()"
 _CALLBACK = "use Delivery.add_done_callback(), or Delivery.result()"
@@ -47,11 +50,28 @@ _REFUSED = {
     "transaction.timeout.ms": _TRANSACTIONS,
     "transactional.id": _TRANSACTIONS,
     "transaction.two.phase.commit.enable": _TRANSACTIONS,
-    "enable.sasl.oauthbearer.unsecure.jwt": _SECURITY,
-    "enable.ssl.certificate.verification": _SECURITY,
-    "oauth.cb": _SECURITY,
-    "oauthbearer.token.refresh.cb": _SECURITY,
-    "security.providers": _SECURITY,
+    "enable.sasl.oauthbearer.unsecure.jwt": _UNSECURED,
+    "oauth.cb": _TOKEN,
+    "oauthbearer.token.refresh.cb": _TOKEN,
+    "sasl.client.callback.handler.class": _TOKEN,
+    "sasl.kerberos.domain.name": "kwire asks for a ticket for each broker's host, by the name in its metadata",
+    "sasl.kerberos.name": "give sasl_kerberos_principal and sasl_kerberos_service_name",
+    "sasl.login.callback.handler.class": _TOKEN,
+    "sasl.login.class": _TOKEN,
+    "sasl.oauth.token.provider": _TOKEN,
+    "sasl.oauthbearer.assertion.algorithm": _CREDENTIALS,
+    "sasl.oauthbearer.config": _UNSECURED,
+    "sasl.oauthbearer.grant.type": _CREDENTIALS,
+    "sasl.oauthbearer.jwt.retriever.class": _CREDENTIALS,
+    "sasl.oauthbearer.metadata.authentication.type": _CREDENTIALS,
+    "security.providers": _CONTEXT,
+    "ssl.curves.list": _CONTEXT,
+    "ssl.engine.factory.class": _CONTEXT,
+    "ssl.engine.id": _CONTEXT,
+    "ssl.engine.location": _CONTEXT,
+    "ssl.provider": _CONTEXT,
+    "ssl.providers": _CONTEXT,
+    "ssl.sigalgs.list": _CONTEXT,
     "loop": _ASYNCIO,
     "key.serializer": _KEYS,
     "value.serializer": _VALUES,
@@ -83,9 +103,7 @@ _REFUSED = {
 }
 
 _REFUSED_PREFIXES = {
-    "sasl.": _SECURITY,
-    "ssl.": _SECURITY,
-    "https.": _SECURITY,
+    "sasl.oauthbearer.assertion.": _CREDENTIALS,
     "schema.registry.": "schema registries are not in this version of kwire; encode values before send()",
 }
 
@@ -97,8 +115,21 @@ _AS_IT_IS = {
     "enable.gapless.guarantee": False,
     "partitioner.ignore.keys": False,
     "delivery.report.only.error": False,
+    "enable.sasl.oauthbearer.unsecure.jwt": False,
+    "sasl.oauthbearer.grant.type": "client_credentials",
+    "sasl.oauthbearer.metadata.authentication.type": "none",
 }
 """Values that ask for what kwire does anyway."""
+
+_CLASSES_AS_IT_IS = {
+    "sasl.login.callback.handler.class": (
+        "OAuthBearerLoginCallbackHandler",
+        "OAuthBearerUnsecuredLoginCallbackHandler",
+    ),
+    "sasl.login.class": ("DefaultLogin", "KerberosLogin", "OAuthBearerRefreshingLogin"),
+    "sasl.oauthbearer.jwt.retriever.class": ("ClientCredentialsJwtRetriever", "DefaultJwtRetriever"),
+}
+"""Java's classes, without their packages, that do what kwire does anyway."""
 
 _IGNORED = frozenset(
     (
@@ -144,6 +175,26 @@ _IGNORED = frozenset(
         "produce.offset.report",
         "queuing.strategy",
         "reconnect.backoff.jitter.ms",
+        "sasl.kerberos.kinit.cmd",
+        "sasl.kerberos.min.time.before.relogin",
+        "sasl.kerberos.ticket.renew.jitter",
+        "sasl.kerberos.ticket.renew.window.factor",
+        "sasl.login.connect.timeout.ms",
+        "sasl.login.read.timeout.ms",
+        "sasl.login.refresh.buffer.seconds",
+        "sasl.login.refresh.min.period.seconds",
+        "sasl.login.refresh.window.factor",
+        "sasl.login.refresh.window.jitter",
+        "sasl.login.retry.backoff.max.ms",
+        "sasl.login.retry.backoff.ms",
+        "sasl.oauthbearer.clock.skew.seconds",
+        "sasl.oauthbearer.expected.audience",
+        "sasl.oauthbearer.expected.issuer",
+        "sasl.oauthbearer.iat.validation.enabled",
+        "sasl.oauthbearer.jwt.validator.class",
+        "sasl.oauthbearer.method",
+        "sasl.oauthbearer.scope.claim.name",
+        "sasl.oauthbearer.sub.claim.name",
         "selector",
         "sock.chunk.buffer.count",
         "sock.chunk.bytes",
@@ -154,6 +205,11 @@ _IGNORED = frozenset(
         "socket.nagle.disable",
         "socket.options",
         "statistics.interval.ms",
+        "ssl.ca.certificate.stores",
+        "ssl.keymanager.algorithm",
+        "ssl.protocol",
+        "ssl.secure.random.implementation",
+        "ssl.trustmanager.algorithm",
         "sticky.partitioning.linger.ms",
         "topic.metadata.propagation.max.ms",
         "topic.metadata.refresh.fast.cnt",
@@ -161,7 +217,7 @@ _IGNORED = frozenset(
         "topic.metadata.refresh.sparse",
     )
 )
-_IGNORED_PREFIXES = ("metrics.", "queue.buffering.", "queued.")
+_IGNORED_PREFIXES = ("metrics.", "queue.buffering.", "queued.", "sasl.oauthbearer.jwks.")
 
 
 def key_of(name: str) -> str:
@@ -185,4 +241,7 @@ def verdict(name: str, value: object) -> Verdict | None:
 
 
 def _is_as_it_is(key: str, value: object) -> bool:
-    return key in _AS_IT_IS and str(value).strip().lower() == str(_AS_IT_IS[key]).lower()
+    text = str(value).strip()
+    if key in _CLASSES_AS_IT_IS:
+        return text.rpartition(".")[2].rpartition("$")[2] in _CLASSES_AS_IT_IS[key]
+    return key in _AS_IT_IS and text.lower() == str(_AS_IT_IS[key]).lower()

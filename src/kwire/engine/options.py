@@ -5,9 +5,12 @@ Layer 3, types only. The text below a keyword is what editors show of it; a test
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import timedelta
-from typing import Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
+
+if TYPE_CHECKING:
+    from ssl import SSLContext
 
 Servers = str | Sequence[str | tuple[str, int]]
 """Brokers to begin with: "host:port,host:port", or a sequence of "host:port" or (host, port)."""
@@ -17,13 +20,18 @@ Timeout = float | timedelta | None
 """Seconds, or a timedelta; None is the call's default."""
 
 
+Token = tuple[str, float] | tuple[str, float, Mapping[str, str]]
+"""A token, how many seconds it is valid, and SASL extensions if any."""
+
+TokenSource = Callable[[], Token | Awaitable[Token]]
+"""Returns a token each time one is needed; an `async def` in kwire.aio only."""
+
+
 class ClientOptions(TypedDict, total=False):
     """The keywords that every client takes, beside `bootstrap_servers`."""
 
     client_id: str
     """The name under which brokers log and limit this client."""
-    security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
-    """How connections are secured."""
     request_timeout_ms: int
     """A request without a response for this long fails, and its connection is closed."""
     socket_connection_setup_timeout_ms: int
@@ -46,6 +54,84 @@ class ClientOptions(TypedDict, total=False):
     """A larger response is refused before memory is allocated for it."""
     default_api_timeout_ms: int
     """How long a blocking call without a timeout may take, and how long poll() waits for a first broker."""
+    security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
+    """How connections are secured: SSL encrypts (TLS), SASL logs in."""
+    ssl_context: SSLContext | None
+    """An ssl.SSLContext to use as it is, instead of all other ssl settings."""
+    ssl_ca_location: str | None
+    """A PEM file or a directory of certificates to trust; None trusts what the system trusts."""
+    ssl_ca_pem: str | None
+    """Certificates to trust, as PEM text."""
+    ssl_crl_location: str | None
+    """A PEM file with certificates that were revoked (CRL)."""
+    ssl_certificate_location: str | None
+    """The client's certificate and its chain, a PEM file; it may hold the key, too."""
+    ssl_certificate_pem: str | None
+    """The client's certificate and its chain, as PEM text; it may hold the key, too."""
+    ssl_key_location: str | None
+    """The private key of the client's certificate, a PEM file."""
+    ssl_key_pem: str | None
+    """The private key of the client's certificate, as PEM text."""
+    ssl_key_password: str | None
+    """The password of an encrypted private key."""
+    ssl_truststore_location: str | None
+    """A PKCS12 or PEM store of certificates to trust, as Java has it."""
+    ssl_truststore_password: str | None
+    """The password of the trust store."""
+    ssl_truststore_type: Literal["PEM", "PKCS12", "JKS"] | None
+    """The format of the trust store; None finds out. JKS must be converted."""
+    ssl_keystore_location: str | None
+    """A PKCS12 or PEM store with the client's certificate and key, as Java has it."""
+    ssl_keystore_password: str | None
+    """The password of the key store."""
+    ssl_keystore_type: Literal["PEM", "PKCS12", "JKS"] | None
+    """The format of the key store; None finds out. JKS must be converted."""
+    ssl_endpoint_identification_algorithm: Literal["https", ""]
+    """Check that a broker's certificate is for its host name; '' checks the certificate but not the name."""
+    enable_ssl_certificate_verification: bool
+    """False accepts every certificate of a broker, and so everyone between it and this client."""
+    ssl_enabled_protocols: str | Sequence[str]
+    """The versions of TLS to offer."""
+    ssl_cipher_suites: str | Sequence[str] | None
+    """Cipher suites of TLS 1.2, by OpenSSL's or Java's names; those of TLS 1.3 are OpenSSL's choice."""
+    https_ca_location: str | None
+    """What to trust at the token endpoint, besides what the system trusts: a PEM file or a directory."""
+    https_ca_pem: str | None
+    """What to trust at the token endpoint, besides what the system trusts: PEM text."""
+    sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI"] | None
+    """How a client logs in."""
+    sasl_username: str | None
+    """The user of PLAIN and SCRAM, or the id of a delegation token."""
+    sasl_password: str | None
+    """The password of PLAIN and SCRAM, or the HMAC of a delegation token."""
+    sasl_scram_token_auth: bool
+    """The user and password of SCRAM are a delegation token's id and HMAC."""
+    sasl_oauth_token: TokenSource | None
+    """A callable that returns (token, lifetime in seconds) for OAUTHBEARER, and SASL extensions as a third if any."""
+    sasl_oauthbearer_token_endpoint_url: str | None
+    """Where OAUTHBEARER gets its tokens by client credentials: an https URL."""
+    sasl_oauthbearer_client_id: str | None
+    """The client's id at the token endpoint."""
+    sasl_oauthbearer_client_secret: str | None
+    """The client's secret at the token endpoint."""
+    sasl_oauthbearer_scope: str | None
+    """The scope to ask the token endpoint for."""
+    sasl_oauthbearer_header_urlencode: bool
+    """Encode the client's id and secret for URLs before they go into the header (RFC 6749)."""
+    sasl_oauthbearer_extensions: str | Mapping[str, str] | None
+    """SASL extensions that go with a token: a mapping, or 'name=value,other=value'."""
+    sasl_oauthbearer_unsecured_claims: str | Mapping[str, Any] | None
+    """Claims of a token without a signature, for tests: a mapping with 'sub', or 'sub=alice'."""
+    sasl_oauthbearer_unsecured_lifetime_ms: int
+    """How long a token without a signature is valid."""
+    sasl_kerberos_service_name: str
+    """The brokers' service name in Kerberos."""
+    sasl_kerberos_principal: str | None
+    """The client's principal; None takes that of the credentials cache or of the key table."""
+    sasl_kerberos_keytab: str | None
+    """The client's key table; None takes the credentials cache."""
+    sasl_jaas_config: str | None
+    """Java's login configuration, of one of the standard modules; the sasl settings above are made of it."""
 
 
 class ProducerOptions(ClientOptions, total=False):

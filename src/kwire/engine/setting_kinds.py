@@ -5,10 +5,11 @@ Layer 3, no I/O. The tables of settings themselves are in `settings.py`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from kwire._typing import TYPE_CHECKING, Any, Self, TypeVar, dataclass_transform
 from kwire.engine.foreign_settings import key_of, verdict
+from kwire.engine.secret import HIDDEN, Secret
 from kwire.engine.warning import warn_caller
 from kwire.errors import ConfigError
 
@@ -23,19 +24,27 @@ _FALSE = frozenset({"false", "0", "no", "off"})
 
 
 class Setting:
-    """One row of a table of settings. `keyword` and `owner` are filled in when the table is made."""
+    """One row of a table of settings; `keyword` is filled in when the table is made.
+
+    `convert` makes the value, or raises TypeError or ValueError; `wanted` says what it takes. `instead` is for a value
+    that cannot be pickled and is not compared: what to give where that is needed.
+    """
 
     __slots__ = (
         "aliases",
         "choices",
+        "convert",
         "default",
         "doc",
+        "instead",
         "keyword",
         "kind",
         "maximum",
         "minimum",
         "optional",
+        "secret",
         "synonyms",
+        "wanted",
     )
 
     def __init__(
@@ -50,6 +59,10 @@ class Setting:
         choices: tuple[object, ...] = (),
         synonyms: Mapping[object, object] | None = None,
         optional: bool = False,
+        secret: bool = False,
+        convert: Callable[[Any], Any] | None = None,
+        wanted: str = "",
+        instead: str = "",
     ) -> None:
         self.kind: type = kind
         self.default: object = default
@@ -60,6 +73,10 @@ class Setting:
         self.choices: tuple[object, ...] = choices
         self.synonyms: Mapping[object, object] = synonyms or {}
         self.optional: bool = optional
+        self.secret: bool = secret
+        self.convert: Callable[[Any], Any] | None = convert
+        self.wanted: str = wanted
+        self.instead: str = instead
         self.keyword: str = ""
 
     @property
@@ -69,20 +86,25 @@ class Setting:
 
     def check(self, value: object) -> Any:
         """`value` as this setting's type; raises ConfigError that names the setting and what would work."""
-        if self.synonyms and (value is None or isinstance(value, str)):
-            value = self.synonyms.get(value, value)
+        if self.synonyms and (value is None or isinstance(value, str | bool)):
+            value = self.synonyms.get(value.strip().lower() if isinstance(value, str) else value, value)
         if value is None or (self.optional and value == ""):
             if self.optional:
                 return None
-            raise ConfigError(f"{self.keyword}=None: {self._wanted()} is needed")
+            raise self._refusal(None)
         made = self._converted(value)
         if self.choices and made not in self.choices:
-            raise ConfigError(f"{self.keyword}={value!r}: {self._wanted()} is needed")
+            raise self._refusal(value)
         if (self.minimum is not None and made < self.minimum) or (self.maximum is not None and made > self.maximum):
             raise ConfigError(f"{self.keyword}={value!r} is out of range: {self._wanted()} is needed")
         return made
 
     def _converted(self, value: Any) -> Any:
+        if self.convert is not None:
+            try:
+                return self.convert(value)
+            except (TypeError, ValueError):
+                raise self._refusal(value) from None
         if self.kind is bool:
             text = str(value).strip().lower()
             if text in _TRUE or text in _FALSE:
@@ -102,9 +124,18 @@ class Setting:
                 return folded.get(text.lower(), text)
         else:
             return value
-        raise ConfigError(f"{self.keyword}={value!r}: {self._wanted()} is needed")
+        raise self._refusal(value)
+
+    def shown(self, value: object) -> str:
+        """The value as text for people: hidden where it is a secret."""
+        return f"'{HIDDEN}'" if self.secret and value is not None else repr(value)
+
+    def _refusal(self, value: object) -> ConfigError:
+        return ConfigError(f"{self.keyword}={self.shown(value)}: {self._wanted()} is needed")
 
     def _wanted(self) -> str:
+        if self.wanted:
+            return self.wanted
         if self.choices:
             return "one of " + ", ".join(repr(choice) for choice in self.choices)
         if self.kind is object:
@@ -130,7 +161,25 @@ def optional_setting(kind: type[T], doc: str, **limits: Any) -> Any:
     return Setting(kind, None, doc, optional=True, **limits)
 
 
-@dataclass_transform(kw_only_default=True, field_specifiers=(setting, optional_setting))
+def secret_setting(doc: str, **limits: Any) -> Any:
+    """A text that is never shown; None unless it is given."""
+    limits = {"convert": secret_text, "wanted": "a string or None", **limits}
+    return Setting(str, None, doc, optional=True, secret=True, **limits)
+
+
+def verbatim_text(value: object) -> str:
+    """A string as it is, with the spaces around it."""
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def secret_text(value: object) -> Secret:
+    """A string as it is, which nothing shows."""
+    return Secret(value.reveal() if isinstance(value, Secret) else verbatim_text(value))
+
+
+@dataclass_transform(kw_only_default=True, field_specifiers=(setting, optional_setting, secret_setting))
 class Settings:
     """The base of a table: each class attribute made by `setting` is a keyword; instances hold the checked values."""
 
@@ -155,6 +204,8 @@ class Settings:
         return made
 
     def _fill(self, given: Mapping[str, object], refusals: list[str]) -> None:
+        given = self.expanded(given, refusals)
+        chosen = set()
         ignored = [name for name in given if name not in self.table and self._is_ignored(name, given[name], refusals)]
         for keyword, row in self.table.items():
             value = row.default
@@ -163,8 +214,11 @@ class Settings:
                     value = row.check(given[keyword])
                 except ConfigError as refusal:
                     refusals.append(str(refusal))
+                    chosen.add(keyword)
+            if value != row.default:
+                chosen.add(keyword)
             object.__setattr__(self, keyword, value)
-        refusals += self.conflicts()
+        refusals += self.conflicts(chosen)
         if refusals:
             raise ConfigError(_as_one(refusals))
         if ignored:
@@ -190,27 +244,40 @@ class Settings:
         """The text about a name that no client has."""
         return unknown_setting(name, self.table)
 
-    def conflicts(self) -> list[str]:
-        """Settings that forbid each other, or that this version does not have; a table overrides this."""
+    def expanded(self, given: Mapping[str, object], refusals: list[str]) -> Mapping[str, object]:
+        """`given` with settings that stand for others replaced by those; a table overrides this."""
+        return given
+
+    def conflicts(self, chosen: Collection[str]) -> list[str]:
+        """Settings that forbid each other, or that this version does not have; a table overrides this.
+
+        `chosen` has the keywords that were given and differ from the default, those with a refused value among them.
+        """
         return []
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"settings do not change: make new ones to alter {name}")
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and other.__dict__ == self.__dict__
+        compared = (keyword for keyword, row in self.table.items() if not row.instead)
+        return type(other) is type(self) and all(getattr(other, name) == getattr(self, name) for name in compared)
 
     __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (type(self), self.given())
+        given = self.given()
+        for keyword in given:
+            if self.table[keyword].instead:
+                raise ConfigError(f"{keyword} cannot be pickled: {self.table[keyword].instead}")
+        return _rebuild, (type(self), given)
 
     def given(self) -> dict[str, Any]:
         """The keywords whose values are not the defaults: what it takes to make the same settings again."""
         return {key: value for key, value in self.__dict__.items() if value != self.table[key].default}
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{key}={value!r}' for key, value in self.given().items())})"
+        given = (f"{keyword}={self.table[keyword].shown(value)}" for keyword, value in self.given().items())
+        return f"{type(self).__name__}({', '.join(given)})"
 
 
 def _rebuild(table: type[Settings], given: dict[str, Any]) -> Settings:

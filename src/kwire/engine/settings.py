@@ -6,12 +6,14 @@ otherwise. `from_config` reads the dotted names, librdkafka's aliases and Spark'
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import wraps
 
 from kwire._typing import Any, TypeVar, override
 from kwire.engine.addresses import Address, parse_bootstrap
-from kwire.engine.setting_kinds import Setting, Settings, optional_setting, setting
+from kwire.engine.foreign_settings import key_of
+from kwire.engine.security_settings import SecuritySettings
+from kwire.engine.setting_kinds import Setting, optional_setting, setting
 from kwire.errors import ConfigError
 
 _DAY_MS = 86_400_000
@@ -21,111 +23,16 @@ _MAX_IN_FLIGHT_IN_ORDER = 5
 _ACKS = {"all": -1, "-1": -1, "0": 0, "1": 1}
 
 
-class ClientSettings(Settings):
+class ClientSettings(SecuritySettings):
     """The settings that every client has."""
 
     client = "every client"
 
-    bootstrap_servers: Any = setting(
-        object,
-        "127.0.0.1:9092",
-        "Brokers to begin with: 'host:port,host:port' or a sequence; the others are learned from them.",
-        aliases=("metadata.broker.list",),
-    )
-    client_id: str = setting(str, "kwire", "The name under which brokers log and limit this client.")
-    security_protocol: str = setting(
-        str, "PLAINTEXT", "How connections are secured.", choices=("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
-    )
-    request_timeout_ms: int = setting(
-        int,
-        30_000,
-        "A request without a response for this long fails, and its connection is closed.",
-        minimum=1,
-        maximum=_DAY_MS,
-        aliases=("socket.timeout.ms",),
-    )
-    socket_connection_setup_timeout_ms: int = setting(
-        int,
-        10_000,
-        "How long one attempt to connect and to agree on versions may take.",
-        minimum=1,
-        maximum=_DAY_MS,
-        aliases=("socket.connection.setup.timeout.ms",),
-    )
-    reconnect_backoff_ms: int = setting(
-        int,
-        50,
-        "The first wait before a broker is tried again; it doubles with each failure.",
-        minimum=0,
-        maximum=_DAY_MS,
-    )
-    reconnect_backoff_max_ms: int = setting(
-        int,
-        1_000,
-        "The longest wait before a broker is tried again.",
-        minimum=0,
-        maximum=_DAY_MS,
-        aliases=("reconnect.backoff.max.ms",),
-    )
-    retry_backoff_ms: int = setting(
-        int,
-        100,
-        "The first wait before a failed request is sent again; it doubles with each failure.",
-        minimum=0,
-        maximum=_DAY_MS,
-    )
-    retry_backoff_max_ms: int = setting(
-        int, 1_000, "The longest wait before a failed request is sent again.", minimum=0, maximum=_DAY_MS
-    )
-    metadata_max_age_ms: int = setting(
-        int,
-        300_000,
-        "Metadata older than this is requested again.",
-        minimum=0,
-        maximum=_INT_MAX,
-        aliases=("topic.metadata.refresh.interval.ms",),
-    )
-    send_buffer_bytes: int = setting(
-        int,
-        -1,
-        "SO_SNDBUF of each socket; -1 leaves it to the system.",
-        minimum=-1,
-        maximum=_INT_MAX,
-        aliases=("send.buffer.bytes", "socket.send.buffer.bytes"),
-    )
-    receive_buffer_bytes: int = setting(
-        int,
-        -1,
-        "SO_RCVBUF of each socket; -1 leaves it to the system.",
-        minimum=-1,
-        maximum=_INT_MAX,
-        aliases=("socket.receive.buffer.bytes",),
-    )
-    receive_message_max_bytes: int = setting(
-        int,
-        200 * 1024 * 1024,
-        "A larger response is refused before memory is allocated for it.",
-        minimum=1000,
-        maximum=_INT_MAX,
-    )
-    default_api_timeout_ms: int = setting(
-        int,
-        60_000,
-        "How long a blocking call without a timeout may take, and how long poll() waits for a first broker.",
-        minimum=0,
-        maximum=_INT_MAX,
-    )
-
     @override
-    def conflicts(self) -> list[str]:
-        found = []
-        if self.security_protocol != "PLAINTEXT":
-            found.append(
-                f"security_protocol={self.security_protocol!r} is not in this version of kwire: "
-                "'PLAINTEXT' is the one that works"
-            )
+    def conflicts(self, chosen: Collection[str]) -> list[str]:
+        found = super().conflicts(chosen)
         try:
-            parse_bootstrap(self.bootstrap_servers)
+            parse_bootstrap(self.bootstrap_servers, self.security_protocol)
         except ConfigError as refusal:
             found.append(str(refusal))
         return found
@@ -141,7 +48,7 @@ class ClientSettings(Settings):
     @property
     def addresses(self) -> tuple[Address, ...]:
         """The bootstrap servers, parsed."""
-        return parse_bootstrap(self.bootstrap_servers)
+        return parse_bootstrap(self.bootstrap_servers, self.security_protocol)
 
 
 class ProducerSettings(ClientSettings):
@@ -249,8 +156,8 @@ class ProducerSettings(ClientSettings):
     )
 
     @override
-    def conflicts(self) -> list[str]:
-        found = super().conflicts()
+    def conflicts(self, chosen: Collection[str]) -> list[str]:
+        found = super().conflicts(chosen)
         try:
             acks = self.required_acks
             if self.level is not None:
@@ -343,8 +250,8 @@ class ConsumerSettings(ClientSettings):
     )
 
     @override
-    def conflicts(self) -> list[str]:
-        found = super().conflicts()
+    def conflicts(self, chosen: Collection[str]) -> list[str]:
+        found = super().conflicts(chosen)
         if self.group_id is not None:
             found.append(
                 f"group_id={self.group_id!r}: group membership is not in this version of kwire; leave "
@@ -383,7 +290,7 @@ def from_config(table: type[SettingsType], config: Mapping[str, Any], **more: An
     refusals = []
     for name, value in config.items():
         plain = str(name).removeprefix("kafka.")
-        row = names.get(plain)
+        row = names.get(plain) or names.get(key_of(plain))
         keyword = plain if row is None else row.keyword
         if keyword in given and given[keyword] != value:
             refusals.append(f"{name!r} and another name of {keyword} are given with different values")
@@ -428,10 +335,16 @@ def _with_one_positional(construct: Callable[..., None]) -> Callable[..., None]:
     @wraps(construct)
     def checked(self: object, *positional: object, **options: Any) -> None:
         if len(positional) > 1 or (positional and "bootstrap_servers" in options):
+            given = ", ".join(map(_shown, positional))
             raise ConfigError(
-                f"{type(self).__name__}{positional!r}: the first argument is bootstrap_servers, all others are "
-                "keywords; topics are named by subscribe(), assign() or send()"
+                f"{type(self).__name__}({given}): the first argument is bootstrap_servers, all others are keywords; "
+                "topics are named by subscribe(), assign() or send()"
             )
         construct(self, *positional, **options)
 
     return checked
+
+
+def _shown(argument: object) -> str:
+    """An argument in an error: a mapping may hold passwords."""
+    return repr(argument) if isinstance(argument, str | int | list | tuple) else f"<{type(argument).__name__}>"

@@ -1,0 +1,33 @@
+"""Text that is used and never shown: passwords, private keys, client secrets.
+
+Layer 3, no I/O. Every setting that holds one makes its value a `Secret`, so that a dump of the settings' attributes, a
+traceback with local variables, or a line of a log cannot show it.
+"""
+
+from __future__ import annotations
+
+from kwire._typing import override
+
+HIDDEN = "[hidden]"
+
+
+class Secret(str):
+    """A str whose `repr()`, `str()` and formatting show `[hidden]`. It encodes, compares and pickles as its text."""
+
+    __slots__ = ()
+
+    @override
+    def __repr__(self) -> str:
+        return f"'{HIDDEN}'"
+
+    @override
+    def __str__(self) -> str:
+        return HIDDEN
+
+    @override
+    def __format__(self, specification: str) -> str:
+        return HIDDEN
+
+    def reveal(self) -> str:
+        """The text as a plain str."""
+        return "".join((self,))
