@@ -20,10 +20,11 @@ from tests.brokers import EVERY_RUN, RELEASES, BrokerError, Cluster, find_releas
 from tests.brokers.doors import USERS
 from tests.brokers.folders import new_folder
 from tests.brokers.kdc import Kdc
-from tests.brokers.keys import KEY_PASSWORD, STORE_PASSWORD, Keys
+from tests.brokers.keys import Keys
 from tests.brokers.maven import resolve_clients, resolve_release, resolve_tools
 from tests.brokers.releases import CLIENTS_OF_EVERY_RUN
 from tests.brokers.secure_cluster import SecureCluster
+from tests.certificates import PASSWORD as PASSWORD_OF_KEYS
 
 
 def main(arguments: list[str]) -> int:
@@ -84,7 +85,7 @@ def _describe_doors(cluster: SecureCluster, folder: Path, kdc: Kdc | None) -> No
         print(f"user             {name} {password}")
     for path in sorted((folder / "keys").iterdir()):
         print(f"file             {path}")
-    print(f"passwords        {STORE_PASSWORD} (stores), {KEY_PASSWORD} (encrypted key)")
+    print(f"password         {PASSWORD_OF_KEYS} (of stores and keys)")
     for name, value in (kdc.client_environment if kdc else {}).items():
         print(f"environment      {name}={value}")
     sys.stdout.flush()

@@ -11,6 +11,7 @@ import uuid
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
+from typing import Self
 
 from tests.brokers import properties
 from tests.brokers.failures import BrokerError, log_tail
@@ -90,7 +91,7 @@ class Cluster:
         """The process of a node, to pause, resume or kill."""
         return self._brokers[node_id]
 
-    def __enter__(self) -> "Cluster":
+    def __enter__(self) -> Self:
         self.start()
         return self
 

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.brokers.kdc import SERVICE, Kdc
-from tests.brokers.keys import STORE_PASSWORD, Keys
+from tests.brokers.keys import Keys
 from tests.brokers.ports import LOOPBACK, free_ports
 from tests.brokers.properties import Properties
 from tests.brokers.releases import Release
+from tests.certificates import PASSWORD as PASSWORD_OF_KEYS
 
 USERS = {"alice": "Alice-has-this-word-73", "admin": "The-admin-has-this-74"}
 SESSION_LIFETIME_MS = 3000
@@ -132,12 +133,12 @@ class Doors:
 
     def _keys_of_doors(self) -> Properties:
         found = _store("ssl.keystore", self._keys.broker) | _store("ssl.truststore", self._keys.truststore)
-        found["ssl.key.password"] = STORE_PASSWORD
+        found["ssl.key.password"] = PASSWORD_OF_KEYS
         if not _has_names(self._release):
             return found | {"ssl.client.auth": "requested"}
         for door, store in (("expired", self._keys.expired), ("wronghost", self._keys.elsewhere)):
             found |= _store(f"listener.name.{door}.ssl.keystore", store)
-            found[f"listener.name.{door}.ssl.key.password"] = STORE_PASSWORD
+            found[f"listener.name.{door}.ssl.key.password"] = PASSWORD_OF_KEYS
         return found | {"listener.name.mtls.ssl.client.auth": "required"}
 
     def _logins(self) -> Properties:
@@ -196,4 +197,4 @@ def _has_names(release: Release) -> bool:
 
 
 def _store(prefix: str, path: Path) -> Properties:
-    return {f"{prefix}.location": str(path), f"{prefix}.password": STORE_PASSWORD, f"{prefix}.type": "PKCS12"}
+    return {f"{prefix}.location": str(path), f"{prefix}.password": PASSWORD_OF_KEYS, f"{prefix}.type": "PKCS12"}

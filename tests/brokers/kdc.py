@@ -6,7 +6,6 @@ realm: every program is told its configuration by KRB5_CONFIG and KRB5_KDC_PROFI
 
 import os
 import shutil
-import socket
 import subprocess
 import time
 from collections.abc import Mapping
@@ -15,7 +14,7 @@ from types import TracebackType
 from typing import Self
 
 from tests.brokers.failures import BrokerError
-from tests.brokers.ports import LOOPBACK, free_ports
+from tests.brokers.ports import LOOPBACK, free_ports, is_open
 from tests.brokers.processes import Child
 
 REALM = "KWIRE.TEST"
@@ -130,11 +129,9 @@ class Kdc:
         assert self._process is not None
         deadline = time.monotonic() + _READY_WITHIN_S
         while self._process.exit_code is None and time.monotonic() < deadline:
-            try:
-                socket.create_connection((LOOPBACK, self._port), timeout=1.0).close()
+            if is_open(self._port):
                 return
-            except OSError:
-                time.sleep(0.02)
+            time.sleep(0.02)
         raise BrokerError(f"the KDC did not come up:\n{self._process.tail()}")
 
 

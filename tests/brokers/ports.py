@@ -23,6 +23,15 @@ def free_ports(count: int) -> list[int]:
     return found
 
 
+def is_open(port: int) -> bool:
+    """Whether something on loopback takes connections at that port."""
+    try:
+        socket.create_connection((LOOPBACK, port), timeout=1.0).close()
+    except OSError:
+        return False
+    return True
+
+
 def _can_bind(port: int) -> bool:
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -8,7 +8,9 @@ from tests.brokers.doors import USERS, Doors
 from tests.brokers.failures import BrokerError
 from tests.brokers.kdc import Kdc
 from tests.brokers.keys import Keys
+from tests.brokers.ports import is_open
 from tests.brokers.processes import Child
+from tests.brokers.properties import NodePlace
 from tests.brokers.releases import Release
 
 _USERS_WITHIN_S = 60.0
@@ -37,6 +39,10 @@ class SecureCluster(Cluster):
         self._format_arguments = self.doors.format_arguments
         if self.release.mode == "zookeeper" and "SCRAM-SHA-512" in self.doors.mechanisms:
             self._make_users()
+
+    def _serves(self, place: NodePlace, running: set[int]) -> bool:
+        # KRaft opens one listener after the other.
+        return super()._serves(place, running) and all(is_open(door.port) for door in self.doors)
 
     def _make_users(self) -> None:
         for name, password in USERS.items():

@@ -10,8 +10,9 @@ from confluent_kafka import Producer as ConfluentProducer
 
 from tests.brokers import find_release
 from tests.brokers.doors import USERS, Door, mechanisms
-from tests.brokers.keys import KEY_PASSWORD, STORE_PASSWORD, Keys
+from tests.brokers.keys import Keys
 from tests.brokers.plugin import SecureClusterOf
+from tests.certificates import PASSWORD as PASSWORD_OF_KEYS
 
 _WITHIN_S = 20.0
 _MISSED_WITHIN_S = 3.0
@@ -102,10 +103,10 @@ def test_doors_with_another_certificate(
     client = {
         "ssl.certificate.location": str(keys.client_certificate),
         "ssl.key.location": str(keys.encrypted_client_key),
-        "ssl.key.password": KEY_PASSWORD,
+        "ssl.key.password": PASSWORD_OF_KEYS,
     }
     assert _produce(doors["MTLS"].address, tls | client, new_topic()) is None
-    store = {"ssl.keystore.location": str(keys.client), "ssl.keystore.password": STORE_PASSWORD}
+    store = {"ssl.keystore.location": str(keys.client), "ssl.keystore.password": PASSWORD_OF_KEYS}
     assert _produce(doors["MTLS"].address, tls | store, new_topic()) is None
     assert _produce(doors["MTLS"].address, tls, new_topic(), _MISSED_WITHIN_S) is not None
     for name in ("EXPIRED", "WRONGHOST"):
