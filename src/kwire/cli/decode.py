@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from kwire.cli.capture.files import is_capture
+from kwire.cli.capture.tls_records import is_tls, what_tls
 from kwire.cli.compressed_files import HEAD_SIZE, unzipped
+from kwire.cli.log_secrets import masked
 from kwire.cli.rendering import FORMATS, record_table_head, table, write_records
 from kwire.cli.usage import UsageError, usage_errors
 from kwire.errors import ConfigError, TruncatedError
@@ -44,7 +46,7 @@ examples, records:
   kwire decode --fields dump.bin                   every field of every batch, each with its bytes
 
 Damaged bytes are shown up to the damage, then the error with field and offset. Secrets (SASL tokens, SCRAM keys,
-configuration values that are set) are masked unless --secrets is given.
+delegation tokens, configuration values that are set) are masked unless --secrets is given.
 """
 _BESIDE_SEGMENTS = {
     ".index": "the offset index",
@@ -180,6 +182,8 @@ def _decode_bytes(data: bytes, options: argparse.Namespace, color: bool) -> int:
     kind = options.kind
     if kind == "capture":
         raise UsageError("--as capture needs a file or standard input")
+    if is_tls(data):
+        raise ConfigError(f"{what_tls(data)}, not Kafka: it cannot be read here; take the bytes from where TLS ends")
     if options.generation == "0.7":
         kind = "records" if kind == "auto" and options.response is None and not is_one_frame(data) else kind
     if kind == "auto" and (options.response is not None or are_requests(data) or is_one_frame(data)):
@@ -227,7 +231,8 @@ def _decode_records(data: bytes, options: argparse.Namespace) -> int:
     else:
         if options.format == "table":
             print(record_table_head(place=False), flush=True)
-        write_records(found, options.format, sys.stdout.buffer, place=False)
+        shown = found if options.secrets else masked(found, options.topic or _topic_of(options.file))
+        write_records(shown, options.format, sys.stdout.buffer, place=False)
         sys.stdout.buffer.flush()
     if found.consumed < len(data):
         print(

@@ -19,6 +19,7 @@ from kwire.cli.capture.conversations import Conversations, Message
 from kwire.cli.capture.files import Reader
 from kwire.cli.capture.packets import Segment, segment_of
 from kwire.cli.frame_gist import Gist, gist_of
+from kwire.cli.rendering import as_text
 from kwire.cli.usage import UsageError
 
 __all__ = ["decode_capture"]
@@ -214,7 +215,8 @@ class _Shown:
         message = self.message
         size = len(message.frame.data)
         if message.kind == "token":
-            return f"SASL token, {size} bytes, not shown: <secret>"
+            shown = repr(message.frame.data[4:])[2:-1] if self.options.secrets else "not shown: <secret>"
+            return f"SASL token, {size} bytes, {shown}"
         if message.correlation_id is not None:
             return f"response, correlation id {message.correlation_id}, {size} bytes: its request is not in the capture"
         return f"a frame of {size} bytes that is too short for a header"
@@ -252,6 +254,8 @@ class _Shown:
         if message.latency_ns is not None:
             made["latency_us"] = message.latency_ns // 1000
         made["size"] = len(message.frame.data) + message.frame.missing
+        if message.kind == "token":
+            made["token"] = as_text(message.frame.data[4:]) if self.options.secrets else "<secret>"
         if message.frame.missing:
             made["missing"] = message.frame.missing
         if gist is not None and gist.topics:

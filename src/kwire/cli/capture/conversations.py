@@ -21,6 +21,7 @@ from kwire import errors, protocol
 from kwire.cli.capture.framing import Frame, Framer, Lost
 from kwire.cli.capture.packets import Endpoint, Segment
 from kwire.cli.capture.streams import Gap, Piece, Stream
+from kwire.cli.capture.tls_records import TlsConnection, alert_of, is_tls
 
 __all__ = ["Conversations", "Message"]
 
@@ -32,10 +33,11 @@ _EARLY_NS = 2_000_000_000  # longer than a stream waits for what is missing
 _LONGEST_CLIENT_ID = 249
 _GSSAPI = 0x60
 _0_7 = "0.7"
+_IN_TLS = "connections with TLS, which cannot be read here"
+_NO_REQUEST = "connections that show no Kafka request"
 _WITH_COUNT = {2, 3}
 _WITHOUT_ANSWER = {0, 3}
 _TOPIC_LETTERS = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
-_TLS = b"\x16\x03"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,8 @@ class _Connection:
     early: dict[int, Frame] = field(default_factory=dict)
     frames: int = 0
     foreign: bool = False
+    answered: bool = False
+    tls: TlsConnection | None = None
     generation: str | None = None
     in_order: list[_Request] = field(default_factory=list)
     requests: Framer = field(init=False)
@@ -201,7 +205,8 @@ class Conversations:
             return None
         client = self._client_of(segment)
         if client is None:
-            self.counts["segments of connections that show no Kafka request"] += 1
+            what = _IN_TLS if is_tls(segment.payload) else _NO_REQUEST
+            self.counts[f"segments of {what}"] += 1
             return None
         server = segment.target if client == segment.source else segment.source
         made = _Connection(self.counts["connections"] + 1, client, server)
@@ -230,6 +235,8 @@ class Conversations:
     def _items(self, connection: _Connection, to_server: bool, items: Iterable[Piece | Gap]) -> Iterator[Message]:
         framer = connection.requests if to_server else connection.responses
         for item in items:
+            if isinstance(item, Piece):
+                self._watch_tls(connection, to_server, item.data)
             if connection.foreign:
                 continue
             is_first = to_server and not connection.frames and isinstance(item, Piece)
@@ -240,19 +247,40 @@ class Conversations:
                 yield from self._found(connection, to_server, found)
             yield from self._give_up_early(connection, item.time_ns)
 
+    def _watch_tls(self, connection: _Connection, to_server: bool, data: bytes) -> None:
+        """Notes what the two sides say about TLS: alerts, and that only one of them speaks it."""
+        note = None
+        is_first, connection.answered = not (to_server or connection.answered), connection.answered or not to_server
+        if is_first and not connection.foreign and is_tls(data):
+            if connection.frames:
+                alert = alert_of(data)
+                what = "TLS" if alert is None else f"the TLS alert {alert}"
+                note = f"{connection.server} answered a client without TLS by {what}: this listener wants TLS"
+                connection.foreign = True
+            else:
+                self._leave_to_tls(connection)
+        if connection.tls is not None:
+            note = connection.tls.take(to_server, data, connection.server)
+        if note is not None:
+            self.notes.append(f"connection {connection.number}: {note}")
+
+    def _leave_to_tls(self, connection: _Connection) -> None:
+        self.counts[_IN_TLS] += 1
+        connection.tls, connection.foreign = TlsConnection(), True
+
     def _is_kafka(self, connection: _Connection, item: Piece | Gap) -> bool:
         """The first bytes of a client show whether this is Kafka at all."""
         data = item.data if isinstance(item, Piece) else b""
         if connection.requests.head:
             return True
+        if is_tls(data):
+            self._leave_to_tls(connection)
+            return False
         if connection.generation is None and self._may_be_0_7(data[:14]):
             connection.generation = _0_7
             self.notes.append(f"connection {connection.number} was taken for Kafka 0.7, by its first request")
         if connection.generation is not None or not connection.requests.synchronized:
             return True
-        if data[:2] == _TLS:
-            self.counts["connections with TLS, which cannot be read here"] += 1
-            return False
         if len(data) > 4 and data[4] == _GSSAPI and self.port is not None:
             connection.raw_sasl = True
         elif len(data) >= 14 and not looks_like_request(data[:14]) and self.port is None:
@@ -318,7 +346,7 @@ class Conversations:
         except errors.CodecError:
             return Message(self._frames, "unmatched", *place)
         key, version, correlation = header.request_api_key, header.request_api_version, header.correlation_id
-        connection.raw_sasl = False
+        connection.raw_sasl = (key, version) == (_SASL_HANDSHAKE, 0)
         if key != _PRODUCE or _wants_answer(frame):
             connection.outstanding.pop(correlation, None)
             connection.outstanding[correlation] = _Request(self._frames, key, version, frame.end_ns)
@@ -331,7 +359,7 @@ class Conversations:
         place = (connection.number, connection.server, connection.client, frame)
         if connection.generation is not None:
             return self._response_of_0_7(connection, frame)
-        if connection.tokens_due:
+        if connection.tokens_due and not self._ends_tokens(connection, frame):
             connection.tokens_due -= 1
             return Message(self._frames, "token", *place)
         if len(frame.data) < 8:
@@ -346,6 +374,13 @@ class Conversations:
         return Message(
             self._frames, "response", *place, asked.api_key, asked.version, correlation, None, asked.number, latency
         )
+
+    def _ends_tokens(self, connection: _Connection, frame: Frame) -> bool:
+        """Whether this answers a request that followed the tokens: GSSAPI's last token has no answer."""
+        if connection.raw_sasl or len(frame.data) < 8 or _correlation_id(frame) not in connection.outstanding:
+            return False
+        connection.tokens_due = 0
+        return True
 
     def _request_of_0_7(self, connection: _Connection, frame: Frame) -> Message:
         kind = int.from_bytes(frame.data[4:6], "big", signed=True)
@@ -366,16 +401,14 @@ class Conversations:
         )
 
     def _learn(self, connection: _Connection, asked: _Request, frame: Frame) -> None:
-        """What answers say about the connection: SASL tokens follow, the broker's release, names of topic ids."""
-        if frame.missing or asked.api_key not in (_METADATA, _SASL_HANDSHAKE, _API_VERSIONS):
+        """What answers say about the connection: the broker's release, names of topic ids."""
+        if frame.missing or asked.api_key not in (_METADATA, _API_VERSIONS):
             return
         try:
             _, answer = protocol.decode_response_body(memoryview(frame.data)[4:], asked.api_key, asked.version)
         except errors.CodecError:
             return
-        if isinstance(answer, protocol.SaslHandshakeResponse):
-            connection.raw_sasl = asked.version == 0 and answer.error_code == 0
-        elif isinstance(answer, protocol.MetadataResponse):
+        if isinstance(answer, protocol.MetadataResponse):
             self.topic_names.update((topic.topic_id, topic.name) for topic in answer.topics if topic.name)
         elif isinstance(answer, protocol.ApiVersionsResponse) and answer.error_code == 0:
             offer = {api.api_key: (api.min_version, api.max_version) for api in answer.api_keys}
@@ -387,6 +420,9 @@ class Conversations:
     def _close(self, connection: _Connection) -> Iterator[Message]:
         yield from self._items(connection, True, connection.to_server.end())
         yield from self._items(connection, False, connection.to_client.end())
+        note = None if connection.tls is None else connection.tls.end(connection.server)
+        if note is not None and connection.to_server.finished | connection.to_client.finished:
+            self.notes.append(f"connection {connection.number}: {note}")
         if not connection.foreign:
             for to_server, framer in ((True, connection.requests), (False, connection.responses)):
                 for found in framer.end():

@@ -11,6 +11,7 @@ from typing import Any
 
 from kwire import errors
 from kwire.schema.describing.cursor import Cursor, Damage
+from kwire.schema.describing.sasl_tokens import looks_like_token
 from kwire.schema.describing.shared import Options, close_after
 from kwire.schema.describing.tree import Description, Field
 from kwire.schema.describing.walk import Walk, Where
@@ -117,8 +118,11 @@ class FrameWalk:
         if peek.left >= 4:
             key, version = peek.integer("int16"), peek.integer("int16")
         api = _api_of(key)
-        made.api_key, made.version, made.api_name = key, version, api.name if api else None
         known = api is not None and version in api.versions
+        if not known and looks_like_token(bytes(cursor.data[cursor.at : cursor.end])):
+            self._token()
+            return
+        made.api_key, made.version, made.api_name = key, version, api.name if api else None
         if api is not None and version is not None and known:
             header_version = request_header_version(api.key, version, api.flexible)
         else:
@@ -128,6 +132,15 @@ class FrameWalk:
             raise self._unknown(key, version)
         body = self.part("body", f"{api.name}Request v{version}")
         self.walk(Where(api.key, "request", version, api.flexible.has(version))).message(api.request, body)
+
+    def _token(self) -> None:
+        """The whole content as one field: a token of SASL that has no header."""
+        field = self.part("token", "bytes")
+        content = bytes(self.cursor.span(self.cursor.left))
+        field.end, field.meaning = self.cursor.at, "a SASL token without a header"
+        field.secret = not self.options.secrets
+        field.value = None if field.secret else content
+        self.description.api_name = "SASL token"
 
     def _unknown(self, key: int | None, version: int | None) -> Damage:
         if key is None or key not in APIS:

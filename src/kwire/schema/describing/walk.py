@@ -43,7 +43,8 @@ _REMEMBERED = {
 }
 _JOIN_GROUP = 11
 
-_OWN_IDS = {UUID(int=1): "__cluster_metadata"}
+_WITH_SECRETS = "__cluster_metadata"
+_OWN_IDS = {UUID(int=1): _WITH_SECRETS}
 
 
 class Where(NamedTuple):
@@ -63,6 +64,23 @@ def _fields_of(cls: StructMeta, version: int) -> tuple[f.Field, ...]:
 
 def _tags_of(cls: StructMeta, version: int) -> dict[int, f.Field]:
     return {field.tag: field for field in cls.__fields__ if field.tag is not None and field.versions.has(version)}
+
+
+@lru_cache(maxsize=1024)
+def _tells_sensitivity(cls: StructMeta) -> bool:
+    return any(field.name == "is_sensitive" for field in cls.__fields__)
+
+
+def _mask_sensitive(setting: Field) -> None:
+    """Masks the value of a setting, and of its synonyms, unless the broker says that it is not sensitive."""
+    said = setting.find("is_sensitive")
+    if said is not None and not said.value:
+        return
+    synonyms = setting.find("synonyms")
+    for each in (setting, *(() if synonyms is None else synonyms.children)):
+        value = each.find("value")
+        if value is not None and value.value is not None:
+            value.value, value.meaning, value.secret = None, "", True
 
 
 class Walk:
@@ -96,6 +114,8 @@ class Walk:
                 self._tagged_fields(cls, into)
         finally:
             into.end = self.cursor.at
+            if _tells_sensitivity(cls) and not self.options.secrets:
+                _mask_sensitive(into)
 
     def _field(self, field: f.Field, into: Field) -> None:
         kind = field.kind
@@ -397,6 +417,8 @@ def log_expander(topic: str, options: Options) -> Callable[[Cursor, Field, Field
             for part, field in ((parts.key, key), (parts.value, value)):
                 if part is not None:
                     _expand_part(part, field, Cursor(cursor.data, field.end - len(part.data), field.end), options)
+            if topic == _WITH_SECRETS and not (options.secrets or value.children or value.value is None):
+                value.value, value.secret = None, True
 
     return expand
 
