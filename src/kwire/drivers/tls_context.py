@@ -82,7 +82,14 @@ def _openssl_name(suite: str) -> str:
 
 
 def _trust(context: ssl.SSLContext, settings: SecuritySettings) -> None:
-    """Loads what the client trusts: certificates of the settings, else the system's."""
+    if not load_trust_store(context, settings):
+        context.load_default_certs()
+    if settings.ssl_crl_location is not None:
+        _load_revocations(context, settings.ssl_crl_location)
+
+
+def load_trust_store(context: ssl.SSLContext, settings: SecuritySettings) -> bool:
+    """Trusts the certificates that the settings have, if any."""
     if settings.ssl_ca_pem is not None:
         load_authorities(context, "ssl_ca_pem", settings.ssl_ca_pem)
     elif settings.ssl_ca_location is not None:
@@ -93,9 +100,8 @@ def _trust(context: ssl.SSLContext, settings: SecuritySettings) -> None:
         certificates = store if isinstance(store, str) else store.certificates
         load_authorities(context, f"ssl_truststore_location={path!r}", certificates)
     else:
-        context.load_default_certs()
-    if settings.ssl_crl_location is not None:
-        _load_revocations(context, settings.ssl_crl_location)
+        return False
+    return True
 
 
 def load_location(context: ssl.SSLContext, setting: str, path: str) -> None:

@@ -134,17 +134,29 @@ def _of_oauth(settings: SecuritySettings, chosen: Collection[str]) -> Iterator[s
 
 def _fault_of_url(url: str) -> str:
     """What is wrong with a token endpoint; it does not show the URL, which may hold a password."""
-    scheme, separator, rest = url.partition("://")
-    authority = rest.partition("/")[0].partition("?")[0].partition("#")[0]
-    if not separator or scheme.lower() not in ("http", "https") or not authority or not url.isprintable():
+    from urllib.parse import urlsplit
+
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host = port = None
+    if not host or port == 0 or parts.scheme not in ("http", "https") or not _is_visible(url):
         return "is not an https URL"
-    if "@" in authority:
+    if parts.username is not None:
         return "has a user or password in it: give sasl_oauthbearer_client_id and sasl_oauthbearer_client_secret"
-    host = authority[1:].partition("]")[0] if authority.startswith("[") else authority.partition(":")[0]
-    loopback = host.lower() in _LOOPBACK or (host.startswith("127.") and host.replace(".", "").isdecimal())
-    if scheme.lower() == "http" and not loopback:
+    if parts.scheme == "http" and not is_loopback(host):
         return "is http, which would show the client's secret to the network: only https is taken"
     return ""
+
+
+def _is_visible(url: str) -> bool:
+    return all("!" <= letter <= "~" and letter not in '\\"<>' for letter in url)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host, without brackets, is this machine by its name."""
+    return host.lower() in _LOOPBACK or (host.startswith("127.") and host.replace(".", "").isdecimal())
 
 
 def _one_at_most(names: tuple[str, ...], chosen: Collection[str]) -> Iterator[str]:

@@ -1,0 +1,215 @@
+"""Tokens for OAUTHBEARER from an endpoint, by client credentials (RFC 6749, section 4.4; KIP-768).
+
+    POST, with Authorization: Basic base64(client id:client secret) and the body grant_type=client_credentials&scope=...
+    200   {"access_token": "...", "expires_in": 300}
+    400   {"error": "invalid_client", "error_description": "..."}
+
+Layer 4. It blocks: drivers run it apart from themselves. By the standard library's urllib; imported only where a token
+endpoint is set. Certificates are always checked, redirects are not followed, answers have a limit. What fails on the
+way is tried again until half of the time for a login is over, what the endpoint refuses is not. Errors say the endpoint
+without its query, the status, and the endpoint's words; neither the client's secret nor a token.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import ssl
+import time
+from base64 import b64encode, urlsafe_b64decode
+from collections.abc import Callable
+from functools import partial
+from urllib.error import HTTPError, URLError
+from urllib.parse import quote_plus, urlencode, urlsplit
+from urllib.request import HTTPRedirectHandler, HTTPSHandler, OpenerDirector, ProxyHandler, Request, build_opener
+
+from kwire._typing import Any, override
+from kwire.drivers.tls_context import load_authorities, load_location, load_trust_store
+from kwire.engine.secret import HIDDEN
+from kwire.engine.security_conflicts import is_loopback
+from kwire.engine.security_settings import SecuritySettings
+from kwire.errors import AuthError, ConnectError
+
+Fetched = tuple[str, float]
+
+_MAX_ANSWER = 1024 * 1024
+_MAX_QUOTED = 300
+_FIRST_WAIT_S, _MAX_WAIT_S = 0.1, 2.0
+_SHARE_OF_SETUP = 0.5
+"""Of the time for a connection, which a login is part of: an error says more than its end."""
+_RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
+
+
+class _NoRedirects(HTTPRedirectHandler):
+    """A redirect would take the client's secret elsewhere."""
+
+    @override
+    def redirect_request(self, *_: Any, **__: Any) -> None:
+        return None
+
+
+class _TransientError(Exception):
+    """Something that may go better at the next try."""
+
+
+def token_source(settings: SecuritySettings) -> Callable[[], Fetched]:
+    """What fetches a token each time it is called; raises ConfigError for certificates that cannot be loaded."""
+    return partial(fetch_token, settings, _trusting(settings))
+
+
+def fetch_token(settings: SecuritySettings, context: ssl.SSLContext | None = None) -> Fetched:
+    """A token and its lifetime in seconds; raises AuthError or ConnectError."""
+    url = settings.sasl_oauthbearer_token_endpoint_url or ""
+    opener = _opener(url, context or _trusting(settings))
+    request = _request(url, settings)
+    end = time.monotonic() + settings.socket_connection_setup_timeout_ms / 1000 * _SHARE_OF_SETUP
+    wait = _FIRST_WAIT_S
+    while True:
+        try:
+            return _token(_exchange(opener, request, settings, end), url)
+        except _TransientError as error:
+            if time.monotonic() + wait > end:
+                raise ConnectError(f"{_step(url)}: {error}") from None
+        time.sleep(wait)
+        wait = min(wait * 2, _MAX_WAIT_S)
+
+
+def _trusting(settings: SecuritySettings) -> ssl.SSLContext:
+    """What the system trusts, and what the settings trust."""
+    context = ssl.create_default_context()
+    if settings.https_ca_pem is not None:
+        load_authorities(context, "https_ca_pem", settings.https_ca_pem)
+    if settings.https_ca_location is not None:
+        load_location(context, "https_ca_location", settings.https_ca_location)
+    load_trust_store(context, settings)
+    return context
+
+
+def _opener(url: str, context: ssl.SSLContext) -> OpenerDirector:
+    handlers = [_NoRedirects(), HTTPSHandler(context=context)]
+    if is_loopback(urlsplit(url).hostname or ""):
+        return build_opener(*handlers, ProxyHandler({}))
+    return build_opener(*handlers)
+
+
+def _request(url: str, settings: SecuritySettings) -> Request:
+    fields = {"grant_type": "client_credentials"}
+    if settings.sasl_oauthbearer_scope:
+        fields["scope"] = settings.sasl_oauthbearer_scope
+    secret = settings.sasl_oauthbearer_client_secret
+    pair = [settings.sasl_oauthbearer_client_id or "", "" if secret is None else secret.reveal()]
+    if settings.sasl_oauthbearer_header_urlencode:
+        pair = [quote_plus(part) for part in pair]
+    headers = {
+        "Authorization": "Basic " + b64encode(":".join(pair).encode()).decode(),
+        "Content-Type": "application/x-www-form-urlencoded",
+        "Accept": "application/json",
+        "User-Agent": "kwire",
+    }
+    return Request(url, urlencode(fields).encode(), headers, method="POST")
+
+
+def _exchange(opener: OpenerDirector, request: Request, settings: SecuritySettings, end: float) -> bytes:
+    """The body of the endpoint's answer to one request."""
+    try:
+        with opener.open(request, timeout=max(0.1, end - time.monotonic())) as response:
+            return _body(response, end)
+    except HTTPError as refusal:
+        with refusal:
+            raise _refused(refusal, settings, end) from None
+    except URLError as error:
+        if isinstance(error.reason, ssl.SSLError) and not isinstance(error.reason, ssl.SSLEOFError):
+            raise AuthError(step=_step(request.full_url), reason=_of_tls(error.reason)) from None
+        raise _TransientError(_printable(str(error.reason))) from None
+    except (OSError, http.client.HTTPException) as error:
+        raise _TransientError(_printable(f"{type(error).__name__}: {error}")) from None
+
+
+def _body(response: Any, end: float) -> bytes:
+    """The body, whole; slow ones and long ones are refused."""
+    parts: list[bytes] = []
+    size = 0
+    while part := response.read1(65536):
+        size += len(part)
+        if size > _MAX_ANSWER:
+            raise _TransientError(f"its answer is longer than {_MAX_ANSWER} bytes")
+        if time.monotonic() > end:
+            raise _TransientError("its answer takes too long")
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _of_tls(error: ssl.SSLError) -> str:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"its certificate is not accepted: {error.verify_message}"
+    return f"no TLS with it: {(error.reason or str(error)).replace('_', ' ').lower()}"
+
+
+def _refused(refusal: HTTPError, settings: SecuritySettings, end: float) -> Exception:
+    said = ""
+    try:
+        fields = json.loads(_body(refusal, end))
+        said = ": ".join(str(fields[name]) for name in ("error", "error_description") if fields.get(name))
+    except (OSError, ValueError, AttributeError, http.client.HTTPException, _TransientError):
+        pass  # the status says enough
+    why = f"HTTP status {refusal.code}" + (f": {_without_secrets(said, settings)}" if said else "")
+    if refusal.code in _RETRIED:
+        return _TransientError(why)
+    return AuthError(step=_step(settings.sasl_oauthbearer_token_endpoint_url or ""), reason=why)
+
+
+def _token(body: bytes, url: str) -> Fetched:
+    try:
+        fields = json.loads(body)
+        token, kind = fields["access_token"], fields.get("token_type", "bearer")
+        if not isinstance(token, str) or not token or str(kind).lower() != "bearer":
+            raise ValueError
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise AuthError(step=_step(url), reason="its answer is not JSON with a bearer's access_token") from None
+    lifetime = _seconds(fields.get("expires_in"))
+    if lifetime is None:
+        lifetime = _rest_of(token)
+    if lifetime is None:
+        raise AuthError(step=_step(url), reason="its answer says no expires_in, and its token no exp")
+    if lifetime <= 0:
+        raise AuthError(step=_step(url), reason="its token has expired already; are the clocks right?")
+    return token, lifetime
+
+
+def _rest_of(token: str) -> float | None:
+    """How long a JSON Web Token is valid from now on, by its own words; None if they cannot be read."""
+    try:
+        claims = json.loads(urlsafe_b64decode(token.split(".")[1] + "=="))
+        end = _seconds(claims["exp"])
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return None
+    return None if end is None else end - time.time()
+
+
+def _seconds(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if abs(number) < 1e12 else None
+
+
+def _step(url: str) -> str:
+    parts = urlsplit(url)
+    return f"the token endpoint {parts.scheme}://{parts.netloc}{parts.path}"
+
+
+def _without_secrets(said: str, settings: SecuritySettings) -> str:
+    """What the endpoint said, without the secret if it said that back."""
+    secret = settings.sasl_oauthbearer_client_secret
+    hidden = "" if secret is None else secret.reveal()
+    for form in {hidden, quote_plus(hidden)} - {""}:
+        said = said.replace(form, HIDDEN)
+    return _printable(said)
+
+
+def _printable(text: str) -> str:
+    shown = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text[:_MAX_QUOTED])
+    return shown + "..." if len(text) > _MAX_QUOTED else shown
