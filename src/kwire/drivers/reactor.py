@@ -24,10 +24,10 @@ calls and where its loops jump back, but never in compiled code; what must not b
 call. A thread that sleeps or polls looks again every MAX_SLEEP_S, in case its waker was interrupted or a signal went
 unnoticed: between the check for signals and the system call, or in another thread.
 
-TLS. Sockets are plain unless `secure` is given: it wraps a connected socket (`SecureSocket`), which shakes hands before
-the core hears of the connection. Its bytes go through Python (`_read_tls`, `_write_tls`), since encryption costs more
-than the calls. Poll does not see what it has decrypted and was not read yet: such sockets are read on at the next
-step, which then does not wait.
+TLS. Where the settings want it, a connected socket gets a `TlsStream` (tls.py), and the core hears of the connection
+after the handshake. Bytes go through Python (`_read_tls`, `_write_tls`), since encryption costs more than the calls.
+Poll does not see decrypted bytes, so what was received is decrypted and handed on to its end in the same step: at most
+TLS_READS_AT_ONCE times what the stream receives at once.
 
 Fork. A child process may not use what its parent opened: every entry raises there, before any lock is touched.
 """
@@ -46,15 +46,17 @@ from threading import get_ident
 from time import monotonic
 
 from kwire._codec import FROZEN_S, LATE_S, MAX_SLEEP_S, READS, WRITES, ReactorBase, SocketBase
-from kwire._typing import NamedTuple, override
+from kwire._typing import TYPE_CHECKING, NamedTuple, override
 from kwire.drivers.apart import run_on_a_thread
 from kwire.drivers.loggers import LateLogger
-from kwire.drivers.secure import Secure, SecureSocket
 from kwire.drivers.sockets import SocketAddress, connect_error, literal, look_up, open_socket
 from kwire.drivers.threads import begin_thread
 from kwire.engine.connection import Connection
 from kwire.engine.core import Core
-from kwire.errors import ClientClosedError, ConcurrentUseError, FrameError, KafkaError
+from kwire.errors import AuthError, ClientClosedError, ConcurrentUseError, FrameError, KafkaError
+
+if TYPE_CHECKING:
+    from kwire.drivers.tls import TlsClient, TlsStream
 
 IDLE_AFTER_S = 0.1
 """Seconds after the last call for which the background thread does not wait in poll."""
@@ -68,8 +70,11 @@ BUSY_POLL_S = 0.0005
 NEXT_ADDRESS_AFTER_S = 2.0
 """Seconds that one of several addresses of a name is given before the next is tried."""
 
-TLS_READS_AT_ONCE = 8
-"""Reads of one socket that is not plain before others have their turn."""
+TLS_READS_AT_ONCE = 4
+"""How often one socket with TLS is received from before others have their turn."""
+
+TLS_WRITES_AT_ONCE = 8
+"""How often one socket with TLS is written to before others have their turn."""
 
 FOR_EVER = float("inf")
 _reactors: weakref.WeakSet[Reactor] = weakref.WeakSet()
@@ -79,12 +84,13 @@ _log = LateLogger("kwire.drivers")
 class _Socket(SocketBase):
     """A connection's socket, and the addresses of its name that are still to be tried."""
 
-    __slots__ = ("addresses", "error", "secure", "socket")
+    __slots__ = ("addresses", "encrypted", "error", "socket", "tls")
 
     def __init__(self, connection: Connection) -> None:
         super().__init__(connection)
         self.addresses: deque[SocketAddress] = deque()
-        self.secure: SecureSocket | None = None
+        self.tls: TlsStream | None = None
+        self.encrypted = 0  # bytes of the connection's that the stream took, and the socket not yet
         self.socket: socket.socket | None = None
         self.error = ""
 
@@ -110,10 +116,10 @@ class Snapshot(NamedTuple):
 class Reactor(ReactorBase):
     """Drives one core for any number of threads."""
 
-    def __init__(self, core: Core, *, background: bool, name: str, secure: Secure | None = None) -> None:
+    def __init__(self, core: Core, *, background: bool, name: str) -> None:
         super().__init__(core, background)
         self._name = name
-        self._secure = secure
+        self._tls = _tls_of(core)
         self._waiting = 0
         self._kept_waiting = False
         self._wakers: tuple[socket.socket, socket.socket] | None = None
@@ -419,78 +425,133 @@ class Reactor(ReactorBase):
     def _connected(self, sock: _Socket, now: float) -> None:
         """The socket is ready while it is not connected yet: the attempt is over, or a handshake goes on."""
         assert sock.socket is not None
-        if sock.secure is None:
+        if sock.tls is None:
             sock.error = connect_error(sock.socket)
             if sock.error:
                 self._next_address(sock, now)
                 return
             sock.addresses.clear()
-        if self._secure is not None and not self._has_shaken_hands(sock, self._secure, now):
+        if self._tls is not None and not self._has_shaken_hands(sock, self._tls, now):
             return
         sock.connected = True
         self._watch(sock, READS)
         _log.debug("connected to %s", sock.connection.address)
         self.core.connection_made(sock.connection, now)
+        if sock.tls is not None:
+            self._read_tls(sock, now)
 
-    def _has_shaken_hands(self, sock: _Socket, secure: Secure, now: float) -> bool:
-        assert sock.socket is not None
+    # -- TLS --------------------------------------------------------------------------------------------------------
+
+    def _has_shaken_hands(self, sock: _Socket, client: TlsClient, now: float) -> bool:
+        connection = sock.connection
         try:
-            if sock.secure is None:
-                sock.secure = secure(sock.socket, sock.connection.address)
+            if sock.tls is None:
+                sock.tls = client.stream(connection.address)
                 sock.plain = False
-            awaited = sock.secure.handshake()
-        except OSError as error:
-            self._lost(sock, f"the handshake failed: {error}", now)
+                connection.step = "TLS handshake"
+            else:
+                self._receive(sock, sock.tls)
+            done = sock.tls.handshake()
+        except (AuthError, OSError) as error:
+            self._lost(sock, error, now)
             return False
-        if awaited:
-            self._watch(sock, awaited)
-        return not awaited
+        if not done:
+            self._watch(sock, READS if self._flush(sock, sock.tls) else READS | WRITES)
+        return done
+
+    def _receive(self, sock: _Socket, tls: TlsStream) -> bool:
+        """Takes ciphertext off the socket; returns whether there may be more."""
+        assert sock.socket is not None
+        assert self._tls is not None
+        room = self._tls.room
+        try:
+            count = sock.socket.recv_into(room)
+        except BlockingIOError:
+            return False
+        except OSError as error:
+            raise tls.end(error.strerror or str(error)) from error
+        if count == 0:
+            raise tls.end()
+        tls.feed(room[:count])
+        return count == len(room)
 
     @override
     def _read_tls(self, sock: _Socket, now: float) -> None:
-        self._unread.discard(sock)
-        for _ in range(TLS_READS_AT_ONCE):
-            if sock.secure is None or not sock.connection.open:
-                return
-            try:
-                count = sock.secure.read_into(sock.connection.receiver.buffer())
-            except (FrameError, OSError) as error:
-                self._lost(sock, str(error), now)
-                return
-            if count < 0:
-                self._watch(sock, sock.mask | -count)
-                if sock.connection.wants_write and not sock.mask & WRITES:
-                    self._write_tls(sock, now)  # which waited for something to read
-                return
-            if count == 0:
-                self._lost(sock, "the broker closed the connection", now)
-                return
-            self.core.received(sock.connection, count, now)
-        self._unread.add(sock)
+        connection, tls = sock.connection, sock.tls
+        assert tls is not None
+        try:
+            self._take_in(sock, tls, now)
+        except (AuthError, FrameError, OSError) as error:
+            self._lost(sock, error, now)
+            return
+        if tls.has_outgoing or (connection.wants_write and not sock.mask & WRITES):
+            self._write_tls(sock, now)
 
-    @override
-    def _read_on(self, now: float) -> None:
-        for sock in list(self._unread):
-            self._read_tls(sock, now)
+    def _take_in(self, sock: _Socket, tls: TlsStream, now: float) -> None:
+        connection = sock.connection
+        for _ in range(TLS_READS_AT_ONCE):
+            more = self._receive(sock, tls)
+            while connection.open and tls.readable:
+                self.core.received(connection, tls.read_into(connection.receiver.buffer()), now)
+            if not more or not connection.open:
+                return
 
     @override
     def _write_tls(self, sock: _Socket, now: float) -> None:
-        while sock.secure is not None and (parts := sock.connection.data_to_send()):
-            try:
-                count = sock.secure.write(b"".join(parts))
-            except OSError as error:
-                self._lost(sock, str(error), now)
-                return
-            if count < 0:
-                self._watch(sock, READS | -count)
-                return
-            sock.connection.sent(count, now)
-        if sock.fd >= 0:
-            self._watch(sock, READS)
+        connection, tls = sock.connection, sock.tls
+        assert tls is not None
+        try:
+            for _ in range(TLS_WRITES_AT_ONCE):
+                if not self._flush(sock, tls):
+                    break
+                if sock.encrypted:
+                    connection.sent(sock.encrypted, now)
+                parts = connection.data_to_send()
+                sock.encrypted = tls.encrypt(parts) if parts else 0
+                if not sock.encrypted and not tls.has_outgoing:
+                    self._watch(sock, READS)
+                    return
+        except (AuthError, OSError) as error:
+            self._lost_in_writing(sock, tls, error, now)
+            return
+        self._watch(sock, READS | WRITES)
+
+    def _lost_in_writing(self, sock: _Socket, tls: TlsStream, error: AuthError | OSError, now: float) -> None:
+        """A broker that refuses says why before it closes: that may be there to read."""
+        reason: Exception = error
+        try:
+            self._take_in(sock, tls, now)
+        except (AuthError, FrameError, OSError) as said:
+            reason = said
+        if sock.connection.open:
+            self._lost(sock, reason, now)
+
+    def _flush(self, sock: _Socket, tls: TlsStream) -> bool:
+        """Sends what is outgoing; returns whether the socket took all of it."""
+        assert sock.socket is not None
+        try:
+            while data := tls.outgoing():
+                tls.sent(sock.socket.send(data))
+        except BlockingIOError:
+            return False
+        return True
+
+    def _say_goodbye(self, sock: _Socket, tls: TlsStream) -> None:
+        """Not in a forked child: the session is its parent's. Not after what was not sent: that must not leave now."""
+        if self._is_copy:
+            return
+        cut = tls.established and tls.has_outgoing
+        tls.close()
+        try:
+            if not cut:
+                self._flush(sock, tls)
+        except OSError:
+            pass  # the other side is gone
 
     @override
-    def _lost(self, sock: _Socket, reason: str, now: float) -> None:
+    def _lost(self, sock: _Socket, reason: str | Exception, now: float) -> None:
         self._drop(sock)
+        reason = getattr(reason, "strerror", None) or reason
         _log.debug("connection to %s: %s", sock.connection.address, reason)
         self.core.connection_lost(sock.connection, reason, now)
 
@@ -504,12 +565,22 @@ class Reactor(ReactorBase):
         if sock.socket is not None:
             sock.fd = -1
             sock.mask = 0
-            self._unread.discard(sock)
+            if sock.tls is not None:
+                self._say_goodbye(sock, sock.tls)
             sock.socket.close()
-            sock.socket = sock.secure = None
+            sock.socket = sock.tls = None
             sock.plain = True
             if self._polling_until is not None:
                 self.wake()  # a socket lives as long as a thread polls it
+
+
+def _tls_of(core: Core) -> TlsClient | None:
+    """What its connections share, if they are to have TLS."""
+    if not core.settings.uses_tls:
+        return None
+    from kwire.drivers.tls import TlsClient
+
+    return TlsClient.of(core.settings)
 
 
 def _after_fork_in_child() -> None:

@@ -58,7 +58,7 @@ cdef class SocketBase:
     cdef readonly ConnectionBase connection
     cdef public int fd
     cdef public int mask
-    cdef public bint connected            # and shaken hands, where it is not plain
+    cdef public bint connected            # with the TLS handshake done, where there is one
     cdef public bint plain                # bytes go from the socket to the core as they are
 
     def __init__(self, ConnectionBase connection not None):
@@ -74,7 +74,6 @@ cdef class ReactorBase:
     cdef readonly CoreBase core
     cdef readonly ReactorLock _lock       # guards the core and everything here
     cdef readonly dict _sockets           # ConnectionBase -> SocketBase
-    cdef readonly set _unread             # SocketBases with bytes that poll does not see: decrypted, and not yet read
     cdef readonly object _resolved        # deque of what look-ups found
     cdef public object _waiters           # deque of locks that sleepers wait at
     cdef public object _driver            # thread that drives, or None
@@ -101,7 +100,6 @@ cdef class ReactorBase:
         self.core = core
         self._lock = ReactorLock()
         self._sockets = {}
-        self._unread = set()
         self._resolved = _deque()
         self._waiters = _deque()
         self._in_callbacks = set()
@@ -247,7 +245,7 @@ cdef class ReactorBase:
         if self._wake_fd < 0:
             self._open()
         self._watch_all()
-        self._polling_until = now if self._unread else min(self.core._timers._next(), deadline)
+        self._polling_until = min(self.core._timers._next(), deadline)
         return 0
 
     cdef int _watch_all(self) except -1:
@@ -292,8 +290,6 @@ cdef class ReactorBase:
                 for i in range(1, <Py_ssize_t>count):
                     if self.watched[i].revents:
                         self._handle(<SocketBase>self.watched_sockets[i - 1], &self.watched[i], now)
-            if self._unread:
-                self._read_on(now)
             if self._resolved:
                 self._take_resolved(now)
             if now - awake > _late_s and self._background:
@@ -531,10 +527,6 @@ cdef class ReactorBase:
 
     def _write_tls(self, sock, double now):
         """As `_write`, where the socket is not plain."""
-        raise NotImplementedError
-
-    def _read_on(self, double now):
-        """Reads from the sockets in `_unread`."""
         raise NotImplementedError
 
 

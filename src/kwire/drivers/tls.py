@@ -1,0 +1,224 @@
+"""TLS of one connection, from bytes to bytes, for every driver.
+
+Layer 4, no sockets: received ciphertext goes in by `feed`, its plaintext comes out by `read_into`; plaintext goes in by
+`encrypt`, the ciphertext to send comes out by `outgoing`. Imported only where TLS is wanted.
+
+    stream = client.stream(address)  then, until handshake() returns True: send what is outgoing, feed what came
+    stream.feed(client.room[:n])     then read_into(connection.receiver.buffer()) while `readable`: poll does not see
+                                     decrypted bytes, so none may be left when it is asked again
+    stream.encrypt(parts)            then send what is outgoing to its end before the next
+    stream.outgoing(), .sent(n)      look after reading, too: the answer to a key update is outgoing then
+    stream.end()                     the socket has ended: the error to report
+    stream.close()                   then send what is outgoing if the socket takes it
+
+`feed`, `handshake`, `read_into` and `encrypt` raise AuthError for what no other try mends and OSError for the rest. The
+stream is of no use after that, but what is outgoing (an alert that says why) should still be sent.
+
+A broker may ask for another handshake (TLS 1.2) or new keys (TLS 1.3) at any time; `encrypt` may then take nothing
+until more was fed. Sessions are resumed: the last one of each address is kept, and forgotten when a handshake fails.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Sequence
+
+from kwire._typing import TYPE_CHECKING, Any
+from kwire.drivers.tls_errors import HANDSHAKE, explained, not_tls
+from kwire.engine.addresses import Address
+from kwire.errors import AuthError
+
+if TYPE_CHECKING:
+    from kwire.engine.settings import ClientSettings
+
+RECEIVED_AT_ONCE = 256 * 1024
+"""Bytes of ciphertext received before they are decrypted."""
+
+ENCRYPTED_AT_ONCE = 256 * 1024
+"""Bytes of plaintext encrypted before they are sent."""
+
+JOINED_BELOW = 64 * 1024
+"""Parts of a request below this size are joined before they are encrypted, so that they share TLS's records."""
+
+_FIRST_BYTES = (0x15, 0x16)
+"""What a TLS server begins with: the record of an alert or of a handshake message."""
+
+
+class EndedBeforeTlsError(ConnectionError):
+    """The other side ended the connection instead of answering the handshake."""
+
+
+class TlsClient:
+    """What the connections of one client share: the context, the sessions to resume, and room to receive into."""
+
+    def __init__(self, context: ssl.SSLContext) -> None:
+        self.context = context
+        self.room = memoryview(bytearray(RECEIVED_AT_ONCE))
+        self.sessions: dict[Address, ssl.SSLSession] = {}
+
+    @classmethod
+    def of(cls, settings: ClientSettings) -> TlsClient:
+        """Raises ConfigError for certificates and keys that cannot be used."""
+        from kwire.drivers.tls_context import make_context
+
+        return cls(make_context(settings))
+
+    def stream(self, address: Address) -> TlsStream:
+        """The client's side of a new connection to that address."""
+        return TlsStream(self, address)
+
+
+class TlsStream:
+    """See the module's text."""
+
+    __slots__ = (
+        "_address",
+        "_error",
+        "_heard",
+        "_incoming",
+        "_kept",
+        "_object",
+        "_outgoing",
+        "_sessions",
+        "_unsent",
+        "established",
+    )
+
+    def __init__(self, client: TlsClient, address: Address) -> None:
+        self.established = False
+        self._address = address
+        self._sessions = client.sessions
+        self._error: AuthError | OSError | None = None
+        self._heard = False
+        self._kept = False
+        self._incoming = ssl.MemoryBIO()
+        self._outgoing = ssl.MemoryBIO()
+        self._unsent = memoryview(b"")
+        name = address.host.partition("%")[0].rstrip(".")
+        try:
+            self._object: Any = client.context.wrap_bio(
+                self._incoming, self._outgoing, server_hostname=name, session=self._sessions.get(address)
+            )
+        except (ssl.SSLError, ValueError) as error:
+            raise AuthError(f"TLS cannot begin: {error}", broker=str(address), step=HANDSHAKE) from error
+
+    # -- in ---------------------------------------------------------------------------------------------------------
+
+    def feed(self, data: memoryview | bytes) -> None:
+        """That ciphertext came."""
+        if not self._heard:
+            self._heard = True
+            if data[0] not in _FIRST_BYTES:
+                self._error = not_tls(self._address, bytes(data[:16]))
+                raise self._error
+        self._incoming.write(data)
+
+    def handshake(self) -> bool:
+        """Goes on with the handshake; returns whether it is done."""
+        try:
+            self._object.do_handshake()
+        except ssl.SSLWantReadError:
+            return False
+        except ssl.SSLError as error:
+            self._sessions.pop(self._address, None)
+            self._error = self._explained(error)
+            raise self._error from error
+        self.established = True
+        return True
+
+    @property
+    def readable(self) -> bool:
+        """Whether `read_into` has to be asked before more is awaited."""
+        return self._incoming.pending > 0 or self._object.pending() > 0 or self._error is not None
+
+    def read_into(self, room: memoryview) -> int:
+        """Decrypts into `room` what is there and fits; returns how many bytes."""
+        size = len(room)
+        count = 0
+        while count < size and self._error is None and self.readable:
+            count += self._read_record(room[count:])
+        if self._error is not None and count == 0:
+            raise self._error
+        return count
+
+    def _read_record(self, room: memoryview) -> int:
+        try:
+            count: int = self._object.read(len(room), room)
+        except ssl.SSLWantReadError:
+            return 0
+        except ssl.SSLError as error:
+            self._error = self._explained(error)
+            return 0
+        if count == 0:
+            self._error = self.end()
+        elif not self._kept:
+            self._keep_session()
+        return count
+
+    def _keep_session(self) -> None:
+        """With TLS 1.3 it can be resumed once its ticket has come, which is before the first answer."""
+        self._kept = True
+        session = self._object.session
+        if session is not None and (session.has_ticket or session.id):
+            self._sessions[self._address] = session
+
+    def end(self, reason: str = "the broker closed the connection") -> OSError:
+        """The error to report where the socket has ended, for that reason."""
+        if self.established:
+            return ConnectionError(reason)
+        if self._heard:
+            return ConnectionError(f"{reason} during the TLS handshake")
+        return EndedBeforeTlsError(f"{reason} at the first bytes of TLS: does this port speak TLS?")
+
+    # -- out --------------------------------------------------------------------------------------------------------
+
+    def encrypt(self, parts: Sequence[Any]) -> int:
+        """Encrypts from the start of `parts` (buffers of bytes, none empty); returns how many bytes."""
+        data = _portion(parts)
+        try:
+            taken: int = self._object.write(data)
+        except ssl.SSLWantReadError:
+            return 0
+        except ssl.SSLError as error:
+            self._error = self._explained(error)
+            raise self._error from error
+        return taken
+
+    @property
+    def has_outgoing(self) -> bool:
+        """Whether there is ciphertext to send."""
+        return len(self._unsent) > 0 or self._outgoing.pending > 0
+
+    def outgoing(self) -> memoryview:
+        """The ciphertext to send next; empty when there is none."""
+        if not self._unsent and self._outgoing.pending:
+            self._unsent = memoryview(self._outgoing.read())
+        return self._unsent
+
+    def sent(self, count: int) -> None:
+        """So much of it was taken by the socket."""
+        self._unsent = self._unsent[count:]
+
+    def close(self) -> None:
+        """Says in TLS that nothing follows; without that, OpenSSL would not resume the session."""
+        if self._error is None and self.established:
+            try:
+                self._object.unwrap()
+            except (ssl.SSLError, OSError):
+                pass  # the other side need not answer
+
+    def _explained(self, error: ssl.SSLError) -> AuthError | OSError:
+        return explained(error, self._address, self._object)
+
+
+def _portion(parts: Sequence[Any]) -> bytes | memoryview:
+    """What is encrypted next: a piece of a large part, or small parts in one."""
+    if len(parts) == 1 or len(parts[0]) >= JOINED_BELOW:
+        return memoryview(parts[0])[:ENCRYPTED_AT_ONCE]
+    size = count = 0
+    for part in parts:
+        if size + len(part) > ENCRYPTED_AT_ONCE or (count and len(part) >= JOINED_BELOW):
+            break
+        size += len(part)
+        count += 1
+    return b"".join(parts[:count])

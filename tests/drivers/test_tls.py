@@ -1,0 +1,137 @@
+"""The reactor with TLS, over real sockets: a listener that speaks TLS stands in front of a plaintext broker."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from kwire import protocol
+from kwire.drivers.reactor import Reactor
+from kwire.engine.request import ANY
+from kwire.errors import AuthError, ConnectError
+from kwire.testing import Broker
+from tests.certificates import Authority
+from tests.drivers.tls_sides import AUTHORITY, Listener, client_context, passes_on, server_context
+from tests.drivers.waiting import Answer, Make
+from tests.timing import PATIENT
+
+CREATE_TOPICS = 19
+TOPICS = {f"topic-{number}": 1 for number in range(300)}
+Listen = Callable[..., str]
+
+
+@pytest.fixture
+def broker() -> Iterator[Broker]:
+    with Broker(topics=TOPICS) as running:
+        yield running
+
+
+@pytest.fixture
+def listen() -> Iterator[Listen]:
+    made: list[Listener] = []
+
+    def listener(serve: Callable[[socket.socket], None]) -> str:
+        made.append(Listener(serve))
+        return f"127.0.0.1:{made[-1].port}"
+
+    yield listener
+    for each in made:
+        each.close()
+
+
+@pytest.fixture
+def secure(make: Make) -> Make:
+    """Makes reactors that speak TLS."""
+
+    def reactor(servers: str, **settings: object) -> Reactor:
+        given = {"ssl_context": client_context(), **settings}
+        return make(servers, security_protocol="SSL", **given)
+
+    return reactor
+
+
+def outcome(reactor: Reactor, *, everything: bool = False) -> object:
+    answer = Answer(reactor, everything=everything)
+    assert reactor.wait(answer.here, PATIENT)
+    return answer.outcomes[0]
+
+
+@pytest.mark.parametrize("background", [False, True])
+@pytest.mark.parametrize("piece", [65536, 1000, 9])
+def test_requests_are_answered(
+    broker: Broker, listen: Listen, secure: Make, tmp_path: Path, background: bool, piece: int
+) -> None:
+    servers = listen(passes_on(server_context(tmp_path), broker.bootstrap_servers, piece=piece))
+    reactor = secure(servers, background=background)
+    for _ in range(3):
+        assert isinstance(outcome(reactor), protocol.MetadataResponse)
+    everything = outcome(reactor, everything=True)
+    assert isinstance(everything, protocol.MetadataResponse)
+    assert {topic.name for topic in everything.topics or ()} == set(TOPICS)
+
+
+def test_a_large_request_is_written_whole(broker: Broker, listen: Listen, secure: Make, tmp_path: Path) -> None:
+    reactor = secure(listen(passes_on(server_context(tmp_path), broker.bootstrap_servers)), send_buffer_bytes=4096)
+    names = [f"{'n' * 200}{number}" for number in range(20000)]
+    request = protocol.CreateTopicsRequest(
+        topics=[protocol.CreateTopicsRequest.CreatableTopic(name=name) for name in names], validate_only=True
+    )
+    outcomes: list[object] = []
+
+    def take(response: object, version: int, now: float) -> None:
+        outcomes.append(response)
+
+    def fail(error: object, now: float) -> None:
+        outcomes.append(error)
+
+    reactor.call(lambda now: reactor.core.request(ANY, CREATE_TOPICS, request, take, fail, now))
+    assert reactor.wait(lambda: bool(outcomes), PATIENT)
+    assert isinstance(outcomes[0], protocol.CreateTopicsResponse)
+    assert len(outcomes[0].topics or ()) == len(names)
+
+
+def test_a_connection_that_ends_is_made_anew_and_resumes_its_session(
+    broker: Broker, listen: Listen, secure: Make, tmp_path: Path
+) -> None:
+    reactor = secure(listen(passes_on(server_context(tmp_path), broker.bootstrap_servers)))
+    assert isinstance(outcome(reactor), protocol.MetadataResponse)
+    broker.close_connections()
+    outcome(reactor)
+    assert isinstance(outcome(reactor), protocol.MetadataResponse)
+    streams = [sock.tls._object for sock in reactor._sockets.values()]
+    assert [stream.session_reused for stream in streams] == [True]
+
+
+def test_refusals_keep_their_words(broker: Broker, listen: Listen, secure: Make, tmp_path: Path) -> None:
+    expired = server_context(tmp_path, AUTHORITY.issue("broker", days=-3))
+    error = outcome(secure(listen(passes_on(expired, broker.bootstrap_servers))))
+    assert isinstance(error, AuthError | ConnectError)
+    assert "certificate has expired on" in str(error)
+    wants_certificates = server_context(tmp_path, clients=Authority())
+    error = outcome(secure(listen(passes_on(wants_certificates, broker.bootstrap_servers))))
+    assert isinstance(error, AuthError | ConnectError)
+    assert "certificate_required: it wants a certificate" in str(error)
+
+
+def test_a_handshake_without_an_answer_ends_in_time_and_stops_nothing_else(
+    broker: Broker, listen: Listen, secure: Make, tmp_path: Path
+) -> None:
+    silent = listen(lambda near: time.sleep(PATIENT))
+    good = listen(passes_on(server_context(tmp_path), broker.bootstrap_servers))
+    reactor = secure(silent, socket_connection_setup_timeout_ms=300)
+    waiting = Answer(reactor)
+    assert isinstance(outcome(secure(good)), protocol.MetadataResponse)
+    assert reactor.wait(waiting.here, PATIENT)
+    assert isinstance(waiting.outcomes[0], ConnectError)
+    assert "within 300 ms" in str(waiting.outcomes[0])
+
+
+def test_without_tls_ssl_is_not_imported() -> None:
+    code = "import sys, kwire; kwire.Producer('127.0.0.1:1').close(); assert 'ssl' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
