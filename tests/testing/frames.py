@@ -13,6 +13,8 @@ from kwire.protocol import (
     InitProducerIdRequest,
     ListOffsetsRequest,
     MetadataRequest,
+    SaslAuthenticateRequest,
+    SaslHandshakeRequest,
 )
 from tests.testing.wire import fetch, produce
 
@@ -42,6 +44,7 @@ def requests(key: int, version: int) -> Iterator[protocol.Request]:
         3: [
             MetadataRequest(topics=[MetadataRequest.MetadataRequestTopic(name=name) for name in ("orders", "new", "?")])
         ],
+        17: [SaslHandshakeRequest(mechanism="PLAIN")],
         18: [ApiVersionsRequest()],
         19: [
             CreateTopicsRequest(
@@ -54,6 +57,7 @@ def requests(key: int, version: int) -> Iterator[protocol.Request]:
             else DeleteTopicsRequest(topic_names=["made", "none"])
         ],
         22: [InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=1)],
+        36: [SaslAuthenticateRequest(auth_bytes=b"\0alice\0secret")],
     }
     yield from by_key.get(key, [])
 

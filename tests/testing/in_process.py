@@ -11,6 +11,7 @@ from kwire.testing.cluster import ClusterState
 from kwire.testing.faults import Faults
 from kwire.testing.release import Release
 from kwire.testing.requests import Flow, Suspend
+from kwire.testing.sasl import Accounts
 
 PORT = 19092
 WALL_CLOCK_MS = 1_700_000_000_000
@@ -53,19 +54,25 @@ class Waiting:
 
 
 class InProcess:
-    """The APIs over fresh state; `now` is its monotonic clock in seconds."""
+    """The APIs over fresh state, on one connection; `now` is its monotonic clock in seconds."""
 
-    def __init__(self, release: str = "4.4.0", **options: Any) -> None:
+    def __init__(self, release: str = "4.4.0", accounts: Accounts | None = None, **options: Any) -> None:
         self.now = 0.0
         self.cluster = ClusterState(clock=lambda: WALL_CLOCK_MS, **options)
         self.cluster.host, self.cluster.port = "127.0.0.1", PORT
         self.faults = Faults()
-        self.apis = BrokerApis(self.cluster, Release.find(release, HANDLERS), self.faults, lambda: self.now)
+        known = Release.find(release, HANDLERS)
+        self.apis = BrokerApis(self.cluster, known, self.faults, lambda: self.now, accounts)
+        self.reconnect()
+
+    def reconnect(self) -> None:
+        """Goes on by a new connection."""
+        self._serve = self.apis.connect()
 
     def begin(self, request: protocol.Request, version: int) -> Waiting:
         """Hands in a request as the frame that a client would send."""
         frame = protocol.encode_request(request, version, correlation_id=77, client_id="test")
-        return Waiting(self, self.apis.serve(frame[4:]), request.__api_key__, version)
+        return Waiting(self, self._serve(frame[4:]), request.__api_key__, version)
 
     def ask(self, request: protocol.Request, version: int) -> Any:
         """The response to a request that is answered at once; None where there is none."""
@@ -75,7 +82,7 @@ class InProcess:
 
     def raw(self, frame: bytes) -> Answer:
         """The answer to the bytes of a frame, without the size field."""
-        flow = self.apis.serve(frame)
+        flow = self._serve(frame)
         started = time.monotonic()
         while time.monotonic() - started < 5:
             try:

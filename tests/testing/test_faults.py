@@ -93,7 +93,7 @@ def test_truncate(broker: InProcess) -> None:
     broker.faults.truncate("Metadata", 7)
     waiting = broker.begin(ALL_TOPICS, 9)
     assert waiting.answer is not None
-    assert waiting.answer.close_after
+    assert waiting.answer.close_reason
     assert [len(part) for part in waiting.answer.parts] == [7]  # type: ignore[arg-type]
 
 

@@ -11,12 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kwire.testing.broker import Broker as Broker
+    from kwire.testing.certificates import Certificates as Certificates
     from kwire.testing.faults import Faults as Faults
 
-__all__ = ["Broker", "Faults"]
+__all__ = ["Broker", "Certificates", "Faults"]
 
 if not TYPE_CHECKING:
-    _HOMES = {"Broker": "kwire.testing.broker", "Faults": "kwire.testing.faults"}
+    _HOMES = {
+        "Broker": "kwire.testing.broker",
+        "Certificates": "kwire.testing.certificates",
+        "Faults": "kwire.testing.faults",
+    }
 
     def __getattr__(name: str) -> Any:
         if name not in _HOMES:

@@ -12,7 +12,8 @@ import math
 import struct
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from types import GeneratorType, ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -22,58 +23,92 @@ from kwire.testing import (
     b01_fetch,
     b02_list_offsets,
     b03_metadata,
+    b17_sasl_handshake,
     b18_api_versions,
     b19_create_topics,
     b20_delete_topics,
     b22_init_producer_id,
+    b36_sasl_authenticate,
 )
 from kwire.testing.cluster import ClusterState
 from kwire.testing.faults import Faults, Rule
 from kwire.testing.release import Release
 from kwire.testing.requests import CloseConnectionError, Flow, RequestContext, Suspend
+from kwire.testing.sasl import Accounts
+from kwire.testing.sasl.exchange import MalformedError, RefusedError
+from kwire.testing.session import Session, Step
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 logger = logging.getLogger("kwire.testing")
 _HEAD = struct.Struct(">hhi")
+_REFUSED_LOGIN_S = 0.1
+_CUT_OFF = "the answer was cut off, by a fault that was asked for"
 
 HANDLERS: dict[int, ModuleType] = {
     0: b00_produce,
     1: b01_fetch,
     2: b02_list_offsets,
     3: b03_metadata,
+    17: b17_sasl_handshake,
     18: b18_api_versions,
     19: b19_create_topics,
     20: b20_delete_topics,
     22: b22_init_producer_id,
+    36: b36_sasl_authenticate,
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The frame to send, in parts, size included; no parts where there is no response."""
+    """The frame to send, in parts, size included; no parts where there is no response.
+
+    The connection closes after it where there is a reason to.
+    """
 
     parts: Sequence[Buffer] = ()
-    close_after: bool = False
+    close_reason: str | None = None
 
 
 class BrokerApis:
-    """Serves frames for one broker. `seen` counts the requests by (key, version)."""
+    """Serves frames for one broker. `seen` counts the requests by (key, version). Without `accounts` nobody logs in."""
 
-    def __init__(self, cluster: ClusterState, release: Release, faults: Faults, now: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        cluster: ClusterState,
+        release: Release,
+        faults: Faults,
+        now: Callable[[], float],
+        accounts: Accounts | None = None,
+    ) -> None:
         self.cluster = cluster
         self.release = release
         self.faults = faults
         self.now = now
+        self.accounts = accounts
         self.seen: Counter[tuple[int, int]] = Counter()
 
-    def serve(self, frame: Buffer) -> Flow[Answer]:
+    def connect(self) -> Callable[[Buffer], Flow[Answer]]:
+        """What serves the frames of a new connection, one after the other."""
+        return partial(self.serve, session=Session(self.accounts, self.now))
+
+    def serve(self, frame: Buffer, session: Session) -> Flow[Answer]:
         """The flow of one frame (without its size). Raises CloseConnectionError."""
+        if session.step is Step.TOKENS:
+            return (yield from self._bare_token(frame, session))
+        answer = yield from self._request(frame, session)
+        if session.refusal is None:
+            return answer
+        yield from self._pause_before_refusal()
+        return replace(answer, close_reason=session.refusal)
+
+    def _request(self, frame: Buffer, session: Session) -> Flow[Answer]:
         if memoryview(frame).nbytes < _HEAD.size:
             return self._confused(f"a frame of {memoryview(frame).nbytes} bytes; a request header has at least 8")
         key, version, correlation_id = _HEAD.unpack_from(frame)
         self.seen[key, version] += 1
+        refused_code = session.admit(key)
         if key == b18_api_versions.KEY and key in self.release.served and not self.release.serves(key, version):
             return _encoded(b18_api_versions.unsupported_version(self.release), 0, correlation_id)
         if key == b03_metadata.KEY and not self.release.reads_metadata_version:
@@ -85,7 +120,7 @@ class BrokerApis:
             _, request = protocol.decode_request_body(frame)
         except errors.CodecError as error:
             return self._confused(f"{_name(key)} version {version}: {error}")
-        context = RequestContext(request, version, self.cluster, self.release, self.now)
+        context = RequestContext(request, version, self.cluster, self.release, self.now, session)
         handler = HANDLERS[key]
 
         def work() -> Flow[Answer]:
@@ -94,7 +129,26 @@ class BrokerApis:
         def refuse(code: int) -> Answer:
             return _encoded(handler.refuse(context, code), version, correlation_id)
 
+        if refused_code:
+            return refuse(refused_code)
         return (yield from with_faults(self.faults, self.now, key, _name(key), work, refuse))
+
+    def _bare_token(self, frame: Buffer, session: Session) -> Flow[Answer]:
+        """A token of a login that SaslHandshake 0 began, and the answer to it: size and bytes."""
+        try:
+            token, _ = session.evaluate(bytes(frame))
+        except MalformedError as error:
+            raise CloseConnectionError(str(error)) from error
+        except RefusedError as error:
+            yield from self._pause_before_refusal()
+            raise CloseConnectionError(str(error)) from error
+        return Answer([struct.pack(">i", len(token)) + token])
+
+    def _pause_before_refusal(self) -> Flow[None]:
+        """Makes those wait who guess passwords, in releases that do (KIP-306)."""
+        until = self.now() + (_REFUSED_LOGIN_S if self.release.delays_refused_logins else 0.0)
+        while self.now() < until:
+            yield Suspend(until)
 
     def _confused(self, reason: str) -> Answer:
         if self.release.silent_when_confused:
@@ -137,7 +191,7 @@ def _handled(handler: ModuleType, context: RequestContext[Any]) -> Flow[Any]:
 
 def _spoilt(fault: Rule, answer: Answer, name: str) -> Flow[Answer]:
     if fault.kind == "truncate":
-        return Answer([b"".join(answer.parts)[: int(fault.amount)]], close_after=True)
+        return Answer([b"".join(answer.parts)[: int(fault.amount)]], _CUT_OFF)
     while fault.kind == "mute":
         yield Suspend(math.inf)
     raise CloseConnectionError(f"{name}: closed by a fault that was asked for")

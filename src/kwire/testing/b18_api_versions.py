@@ -3,6 +3,7 @@
 Behaviour
     Lists the keys that this broker can answer, with the versions that the release served: fewer keys than a real broker
     of that release has, because there are no groups, transactions or configurations here. No features are listed.
+    Before a login it may be asked once.
 
 Version notes
     releases before 0.10 do not know the key (see release.py)
@@ -25,6 +26,7 @@ _Version = ApiVersionsResponse.ApiVersion
 
 def answer(context: RequestContext[ApiVersionsRequest]) -> ApiVersionsResponse:
     """What the release lists."""
+    context.session.versions_told()
     return ApiVersionsResponse(
         api_keys=[
             _Version(api_key=key, min_version=low, max_version=high)

@@ -3,9 +3,10 @@
     with Broker(num_partitions=3) as broker:
         producer = Producer(broker.bootstrap_servers)
 
-It keeps everything in memory and forgets it when it stops. One node, one replica, no groups, no transactions, no
-security: it refuses what it does not know, as a Kafka release would. This file is the public face;
-the protocol is in `b00_produce.py` and its neighbours (that of Kafka 0.7 in `wire_0_7.py`), the thread in `server.py`.
+It keeps everything in memory and forgets it when it stops. One node, one replica, no groups, no transactions: it
+refuses what it does not know, as a Kafka release would. This file is the public face; the protocol is in
+`b00_produce.py` and its neighbours (that of Kafka 0.7 in `wire_0_7.py`), the thread in `server.py`, the options for TLS
+and logins in `security.py`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 from kwire import records
 from kwire.errors import BrokerError, ConfigError, KafkaTimeoutError
@@ -25,6 +26,7 @@ from kwire.testing.contents import Contents
 from kwire.testing.faults import Faults, key_of
 from kwire.testing.log_0_7 import ByteLog
 from kwire.testing.release import Release
+from kwire.testing.security import Security, make_security
 from kwire.testing.server import AnyApis, Server
 from kwire.testing.wire_0_7 import REQUEST_NAMES, BrokerApis07, ByteTopics
 from kwire.testing.wire_proposal import REQUEST_NAMES as PROPOSED_NAMES
@@ -32,6 +34,8 @@ from kwire.testing.wire_proposal import ProposalApis
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
+
+    from kwire.testing.certificates import Certificates
 
 _T = TypeVar("_T")
 _EVERY_ADDRESS = ("", "0.0.0.0", "::")
@@ -51,6 +55,11 @@ class Broker:
     `auto_create_topics` creates a topic with `num_partitions` partitions when a client asks for its metadata.
     `max_message_bytes` is the largest record batch. `retention_bytes` limits each partition: the oldest records go.
     `port` 0 takes a free port.
+
+    `users` are passwords by name: clients have to log in, by one of `mechanisms`: SCRAM-SHA-512, SCRAM-SHA-256 and
+    PLAIN, those of the release, unless others are named; OAUTHBEARER takes unsecured tokens of anyone. With
+    `max_reauth_ms` they have to log in again that often. `tls=True` encrypts, `tls="mutual"` asks for a client
+    certificate, too; `certificates` are made afresh unless given. `client_settings` has what clients of kwire need.
 
     `generation="0.7"` speaks Kafka 0.7 instead of a release: topics come to be on first use, always, and offsets are
     byte positions. Three settings go by their names there: `max_message_size` is the largest payload, `log_file_size`
@@ -77,6 +86,12 @@ class Broker:
         log_flush_interval: int = 1,
         max_message_size: int = 1_000_000,
         dialect: proposal.Dialect | None = None,
+        users: Mapping[str, str] | None = None,
+        mechanisms: Iterable[str] | None = None,
+        scram_iterations: int = 4096,
+        max_reauth_ms: int = 0,
+        tls: bool | Literal["mutual"] = False,
+        certificates: Certificates | None = None,
     ) -> None:
         if generation not in (None, *_GENERATIONS):
             raise ConfigError(
@@ -95,8 +110,22 @@ class Broker:
                 max_message_bytes=max_message_bytes,
                 retention_bytes=retention_bytes,
             )
-            apis = self._apis_of_release(release, cluster)
+            known = Release.find(release, HANDLERS)
+            self._security = make_security(
+                known,
+                host,
+                users=users,
+                mechanisms=mechanisms,
+                scram_iterations=scram_iterations,
+                max_reauth_ms=max_reauth_ms,
+                tls=tls,
+                certificates=certificates,
+            )
+            apis = self._apis_of_release(known, cluster)
         else:
+            if users or tls:
+                raise ConfigError(f"users, tls: generation {generation!r} has no security")
+            self._security = Security()
             new_log = partial(
                 ByteLog,
                 segment_bytes=log_file_size,
@@ -110,17 +139,16 @@ class Broker:
         self._cluster = apis.cluster
         self._cluster.host = host
         self._apis = apis
-        self._server = Server(apis, host, port, max_request_bytes)
+        self._server = Server(apis, host, port, max_request_bytes, self._security.new_transport())
         for name, partitions in _counts(topics or {}, num_partitions).items():
             self.create_topic(name, partitions)
 
-    def _apis_of_release(self, name: str, cluster: ClusterState) -> AnyApis:
+    def _apis_of_release(self, release: Release, cluster: ClusterState) -> AnyApis:
         self._contents: Contents | ByteTopics = Contents(cluster)
         self._keys: Mapping[str, int] | None = None
         self.faults: Faults = Faults()
-        release = Release.find(name, HANDLERS)
         self._release, self._newest_magic = release.name, release.newest_magic
-        return BrokerApis(cluster, release, self.faults, time.monotonic)
+        return BrokerApis(cluster, release, self.faults, time.monotonic, self._security.accounts)
 
     def _apis_of_generation(self, name: str, topics: ByteTopics, dialect: proposal.Dialect | None) -> AnyApis:
         self._contents = topics
@@ -172,6 +200,21 @@ class Broker:
     def release(self) -> str:
         """The release that it shows."""
         return self._release
+
+    @property
+    def client_settings(self) -> dict[str, Any]:
+        """What kwire's clients need to get in, as keywords: they log in as the first user, by the first mechanism."""
+        return self._security.client_settings()
+
+    @property
+    def ca_pem(self) -> str:
+        """The certificate of the authority that clients have to trust, for other clients than kwire's."""
+        return self._security.ca_pem
+
+    @property
+    def certificates(self) -> Certificates | None:
+        """The certificates, with one for clients and its key; None without TLS."""
+        return self._security.certificates
 
     # Topics and records, without a client. Every one raises UnknownTopicError for what is not there.
 

@@ -10,6 +10,7 @@ Seen on the releases themselves, 0.8.0 to 4.4.0:
     batch of magic 2                          to 2.0: closes; to 2.3: CORRUPT_MESSAGE; from 2.4 on: INVALID_RECORD
     special times of ListOffsets              to 2.8: times like any other; 3.0 to 3.8: known in every version; from 3.9
                                               on: in the versions that have them, else UNSUPPORTED_VERSION
+    a refused login                           from 2.1 on: told 0.1 s later
     Produce 0 to 2                            refused from 4.0 on, but listed all the same (KAFKA-18659)
 """
 
@@ -64,6 +65,10 @@ class Release:
     @property
     def api_versions_names_itself(self) -> bool:
         return self.number >= (2, 4)
+
+    @property
+    def delays_refused_logins(self) -> bool:
+        return self.number >= (2, 1)
 
     @property
     def reads_metadata_version(self) -> bool:

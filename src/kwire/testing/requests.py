@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from typing import Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 from kwire.testing.cluster import ClusterState, Partition
 from kwire.testing.log_0_7 import ByteLog
 from kwire.testing.release import Release
+
+if TYPE_CHECKING:
+    from kwire.testing.session import Session
 
 RequestT = TypeVar("RequestT")
 ResponseT = TypeVar("ResponseT")
@@ -16,13 +19,17 @@ ResponseT = TypeVar("ResponseT")
 
 @dataclass(frozen=True, slots=True)
 class RequestContext(Generic[RequestT]):
-    """One request: decoded, with its version and the state it is about. `now` is a monotonic clock in seconds."""
+    """One request: decoded, with its version and the state it is about. `now` is a monotonic clock in seconds.
+
+    `session` is the login of the connection that it came by.
+    """
 
     request: RequestT
     version: int
     cluster: ClusterState
     release: Release
     now: Callable[[], float]
+    session: Session
 
 
 @dataclass(frozen=True, slots=True)

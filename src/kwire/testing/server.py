@@ -2,7 +2,7 @@
 
 One selector, no lock over any broker state: everything that touches the state runs on this thread, what other threads
 want done comes through `run`. A connection serves one request at a time and is not read from meanwhile, as in Kafka. It
-knows frames and flows, no messages.
+knows frames and flows, no messages; how bytes become frames is its transport's to know.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from kwire import errors
 from kwire._codec import FrameReceiver
 from kwire.testing.apis import Answer, BrokerApis
 from kwire.testing.requests import CloseConnectionError, Flow, Suspend
+from kwire.testing.transport import PlainTransport, Transport
 from kwire.testing.wire_0_7 import BrokerApis07
 from kwire.testing.wire_proposal import ProposalApis
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("kwire.testing")
 _T = TypeVar("_T")
 AnyApis = BrokerApis | BrokerApis07 | ProposalApis
+Serve = Callable[["Buffer"], Flow[Answer]]
 
 _MOST_PARTS = 512
 _SLOW_TICK = 0.02
@@ -41,26 +43,32 @@ _JOIN_WITHIN = 10.0
 class _Connection:
     """One client: what came in and waits, the flow in progress, what goes out."""
 
-    def __init__(self, sock: socket.socket, max_frame: int) -> None:
+    def __init__(self, sock: socket.socket, transport: Transport, serve: Serve, max_frame: int) -> None:
         self.socket = sock
+        self.transport = transport
+        self.serve = serve
         self.peer = "{}:{}".format(*sock.getpeername()[:2])
         self.receiver = FrameReceiver(max_frame)
         self.inbox: deque[Buffer] = deque()
         self.flow: Flow[Answer] | None = None
         self.suspended: Suspend | None = None
         self.outgoing: deque[memoryview] = deque()
-        self.close_after = False
+        self.close_reason: str | None = None
         self.may_send_at = 0.0
         self.closed = False
 
     @property
     def idle(self) -> bool:
-        return self.flow is None and not self.outgoing
+        return self.flow is None and not self.sending
+
+    @property
+    def sending(self) -> bool:
+        return bool(self.outgoing) or self.transport.unsent
 
     @property
     def events(self) -> int:
         """What the selector should wait for; nothing while a flow is in progress."""
-        if self.outgoing:
+        if self.sending:
             return selectors.EVENT_WRITE
         return 0 if self.flow is not None else selectors.EVENT_READ
 
@@ -68,10 +76,18 @@ class _Connection:
 class Server:
     """Serves `apis` on `host`:`port` (0: a free one) from `start` to `stop`."""
 
-    def __init__(self, apis: AnyApis, host: str, port: int, max_frame: int) -> None:
+    def __init__(
+        self,
+        apis: AnyApis,
+        host: str,
+        port: int,
+        max_frame: int,
+        new_transport: Callable[[socket.socket], Transport] = PlainTransport,
+    ) -> None:
         self._apis = apis
         self._host, self.port = host, port
         self._max_frame = max_frame
+        self._new_transport = new_transport
         self._connections: set[_Connection] = set()
         self._queued: deque[Callable[[], None]] = deque()
         self._stopping = False
@@ -224,7 +240,7 @@ class Server:
         sock.setblocking(False)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         try:
-            connection = _Connection(sock, self._max_frame)
+            connection = _Connection(sock, self._new_transport(sock), self._apis.connect(), self._max_frame)
         except OSError as error:
             logger.info("a connection went away before it was served: %s", error)
             sock.close()
@@ -241,7 +257,7 @@ class Server:
         self._connections.discard(connection)
         if connection.socket in self._selector.get_map():
             self._selector.unregister(connection.socket)
-        connection.socket.close()
+        connection.transport.close()
         if connection.flow is not None:
             connection.flow.close()
 
@@ -252,7 +268,7 @@ class Server:
 
     def _serve_ready(self, connection: _Connection) -> None:
         """The socket of an idle connection is readable, or that of a sending one writable."""
-        if connection.outgoing:
+        if connection.sending:
             self._send(connection)
         else:
             self._receive(connection)
@@ -260,11 +276,11 @@ class Server:
 
     def _receive(self, connection: _Connection) -> None:
         try:
-            count = connection.socket.recv_into(connection.receiver.buffer())
-            if count:
-                connection.inbox.extend(connection.receiver.received(count))
-            else:
+            frames = connection.transport.receive(connection.receiver)
+            if frames is None:
                 self._close(connection)
+            else:
+                connection.inbox.extend(frames)
         except BlockingIOError:
             return
         except OSError as error:
@@ -275,9 +291,12 @@ class Server:
     def _progress(self, connection: _Connection) -> None:
         """Takes up the requests that came in, one after the other, until one has to wait."""
         while connection.idle and connection.inbox and not connection.closed:
-            self._start(connection, self._apis.serve(connection.inbox.popleft()))
-        if connection.idle and not connection.closed and connection.receiver.fault is not None:
-            self._close(connection, str(connection.receiver.fault))
+            self._start(connection, connection.serve(connection.inbox.popleft()))
+        if connection.idle and not connection.closed:
+            if connection.receiver.fault is not None:
+                self._close(connection, str(connection.receiver.fault))
+            elif connection.transport.ended:
+                self._close(connection)
         self._watch(connection)
 
     def _start(self, connection: _Connection, flow: Flow[Answer]) -> None:
@@ -305,18 +324,18 @@ class Server:
 
     def _answer(self, connection: _Connection, answer: Answer) -> None:
         connection.outgoing.extend(view for part in answer.parts if (view := memoryview(part).cast("B")).nbytes)
-        connection.close_after = answer.close_after
+        connection.close_reason = answer.close_reason
         if connection.outgoing:
             self._send(connection)
-        elif answer.close_after:
-            self._close(connection, "the answer was cut off, by a fault that was asked for")
+        elif answer.close_reason is not None:
+            self._close(connection, answer.close_reason)
 
     def _send(self, connection: _Connection) -> None:
         parts = self._sendable(connection)
-        if not parts:
+        if not parts and not connection.transport.unsent:
             return
         try:
-            sent = connection.socket.sendmsg(parts)
+            sent = connection.transport.send(parts)
         except BlockingIOError:
             return
         except OSError as error:
@@ -329,11 +348,11 @@ class Server:
                 break
             sent -= len(head)
             connection.outgoing.popleft()
-        if connection.outgoing:
+        if connection.sending:
             return
         connection.may_send_at = 0.0
-        if connection.close_after:
-            self._close(connection, "the answer was cut off, by a fault that was asked for")
+        if connection.close_reason is not None:
+            self._close(connection, connection.close_reason)
 
     def _sendable(self, connection: _Connection) -> list[memoryview]:
         """What may be sent now: all, or a small piece on a connection that was made slow."""
@@ -342,7 +361,7 @@ class Server:
             connection.may_send_at = 0.0
             return [connection.outgoing[n] for n in range(min(len(connection.outgoing), _MOST_PARTS))]
         now = time.monotonic()
-        if now < connection.may_send_at:
+        if now < connection.may_send_at or not connection.outgoing:
             return []
         piece = max(int(speed * _SLOW_TICK), 1)
         connection.may_send_at = now + piece / speed

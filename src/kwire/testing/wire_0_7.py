@@ -155,6 +155,10 @@ class BrokerApis07:
         self.now = now
         self.seen: Counter[tuple[int, int]] = Counter()
 
+    def connect(self) -> Callable[[Buffer], Flow[Answer]]:
+        """What serves the frames of a new connection."""
+        return self.serve
+
     def serve(self, frame: Buffer) -> Flow[Answer]:
         """The flow of one frame (without its size). Raises CloseConnectionError."""
         try:
@@ -244,7 +248,7 @@ def _fetched(parts: list[tuple[int, bytes, int]], outer_code: int | None) -> Ans
     if outer_code is not None:
         total = 2 + sum(6 + size for _, _, size in parts)
         pieces.insert(0, _i32(total) + outer_code.to_bytes(2, "big", signed=True))
-    return Answer(pieces, close_after=broken)
+    return Answer(pieces, "a part of negative size" if broken else None)
 
 
 def _i32(number: int) -> bytes:

@@ -47,6 +47,10 @@ class ProposalApis:
         self.now = now
         self.seen: Counter[tuple[int, int]] = Counter()
 
+    def connect(self) -> Callable[[Buffer], Flow[Answer]]:
+        """What serves the frames of a new connection."""
+        return self.serve
+
     def serve(self, frame: Buffer) -> Flow[Answer]:
         """The flow of one frame (without its size). Raises CloseConnectionError."""
         try:

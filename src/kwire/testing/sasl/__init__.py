@@ -1,0 +1,56 @@
+"""The server's side of each SASL mechanism, as small state machines without I/O: one token in, one token out.
+
+They stand on nothing of kwire, the client's side least of all, so that each side can be tested with the other.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from kwire.testing.sasl.exchange import Exchange
+from kwire.testing.sasl.oauthbearer import OAuthBearerExchange
+from kwire.testing.sasl.plain import PlainExchange
+from kwire.testing.sasl.scram import MIN_ITERATIONS, ScramCredentials, ScramExchange
+
+__all__ = ["MECHANISMS", "Accounts"]
+
+MECHANISMS = {
+    "SCRAM-SHA-512": (0, 10, 2),
+    "SCRAM-SHA-256": (0, 10, 2),
+    "PLAIN": (0, 10),
+    "OAUTHBEARER": (2,),
+}
+"""The mechanisms, and the first release that has each."""
+
+_HASHES = {"SCRAM-SHA-512": "sha512", "SCRAM-SHA-256": "sha256"}
+
+
+@dataclass
+class Accounts:
+    """Who may log in, how, and for how long: `users` are passwords by name, `clock` is the time of day in seconds."""
+
+    users: Mapping[str, str] = field(repr=False)
+    mechanisms: tuple[str, ...]
+    iterations: int = MIN_ITERATIONS
+    max_reauth_ms: int = 0
+    clock: Callable[[], float] = time.time
+    _scram: dict[tuple[str, str], ScramCredentials] = field(default_factory=dict, repr=False)
+
+    def begin(self, mechanism: str) -> Exchange:
+        """The exchange of one login."""
+        if mechanism == "PLAIN":
+            return PlainExchange(self.users)
+        if mechanism == "OAUTHBEARER":
+            return OAuthBearerExchange(self.clock)
+        return ScramExchange(_HASHES[mechanism], lambda user: self._scram_credentials(mechanism, user))
+
+    def _scram_credentials(self, mechanism: str, user: str) -> ScramCredentials | None:
+        """Made when they are first asked for: thousands of iterations take milliseconds."""
+        if user not in self.users:
+            return None
+        if (mechanism, user) not in self._scram:
+            made = ScramCredentials.of(self.users[user], _HASHES[mechanism], self.iterations)
+            self._scram[mechanism, user] = made
+        return self._scram[mechanism, user]

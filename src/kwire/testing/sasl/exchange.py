@@ -1,0 +1,27 @@
+"""What a mechanism's side of the server offers, and how it refuses."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class RefusedError(Exception):
+    """The login fails; the client is told why."""
+
+
+class MalformedError(Exception):
+    """The login fails, and the client is told that it did, no more: Kafka keeps the reason to its log."""
+
+
+class Exchange(Protocol):
+    """One login. `principal` is the user's name once it is complete, None before; `expires` the time of day in seconds
+    from which on the credentials are of no use, None if there is none."""
+
+    @property
+    def principal(self) -> str | None: ...
+
+    @property
+    def expires(self) -> float | None: ...
+
+    def evaluate(self, token: bytes) -> bytes:
+        """The answer to the client's next token. Raises RefusedError and MalformedError."""
