@@ -18,7 +18,7 @@ from kwire.cli.main import main
 from tests.snippets import ROOT, run, snippet, snippets
 
 README = "README.md"
-BY_SPARK = {README: ["spark.read"], "docs/spark.md": ["spark.read", "decode_record_sets"]}
+BY_SPARK = {README: ["spark.read"], "docs/spark.md": ["broker2:9092", "SASL_SSL", "decode_record_sets"]}
 HERE = {
     README: ["with Producer(", "records.encode(", "testing.Broker()"],
     "docs/clients.md": [

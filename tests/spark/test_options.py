@@ -1,14 +1,19 @@
 """The options of `format("kwire")` as Spark's Kafka source has them, and what is said of those that cannot be meant."""
 
 import logging
+import pickle
 import re
+import socket
 
 import pytest
 
 from kwire.engine.addresses import TopicPartition
+from kwire.engine.settings import ConsumerSettings, from_config
 from kwire.errors import ConfigError
+from kwire.spark.data_source import KwireReader, TaskPartition
 from kwire.spark.offsets import EARLIEST, LATEST
 from kwire.spark.options import ReadOptions, parse_read_options
+from kwire.spark.planning import OffsetRange
 from kwire.spark.schema import ALL_COLUMNS, DEFAULT_COLUMNS
 
 
@@ -144,14 +149,73 @@ def test_kafka_properties_pass_through() -> None:
 
 
 def test_kafka_properties_that_cannot_be_meant_are_refused_at_once() -> None:
-    refused("fetch.max.bytes", **{"kafka.fetch.max.byte": "1"})
-    refused("fetch_max_bytes", **{"kafka.fetch.max.bytes": "many"})
+    nearest = "unknown setting 'kafka.fetch.max.byte'; did you mean 'kafka.fetch.max.bytes'?"
+    refused(nearest, **{"kafka.fetch.max.byte": "1"})
+    refused("kafka.fetch.max.bytes='many': a whole number", **{"kafka.fetch.max.bytes": "many"})
+    refused("kafka.fetch.message.max.bytes='many': a whole number", **{"kafka.fetch.message.max.bytes": "many"})
     with pytest.raises(ConfigError, match="nowhere:port"):
         parse_read_options({"kafka.bootstrap.servers": "nowhere:port", "subscribe": "sem"})
 
 
 def test_client_properties_stay_out_of_the_repr() -> None:
     assert "broker:9092" not in repr(parse())
+
+
+JAAS = 'org.apache.kafka.common.security.scram.ScramLoginModule required username="alice" password="hunter2";'
+SECURE = {
+    "kafka.security.protocol": "SASL_SSL",
+    "kafka.sasl.mechanism": "SCRAM-SHA-512",
+    "kafka.sasl.jaas.config": JAAS,
+    "kafka.ssl.truststore.type": "PEM",
+    "kafka.ssl.truststore.certificates": "-----BEGIN CERTIFICATE-----",
+    "kafka.ssl.keystore.certificate.chain": "-----BEGIN CERTIFICATE-----",
+    "kafka.ssl.keystore.key": "-----BEGIN PRIVATE KEY----- hunter2",
+    "kafka.ssl.key.password": "hunter2",
+    "kafka.ssl.endpoint.identification.algorithm": "",
+}
+
+
+def test_tls_and_logins_as_spark_jobs_have_them() -> None:
+    client = parse(**SECURE).client
+    assert client["sasl.jaas.config"] == JAAS
+    settings = from_config(ConsumerSettings, client)
+    assert (settings.sasl_username, settings.ssl_endpoint_identification_algorithm) == ("alice", "")
+
+
+def test_secrets_are_hidden_wherever_options_are_shown() -> None:
+    options = parse(**SECURE)
+    reader = KwireReader(options)
+    shown = [repr(options), str(options), repr(options.client), repr(vars(reader)), str(sorted(options.client.items()))]
+    assert "hunter2" not in "".join(shown)
+    assert pickle.loads(pickle.dumps(reader)).options == options
+
+
+@pytest.mark.parametrize(
+    ("text", "change"),
+    [
+        (
+            "kafka.ssl.key.password without a key",
+            {"kafka.ssl.keystore.certificate.chain": "", "kafka.ssl.keystore.key": ""},
+        ),
+        ("kafka.sasl.jaas.config: ", {"kafka.sasl.jaas.config": 'ScramLoginModule required password="hunter2'}),
+        ("kafka.security.protocol='PLAINTEXT' is without TLS", {"kafka.security.protocol": "PLAINTEXT"}),
+        ("kafka.sasl.mechanism='PLIAN': one of 'PLAIN'", {"kafka.sasl.mechanism": "PLIAN"}),
+        ("unknown setting 'kafka.ssl.keystore.pasword'", {"kafka.ssl.keystore.pasword": "hunter2"}),
+    ],
+)
+def test_errors_of_tls_and_logins_name_the_option(text: str, change: dict[str, str]) -> None:
+    with pytest.raises(ConfigError, match=re.escape(text)) as caught:
+        parse(**{**SECURE, **change})
+    assert "hunter2" not in str(caught.value)
+
+
+def test_a_file_that_is_missing_is_named_with_its_host() -> None:
+    given = {"kafka.security.protocol": "SSL", "kafka.ssl.truststore.location": "/nowhere/trust.p12"}
+    options = parse(**given)
+    with pytest.raises(ConfigError, match=re.escape(f"on host {socket.gethostname()}: kafka.ssl.truststore.location=")):
+        list(KwireReader(options).partitions())
+    with pytest.raises(ConfigError, match=r"trust\.p12"):
+        list(KwireReader(options).read(TaskPartition((OffsetRange(TopicPartition("sem", 0), 0, 1),))))
 
 
 def test_options_without_meaning_in_a_batch_are_accepted_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:

@@ -24,11 +24,11 @@ def orders() -> Iterator[testing.Broker]:
 
 
 @pytest.mark.parametrize(
-    ("document", "address"), [("README.md", "localhost:9092"), ("docs/spark.md", "broker1:9092,broker2:9092")]
+    ("document", "phrase", "address"),
+    [("README.md", "spark.read", "localhost:9092"), ("docs/spark.md", "broker2:9092", "broker1:9092,broker2:9092")],
 )
-def test_a_batch_read(spark: SparkSession, orders: testing.Broker, document: str, address: str) -> None:
-    code = snippet(document, "spark.read")
-    assert address in code
+def test_a_batch_read(spark: SparkSession, orders: testing.Broker, document: str, phrase: str, address: str) -> None:
+    code = snippet(document, phrase)
     frame = run(code.replace(address, orders.bootstrap_servers), spark=spark)["orders"]
     assert frame.columns == COLUMNS
     rows = sorted(frame.collect(), key=lambda row: row.offset)

@@ -19,11 +19,11 @@ import logging
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from kwire.engine.addresses import TopicPartition
-from kwire.engine.settings import ConsumerSettings, from_config
 from kwire.errors import ConfigError
+from kwire.spark.client_options import CLIENT_PREFIX, checked_properties
 from kwire.spark.offsets import (
     EARLIEST,
     LATEST,
@@ -38,7 +38,6 @@ from kwire.spark.schema import ALL_COLUMNS, DEFAULT_COLUMNS, HEADERS
 
 _log = logging.getLogger("kwire.spark")
 
-_CLIENT_PREFIX: Final = "kafka."
 _SERVERS: Final = "kafka.bootstrap.servers"
 _SELECTIONS: Final = ("assign", "subscribe", "subscribePattern")
 
@@ -77,9 +76,6 @@ _REFUSED: Final = {
 }
 _KNOWN: Final = {name.lower(): name for name in (*_HANDLED, *_WITHOUT_EFFECT, *_REFUSED, _SERVERS)}
 
-# A position that is not in the log is for failOnDataLoss to judge, and a read must not bring topics into being.
-CLIENT_SETTINGS: Final[dict[str, Any]] = {"auto_offset_reset": "none", "allow_auto_create_topics": False}
-
 _DEFAULT_POLL_TIMEOUT_MS: Final = 120_000
 
 
@@ -95,7 +91,7 @@ class Selection:
 @dataclass(frozen=True)
 class ReadOptions:
     """The options of one batch read, checked. `client` holds the `kafka.` properties without that prefix, and
-    may hold passwords, so it is in no repr. `max_tasks` is None by default and 0 for one task per range.
+    is in no repr; those that hold secrets show none. `max_tasks` is None by default and 0 for one task per range.
     """
 
     client: Mapping[str, str] = field(repr=False)
@@ -137,15 +133,15 @@ def _check_names(given: Mapping[str, str]) -> None:
     for name in given:
         shown = _KNOWN.get(name, name)
         if shown in _REFUSED:
-            raise ConfigError(f"Kafka option '{shown[len(_CLIENT_PREFIX) :]}' is not supported: {_REFUSED[shown]}")
+            raise ConfigError(f"Kafka option '{shown[len(CLIENT_PREFIX) :]}' is not supported: {_REFUSED[shown]}")
         if shown in _WITHOUT_EFFECT:
             _log.warning("The option %s has no effect: %s", shown, _WITHOUT_EFFECT[shown])
-        elif name not in _KNOWN and not name.startswith(_CLIENT_PREFIX):
+        elif name not in _KNOWN and not name.startswith(CLIENT_PREFIX):
             raise ConfigError(f"Unknown option '{name}'{_nearest(name)}")
 
 
 def _nearest(name: str) -> str:
-    candidates = {**_KNOWN, **{known.removeprefix(_CLIENT_PREFIX): shown for known, shown in _KNOWN.items()}}
+    candidates = {**_KNOWN, **{known.removeprefix(CLIENT_PREFIX): shown for known, shown in _KNOWN.items()}}
     close = difflib.get_close_matches(name, candidates, n=1)
     if close:
         return f"; did you mean '{candidates[close[0]]}'?"
@@ -159,13 +155,13 @@ def _client_properties(given: Mapping[str, str]) -> dict[str, str]:
         raise ConfigError(
             f"Option '{_SERVERS}' must be specified for configuring Kafka consumer, e.g. 'broker1:9092,broker2:9092'"
         )
-    client = {
-        name.removeprefix(_CLIENT_PREFIX): value
-        for name, value in given.items()
-        if name.startswith(_CLIENT_PREFIX) and _KNOWN.get(name) not in _WITHOUT_EFFECT
-    }
-    from_config(ConsumerSettings, client, **CLIENT_SETTINGS)
-    return client
+    return checked_properties(
+        {
+            name.removeprefix(CLIENT_PREFIX): value
+            for name, value in given.items()
+            if name.startswith(CLIENT_PREFIX) and _KNOWN.get(name) not in _WITHOUT_EFFECT
+        }
+    )
 
 
 def _selection(given: Mapping[str, str]) -> Selection:

@@ -16,8 +16,9 @@ from kwire.admin import Admin, TopicInfo
 from kwire.engine.addresses import TopicPartition
 from kwire.engine.settings import AdminSettings, ConsumerSettings, from_config
 from kwire.errors import ConfigError
+from kwire.spark.client_options import CLIENT_SETTINGS, errors_by_option
 from kwire.spark.offsets import EARLIEST, LATEST, Bound, LogEnds, bind
-from kwire.spark.options import CLIENT_SETTINGS, ReadOptions, Selection
+from kwire.spark.options import ReadOptions, Selection
 from kwire.spark.planning import OffsetRange, Task, pack_tasks, split_ranges, task_count
 
 _LookUp = Callable[[Mapping[TopicPartition, int]], dict[TopicPartition, int]]
@@ -31,7 +32,7 @@ def plan_tasks(options: ReadOptions) -> list[Task]:
     and ConnectError, with a cause for each address, when no broker answers within `kafka.default.api.timeout.ms`.
     """
     settings = from_config(ConsumerSettings, options.client, **CLIENT_SETTINGS)
-    with _admin(settings) as admin:
+    with _admin(settings, options) as admin:
         look_up = partial(_offsets, admin, settings.isolation_level)
         leaders = _leaders(admin, options.selection)
         ends = _log_ends(look_up, leaders)
@@ -46,9 +47,10 @@ def plan_tasks(options: ReadOptions) -> list[Task]:
     return pack_tasks(ranges, tasks, max_records=max_records)
 
 
-def _admin(settings: ConsumerSettings) -> Admin:
+def _admin(settings: ConsumerSettings, options: ReadOptions) -> Admin:
     """An Admin of the same cluster; what only a consumer has is left out."""
-    return Admin(**{name: value for name, value in settings.given().items() if name in AdminSettings.table})
+    with errors_by_option(options.client, on_this_host=True):
+        return Admin(**{name: value for name, value in settings.given().items() if name in AdminSettings.table})
 
 
 def _offsets(admin: Admin, isolation_level: str, times: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:

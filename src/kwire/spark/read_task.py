@@ -23,9 +23,10 @@ from kwire.consumer import Consumer
 from kwire.engine.addresses import TopicPartition
 from kwire.errors import BrokerError, KafkaTimeoutError
 from kwire.records import Records
+from kwire.spark.client_options import CLIENT_SETTINGS, errors_by_option
 from kwire.spark.columns import ColumnBatches
 from kwire.spark.offsets import DataLossError, data_loss_text
-from kwire.spark.options import CLIENT_SETTINGS, ReadOptions
+from kwire.spark.options import ReadOptions
 from kwire.spark.planning import OffsetRange, Task
 
 _log = logging.getLogger("kwire.spark")
@@ -57,7 +58,8 @@ def read_task(options: ReadOptions, task: Task) -> Iterator[pa.RecordBatch]:
 def _borrowed_consumer(options: ReadOptions) -> Iterator[Consumer]:
     """The worker's consumer for these properties. One whose task failed or was stopped is closed, not used again."""
     name = tuple(sorted(options.client.items()))
-    consumer = _idle_consumers.pop(name, None) or Consumer.from_config(options.client, **CLIENT_SETTINGS)
+    with errors_by_option(options.client, on_this_host=True):
+        consumer = _idle_consumers.pop(name, None) or Consumer.from_config(options.client, **CLIENT_SETTINGS)
     try:
         yield consumer
     except BaseException:
