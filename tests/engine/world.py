@@ -43,6 +43,10 @@ class Peer:
     def accept(self) -> None:
         self.connections += 1
 
+    def answer_on(self, connection: Connection, frame: bytes, now: float) -> Answer:
+        """As `answer`, for a peer that remembers what it heard on a connection."""
+        return self.answer(frame, now)
+
     def answer(self, frame: bytes, now: float) -> Answer:
         """The frames to answer with, SILENCE, or HANG_UP."""
         raise NotImplementedError
@@ -162,6 +166,25 @@ class World:
         self.busy_until: dict[Connection, float] = {}
         self.events: list[tuple[float, str, str]] = []
         self.warned: list[tuple[float, str]] = []
+        self.apart = 0.001
+        """Seconds that what runs apart takes."""
+        self.core.run_apart = self.run_apart
+
+    def run_apart(
+        self,
+        function: Callable[[], Any],
+        on_result: Callable[[Any, float], None],
+        on_error: Callable[[BaseException, float], None],
+    ) -> None:
+        def over() -> None:
+            try:
+                value = function()
+            except Exception as error:
+                on_error(error, self.now)
+            else:
+                on_result(value, self.now)
+
+        self.at(self.now + self.apart, over)
 
     def at(self, when: float, action: Callable[[], None]) -> None:
         heapq.heappush(self.agenda, (when, next(self.order), action))
@@ -242,7 +265,7 @@ class World:
             if busy_until > self.now:
                 self.at(busy_until, handle)
                 return
-            answer = peer.answer(frame, self.now)
+            answer = peer.answer_on(connection, frame, self.now)
             if answer is HANG_UP:
                 self.lose(connection, "the broker closed the connection")
             else:

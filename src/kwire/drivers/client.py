@@ -10,7 +10,7 @@ from collections.abc import Callable
 from types import TracebackType
 
 from kwire._typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
-from kwire.drivers.randomness import random_fraction
+from kwire.drivers.cores import make_core
 from kwire.drivers.reactor import Reactor
 from kwire.engine.arguments import seconds
 from kwire.engine.calls import Call
@@ -48,7 +48,7 @@ class Client(Generic[SettingsType]):
 
     def _open(self, settings: SettingsType, *, background: bool = False) -> None:
         self.settings = settings
-        self._core = Core(settings, random_fraction)
+        self._core = make_core(settings)
         self._reactor = Reactor(self._core, background=background, name=self.kind)
 
     def close(self) -> None:

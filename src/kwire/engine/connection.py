@@ -36,10 +36,11 @@ Events = deque[tuple[str, Any]]
 class Connection(ConnectionBase):
     """A byte stream to one address, and the requests in flight on it.
 
-    Its owner sets `on_made` and `on_lost`.
+    Its owner sets `on_made` and `on_lost`. `step` says in words what the attempt to connect is at; `ended`, that the
+    other end or the network ended it, not this client.
     """
 
-    __slots__ = ("address", "client_id", "number", "on_lost", "on_made", "state", "step")
+    __slots__ = ("address", "client_id", "ended", "number", "on_lost", "on_made", "state", "step")
 
     def __init__(self, number: int, address: Address, client_id: str, max_frame: int, events: Events) -> None:
         super().__init__(address, max_frame, protocol.RequestHeader(client_id=client_id), _PLANS, events)
@@ -48,6 +49,7 @@ class Connection(ConnectionBase):
         self.client_id = client_id
         self.state = CONNECTING
         self.step = ""
+        self.ended = False
         self.on_made: Callable[[Connection, float], None] = _ignore_made
         self.on_lost: Callable[[Connection, KafkaError, float], None] = _ignore_loss
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kwire._codec import Timer, Timers
+from kwire._typing import TYPE_CHECKING
 from kwire.engine.addresses import Address
 from kwire.engine.connection import CLOSE, CLOSED, CONNECT, OPEN, WARN, Connection, Events
 from kwire.engine.ports import OnLost, OnMade, RunApart
@@ -15,16 +16,36 @@ from kwire.engine.retry import Backoff, RandomFraction
 from kwire.engine.settings import ClientSettings
 from kwire.errors import AuthError, ConnectError, KafkaError
 
+if TYPE_CHECKING:
+    from kwire.engine.authentication import Login
+
+
+MIN_REFUSED_MS = 1_000
+"""The first wait after a refusal is at least so long, and doubles: what was refused will be refused again."""
+
+MAX_REFUSED_MS = 30_000
+"""The longest wait after refusals in a row."""
+
 
 class Connections:
     """Fulfils `ports.ConnectionServices`."""
 
     def __init__(
-        self, settings: ClientSettings, timers: Timers, events: Events, rng: RandomFraction, run_apart: RunApart
+        self,
+        settings: ClientSettings,
+        timers: Timers,
+        events: Events,
+        rng: RandomFraction,
+        run_apart: RunApart,
+        login: Login | None,
     ) -> None:
         self.settings = settings
         self.run_apart = run_apart
+        self.rng = rng
+        self.login = login
         self.reconnect_backoff = Backoff(settings.reconnect_backoff_ms, settings.reconnect_backoff_max_ms, rng)
+        first = max(settings.reconnect_backoff_max_ms, MIN_REFUSED_MS)
+        self.refusal_backoff = Backoff(first, max(first, MAX_REFUSED_MS), rng)
         self._timers = timers
         self._events = events
         self._open: set[Connection] = set()
@@ -60,6 +81,7 @@ class Connections:
     def ended(self, connection: Connection, error: str | BaseException, now: float) -> None:
         """The driver could not connect the socket, or it ended."""
         if connection.state != CLOSED:
+            connection.ended = True
             self._end(connection, _loss(connection, error), now)
 
     def close(self, connection: Connection, now: float) -> None:
@@ -89,9 +111,8 @@ class Connections:
     def _end(self, connection: Connection, error: KafkaError, now: float) -> None:
         connection.become(CLOSED)
         self._open.discard(connection)
-        requests = connection.drop_requests()
         connection.on_lost(connection, error, now)
-        for request in requests:
+        for request in connection.drop_requests():
             request.fail(error, now)
 
 

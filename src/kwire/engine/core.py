@@ -50,7 +50,8 @@ For components (the producer's sender, the fetcher, admin calls)
         timeout      seconds that the broker may take once the request is written (default request_timeout_ms); when
                      they are over the connection is closed and all requests in flight on it fail with ConnectError
         versions     the range of versions that the component can do (default: all that kwire knows)
-      Errors: ConnectError (`.causes` per address) when the connection could not be made or was lost, the
+      Errors: ConnectError (`.causes` per address) when the connection could not be made or was lost, AuthError when
+      the broker refused this client (or the client the broker), the
       BrokerError of code 35 when there is no common version, CodecError for an answer or request that cannot be
       decoded or encoded, KafkaTimeoutError by `deadline`. Error codes inside an answer are the component's to read.
       Nothing is sent twice by the core: retries are the component's (`retry.is_retriable`, `retry_backoff`).
@@ -61,6 +62,13 @@ For components (the producer's sender, the fetcher, admin calls)
     versions(node_id)                   what that broker offers (`newest_common(key, low, high)`); None if not connected
     why_not_connected(now)              each address with the last error there, in words; "" while a broker is connected
     connect_error()                     the same as a ConnectError, or None
+    refusal, refusal_of(node_id)        the AuthError by which the cluster, or one broker, refuses this client; None
+                                        while there is none. A broker that refuses is tried again after a wait that
+                                        grows, so a component whose request ends in an AuthError may go on as after a
+                                        ConnectError, unless `refusal` says that no broker is left
+    retry_refused(now)                  a user's own call: shortens that wait
+    login                               how the client logs in; None without SASL. `login.tokens.source` is for the
+                                        driver to set where tokens come from an endpoint
     retry_backoff, settings, rng
     early                               a list of callables (until, now) that `run_early` calls: what may be done before
                                         its time, up to `until`
@@ -76,7 +84,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from kwire._codec import CoreBase, PlanTable
-from kwire._typing import Any, override
+from kwire._typing import TYPE_CHECKING, Any, override
 from kwire.engine.addresses import Address
 from kwire.engine.brokers import Brokers
 from kwire.engine.cluster import Cluster
@@ -87,8 +95,11 @@ from kwire.engine.request import ANY, CONTROLLER, Request
 from kwire.engine.retry import Backoff, RandomFraction
 from kwire.engine.settings import ClientSettings
 from kwire.engine.versions import Versions
-from kwire.errors import CodecError, ConnectError, KafkaError, KafkaTimeoutError
+from kwire.errors import AuthError, CodecError, ConnectError, KafkaError, KafkaTimeoutError
 from kwire.protocol import APIS, decode_response_body, response_plans
+
+if TYPE_CHECKING:
+    from kwire.engine.authentication import Login
 
 _PLANS = PlanTable(response_plans)
 
@@ -104,7 +115,8 @@ class Core(CoreBase):
         self.recovered: list[Callable[[float], None]] = []
         self.early: list[Callable[[float, float], None]] = []
         self.run_apart: RunApart = self._run_now
-        self._connections = Connections(settings, self._timers, self.events, rng, self._run_apart)
+        self.login = _login(settings, rng) if settings.uses_sasl else None
+        self._connections = Connections(settings, self._timers, self.events, rng, self._run_apart, self.login)
         self._brokers = Brokers(self._nodes, self._connections, rng, self._on_trouble)
         self.cluster = Cluster(self)
 
@@ -177,6 +189,25 @@ class Core(CoreBase):
     def why_not_connected(self, now: float) -> str:
         """The last error at each address and since when that is so; "" while a broker is connected."""
         return self._brokers.why_not_connected(now)
+
+    @property
+    def refused(self) -> bool:
+        """Whether some broker refused this client of late: False is the cheap answer to the next two."""
+        return self._brokers.refused
+
+    @property
+    def refusal(self) -> AuthError | None:
+        """Why no broker can be used, while at least one refuses this client and no other is connected."""
+        return self._brokers.refusal
+
+    def refusal_of(self, node_id: int) -> AuthError | None:
+        """Why that broker refuses this client, on any of its connections."""
+        node = self._nodes.get(node_id)
+        return node.refusal if node is not None else None
+
+    def retry_refused(self, now: float) -> None:
+        """A user calls: brokers that refused this client are asked again, each once a second at most."""
+        self._brokers.retry_refused(now)
 
     def describe_node(self, node_id: int) -> str:
         """A broker and the state of its connection in words, with the last error there: for messages."""
@@ -258,3 +289,9 @@ class Core(CoreBase):
         """The deadline of the request has come."""
         name = APIS[request.api_key].name
         request.fail(KafkaTimeoutError(f"{name} was not answered in time"), now)
+
+
+def _login(settings: ClientSettings, rng: RandomFraction) -> Login:
+    from kwire.engine.authentication import Login
+
+    return Login(settings, rng)

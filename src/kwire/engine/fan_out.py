@@ -23,7 +23,7 @@ from kwire.engine.error_codes import (
 )
 from kwire.engine.lookup import Lookup
 from kwire.engine.request import ANY, Request
-from kwire.engine.retry import is_retriable
+from kwire.engine.retry import afresh, is_retriable
 from kwire.engine.second_try import SecondTry
 from kwire.errors import BrokerError, KafkaError
 
@@ -87,6 +87,7 @@ class FanOutCall(Call, Generic[Key, Result]):
         self._api = api
         self._found: dict[Key, Result] = {}
         self._asked: dict[Key, Request | SecondTry] = {}
+        core.retry_refused(now)
         self.keys = api.split(core)
         api.lookup.call = self
         super().__init__(core, api.what, deadline, on_done)
@@ -117,6 +118,10 @@ class FanOutCall(Call, Generic[Key, Result]):
     def send(self, now: float) -> None:
         """Asks about every key that is neither answered nor being asked about, as far as it is known whom."""
         if self.done or self._is_complete(now):
+            return
+        refusal = self.core.refusal
+        if refusal is not None:
+            self.fail(self._api.explain(afresh(refusal)), now)
             return
         if self.keys is None:
             self.core.cluster.refresh(now)

@@ -48,7 +48,7 @@ from kwire.engine.request import Purpose
 from kwire.engine.retry import is_retriable
 from kwire.engine.settings import ConsumerSettings
 from kwire.engine.subscription import Subscription
-from kwire.errors import CodecError, KafkaError, LimitError
+from kwire.errors import AuthError, CodecError, KafkaError, LimitError
 
 if TYPE_CHECKING:
     from kwire.engine.ports import Services
@@ -352,7 +352,7 @@ class Fetcher:
     def _on_error(self, source: Source, sent: Sent, error: KafkaError, now: float) -> None:
         for state in self._return(source, sent, ()):
             self._leave_replica(state, source.node, now)
-        if not is_retriable(error):
+        if not is_retriable(error) and not isinstance(error, AuthError):  # of which the poll tells
             self._fault = too_old_for(self._isolation, error)
         self._back_off(source, now + self._core.retry_backoff.wait(1))
 

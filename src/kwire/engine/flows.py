@@ -40,6 +40,9 @@ class Raw(NamedTuple):
     name: str = ""
     answered: bool = True
 
+    def __repr__(self) -> str:
+        return f"Raw({len(self.token)} bytes, name={self.name!r})"
+
 
 class Apart(NamedTuple):
     """A function without arguments. Its answer is (what it returned, when); what it raises is raised in the flow."""
@@ -91,8 +94,9 @@ def run(
             go_on(partial(flow.send, (value, now)), now)
 
     def on_exception(error: BaseException, now: float) -> None:
+        thrown = error if isinstance(error, Exception) else RuntimeError(type(error).__name__)
         if connection.open:
-            go_on(partial(flow.throw, error), now)
+            go_on(partial(flow.throw, thrown), now)
 
     on_frame(None, 0, now)
 

@@ -27,7 +27,7 @@ from kwire.engine.error_codes import (
 from kwire.engine.ports import Services
 from kwire.engine.request import ANY
 from kwire.engine.retry import is_retriable
-from kwire.errors import BrokerError, KafkaError
+from kwire.errors import AuthError, BrokerError, KafkaError
 from kwire.errors.broker import error_for
 
 UNSETTLED = frozenset({WANTED, ASKING})
@@ -138,8 +138,8 @@ class Idempotence(IdempotenceBase):
         self._on_change(now)
 
     def _on_error(self, error: KafkaError, now: float) -> None:
-        """No response: not connected, or no broker supports InitProducerId."""
-        if is_retriable(error):
+        """No response: not connected, refused, or no broker supports InitProducerId."""
+        if is_retriable(error) or isinstance(error, AuthError):
             self._ask_later(error, now)
         else:
             self.not_offered = isinstance(error, BrokerError) and error.code == UNSUPPORTED_VERSION

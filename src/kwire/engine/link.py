@@ -4,7 +4,12 @@ Layer 3, no I/O. States: idle (no connection wanted yet), negotiating, ready, ba
 that waits here is written as soon as the connection is ready and fails when the attempt fails; one that was written
 fails when the connection is lost. Whether to send it again is its component's decision.
 
-While a link is suspended (the connection authenticates again), requests wait though it is ready.
+While a link is suspended (the connection authenticates again, see `session.py`), requests wait though it is ready.
+
+An AuthError (one side refused the other) is waited out longer than another failure, because it will come again; the
+link has a `refusal` for as long. Two things that a broker does without a word are taken for one when they happen twice
+in a row: it closes the connection in the middle of the login; it answers ApiVersions to a client without SASL, and
+closes the connection at the next request.
 """
 
 from __future__ import annotations
@@ -14,12 +19,14 @@ from functools import partial
 
 from kwire._codec import LinkBase, Timer
 from kwire._typing import TYPE_CHECKING, override
+from kwire.engine.api_keys import PRODUCE
 from kwire.engine.connection import Connection
-from kwire.engine.negotiation import Negotiation
+from kwire.engine.negotiation import ClosedInLoginError, Negotiation
 from kwire.engine.ports import ConnectionServices
 from kwire.engine.request import Request
+from kwire.engine.session import Session
 from kwire.engine.versions import Versions
-from kwire.errors import ConnectError, KafkaError
+from kwire.errors import AuthError, ConnectError, KafkaError
 from kwire.protocol import APIS
 
 if TYPE_CHECKING:
@@ -27,6 +34,9 @@ if TYPE_CHECKING:
 
 SILENT_AFTER_S = 1.0
 """Seconds without an answer after which requests for any broker go to another one, if there is one."""
+
+REFUSED_AGAIN_AFTER_S = 1.0
+"""Seconds after a refusal at which a user's own call makes the broker be asked again."""
 
 
 class Link(LinkBase):
@@ -46,6 +56,11 @@ class Link(LinkBase):
         self._backoff: Timer | None = None
         self._attempt = 0
         self._unwritten: Request | None = None
+        self._session = Session(self, connections)
+        self._refusals = 0
+        self._refused_at = 0.0
+        self._unserved = 0
+        self._ready_at = 0.0
 
     @property
     def state(self) -> str:
@@ -55,6 +70,17 @@ class Link(LinkBase):
         if self._backoff is not None and self._backoff.active:
             return "backing off"
         return "negotiating" if self._negotiation is not None else "idle"
+
+    @property
+    def who(self) -> str:
+        """The broker in words."""
+        return self._node.who
+
+    @property
+    def refusal(self) -> AuthError | None:
+        """Why one side refused the other, until the next attempt to connect."""
+        error = self.last_error
+        return error if isinstance(error, AuthError) and self.state == "backing off" else None
 
     @property
     def load(self) -> int:
@@ -76,6 +102,8 @@ class Link(LinkBase):
     @override
     def connect(self, now: float) -> None:
         """Begins to connect, unless that has begun, or is done, or has to wait after a failure."""
+        if self.refusal is not None:
+            self._node.link_is_refused(now)
         if self.state == "idle":
             self._attempt += 1
             self._negotiation = Negotiation(
@@ -93,6 +121,17 @@ class Link(LinkBase):
         self.failures = 0
         if self._queue:
             self.connect(now)
+
+    def retry_refused(self, now: float) -> None:
+        """Waits no longer than REFUSED_AGAIN_AFTER_S after a refusal."""
+        backoff, moment = self._backoff, self._refused_at + REFUSED_AGAIN_AFTER_S
+        if self.refusal is None or backoff is None or backoff.when <= moment:
+            return
+        backoff.cancel()
+        if moment > now:
+            self._backoff = self._connections.call_at(moment, self._on_backoff_over)
+        else:
+            self._on_backoff_over(now)
 
     def drop(self, error: KafkaError, now: float) -> None:
         """Closes whatever is open or begun; requests that were written fail with `error`, others stay."""
@@ -116,6 +155,7 @@ class Link(LinkBase):
             self._negotiation = None
         self.connection = None
         self.suspended = False
+        self._session.end()
         self._queue.clear()
 
     def suspend(self) -> None:
@@ -129,9 +169,14 @@ class Link(LinkBase):
         for request in waiting:
             self.submit(request, now)
 
+    @override
+    def renew(self, now: float) -> None:
+        """The session of the connection is about to end, or has ended."""
+        self._session.renew(now)
+
     # -- what the negotiation says ----------------------------------------------------------------------------------
 
-    def _on_ready(self, attempt: int, connection: Connection, versions: Versions, now: float) -> None:
+    def _on_ready(self, attempt: int, connection: Connection, versions: Versions, session: float, now: float) -> None:
         if attempt != self._attempt:
             self._connections.close(connection, now)
             return
@@ -141,17 +186,23 @@ class Link(LinkBase):
         self.versions = versions
         self.failures = 0
         self.last_error = None
+        self._ready_at = connection.received_at
+        if not self._unserved:
+            self._refusals = 0
         if not versions.before_0_10:
             self._negotiation = None
         if retired is not None:
             self._connections.lose(retired, ConnectError(f"{self._node.who} is not from before Kafka 0.10"), now)
+        self._session.begin(session, now)
         self.resume(now)
         self._node.link_is_ready(self, versions, now)
 
-    def _on_failed(self, attempt: int, error: ConnectError, now: float) -> None:
+    def _on_failed(self, attempt: int, error: KafkaError, now: float) -> None:
         if attempt != self._attempt:
             return
         self._negotiation = None
+        if isinstance(error, ClosedInLoginError) and isinstance(self.last_error, ClosedInLoginError | AuthError):
+            error = error.as_refusal()
         self._back_off(error, now)
         self.fail_queue(error, now)
         self._node.link_has_failed(self, error, now)
@@ -161,10 +212,25 @@ class Link(LinkBase):
             return
         self.connection = None
         self.suspended = False
+        self._session.end()
         self._stop_waiting()
         self._end_negotiation(now)
+        self._unserved = self._unserved + 1 if self._was_unserved(connection, error) else 0
+        if self._unserved > 1:
+            error = _closed_without_login(self._connections.settings.security_protocol)
         self._back_off(error, now)
         self._node.link_is_lost(self, error, now)
+
+    def _was_unserved(self, connection: Connection, error: KafkaError) -> bool:
+        """Whether the broker ended a connection without a login at its first requests."""
+        return (
+            connection.ended
+            and self._connections.login is None
+            and not isinstance(error, AuthError)
+            and connection.received_at == self._ready_at
+            and bool(connection.in_flight)
+            and connection.in_flight[0].api_key != PRODUCE  # which may be too large
+        )
 
     def _end_negotiation(self, now: float) -> None:
         if self._negotiation is not None:
@@ -175,6 +241,11 @@ class Link(LinkBase):
         self.last_error = error
         self.failures += 1
         wait = self._connections.reconnect_backoff.wait(self.failures)
+        if isinstance(error, AuthError):
+            error.broker = self._node.who
+            self._refused_at = now
+            self._refusals += 1
+            wait = self._connections.refusal_backoff.wait(self._refusals)
         self._backoff = self._connections.call_at(now + wait, self._on_backoff_over)
 
     def _on_backoff_over(self, now: float) -> None:
@@ -216,6 +287,9 @@ class Link(LinkBase):
             self._look_for_standstill(connection, now)
             return
         oldest = connection.in_flight[0]
+        if oldest.raw:  # of a login, which has time of its own
+            self.watch(now + SILENT_AFTER_S)
+            return
         silent_since = connection.received_at if connection.receiver.pending else oldest.sent_at
         due = silent_since + oldest.timeout
         if due > now:
@@ -241,3 +315,11 @@ class Link(LinkBase):
     def _time_out(self, connection: Connection, what: str, silent_since: float, now: float) -> None:
         self._node.outage.hangs(silent_since, what, self._connections.reconnect_backoff.longest, now)
         self._connections.lose(connection, ConnectError(f"{self._node.who} {what}"), now)
+
+
+def _closed_without_login(security_protocol: str) -> AuthError:
+    return AuthError(
+        step="the first request",
+        reason="the broker answers ApiVersions and closes the connection at the next request, twice in a row: so does "
+        f"a listener that wants a login (SASL), and security_protocol={security_protocol!r} has none",
+    )

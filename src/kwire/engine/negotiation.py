@@ -1,4 +1,4 @@
-"""The way from an address to a connection that is ready: connect, agree on versions.
+"""The way from an address to a connection that is ready: connect, agree on versions, log in.
 
 Layer 3, no I/O. Linear flows are generators (see `flows.py`) that return what was agreed. `Negotiation` runs two of
 them, each on its own connection, and decides.
@@ -17,6 +17,11 @@ do not read the version of a Metadata request, so they answer version 1 in the l
     neither within socket_connection_setup_timeout_ms, or both closed
                                    ->  no connection
 
+With SASL the login (`authentication.py`) follows ApiVersions on that connection, and a broker that answers nothing else
+before it is not asked Metadata. Only GSSAPI was there before 0.10: then the second connection begins with the login as
+0.9 wants it, and goes on with Metadata v1. A connection that ends in a login is a ClosedInLoginError, because a broker
+that restarts looks like an old one that refuses: `link.py` takes the second in a row for a refusal.
+
 A broker that was old at the last connection is asked Metadata first: an unknown API key confuses the network thread of
 0.9 (it drops what it had read from others). For as long as a connection to an old broker lasts, the question is asked
 again every LOOK_AGAIN_AFTER_S on a connection of its own, and an answer to the first ApiVersions, however late, wins.
@@ -31,16 +36,21 @@ from functools import partial
 
 from kwire import errors, protocol
 from kwire._codec import Buffer, Timer
-from kwire._typing import Any
+from kwire._typing import TYPE_CHECKING, Any, TypeVar
 from kwire._version import __version__
 from kwire.engine.addresses import Address
 from kwire.engine.api_keys import API_VERSIONS, METADATA
-from kwire.engine.connection import Connection
+from kwire.engine.connection import CLOSED, Connection
 from kwire.engine.error_codes import UNSUPPORTED_VERSION
 from kwire.engine.flows import Ask, Flow, run
 from kwire.engine.ports import ConnectionServices
 from kwire.engine.versions import BEFORE_0_10, Versions
-from kwire.errors import BrokerError, CodecError, ConnectError, KafkaError, TruncatedError
+from kwire.errors import AuthError, BrokerError, CodecError, ConnectError, KafkaError, TruncatedError
+
+if TYPE_CHECKING:
+    from kwire.engine.authentication import Login
+
+Result = TypeVar("Result")
 
 SECOND_FLOW_AFTER_S = 0.3
 """Seconds of silence after which the other question is asked on a second connection."""
@@ -54,15 +64,15 @@ LOOK_AGAIN_AFTER_S = 60.0
 _NEWEST = protocol.APIS[API_VERSIONS].versions[-1]
 
 FlowOf = Callable[[int], "Flow[Versions]"]
-OnReady = Callable[[Connection, Versions, float], None]
-OnFailed = Callable[[ConnectError, float], None]
+OnReady = Callable[[Connection, Versions, float, float], None]
+OnFailed = Callable[[KafkaError, float], None]
 
 
 def ask_versions(version: int) -> Flow[Versions]:
     """Asks ApiVersions at `version`, then lower as the broker wants it."""
     while True:
         request = protocol.ApiVersionsRequest(client_software_name="kwire", client_software_version=__version__)
-        frame = yield Ask(API_VERSIONS, version, request)
+        frame = yield Ask(API_VERSIONS, version, request, "ApiVersions")
         lower = _version_to_ask_instead(frame, version)
         if lower is None:
             return _versions_in(frame, version)
@@ -71,7 +81,7 @@ def ask_versions(version: int) -> Flow[Versions]:
 
 def ask_whether_old(version: int) -> Flow[Versions]:
     """Asks Metadata v1; a broker that is not from before 0.10 is then asked ApiVersions at `version`."""
-    frame = yield Ask(METADATA, 1, protocol.MetadataRequest(topics=[]))
+    frame = yield Ask(METADATA, 1, protocol.MetadataRequest(topics=[]), "Metadata")
     if _is_metadata(frame, 0, strict=True) and not _is_metadata(frame, 1, strict=False):
         return BEFORE_0_10
     return (yield from ask_versions(version))
@@ -115,11 +125,27 @@ def _versions_in(frame: Buffer, version: int) -> Versions:
     return Versions({row.api_key: (row.min_version, row.max_version) for row in response.api_keys})
 
 
+class ClosedInLoginError(ConnectError):
+    """The broker closed the connection at `step` of the login, without a word."""
+
+    step = ""
+
+    def as_refusal(self) -> AuthError:
+        """What it means when it happens again."""
+        return AuthError(
+            step=self.step,
+            reason="the broker closed the connection here, twice in a row: so brokers before Kafka 1.0 refuse a login, "
+            "and listeners that expect TLS or another mechanism",
+        )
+
+
 class Negotiation:
     """One try to get a ready connection to `address`; ends in `on_ready` or `on_failed`.
 
-    `on_ready` may come a second time, when a broker that was taken for an old one answers ApiVersions after all: the
-    new connection then replaces the first. `suspect_old`: the broker was old at the last connection.
+    `on_ready(connection, versions, session, now)`: `session` is how long the login is good for, in seconds, 0 for ever.
+    It may come a second time, when a broker that was taken for an old one answers ApiVersions after all: the new
+    connection then replaces the first. `on_failed` brings an AuthError where one side refused the other, else a
+    ConnectError. `suspect_old`: the broker was old at the last connection.
     """
 
     def __init__(
@@ -136,10 +162,14 @@ class Negotiation:
         self._address = address
         self._on_ready = on_ready
         self._on_failed = on_failed
-        self._flows: list[FlowOf] = [ask_whether_old, ask_versions] if suspect_old else [ask_versions, ask_whether_old]
+        self._login = connections.login
+        self._proof: FlowOf = ask_whether_old if self._login is None else self._log_in_and_ask_whether_old
+        self._flows = self._questions(suspect_old)
         self._open: list[Connection] = []
         self._connected = False
         self._closed_by_broker = False
+        self._logging_in: Connection | None = None
+        self._raised: KafkaError | None = None
         self._decided = False
         self._timers: list[Timer] = []
         self._begin_next_flow(now)
@@ -161,6 +191,16 @@ class Negotiation:
 
     # -- two flows, two connections ---------------------------------------------------------------------------------
 
+    def _questions(self, suspect_old: bool) -> list[FlowOf]:
+        if self._login is not None and not self._login.may_come_first:
+            return [ask_versions]
+        return [self._proof, ask_versions] if suspect_old else [ask_versions, self._proof]
+
+    def _log_in_and_ask_whether_old(self, version: int) -> Flow[Versions]:
+        assert self._login is not None
+        yield from self._login.flow_before_requests(self._address)
+        return (yield from ask_whether_old(version))
+
     def _begin_next_flow(self, now: float) -> None:
         if self._flows and not self._decided:
             self._begin(self._flows.pop(0), now)
@@ -172,21 +212,31 @@ class Negotiation:
     def _on_made(self, flow: FlowOf, connection: Connection, now: float) -> None:
         self._connected = True
         newest = 0 if self._closed_by_broker else _NEWEST
-
-        def on_error(error: KafkaError, now: float) -> None:
-            self._connections.lose(connection, error, now)
-
-        run(connection, flow(newest), partial(self._on_agreed, connection), on_error, now)
-        if not self._decided:
+        self._run(connection, flow(newest), partial(self._on_agreed, connection, flow), now)
+        if not self._decided and self._flows:
             self._call_at(now + SECOND_FLOW_AFTER_S, self._begin_next_flow)
+
+    def _run(
+        self, connection: Connection, flow: Flow[Result], on_result: Callable[[Result, float], None], now: float
+    ) -> None:
+        def on_error(error: KafkaError, now: float) -> None:
+            if connection.state != CLOSED:
+                self._raised = error
+                self._connections.lose(connection, error, now)
+
+        run(connection, flow, on_result, on_error, now, self._connections.run_apart)
 
     def _on_lost(self, connection: Connection, error: KafkaError, now: float) -> None:
         self._open.remove(connection)
         if self._decided:
             return
         was_connected = connection.correlation_id > 0
-        if not was_connected or isinstance(error, BrokerError | CodecError):
+        raised = error is self._raised
+        if not was_connected or raised or isinstance(error, BrokerError | CodecError | AuthError):
             self._fail(error, now)
+            return
+        if connection is self._logging_in:
+            self._fail(self._closed_in_login(connection, error), now)
             return
         self._closed_by_broker = True
         if self._flows:
@@ -194,17 +244,43 @@ class Negotiation:
         elif not self._open:
             self._fail(error, now)
 
+    def _closed_in_login(self, connection: Connection, error: KafkaError) -> KafkaError:
+        if not connection.ended:
+            return error
+        closed = ClosedInLoginError(
+            "could not connect", {str(self._address): f"{self._cause(error)} ({connection.step})"}
+        )
+        closed.step = connection.step
+        return closed
+
     # -- the verdict ------------------------------------------------------------------------------------------------
 
-    def _on_agreed(self, connection: Connection, versions: Versions, now: float) -> None:
+    def _on_agreed(self, connection: Connection, flow: FlowOf, versions: Versions, now: float) -> None:
         if not versions.before_0_10:
-            self._open.remove(connection)
-            self.abandon(now)
-            self._on_ready(connection, versions, now)
+            if self._login is None or flow == self._proof:
+                self._finish(connection, versions, 0.0, now)
+            else:
+                self._log_in(self._login, connection, versions, now)
         elif self._decided:
             self._connections.lose(connection, ConnectError("still from before Kafka 0.10"), now)
         else:
             self._take_as_old(connection, versions, now)
+
+    def _log_in(self, login: Login, connection: Connection, versions: Versions, now: float) -> None:
+        """The broker is not an old one: nothing is left to be proved on other connections."""
+        if not self._decided:
+            self._logging_in = connection
+            self._flows = []
+            for other in [other for other in self._open if other is not connection]:
+                self._open.remove(other)
+                self._connections.close(other, now)
+        flow = login.flow(versions, self._address, 0.0, now)
+        self._run(connection, flow, partial(self._finish, connection, versions), now)
+
+    def _finish(self, connection: Connection, versions: Versions, session: float, now: float) -> None:
+        self._open.remove(connection)
+        self.abandon(now)
+        self._on_ready(connection, versions, session, now)
 
     def _take_as_old(self, connection: Connection, versions: Versions, now: float) -> None:
         self._open.remove(connection)
@@ -212,12 +288,12 @@ class Negotiation:
         self._cancel_timers()
         self._call_at(now + LATE_S, self._close_unanswered)
         self._call_at(now + LOOK_AGAIN_AFTER_S, self._look_again)
-        self._on_ready(connection, versions, now)
+        self._on_ready(connection, versions, 0.0, now)
 
     def _look_again(self, now: float) -> None:
         self._cancel_timers()
         self._close_unanswered(now)
-        self._begin(ask_whether_old, now)
+        self._begin(self._proof, now)
         self._call_at(now + LOOK_AGAIN_AFTER_S, self._look_again)
 
     def _close_unanswered(self, now: float) -> None:
@@ -225,19 +301,37 @@ class Negotiation:
             self._connections.lose(connection, ConnectError("not answered"), now)
 
     def _out_of_time(self, now: float) -> None:
-        what = "connected, but neither ApiVersions nor Metadata was answered" if self._connected else "no connection"
-        if any(connection.received_at for connection in self._open):
-            what = "connected, and not to a broker from before Kafka 0.10, but ApiVersions was not answered"
         patience = self._connections.settings.socket_connection_setup_timeout_ms
-        self._fail(ConnectError(f"{what} within {patience} ms"), now)
+        self._fail(ConnectError(f"{self._unfinished()} within {patience} ms"), now)
+
+    def _unfinished(self) -> str:
+        """What did not come to its end in time."""
+        steps = [connection.step for connection in self._open if connection.step]
+        if self._logging_in is not None or not self._connected:
+            return f"connected, but {steps[0]} did not end" if steps else "no connection"
+        if any(connection.received_at for connection in self._open):
+            return "connected, and not to a broker from before Kafka 0.10, but ApiVersions was not answered"
+        if self._login is None:
+            return "connected, but neither ApiVersions nor Metadata was answered"
+        return f"connected, but {' and '.join(dict.fromkeys(steps))} not answered"
 
     def _fail(self, error: KafkaError, now: float) -> None:
         self.abandon(now)
-        address = str(self._address)
-        cause = error.causes.get(address, str(error)) if isinstance(error, ConnectError) else str(error)
-        if self._closed_by_broker:
-            cause += " (during ApiVersions and Metadata; is this a listener for TLS or SASL?)"
-        self._on_failed(ConnectError("could not connect", {address: cause}), now)
+        if isinstance(error, AuthError):
+            error.broker = error.broker or str(self._address)
+        elif not isinstance(error, ClosedInLoginError):
+            error = ConnectError("could not connect", {str(self._address): self._cause(error) + self._hint()})
+        self._on_failed(error, now)
+
+    def _cause(self, error: KafkaError) -> str:
+        return error.causes.get(str(self._address), str(error)) if isinstance(error, ConnectError) else str(error)
+
+    def _hint(self) -> str:
+        if not self._closed_by_broker:
+            return ""
+        if self._login is None:
+            return " (during ApiVersions and Metadata; is this a listener for TLS or SASL?)"
+        return " (during ApiVersions; is this a listener for TLS, or of a broker from before Kafka 0.10?)"
 
     # -- help -------------------------------------------------------------------------------------------------------
 

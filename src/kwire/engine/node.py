@@ -16,7 +16,7 @@ from kwire.engine.outage import Outage
 from kwire.engine.ports import ConnectionServices, NodeOwner
 from kwire.engine.request import Purpose
 from kwire.engine.versions import Versions
-from kwire.errors import ConnectError, KafkaError
+from kwire.errors import AuthError, ConnectError, KafkaError
 
 
 class Node(NodeBase):
@@ -102,6 +102,11 @@ class Node(NodeBase):
         return next((link.last_error for link in self._made_links if link.last_error is not None), None)
 
     @property
+    def refusal(self) -> AuthError | None:
+        """Why one side refused the other, on the connection where that happened; None where it is tried again."""
+        return next((link.refusal for link in self._made_links if link.refusal is not None), None)
+
+    @property
     def trouble(self) -> str:
         """Why there is no connection: the last error, or how far the first attempt is."""
         error = self.last_error
@@ -129,6 +134,11 @@ class Node(NodeBase):
         for link in self._made_links:
             link.fail_queue(error, now)
 
+    def retry_refused(self, now: float) -> None:
+        """Waits no longer for another attempt after a refusal than a user's call should."""
+        for link in self._made_links:
+            link.retry_refused(now)
+
     def reset(self) -> None:
         """Forgets connections, attempts and waiting requests, whatever state they are in."""
         for link in self._made_links:
@@ -143,10 +153,12 @@ class Node(NodeBase):
         if link is self._data:
             self._owner.node_is_ready(self, now)
 
-    def link_has_failed(self, link: Link, error: ConnectError, now: float) -> None:
+    def link_has_failed(self, link: Link, error: KafkaError, now: float) -> None:
         """An attempt to connect failed."""
         self.outage.begin(now)
-        if self.outage.reached:
+        if isinstance(error, AuthError):
+            self._warn_of(error, now)
+        elif self.outage.reached:
             self.outage.lasts(self.trouble, self._connections.reconnect_backoff.longest, now)
         if link is self._data:
             self._owner.node_has_failed(self, error, now)
@@ -156,7 +168,17 @@ class Node(NodeBase):
     def link_is_lost(self, link: Link, error: KafkaError, now: float) -> None:
         """A connection that was ready ended."""
         self.outage.begin(now)
+        if isinstance(error, AuthError):
+            self._warn_of(error, now)
         self._owner.node_is_lost(self, error, now)
+
+    def link_is_refused(self, now: float) -> None:
+        """Something waits for a link that refuses this client."""
+        self._owner.node_is_refused(self, now)
+
+    def _warn_of(self, error: AuthError, now: float) -> None:
+        words = f"{error.step}: {error.message or error.reason}"
+        self.outage.refuses(words, self._connections.refusal_backoff.longest, now)
 
     def link_may_connect(self, link: Link, now: float) -> None:
         """The backoff after a failure is over."""

@@ -38,6 +38,11 @@ class Outage:
         self.begin(since)
         self._tell("does not answer", reason, longest_wait, now)
 
+    def refuses(self, reason: str, longest_wait: float, now: float) -> None:
+        """A login or a TLS handshake failed: as `lasts`, with words of its own."""
+        self.begin(now)
+        self._tell("cannot be used", reason, longest_wait, now)
+
     def end(self, now: float) -> None:
         """It can be reached, as a connection or an answer shows."""
         if self._warned:

@@ -5,6 +5,8 @@ then, and calls `take`: the rest of a poll is the same for threads and for async
 
     brokers    a poll never fails because its own time-out is short. While no broker was ever reached it returns
                nothing; after default_api_timeout_ms of such polls it raises ConnectError, with a cause for each address
+    refusals   an AuthError is raised as soon as no broker is left that has records of the assignment: by a poll once
+               for each attempt of the engine, by `position` each time
     topics     one that is missing is waited for; after default_api_timeout_ms of polls it is an UnknownTopicError. One
                that the cluster refuses for good is told by the next poll
 """
@@ -14,8 +16,9 @@ from __future__ import annotations
 from kwire._typing import TYPE_CHECKING
 from kwire.engine.addresses import TopicPartition
 from kwire.engine.fetcher import Fetched, Fetcher
+from kwire.engine.retry import afresh
 from kwire.engine.settings import ConsumerSettings
-from kwire.errors import ConfigError, ConnectError, KafkaError, KafkaTimeoutError
+from kwire.errors import AuthError, ConfigError, ConnectError, KafkaError, KafkaTimeoutError
 
 if TYPE_CHECKING:
     from kwire.engine.ports import Services
@@ -28,12 +31,14 @@ class Polling:
     """The polls of one consumer. `woken` makes the current poll, or the next one, return at once with nothing."""
 
     def __init__(self, core: Services, settings: ConsumerSettings, fetcher: Fetcher) -> None:
+        self._core = core
         self._cluster = core.cluster
         self._fetcher = fetcher
         self._max_records = settings.max_poll_records
         self._patience = settings.default_api_timeout_ms / 1000
         self._missing_since: dict[str, float] = {}
         self._alone_since: float | None = None
+        self._told: AuthError | None = None
         self.woken = False
 
     def begin(self, now: float) -> None:
@@ -46,7 +51,12 @@ class Polling:
 
     def ready(self) -> bool:
         """Whether the poll may return."""
-        return self.woken or self._fetcher.has_something() or self._fetcher.subscription.done
+        return (
+            self.woken
+            or self._fetcher.has_something()
+            or self._fetcher.subscription.done
+            or self._news_of_refusal() is not None
+        )
 
     def take(self, max_records: int | None, now: float) -> Fetched:
         """Takes the records that the poll returns; raises an error that comes before them."""
@@ -55,9 +65,31 @@ class Polling:
             return []
         if not self.ready():
             self.check(now)
+        if not self._fetcher.has_something():
+            self._raise_refusal()
         taken = self._fetcher.take(self._max_records if max_records is None else max_records)
         self._fetcher.pump_if_due(now)
         return taken
+
+    def _raise_refusal(self) -> None:
+        refusal = self._news_of_refusal()
+        if refusal is not None:
+            self._told = refusal
+            raise afresh(refusal)
+
+    def _news_of_refusal(self) -> AuthError | None:
+        """Why no broker can be fetched from, unless that was told before."""
+        if not self._core.refused:
+            return None
+        refusal = self._core.refusal or self._refusal_of_leaders()
+        return refusal if refusal is not self._told else None
+
+    def _refusal_of_leaders(self) -> AuthError | None:
+        """The refusal of one of the leaders that are read from, if all of them refuse."""
+        states = [state for state in self._fetcher.subscription.states.values() if not state.paused]
+        leaders = {self._cluster.leader(state.tp.topic, state.tp.partition) for state in states}
+        refusals = [self._core.refusal_of(leader) for leader in leaders]
+        return next(iter(refusals), None) if None not in refusals else None
 
     def check(self, now: float) -> None:
         """Raises what makes waiting any longer useless."""
@@ -79,7 +111,7 @@ class Polling:
         failure = self._cluster.failure
         if now - self._alone_since >= self._patience and failure is not None:
             self._alone_since = None
-            raise _afresh(failure)
+            raise afresh(failure) if isinstance(failure, ConnectError) else failure
 
     # -- positions --------------------------------------------------------------------------------------------------
 
@@ -87,12 +119,19 @@ class Polling:
         """Makes sure that the position of an assigned partition is looked up; ConfigError for another."""
         self._fetcher.settle()
         self._fetcher.subscription.state(tp)
+        self._core.retry_refused(now)
         self._fetcher.pump_if_due(now)
 
     def has_position(self, tp: TopicPartition) -> bool:
         """Whether `position` would return or raise something but a time-out."""
         state = self._fetcher.subscription.states.get(tp)
-        return state is None or state.position >= 0 or state.fault is not None
+        known = state is None or state.position >= 0 or state.fault is not None
+        return known or self._refusal_at(tp) is not None
+
+    def _refusal_at(self, tp: TopicPartition) -> AuthError | None:
+        if not self._core.refused:
+            return None
+        return self._core.refusal or self._core.refusal_of(self._cluster.leader(tp.topic, tp.partition))
 
     def position(self, tp: TopicPartition) -> int | None:
         """The offset of the next record that a poll will return; None while it is not known. Raises its fault."""
@@ -102,18 +141,16 @@ class Polling:
         fault, state.fault = state.fault, None
         if fault is not None:
             raise fault
+        refusal = self._refusal_at(tp)
+        if refusal is not None:
+            raise afresh(refusal)
         return None
 
     def no_position(self, tp: TopicPartition, waited: float) -> KafkaError:
         """The error for a position that did not become known within `waited` seconds."""
         failure = self._cluster.failure
         if self._cluster.generation == 0 and isinstance(failure, ConnectError):
-            return _afresh(failure)
+            return afresh(failure)
         error = KafkaTimeoutError(f"the position of {tp.topic}-{tp.partition} was not known within {waited:g} s")
         error.__cause__ = failure
         return error
-
-
-def _afresh(error: KafkaError) -> KafkaError:
-    """The same error without the traceback of an earlier raise."""
-    return ConnectError(error.message, error.causes) if isinstance(error, ConnectError) else error

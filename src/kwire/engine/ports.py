@@ -13,12 +13,13 @@ from kwire._codec import Timer
 from kwire._typing import TYPE_CHECKING, Any
 from kwire.engine.addresses import Address
 from kwire.engine.request import MessageOrBuilder, OnError, OnResponse, Request
-from kwire.engine.retry import Backoff
-from kwire.errors import ConnectError, KafkaError
+from kwire.engine.retry import Backoff, RandomFraction
+from kwire.errors import AuthError, KafkaError
 
 if TYPE_CHECKING:
     from typing import Protocol
 
+    from kwire.engine.authentication import Login
     from kwire.engine.cluster import Cluster
     from kwire.engine.connection import Connection
     from kwire.engine.node import Node
@@ -77,6 +78,16 @@ class Services(Protocol):
 
     def broker_states(self) -> dict[str, str]: ...
 
+    @property
+    def refused(self) -> bool: ...
+
+    @property
+    def refusal(self) -> AuthError | None: ...
+
+    def refusal_of(self, node_id: int) -> AuthError | None: ...
+
+    def retry_refused(self, now: float) -> None: ...
+
 
 class ConnectionServices(Protocol):
     """For links and negotiations: connections of their own, and timers."""
@@ -88,7 +99,17 @@ class ConnectionServices(Protocol):
     def reconnect_backoff(self) -> Backoff: ...
 
     @property
+    def refusal_backoff(self) -> Backoff: ...
+
+    @property
+    def rng(self) -> RandomFraction: ...
+
+    @property
     def run_apart(self) -> RunApart: ...
+
+    @property
+    def login(self) -> Login | None:
+        """How the client logs in; None for one that does not."""
 
     def call_at(self, when: float, callback: Callable[[float], object]) -> Timer: ...
 
@@ -111,7 +132,7 @@ class NodeOwner(Protocol):
     def node_is_ready(self, node: Node, now: float) -> None:
         """It got its connection."""
 
-    def node_has_failed(self, node: Node, error: ConnectError, now: float) -> None:
+    def node_has_failed(self, node: Node, error: KafkaError, now: float) -> None:
         """An attempt to connect failed."""
 
     def node_is_lost(self, node: Node, error: KafkaError, now: float) -> None:
@@ -119,3 +140,6 @@ class NodeOwner(Protocol):
 
     def node_may_connect(self, node: Node, now: float) -> None:
         """The backoff after a failure is over."""
+
+    def node_is_refused(self, node: Node, now: float) -> None:
+        """Something waits for it while it refuses this client."""

@@ -33,7 +33,7 @@ from kwire.engine.partition_state import NO_EPOCH, PartitionState, reset_time
 from kwire.engine.retry import is_retriable
 from kwire.engine.settings import ConsumerSettings
 from kwire.engine.subscription import Subscription
-from kwire.errors import ConfigError, ConnectError, KafkaError, KafkaTimeoutError, LogTruncationError
+from kwire.errors import AuthError, ConfigError, ConnectError, KafkaError, KafkaTimeoutError, LogTruncationError
 
 if TYPE_CHECKING:
     from kwire.engine.ports import Services
@@ -245,7 +245,7 @@ class PositionLookup:
         self._end(asked, again, now)
 
     def _on_no_epochs(self, asked: Asked, epochs: dict[TopicPartition, int], error: KafkaError, now: float) -> None:
-        if is_retriable(error):
+        if is_retriable(error) or isinstance(error, AuthError):
             self._on_error(asked, error, now)
             return
         for tp in list(asked):  # a broker that cannot say: as Java's client, the position is believed
@@ -273,7 +273,7 @@ class PositionLookup:
 
     def _on_error(self, asked: Asked, error: KafkaError, now: float) -> None:
         again = [state for tp in list(asked) if (state := self._taken(asked, tp)) is not None]
-        if not is_retriable(error):
+        if not is_retriable(error) and not isinstance(error, AuthError):  # of which the poll tells
             fault = too_old_for(self._isolation, error)
             for state in again:
                 state.fault = fault

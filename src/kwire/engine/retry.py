@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kwire.errors import BrokerError, ConnectError, KafkaTimeoutError
+from kwire.errors import AuthError, BrokerError, ConnectError, KafkaTimeoutError
 
 SPREAD = 0.2
 RandomFraction = Callable[[], float]
@@ -35,3 +35,10 @@ def is_retriable(error: BaseException) -> bool:
     if isinstance(error, BrokerError):
         return error.retriable
     return isinstance(error, ConnectError | KafkaTimeoutError)
+
+
+def afresh(error: AuthError | ConnectError) -> AuthError | ConnectError:
+    """The same error to be raised once more, without the traceback of an earlier raise."""
+    if isinstance(error, AuthError):
+        return AuthError(error.message, broker=error.broker, step=error.step, reason=error.reason)
+    return ConnectError(error.message, error.causes)

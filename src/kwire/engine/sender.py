@@ -6,7 +6,9 @@ to the partition leaders, and sets the timers by which it is called again. A bat
 batches in flight with their producer id and sequence, and none is lost or written twice.
 
 A batch ends by a response, by an error that no retry can mend, after `retries`, or after `delivery_timeout_ms`. It is
-sent again after a lost connection, and after the error codes that Kafka calls retriable.
+sent again after a lost connection, and after the error codes that Kafka calls retriable. A broker that refuses this
+client (AuthError) is waited for like one that is lost, as its partitions may move; when no broker can be used, every
+batch ends.
 """
 
 from __future__ import annotations
@@ -40,10 +42,10 @@ from kwire.engine.error_codes import (
 )
 from kwire.engine.flushing import Closing, Flush
 from kwire.engine.idempotence import UNSETTLED, Idempotence
-from kwire.engine.retry import is_retriable
+from kwire.engine.retry import afresh, is_retriable
 from kwire.engine.settings import ProducerSettings
 from kwire.engine.unknown_topics import UnknownTopics
-from kwire.errors import CodecError, KafkaError, KafkaTimeoutError
+from kwire.errors import AuthError, CodecError, KafkaError, KafkaTimeoutError
 from kwire.errors.broker import error_for
 
 if TYPE_CHECKING:
@@ -165,6 +167,10 @@ class Sender(SenderBase):
         self._sink(leader).add(queue)
 
     def _on_metadata(self, now: float) -> None:
+        refusal = self._core.refusal
+        if refusal is not None:
+            for batch in self._accumulator.pending:
+                self._fail(batch, afresh(refusal))
         topics = self._cluster.topics.values()
         self._by_topic_id = all(topic.topic_id != no_uuid() for topic in topics if topic.partitions)
         self._accumulator.unroute_all()
@@ -270,14 +276,17 @@ class Sender(SenderBase):
         call.sink.count(-1)
         for batch in list(call.batches):
             if not batch.batch_result.done:
-                if is_retriable(error):
+                if self._may_retry(error):
                     self._again(batch, error, now)
                 else:
                     self._fail(batch, error)
-        if not call.batches and not is_retriable(error):
+        if not call.batches and not self._may_retry(error):
             self._fail_unsendable(call.sink, error)
         soon = call.batches or self.identity.may_ask_again(call.sink.node)
         self._wake_at(f"error {call.sink.node}", now + (0.0 if soon else self._core.retry_backoff.wait(1)))
+
+    def _may_retry(self, error: KafkaError) -> bool:
+        return is_retriable(error) or (isinstance(error, AuthError) and self._core.refusal is None)
 
     def _fail_unsendable(self, sink: Sink, error: KafkaError) -> None:
         """No version in common, or the like: nothing can ever be sent to that broker."""

@@ -14,7 +14,8 @@ from kwire._codec import Accumulator, Batch, PartitionQueue, Timer, TopicQueue, 
 from kwire.engine.error_codes import LEADER_NOT_AVAILABLE, NONE, UNKNOWN_TOPIC_OR_PARTITION
 from kwire.engine.metadata import TopicInfo, may_pass
 from kwire.engine.ports import Services
-from kwire.errors import ConnectError, KafkaError, UnknownTopicError
+from kwire.engine.retry import afresh
+from kwire.errors import AuthError, ConnectError, KafkaError, UnknownTopicError
 from kwire.errors.broker import error_for
 
 _NOT_THERE = frozenset({NONE, UNKNOWN_TOPIC_OR_PARTITION, LEADER_NOT_AVAILABLE})
@@ -142,6 +143,8 @@ class UnknownTopics:
         waited = f"within max_block_ms={round(self._max_wait * 1000)}"
         failure = self._cluster.failure
         if info is None and failure is not None:
+            if isinstance(failure, AuthError):
+                return afresh(failure)
             if isinstance(failure, ConnectError):
                 return ConnectError(f"topic {batch.topic}: no metadata {waited}: {failure.message}", failure.causes)
             return UnknownTopicError(f"topic {batch.topic}: no metadata {waited}: {failure}")

@@ -166,6 +166,9 @@ class AuthError(KafkaError):
         where = ", ".join(part for part in (self.broker, self.step) if part and part not in text)
         return f"{where}: {text}" if where else text
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self)!r})"
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _auth_error, (type(self), self.message, self.broker, self.step, self.reason)
 

@@ -11,22 +11,26 @@ cdef class LinkBase:
     cdef public ConnectionBase connection
     cdef public VersionsBase versions     # on that connection; None before the first
     cdef public bint suspended            # requests wait, though there is a connection
+    cdef public double session_ends       # from then on nothing may be written before the connection logs in again
     cdef public int purpose
     cdef public object _queue             # deque of Requests that wait for a connection
     cdef public Timer _timeout            # by which the oldest request is looked at
 
     def __init__(self):
         self._queue = _deque()
+        self.session_ends = FOR_EVER
 
     cpdef submit(self, Request request, double now):
         """Writes the request, or keeps it until there is a connection."""
         cdef ConnectionBase connection = self.connection
-        if connection is not None and not self.suspended:
+        if connection is not None and not self.suspended and now < self.session_ends:
             self._write(connection, request, now)
             return
         self._queue.append(request)
         if connection is None:
             self.connect(now)
+        elif not self.suspended:
+            self.renew(now)
 
     cdef int _write(self, ConnectionBase connection, Request request, double now) except -1:
         if request.done:
@@ -48,6 +52,10 @@ cdef class LinkBase:
 
     def connect(self, double now):
         """Begins to connect, unless that has begun or must wait."""
+        raise NotImplementedError
+
+    def renew(self, double now):
+        """The session of the connection is over: logs in again."""
         raise NotImplementedError
 
     def no_version(self, Request request, double now):

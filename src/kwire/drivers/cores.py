@@ -1,0 +1,20 @@
+"""The core of a client, with what only a driver can give it: randomness, and where tokens come from.
+
+Layer 4. The reactor, or whatever drives the core, gives it `run_apart`.
+"""
+
+from __future__ import annotations
+
+from kwire.drivers.randomness import random_fraction
+from kwire.engine.core import Core
+from kwire.engine.settings import ClientSettings
+
+
+def make_core(settings: ClientSettings) -> Core:
+    """The core of one client; raises ConfigError where its settings name files that cannot be used."""
+    core = Core(settings, random_fraction)
+    if core.login is not None:
+        from kwire.drivers.token_source import token_source
+
+        core.login.tokens.source = token_source(settings)
+    return core

@@ -1,0 +1,139 @@
+"""OAUTHBEARER: a token that someone else gave out, with a name for it in the broker's books.
+
+    client   n,,^Aauth=Bearer <token>[^A<name>=<value> ...]^A^A        (^A is the byte 1)
+    broker   an empty token; or JSON with a status, and then
+    client   ^A
+    broker   its refusal
+
+Tokens come from `source`, a callable that may block, and is run apart: it returns (token, lifetime in seconds), or with
+a third item for SASL extensions (a mapping). A token is kept for further logins while more than a fifth of its life is
+left, and more than the session that a login is for is expected to last: the broker ends a session with its token.
+
+    unsecured   a JSON Web Signature without a signature, for brokers under test: header.claims. in base64url
+
+Layer 3, no I/O, no clock. Sources: RFC 7628, KIP-255, KIP-342 (extensions), KIP-368; RFC 7515, appendix A.5.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import urlsafe_b64encode
+from collections.abc import Callable, Mapping
+
+from kwire._typing import Any
+from kwire.engine.flows import Apart, Flow
+from kwire.engine.sasl.exchange import Say, quoted
+from kwire.errors import AuthError, ConnectError
+
+LEAST_REST = 0.2
+"""A token is asked for anew when less than this part of its life is left; Java's client does the same."""
+
+_SEPARATOR = "\x01"
+_FOR_EVER = float("inf")
+_SOURCE = "the token of sasl_oauth_token"
+TokenSource = Callable[[], Any]
+
+
+class Token:
+    """A token, its extensions and how long it lives; times are those of the engine."""
+
+    __slots__ = ("expires_at", "extensions", "lifetime", "text")
+
+    def __init__(self, text: str, lifetime: float, extensions: Mapping[str, str], now: float) -> None:
+        self.text = text
+        self.lifetime = lifetime
+        self.extensions = extensions
+        self.expires_at = now + lifetime
+
+    def will_do(self, session: float, now: float) -> bool:
+        """Whether enough of its life is left for a session that long."""
+        return self.expires_at - now > max(LEAST_REST * self.lifetime, session)
+
+
+class Tokens:
+    """The tokens of one client: the last one, for as long as it will do. A driver may set another `source`."""
+
+    def __init__(self, extensions: Mapping[str, str] | None = None, source: TokenSource | None = None) -> None:
+        self.source = source
+        self._extensions = dict(extensions or {})
+        self._last: Token | None = None
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What must not appear in an error."""
+        return (self._last.text,) if self._last is not None else ()
+
+    def find(self, session: float, now: float) -> Flow[Token]:
+        """The last token, or a new one."""
+        if self._last is not None and self._last.will_do(session, now):
+            return self._last
+        if self.source is None:
+            raise AuthError(step=_SOURCE, reason="this client has no source of tokens")
+        try:
+            returned, now = yield Apart(self.source, _SOURCE)
+        except (AuthError, ConnectError):
+            raise
+        except OSError as error:
+            raise ConnectError(f"{_SOURCE} could not be had: {_words(error)}") from error
+        except Exception as error:
+            raise AuthError(step=_SOURCE, reason=_words(error)) from error
+        self._last = _token(returned, self._extensions, now)
+        return self._last
+
+
+def oauthbearer(say: Say, tokens: Tokens, session: float, now: float) -> Flow[None]:
+    """Says the token; a refusal is answered as the RFC wants it, so that the broker says why."""
+    token = yield from tokens.find(session, now)
+    fields = ["n,,", f"auth=Bearer {token.text}", *(f"{name}={value}" for name, value in token.extensions.items())]
+    status = yield from say((_SEPARATOR.join(fields) + _SEPARATOR * 2).encode())
+    if status:
+        yield from say(_SEPARATOR.encode(), answered=False)
+        raise AuthError(reason=f"the broker refuses the token: {quoted(status)}")
+
+
+def unsecured_token(claims: Mapping[str, object], issued_at: float, lifetime: float) -> str:
+    """A token without a signature that says `claims`, from `issued_at` (seconds since 1970) on."""
+    body = {"iat": issued_at, "exp": issued_at + lifetime, **claims}
+    parts = (json.dumps(part, separators=(",", ":")).encode() for part in ({"alg": "none"}, body))
+    return "".join(urlsafe_b64encode(part).rstrip(b"=").decode() + "." for part in parts)
+
+
+def _token(returned: object, extensions: Mapping[str, str], now: float) -> Token:
+    """What the callable returned, checked. No error shows it."""
+    if not isinstance(returned, tuple | list) or len(returned) not in (2, 3):
+        close = getattr(returned, "close", None)
+        if close is not None and hasattr(returned, "cr_code"):
+            close()
+            raise _unusable("it is a coroutine: an `async def` needs a client of kwire.aio")
+        raise _unusable("it is not (token, lifetime in seconds) or (token, lifetime, extensions)")
+    text, lifetime = returned[:2]
+    if not isinstance(text, str) or not text or not all("!" <= letter <= "~" for letter in text):
+        raise _unusable("its token is not a str of visible ASCII characters")
+    if isinstance(lifetime, bool) or not isinstance(lifetime, int | float) or not 0 < lifetime <= _FOR_EVER:
+        raise _unusable("its lifetime is not a number of seconds above 0")
+    more = returned[2] if len(returned) == 3 else None
+    return Token(text, float(lifetime), {**extensions, **_extensions(more)}, now)
+
+
+def _extensions(given: object) -> dict[str, str]:
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise _unusable("its extensions are not a mapping")
+    for name, value in given.items():
+        well = isinstance(name, str) and name.isascii() and name.isalpha() and name.lower() != "auth"
+        if (
+            not well
+            or not isinstance(value, str)
+            or not all(" " <= letter <= "~" or letter in "\t\r\n" for letter in value)
+        ):
+            raise _unusable("its extensions are not names (letters only, not 'auth') with printable values")
+    return dict(given)
+
+
+def _unusable(why: str) -> AuthError:
+    return AuthError(step=_SOURCE, reason=f"what the callable returned cannot be used: {why}")
+
+
+def _words(error: Exception) -> str:
+    return f"{type(error).__name__}: {quoted(str(error))}" if str(error) else type(error).__name__
