@@ -83,6 +83,9 @@ class FrameReceiver:
     @property
     def pending(self) -> int:
         """How many received bytes wait for the rest of their frame."""
+    @property
+    def looks_like_tls(self) -> bool:
+        """Whether the bytes that wait begin as TLS does: the record of an alert or of a handshake message."""
     def buffer(self, hint: int = -1) -> memoryview:
         """A writable memoryview to receive into, of at least min(hint, what the current frame still needs) bytes."""
     def received(self, count: int) -> list[Buffer]:

@@ -132,6 +132,38 @@ def test_a_handshake_without_an_answer_ends_in_time_and_stops_nothing_else(
     assert "within 300 ms" in str(waiting.outcomes[0])
 
 
+def failure(reactor: Reactor, words: str) -> str:
+    """The error that a request ends in, once one has these words."""
+    give_up = time.monotonic() + 5
+    while words not in (found := str(outcome(reactor))):
+        assert time.monotonic() < give_up, found
+    return found
+
+
+def test_a_broker_without_tls_is_recognized(broker: Broker, secure: Make) -> None:
+    assert "answers in plaintext: is" in failure(secure(broker.bootstrap_servers), "plaintext: is")
+
+
+def test_a_port_that_hangs_up_may_still_become_a_broker(
+    broker: Broker, listen: Listen, secure: Make, tmp_path: Path
+) -> None:
+    """As behind a load balancer."""
+    good = passes_on(server_context(tmp_path), broker.bootstrap_servers)
+    ready = False
+    reactor = secure(listen(lambda near: good(near) if ready else None))
+    failure(reactor, "does not answer in plaintext either")
+    ready = True
+    failure(reactor, "MetadataResponse")
+
+
+def test_a_listener_with_tls_is_recognized_without_it(listen: Listen, make: Make) -> None:
+    def alert(near: socket.socket) -> None:
+        near.recv(1000)
+        near.sendall(bytes.fromhex("15 03 03 00 02 02 0a"))
+
+    assert "the broker speaks TLS on this port" in str(outcome(make(listen(alert))))
+
+
 def test_without_tls_ssl_is_not_imported() -> None:
     code = "import sys, kwire; kwire.Producer('127.0.0.1:1').close(); assert 'ssl' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from kwire.drivers import tls
-from kwire.drivers.tls import EndedBeforeTlsError, TlsClient, TlsStream
+from kwire.drivers.plaintext_probe import PlaintextProbe
+from kwire.drivers.tls import TlsClient, TlsStream
 from kwire.engine.addresses import Address
 from kwire.errors import AuthError
 from tests.certificates import Authority, Issued
@@ -89,7 +90,13 @@ def client() -> TlsClient:
 def begun(
     client: TlsClient, server: ssl.SSLContext, sizes: Sizes = lambda: 1 << 20, address: Address = ADDRESS
 ) -> Wire:
-    return Wire(client.stream(address), ServerSide(server), sizes)
+    return Wire(stream_to(client, address), ServerSide(server), sizes)
+
+
+def stream_to(client: TlsClient, address: Address = ADDRESS) -> TlsStream:
+    stream = client.stream(address)
+    assert isinstance(stream, TlsStream)
+    return stream
 
 
 def refused(client: TlsClient, server: ssl.SSLContext, address: Address = ADDRESS) -> AuthError:
@@ -199,7 +206,8 @@ def test_close_tells_the_server(client: TlsClient, server: ssl.SSLContext, versi
 
 def test_the_words_for_a_socket_that_ends(client: TlsClient, server: ssl.SSLContext) -> None:
     wire = begun(client, server)
-    assert isinstance(wire.stream.end(), EndedBeforeTlsError)
+    assert "at the first bytes of TLS" in str(wire.stream.end())
+    client.suspects.clear()
     wire.stream.handshake()
     wire.stream.feed(wire.server.feed(wire.stream.outgoing())[:20])
     assert str(wire.stream.end()) == "the broker closed the connection during the TLS handshake"
@@ -207,7 +215,7 @@ def test_the_words_for_a_socket_that_ends(client: TlsClient, server: ssl.SSLCont
 
 
 def test_a_stream_that_never_shook_hands_closes_in_silence(client: TlsClient) -> None:
-    stream = client.stream(ADDRESS)
+    stream = stream_to(client)
     stream.close()
     assert not stream.has_outgoing
 
@@ -332,16 +340,56 @@ def test_cipher_suites_without_one_in_common(client: TlsClient, server: ssl.SSLC
 
 
 def test_a_broker_that_answers_in_plaintext(client: TlsClient) -> None:
-    stream = client.stream(ADDRESS)
+    stream = stream_to(client)
     stream.handshake()
     with pytest.raises(
         AuthError, match=r"broker.test:9093, TLS handshake: the broker answers in plaintext: is security_"
     ):
         stream.feed(b"\0\0\0\x0a\0\0\0\0\0\x23")
-    other = client.stream(ADDRESS)
+    other = stream_to(client)
     other.handshake()
     with pytest.raises(AuthError, match=r"without TLS, and not as a Kafka broker either: b'HTTP/1.1 400"):
         other.feed(b"HTTP/1.1 400 Bad Request\r\n")
+
+
+def suspected(client: TlsClient) -> PlaintextProbe:
+    """What follows on a connection that ended at the first bytes of TLS."""
+    stream_to(client).end()
+    probe = client.stream(ADDRESS)
+    assert isinstance(probe, PlaintextProbe)
+    assert not probe.handshake()
+    assert bytes(probe.outgoing()).startswith(b"\0\0\0\x0a\0\x12\0\0")
+    probe.sent(14)
+    assert not probe.has_outgoing
+    return probe
+
+
+@pytest.mark.parametrize("size", [1, 3, 100])
+def test_a_broker_that_hangs_up_at_tls_is_asked_in_plaintext(client: TlsClient, size: int) -> None:
+    answer = b"\0\0\0\x0akwir\0\x23" + bytes(4)
+    with pytest.raises(AuthError, match=r"broker.test:9093, TLS handshake: the broker answers in plaintext"):
+        feed_in_pieces(suspected(client), answer, size)
+    again = client.stream(ADDRESS)
+    assert isinstance(again, PlaintextProbe)
+    with pytest.raises(AuthError):
+        feed_in_pieces(again, answer, size)
+
+
+@pytest.mark.parametrize("answer", ["15 03 03 00 02 02 0a 00", "48 54 54 50 2f 31 2e 31", "00 00 00 0a 00 00 00 07"])
+def test_other_answers_to_the_question_in_plaintext_prove_nothing(client: TlsClient, answer: str) -> None:
+    with pytest.raises(ConnectionError, match="and does not answer in plaintext either"):
+        feed_in_pieces(suspected(client), bytes.fromhex(answer), 3)
+    assert isinstance(client.stream(ADDRESS), TlsStream)
+
+
+def test_after_no_answer_in_plaintext_tls_is_tried_again(client: TlsClient) -> None:
+    assert "gone at the first bytes of TLS, and does not" in str(suspected(client).end("gone"))
+    assert isinstance(client.stream(ADDRESS), TlsStream)
+
+
+def feed_in_pieces(probe: PlaintextProbe, data: bytes, size: int) -> None:
+    for at in range(0, len(data), size):
+        probe.feed(data[at : at + size])
 
 
 def test_a_host_name_that_tls_cannot_take(client: TlsClient) -> None:
@@ -401,7 +449,7 @@ def test_damaged_ciphertext_ends_in_one_of_two_errors(
 @pytest.mark.parametrize("seed", range(30))
 def test_garbage_in_place_of_a_servers_answer(client: TlsClient, seed: int) -> None:
     random_ = random.Random(seed)
-    stream = client.stream(ADDRESS)
+    stream = stream_to(client)
     stream.handshake()
     begin = random_.choice([b"", b"\x16\x03\x03", b"\x15\x03", b"\x16\x03\x03\x00\x05\x02"])
 

@@ -139,6 +139,25 @@ def test_a_size_that_lies_closes_the_connection() -> None:
     assert isinstance(waits.error, errors.FrameError)
 
 
+@pytest.mark.parametrize("limit", [1000, 2**31 - 1])
+@pytest.mark.parametrize("record", ["15 03 03 00 02 02 0a", "16 03 01 00 7a 02 00 00 76"])
+def test_a_listener_that_answers_with_tls_is_recognized(record: str, limit: int) -> None:
+    """Its first bytes claim a frame of 350 MB; where that is allowed, it takes the end of the connection to know."""
+
+    class Secure(Broker):
+        def answer(self, frame: bytes, now: float) -> Answer:
+            [connection] = world.open
+            world.at(now + 0.001, lambda: world.lose(connection, "the broker closed the connection"))
+            return [bytes.fromhex(record)]
+
+    settings = ProducerSettings(bootstrap_servers="a:1", receive_message_max_bytes=limit)
+    world = World({A: Secure("4.4.0")}, settings)
+    outcome = world.ask(ANY, METADATA, metadata)
+    world.run(lambda: outcome.ended)
+    assert isinstance(outcome.error, errors.AuthError)
+    assert "the broker speaks TLS on this port: is security_protocol=SSL" in str(outcome.error)
+
+
 def test_an_answer_that_cannot_be_decoded_fails_its_request_alone() -> None:
     class Truncates(Broker):
         def answer(self, frame: bytes, now: float) -> Answer:

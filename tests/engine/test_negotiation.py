@@ -281,7 +281,7 @@ def test_a_listener_for_tls_fails_and_says_what_it_may_be() -> None:
     assert "TLS" in outcome.error.causes["a:1"]
 
 
-def test_an_alert_of_tls_is_no_frame() -> None:
+def test_an_alert_of_tls_is_not_a_frame() -> None:
     class Alert(Broker):
         def answer(self, frame: bytes, now: float) -> Answer:
             return [b"\x15\x03\x03\x00\x02\x02\x46"]
@@ -289,8 +289,8 @@ def test_an_alert_of_tls_is_no_frame() -> None:
     world = World({A: Alert()})
     outcome = ask_metadata(world)
     world.run(lambda: outcome.ended)
-    assert isinstance(outcome.error, errors.ConnectError)
-    assert "352518912" in outcome.error.causes["a:1"]
+    assert isinstance(outcome.error, errors.AuthError)
+    assert outcome.error.step == "ApiVersions"
 
 
 def test_produce_has_a_floor_of_three_where_fetch_begins_at_four() -> None:

@@ -56,6 +56,7 @@ from kwire.engine.core import Core
 from kwire.errors import AuthError, ClientClosedError, ConcurrentUseError, FrameError, KafkaError
 
 if TYPE_CHECKING:
+    from kwire.drivers.plaintext_probe import PlaintextProbe
     from kwire.drivers.tls import TlsClient, TlsStream
 
 IDLE_AFTER_S = 0.1
@@ -89,7 +90,7 @@ class _Socket(SocketBase):
     def __init__(self, connection: Connection) -> None:
         super().__init__(connection)
         self.addresses: deque[SocketAddress] = deque()
-        self.tls: TlsStream | None = None
+        self.tls: TlsStream | PlaintextProbe | None = None
         self.encrypted = 0  # bytes of the connection's that the stream took, and the socket not yet
         self.socket: socket.socket | None = None
         self.error = ""
@@ -452,14 +453,14 @@ class Reactor(ReactorBase):
             else:
                 self._receive(sock, sock.tls)
             done = sock.tls.handshake()
+            if not done:
+                self._watch(sock, READS if self._flush(sock, sock.tls) else READS | WRITES)
         except (AuthError, OSError) as error:
             self._lost(sock, error, now)
             return False
-        if not done:
-            self._watch(sock, READS if self._flush(sock, sock.tls) else READS | WRITES)
         return done
 
-    def _receive(self, sock: _Socket, tls: TlsStream) -> bool:
+    def _receive(self, sock: _Socket, tls: TlsStream | PlaintextProbe) -> bool:
         """Takes ciphertext off the socket; returns whether there may be more."""
         assert sock.socket is not None
         assert self._tls is not None
@@ -487,7 +488,7 @@ class Reactor(ReactorBase):
         if tls.has_outgoing or (connection.wants_write and not sock.mask & WRITES):
             self._write_tls(sock, now)
 
-    def _take_in(self, sock: _Socket, tls: TlsStream, now: float) -> None:
+    def _take_in(self, sock: _Socket, tls: TlsStream | PlaintextProbe, now: float) -> None:
         connection = sock.connection
         for _ in range(TLS_READS_AT_ONCE):
             more = self._receive(sock, tls)
@@ -516,7 +517,9 @@ class Reactor(ReactorBase):
             return
         self._watch(sock, READS | WRITES)
 
-    def _lost_in_writing(self, sock: _Socket, tls: TlsStream, error: AuthError | OSError, now: float) -> None:
+    def _lost_in_writing(
+        self, sock: _Socket, tls: TlsStream | PlaintextProbe, error: AuthError | OSError, now: float
+    ) -> None:
         """A broker that refuses says why before it closes: that may be there to read."""
         reason: Exception = error
         try:
@@ -526,7 +529,7 @@ class Reactor(ReactorBase):
         if sock.connection.open:
             self._lost(sock, reason, now)
 
-    def _flush(self, sock: _Socket, tls: TlsStream) -> bool:
+    def _flush(self, sock: _Socket, tls: TlsStream | PlaintextProbe) -> bool:
         """Sends what is outgoing; returns whether the socket took all of it."""
         assert sock.socket is not None
         try:
@@ -534,9 +537,11 @@ class Reactor(ReactorBase):
                 tls.sent(sock.socket.send(data))
         except BlockingIOError:
             return False
+        except OSError as error:
+            raise tls.end(error.strerror or str(error)) from error
         return True
 
-    def _say_goodbye(self, sock: _Socket, tls: TlsStream) -> None:
+    def _say_goodbye(self, sock: _Socket, tls: TlsStream | PlaintextProbe) -> None:
         """Not in a forked child: the session is its parent's. Not after what was not sent: that must not leave now."""
         if self._is_copy:
             return
@@ -551,7 +556,6 @@ class Reactor(ReactorBase):
     @override
     def _lost(self, sock: _Socket, reason: str | Exception, now: float) -> None:
         self._drop(sock)
-        reason = getattr(reason, "strerror", None) or reason
         _log.debug("connection to %s: %s", sock.connection.address, reason)
         self.core.connection_lost(sock.connection, reason, now)
 

@@ -16,6 +16,8 @@ stream is of no use after that, but what is outgoing (an alert that says why) sh
 
 A broker may ask for another handshake (TLS 1.2) or new keys (TLS 1.3) at any time; `encrypt` may then take nothing
 until more was fed. Sessions are resumed: the last one of each address is kept, and forgotten when a handshake fails.
+
+Where a connection ended at the first bytes of TLS, the next stream to that address is a `PlaintextProbe`.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ import ssl
 from collections.abc import Sequence
 
 from kwire._typing import TYPE_CHECKING, Any
+from kwire.drivers.plaintext_probe import PlaintextProbe
 from kwire.drivers.tls_errors import HANDSHAKE, explained, not_tls
 from kwire.engine.addresses import Address
 from kwire.errors import AuthError
@@ -44,10 +47,6 @@ _FIRST_BYTES = (0x15, 0x16)
 """What a TLS server begins with: the record of an alert or of a handshake message."""
 
 
-class EndedBeforeTlsError(ConnectionError):
-    """The other side ended the connection instead of answering the handshake."""
-
-
 class TlsClient:
     """What the connections of one client share: the context, the sessions to resume, and room to receive into."""
 
@@ -55,6 +54,7 @@ class TlsClient:
         self.context = context
         self.room = memoryview(bytearray(RECEIVED_AT_ONCE))
         self.sessions: dict[Address, ssl.SSLSession] = {}
+        self.suspects: set[Address] = set()  # of speaking plaintext
 
     @classmethod
     def of(cls, settings: ClientSettings) -> TlsClient:
@@ -63,8 +63,11 @@ class TlsClient:
 
         return cls(make_context(settings))
 
-    def stream(self, address: Address) -> TlsStream:
+    def stream(self, address: Address) -> TlsStream | PlaintextProbe:
         """The client's side of a new connection to that address."""
+        if address in self.suspects:
+            self.suspects.discard(address)
+            return PlaintextProbe(address, self.suspects)
         return TlsStream(self, address)
 
 
@@ -80,6 +83,7 @@ class TlsStream:
         "_object",
         "_outgoing",
         "_sessions",
+        "_suspects",
         "_unsent",
         "established",
     )
@@ -88,6 +92,7 @@ class TlsStream:
         self.established = False
         self._address = address
         self._sessions = client.sessions
+        self._suspects = client.suspects
         self._error: AuthError | OSError | None = None
         self._heard = False
         self._kept = False
@@ -168,7 +173,8 @@ class TlsStream:
             return ConnectionError(reason)
         if self._heard:
             return ConnectionError(f"{reason} during the TLS handshake")
-        return EndedBeforeTlsError(f"{reason} at the first bytes of TLS: does this port speak TLS?")
+        self._suspects.add(self._address)
+        return ConnectionError(f"{reason} at the first bytes of TLS: does this port speak TLS?")
 
     # -- out --------------------------------------------------------------------------------------------------------
 

@@ -111,6 +111,8 @@ class Connections:
     def _end(self, connection: Connection, error: KafkaError, now: float) -> None:
         connection.become(CLOSED)
         self._open.discard(connection)
+        if connection.receiver.looks_like_tls:
+            error = _speaks_tls(connection)
         connection.on_lost(connection, error, now)
         for request in connection.drop_requests():
             request.fail(error, now)
@@ -122,6 +124,16 @@ def _loss(connection: Connection, error: str | BaseException) -> KafkaError:
         error.broker = error.broker or str(connection.address)
         return error
     return ConnectError("connection lost", {str(connection.address): str(error) or type(error).__name__})
+
+
+def _speaks_tls(connection: Connection) -> AuthError:
+    """A record of TLS came where a frame was due: told apart here, which costs the frames nothing."""
+    return AuthError(
+        "the broker speaks TLS on this port: is security_protocol=SSL (or SASL_SSL) meant?",
+        broker=str(connection.address),
+        step=connection.step,
+        reason="TLS",
+    )
 
 
 def _not_told(connection: Connection, error: KafkaError, now: float) -> None:

@@ -13,6 +13,10 @@ cdef Py_ssize_t CHUNK_SIZE = 256 * 1024
 cdef Py_ssize_t MAX_ROUNDED = 16 * 1024 * 1024
 cdef Py_ssize_t MIN_ROOM = 16 * 1024
 
+cdef enum:
+    TLS_ALERT = 21
+    TLS_HANDSHAKE = 22
+
 
 @cython.final
 cdef class FrameReceiver:
@@ -43,6 +47,15 @@ cdef class FrameReceiver:
     def pending(self):
         """How many received bytes wait for the rest of their frame."""
         return self.filled - self.begin
+
+    @property
+    def looks_like_tls(self):
+        """Whether the bytes that wait begin as TLS does: the record of an alert or of a handshake message."""
+        cdef uint8_t *data
+        if self.filled - self.begin < 3:
+            return False
+        data = kw_block_data(self.block) + self.begin
+        return (data[0] == TLS_ALERT or data[0] == TLS_HANDSHAKE) and data[1] == 3 and data[2] <= 4
 
     def buffer(self, Py_ssize_t hint=-1):
         """A writable memoryview to receive into, of at least min(hint, what the current frame still needs) bytes."""
