@@ -32,6 +32,7 @@ def settings(jaas: str, **more: object) -> ClientSettings:
         ('M sufficient a="it\'s" b=\'say "x"\';', {"a": "it's", "b": 'say "x"'}),
         ('\n M\trequired // a comment; with = and "\n a = /* another */ b ; ', {"a": "b"}),
         ("M required a=b / the rest is a comment\n;", {"a": "b"}),
+        ("M required a=b /\n c=d\n;", {"a": "b"}),
         ('M required a="";', {"a": ""}),
         ('M required a=b a="c";', {"a": "c"}),
         ('M required "a b"=c;', {"a b": "c"}),

@@ -135,7 +135,7 @@ def _after_space(text: str, position: int) -> int:
             end = text.find("*/", position + 2)
             position = len(text) if end < 0 else end + 2
         elif text[position] == "/":
-            ends = [end for mark in "\r\n" if (end := text.find(mark, position)) >= 0]
+            ends = [end for mark in "\r\n" if (end := text.find(mark, position + 2)) >= 0]
             position = min(ends, default=len(text))
         else:
             break
