@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from kwire._typing import NamedTuple
+from kwire.engine.secret import shown
 from kwire.errors import ConfigError
 
 DEFAULT_PORT = 9092
@@ -54,7 +55,7 @@ def parse_bootstrap(servers: object, protocol: str = "PLAINTEXT") -> tuple[Addre
     elif isinstance(servers, Iterable):
         entries = list(servers)
     else:
-        raise ConfigError(f"bootstrap_servers={servers!r} is neither a string nor a sequence of them")
+        raise ConfigError(f"bootstrap_servers is {shown(servers)}, neither a string nor a sequence of them")
     found = []
     for entry in entries:
         if isinstance(entry, str):
@@ -106,7 +107,7 @@ def _bare_ipv6(text: str) -> str:
 
 def _pair(entry: object) -> Address:
     if not isinstance(entry, tuple | list) or len(entry) != 2 or not isinstance(entry[0], str):
-        raise ConfigError(f"bootstrap server {entry!r} is neither 'host:port' nor a (host, port) pair")
+        raise ConfigError(f"bootstrap server {shown(entry)} is neither 'host:port' nor a (host, port) pair")
     return Address(entry[0], _port(str(entry[1]), str(entry)))
 
 

@@ -31,3 +31,11 @@ class Secret(str):
     def reveal(self) -> str:
         """The text as a plain str."""
         return "".join((self,))
+
+
+def shown(argument: object) -> str:
+    """An argument in an error: a mapping or an object may hold a password, and is told by its type alone."""
+    plain = str | int | float | None
+    if isinstance(argument, list | tuple) and all(isinstance(item, plain) for item in argument):
+        return repr(argument)
+    return repr(argument) if isinstance(argument, plain) else f"<{type(argument).__name__}>"

@@ -12,6 +12,7 @@ from functools import wraps
 from kwire._typing import Any, TypeVar, override
 from kwire.engine.addresses import Address, parse_bootstrap
 from kwire.engine.foreign_settings import key_of
+from kwire.engine.secret import shown
 from kwire.engine.security_settings import SecuritySettings
 from kwire.engine.setting_kinds import Setting, optional_setting, setting
 from kwire.errors import ConfigError
@@ -335,7 +336,7 @@ def _with_one_positional(construct: Callable[..., None]) -> Callable[..., None]:
     @wraps(construct)
     def checked(self: object, *positional: object, **options: Any) -> None:
         if len(positional) > 1 or (positional and "bootstrap_servers" in options):
-            given = ", ".join(map(_shown, positional))
+            given = ", ".join(map(shown, positional))
             raise ConfigError(
                 f"{type(self).__name__}({given}): the first argument is bootstrap_servers, all others are keywords; "
                 "topics are named by subscribe(), assign() or send()"
@@ -343,8 +344,3 @@ def _with_one_positional(construct: Callable[..., None]) -> Callable[..., None]:
         construct(self, *positional, **options)
 
     return checked
-
-
-def _shown(argument: object) -> str:
-    """An argument in an error: a mapping may hold passwords."""
-    return repr(argument) if isinstance(argument, str | int | list | tuple) else f"<{type(argument).__name__}>"
