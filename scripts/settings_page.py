@@ -23,14 +23,14 @@ A setting is a keyword of the client's constructor, or a dotted name in the mapp
     Producer("localhost:9092", linger_ms=20, compression="zstd")
     Producer.from_config({"bootstrap.servers": "localhost:9092", "linger.ms": "20", "compression.type": "zstd"})
 
-`from_config` also takes the other names in the tables, which are librdkafka's (confluent-kafka) where they differ from
-Java's, or kafka-python's and aiokafka's, with dots or underscores, and any of them with `kafka.` before it. Values may be strings. Everything that cannot be used is refused by one
-ConfigError that lists it all: unknown names with the nearest known one, values out of range, and what this version does
-not have. Settings of other clients that make no difference here, such as `statistics.interval.ms` or `log_level`, are
-ignored with one warning.
+`from_config` also takes the other names in the tables: those of librdkafka (confluent-kafka), kafka-python and aiokafka
+where they differ from Java's, with dots or underscores, and any of them with `kafka.` before it. Values may be strings.
+Everything that cannot be used is refused by one ConfigError that lists it all: unknown names with the nearest known
+one, values out of range, and what this version does not have. Settings of other clients that make no difference here,
+such as `statistics.interval.ms` or `log_level`, are ignored with one warning.
 
-Passwords, keys and client secrets are secrets: reprs, dumps of attributes, errors and logs show them as `[hidden]`. They
-are in a pickle of a client, which opens it again elsewhere; an `ssl_context` cannot be pickled, files and PEM text can.
+Passwords, keys and client secrets are shown as `[hidden]` by reprs, dumps of attributes, errors and logs. They are in a
+pickle of a client, which opens it again elsewhere; an `ssl_context` cannot be pickled, files and PEM text can.
 """
 
 UNITS = {
