@@ -41,16 +41,11 @@ def run_bare(code: str) -> subprocess.CompletedProcess[str]:
     return done
 
 
-@pytest.mark.parametrize("name", ["compression", "errors", "legacy", "partitioners", "protocol", "records", "testing"])
+@pytest.mark.parametrize(
+    "name", ["aio", "compression", "errors", "legacy", "partitioners", "protocol", "records", "testing"]
+)
 def test_a_module_of_kwire_is_an_attribute(name: str) -> None:
     assert run_bare(f"import kwire; print(kwire.{name}.__name__)").stdout.strip() == f"kwire.{name}"
-
-
-def test_asyncio_is_said_not_to_be_there() -> None:
-    import kwire
-
-    with pytest.raises(AttributeError, match="asyncio is not in this version"):
-        kwire.aio  # type: ignore[attr-defined]  # noqa: B018
 
 
 def test_names_of_typing_work_at_run_time() -> None:

@@ -34,8 +34,8 @@ LAYERS = {
     "codec: messages": "plans plans_decode plans_encode",
     "engine": "timers delivery batch queues sequences sink send_arguments accumulator consumer_records versions "
     "request connection node core idempotence produce_request sender",
-    "drivers": "reactor_lock reactor",
-    "clients": "producer_hooks producer",
+    "drivers": "reactor_lock reactor loop_driver",
+    "clients": "producer_hooks producer loop_iterator",
 }
 """The compiled files, lowest first, in the order in which `_codec.pyx` includes them: each uses those before it."""
 

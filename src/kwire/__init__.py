@@ -9,6 +9,7 @@ from kwire._typing import TYPE_CHECKING, Any
 from kwire._version import __version__
 
 if TYPE_CHECKING:
+    from kwire import aio as aio
     from kwire import compression as compression
     from kwire import errors as errors
     from kwire import legacy as legacy
@@ -53,7 +54,9 @@ if not TYPE_CHECKING:
         "RecordMetadata": "kwire.producer",
         "TopicPartition": "kwire.engine.addresses",
     }
-    _MODULES = frozenset({"compression", "errors", "legacy", "partitioners", "protocol", "records", "spark", "testing"})
+    _MODULES = frozenset(
+        {"aio", "compression", "errors", "legacy", "partitioners", "protocol", "records", "spark", "testing"}
+    )
 
     def __getattr__(name: str) -> Any:
         from importlib import import_module
@@ -64,8 +67,6 @@ if not TYPE_CHECKING:
             value = getattr(import_module(_HOMES[name]), name)
             globals()[name] = value
             return value
-        if name == "aio":
-            raise AttributeError("module 'kwire' has no attribute 'aio': asyncio is not in this version of kwire")
         raise AttributeError(f"module 'kwire' has no attribute {name!r}")
 
     def __dir__() -> list[str]:

@@ -6,50 +6,32 @@ Layer 5: puts the engine's fetcher on the synchronous driver; the logic of fetch
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import partial
 
 from kwire._codec import ConsumerRecord
-from kwire._typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, override
+from kwire._typing import TYPE_CHECKING, Any, Self, Unpack, override
 from kwire.drivers.client import Client
-from kwire.drivers.loggers import LateLogger
 from kwire.engine import absent, arguments
 from kwire.engine.absent import without
 from kwire.engine.addresses import TopicPartition
-from kwire.engine.admin.a02_list_offsets import ListOffsets
+from kwire.engine.admin import calls
 from kwire.engine.consumer_records import ConsumerRecords
-from kwire.engine.fetcher import Fetcher
-from kwire.engine.offsets import (
-    EARLIEST,
-    LATEST,
-    NO_OFFSET,
-    OffsetAndTimestamp,
-    PartitionsLookup,
-    isolation_code,
-    time_of,
-)
-from kwire.engine.polling import LOOK_EVERY_S, Polling
+from kwire.engine.offsets import EARLIEST, LATEST, OffsetAndTimestamp, PartitionsLookup
+from kwire.engine.polling import LOOK_EVERY_S
 from kwire.engine.settings import ConsumerSettings, configured_by, from_config, keywords
-from kwire.errors import ConcurrentUseError, ConfigError
+from kwire.fronts.consumer import At, ConsumerFront, Partition, T
 
 if TYPE_CHECKING:
     from kwire.engine.options import ConsumerOptions, Servers, Timeout
 
 __all__ = ["Consumer", "ConsumerRecord", "ConsumerRecords", "TopicPartition"]
 
-Partition = tuple[str, int]
-Where = int | datetime | str
-T = TypeVar("T")
-At = TypeVar("At", bound=Partition)
-Until = TypeVar("Until", bound=Partition)
-
-_log = LateLogger("kwire.clients")
-
 
 @configured_by(ConsumerSettings)
 @without(absent.CONSUMER)
-class Consumer(Client[ConsumerSettings]):
+class Consumer(ConsumerFront, Client[ConsumerSettings]):
     """Reads records from partitions; use it from one thread at a time (`wakeup` and `close` from any).
 
         with Consumer("host:9092", auto_offset_reset="earliest") as consumer:
@@ -63,6 +45,7 @@ class Consumer(Client[ConsumerSettings]):
     """
 
     kind = "consumer"
+    callers = "thread"
 
     def __init__(self, bootstrap_servers: Servers | None = None, **options: Unpack[ConsumerOptions]) -> None:
         self._open(ConsumerSettings(**keywords(bootstrap_servers, options)))
@@ -76,57 +59,8 @@ class Consumer(Client[ConsumerSettings]):
 
     @override
     def _open(self, settings: ConsumerSettings, *, background: bool = False) -> None:
-        super()._open(settings, background=background)
-        after_step = self._core.after_step
-        self._fetcher = Fetcher(self._core, settings, lambda text: after_step.append(partial(_log.warning, "%s", text)))
-        self._polling = Polling(self._core, settings, self._fetcher)
-        self._used = False
-
-    # -- what is read -----------------------------------------------------------------------------------------------
-
-    def assign(
-        self,
-        partitions: Iterable[Partition],
-        *,
-        at: Mapping[At, Where] | None = None,
-        until: Mapping[Until, int] | None = None,
-    ) -> None:
-        """Reads exactly these partitions. Those already assigned keep their positions.
-
-        `at` says where reading begins, as a `seek` for each would: an offset (int), a time (datetime), "earliest" or
-        "latest". `until` has offsets at which it ends: records from there on are neither fetched nor returned.
-        """
-        wanted = arguments.partitions(partitions)
-        starts = {tp: arguments.position(tp, where) for tp, where in arguments.by_partition(at, "at").items()}
-        offsets = {tp: offset for tp, (offset, _) in starts.items() if offset is not None}
-        times = {tp: when for tp, (_, when) in starts.items() if when is not None}
-        ends = {tp: arguments.offset(tp, end, "until") for tp, end in arguments.by_partition(until, "until").items()}
-        for name, given in (("at", starts), ("until", ends)):
-            if foreign := sorted(given.keys() - set(wanted)):
-                raise ConfigError(f"{name} names {foreign[0]}, which is not among the partitions to assign")
-
-        def work(now: float) -> None:
-            subscription = self._fetcher.subscription
-            subscription.assign(wanted, now, at=offsets, until=ends)
-            for tp, when in times.items():
-                subscription.state(tp).reset(when)
-            if times:
-                self._fetcher.pump(now)
-
-        self._call(work)
-
-    def subscribe(self, topics: Iterable[str]) -> None:
-        """Reads all partitions of these topics, also those that are added later. Not together with `assign`."""
-        names = arguments.topic_names(topics)
-        self._call(lambda now: self._fetcher.subscription.subscribe(names, now))
-
-    def unsubscribe(self) -> None:
-        """Reads nothing."""
-        self.assign([])
-
-    def assignment(self) -> set[TopicPartition]:
-        """The partitions that are read; after `subscribe`, those known so far."""
-        return self._call(lambda now: set(self._fetcher.subscription.states))
+        Client._open(self, settings, background=background)
+        self._open_fetcher()
 
     # -- records ----------------------------------------------------------------------------------------------------
 
@@ -168,72 +102,12 @@ class Consumer(Client[ConsumerSettings]):
             hand_out.arrived = True
             yield from iterator
 
-    def done(self) -> bool:
-        """Whether every assigned partition has reached the offset given as `until`."""
-        return self._call(lambda now: self._fetcher.subscription.done)
-
     def wakeup(self) -> None:
         """Makes a poll that waits, or else the next one, return at once with nothing; from any thread."""
         self._polling.woken = True
         self._reactor.wake()
 
-    def pause(self, partitions: Iterable[Partition]) -> None:
-        """Returns no records of these until `resume`; what was fetched already is kept."""
-        self._set_paused(partitions, True)
-
-    def resume(self, partitions: Iterable[Partition]) -> None:
-        """Reads these again."""
-        self._set_paused(partitions, False)
-
-    def paused(self) -> set[TopicPartition]:
-        """The partitions that are paused."""
-        return self._call(lambda now: {tp for tp, state in self._fetcher.subscription.states.items() if state.paused})
-
-    def _set_paused(self, partitions: Iterable[Partition], paused: bool) -> None:
-        chosen = arguments.partitions(partitions)
-
-        def work(now: float) -> None:
-            for state in self._fetcher.subscription.chosen(chosen):
-                state.paused = paused
-            self._fetcher.pump(now)
-
-        self._call(work)
-
     # -- positions --------------------------------------------------------------------------------------------------
-
-    def seek(self, partition: Partition, where: Where) -> None:
-        """The next record of an assigned partition is to be that of an offset (int), of a time (datetime), or
-        "earliest" or "latest". Looked up, where it must be, with the next poll."""
-        tp = arguments.partition(partition)
-        offset, when = arguments.position(tp, where)
-
-        def work(now: float) -> None:
-            state = self._fetcher.subscription.state(tp)
-            if offset is not None:
-                state.seek(offset)
-            elif when is not None:
-                state.reset(when)
-            self._fetcher.pump(now)
-
-        self._call(work)
-
-    def seek_to_beginning(self, partitions: Iterable[Partition] | None = None) -> None:
-        """The next records are the first there are, of these partitions or of all."""
-        self._seek_all(partitions, EARLIEST)
-
-    def seek_to_end(self, partitions: Iterable[Partition] | None = None) -> None:
-        """The next records are those written from now on, of these partitions or of all."""
-        self._seek_all(partitions, LATEST)
-
-    def _seek_all(self, partitions: Iterable[Partition] | None, when: int) -> None:
-        chosen = None if partitions is None else arguments.partitions(partitions)
-
-        def work(now: float) -> None:
-            for state in self._fetcher.subscription.chosen(chosen):
-                state.reset(when)
-            self._fetcher.pump(now)
-
-        self._call(work)
 
     def position(self, partition: Partition, timeout: Timeout = None) -> int:
         """The offset of the next record that a poll will return; looked up if it is not known yet."""
@@ -251,11 +125,11 @@ class Consumer(Client[ConsumerSettings]):
 
     def beginning_offsets(self, partitions: Iterable[Partition], timeout: Timeout = None) -> dict[TopicPartition, int]:
         """The offset of the first record of each partition."""
-        return {tp: found.offset for tp, found in self._look_up(partitions, EARLIEST, timeout).items()}
+        return self._run_alone(calls.ends_of(partitions, EARLIEST, isolation_level=self._isolation), timeout)
 
     def end_offsets(self, partitions: Iterable[Partition], timeout: Timeout = None) -> dict[TopicPartition, int]:
         """The offset after the last record of each partition (with read_committed: after the last stable one)."""
-        return {tp: found.offset for tp, found in self._look_up(partitions, LATEST, timeout).items()}
+        return self._run_alone(calls.ends_of(partitions, LATEST, isolation_level=self._isolation), timeout)
 
     def offsets_for_times(
         self, times: Mapping[At, int | datetime], timeout: Timeout = None
@@ -264,60 +138,15 @@ class Consumer(Client[ConsumerSettings]):
 
         Times are ms since the epoch or datetimes. Raises BrokerError (code 35) with brokers before Kafka 0.10.1.
         """
-        wanted = {tp: time_of(when) for tp, when in arguments.by_partition(times, "times").items()}
-        found = self._offsets(wanted, timeout)
-        return {tp: None if entry.offset == NO_OFFSET else entry for tp, entry in found.items()}
+        question = calls.list_offsets(times, isolation_level=self._isolation, name="times")
+        return self._run_alone(question, timeout)
 
     def partitions_for(self, topic: str, timeout: Timeout = None) -> list[TopicPartition]:
         """The partitions of a topic."""
         name = arguments.topic_name(topic)
-        found: list[TopicPartition] = self._alone(
-            lambda: self._ask(
-                timeout, lambda now, deadline: PartitionsLookup(self._core, name, deadline=deadline, now=now)
-            )
-        )
+        lookup = partial(PartitionsLookup, self._core, name)
+        found: list[TopicPartition] = self._alone(lambda: self._ask(timeout, lookup))
         return found
 
-    def _look_up(
-        self, partitions: Iterable[Partition], when: int, timeout: Timeout
-    ) -> dict[TopicPartition, OffsetAndTimestamp]:
-        return self._offsets(dict.fromkeys(arguments.partitions(partitions), when), timeout)
-
-    def _offsets(self, times: dict[TopicPartition, int], timeout: Timeout) -> dict[TopicPartition, OffsetAndTimestamp]:
-        isolation = isolation_code(self.settings.isolation_level)
-        found: dict[TopicPartition, OffsetAndTimestamp] = self._alone(
-            lambda: self._run(ListOffsets(times, isolation=isolation), timeout)
-        )
-        return found
-
-    # -- help -------------------------------------------------------------------------------------------------------
-
-    def _alone(self, work: Callable[[], T]) -> T:
-        """Does the work unless another call is in progress: the second one is told instead of made to wait.
-
-        Neither another thread nor a signal comes between check and assignment, because no call stands there.
-        """
-        if self._used:
-            raise ConcurrentUseError(
-                "this consumer is in use by another thread, or by the call that this one "
-                "interrupts; only wakeup() and close() may be called meanwhile"
-            )
-        try:
-            self._used = True
-            self._check_open()
-            return work()
-        finally:
-            self._used = False
-
-    def _call(self, work: Callable[[float], T]) -> T:
-        """Does the work with the core to itself, after what the last poll returned was settled."""
-
-        def settled(now: float) -> T:
-            self._fetcher.settle()
-            return work(now)
-
-        return self._alone(lambda: self._reactor.call(settled))
-
-    def _call_inside(self, work: Callable[[float], T]) -> T:
-        self._check_open()
-        return self._reactor.call(work)
+    def _run_alone(self, question: calls.Question[T], timeout: Timeout) -> T:
+        return self._alone(lambda: self._run(question, timeout))

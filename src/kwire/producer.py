@@ -10,15 +10,13 @@ import os
 import sys
 import time
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from types import TracebackType
 
 from kwire._codec import Accumulator, Delivery, ProducerBase, ProducerHooks, RecordMetadata
 from kwire._typing import TYPE_CHECKING, Any, NamedTuple, Self, Unpack, override
 from kwire.drivers.client import Client
-from kwire.drivers.loggers import LateLogger
-from kwire.drivers.randomness import random_bits
 from kwire.drivers.reactor import Reactor
 from kwire.drivers.threads import begin_thread
 from kwire.engine import absent
@@ -27,17 +25,13 @@ from kwire.engine.arguments import seconds
 from kwire.engine.sender import Sender
 from kwire.engine.settings import ProducerSettings, configured_by, from_config, keywords
 from kwire.errors import ClientClosedError, KafkaError
+from kwire.fronts.producer import CLOSED, make_accumulator, make_sender, run_callback, undelivered
 
 if TYPE_CHECKING:
     from kwire.engine.options import ProducerOptions, Servers, Timeout
 
 __all__ = ["Delivery", "Producer", "RecordMetadata"]
 
-_log = LateLogger("kwire.clients")
-UNASSIGNED_SHARE = 0.02
-"""Of max_block_ms: by so much a record without a known partition may fail early, with others of its batch."""
-
-_CLOSED = "the producer is closed"
 _TOO_LATE = "the process ended, or the producer was dropped, before the record was delivered"
 
 EXIT_TIMEOUT_S = 5.0
@@ -76,22 +70,8 @@ class Producer(ProducerBase, Client[ProducerSettings]):
     @override
     def _open(self, settings: ProducerSettings, *, background: bool = True) -> None:
         super()._open(settings, background=background)
-        core = self._core
-        self.accumulator = Accumulator(
-            batch_size=settings.batch_size,
-            linger=settings.linger_ms / 1000,
-            buffer_memory=settings.buffer_memory,
-            max_request_size=settings.max_request_size,
-            max_unassigned_age=settings.max_block_ms / 1000 * UNASSIGNED_SHARE,
-            seed=random_bits(63),
-            after_step=core.after_step,
-        )
-        self._sender = Sender(
-            core,
-            settings,
-            self.accumulator,
-            on_warning=lambda text: core.after_step.append(partial(_log.warning, "%s", text)),
-        )
+        self.accumulator = make_accumulator(settings, self._core)
+        self._sender = make_sender(settings, self._core, self.accumulator)
         _connect(self.accumulator, self._sender, self._reactor, settings.max_block_ms / 1000)
         _live[id(self)] = weakref.ref(self)
 
@@ -123,7 +103,7 @@ class Producer(ProducerBase, Client[ProducerSettings]):
             return
         self._reactor.check_may_block()
         try:
-            closing = self._reactor.call(partial(self._sender.close, _CLOSED))
+            closing = self._reactor.call(partial(self._sender.close, CLOSED))
             self._reactor.wait(closing.is_done, patience)
         finally:
             error = _end(self._sender, self._reactor, "the producer was closed before the record was delivered")
@@ -157,13 +137,13 @@ class Producer(ProducerBase, Client[ProducerSettings]):
             return
         _live.pop(id(self), None)
         dropped = _Dropped(repr(self), self._sender, reactor)
-        count = _undelivered(self.accumulator)
+        count = undelivered(self.accumulator)
         try:
             if count:
                 _warn(f"{dropped.name} was dropped with {count} records undelivered: call flush() or close()", self)
         finally:
             if not sys.is_finalizing() and (count or reactor.has_resources):
-                self.accumulator.closed = _CLOSED
+                self.accumulator.closed = CLOSED
                 _dropped[id(dropped)] = dropped
                 begin_thread(dropped.deliver, "kwire-close")
 
@@ -179,7 +159,7 @@ class _Dropped(NamedTuple):
         """Delivers what it was given, and closes; says on stderr and by a warning what could not be delivered."""
         error: KafkaError | None = None
         try:
-            closing = self.reactor.call(partial(self.sender.close, _CLOSED))
+            closing = self.reactor.call(partial(self.sender.close, CLOSED))
             self.reactor.wait(closing.is_done, timeout)
         finally:
             error = _end(self.sender, self.reactor, _TOO_LATE)
@@ -195,13 +175,9 @@ class _Dropped(NamedTuple):
 
 def _end(sender: Sender, reactor: Reactor, why: str) -> KafkaError | None:
     """Fails what is not delivered, and closes; returns the error to raise."""
-    error: KafkaError | None = reactor.call(lambda now: sender.close(_CLOSED, now).finish(why))
+    error: KafkaError | None = reactor.call(lambda now: sender.close(CLOSED, now).finish(why))
     reactor.close()
     return error
-
-
-def _undelivered(accumulator: Accumulator) -> int:
-    return sum(len(batch) for batch in accumulator.pending)
 
 
 def _warn(text: str, source: object) -> None:
@@ -223,15 +199,8 @@ def _connect(accumulator: Accumulator, sender: Sender, reactor: Reactor, max_blo
             raise reactor.call(lambda now: sender.no_room(max_block))
 
     accumulator.wait_for_room = wait_for_room
-    accumulator.run_callback = _run_callback
+    accumulator.run_callback = run_callback
     ProducerHooks(reactor, sender, accumulator, seconds)
-
-
-def _run_callback(function: Callable[[Delivery], object], delivery: Delivery) -> None:
-    try:
-        function(delivery)
-    except Exception:
-        _log.exception("a delivery callback raised")
 
 
 def _at_exit() -> None:

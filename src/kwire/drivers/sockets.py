@@ -1,4 +1,4 @@
-"""TCP sockets for the reactor: names looked up off the calling thread, connections opened without blocking.
+"""TCP sockets for the drivers: names looked up off the calling thread, connections opened without blocking.
 
 Layer 4. Nothing here knows the engine: an address goes in, a connected socket or an error comes out.
 """
@@ -45,13 +45,9 @@ def look_up(address: Address, done: Callable[[list[SocketAddress], str], None]) 
     begin_thread(work, f"kwire-look-up-{address.host}")
 
 
-def open_socket(where: SocketAddress, send_buffer: int, receive_buffer: int) -> tuple[socket.socket | None, str]:
-    """Begins to connect; the socket, if there is one, and the reason if that failed at once."""
-    family, target = where
-    try:
-        made = socket.socket(family, socket.SOCK_STREAM)
-    except OSError as error:  # too many open files, or no such family here
-        return None, str(error)
+def make_socket(family: int, send_buffer: int, receive_buffer: int) -> socket.socket:
+    """A socket that does not block, with these sizes of its buffers (-1: the system's)."""
+    made = socket.socket(family, socket.SOCK_STREAM)
     made.setblocking(False)
     made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
@@ -59,6 +55,16 @@ def open_socket(where: SocketAddress, send_buffer: int, receive_buffer: int) -> 
         made.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer)
     if receive_buffer > 0:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+    return made
+
+
+def open_socket(where: SocketAddress, send_buffer: int, receive_buffer: int) -> tuple[socket.socket | None, str]:
+    """Begins to connect; the socket, if there is one, and the reason if that failed at once."""
+    family, target = where
+    try:
+        made = make_socket(family, send_buffer, receive_buffer)
+    except OSError as error:  # too many open files, or no such family here
+        return None, str(error)
     try:
         code = made.connect_ex(target)
     except (OSError, OverflowError) as error:

@@ -114,7 +114,7 @@ def offset_in(
 class PartitionsLookup(Call):
     """The partitions of a topic, as a list; an error where there is none, or it may not be used."""
 
-    def __init__(self, core: Services, topic: str, *, deadline: float, now: float) -> None:
+    def __init__(self, core: Services, topic: str, now: float, deadline: float) -> None:
         self._topic = topic
         super().__init__(core, f"the partitions of {topic!r}", deadline)
         core.cluster.listeners.append(self.ask_again)

@@ -36,6 +36,8 @@ cdef class Accumulator:
         wait_for_room(size, since)           blocks until there may be room; `since`: when the record began to wait
         wait_for(delivery, timeout)          drives until the delivery's result is known
         run_callback(function, delivery)     calls a user's callback
+        future_for(delivery)                 returns a future of the running event loop, for a task that waits
+        settle_future(future)                wakes that task
         on_attention()                       something became ready, or the first batch was opened; may be None
         is_transactional                     whether batches belong to a transaction
 
@@ -55,6 +57,8 @@ cdef class Accumulator:
     cdef public object wait_for_room
     cdef public object wait_for
     cdef public object run_callback
+    cdef public object future_for
+    cdef public object settle_future
     cdef public object on_attention
     cdef public bint is_transactional
     cdef readonly int64_t used

@@ -71,6 +71,7 @@ cdef class Batch:
     cdef readonly double created_at       # seconds, on the accumulator's clock
     cdef readonly bint closed             # takes no more records
     cdef bint due                         # to be sent although it is not full
+    cdef bint awaited                     # by a task, so that it is due as soon as its leader has no request of ours
     cdef bint has_headers
     cdef bint names_partition             # the caller chose the partition of some of its records
     cdef int32_t stamped_first            # so many of its first records have a timestamp that the caller gave

@@ -5,8 +5,8 @@
 #                  records that were placed); `redirects` = [(first index, BatchResult, index there)], ascending
 #
 # A Delivery never points to the payload. It is not tracked by the cyclic collector: what it reaches leads to user
-# objects only through callbacks, and a BatchResult drops those when it is done. All changes are made with the GIL and
-# with no Python call between check and update, so a Delivery may be asked from any thread.
+# objects only through callbacks and futures, and a BatchResult drops those when it is done. All changes are made with
+# the GIL and with no Python call between check and update, so a Delivery may be asked from any thread.
 
 from cpython.list cimport PyList_GET_SIZE
 
@@ -28,7 +28,8 @@ cdef class BatchResult:
     cdef int32_t reported         # records whose result was asked for
     cdef list redirects
     cdef list callbacks           # [(Delivery, function)]
-    cdef object owner             # has wait_for(delivery, timeout), run_callback(function, delivery), after_step
+    cdef dict futures             # future -> Delivery: a task waits for each
+    cdef object owner             # the Accumulator: its hooks, and after_step
     cdef readonly object batch    # the Batch, until done or redirected
 
     def __init__(self):
@@ -37,6 +38,7 @@ cdef class BatchResult:
     cdef int complete(self, int64_t base_offset, int64_t append_time, object error) except -1:
         """Sets the result; only the first call counts. Callbacks are left to owner.after_step."""
         cdef list callbacks
+        cdef dict futures
         if self.done or self.redirects is not None:
             return 0
         self.base_offset = base_offset
@@ -52,16 +54,25 @@ cdef class BatchResult:
             for delivery, function in callbacks:
                 (<Delivery>delivery)._report(self)
                 self.owner.after_step.append(_partial(self.owner.run_callback, function, delivery))
+        futures = self.futures
+        self.futures = None
+        if futures is not None:
+            for future in futures:
+                self.owner.settle_future(future)
         return 0
 
     cdef int redirect(self, list redirects) except -1:
         cdef list callbacks = self.callbacks
-        self.callbacks = None
+        cdef dict futures = self.futures
+        self.callbacks = self.futures = None
         self.batch = None
         self.redirects = redirects
         if callbacks is not None:
             for delivery, function in callbacks:
                 (<Delivery>delivery).add_done_callback(function)
+        if futures is not None:
+            for future, delivery in futures.items():
+                (<Delivery>delivery)._add_future(future)
         return 0
 
     @property
@@ -204,6 +215,27 @@ cdef class Delivery:
         else:
             result.callbacks.extend(fresh)
 
+    def __await__(self):
+        """As `result`, for a task: `await delivery`. To cancel the task does not cancel the record."""
+        cdef BatchResult result = self._follow()
+        return _result_of(self, None if result.done else result.owner.future_for(self))
+
+    cdef int _add_future(self, future) except -1:
+        cdef BatchResult result = self._follow()
+        if result.done:
+            result.owner.settle_future(future)
+        elif result.futures is None:
+            result.futures = {future: self}
+        else:
+            result.futures[future] = self
+        return 0
+
+    cdef int _remove_future(self, future) except -1:
+        cdef BatchResult result = self._follow()
+        if result.futures is not None:
+            result.futures.pop(future, None)
+        return 0
+
     cdef BatchResult _decided(self, object timeout):
         cdef BatchResult result = self._follow()
         if not result.done:
@@ -231,3 +263,14 @@ cdef class Delivery:
         if result.error is not None:
             return f"<Delivery to {where}: failed, {result.error}>"
         return f"<Delivery to {where}: offset {result.base_offset + self.index if result.base_offset >= 0 else -1}>"
+
+
+def _result_of(Delivery delivery not None, future):
+    """Waits for the future, which the delivery's batch sets, and returns what `result` does."""
+    if future is not None:
+        delivery._add_future(future)
+        try:
+            yield from future
+        finally:
+            delivery._remove_future(future)
+    return delivery.result()

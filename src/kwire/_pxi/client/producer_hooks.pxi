@@ -1,4 +1,4 @@
-# Between a producer and its reactor: how send() and a Delivery get the engine to run.
+# Between a producer and its driver: how send() and a Delivery get the engine to run.
 
 from cpython.float cimport PyFloat_CheckExact
 
@@ -50,3 +50,67 @@ cdef class ProducerHooks:
         error = _errors.KafkaTimeoutError(f"{delivery!r}: not delivered within {timeout:g} s; {why}")
         error.__cause__ = self.reactor.core.connect_error()
         return error
+
+
+@cython.final
+@cython.nonecheck(True)
+cdef class LoopHooks:
+    """The same on an event loop: what one turn of the loop sends goes out at its end. Does not refer to the Producer."""
+
+    cdef LoopDriverBase driver
+    cdef SenderBase sender
+    cdef Accumulator accumulator
+    cdef object pump
+    cdef readonly bint scheduled          # `at_end_of_turn` is to run
+    cdef readonly double scheduled_at
+
+    def __init__(self, LoopDriverBase driver not None, SenderBase sender not None, Accumulator accumulator not None):
+        self.driver = driver
+        self.sender = sender
+        self.accumulator = accumulator
+        self.pump = sender.pump
+        accumulator.on_attention = self.on_attention
+        accumulator.wait_for = self.wait_for
+        accumulator.wait_for_room = self.wait_for_room
+        accumulator.future_for = self.future_for
+        accumulator.settle_future = self.settle_future
+
+    def on_attention(self):
+        """Something can be sent, or is to be timed: at the end of this turn of the loop."""
+        if not self.scheduled:
+            self.driver._loop.call_soon(self.at_end_of_turn)
+            self.scheduled = True
+            self.scheduled_at = kw_fine_seconds()
+
+    def at_end_of_turn(self):
+        """Sends what is to be sent."""
+        self.scheduled = False
+        self.driver.step(self.pump)
+
+    def future_for(self, Delivery delivery not None):
+        """Returns a future for a task that waits; what it waits for does not linger."""
+        cdef Batch batch = delivery._follow().batch
+        self.driver.check_loop()
+        if batch is not None and not batch.closed and not batch.due and not batch.awaited:
+            batch.awaited = True
+            self.sender._awaited[delivery] = None
+            self.on_attention()
+        return self.driver._loop.create_future()
+
+    def settle_future(self, future):
+        """Wakes the task."""
+        if not future.done():
+            future.set_result(None)
+
+    def wait_for(self, Delivery delivery not None, timeout):
+        """Refuses to wait: the loop would not turn meanwhile."""
+        if timeout is not None and timeout == 0:
+            raise _errors.KafkaTimeoutError(f"{delivery!r}: not delivered yet")
+        raise _errors.ConcurrentUseError(f"{delivery!r}: its result is not known yet, and to wait for it here would stop "
+                                         "the event loop: await the delivery")
+
+    def wait_for_room(self, int64_t size, double since):
+        """Refuses to wait, as above."""
+        raise _errors.BufferFull(
+            f"{self.accumulator.used} of buffer_memory={self.accumulator.buffer_memory} bytes wait to be delivered: "
+            "await drain() between sends")

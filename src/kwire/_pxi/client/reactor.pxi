@@ -1,6 +1,6 @@
 # The hot half of the synchronous driver: the driver role, one step, and the bytes between sockets and the core.
 #
-# The only file of the extension that does I/O; lower layers must not use it. `drivers/reactor.py` explains the protocol
+# With loop_driver.pxi the only file of the extension that does I/O; lower layers must not use it. `drivers/reactor.py` explains the protocol
 # and holds the rarely executed parts: opening, closing, sleeping, the background thread, TLS.
 #
 # The GIL is kept across a system call that cannot wait and moves less than HELD_BYTES: a thread that releases the GIL

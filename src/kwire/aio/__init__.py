@@ -1,0 +1,23 @@
+"""The clients for asyncio: the names, arguments and results of `kwire`'s, over the same engine, on an event loop.
+
+A client belongs to the event loop on which it is used first. What waits is a coroutine; what only sets something is a
+plain method, and so is `Producer.send`: it returns a Delivery at once, to be awaited or not.
+"""
+
+from kwire._codec import ConsumerRecord, Delivery, RecordMetadata
+from kwire.aio.admin import Admin
+from kwire.aio.consumer import Consumer
+from kwire.aio.producer import Producer
+from kwire.engine.addresses import TopicPartition
+from kwire.engine.consumer_records import ConsumerRecords
+
+__all__ = [
+    "Admin",
+    "Consumer",
+    "ConsumerRecord",
+    "ConsumerRecords",
+    "Delivery",
+    "Producer",
+    "RecordMetadata",
+    "TopicPartition",
+]

@@ -1,0 +1,85 @@
+"""The base of the clients for asyncio: opening, asking, closing, and warning of one left open.
+
+Layer 5: knows settings, a core and its loop driver. Calls and records are the clients' own.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable
+from types import TracebackType
+
+from kwire._typing import TYPE_CHECKING, Any, Self, TypeVar, override
+from kwire.drivers.front import Front, SettingsType
+from kwire.drivers.loop import LoopDriver
+from kwire.engine.admin.calls import Question
+from kwire.engine.calls import Call
+from kwire.engine.fan_out import FanOutCall
+
+if TYPE_CHECKING:
+    from kwire.engine.options import Timeout
+
+T = TypeVar("T")
+
+
+class Client(Front[SettingsType]):
+    """The base of Producer, Consumer and Admin on an event loop: that of its first use."""
+
+    _driver: LoopDriver
+
+    @override
+    def _open(self, settings: SettingsType) -> None:
+        super()._open(settings)
+        self._driver = LoopDriver(self._core, name=self.kind)
+
+    @override
+    def _step(self, work: Callable[[float], T]) -> T:
+        found: T = self._driver.call(work)
+        return found
+
+    @property
+    @override
+    def _closed(self) -> bool:
+        return self._driver.closed
+
+    async def close(self) -> None:
+        """Closes all connections; idempotent. Calls that wait meanwhile raise ClientClosedError."""
+        self._driver.close()
+        await self._driver.closed_all()
+
+    async def __aenter__(self) -> Self:
+        self._driver.check_loop()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    def __del__(self) -> None:
+        driver = getattr(self, "_driver", None)
+        if driver is not None and driver.owned_by_process and not driver.closed and driver.has_resources:
+            if not sys.is_finalizing():
+                warnings.warn(f"{self!r} was not closed", ResourceWarning, source=self)
+            driver.run_on_loop(driver.close)
+
+    async def _run(self, question: Question[T], timeout: Timeout) -> T:
+        """The answer to that question."""
+        api = question.api
+        if api is None:
+            return question.finish({})
+        found = await self._ask(timeout, lambda now, deadline: FanOutCall(self._core, api, deadline=deadline, now=now))
+        return question.finish(found)
+
+    async def _ask(self, timeout: Timeout, start: Callable[[float, float], Call]) -> Any:
+        """The result of the call that `start(now, deadline)` begins; raises its error."""
+        self._check_open()
+        patience = self._patience(timeout)
+        call = self._driver.call(lambda now: start(now, now + patience))
+        try:
+            await self._driver.wait(lambda: call.done, patience + 1)
+        finally:
+            if not call.done and not self._driver.closed:
+                self._driver.step(lambda now: call.fail(call.timed_out(), now))
+        return call.value()

@@ -1,0 +1,190 @@
+"""Producer for asyncio: `send()` at once, deliveries to be awaited.
+
+Layer 5: puts the compiled send path, the sender and the loop driver together; no protocol logic, no sockets.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+import weakref
+from collections.abc import Mapping
+from functools import partial
+from time import monotonic
+from types import TracebackType
+
+from kwire._codec import LoopHooks, LoopProducerBase
+from kwire._typing import TYPE_CHECKING, Any, Self, Unpack, override
+from kwire.aio.client import Client
+from kwire.drivers.loop import LoopDriver
+from kwire.engine import absent
+from kwire.engine.absent import without
+from kwire.engine.arguments import seconds
+from kwire.engine.sender import Sender
+from kwire.engine.settings import ProducerSettings, configured_by, from_config, keywords
+from kwire.errors import ClientClosedError, KafkaError
+from kwire.fronts.producer import CLOSED, make_accumulator, make_sender, run_callback, undelivered
+
+if TYPE_CHECKING:
+    from kwire.engine.flushing import Closing
+    from kwire.engine.options import ProducerOptions, Servers, Timeout
+
+__all__ = ["Producer"]
+
+LONG_TURN_S = 0.002
+"""Seconds of sending after which `drain` lets the loop turn, though there is room."""
+
+_live: weakref.WeakSet[Producer] = weakref.WeakSet()
+
+
+@configured_by(ProducerSettings)
+@without(absent.PRODUCER)
+class Producer(LoopProducerBase, Client[ProducerSettings]):
+    """Sends records to topics, from any task of one event loop.
+
+        async with kwire.aio.Producer("host:9092", compression="lz4") as producer:
+            delivery = producer.send("topic", b"value", key=b"key")
+            metadata = await delivery
+
+    `send` is no coroutine: it hands the record over and returns. What one turn of the loop sends leaves at its end, or,
+    with linger_ms, when a batch is full, old enough, or awaited. Keywords are the settings below. As a context manager
+    it flushes and closes at the end. Errors: ConfigError for settings and arguments; BufferFull; DeliveryError from
+    `flush` and `close`; KafkaTimeoutError for what takes longer than it may.
+    """
+
+    kind = "producer"
+
+    def __init__(self, bootstrap_servers: Servers | None = None, **options: Unpack[ProducerOptions]) -> None:
+        self._open(ProducerSettings(**keywords(bootstrap_servers, options)))
+
+    @classmethod
+    def from_config(
+        cls, config: Mapping[str, Any], bootstrap_servers: Servers | None = None, **options: Unpack[ProducerOptions]
+    ) -> Self:
+        """From a mapping of dotted names (Java's, librdkafka's, with or without `kafka.`); keywords win."""
+        return cls._of(from_config(ProducerSettings, config, **keywords(bootstrap_servers, options)))
+
+    @override
+    def _open(self, settings: ProducerSettings) -> None:
+        Client._open(self, settings)
+        self.accumulator = make_accumulator(settings, self._core)
+        self._sender = make_sender(settings, self._core, self.accumulator)
+        self.accumulator.run_callback = run_callback
+        self._hooks = LoopHooks(self._driver, self._sender, self.accumulator)
+        _live.add(self)
+
+    async def drain(self) -> None:
+        """Waits until there is room for more: until at most half of `buffer_memory` waits to be delivered.
+
+        Returns at once while there is. It lets the loop turn where sending has kept it for long, so a loop of `send`
+        and `drain` stops no other task.
+        """
+        accumulator, hooks = self.accumulator, self._hooks
+        self._check_open()
+        if hooks.scheduled and monotonic() - hooks.scheduled_at > LONG_TURN_S:
+            await self._driver.turn()
+
+        def has_room() -> bool:
+            return accumulator.used * 2 <= accumulator.buffer_memory or accumulator.closed is not None
+
+        if not has_room():
+            self._driver.call(self._sender.flush)
+            await self._driver.wait(has_room, None)
+
+    async def flush(self, timeout: Timeout = None) -> None:
+        """Waits until every record that was sent before has been delivered or has failed.
+
+        `timeout` is in seconds; None leaves it to delivery_timeout_ms. Raises DeliveryError with one cause for each
+        batch that failed since the last flush, unless the error of each of its records was looked at, and
+        KafkaTimeoutError when records are still on their way at the end of `timeout`. To cancel it cancels no record.
+        """
+        patience = seconds(timeout)
+        self._check_open()
+        flush = self._driver.call(self._sender.flush)
+        await self._driver.wait(flush.is_done, patience)
+        error = self._driver.step(lambda now: flush.error(patience or 0.0))
+        if error is not None:
+            raise error
+
+    @override
+    async def close(self, timeout: Timeout = None) -> None:
+        """Flushes, then closes all connections; records not delivered within `timeout` seconds fail.
+
+        Raises what `flush` raises, after closing. Calling it again does nothing but wait, too. To cancel it cancels no
+        record: the producer takes no more, delivers what it has, and then closes by itself.
+        """
+        patience = seconds(timeout)
+        driver = self._driver
+        if driver.closed or (driver.loop is None and not self.accumulator.pending):
+            self.accumulator.closed = self.accumulator.closed or CLOSED
+            driver.close()
+            await driver.closed_all()
+            return
+        closing: Closing = driver.call(partial(self._sender.close, CLOSED))
+        try:
+            await driver.wait(closing.is_done, patience)
+        except BaseException:
+            _close_when_done(driver, closing)
+            raise
+        error = _end(driver, closing, "the producer was closed before the record was delivered")
+        await driver.closed_all()
+        if error is not None:
+            raise error
+
+    @override
+    def _check_open(self) -> None:
+        if self.accumulator.closed is not None:
+            raise ClientClosedError(self.accumulator.closed)
+
+    @override
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            await self.close()
+            return
+        try:
+            await self.close()
+        except KafkaError as failure:
+            error.add_note(f"the producer was closed because of this, and: {failure}")
+
+    def __repr__(self) -> str:
+        state = "closed" if self.accumulator.closed else f"{len(self.accumulator.pending)} batches pending"
+        return f"<Producer to {', '.join(map(str, self.settings.addresses))}, {state}>"
+
+    def __del__(self) -> None:
+        driver = getattr(self, "_driver", None)
+        if driver is None or self.accumulator is None or driver.closed or not driver.owned_by_process:
+            return
+        count = undelivered(self.accumulator)
+        if sys.is_finalizing() or not (count or driver.has_resources):
+            return
+        what = f"dropped with {count} records undelivered: await flush() or close()" if count else "not closed"
+        warnings.warn(f"{self!r} was {what}", ResourceWarning, source=self)
+        driver.run_on_loop(partial(_deliver_dropped, driver, self._sender))
+
+
+def _deliver_dropped(driver: LoopDriver, sender: Sender) -> None:
+    _close_when_done(driver, driver.step(partial(sender.close, CLOSED)))
+
+
+def _close_when_done(driver: LoopDriver, closing: Closing) -> None:
+    """Closes as soon as all is delivered; nobody waits for it."""
+    driver.when(closing.is_done, partial(_end, driver, closing, "the producer was closed"))
+
+
+def _end(driver: LoopDriver, closing: Closing, why: str) -> KafkaError | None:
+    """Fails what is not delivered, and closes; returns the error to raise."""
+    error: KafkaError | None = driver.step(lambda now: closing.finish(why))
+    driver.close()
+    return error
+
+
+def _after_fork_in_child() -> None:
+    for producer in list(_live):
+        producer.accumulator.closed = f"this producer belongs to process {os.getppid()}: make a new one after a fork"
+    _live.clear()
+
+
+os.register_at_fork(after_in_child=_after_fork_in_child)

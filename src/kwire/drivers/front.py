@@ -1,0 +1,79 @@
+"""What the clients of every driver share: settings, a core, pickling, and how long a call may take.
+
+Layer 4: knows settings and a core. `client.py` puts it on the reactor, `kwire.aio` on an event loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kwire._typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from kwire.drivers.cores import make_core
+from kwire.engine.arguments import seconds
+from kwire.engine.core import Core
+from kwire.engine.settings import ClientSettings
+from kwire.errors import ClientClosedError
+
+if TYPE_CHECKING:
+    from typing import ClassVar
+
+    from kwire.engine.options import Timeout
+else:
+    from kwire._typing import ClassVar
+
+SettingsType = TypeVar("SettingsType", bound=ClientSettings)
+T = TypeVar("T")
+
+
+class Front(Generic[SettingsType]):
+    """The base of every client. It does no I/O before the first call that needs an answer."""
+
+    kind: ClassVar[str]
+    """The name of such a client in errors."""
+
+    settings: SettingsType
+    _core: Core
+
+    @classmethod
+    def _of(cls, settings: SettingsType) -> Self:
+        made = cls.__new__(cls)
+        made._open(settings)
+        return made
+
+    def _open(self, settings: SettingsType) -> None:
+        self.settings = settings
+        self._core = make_core(settings)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _reopen, (type(self), self.settings)
+
+    def __repr__(self) -> str:
+        state = " (closed)" if self._closed else ""
+        return f"<{type(self).__name__} of {', '.join(map(str, self.settings.addresses))}{state}>"
+
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if hasattr(self, name)]
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise ClientClosedError(f"this {self.kind} is closed")
+
+    def _patience(self, timeout: Timeout) -> float:
+        """Seconds that a call may take."""
+        given = seconds(timeout)
+        return self.settings.default_api_timeout_ms / 1000 if given is None else given
+
+    # -- for the subclass to define ---------------------------------------------------------------------------------
+
+    def _step(self, work: Callable[[float], T]) -> T:
+        """Does the work with the core to itself."""
+        raise NotImplementedError
+
+    @property
+    def _closed(self) -> bool:
+        """Whether close() was called."""
+        raise NotImplementedError
+
+
+def _reopen(kind: type[Front[SettingsType]], settings: SettingsType) -> Front[SettingsType]:
+    return kind._of(settings)

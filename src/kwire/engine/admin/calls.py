@@ -1,0 +1,117 @@
+"""What a call of a client asks, from its arguments: they are checked here, and the result is put into its final form.
+
+Layer 3, no I/O. One function for each method of `Admin` (and for the offsets that a `Consumer` asks for), with the same
+arguments; the clients for threads and for asyncio both run what it returns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+
+from kwire._typing import Any, Generic, TypeVar
+from kwire.engine import arguments
+from kwire.engine.addresses import TopicPartition
+from kwire.engine.admin.a02_list_offsets import ListOffsets
+from kwire.engine.admin.a03_metadata import DescribeTopics
+from kwire.engine.admin.a19_create_topics import CreatedTopic, CreateTopics, NewTopic
+from kwire.engine.admin.a20_delete_topics import DeleteTopics
+from kwire.engine.fan_out import AdminApi
+from kwire.engine.metadata import TopicInfo
+from kwire.engine.offsets import NO_OFFSET, OffsetAndTimestamp, isolation_code, time_of
+from kwire.errors import ConfigError
+
+T = TypeVar("T")
+Partition = TypeVar("Partition", bound=tuple[str, int])
+
+
+class Question(Generic[T]):
+    """What is asked, None where there is nothing to ask, and what is made of the result ({} then)."""
+
+    __slots__ = ("api", "finish")
+
+    def __init__(self, api: AdminApi[Any, Any] | None, finish: Callable[[Any], T]) -> None:
+        self.api = api
+        self.finish = finish
+
+
+def create_topics(
+    topics: Mapping[str, int | NewTopic | Mapping[str, Any]] | Iterable[str], *, validate_only: bool
+) -> Question[dict[str, CreatedTopic]]:
+    """`Admin.create_topics`."""
+    wanted = {arguments.topic_name(name): _new_topic(name, detail) for name, detail in _by_name(topics).items()}
+    return Question(CreateTopics(wanted, validate_only=validate_only) if wanted else None, _as_it_is)
+
+
+def delete_topics(topics: Iterable[str]) -> Question[None]:
+    """`Admin.delete_topics`."""
+    names = arguments.topic_names(topics)
+    return Question(DeleteTopics(names) if names else None, lambda found: None)
+
+
+def list_topics(*, internal: bool) -> Question[list[str]]:
+    """`Admin.list_topics`."""
+
+    def names(found: dict[str, TopicInfo]) -> list[str]:
+        return sorted(name for name, info in found.items() if internal or not info.is_internal)
+
+    return Question(DescribeTopics(None), names)
+
+
+def describe_topics(topics: Iterable[str] | None) -> Question[dict[str, TopicInfo]]:
+    """`Admin.describe_topics`."""
+    names = None if topics is None else arguments.topic_names(topics)
+    return Question(None if names == [] else DescribeTopics(names), _as_it_is)
+
+
+def list_offsets(
+    when: Mapping[Partition, int | datetime | str], *, isolation_level: str, name: str = "when"
+) -> Question[dict[TopicPartition, OffsetAndTimestamp | None]]:
+    """`Admin.list_offsets`, and `Consumer.offsets_for_times`; `name` is that of the argument `when` there."""
+    times = {tp: time_of(moment) for tp, moment in arguments.by_partition(when, name).items()}
+
+    def found_at(found: dict[TopicPartition, OffsetAndTimestamp]) -> dict[TopicPartition, OffsetAndTimestamp | None]:
+        return {tp: None if entry.offset == NO_OFFSET else entry for tp, entry in found.items()}
+
+    return Question(ListOffsets(times, isolation=isolation_code(isolation_level)), found_at)
+
+
+def ends_of(
+    partitions: Iterable[tuple[str, int]], when: int, *, isolation_level: str
+) -> Question[dict[TopicPartition, int]]:
+    """`Consumer.beginning_offsets` and `Consumer.end_offsets`: `when` is EARLIEST or LATEST."""
+    times = dict.fromkeys(arguments.partitions(partitions), when)
+    return Question(
+        ListOffsets(times, isolation=isolation_code(isolation_level)),
+        lambda found: {tp: entry.offset for tp, entry in found.items()},
+    )
+
+
+def _as_it_is(found: Any) -> Any:
+    return found
+
+
+def _by_name(topics: object) -> Mapping[str, object]:
+    """What create_topics is given, by topic."""
+    if isinstance(topics, Mapping):
+        return topics
+    if isinstance(topics, Iterable):
+        topics = [topics] if isinstance(topics, str) else list(topics)
+        if any(isinstance(topic, NewTopic) for topic in topics):
+            raise ConfigError("topics is a list of NewTopic, which has no name; give {name: NewTopic(...)}")
+    return dict.fromkeys(arguments.topic_names(topics), NewTopic())
+
+
+def _new_topic(name: str, detail: object) -> NewTopic:
+    if isinstance(detail, NewTopic):
+        made = detail
+    elif isinstance(detail, Mapping):
+        odd = [key for key in detail if key not in NewTopic._fields]
+        if odd:
+            raise ConfigError(f"topic {name!r}: unknown detail {odd[0]!r}; there are {', '.join(NewTopic._fields)}")
+        made = NewTopic(**detail)
+    elif isinstance(detail, int):
+        made = NewTopic(num_partitions=detail)
+    else:
+        raise ConfigError(f"topic {name!r}: {detail!r} is neither a number of partitions nor a NewTopic")
+    return made.checked(name)

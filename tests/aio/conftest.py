@@ -1,0 +1,54 @@
+"""Every test here runs on asyncio's own loop and on uvloop's."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterator
+from typing import Any
+
+import pytest
+
+from kwire.testing import Broker
+
+Run = Callable[[Coroutine[Any, Any, Any]], Any]
+
+
+def _loops() -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
+    found: dict[str, Callable[[], asyncio.AbstractEventLoop]] = {"asyncio": asyncio.new_event_loop}
+    try:
+        import uvloop
+    except ImportError:
+        return found
+    return {**found, "uvloop": uvloop.new_event_loop}
+
+
+LOOPS = _loops()
+
+
+@pytest.fixture(params=LOOPS)
+def run(request: pytest.FixtureRequest) -> Run:
+    """Runs a coroutine on a new event loop; no task may be left, and the loop may have nothing to report."""
+
+    def runner(main: Coroutine[Any, Any, Any]) -> Any:
+        reports: list[dict[str, Any]] = []
+
+        async def checked() -> Any:
+            asyncio.get_running_loop().set_exception_handler(lambda loop, context: reports.append(context))
+            result = await asyncio.wait_for(main, 60)
+            await asyncio.sleep(0)
+            left = asyncio.all_tasks() - {asyncio.current_task()}
+            assert not left, left
+            return result
+
+        with asyncio.Runner(loop_factory=LOOPS[request.param]) as running:
+            result = running.run(checked())
+        assert not reports, reports
+        return result
+
+    return runner
+
+
+@pytest.fixture
+def broker() -> Iterator[Broker]:
+    with Broker(topics={"t": 1, "wide": 8}) as running:
+        yield running
