@@ -13,8 +13,9 @@ from collections.abc import Sequence
 
 from kwire import __version__
 from kwire.cli import broker, consume, copy, decode, produce, topics
+from kwire.cli.trouble import error_text
 from kwire.cli.usage import UsageError
-from kwire.errors import DeliveryError, KafkaError
+from kwire.errors import KafkaError
 
 _COMMANDS = (broker, topics, produce, consume, copy, decode)
 _RELATIVE = re.compile(r"-\d")
@@ -33,9 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UsageError as error:
         return _wrong_usage(command, str(error))
     except KafkaError as error:
-        # str() of an exception group counts its exceptions, which a user of the shell does not see.
-        text = error.message if isinstance(error, DeliveryError) else str(error)
-        print(f"kwire {options.command}: {text}", file=sys.stderr)
+        print(f"kwire {options.command}: {error_text(error)}", file=sys.stderr)
         return 1
     except BrokenPipeError:
         # The reader has gone (`kwire consume ... | head`): what is still buffered must not fail at exit.

@@ -1,4 +1,8 @@
-"""The clients' warnings (a broker that cannot be reached, and that it can again) as lines on standard error."""
+"""The clients' warnings (a broker that cannot be reached, and that it can again) as lines on standard error.
+
+A warning about a refused login or certificate waits a moment: mostly it is followed by the error that ends the command
+with the same words, and then is left out.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +10,13 @@ import logging
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Lock, Timer
+
+from kwire.errors import DeliveryError, KafkaError
 
 _CLIENTS = ("kwire.drivers", "kwire.clients")
+_REFUSED = " cannot be used ("
+_HELD_BACK_S = 1.0
 
 
 @contextmanager
@@ -19,9 +28,18 @@ def trouble_on_stderr(command: str) -> Iterator[None]:
         logger.addHandler(handler)
     try:
         yield
+    except KafkaError as error:
+        handler.leave_out(error_text(error))
+        raise
     finally:
         for logger in loggers:
             logger.removeHandler(handler)
+        handler.tell_now()
+
+
+def error_text(error: KafkaError) -> str:
+    """The error as users of the shell see it: str() of an exception group counts its exceptions, which they do not."""
+    return error.message if isinstance(error, DeliveryError) else str(error)
 
 
 class _Handler(logging.Handler):
@@ -30,6 +48,35 @@ class _Handler(logging.Handler):
     def __init__(self, command: str) -> None:
         super().__init__(logging.WARNING)
         self._command = command
+        self._held: list[str] = []
+        self._holding = Lock()
 
     def emit(self, record: logging.LogRecord) -> None:
-        print(f"kwire {self._command}: {record.getMessage()}", file=sys.stderr, flush=True)
+        text = record.getMessage()
+        if _REFUSED not in text:
+            self._print(text)
+            return
+        with self._holding:
+            self._held.append(text)
+        timer = Timer(_HELD_BACK_S, self.tell_now)
+        timer.daemon = True
+        timer.start()
+
+    def tell_now(self) -> None:
+        """Prints what is held back."""
+        with self._holding:
+            texts, self._held = self._held, []
+        for text in texts:
+            self._print(text)
+
+    def leave_out(self, error: str) -> None:
+        """Drops what is held back where the error says it, too."""
+        with self._holding:
+            self._held = [text for text in self._held if _reason(text) not in error]
+
+    def _print(self, text: str) -> None:
+        print(f"kwire {self._command}: {text}", file=sys.stderr, flush=True)
+
+
+def _reason(warning: str) -> str:
+    return warning.partition(" so far): ")[2].rpartition("; still trying")[0]

@@ -17,6 +17,7 @@ from kwire.engine.addresses import TopicPartition
 from kwire.engine.api_keys import LIST_OFFSETS
 from kwire.engine.calls import Call
 from kwire.engine.error_codes import UNSUPPORTED_VERSION
+from kwire.engine.retry import afresh
 from kwire.errors import BrokerError, ConfigError, KafkaError
 
 if TYPE_CHECKING:
@@ -116,6 +117,7 @@ class PartitionsLookup(Call):
 
     def __init__(self, core: Services, topic: str, now: float, deadline: float) -> None:
         self._topic = topic
+        core.retry_refused(now)
         super().__init__(core, f"the partitions of {topic!r}", deadline)
         core.cluster.listeners.append(self.ask_again)
         core.cluster.track([topic], now, owner=self, may_create=False)
@@ -131,6 +133,8 @@ class PartitionsLookup(Call):
             self.fail(error, now)
         elif info is not None and info.partitions:
             self.succeed([TopicPartition(self._topic, partition) for partition in sorted(info.partitions)], now)
+        elif (refusal := self.core.refusal) is not None:
+            self.fail(afresh(refusal), now)
 
     @override
     def timed_out(self) -> KafkaError:
