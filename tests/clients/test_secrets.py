@@ -16,7 +16,8 @@ from typing import Any
 
 import pytest
 
-from kwire import Admin, Consumer, KafkaError, Producer, errors
+from kwire import Admin, Consumer, KafkaError, Producer, errors, protocol
+from kwire.testing import Broker
 from tests.certificates import PASSWORD, Authority
 
 AUTHORITY = Authority()
@@ -26,7 +27,7 @@ CLIENTS: tuple[Callable[..., Any], ...] = (Producer, Consumer, Admin)
 
 
 def token() -> tuple[str, float]:
-    return HUSH + "-token", 300.0
+    return HUSH + "-token" * 100, 300.0
 
 
 def logins(folder: Path) -> dict[str, dict[str, Any]]:
@@ -100,17 +101,17 @@ def attributes(thing: object, seen: set[int], depth: int) -> Iterator[str]:
         yield from attributes(value, seen, depth - 1)
 
 
-def outcomes(client: Any) -> Iterator[BaseException]:
+def outcomes(client: Any, timeout: float = 0.3) -> Iterator[BaseException]:
     """The errors of calls that find no broker."""
     calls: list[Callable[[], object]] = [client.close]
     if isinstance(client, Producer):
         calls = [lambda: client.close(timeout=0.1)]
-        calls.insert(0, lambda: client.send("topic", b"value").result(timeout=0.3))
+        calls.insert(0, lambda: client.send("topic", b"value").result(timeout=timeout))
     elif isinstance(client, Admin):
-        calls.insert(0, lambda: client.list_topics(timeout=0.3))
+        calls.insert(0, lambda: client.list_topics(timeout=timeout))
     else:
         client.assign([("topic", 0)])
-        calls.insert(0, lambda: client.poll(timeout=0.3))
+        calls.insert(0, lambda: client.poll(timeout=timeout))
     for call in calls:
         try:
             call()
@@ -180,3 +181,41 @@ def test_a_client_with_a_secret_copies_and_pickles(tmp_path: Path) -> None:
     given = logins(tmp_path)["password"]
     with Admin("a:1", **given) as client, copy.copy(client) as copied:
         assert copied.settings.sasl_password.reveal() == HUSH
+
+
+@pytest.fixture
+def echo(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Brokers refuse each login with all that they heard in it."""
+
+    def answer(context: Any) -> Any:
+        said = bytes(context.request.auth_bytes).decode()
+        context.session.fail("refused")
+        return protocol.SaslAuthenticateResponse(error_code=58, error_message=f"I heard {said}")
+
+    monkeypatch.setattr("kwire.testing.b36_sasl_authenticate.answer", answer)
+
+
+def attempts(mechanism: str) -> dict[str, Any]:
+    given: dict[str, Any] = {"security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": mechanism}
+    if mechanism == "OAUTHBEARER":
+        return {**given, "sasl_oauth_token": token}
+    return {**given, "sasl_username": "alice", "sasl_password": HUSH}
+
+
+@pytest.mark.usefixtures("echo")
+@pytest.mark.parametrize("kind", CLIENTS)
+@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-512", "OAUTHBEARER"])
+def test_a_refused_login_shows_no_secret(
+    kind: Callable[..., Any], mechanism: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with (
+        Broker(users={"alice": "other"}, mechanisms=[mechanism], topics={"topic": 1}) as broker,
+        caplog.at_level(logging.DEBUG),
+    ):
+        client = kind(broker.bootstrap_servers, default_api_timeout_ms=2000, **attempts(mechanism))
+        refusals = list(outcomes(client, 2.0))
+        shown = list(dumps(client))
+    assert any("I heard" in str(refusal) for refusal in refusals)
+    for refusal in refusals:
+        shown += told(refusal)
+    assert_none_in([*shown, caplog.text])

@@ -12,7 +12,7 @@ import pytest
 
 from kwire import errors
 from kwire.engine.addresses import Address
-from kwire.engine.secret import Secret
+from kwire.engine.secret import Secret, without_secrets
 from kwire.engine.settings import AdminSettings, ClientSettings, ConsumerSettings, ProducerSettings, from_config
 
 LOGIN = {"security_protocol": "SASL_SSL", "sasl_mechanism": "PLAIN", "sasl_username": "alice", "sasl_password": "hush"}
@@ -277,6 +277,22 @@ def test_a_secret_encodes_compares_and_pickles_as_its_text() -> None:
     assert type(secret.reveal()) is str
     assert pickle.loads(pickle.dumps(secret)) == "hush"
     assert {f"{secret}", f"{secret:>20}", str(secret), repr(secret).strip("'")} == {"[hidden]"}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("it is hush-hush-hush!", "it is [hidden]!"),
+        ("hush-hush-hushhush-hush-hush", "[hidden][hidden]"),
+        ("cut: hush-hush-hu...", "cut: [hidden]..."),
+        ("hush-hush-hxsh", "[hidden]xsh"),
+        ("hush", "hush"),
+        ("abc", "abc"),
+        ("", ""),
+    ],
+)
+def test_what_others_say_is_shown_without_secrets(text: str, expected: str) -> None:
+    assert without_secrets(text, ["hush-hush-hush", "abc", ""]) == expected
 
 
 def test_a_context_is_not_pickled_and_not_compared() -> None:

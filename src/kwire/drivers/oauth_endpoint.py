@@ -25,7 +25,7 @@ from urllib.request import HTTPRedirectHandler, HTTPSHandler, OpenerDirector, Pr
 
 from kwire._typing import Any, override
 from kwire.drivers.tls_context import load_authorities, load_location, load_trust_store
-from kwire.engine.secret import HIDDEN
+from kwire.engine.secret import without_secrets
 from kwire.engine.security_conflicts import is_loopback
 from kwire.engine.security_settings import SecuritySettings
 from kwire.errors import AuthError, ConnectError
@@ -205,9 +205,7 @@ def _without_secrets(said: str, settings: SecuritySettings) -> str:
     """What the endpoint said, without the secret if it said that back."""
     secret = settings.sasl_oauthbearer_client_secret
     hidden = "" if secret is None else secret.reveal()
-    for form in {hidden, quote_plus(hidden)} - {""}:
-        said = said.replace(form, HIDDEN)
-    return _printable(said)
+    return _printable(without_secrets(said, {hidden, quote_plus(hidden)}))
 
 
 def _printable(text: str) -> str:

@@ -27,6 +27,7 @@ from kwire.engine.sasl.gssapi import gssapi
 from kwire.engine.sasl.oauthbearer import Tokens, oauthbearer
 from kwire.engine.sasl.plain import plain
 from kwire.engine.sasl.scram import SaltedPasswords, scram
+from kwire.engine.secret import without_secrets
 from kwire.engine.settings import ClientSettings
 from kwire.engine.versions import Versions
 from kwire.errors import AuthError, CodecError, ConnectError
@@ -34,7 +35,6 @@ from kwire.errors import AuthError, CodecError, ConnectError
 HANDSHAKE = "SaslHandshake"
 _NONCE_BYTES = 24
 _SECRETS = ("sasl_password", "sasl_oauthbearer_client_secret")
-_MIN_HIDDEN = 4
 
 
 class Login:
@@ -138,10 +138,7 @@ class Login:
 
     def _without_secrets(self, text: str) -> str:
         given = [value for name in _SECRETS if (value := getattr(self._settings, name))]
-        for secret in (*given, *self.tokens.secrets):
-            if len(secret) >= _MIN_HIDDEN:
-                text = text.replace(secret, "[hidden]")
-        return text
+        return without_secrets(text, (*given, *self.tokens.secrets))
 
 
 class _Wrapped:

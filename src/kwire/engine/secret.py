@@ -6,9 +6,15 @@ traceback with local variables, or a line of a log cannot show it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from kwire._typing import override
 
 HIDDEN = "[hidden]"
+_MIN_HIDDEN = 4
+"""A shorter secret may well be in a text by chance."""
+_TELLING = 8
+"""So many first characters of a secret are taken for the secret."""
 
 
 class Secret(str):
@@ -31,6 +37,20 @@ class Secret(str):
     def reveal(self) -> str:
         """The text as a plain str."""
         return "".join((self,))
+
+
+def without_secrets(text: str, secrets: Iterable[str]) -> str:
+    """What someone else said, without the secrets, and without the beginning of one where the text was cut."""
+    for secret in secrets:
+        beginning = secret[:_TELLING]
+        at = text.find(beginning) if len(secret) >= _MIN_HIDDEN else -1
+        while at >= 0:
+            end = at + len(beginning)
+            while end < len(text) and text.startswith(secret[: end + 1 - at], at) and end - at < len(secret):
+                end += 1
+            text = text[:at] + HIDDEN + text[end:]
+            at = text.find(beginning, at + len(HIDDEN))
+    return text
 
 
 def shown(argument: object) -> str:

@@ -23,6 +23,7 @@ from collections.abc import Callable, Mapping
 from kwire._typing import Any
 from kwire.engine.flows import Apart, Flow
 from kwire.engine.sasl.exchange import Say, quoted
+from kwire.engine.secret import Secret
 from kwire.errors import AuthError, ConnectError
 
 LEAST_REST = 0.2
@@ -40,7 +41,7 @@ class Token:
     __slots__ = ("expires_at", "extensions", "lifetime", "text")
 
     def __init__(self, text: str, lifetime: float, extensions: Mapping[str, str], now: float) -> None:
-        self.text = text
+        self.text = Secret(text)
         self.lifetime = lifetime
         self.extensions = extensions
         self.expires_at = now + lifetime
@@ -84,7 +85,11 @@ class Tokens:
 def oauthbearer(say: Say, tokens: Tokens, session: float, now: float) -> Flow[None]:
     """Says the token; a refusal is answered as the RFC wants it, so that the broker says why."""
     token = yield from tokens.find(session, now)
-    fields = ["n,,", f"auth=Bearer {token.text}", *(f"{name}={value}" for name, value in token.extensions.items())]
+    fields = [
+        "n,,",
+        f"auth=Bearer {token.text.reveal()}",
+        *(f"{name}={value}" for name, value in token.extensions.items()),
+    ]
     status = yield from say((_SEPARATOR.join(fields) + _SEPARATOR * 2).encode())
     if status:
         yield from say(_SEPARATOR.encode(), answered=False)
