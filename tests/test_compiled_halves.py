@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from kwire import _codec
-from kwire.drivers.loop import LoopDriver, _Socket
+from kwire.drivers.loop import LoopDriver, LoopSocket
 from kwire.drivers.reactor import Reactor
 from kwire.engine.connection import Connection
 from kwire.engine.core import Core
@@ -26,7 +26,7 @@ from kwire.engine.versions import Versions
 from kwire.producer import Producer
 from tests.cython_analysis import SOURCES, analysis
 
-HALVES = [Connection, Core, Idempotence, Link, LoopDriver, Node, Producer, Reactor, Sender, Versions, _Socket]
+HALVES = [Connection, Core, Idempotence, Link, LoopDriver, LoopSocket, Node, Producer, Reactor, Sender, Versions]
 CLASS = re.compile(r"^cdef class (\w+)", re.MULTILINE)
 HOOK = re.compile(
     r'^    def (\w+)\(self[^"]*?\):\n        """(?:[^"]|"(?!""))+"""\n        raise NotImplementedError\n', re.MULTILINE

@@ -46,7 +46,7 @@ _log = LateLogger("kwire.drivers")
 _drivers: weakref.WeakSet[LoopDriver] = weakref.WeakSet()
 
 
-class _Socket(LoopSocketBase, asyncio.BufferedProtocol):
+class LoopSocket(LoopSocketBase, asyncio.BufferedProtocol):
     """A connection's protocol, its transport, and the task that connects it."""
 
     def __init__(self, driver: LoopDriver, connection: Connection) -> None:
@@ -78,6 +78,23 @@ class _Socket(LoopSocketBase, asyncio.BufferedProtocol):
         assert self.transport is not None
         self.transport.write(data)
 
+    # -- plain, unless a subclass says otherwise --------------------------------------------------------------------
+
+    def begin(self, now: float) -> None:
+        """The socket is connected."""
+        self.driver.core.connection_made(self.connection, now)
+
+    @override
+    def write_tls(self, now: float) -> None:
+        raise AssertionError("a plain connection is written to by the compiled half")
+
+    def why_ended(self, reason: str) -> Exception | str:
+        """The reason for the end of the connection, as the core is told."""
+        return reason
+
+    def say_goodbye(self) -> None:
+        """The connection is about to be closed."""
+
 
 class LoopDriver(LoopDriverBase):
     """Drives one core on the event loop that it is first used on."""
@@ -88,9 +105,11 @@ class LoopDriver(LoopDriverBase):
         self._pid = os.getpid()
         self._is_copy = False
         self._timer: asyncio.TimerHandle | None = None
-        self._dropped: set[_Socket] = set()
+        self._dropped: set[LoopSocket] = set()
         self._all_closed: asyncio.Future[None] | None = None
         self._apart: set[asyncio.Task[None]] = set()
+        self._new_socket = _sockets_of(core)
+        core.run_apart = partial(_run_apart, weakref.ref(self))
         _drivers.add(self)
 
     # -- for the clients --------------------------------------------------------------------------------------------
@@ -137,6 +156,11 @@ class LoopDriver(LoopDriverBase):
             if limit is not None:
                 limit.cancel()
         return done()
+
+    def write_soon(self, sock: LoopSocket) -> None:
+        """Writes on in the next turn of the loop."""
+        assert self._loop is not None
+        self._loop.call_soon(self.write_on, sock)
 
     def close(self) -> None:
         """Closes all connections. Idempotent; on another loop than its own, or on none, it only frees."""
@@ -292,16 +316,16 @@ class LoopDriver(LoopDriverBase):
     @override
     def _connect(self, connection: Connection) -> None:
         assert self._loop is not None
-        self._sockets[connection] = sock = _Socket(self, connection)
+        self._sockets[connection] = sock = self._new_socket(self, connection)
         self._loop.call_soon(self._begin_to_connect, sock)
 
-    def _begin_to_connect(self, sock: _Socket) -> None:
+    def _begin_to_connect(self, sock: LoopSocket) -> None:
         """Outside any step: some loops run the beginning of a new task at once."""
         assert self._loop is not None
         if self._sockets.get(sock.connection) is sock:
             sock.task = self._loop.create_task(self._reach(sock), name=f"kwire-connect-{sock.connection.address}")
 
-    async def _reach(self, sock: _Socket) -> None:
+    async def _reach(self, sock: LoopSocket) -> None:
         """Connects, or tells the core why not."""
         reason = "the attempt to connect was cancelled"
         try:
@@ -316,7 +340,7 @@ class LoopDriver(LoopDriverBase):
             if reason and self._sockets.get(sock.connection) is sock:
                 self.step(partial(self._lost, sock, reason))
 
-    async def _try_addresses(self, sock: _Socket) -> str:
+    async def _try_addresses(self, sock: LoopSocket) -> str:
         """Connects to the first of the addresses that answers; returns "", or why none did."""
         reason = "the name has no address"
         addresses = literal(sock.connection.address) or await self._look_up(sock)
@@ -332,7 +356,7 @@ class LoopDriver(LoopDriverBase):
                 reason = _words_of(error)
         return reason
 
-    async def _look_up(self, sock: _Socket) -> list[SocketAddress]:
+    async def _look_up(self, sock: LoopSocket) -> list[SocketAddress]:
         import socket
 
         assert self._loop is not None
@@ -344,7 +368,7 @@ class LoopDriver(LoopDriverBase):
             raise OSError(f"the name {address.host!r} cannot be resolved: {why}") from error
         return list(dict.fromkeys((row[0], row[4]) for row in rows))
 
-    async def _open(self, sock: _Socket, family: int, target: Any) -> None:
+    async def _open(self, sock: LoopSocket, family: int, target: Any) -> None:
         assert self._loop is not None
         settings = self.core.settings
         made = make_socket(family, settings.send_buffer_bytes, settings.receive_buffer_bytes)
@@ -359,7 +383,7 @@ class LoopDriver(LoopDriverBase):
                 made.close()
             raise
 
-    def _made(self, sock: _Socket) -> None:
+    def _made(self, sock: LoopSocket) -> None:
         """The transport is there."""
         assert sock.transport is not None
         assert sock.socket is not None
@@ -369,9 +393,9 @@ class LoopDriver(LoopDriverBase):
         sock.transport.set_write_buffer_limits(high=0)
         sock.fd = sock.socket.fileno()
         _log.debug("connected to %s", sock.connection.address)
-        self.step(partial(self.core.connection_made, sock.connection))
+        self.step(sock.begin)
 
-    def _ended(self, sock: _Socket, error: Exception | None) -> None:
+    def _ended(self, sock: LoopSocket, error: Exception | None) -> None:
         """The transport has closed its socket."""
         sock.fd = -1
         sock.transport = sock.socket = None
@@ -380,25 +404,42 @@ class LoopDriver(LoopDriverBase):
             _settle(self._all_closed)
         if self._sockets.get(sock.connection) is sock:
             reason = "the broker closed the connection" if error is None else _words_of(error)
-            self.step(partial(self._lost, sock, reason))
+            self.step(partial(self._lost, sock, sock.why_ended(reason)))
 
     @override
-    def _lost(self, sock: _Socket, reason: str, now: float) -> None:
+    def _lost(self, sock: LoopSocket, reason: str | Exception, now: float) -> None:
         self._drop(sock)
         _log.debug("connection to %s: %s", sock.connection.address, reason)
         self.core.connection_lost(sock.connection, reason, now)
 
     @override
-    def _drop(self, sock: _Socket) -> None:
+    def _drop(self, sock: LoopSocket) -> None:
         self._sockets.pop(sock.connection, None)
-        sock.fd = -1
         closed = self._loop is None or self._loop.is_closed() or self._is_copy
+        if not closed:
+            sock.say_goodbye()
+        sock.fd = -1
         if sock.task is not None and not closed:
             sock.task.cancel()
         if sock.socket is not None:
             self._dropped.add(sock)
         if sock.transport is not None and not closed:
             sock.transport.abort()
+
+
+def _sockets_of(core: Core) -> Callable[[LoopDriver, Connection], LoopSocket]:
+    """What makes its connections, with TLS where the settings want it."""
+    if not core.settings.uses_tls:
+        return LoopSocket
+    from kwire.drivers.loop_tls import TlsSocket
+    from kwire.drivers.tls import TlsClient
+
+    return partial(TlsSocket, TlsClient.of(core.settings))
+
+
+def _run_apart(driver: weakref.ref[LoopDriver], *what: Any) -> None:
+    if (alive := driver()) is not None:
+        alive.run_apart(*what)
 
 
 def _words_of(error: BaseException) -> str:

@@ -17,11 +17,13 @@ cdef class LoopSocketBase:
     cdef readonly ConnectionBase connection
     cdef public int fd                    # of the socket; -1 while it is not connected
     cdef public bint paused               # the transport has bytes that the socket did not take
+    cdef public bint plain                # bytes go from the transport to the core as they are
 
     def __init__(self, LoopDriverBase driver not None, ConnectionBase connection not None):
         self.driver = driver
         self.connection = connection
         self.fd = -1
+        self.plain = True
 
     def get_buffer(self, Py_ssize_t hint):
         """Returns where to receive into."""
@@ -38,6 +40,10 @@ cdef class LoopSocketBase:
 
     def hand_over(self, data):
         """Gives the transport bytes to write."""
+        raise NotImplementedError
+
+    def write_tls(self, double now):
+        """Writes what there is, where the connection is not plain."""
         raise NotImplementedError
 
 
@@ -181,6 +187,10 @@ cdef class LoopDriverBase:
         cdef iovec spans[BUFFERS_PER_WRITE]
         cdef Py_ssize_t taken, total
         cdef int count, i, number, fd
+        if not sock.plain:
+            if sock.fd >= 0:
+                sock.write_tls(now)
+            return 0
         while (fd := sock.fd) >= 0 and not sock.paused and (count := sock.connection.gather(spans)) > 0:
             total = 0
             for i in range(count):

@@ -1,0 +1,85 @@
+"""`kwire.aio` over TLS and with logins, against the embedded broker."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from kwire import aio, errors
+from kwire.testing import Broker
+from tests.aio.conftest import Run
+
+DOORS: list[dict[str, Any]] = [
+    {"tls": True},
+    {"users": {"alice": "secret"}},
+    {"users": {"alice": "secret"}, "tls": True},
+]
+
+
+@pytest.mark.parametrize("door", DOORS, ids=str)
+def test_records_go_out_and_come_back(run: Run, door: dict[str, Any]) -> None:
+    async def main(broker: Broker) -> None:
+        settings = broker.client_settings
+        sent = [b"%d" % number * 200 for number in range(3000)]
+        async with aio.Producer(broker.bootstrap_servers, **settings) as producer:
+            deliveries = producer.send_many("t", sent)
+            assert (await deliveries[0]).offset == 0
+            await producer.flush()
+            assert deliveries[-1].result().offset == 2999
+        async with aio.Consumer(broker.bootstrap_servers, auto_offset_reset="earliest", **settings) as consumer:
+            consumer.subscribe(["t"])
+            read: list[bytes | None] = []
+            async for record in consumer:
+                read.append(record.value)
+                if len(read) == len(sent):
+                    break
+            assert read == sent
+        async with aio.Admin(broker.bootstrap_servers, **settings) as admin:
+            assert await admin.list_topics() == ["t"]
+
+    with Broker(topics={"t": 1}, **door) as broker:
+        run(main(broker))
+
+
+def test_a_large_record_goes_through_a_full_socket(run: Run) -> None:
+    async def main(broker: Broker) -> None:
+        settings = {**broker.client_settings, "send_buffer_bytes": 8192, "max_request_size": 1 << 24}
+        value = bytes(range(256)) * 32768
+        async with aio.Producer(broker.bootstrap_servers, **settings) as producer:
+            assert (await producer.send("t", value)).offset == 0
+        async with aio.Consumer(
+            broker.bootstrap_servers, auto_offset_reset="earliest", **broker.client_settings
+        ) as consumer:
+            consumer.subscribe(["t"])
+            assert (await consumer.poll(timeout=30)).values() == [value]
+
+    for tls in (False, True):
+        with Broker(topics={"t": 1}, tls=tls, max_message_bytes=1 << 24) as broker:
+            run(main(broker))
+
+
+def test_a_wrong_password_is_said_at_once(run: Run) -> None:
+    async def main(broker: Broker) -> None:
+        settings = {**broker.client_settings, "sasl_password": "wrong"}
+        async with aio.Admin(broker.bootstrap_servers, **settings) as admin:
+            with pytest.raises(errors.AuthError):
+                await admin.list_topics(timeout=20)
+        async with aio.Consumer(broker.bootstrap_servers, **settings) as consumer:
+            consumer.subscribe(["t"])
+            with pytest.raises(errors.AuthError):
+                await asyncio.wait_for(consumer.poll(timeout=20), 20)
+
+    with Broker(topics={"t": 1}, users={"alice": "secret"}) as broker:
+        run(main(broker))
+
+
+def test_a_certificate_that_is_not_trusted_is_said_at_once(run: Run) -> None:
+    async def main(broker: Broker) -> None:
+        async with aio.Admin(broker.bootstrap_servers, security_protocol="SSL") as admin:
+            with pytest.raises(errors.AuthError, match="certificate"):
+                await admin.list_topics(timeout=20)
+
+    with Broker(topics={"t": 1}, tls=True) as broker:
+        run(main(broker))
