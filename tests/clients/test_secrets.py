@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from kwire import Admin, Consumer, KafkaError, Producer, errors, protocol
+from kwire import Admin, Consumer, KafkaError, Producer, aio, errors, protocol
 from kwire.testing import Broker
 from tests.certificates import PASSWORD, Authority
 
@@ -24,6 +24,7 @@ AUTHORITY = Authority()
 ALICE = AUTHORITY.issue("alice", hosts=())
 HUSH = "hush-5f1c"
 CLIENTS: tuple[Callable[..., Any], ...] = (Producer, Consumer, Admin)
+ASYNC_CLIENTS: tuple[Callable[..., Any], ...] = (aio.Producer, aio.Consumer, aio.Admin)
 
 
 def token() -> tuple[str, float]:
@@ -155,12 +156,21 @@ def test_no_secret_is_shown(
     assert_none_in(shown)
 
 
+@pytest.mark.parametrize("kind", ASYNC_CLIENTS)
+@pytest.mark.parametrize("name", NAMES)
+def test_no_client_on_a_loop_shows_a_secret(kind: Callable[..., Any], name: str, tmp_path: Path) -> None:
+    client = kind("127.0.0.1:1", **logins(tmp_path)[name])
+    again = pickle.loads(pickle.dumps(client))
+    assert again.settings == client.settings
+    assert_none_in([*dumps(client), *dumps(again)])
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_dotted_configuration_that_is_refused_shows_none(name: str, tmp_path: Path) -> None:
     given = logins(tmp_path)[name]
     config = {key.replace("_", "."): value for key, value in given.items()}
     kind: Any
-    for kind in CLIENTS:
+    for kind in (*CLIENTS, *ASYNC_CLIENTS):
         for fault in ({"linger.mx": 1}, {"security.protocol": "PLAINTEXT"}, {"sasl.password": [HUSH]}):
             with pytest.raises(errors.ConfigError) as caught:
                 kind.from_config({**config, **fault})
@@ -170,7 +180,7 @@ def test_a_dotted_configuration_that_is_refused_shows_none(name: str, tmp_path: 
 def test_misplaced_arguments_are_refused_without_their_content() -> None:
     config = {"bootstrap.servers": "a:1", "sasl.password": HUSH}
     kind: Any
-    for kind in CLIENTS:
+    for kind in (*CLIENTS, *ASYNC_CLIENTS):
         for arguments in ((config,), ("a:1", config), ([config],), ("a:1", [config]), (("a", config),)):
             with pytest.raises(errors.ConfigError) as caught:
                 kind(*arguments)

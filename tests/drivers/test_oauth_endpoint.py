@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import json
 import ssl
-import threading
 import time
 from base64 import b64decode, urlsafe_b64encode
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -19,54 +15,10 @@ from kwire.drivers.oauth_endpoint import fetch_token, token_source
 from kwire.engine.settings import ClientSettings
 from kwire.errors import AuthError, ConfigError, ConnectError
 from tests.certificates import Authority
+from tests.token_endpoint import Endpoint, serving
 
 AUTHORITY = Authority()
 SECRET = "hush/hush&=ß"
-
-
-class Endpoint:
-    """A token endpoint on loopback: it gives its answers in order, the last one for ever, and keeps the requests."""
-
-    def __init__(self, *answers: tuple[int, object]) -> None:
-        self.answers = list(answers)
-        self.requests: list[tuple[str, dict[str, str], str]] = []
-        self.url = ""
-
-    def answer(self, handler: BaseHTTPRequestHandler) -> None:
-        body = handler.rfile.read(int(handler.headers["Content-Length"])).decode()
-        self.requests.append((handler.path, dict(handler.headers), body))
-        status, content = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
-        data = content if isinstance(content, bytes) else json.dumps(content).encode()
-        handler.send_response(status)
-        handler.send_header("Content-Length", str(len(data)))
-        if status == 302:
-            handler.send_header("Location", self.url + "/elsewhere")
-        handler.end_headers()
-        handler.wfile.write(data)
-
-
-@contextmanager
-def serving(endpoint: Endpoint, context: ssl.SSLContext | None = None) -> Iterator[Endpoint]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            endpoint.answer(self)
-
-        def log_message(self, format: str, *arguments: object) -> None:  # noqa: A002
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    if context is not None:
-        server.socket = context.wrap_socket(server.socket, server_side=True)
-    endpoint.url = f"{'https' if context else 'http'}://127.0.0.1:{server.server_port}/token"
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    try:
-        yield endpoint
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 def settings(url: str, **more: Any) -> ClientSettings:
