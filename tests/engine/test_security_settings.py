@@ -227,6 +227,92 @@ def test_java_settings_that_ask_for_what_is_done_anyway() -> None:
         from_config(ClientSettings, {"sasl.login.refresh.window.factor": "0.8"})
 
 
+IN_THE_WILD = {
+    "Confluent Cloud, Java, by key": {
+        "bootstrap.servers": "pkc.example:9092",
+        "security.protocol": "SASL_SSL",
+        "sasl.jaas.config": "org.apache.kafka.common.security.plain.PlainLoginModule required "
+        "username='KEY' password='a/b+c=';",
+        "sasl.mechanism": "PLAIN",
+    },
+    "Confluent Cloud, Java, by token": {
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "OAUTHBEARER",
+        "sasl.oauthbearer.token.endpoint.url": "https://id.example/oauth2/token",
+        "sasl.login.callback.handler.class": "org.apache.kafka.common.security.oauthbearer.secured."
+        "OAuthBearerLoginCallbackHandler",
+        "sasl.jaas.config": "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required "
+        "clientId='id' scope='' clientSecret='hush' extension_logicalCluster='lkc-1' "
+        "extension_identityPoolId='pool-1';",
+    },
+    "librdkafka, by token": {
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanisms": "OAUTHBEARER",
+        "sasl.oauthbearer.method": "oidc",
+        "sasl.oauthbearer.token.endpoint.url": "https://id.example/oauth2/token",
+        "sasl.oauthbearer.client.id": "id",
+        "sasl.oauthbearer.client.secret": "hush",
+        "sasl.oauthbearer.scope": "kafka",
+        "sasl.oauthbearer.extensions": "logicalCluster=lkc-1,identityPoolId=pool-1",
+    },
+    "MSK, Java, by password": {
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "SCRAM-SHA-512",
+        "sasl.jaas.config": "org.apache.kafka.common.security.scram.ScramLoginModule required\n"
+        '  username="alice"\n  password="hush";\n',
+        "ssl.truststore.location": "/tmp/kafka.client.truststore.p12",
+    },
+    "Strimzi, Java": {
+        "security.protocol": "SSL",
+        "ssl.truststore.location": "ca.p12",
+        "ssl.truststore.password": "hush",
+        "ssl.truststore.type": "PKCS12",
+        "ssl.keystore.location": "user.p12",
+        "ssl.keystore.password": "hush",
+        "ssl.key.password": "hush",
+        "ssl.endpoint.identification.algorithm": "",
+    },
+    "kafka-python": {
+        "security_protocol": "SSL",
+        "ssl_check_hostname": True,
+        "ssl_cafile": "ca.pem",
+        "ssl_certfile": "c.pem",
+        "ssl_keyfile": "k.pem",
+        "ssl_password": "hush",
+        "ssl_crlfile": None,
+        "ssl_context": None,
+    },
+    "Kerberos, Java": {
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": "GSSAPI",
+        "sasl.kerberos.service.name": "kafka",
+        "sasl.jaas.config": "com.sun.security.auth.module.Krb5LoginModule required useKeyTab=true storeKey=true "
+        'keyTab="/etc/security/keytabs/k.keytab" principal="k-1@EXAMPLE.COM";',
+    },
+}
+
+
+@pytest.mark.parametrize("config", IN_THE_WILD.values(), ids=IN_THE_WILD)
+def test_configurations_of_other_clients_work_as_they_are(config: dict[str, object]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for table in (ProducerSettings, ConsumerSettings, AdminSettings):
+            assert "hush" not in repr(from_config(table, config))
+
+
+def test_a_configuration_for_the_iam_of_msk_says_what_to_do() -> None:
+    with pytest.raises(errors.ConfigError, match="for AWS MSK give sasl_mechanism='OAUTHBEARER' and its signer"):
+        from_config(
+            ConsumerSettings,
+            {
+                "security.protocol": "SASL_SSL",
+                "sasl.mechanism": "AWS_MSK_IAM",
+                "sasl.jaas.config": "software.amazon.msk.auth.iam.IAMLoginModule required;",
+                "sasl.client.callback.handler.class": "software.amazon.msk.auth.iam.IAMClientCallbackHandler",
+            },
+        )
+
+
 def secret_settings() -> list[ClientSettings]:
     """Settings that between them have each secret."""
     return [

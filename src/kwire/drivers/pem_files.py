@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
-from base64 import b64decode
+from binascii import a2b_base64
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -82,13 +81,15 @@ def _private_file() -> tuple[int, str]:
     if hasattr(os, "memfd_create") and os.path.isdir("/proc/self/fd"):
         descriptor = os.memfd_create("kwire")
         return descriptor, f"/proc/self/fd/{descriptor}"
-    return tempfile.mkstemp()
+    from tempfile import mkstemp
+
+    return mkstemp()
 
 
 def end_of(certificate: str) -> datetime | None:
     """When a certificate (one PEM block) ceases to be valid; None if it cannot be told."""
     try:
-        der = b64decode("".join(line for line in certificate.splitlines() if not line.startswith("-----")))
+        der = a2b_base64("".join(line for line in certificate.splitlines() if not line.startswith("-----")))
         to_be_signed = _content(_content(der, 0), 0)
         position = 0
         fields: list[bytes] = []

@@ -64,6 +64,7 @@ _REFUSED = {
     "sasl.oauthbearer.grant.type": _CREDENTIALS,
     "sasl.oauthbearer.jwt.retriever.class": _CREDENTIALS,
     "sasl.oauthbearer.metadata.authentication.type": _CREDENTIALS,
+    "sasl.oauthbearer.method": _CREDENTIALS,
     "security.providers": _CONTEXT,
     "ssl.curves.list": _CONTEXT,
     "ssl.engine.factory.class": _CONTEXT,
@@ -121,15 +122,16 @@ _AS_IT_IS = {
 }
 """Values that ask for what kwire does anyway."""
 
-_CLASSES_AS_IT_IS = {
+_WORDS_AS_IT_IS = {
     "sasl.login.callback.handler.class": (
         "OAuthBearerLoginCallbackHandler",
         "OAuthBearerUnsecuredLoginCallbackHandler",
     ),
     "sasl.login.class": ("DefaultLogin", "KerberosLogin", "OAuthBearerRefreshingLogin"),
+    "sasl.oauthbearer.method": ("default", "oidc"),
     "sasl.oauthbearer.jwt.retriever.class": ("ClientCredentialsJwtRetriever", "DefaultJwtRetriever"),
 }
-"""Java's classes, without their packages, that do what kwire does anyway."""
+"""Words, and Java's classes without their packages, that ask for what kwire does anyway."""
 
 _IGNORED = frozenset(
     (
@@ -192,7 +194,6 @@ _IGNORED = frozenset(
         "sasl.oauthbearer.expected.issuer",
         "sasl.oauthbearer.iat.validation.enabled",
         "sasl.oauthbearer.jwt.validator.class",
-        "sasl.oauthbearer.method",
         "sasl.oauthbearer.scope.claim.name",
         "sasl.oauthbearer.sub.claim.name",
         "selector",
@@ -242,6 +243,6 @@ def verdict(name: str, value: object) -> Verdict | None:
 
 def _is_as_it_is(key: str, value: object) -> bool:
     text = str(value).strip()
-    if key in _CLASSES_AS_IT_IS:
-        return text.rpartition(".")[2].rpartition("$")[2] in _CLASSES_AS_IT_IS[key]
+    if key in _WORDS_AS_IT_IS:
+        return text.rpartition(".")[2].rpartition("$")[2] in _WORDS_AS_IT_IS[key]
     return key in _AS_IT_IS and text.lower() == str(_AS_IT_IS[key]).lower()
