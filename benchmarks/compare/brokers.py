@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from benchmarks.compare.processes import LineProcess
 
@@ -67,3 +67,23 @@ def relayed(bootstrap: str) -> Iterator[RunningRelay]:
     finally:
         output = process.stop()
     relay.delays_us = json.loads(output)
+
+
+def behind_tls(bootstrap: str) -> AbstractContextManager[tuple[str, str]]:
+    """The address where the broker at `bootstrap` speaks TLS, and the file with the certificate to trust."""
+    return _trusted("the TLS relay", "benchmarks.compare.tls_relay", bootstrap)
+
+
+def with_login() -> AbstractContextManager[tuple[str, str]]:
+    """The address of a broker where clients log in over TLS, and the file with the certificate to trust."""
+    return _trusted("the broker with a login", "benchmarks.compare.login_broker")
+
+
+@contextmanager
+def _trusted(what: str, module: str, *arguments: str) -> Iterator[tuple[str, str]]:
+    process = LineProcess(what, ["-m", module, *arguments])
+    try:
+        address, _, ca_file = process.read_line(20.0).partition(" ")
+        yield address, ca_file
+    finally:
+        process.stop()

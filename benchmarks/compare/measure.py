@@ -19,6 +19,8 @@ from benchmarks.compare.rows import KWIRE, Row
 T = TypeVar("T")
 _CASE_S, _QUICK_CASE_S = 0.04, 0.01
 _MIN_RECORDS = 50
+READING = ("consume", "aio_consume", "loop_stops")
+"""Tasks that read a topic."""
 
 
 @dataclass(frozen=True)
@@ -108,15 +110,15 @@ def _measure_clients(rows: list[Row], plan: Plan, contenders: Contenders, kind: 
 def _client_task(row: Row, contender: str, plan: Plan) -> Task:
     """Rows that produce to as many partitions share a topic; one that is read holds what one contender reads."""
     task = Task(row.task, contender, count=plan.records(row, contender), release=row.release, **row.options)
-    topic = f"in-{task.size}-{task.count}" if row.task == "consume" else f"out-{task.partitions}"
+    topic = f"in-{task.size}-{task.count}" if row.task in READING else f"out-{task.partitions}"
     return replace(task, topic=topic)
 
 
 def _preparation(task: Task) -> Task:
     """Fills a topic that is read. To one that is written, sends a few records to each partition: Apache Kafka creates
     its files at the first one, which takes tens of seconds for hundreds of partitions."""
-    if task.name == "consume":
-        return replace(task, name="load", contender=KWIRE)
+    if task.name in READING:
+        return replace(task, name="load", contender=KWIRE, tls=False)
     return Task("produce", KWIRE, task.bootstrap, task.topic, 4 * task.partitions, task.partitions, round_robin=True)
 
 
@@ -124,11 +126,32 @@ def _run(contenders: Contenders, task: Task, rows: list[Row], number: int, kind:
     """One run, as a result for each row that it yields."""
     measured, error = {}, ""
     try:
-        measured = _run_through_relay(contenders, task) if task.name == "send_and_compute" else contenders.run(task)
+        measured = _way_of(task)(contenders, task)
     except ContenderError as failure:
         error = str(failure)
     for row in rows:
         yield Result(row.name, task.contender, number, kind, measured, error)
+
+
+def _way_of(task: Task) -> Callable[[Contenders, Task], dict[str, Any]]:
+    """How the task reaches its broker."""
+    if task.name == "send_and_compute":
+        return _run_through_relay
+    if task.name == "first_record":
+        return _run_with_login
+    return _run_over_tls if task.tls else Contenders.run
+
+
+def _run_with_login(contenders: Contenders, task: Task) -> dict[str, Any]:
+    """At a broker of its own."""
+    with brokers.with_login() as (bootstrap, ca_file):
+        return contenders.run(replace(task, bootstrap=bootstrap, ca_file=ca_file))
+
+
+def _run_over_tls(contenders: Contenders, task: Task) -> dict[str, Any]:
+    """Behind a relay that speaks TLS."""
+    with brokers.behind_tls(task.bootstrap) as (bootstrap, ca_file):
+        return contenders.run(replace(task, bootstrap=bootstrap, ca_file=ca_file))
 
 
 def _run_through_relay(contenders: Contenders, task: Task) -> dict[str, Any]:

@@ -31,7 +31,14 @@ ROOT = Path(__file__).resolve().parents[2]
 LIMIT_S = 120
 _STOP_LIMIT_S = 10.0
 _SHOWN = 800
-_MODULES = {"codec": "{}_codec", "threads": "{}_codec", "import_time": "package", "size": "package"}
+_AIO_TASKS = ("aio_produce", "aio_consume", "aio_round_trip", "loop_stops")
+_MODULES = {
+    "codec": "{}_codec",
+    "threads": "{}_codec",
+    "import_time": "package",
+    "size": "package",
+    **dict.fromkeys(_AIO_TASKS, "{}_aio"),
+}
 
 
 class ContenderError(Exception):

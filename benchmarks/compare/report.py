@@ -41,13 +41,12 @@ _HEADINGS = {
     "produce": "Produce",
     "consume": "Consume",
     "latency": "Latency",
+    "asyncio": "asyncio",
+    "tls": "TLS 1.3",
     "memory": "Memory",
     "package": "Package",
 }
-_NOTE = (
-    "kwire verifies every checksum, librdkafka by default none. kwire under asyncio is left out: it has no asyncio "
-    "client yet."
-)
+_NOTE = "kwire verifies every checksum, librdkafka by default none."
 _SIDE_METRICS = (
     ("thousand records per second (wall)", "records_per_s", 1e-3),
     ("resident memory added, MiB", "added_mib", 1.0),

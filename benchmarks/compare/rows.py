@@ -15,7 +15,8 @@ AIOKAFKA = "aiokafka"
 KAFKA_PYTHON = "kafka-python"
 KIO = "kio"
 RAW_SOCKET = "raw-socket"
-CONTENDERS = (KWIRE, CONFLUENT, AIOKAFKA, KAFKA_PYTHON, KIO, RAW_SOCKET)
+OPENSSL = "openssl"
+CONTENDERS = (KWIRE, CONFLUENT, AIOKAFKA, KAFKA_PYTHON, KIO, RAW_SOCKET, OPENSSL)
 
 RECORDS = 10_000
 """How many records the codec's batch has."""
@@ -116,6 +117,16 @@ _READ_ONE_BY_ONE = {**_READ, AIOKAFKA: 40_000}
 _READ_IN_C = {KWIRE: 600_000, CONFLUENT: 300_000}
 _EXCHANGED = {KWIRE: 2_500, RAW_SOCKET: 2_500, CONFLUENT: 2_500, AIOKAFKA: 800, KAFKA_PYTHON: 400}
 _COMPUTED = {KWIRE: 100, CONFLUENT: 100, KAFKA_PYTHON: 50}
+_AIO_SENT = {KWIRE: 200_000, AIOKAFKA: 20_000, CONFLUENT: 40_000}
+_AIO_SENT_BATCHES = {KWIRE: 200_000, AIOKAFKA: 200_000}
+_AIO_READ = {KWIRE: 600_000, AIOKAFKA: 100_000, CONFLUENT: 300_000}
+_AIO_READ_LISTS = {KWIRE: 600_000, AIOKAFKA: 100_000}
+_AIO_READ_ONE_BY_ONE = {KWIRE: 300_000, AIOKAFKA: 40_000}
+_AIO_EXCHANGED = {KWIRE: 2_500, RAW_SOCKET: 2_500, AIOKAFKA: 800}
+_AIO_STOPPED = {KWIRE: 300_000, AIOKAFKA: 20_000}
+_TLS_SENT = {KWIRE: 400_000, CONFLUENT: 200_000, OPENSSL: 400_000}
+_TLS_READ = {KWIRE: 600_000, CONFLUENT: 300_000, OPENSSL: 400_000}
+_TLS_READ_1K = {KWIRE: 100_000, CONFLUENT: 100_000, OPENSSL: 100_000}
 _MILLION = dict.fromkeys((KWIRE, CONFLUENT), 1_000_000)
 
 # Kinds: what rows have in common
@@ -147,6 +158,33 @@ _COMPUTE = {"group": "latency", "unit": "µs", "records": _COMPUTED, "task": "se
 _LINGER_0 = {**_COMPUTE, "options": {"linger_ms": 0}, "same_run_as": "wire-linger-0-p50"}
 _LINGER_5 = {**_COMPUTE, "options": {"linger_ms": 5}, "same_run_as": "wire-linger-5-p50"}
 _TO_THE_WIRE = "send() to the wire, caller computes"
+_AIO = {"group": "asyncio"}
+_AIO_ROUND_TRIP = {
+    **_AIO,
+    "task": "aio_round_trip",
+    "unit": "µs",
+    "records": _AIO_EXCHANGED,
+    "options": {"linger_ms": 0},
+    "same_run_as": "aio-round-trip-p50",
+    "peer_max": {RAW_SOCKET: 1.4},
+}
+_ON_UVLOOP = {
+    **_AIO_ROUND_TRIP,
+    "options": {"linger_ms": 0, "uvloop": True},
+    "same_run_as": "uvloop-round-trip-p50",
+    "peer_max": {},
+}
+_AIO_PRODUCE = {**_AIO, "task": "aio_produce", "records": _AIO_SENT}
+_AIO_CONSUME = {**_AIO, "task": "aio_consume", "records": _AIO_READ}
+_STOPS = {**_AIO, "task": "loop_stops", "unit": "ms", "records": _AIO_STOPPED, "same_run_as": "loop-stop-consume"}
+_TLS = {"group": "tls", "options": {"tls": True}}
+_TLS_COLUMNS = {**_TLS, "task": "consume", "records": _TLS_READ, "options": {"tls": True, "output": "columns"}}
+_TLS_DELIVERIES = {
+    **_TLS,
+    "task": "produce",
+    "records": _TLS_SENT,
+    "options": {"tls": True, "read_deliveries": True},
+}
 _MEMORY = {
     "group": "memory",
     "records": _MILLION,
@@ -247,6 +285,80 @@ _LATENCY = [
     _row(_LINGER_5, "wire-linger-5-p50", f"{_TO_THE_WIRE}, linger 5 ms: p50", metric="p50_us"),
     _row(_LINGER_5, "wire-linger-5-p99", f"{_TO_THE_WIRE}, linger 5 ms: p99", metric="p99_us", max_cost=7000),
 ]
+_ASYNCIO = [
+    _row(_AIO_ROUND_TRIP, "aio-round-trip-p50", "asyncio, one record in flight, p50", metric="p50_us", aiokafka=2.8),
+    _row(_AIO_ROUND_TRIP, "aio-round-trip-p99", "asyncio, one record in flight, p99", metric="p99_us", aiokafka=2.8),
+    _row(_ON_UVLOOP, "uvloop-round-trip-p50", "uvloop, one record in flight, p50", metric="p50_us"),
+    _row(
+        _AIO_PRODUCE,
+        "aio-produce",
+        "asyncio produce, each delivery awaited",
+        max_cost=0.6,
+        aiokafka=15,
+        confluent=9,
+    ),
+    _row(
+        _AIO_PRODUCE,
+        "aio-produce-batches",
+        "the same (aiokafka: send_batch)",
+        records=_AIO_SENT_BATCHES,
+        own_batches=True,
+    ),
+    _row(_AIO_CONSUME, "aio-consume-records", "asyncio consume to records", aiokafka=10),
+    _row(
+        _AIO_CONSUME,
+        "aio-consume-columns",
+        "asyncio consume to columns (aiokafka: to lists)",
+        records=_AIO_READ_LISTS,
+        output="columns",
+        aiokafka=15,
+    ),
+    _row(
+        _AIO_CONSUME,
+        "aio-consume-one-by-one",
+        "`async for`, read 4 fields",
+        records=_AIO_READ_ONE_BY_ONE,
+        output="one-by-one",
+        aiokafka=12,
+    ),
+    _row(
+        _STOPS,
+        "loop-stop-consume",
+        "longest stop of the loop, consuming beside 1,000 tasks",
+        metric="consume_stop_ms",
+        max_cost=5,
+    ),
+    _row(
+        _STOPS,
+        "loop-stop-produce",
+        "longest stop of the loop, producing beside 1,000 tasks",
+        metric="produce_stop_ms",
+        max_cost=5,
+    ),
+]
+_OVER_TLS = [
+    _row(_TLS_COLUMNS, "tls-consume-columns", "TLS, consume to columns (confluent: to messages)", confluent=4),
+    _row(
+        _TLS_COLUMNS,
+        "tls-consume-columns-1k",
+        "TLS, consume 1 KiB to columns (confluent: to messages)",
+        records=_TLS_READ_1K,
+        confluent=1.5,
+        size=1024,
+    ),
+    _row(_TLS_DELIVERIES, "tls-produce-deliveries", "TLS, produce, each delivery read", confluent=3.5),
+    _row(
+        _TLS,
+        "tls-first-record",
+        "TLS, SCRAM-SHA-512, first record acknowledged",
+        task="first_record",
+        records={KWIRE: 15, CONFLUENT: 15},
+        options={"tls": True, "linger_ms": 0},
+        metric="first_ms",
+        unit="ms",
+        peer_max={CONFLUENT: 0.7},
+    ),
+]
 
 ROWS: tuple[Row, ...] = (
     *_READING,
@@ -257,6 +369,8 @@ ROWS: tuple[Row, ...] = (
     *_PRODUCING,
     *_CONSUMING,
     *_LATENCY,
+    *_ASYNCIO,
+    *_OVER_TLS,
     _row(_MEMORY, "memory-produce", "resident memory added: produce 1 M, fire and forget", task="produce", max_cost=20),
     # a fetch may return 50 MiB
     _row(_MEMORY, "memory-consume", "resident memory added: consume 1 M to records", task="consume", max_cost=70),

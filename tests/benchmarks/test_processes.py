@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import socket
+import ssl
 import struct
 import subprocess
 import sys
@@ -16,6 +17,9 @@ from benchmarks.compare.contenders.meters import Case, Meter, run_case
 from benchmarks.compare.contenders.task import Task
 from benchmarks.compare.processes import ROOT, ContenderError, Contenders, environment
 from benchmarks.compare.relay import Relay, receive, sent_now, stamp_arrivals
+from benchmarks.compare.tls_relay import TlsRelay, tls_1_3
+
+from kwire.testing.certificates import Certificates
 
 _HANG = """
 import time
@@ -96,6 +100,26 @@ def test_the_relay_notes_arrivals_and_replaces_the_brokers_address() -> None:
     while not relay.delays_us and time.monotonic() < deadline:
         time.sleep(0.01)
     assert len(relay.delays_us) == 1
+
+
+def test_the_tls_relay_passes_on_both_ways_and_replaces_the_brokers_address() -> None:
+    certificates = Certificates()
+    with socket.create_server(("127.0.0.1", 0)) as broker:
+        port = broker.getsockname()[1]
+        relay = TlsRelay("127.0.0.1", port, tls_1_3(certificates))
+        threading.Thread(target=relay.serve, daemon=True).start()
+        trusting = ssl.create_default_context(cadata=certificates.ca_pem)
+        with (
+            socket.create_connection(("127.0.0.1", relay.port)) as plain,
+            trusting.wrap_socket(plain, server_hostname="127.0.0.1") as client,
+        ):
+            assert client.version() == "TLSv1.3"
+            client.sendall(b"request")
+            served, _ = broker.accept()
+            with served:
+                assert served.recv(4096) == b"request"
+                served.sendall(b"\x09127.0.0.1" + struct.pack(">i", port) + b"\x00")
+                assert client.recv(4096) == b"\x09127.0.0.1" + struct.pack(">i", relay.port) + b"\x00"
 
 
 def test_bytes_come_with_the_time_of_their_arrival() -> None:

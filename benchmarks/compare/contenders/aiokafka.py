@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
 from itertools import cycle, islice
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
 from benchmarks.compare.contenders.columns import four_columns
-from benchmarks.compare.contenders.meters import Meter, cpu_seconds, latency
+from benchmarks.compare.contenders.loops import round_trips, run
+from benchmarks.compare.contenders.meters import Meter
 from benchmarks.compare.contenders.task import Task, values_of
 
 
 def produce(task: Task) -> dict[str, float]:
     """Sends, flushes, reads each future's result."""
-    return asyncio.run(_produce(task))
+    return run(task, produce_all)
 
 
-async def _produce(task: Task) -> dict[str, float]:
+async def produce_all(task: Task) -> dict[str, float]:
     values = list(islice(cycle(values_of(task.size)), task.count))
     partitions = range(task.partitions) if task.round_robin else [None]
-    async with _producer(task) as producer:
+    async with producer_of(task) as producer:
         for partition in partitions:
             await producer.send(task.topic, values[0], partition=partition)
         await producer.flush()
@@ -32,16 +31,16 @@ async def _produce(task: Task) -> dict[str, float]:
             ]
             await producer.flush()
             for future in futures:
-                future.result()
+                await future
     return meter.per_record(task.count)
 
 
 def consume(task: Task) -> dict[str, float]:
     """getmany() into lists of ConsumerRecords."""
-    return asyncio.run(_consume(task))
+    return run(task, consume_all)
 
 
-async def _consume(task: Task) -> dict[str, float]:
+async def consume_all(task: Task) -> dict[str, float]:
     consumer = AIOKafkaConsumer(
         bootstrap_servers=task.bootstrap, auto_offset_reset="earliest", enable_auto_commit=False
     )
@@ -81,24 +80,16 @@ async def _read_one_by_one(consumer: AIOKafkaConsumer, task: Task) -> int:
 
 def round_trip(task: Task) -> dict[str, float]:
     """send_and_wait(), one after the other."""
-    return asyncio.run(_round_trip(task))
+    return run(task, measure_round_trips)
 
 
-async def _round_trip(task: Task) -> dict[str, float]:
+async def measure_round_trips(task: Task) -> dict[str, float]:
     value = values_of(task.size)[0]
-    async with _producer(task) as producer:
-        for _ in range(50):
-            await producer.send_and_wait(task.topic, value, partition=0)
-        taken = []
-        cpu = cpu_seconds()
-        for _ in range(task.count):
-            started = time.perf_counter()
-            await producer.send_and_wait(task.topic, value, partition=0)
-            taken.append(time.perf_counter() - started)
-        return latency(taken, cpu_seconds() - cpu)
+    async with producer_of(task) as producer:
+        return await round_trips(lambda: producer.send_and_wait(task.topic, value, partition=0), task.count)
 
 
-def _producer(task: Task) -> AIOKafkaProducer:
+def producer_of(task: Task) -> AIOKafkaProducer:
     return AIOKafkaProducer(
         bootstrap_servers=task.bootstrap,
         acks=1,

@@ -7,8 +7,8 @@ from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
 
-from benchmarks.compare.contenders.meters import Meter, compute_beyond, round_trips
-from benchmarks.compare.contenders.task import Task, values_of
+from benchmarks.compare.contenders.meters import Meter, beginnings, compute_beyond, round_trips
+from benchmarks.compare.contenders.task import PASSWORD, USER, Task, values_of
 from benchmarks.compare.relay import sent_now
 
 _TIMEOUT_S = 60
@@ -48,17 +48,7 @@ def produce(task: Task) -> dict[str, float]:
 
 def consume(task: Task) -> dict[str, float]:
     """consume(1000) into lists of messages, or poll() where they are read one by one."""
-    consumer = Consumer(
-        {
-            "bootstrap.servers": task.bootstrap,
-            "group.id": "compare",
-            "enable.auto.commit": False,
-            "log_level": 0,
-            "auto.offset.reset": "earliest",
-            "fetch.queue.backoff.ms": 1,
-            "fetch.wait.max.ms": 100,
-        }
-    )
+    consumer = Consumer(consumer_settings(task))
     consumer.get_watermark_offsets(TopicPartition(task.topic, 0), timeout=_TIMEOUT_S)
     read = _read_one_by_one if task.output == "one-by-one" else _read_lists
     with Meter() as meter:
@@ -111,6 +101,30 @@ def round_trip(task: Task) -> dict[str, float]:
     return round_trips(exchange, task.count)
 
 
+def first_record(task: Task) -> dict[str, float]:
+    """A new client logs in and sends a record: until its callback was called."""
+    login = {
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "SCRAM-SHA-512",
+        "sasl.username": USER,
+        "sasl.password": PASSWORD,
+        "ssl.ca.location": task.ca_file,
+    }
+    clients = []
+
+    def begin() -> None:
+        acknowledged: list[KafkaError | None] = []
+        producer = _producer(task, login)
+        clients.append(producer)  # it takes long to end
+        producer.produce(task.topic, b"first", on_delivery=lambda error, message: acknowledged.append(error))
+        while not acknowledged:
+            producer.poll(1.0)
+        if acknowledged[0] is not None:
+            raise SystemExit(str(acknowledged[0]))
+
+    return beginnings(begin, task.count)
+
+
 def send_and_compute(task: Task) -> dict[str, float]:
     """produce(), then plain Python without a wait."""
     producer = _producer(task, {})
@@ -123,18 +137,39 @@ def send_and_compute(task: Task) -> dict[str, float]:
     return {"count": task.count}
 
 
+def consumer_settings(task: Task) -> dict[str, Any]:
+    """What a consumer is made with."""
+    return {
+        "bootstrap.servers": task.bootstrap,
+        "group.id": "compare",
+        "enable.auto.commit": False,
+        "log_level": 0,
+        "auto.offset.reset": "earliest",
+        "fetch.queue.backoff.ms": 1,
+        "fetch.wait.max.ms": 100,
+        **_security(task),
+    }
+
+
+def producer_settings(task: Task) -> dict[str, Any]:
+    """What a producer is made with."""
+    return {
+        "bootstrap.servers": task.bootstrap,
+        "acks": 1,
+        "linger.ms": task.linger_ms,
+        "batch.size": task.batch_size,
+        "batch.num.messages": 1_000_000,
+        "compression.type": task.compression,
+        "log_level": 0,
+        "queue.buffering.max.messages": 1_000_000,
+        "queue.buffering.max.kbytes": 1_000_000,
+        **_security(task),
+    }
+
+
+def _security(task: Task) -> dict[str, Any]:
+    return {"security.protocol": "SSL", "ssl.ca.location": task.ca_file} if task.tls else {}
+
+
 def _producer(task: Task, more: dict[str, Any]) -> Producer:
-    return Producer(
-        {
-            "bootstrap.servers": task.bootstrap,
-            "acks": 1,
-            "linger.ms": task.linger_ms,
-            "batch.size": task.batch_size,
-            "batch.num.messages": 1_000_000,
-            "compression.type": task.compression,
-            "log_level": 0,
-            "queue.buffering.max.messages": 1_000_000,
-            "queue.buffering.max.kbytes": 1_000_000,
-            **more,
-        }
-    )
+    return Producer({**producer_settings(task), **more})

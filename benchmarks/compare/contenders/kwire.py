@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import cycle, islice
+from typing import Any
 
 from benchmarks.compare.contenders.columns import FOUR, read_fields
-from benchmarks.compare.contenders.meters import Meter, compute_beyond, round_trips
-from benchmarks.compare.contenders.task import Task, values_of
+from benchmarks.compare.contenders.meters import Meter, beginnings, compute_beyond, round_trips
+from benchmarks.compare.contenders.task import PASSWORD, USER, Task, values_of
 from benchmarks.compare.relay import sent_now
 from kwire import Consumer, Producer, records
+from kwire.consumer import ConsumerRecords
 from kwire.producer import Delivery
 
 _TIMEOUT_S = 60
@@ -56,13 +58,7 @@ def consume(task: Task) -> dict[str, float]:
     """Reads `count` records from the beginning."""
     if task.output == "one-by-one":
         return _consume_one_by_one(task)
-    take = {
-        "records": list,
-        "values": lambda polled: polled.values(),
-        "columns": lambda polled: polled.to_arrow(FOUR),
-        "fields": read_fields,
-    }[task.output]
-    take(records.decode(records.encode([b"the first call of to_arrow imports pyarrow"])))
+    take = taker_of(task.output)
     count = 0
     with _consumer(task) as consumer, Meter() as meter:
         while count < task.count:
@@ -72,6 +68,18 @@ def consume(task: Task) -> dict[str, float]:
             take(polled)
             count += len(polled)
     return meter.per_record(count)
+
+
+def taker_of(output: str) -> Callable[[ConsumerRecords], object]:
+    """The function that makes this of what a poll returned."""
+    takers: dict[str, Callable[[Any], object]] = {
+        "records": list,
+        "values": lambda polled: polled.values(),
+        "columns": lambda polled: polled.to_arrow(FOUR),
+        "fields": read_fields,
+    }
+    takers[output](records.decode(records.encode([b"the first call of to_arrow imports pyarrow"])))
+    return takers[output]
 
 
 def _consume_one_by_one(task: Task) -> dict[str, float]:
@@ -87,6 +95,29 @@ def round_trip(task: Task) -> dict[str, float]:
         return round_trips(lambda: producer.send(task.topic, value, partition=0).result(timeout=_TIMEOUT_S), task.count)
 
 
+def first_record(task: Task) -> dict[str, float]:
+    """A new client logs in and sends a record: until it is acknowledged."""
+    settings = {
+        **producer_settings(task),
+        "security_protocol": "SASL_SSL",
+        "sasl_mechanism": "SCRAM-SHA-512",
+        "sasl_username": USER,
+        "sasl_password": PASSWORD,
+        "ssl_ca_location": task.ca_file,
+    }
+    clients = []
+
+    def begin() -> None:
+        producer = Producer(**settings)
+        clients.append(producer)
+        producer.send(task.topic, b"first").result(timeout=_TIMEOUT_S)
+
+    measured = beginnings(begin, task.count)
+    for each in clients:
+        each.close()
+    return measured
+
+
 def send_and_compute(task: Task) -> dict[str, float]:
     """send(), then plain Python without a wait."""
     with _producer(task) as producer:
@@ -98,16 +129,35 @@ def send_and_compute(task: Task) -> dict[str, float]:
     return {"count": task.count}
 
 
+def producer_settings(task: Task) -> dict[str, Any]:
+    """What a producer is made with."""
+    return {
+        "bootstrap_servers": task.bootstrap,
+        "acks": 1,
+        "linger_ms": task.linger_ms,
+        "batch_size": task.batch_size,
+        "compression": task.compression,
+        **_security(task),
+    }
+
+
+def consumer_settings(task: Task) -> dict[str, Any]:
+    """What a consumer is made with."""
+    return {"bootstrap_servers": task.bootstrap, "auto_offset_reset": "earliest", **_security(task)}
+
+
+def _security(task: Task) -> dict[str, Any]:
+    return {"security_protocol": "SSL", "ssl_ca_location": task.ca_file} if task.tls else {}
+
+
 def _producer(task: Task) -> Producer:
-    return Producer(
-        task.bootstrap, acks=1, linger_ms=task.linger_ms, batch_size=task.batch_size, compression=task.compression
-    )
+    return Producer(**producer_settings(task))
 
 
 @contextmanager
 def _consumer(task: Task) -> Iterator[Consumer]:
     """Connected and assigned, at the beginning."""
-    with Consumer(task.bootstrap, auto_offset_reset="earliest") as consumer:
+    with Consumer(**consumer_settings(task)) as consumer:
         consumer.assign([(task.topic, partition) for partition in range(task.partitions)])
         consumer.beginning_offsets([(task.topic, 0)])
         yield consumer

@@ -20,7 +20,7 @@ from benchmarks.compare.contenders.task import Task
 
 _STATUS = Path("/proc/self/status")
 _CLEAR_REFS = Path("/proc/self/clear_refs")
-_WARM_UP_EXCHANGES = 50
+WARM_UP_EXCHANGES = 50
 _BEYOND_LINGER_MS = 7
 _CHUNK_S, _MIN_CALLS = 0.002, 4
 _THREAD_S, _MAX_PAIRS = 0.03, 15
@@ -87,7 +87,7 @@ def percentile(ordered: Sequence[float], share: float) -> float:
 
 def round_trips(exchange: Callable[[], object], count: int) -> dict[str, float]:
     """Latency of `count` exchanges, one after the other."""
-    for _ in range(_WARM_UP_EXCHANGES):
+    for _ in range(WARM_UP_EXCHANGES):
         exchange()
     taken = []
     cpu = cpu_seconds()
@@ -96,6 +96,17 @@ def round_trips(exchange: Callable[[], object], count: int) -> dict[str, float]:
         exchange()
         taken.append(time.perf_counter() - started)
     return latency(taken, cpu_seconds() - cpu)
+
+
+def beginnings(begin: Callable[[], object], count: int) -> dict[str, float]:
+    """`first_ms`: how long a new client takes, in the middle of so many; the first, which imports more, not counted."""
+    begin()
+    taken = []
+    for _ in range(count):
+        started = time.perf_counter()
+        begin()
+        taken.append(time.perf_counter() - started)
+    return {"first_ms": median(taken) * 1000, "count": count}
 
 
 def latency(taken_s: Sequence[float], cpu_s: float) -> dict[str, float]:

@@ -14,17 +14,22 @@ _VERSION = 7
 
 def round_trip(task: Task) -> dict[str, float]:
     """The same request again and again."""
+    frame = produce_frame(task)
+    host, _, port = task.bootstrap.rpartition(":")
+    with socket.create_connection((host, int(port))) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        check(_exchange(connection, frame), task.topic)
+        return round_trips(lambda: _exchange(connection, frame), task.count)
+
+
+def produce_frame(task: Task) -> bytes:
+    """A Produce request of one record."""
     data = protocol.ProduceRequest.TopicProduceData
     entry = data.PartitionProduceData(index=0, records=records.encode([values_of(task.size)[0]]))
     request = protocol.ProduceRequest(
         acks=1, timeout_ms=30_000, topic_data=[data(name=task.topic, partition_data=[entry])]
     )
-    frame = protocol.encode_request(request, _VERSION, correlation_id=1, client_id="raw")
-    host, _, port = task.bootstrap.rpartition(":")
-    with socket.create_connection((host, int(port))) as connection:
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        _check(connection, frame, task.topic)
-        return round_trips(lambda: _exchange(connection, frame), task.count)
+    return protocol.encode_request(request, _VERSION, correlation_id=1, client_id="raw")
 
 
 def _exchange(connection: socket.socket, frame: bytes) -> bytes:
@@ -36,8 +41,9 @@ def _exchange(connection: socket.socket, frame: bytes) -> bytes:
     return response
 
 
-def _check(connection: socket.socket, frame: bytes, topic: str) -> None:
-    _, response = protocol.decode_response(_exchange(connection, frame), 0, _VERSION)
+def check(frame: bytes, topic: str) -> None:
+    """Ends the run if this response says that the record was not taken."""
+    _, response = protocol.decode_response(frame, 0, _VERSION)
     code = response.responses[0].partition_responses[0].error_code
     if code:
         raise SystemExit(f"the broker refused a record for {topic}: error {code}")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 _SEED = 20_111
 _DISTINCT, _DISTINCT_BYTES = 1024, 1 << 20
+USER, PASSWORD = "compare", "the password of compare"
 
 
 @dataclass(frozen=True)
@@ -14,7 +15,9 @@ class Task:
     """One run of one contender: `count` records of `size` bytes; times in milliseconds, sizes in bytes.
 
     `output` is what a consumer makes of the records: `records`, `values`, `columns`, `fields` (reads four of each
-    record) or `one-by-one` (fields of records that arrive one by one). `case` names a case of the codec.
+    record) or `one-by-one` (fields of records that arrive one by one). `own_batches`: a client that sends batches which
+    its caller made does so. `tls`: the broker speaks TLS, and `ca_file` has the certificate to trust. `uvloop`: asyncio
+    runs on it. `case` names a case of the codec.
     """
 
     name: str
@@ -31,6 +34,10 @@ class Task:
     linger_ms: int = 10
     batch_size: int = 131_072
     release: str = ""
+    own_batches: bool = False
+    tls: bool = False
+    ca_file: str = ""
+    uvloop: bool = False
     case: str = ""
     budget_s: float = 0.1
 
