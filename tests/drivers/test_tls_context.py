@@ -5,9 +5,15 @@ from __future__ import annotations
 import ssl
 import sys
 import warnings
+from base64 import b64encode
+from datetime import datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from cryptography.hazmat.primitives import serialization
+from hypothesis import given as drawn
+from hypothesis import strategies as st
 
 from kwire.drivers import pem_files
 from kwire.drivers.tls_context import make_context
@@ -320,3 +326,26 @@ def test_only_tls_1_2_and_newer_are_offered(tmp_path: Path) -> None:
         broker.maximum_version = ssl.TLSVersion.TLSv1_1
     with pytest.raises(ssl.SSLError):
         handshake(context(ssl_ca_pem=AUTHORITY.pem), broker)
+
+
+@drawn(st.binary(max_size=60))
+def test_no_certificate_is_too_broken_to_be_asked_for_its_end(junk: bytes) -> None:
+    whole = AUTHORITY.certificate.public_bytes(serialization.Encoding.DER)
+    for der in (junk, b"\x30\x82" + junk, whole[: len(junk) * 5], whole.replace(whole[40:60], junk[:20])):
+        pem = f"-----BEGIN CERTIFICATE-----\n{b64encode(der).decode()}\n-----END CERTIFICATE-----\n"
+        assert isinstance(pem_files.end_of(pem), datetime | None)
+
+
+@drawn(st.binary(max_size=200))
+def test_any_file_is_a_store_or_refused(junk: bytes) -> None:
+    with TemporaryDirectory() as folder:
+        for name, data in (("junk", junk), ("der", b"\x30" + junk), ("cut", AUTHORITY.trust_store[: len(junk)])):
+            path = file(Path(folder), name, data)
+            with pytest.raises(ConfigError, match="ssl_truststore_location"):
+                make_context(settings(ssl_truststore_location=path, ssl_truststore_password=PASSWORD))
+
+
+@drawn(st.text(alphabet="-BEGIN CERTIFA\n\\nMx=:", max_size=200))
+def test_any_text_is_searched_for_certificates(text: str) -> None:
+    for certificate in pem_files.certificates_in(text):
+        assert certificate.startswith("-----BEGIN ")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ssl
+from collections.abc import Mapping
 from typing import assert_type
 
 from kwire import Admin, Consumer, Producer
@@ -29,3 +31,25 @@ Consumer(fetch_min_bytes=None)  # type: ignore[arg-type]
 with Admin("a:1", client_id="me") as admin:
     assert_type(admin, Admin)
 Admin("a:1", acks=1)  # type: ignore[call-arg]
+
+
+def token() -> tuple[str, float]:
+    return "token", 300.0
+
+
+def token_with_extensions() -> tuple[str, float, Mapping[str, str]]:
+    return "token", 300, {"logicalCluster": "lkc-1"}
+
+
+async def token_of_a_loop() -> tuple[str, float]:
+    return "token", 300.0
+
+
+Producer(security_protocol="SASL_SSL", sasl_mechanism="OAUTHBEARER", sasl_oauth_token=token)
+Producer(sasl_oauth_token=token_with_extensions, sasl_oauthbearer_extensions={"a": "b"})
+Consumer(sasl_oauth_token=token_of_a_loop)
+Consumer(sasl_oauth_token="token")  # type: ignore[arg-type]
+Admin(security_protocol="SSL", ssl_context=ssl.create_default_context(), ssl_enabled_protocols=["TLSv1.3"])
+Admin(security_protocol="TLS")  # type: ignore[arg-type]
+Admin(sasl_password=b"secret")  # type: ignore[arg-type]
+Admin(ssl_endpoint_identification_algorithm="", ssl_cipher_suites="HIGH")
