@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import base64
 import itertools
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kwire import protocol, records
+from kwire import Admin, protocol, records
+from kwire.errors import AuthError
+from kwire.testing import Broker
+from kwire.testing.sasl.oauthbearer import unsecured_token
 from tests.cli.captures import Packet, Wire, pcap
 from tests.cli.conftest import Kwire
+from tests.cli.recording import Recording
 
 SECRET = b"hunter2-Zxqvjky"
 FORMS: list[list[str]] = [[], ["--json"], ["--summary"], ["--summary", "--json"], ["--fields"], ["--batches"]]
@@ -200,3 +205,41 @@ def test_the_log_of_metadata(kwire: Kwire, tmp_path: Path, form: list[str]) -> N
     assert_masked(text)
     assert "orders" in text
     assert "Zxqv" in kwire("decode", *form, "--secrets", str(path)).out.decode()
+
+
+@pytest.mark.parametrize(
+    ("release", "mechanism"),
+    [
+        *(("4.4.0", name) for name in ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")),
+        *(("0.10.2", name) for name in ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")),
+    ],
+)
+@pytest.mark.parametrize("password", [SECRET.decode(), "wrong-" + SECRET.decode()])
+def test_a_login_to_a_broker(kwire: Kwire, tmp_path: Path, release: str, mechanism: str, password: str) -> None:
+    """Old releases take tokens without a header, new ones in SaslAuthenticate."""
+    users = {"alice": SECRET.decode()}
+    token = unsecured_token("alice", time.time(), 60.0)
+    login: dict[str, Any] = {"sasl_username": "alice", "sasl_password": password}
+    secrets = [password.encode()]
+    if mechanism == "OAUTHBEARER":
+        login, secrets = {"sasl_oauth_token": lambda: (token, 60.0)}, [token.split(".")[1].encode()]
+    with (
+        Broker(users=users, mechanisms=[mechanism], release=release) as broker,
+        Recording(broker.bootstrap_servers) as recording,
+        Admin(
+            f"127.0.0.1:{recording.port}", security_protocol="SASL_PLAINTEXT", sasl_mechanism=mechanism, **login
+        ) as a,
+    ):
+        try:
+            a.list_topics()
+        except AuthError:
+            assert password.startswith("wrong")
+    secrets += [field[2:] for field in b",".join(packet.data for packet in recording.packets).split(b",")
+                if field.startswith(b"p=")]  # fmt: skip
+    capture = pcap(recording.packets)
+    assert "SCRAM" in mechanism or secrets[0] in capture
+    for form in FORMS[:4]:
+        text = decoded(kwire, tmp_path, capture, *form)
+        assert "SaslHandshake" in text
+        for secret in secrets:
+            assert_masked(text, secret)
