@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import logging
 import pickle
@@ -229,3 +230,31 @@ def test_a_refused_login_shows_no_secret(
     for refusal in refusals:
         shown += told(refusal)
     assert_none_in([*shown, caplog.text])
+
+
+async def refusals_on_a_loop(kind: Callable[..., Any], servers: str, given: dict[str, Any]) -> list[BaseException]:
+    async with kind(servers, default_api_timeout_ms=2000, **given) as client:
+        try:
+            if isinstance(client, aio.Producer):
+                await client.send("topic", b"value")
+            elif isinstance(client, aio.Admin):
+                await client.list_topics(timeout=2.0)
+            else:
+                client.assign([("topic", 0)])
+                await client.poll(timeout=2.0)
+        except KafkaError as error:
+            return [error]
+    return []
+
+
+@pytest.mark.usefixtures("echo")
+@pytest.mark.parametrize("kind", ASYNC_CLIENTS)
+@pytest.mark.parametrize("mechanism", ["PLAIN", "OAUTHBEARER"])
+def test_a_login_refused_on_a_loop_shows_no_secret(
+    kind: Callable[..., Any], mechanism: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with Broker(users={"alice": "other"}, mechanisms=[mechanism], topics={"topic": 1}) as broker:
+        with caplog.at_level(logging.DEBUG):
+            refusals = asyncio.run(refusals_on_a_loop(kind, broker.bootstrap_servers, attempts(mechanism)))
+    assert any("I heard" in str(refusal) for refusal in refusals)
+    assert_none_in([text for refusal in refusals for text in told(refusal)] + [caplog.text])
