@@ -98,6 +98,12 @@ def test_api_versions_may_be_asked_once_and_in_a_version_that_is_not_there() -> 
         broker.ask(ApiVersionsRequest(), 0)
 
 
+def test_before_1_0_api_versions_may_be_asked_again() -> None:
+    broker = broker_of("0.11.0.3")
+    for _ in range(2):
+        assert broker.ask(ApiVersionsRequest(), 0).error_code == 0
+
+
 def test_another_request_within_a_login_is_refused_and_closes() -> None:
     broker = broker_of()
     handshake(broker)
@@ -212,13 +218,27 @@ def test_a_second_re_authentication_within_a_second_is_refused_and_nothing_close
     assert log_in(broker).error_code == 0
 
 
-def test_a_re_authentication_keeps_user_and_mechanism() -> None:
-    for mechanism, token in [("PLAIN", b"\0bob\0word"), ("SCRAM-SHA-256", b"n,,n=alice,r=abc")]:
-        broker = broker_of(max_reauth_ms=3000)
-        log_in(broker)
-        assert handshake(broker, mechanism).error_code == 0
-        answer = refused(broker, broker.begin(SaslAuthenticateRequest(auth_bytes=token), 2))
-        assert answer.error_code == codes.SASL_AUTHENTICATION_FAILED.code
+def test_a_re_authentication_as_another_is_refused() -> None:
+    broker = broker_of(max_reauth_ms=3000)
+    log_in(broker)
+    assert handshake(broker).error_code == 0
+    answer = refused(broker, broker.begin(SaslAuthenticateRequest(auth_bytes=b"\0bob\0word"), 2))
+    assert answer.error_code == codes.SASL_AUTHENTICATION_FAILED.code
+
+
+def test_a_re_authentication_by_another_mechanism_closes_without_a_word() -> None:
+    broker = broker_of(max_reauth_ms=3000)
+    log_in(broker)
+    assert handshake(broker, "SCRAM-SHA-256").error_code == 0
+    with pytest.raises(CloseConnectionError, match="'SCRAM-SHA-256' after a login by 'PLAIN'"):
+        authenticate(broker, b"n,,n=alice,r=abc")
+
+
+def test_a_re_authentication_by_an_unknown_mechanism_closes_without_a_word() -> None:
+    broker = broker_of(max_reauth_ms=3000)
+    log_in(broker)
+    with pytest.raises(CloseConnectionError, match="'GSSAPI' is not offered"):
+        handshake(broker, "GSSAPI")
 
 
 def test_a_re_authentication_with_a_wrong_password_closes() -> None:
@@ -234,6 +254,26 @@ def test_a_session_is_no_longer_than_its_token(max_reauth_ms: int, lifetime_ms: 
     broker = broker_of(max_reauth_ms=max_reauth_ms)
     token = f"n,,\x01auth=Bearer {unsecured_token('alice', DAY, 60)}\x01\x01".encode()
     assert log_in(broker, token, "OAUTHBEARER").session_lifetime_ms == lifetime_ms
+
+
+def test_before_3_3_a_token_ends_no_session_by_itself() -> None:
+    token = f"n,,\x01auth=Bearer {unsecured_token('alice', DAY, 60)}\x01\x01".encode()
+    for max_reauth_ms, lifetime_ms in [(0, 0), (90_000, 60_000)]:
+        broker = broker_of("3.2.0", max_reauth_ms=max_reauth_ms)
+        assert log_in(broker, token, "OAUTHBEARER").session_lifetime_ms == lifetime_ms
+
+
+@pytest.mark.parametrize(("release", "ends"), [("2.4.1", False), ("2.8.2", True)])
+def test_before_2_5_a_login_with_bare_tokens_has_no_end(release: str, ends: bool) -> None:
+    broker = broker_of(release, max_reauth_ms=3000)
+    handshake(broker, version=0)
+    broker.raw(GOOD)
+    broker.now += 4
+    if ends:
+        with pytest.raises(CloseConnectionError, match="has ended"):
+            broker.ask(ALL_TOPICS, 1)
+    else:
+        assert not broker.ask(ALL_TOPICS, 1).topics
 
 
 def test_a_login_that_a_fault_refuses_closes_as_any_other() -> None:

@@ -254,6 +254,7 @@ def test_the_client_is_told_of_the_end(broker: Broker) -> None:
         ({"users": {"alice": "secret"}, "mechanisms": []}, "name one"),
         ({"users": {"alice": "secret"}, "max_reauth_ms": -1}, "max_reauth_ms -1"),
         ({"users": {"alice": "secret"}, "scram_iterations": 0}, "scram_iterations 0"),
+        ({"users": {"alice": "secret"}, "max_reauth_ms": 1, "release": "2.1.1"}, "2.2.0 is the first"),
         ({"mechanisms": ["PLAIN"]}, "nobody to log in"),
         ({"max_reauth_ms": 1}, "nobody to log in"),
     ],

@@ -91,7 +91,7 @@ class BrokerApis:
 
     def connect(self) -> Callable[[Buffer], Flow[Answer]]:
         """What serves the frames of a new connection, one after the other."""
-        return partial(self.serve, session=Session(self.accounts, self.now))
+        return partial(self.serve, session=Session(self.accounts, self.release, self.now))
 
     def serve(self, frame: Buffer, session: Session) -> Flow[Answer]:
         """The flow of one frame (without its size). Raises CloseConnectionError."""

@@ -30,6 +30,6 @@ def answer(context: RequestContext[SaslHandshakeRequest]) -> SaslHandshakeRespon
 
 
 def refuse(context: RequestContext[SaslHandshakeRequest], code: int) -> SaslHandshakeResponse:
-    """The error, with the mechanisms; a login has failed by it."""
+    """The error alone; a login has failed by it."""
     context.session.fail("the login was refused by a fault that was asked for")
-    return SaslHandshakeResponse(error_code=code, mechanisms=context.session.mechanisms)
+    return SaslHandshakeResponse(error_code=code)

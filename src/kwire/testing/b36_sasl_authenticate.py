@@ -3,8 +3,9 @@
 Behaviour
     Hands the token to the mechanism that SaslHandshake chose and returns its answer. A login that fails is
     SASL_AUTHENTICATION_FAILED, and the connection closes: with the reason where the mechanism has one for the client (a
-    wrong password of PLAIN), else only with the mechanism's name (SCRAM). So is a re-authentication as someone else, or
-    by another mechanism. After a login it is ILLEGAL_SASL_STATE, and the connection stays.
+    wrong password of PLAIN), else only with the mechanism's name (SCRAM). So is a re-authentication as someone else;
+    one by another mechanism closes the connection without an answer. After a login it is ILLEGAL_SASL_STATE, and the
+    connection stays.
 
 Version notes
     v0   no session lifetime, though the session may have an end (from 2.2 on brokers speak v1)

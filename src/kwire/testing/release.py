@@ -10,7 +10,10 @@ Seen on the releases themselves, 0.8.0 to 4.4.0:
     batch of magic 2                          to 2.0: closes; to 2.3: CORRUPT_MESSAGE; from 2.4 on: INVALID_RECORD
     special times of ListOffsets              to 2.8: times like any other; 3.0 to 3.8: known in every version; from 3.9
                                               on: in the versions that have them, else UNSUPPORTED_VERSION
+    ApiVersions before a login                from 1.0 on: only once
     a refused login                           from 2.1 on: told 0.1 s later
+    the end of a session by max_reauth_ms     to 2.4: not after a login with bare tokens
+    the end of a session by its token         to 3.2: only with max_reauth_ms, then the lesser of both
     Produce 0 to 2                            refused from 4.0 on, but listed all the same (KAFKA-18659)
 """
 
@@ -65,6 +68,22 @@ class Release:
     @property
     def api_versions_names_itself(self) -> bool:
         return self.number >= (2, 4)
+
+    @property
+    def tells_versions_once(self) -> bool:
+        return self.number >= (1,)
+
+    @property
+    def has_reauthentication(self) -> bool:
+        return self.number >= (2, 2)
+
+    @property
+    def ends_bare_logins(self) -> bool:
+        return self.number >= (2, 5)
+
+    @property
+    def tokens_end_sessions(self) -> bool:
+        return self.number >= (3, 3)
 
     @property
     def delays_refused_logins(self) -> bool:

@@ -116,6 +116,8 @@ def _accounts(
         raise ConfigError("users: names and passwords are texts that are not empty")
     if not 1 <= scram_iterations <= _MOST_ITERATIONS:
         raise ConfigError(f"scram_iterations {scram_iterations}: 1 to {_MOST_ITERATIONS} work")
+    if max_reauth_ms and not release.has_reauthentication:
+        raise ConfigError(f"max_reauth_ms: release {release.name} has no re-authentication; 2.2.0 is the first")
     if max_reauth_ms < 0:
         raise ConfigError(f"max_reauth_ms {max_reauth_ms}: milliseconds, or 0 for sessions without end")
     return Accounts(dict(users), _mechanisms(release, mechanisms), scram_iterations, max_reauth_ms)

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from enum import Enum
 
 from kwire.errors import broker as codes
+from kwire.testing.release import Release
 from kwire.testing.requests import CloseConnectionError
 from kwire.testing.sasl import Accounts
 from kwire.testing.sasl.exchange import Exchange, RefusedError
@@ -41,8 +42,9 @@ class Session:
     `refusal` is set when the login failed: the connection closes after the answer that says so.
     """
 
-    def __init__(self, accounts: Accounts | None, now: Callable[[], float]) -> None:
+    def __init__(self, accounts: Accounts | None, release: Release, now: Callable[[], float]) -> None:
         self._accounts = accounts
+        self._release = release
         self._now = now
         self._exchange: Exchange | None = None
         self._began_again = -math.inf
@@ -77,15 +79,20 @@ class Session:
 
     def versions_told(self) -> None:
         """ApiVersions was answered with what it asked for."""
-        if self.step is Step.VERSIONS_OR_HANDSHAKE:
+        if self.step is Step.VERSIONS_OR_HANDSHAKE and self._release.tells_versions_once:
             self.step = Step.HANDSHAKE
 
     def choose(self, mechanism: str, *, bare_tokens: bool) -> list[str]:
-        """Begins a login; returns the mechanisms that there are. Raises BrokerError for one that there is not."""
+        """Begins a login; returns the mechanisms that there are. Raises BrokerError for one that there is not.
+
+        In a re-authentication that closes the connection without a word, as a change of the mechanism does later.
+        """
         if self._accounts is None or self.step is Step.REQUESTS:
             raise codes.ILLEGAL_SASL_STATE("no login is expected now")
         if mechanism not in self._accounts.mechanisms:
             self.refusal = f"SASL mechanism {mechanism!r} is not offered"
+            if self.reauthenticating:
+                raise CloseConnectionError(self.refusal)
             raise codes.UNSUPPORTED_SASL_MECHANISM(self.refusal)
         self.step = Step.TOKENS if bare_tokens else Step.AUTHENTICATE
         if self.reauthenticating and mechanism != self.mechanism:
@@ -101,14 +108,17 @@ class Session:
 
     def fail(self, reason: str) -> None:
         """A login that is under way fails; another request than those of a login is not concerned."""
-        if self.step is not Step.REQUESTS:
+        if self.step is not Step.REQUESTS and self.refusal is None:
             self.refusal = reason
 
     def evaluate(self, token: bytes) -> tuple[bytes, int]:
-        """(the answer to a token, the session's lifetime in ms). Raises RefusedError and MalformedError."""
+        """(the answer to a token, the session's lifetime in ms).
+
+        Raises RefusedError, MalformedError, and CloseConnectionError where the login has another mechanism now.
+        """
         assert self._exchange is not None
         if self._wrong_mechanism:
-            raise RefusedError(self._wrong_mechanism)
+            raise CloseConnectionError(self._wrong_mechanism)
         answer = self._exchange.evaluate(token)
         principal = self._exchange.principal
         if principal is None:
@@ -116,8 +126,9 @@ class Session:
         if self.principal not in (None, principal):
             raise RefusedError(f"a re-authentication as {principal!r} instead of {self.principal!r}")
         self.principal = principal
+        lifetime_ms = self._begin_session(self._exchange.expires)
         self.step = Step.REQUESTS
-        return answer, self._begin_session(self._exchange.expires)
+        return answer, lifetime_ms
 
     def _admit_logged_in(self, key: int) -> None:
         if self.ends == math.inf:
@@ -131,8 +142,10 @@ class Session:
     def _begin_session(self, credentials_expire: float | None) -> int:
         """Notes when the session ends; returns its lifetime in ms, 0 for one without end."""
         assert self._accounts is not None
+        if self.step is Step.TOKENS and not self._release.ends_bare_logins:
+            return 0
         limits = [float(self._accounts.max_reauth_ms)] if self._accounts.max_reauth_ms > 0 else []
-        if credentials_expire is not None:
+        if credentials_expire is not None and (limits or self._release.tokens_end_sessions):
             limits.append((credentials_expire - self._accounts.clock()) * 1000)
         if not limits:
             return 0
