@@ -15,7 +15,7 @@ from kwire._codec import Accumulator, Delivery, ProducerBase
 from kwire.engine.addresses import Address
 from kwire.engine.sender import Sender
 from kwire.engine.settings import ProducerSettings
-from kwire.producer import UNASSIGNED_SHARE
+from kwire.fronts.producer import UNASSIGNED_SHARE
 from tests.engine.world import HANG_UP, HERE, Answer, Broker, World
 
 TOPIC_IDS = {"t": UUID(int=7), "u": UUID(int=8)}

@@ -41,10 +41,10 @@ def ask(world: World) -> Outcome:
 
 def retried(world: World) -> Outcome:
     """A request that is sent again after a lost connection, as components do."""
-    for _ in range(3):
+    outcome = ended(world)
+    give_up = world.now + 3
+    while isinstance(outcome.error, errors.ConnectError) and world.now < give_up:
         outcome = ended(world)
-        if not isinstance(outcome.error, errors.ConnectError):
-            break
     return outcome
 
 
@@ -67,7 +67,7 @@ def error_of(world: World, within: float = 5.0) -> errors.KafkaError:
 def refusal_of(world: World) -> errors.AuthError:
     begin = world.now
     error = retried(world).error
-    assert world.now - begin < 1
+    assert world.now - begin < 2.5
     assert isinstance(error, errors.AuthError), repr(error)
     assert SECRET not in f"{error} {error!r} {error.args} {world.warned}"
     return error
@@ -115,7 +115,7 @@ def test_a_wrong_password_is_told_soon(mechanism: str, release: str) -> None:
     assert error.broker == "the broker at a:1"
     if release == "0.10.2.2":
         assert error.step == f"the tokens of {mechanism}"
-        assert "closed the connection here, twice" in error.reason
+        assert "closes the connection here, again and again" in error.reason
     else:
         assert error.step == f"SaslAuthenticate ({mechanism})"
         assert error.reason.startswith("Authentication failed")
@@ -162,7 +162,6 @@ def test_a_client_without_sasl_at_a_listener_with_it_is_told() -> None:
     world = World({A: broker})
     error = refusal_of(world)
     assert "wants a login (SASL), and security_protocol='PLAINTEXT'" in error.reason
-    assert broker.connections == 2
 
 
 @pytest.mark.parametrize("key", [SASL_HANDSHAKE, SASL_AUTHENTICATE])
@@ -181,24 +180,25 @@ def test_bare_tokens_that_are_not_answered_are_told() -> None:
 
 
 @pytest.mark.parametrize("key", [SASL_HANDSHAKE, SASL_AUTHENTICATE])
-def test_a_connection_that_ends_once_in_a_login_is_made_again(key: int) -> None:
+def test_a_connection_that_ends_in_a_login_that_has_words_is_made_again(key: int) -> None:
     broker = SaslBroker()
     broker.hangs_up_at = key
     world = world_of("PLAIN", broker)
-    error = error_of(world)
+    error = retried(world).error
     assert isinstance(error, errors.ConnectError)
+    step = {SASL_HANDSHAKE: "SaslHandshake", SASL_AUTHENTICATE: "SaslAuthenticate (PLAIN)"}[key]
+    assert f"the broker closed the connection (during {step})" in str(error)
     broker.hangs_up_at = None
-    outcome = ask(world)
-    world.run(lambda: outcome.ended)
-    assert outcome.error is None
+    assert ended(world).error is None
 
 
-@pytest.mark.parametrize("key", [SASL_HANDSHAKE, SASL_AUTHENTICATE])
-def test_a_connection_that_ends_twice_in_a_login_is_a_refusal(key: int) -> None:
-    broker = SaslBroker()
-    broker.hangs_up_at = key
-    assert "closed the connection here, twice in a row" in refusal_of(world_of("PLAIN", broker)).reason
-    assert broker.connections == 2
+def test_a_connection_that_ends_once_at_a_bare_token_is_made_again() -> None:
+    broker = SaslBroker("0.10.2.2")
+    broker.hangs_up_at = "token"
+    world = world_of("PLAIN", broker)
+    assert isinstance(ended(world).error, errors.ConnectError)
+    broker.hangs_up_at = None
+    assert ended(world).error is None
 
 
 def test_what_runs_apart_counts_in_the_time_for_a_login() -> None:

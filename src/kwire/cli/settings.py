@@ -24,30 +24,22 @@ _SECRET = re.compile(r"password|secret|token|jaas|\bkey$|key[._]pem", re.IGNOREC
 _NAME = re.compile(r"[\w.-]*")
 # The setting that a line of an error is about.
 _SUBJECT = re.compile(r"(?:unknown setting )?'?([\w.-]+)")
-# What a file may hold for other programs: the commands are in no group and no transaction, and see bytes only.
-_FOR_OTHERS = frozenset(
-    (
+# Settings of Java's clients that kwire has under no name: the client they are for.
+_FOREIGN = {
+    "Consumer": (
         "auto.commit.interval.ms",
         "enable.auto.commit",
-        "group.id",
         "group.instance.id",
         "group.protocol",
         "group.remote.assignor",
         "heartbeat.interval.ms",
-        "key.deserializer",
-        "key.serializer",
         "max.poll.interval.ms",
         "partition.assignment.strategy",
         "session.timeout.ms",
-        "transaction.timeout.ms",
-        "transactional.id",
-        "value.deserializer",
-        "value.serializer",
-    )
-)
-_PREFIXES_FOR_OTHERS = ("schema.registry.", "basic.auth.")
-# A setting of Java's clients that kwire has under no name, and the client that must not pass it over.
-_FOREIGN = {"partitioner.class": "Producer"}
+    ),
+    "Producer": ("partitioner.class", "transaction.timeout.ms", "transactional.id"),
+    "programs": ("key.deserializer", "key.serializer", "value.deserializer", "value.serializer"),
+}
 
 
 def name_value_pairs(option: str, texts: list[str]) -> dict[str, str]:
@@ -76,7 +68,7 @@ class Given:
         self._from_file = {
             name: found
             for name, found in ({} if self._file is None else _file(self._file, tell=not shared)).items()
-            if _keyword(name) not in keywords and _is_used(name) and _is_for(name, client)
+            if _keyword(name) not in keywords and _is_for(name, client)
         }
         self.values = {**{name: found.value for name, found in self._from_file.items()}, **stated}
 
@@ -113,16 +105,12 @@ def _file(path: str, *, tell: bool) -> Mapping[str, Property]:
     return found
 
 
-def _is_used(name: str) -> bool:
-    plain = name.removeprefix("kafka.")
-    return plain not in _FOR_OTHERS and not plain.startswith(_PREFIXES_FOR_OTHERS)
-
-
 def _is_for(name: str, client: str) -> bool:
     """Whether the client has the setting, or no other client has."""
     plain = name.removeprefix("kafka.")
     owners = _owners().get(plain, ())
-    return client in owners or not (owners or _FOREIGN.get(plain, client) != client)
+    others = [foreign for other, foreign in _FOREIGN.items() if other != client]
+    return client in owners or not (owners or any(plain in foreign for foreign in others))
 
 
 def _keyword(name: str) -> str:

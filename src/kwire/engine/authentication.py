@@ -47,6 +47,7 @@ class Login:
         self.tokens = Tokens(settings.sasl_oauthbearer_extensions, settings.sasl_oauth_token)
         self.mechanism: str = settings.sasl_mechanism or ""
         self.may_come_first = self.mechanism == "GSSAPI"
+        self.bare_step = f"the tokens of {self.mechanism}"
 
     def flow(self, versions: Versions, address: Address, session: float, now: float) -> Flow[float]:
         """Logs in, where the broker offers `versions`; returns the session's lifetime in seconds, 0 if it has no end.
@@ -58,7 +59,7 @@ class Login:
         try:
             yield from self._shake_hands(handshake)
             if handshake == 0:
-                yield from self._speak(_Bare(self._step_of_bare_tokens).say, address, session, now)
+                yield from self._speak(_Bare(self.bare_step).say, address, session, now)
                 return 0.0
             wrapped = _Wrapped(authenticate, step)
             yield from self._speak(wrapped.say, address, session, now)
@@ -69,13 +70,9 @@ class Login:
     def flow_before_requests(self, address: Address) -> Flow[None]:
         """Logs in as 0.9 wants it, before any request."""
         try:
-            yield from self._speak(_Bare(self._step_of_bare_tokens).say, address, 0.0, 0.0)
+            yield from self._speak(_Bare(self.bare_step).say, address, 0.0, 0.0)
         except (AuthError, CodecError) as error:
-            raise self._explained(error, self._step_of_bare_tokens) from error
-
-    @property
-    def _step_of_bare_tokens(self) -> str:
-        return f"the tokens of {self.mechanism}"
+            raise self._explained(error, self.bare_step) from error
 
     def _shake_hands(self, version: int) -> Flow[None]:
         request = protocol.SaslHandshakeRequest(mechanism=self.mechanism)

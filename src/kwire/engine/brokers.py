@@ -79,7 +79,7 @@ class Brokers:
             return
         if self.refusal is not None:
             self._refuse_soon(now)
-        elif not any(node.state == "negotiating" for node in self._candidates()):
+        elif self._others_hang or not any(node.state == "negotiating" for node in self._candidates()):
             self._try_next(now)
 
     def _best(self, now: float) -> Node | None:
@@ -126,7 +126,7 @@ class Brokers:
         nodes = self._candidates()
         if any(node.connection is not None for node in nodes):
             return None
-        if not self._others_had_time and any(not node.refusal and not node.last_error for node in nodes):
+        if not self._others_hang and any(not node.refusal and not node.last_error for node in nodes):
             return None
         return next((node.refusal for node in nodes if node.refusal is not None), None)
 
@@ -147,6 +147,12 @@ class Brokers:
     def _others_are_late(self, now: float) -> None:
         self._others_had_time = True
         self._refuse(now)
+        self._pump(now)
+
+    @property
+    def _others_hang(self) -> bool:
+        """Whether brokers that do not refuse have had time enough: nothing waits for them then."""
+        return self.refused and self._others_had_time
 
     def _refuse_soon(self, now: float) -> None:
         if self._refusing is None or not self._refusing.active:

@@ -7,9 +7,9 @@ fails when the connection is lost. Whether to send it again is its component's d
 While a link is suspended (the connection authenticates again, see `session.py`), requests wait though it is ready.
 
 An AuthError (one side refused the other) is waited out longer than another failure, because it will come again; the
-link has a `refusal` for as long. Two things that a broker does without a word are taken for one when they happen twice
-in a row: it closes the connection in the middle of the login; it answers ApiVersions to a client without SASL, and
-closes the connection at the next request.
+link has a `refusal` for as long. Two things that a broker does without a word are taken for one when they happen again
+and again for WORDLESS_FOR_S: it closes the connection in the middle of bare tokens; it answers ApiVersions to a client
+without SASL, and closes the connection at the next request.
 """
 
 from __future__ import annotations
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 SILENT_AFTER_S = 1.0
 """Seconds without an answer after which requests for any broker go to another one, if there is one."""
 
+WORDLESS_FOR_S = 1.0
+"""Seconds for which a broker has to close connections at the same place until that is a refusal, not a restart."""
+
 REFUSED_AGAIN_AFTER_S = 1.0
 """Seconds after a refusal at which a user's own call makes the broker be asked again."""
 
@@ -59,7 +62,7 @@ class Link(LinkBase):
         self._session = Session(self, connections)
         self._refusals = 0
         self._refused_at = 0.0
-        self._unserved = 0
+        self._wordless_since: float | None = None
         self._ready_at = 0.0
 
     @property
@@ -125,7 +128,7 @@ class Link(LinkBase):
     def retry_refused(self, now: float) -> None:
         """Waits no longer than REFUSED_AGAIN_AFTER_S after a refusal."""
         backoff, moment = self._backoff, self._refused_at + REFUSED_AGAIN_AFTER_S
-        if self.refusal is None or backoff is None or backoff.when <= moment:
+        if self.refusal is None or backoff is None or now < backoff.when <= moment:
             return
         backoff.cancel()
         if moment > now:
@@ -187,7 +190,9 @@ class Link(LinkBase):
         self.failures = 0
         self.last_error = None
         self._ready_at = connection.received_at
-        if not self._unserved:
+        if self._connections.login is not None:
+            self._wordless_since = None
+        if self._wordless_since is None:
             self._refusals = 0
         if not versions.before_0_10:
             self._negotiation = None
@@ -201,7 +206,7 @@ class Link(LinkBase):
         if attempt != self._attempt:
             return
         self._negotiation = None
-        if isinstance(error, ClosedInLoginError) and isinstance(self.last_error, ClosedInLoginError | AuthError):
+        if self._is_wordless(isinstance(error, ClosedInLoginError), now) and isinstance(error, ClosedInLoginError):
             error = error.as_refusal()
         self._back_off(error, now)
         self.fail_queue(error, now)
@@ -215,11 +220,18 @@ class Link(LinkBase):
         self._session.end()
         self._stop_waiting()
         self._end_negotiation(now)
-        self._unserved = self._unserved + 1 if self._was_unserved(connection, error) else 0
-        if self._unserved > 1:
+        if self._is_wordless(self._was_unserved(connection, error), now):
             error = _closed_without_login(self._connections.settings.security_protocol)
         self._back_off(error, now)
         self._node.link_is_lost(self, error, now)
+
+    def _is_wordless(self, closed: bool, now: float) -> bool:
+        """Whether the broker has closed connections at the same place for long."""
+        if not closed:
+            self._wordless_since = None
+        elif self._wordless_since is None:
+            self._wordless_since = now
+        return self._wordless_since is not None and now - self._wordless_since >= WORDLESS_FOR_S
 
     def _was_unserved(self, connection: Connection, error: KafkaError) -> bool:
         """Whether the broker ended a connection without a login at its first requests."""
@@ -320,6 +332,6 @@ class Link(LinkBase):
 def _closed_without_login(security_protocol: str) -> AuthError:
     return AuthError(
         step="the first request",
-        reason="the broker answers ApiVersions and closes the connection at the next request, twice in a row: so does "
+        reason="the broker answers ApiVersions and closes the connection at the next request, again and again: so does "
         f"a listener that wants a login (SASL), and security_protocol={security_protocol!r} has none",
     )

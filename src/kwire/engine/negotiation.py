@@ -19,8 +19,8 @@ do not read the version of a Metadata request, so they answer version 1 in the l
 
 With SASL the login (`authentication.py`) follows ApiVersions on that connection, and a broker that answers nothing else
 before it is not asked Metadata. Only GSSAPI was there before 0.10: then the second connection begins with the login as
-0.9 wants it, and goes on with Metadata v1. A connection that ends in a login is a ClosedInLoginError, because a broker
-that restarts looks like an old one that refuses: `link.py` takes the second in a row for a refusal.
+0.9 wants it, and goes on with Metadata v1. Where tokens travel bare, a broker refuses one by closing the connection: a
+ClosedInLoginError, because it may as well be restarting; `link.py` takes it for a refusal when it goes on.
 
 A broker that was old at the last connection is asked Metadata first: an unknown API key confuses the network thread of
 0.9 (it drops what it had read from others). For as long as a connection to an old broker lasts, the question is asked
@@ -126,16 +126,15 @@ def _versions_in(frame: Buffer, version: int) -> Versions:
 
 
 class ClosedInLoginError(ConnectError):
-    """The broker closed the connection at `step` of the login, without a word."""
+    """The broker closed the connection at `step` of the login, where it has no words for a refusal."""
 
     step = ""
 
     def as_refusal(self) -> AuthError:
-        """What it means when it happens again."""
+        """What it means when it goes on."""
         return AuthError(
             step=self.step,
-            reason="the broker closed the connection here, twice in a row: so brokers before Kafka 1.0 refuse a login, "
-            "and listeners that expect TLS or another mechanism",
+            reason="the broker closes the connection here, again and again: brokers before Kafka 1.0 refuse a login so",
         )
 
 
@@ -170,6 +169,7 @@ class Negotiation:
         self._closed_by_broker = False
         self._logging_in: Connection | None = None
         self._raised: KafkaError | None = None
+        self._closed_in_login: ClosedInLoginError | None = None
         self._decided = False
         self._timers: list[Timer] = []
         self._begin_next_flow(now)
@@ -235,18 +235,18 @@ class Negotiation:
         if not was_connected or raised or isinstance(error, BrokerError | CodecError | AuthError):
             self._fail(error, now)
             return
+        if connection.ended and self._login is not None and connection.step == self._login.bare_step:
+            self._closed_in_login = self._refused_without_a_word(connection, error)
         if connection is self._logging_in:
-            self._fail(self._closed_in_login(connection, error), now)
+            self._fail(self._closed_in_login or error, now)
             return
         self._closed_by_broker = True
         if self._flows:
             self._begin_next_flow(now)
         elif not self._open:
-            self._fail(error, now)
+            self._fail(self._closed_in_login or error, now)
 
-    def _closed_in_login(self, connection: Connection, error: KafkaError) -> KafkaError:
-        if not connection.ended:
-            return error
+    def _refused_without_a_word(self, connection: Connection, error: KafkaError) -> ClosedInLoginError:
         closed = ClosedInLoginError(
             "could not connect", {str(self._address): f"{self._cause(error)} ({connection.step})"}
         )
@@ -327,6 +327,8 @@ class Negotiation:
         return error.causes.get(str(self._address), str(error)) if isinstance(error, ConnectError) else str(error)
 
     def _hint(self) -> str:
+        if self._logging_in is not None and self._logging_in.ended:
+            return f" (during {self._logging_in.step})"
         if not self._closed_by_broker:
             return ""
         if self._login is None:
