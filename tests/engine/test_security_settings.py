@@ -7,12 +7,17 @@ import pickle
 import pprint
 import ssl
 import warnings
+from typing import Any
 
 import pytest
+from hypothesis import given as drawn
+from hypothesis import strategies as st
 
 from kwire import errors
 from kwire.engine.addresses import Address
+from kwire.engine.connection_settings import ConnectionSettings
 from kwire.engine.secret import Secret, without_secrets
+from kwire.engine.security_settings import SecuritySettings
 from kwire.engine.settings import AdminSettings, ClientSettings, ConsumerSettings, ProducerSettings, from_config
 
 LOGIN = {"security_protocol": "SASL_SSL", "sasl_mechanism": "PLAIN", "sasl_username": "alice", "sasl_password": "hush"}
@@ -386,3 +391,28 @@ def test_a_context_is_not_pickled_and_not_compared() -> None:
     with pytest.raises(errors.ConfigError, match="ssl_context cannot be pickled: give files or PEM text"):
         pickle.dumps(settings)
     assert settings == ClientSettings(security_protocol="SSL", ssl_context=ssl.create_default_context())
+
+
+SECURITY = [keyword for keyword in SecuritySettings.table if keyword not in ConnectionSettings.table]
+VALUES = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(),
+    st.text(max_size=20),
+    st.binary(max_size=5),
+    st.lists(st.text(max_size=5) | st.integers(), max_size=3),
+    st.dictionaries(st.text(max_size=5), st.text(max_size=5) | st.integers(), max_size=3),
+    st.sampled_from(["PLAIN", "OAUTHBEARER", "SASL_SSL", "SSL", "sub=alice", "https://a/b", print, object()]),
+)
+
+
+@drawn(st.dictionaries(st.sampled_from(SECURITY), VALUES, max_size=6))
+def test_any_value_is_taken_or_refused(values: dict[str, Any]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            made = ClientSettings(**values)
+        except errors.ConfigError:
+            return
+    assert ClientSettings(**made.given()) == made
