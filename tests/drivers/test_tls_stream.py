@@ -313,6 +313,20 @@ def test_a_broker_that_misses_a_certificate(client: TlsClient, tmp_path: Path, v
         assert wire.stream.established
 
 
+def test_an_old_broker_that_refuses_a_certificate_repeats_itself(client: TlsClient, tmp_path: Path) -> None:
+    context = server_context(tmp_path, clients=Authority("another"))
+    context.maximum_version = ssl.TLSVersion.TLSv1_2
+    stream = client.stream(ADDRESS)
+    assert not stream.handshake()
+    flight = ServerSide(context).feed(stream.outgoing())
+    stream.feed(flight)
+    assert not stream.handshake()
+    stream.feed(flight)
+    with pytest.raises(AuthError, match=r"brokers before Kafka 2\.0 that refuse the client's certificate") as caught:
+        stream.handshake()
+    assert (caught.value.broker, caught.value.step) == (str(ADDRESS), "TLS handshake")
+
+
 @VERSIONS
 def test_a_broker_that_does_not_know_the_clients_authority(tmp_path: Path, version: ssl.TLSVersion) -> None:
     context = client_context()

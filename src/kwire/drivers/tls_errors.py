@@ -45,6 +45,8 @@ _LOCAL_REFUSALS = {
     "NO_CIPHERS_AVAILABLE": "no cipher suite is allowed here with these versions of TLS: see ssl_cipher_suites",
     "DH_KEY_TOO_SMALL": "the broker's Diffie-Hellman key is too small to be secure",
     "UNSAFE_LEGACY_RENEGOTIATION_DISABLED": "the broker's TLS is too old to be secure: it lacks RFC 5746",
+    "UNEXPECTED_MESSAGE": "the broker sends its part of the handshake once more: so do brokers before Kafka 2.0 that "
+    "refuse the client's certificate, or want one (ssl_certificate_location)",
     "WRONG_SIGNATURE_TYPE": "the broker signs in a way that is not allowed here",
 }
 """What OpenSSL refuses by itself, other than certificates."""
