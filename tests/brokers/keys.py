@@ -6,6 +6,7 @@ user's is.
 
 import os
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.brokers.failures import BrokerError
@@ -48,8 +49,12 @@ class Keys:
 
     def _import_into_truststore(self) -> None:
         options = ["-importcert", "-noprompt", "-alias", "ca", "-storetype", "PKCS12", "-storepass", PASSWORD]
-        keytool = os.path.join(os.path.dirname(os.path.realpath(find_java())), "keytool")
-        command = [keytool, *options, "-file", str(self.ca), "-keystore", str(self.truststore)]
-        run = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-        if run.returncode != 0:
-            raise BrokerError(f"keytool: {run.stdout}{run.stderr}")
+        keytool([*options, "-file", str(self.ca), "-keystore", str(self.truststore)])
+
+
+def keytool(arguments: Sequence[str], typed: str = "") -> None:
+    """Runs Java's keytool; `typed` answers what it asks for."""
+    program = os.path.join(os.path.dirname(os.path.realpath(find_java())), "keytool")
+    run = subprocess.run([program, *arguments], input=typed, capture_output=True, text=True, timeout=60, check=False)
+    if run.returncode != 0:
+        raise BrokerError(f"keytool: {run.stdout}{run.stderr}")

@@ -14,6 +14,8 @@ from tests.brokers.keys import Keys
 from tests.brokers.plugin import SecureClusterOf
 from tests.certificates import PASSWORD as PASSWORD_OF_KEYS
 
+pytestmark = pytest.mark.kafka_all
+
 _WITHIN_S = 20.0
 _MISSED_WITHIN_S = 3.0
 """A door that wants a certificate closes the connection without a word to librdkafka."""
@@ -59,8 +61,7 @@ def _sasl_doors(release: str) -> list[object]:
     doors = ["SASL_PLAINTEXT", "SASL_SSL"] + (["REAUTH", "REAUTH_TLS"] if number >= (2, 2) else [])
     # confluent-kafka's wheel is built without GSSAPI.
     found = mechanisms(find_release(release), kerberos=False)
-    marks = [pytest.mark.kafka_all] if release not in ("4.4.0", "0.10.2.2") else []
-    return [pytest.param(release, door, mechanism, marks=marks) for door in doors for mechanism in found]
+    return [(release, door, mechanism) for door in doors for mechanism in found]
 
 
 @pytest.mark.parametrize(("release", "name", "mechanism"), [place for name in _RELEASES for place in _sasl_doors(name)])
@@ -94,7 +95,7 @@ def test_tls(secure_kafka: SecureClusterOf, keys: Keys, new_topic: NewTopic, rel
     assert "certificate verify failed" in other.str()
 
 
-@pytest.mark.parametrize("release", ["4.4.0", pytest.param("3.9.2", marks=pytest.mark.kafka_all)])
+@pytest.mark.parametrize("release", ["4.4.0", "3.9.2"])
 def test_doors_with_another_certificate(
     secure_kafka: SecureClusterOf, keys: Keys, new_topic: NewTopic, release: str
 ) -> None:
