@@ -41,12 +41,15 @@ cdef class PendingProduce(Request):
             self.sender._on_error(self, error, now)
 
     cdef dict by_place(self):
-        """Returns {(topic name or id, as the response has it, partition): batch}."""
+        """Returns {(topic name or id, as the response has it, partition): batch}.
+
+        An id stands there as its number: to hash and compare a UUID is a call of Python each.
+        """
         cdef Batch batch
         cdef dict found = {}
         for batch in self.batches:
             topic = batch.batch_result.topic
-            found[self.topic_ids[topic] if self.topic_ids else topic, batch.batch_result.partition] = batch
+            found[self.topic_ids[topic].int if self.topic_ids else topic, batch.batch_result.partition] = batch
         return found
 
 

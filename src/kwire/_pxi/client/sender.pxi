@@ -146,7 +146,7 @@ cdef class SenderBase:
     cdef bint _knows_id(self, str topic, PendingProduce call) except -1:
         if topic not in call.topic_ids:
             topic_id = self._core.cluster.topic_id(topic)
-            if topic_id == no_uuid():
+            if topic_id is no_uuid():
                 return False
             call.topic_ids[topic] = topic_id
         return True
@@ -204,7 +204,7 @@ cdef class SenderBase:
             if response.node_endpoints:
                 self._take_endpoints(response.node_endpoints, now)
             for topic in response.responses:
-                name = topic.topic_id if call.topic_ids else topic.name
+                name = topic.topic_id.int if call.topic_ids else topic.name
                 for row in topic.partition_responses:
                     batch = left.pop((name, row.index), None)
                     if batch is None:
