@@ -250,8 +250,9 @@ class Conversations:
     def _watch_tls(self, connection: _Connection, to_server: bool, data: bytes) -> None:
         """Notes what the two sides say about TLS: alerts, and that only one of them speaks it."""
         note = None
-        is_first, connection.answered = not (to_server or connection.answered), connection.answered or not to_server
-        if is_first and not connection.foreign and is_tls(data):
+        is_first_answer = not to_server and not connection.answered
+        connection.answered = connection.answered or is_first_answer
+        if is_first_answer and not connection.foreign and is_tls(data):
             if connection.frames:
                 alert = alert_of(data)
                 what = "TLS" if alert is None else f"the TLS alert {alert}"
@@ -281,7 +282,8 @@ class Conversations:
             self.notes.append(f"connection {connection.number} was taken for Kafka 0.7, by its first request")
         if connection.generation is not None or not connection.requests.synchronized:
             return True
-        if len(data) > 4 and data[4] == _GSSAPI and self.port is not None:
+        is_broker = self.port is not None or connection.server in self._servers
+        if len(data) > 4 and data[4] == _GSSAPI and is_broker:
             connection.raw_sasl = True
         elif len(data) >= 14 and not looks_like_request(data[:14]) and self.port is None:
             self.counts["connections that do not begin with a Kafka request"] += 1

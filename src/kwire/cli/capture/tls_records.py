@@ -92,8 +92,9 @@ class TlsConnection:
 
     def take(self, to_server: bool, data: bytes, server: object) -> str | None:
         """A note about the next bytes of one side, if they are worth one."""
-        first, self._answered = not to_server and not self._answered, self._answered or not to_server
-        if first and not is_tls(data):
+        is_first_answer = not to_server and not self._answered
+        self._answered = self._answered or is_first_answer
+        if is_first_answer and not is_tls(data):
             return f"{server} answered TLS with something else: is this a listener without TLS?"
         alert = alert_of(data)
         if alert is None or alert == "close_notify":
