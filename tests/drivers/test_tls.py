@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import socket
+import struct
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,12 +16,12 @@ import pytest
 
 from kwire import protocol
 from kwire.drivers.reactor import Reactor
-from kwire.engine.request import ANY
+from kwire.engine.request import ANY, Request
 from kwire.errors import AuthError, ConnectError
 from kwire.testing import Broker
 from tests.certificates import Authority
-from tests.drivers.tls_sides import AUTHORITY, Listener, client_context, passes_on, server_context
-from tests.drivers.waiting import Answer, Make
+from tests.drivers.tls_sides import AUTHORITY, Listener, ServerSide, client_context, passes_on, server_context
+from tests.drivers.waiting import Answer, Make, until
 from tests.timing import PATIENT
 
 CREATE_TOPICS = 19
@@ -130,6 +133,67 @@ def test_a_handshake_without_an_answer_ends_in_time_and_stops_nothing_else(
     assert reactor.wait(waiting.here, PATIENT)
     assert isinstance(waiting.outcomes[0], ConnectError)
     assert "within 300 ms" in str(waiting.outcomes[0])
+
+
+def test_an_alert_is_read_also_where_writing_failed_first(listen: Listen, secure: Make, tmp_path: Path) -> None:
+    """With TLS 1.3 the client may write on before it reads that its certificate is refused."""
+    context = server_context(tmp_path, clients=Authority())
+    connected, refused = threading.Event(), threading.Event()
+
+    def refuse(near: socket.socket) -> None:
+        side = ServerSide(context)
+        near.sendall(side.feed(near.recv(65536)))
+        finished = near.recv(65536)
+        assert connected.wait(PATIENT)
+        near.sendall(side.feed(finished))
+        near.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        near.close()
+        refused.set()
+
+    reactor = secure(listen(refuse))
+    answer = Answer(reactor)
+    while not any(sock.connected for sock in reactor._sockets.values()):
+        reactor.poll_once()
+    connected.set()
+    assert refused.wait(PATIENT)
+    [connection] = reactor._sockets
+    token = Request(0, -1, None, _ignore, _ignore, versions=(0,), timeout=1.0, raw=True)
+    reactor.call(lambda now: connection.write_token(token, bytes(100), now))
+    assert not reactor._sockets
+    assert reactor.wait(answer.here, PATIENT)
+    assert "certificate_required" in str(answer.outcomes[0])
+
+
+def _ignore(*outcome: object) -> None:
+    """No matter."""
+
+
+def test_a_forked_child_leaves_the_connection_to_its_parent(
+    broker: Broker, listen: Listen, secure: Make, tmp_path: Path
+) -> None:
+    """Were it to say goodbye in TLS, the parent's session would be over."""
+    reactor = secure(listen(passes_on(server_context(tmp_path), broker.bootstrap_servers)))
+    assert isinstance(outcome(reactor), protocol.MetadataResponse)
+    child = os.fork()
+    if child == 0:
+        try:
+            reactor.close()
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    [sock] = reactor._sockets
+    assert isinstance(outcome(reactor), protocol.MetadataResponse)
+    assert list(reactor._sockets) == [sock]
+
+
+def test_close_says_goodbye(listen: Listen, secure: Make, broker: Broker, tmp_path: Path) -> None:
+    ended: list[bool] = []
+    serve = passes_on(server_context(tmp_path), broker.bootstrap_servers, on_end=ended.append)
+    reactor = secure(listen(serve))
+    assert isinstance(outcome(reactor), protocol.MetadataResponse)
+    reactor.close()
+    until(lambda: bool(ended))
+    assert ended == [True]
 
 
 def failure(reactor: Reactor, words: str) -> str:

@@ -41,6 +41,7 @@ class ServerSide:
         self.established = False
         self.received = bytearray()
         self.closed = False
+        self.ended = False
 
     def feed(self, data: bytes | memoryview) -> bytes:
         """Takes the client's bytes; returns what is to be sent back."""
@@ -52,7 +53,7 @@ class ServerSide:
             while not self.closed:
                 data = self.object.read(65536)
                 self.received += data
-                self.closed = not data
+                self.closed = self.ended = not data
         except ssl.SSLWantReadError:
             pass
         except ssl.SSLError:
@@ -106,8 +107,17 @@ class Listener:
             near.close()
 
 
-def passes_on(context: ssl.SSLContext, target: str, *, piece: int = 65536) -> Callable[[socket.socket], None]:
-    """Speaks TLS with whoever connects, and plaintext with the broker at `target`; sends `piece` bytes at a time."""
+def passes_on(
+    context: ssl.SSLContext,
+    target: str,
+    *,
+    piece: int = 65536,
+    on_end: Callable[[bool], object] = lambda closed: None,
+) -> Callable[[socket.socket], None]:
+    """Speaks TLS with whoever connects, and plaintext with the broker at `target`; sends `piece` bytes at a time.
+
+    `on_end` is told whether the client said in TLS that it closes.
+    """
     port = int(target.rpartition(":")[2])
 
     def serve(near: socket.socket) -> None:
@@ -138,6 +148,7 @@ def passes_on(context: ssl.SSLContext, target: str, *, piece: int = 65536) -> Ca
                 send(side.feed(data))
                 received, side.received = bytes(side.received), bytearray()
             far.sendall(received)
+        on_end(side.ended)
         far.close()
 
     return serve

@@ -53,7 +53,7 @@ class TlsClient:
     def __init__(self, context: ssl.SSLContext) -> None:
         self.context = context
         self.room = memoryview(bytearray(RECEIVED_AT_ONCE))
-        self.sessions: dict[Address, ssl.SSLSession] = {}
+        self.sessions: dict[Address, ssl.SSLSession | ssl.SSLObject] = {}  # to resume, or whose session to resume
         self.suspects: set[Address] = set()  # of speaking plaintext
 
     @classmethod
@@ -76,10 +76,10 @@ class TlsStream:
 
     __slots__ = (
         "_address",
+        "_answered",
         "_error",
         "_heard",
         "_incoming",
-        "_kept",
         "_object",
         "_outgoing",
         "_sessions",
@@ -95,14 +95,14 @@ class TlsStream:
         self._suspects = client.suspects
         self._error: AuthError | OSError | None = None
         self._heard = False
-        self._kept = False
+        self._answered = False
         self._incoming = ssl.MemoryBIO()
         self._outgoing = ssl.MemoryBIO()
         self._unsent = memoryview(b"")
         name = address.host.partition("%")[0].rstrip(".")
         try:
             self._object: Any = client.context.wrap_bio(
-                self._incoming, self._outgoing, server_hostname=name, session=self._sessions.get(address)
+                self._incoming, self._outgoing, server_hostname=name, session=self._session_to_resume()
             )
         except (ssl.SSLError, ValueError) as error:
             raise AuthError(f"TLS cannot begin: {error}", broker=str(address), step=HANDSHAKE) from error
@@ -138,34 +138,26 @@ class TlsStream:
 
     def read_into(self, room: memoryview) -> int:
         """Decrypts into `room` what is there and fits; returns how many bytes."""
+        incoming, read = self._incoming, self._object.read
         size = len(room)
         count = 0
-        while count < size and self._error is None and self.readable:
-            count += self._read_record(room[count:])
-        if self._error is not None and count == 0:
-            raise self._error
-        return count
-
-    def _read_record(self, room: memoryview) -> int:
         try:
-            count: int = self._object.read(len(room), room)
+            while count < size and self._error is None and (incoming.pending or self._object.pending()):
+                taken = read(size - count, room[count:])  # of one record
+                count += taken
+                if not taken:
+                    self._error = self.end()
         except ssl.SSLWantReadError:
-            return 0
+            pass
         except ssl.SSLError as error:
             self._error = self._explained(error)
-            return 0
-        if count == 0:
-            self._error = self.end()
-        elif not self._kept:
-            self._keep_session()
+        if count:
+            if not self._answered:
+                self._answered = True
+                self._sessions[self._address] = self._object
+        elif self._error is not None:
+            raise self._error
         return count
-
-    def _keep_session(self) -> None:
-        """With TLS 1.3 it can be resumed once its ticket has come, which is before the first answer."""
-        self._kept = True
-        session = self._object.session
-        if session is not None and (session.has_ticket or session.id):
-            self._sessions[self._address] = session
 
     def end(self, reason: str = "the broker closed the connection") -> OSError:
         """The error to report where the socket has ended, for that reason."""
@@ -206,12 +198,24 @@ class TlsStream:
         self._unsent = self._unsent[count:]
 
     def close(self) -> None:
-        """Says in TLS that nothing follows; without that, OpenSSL would not resume the session."""
-        if self._error is None and self.established:
+        """Says in TLS that nothing follows, and keeps what is needed to resume the session."""
+        if self.established:
+            self._session_to_resume()
             try:
                 self._object.unwrap()
             except (ssl.SSLError, OSError):
                 pass  # the other side need not answer
+
+    def _session_to_resume(self) -> ssl.SSLSession | None:
+        """With TLS 1.3 its ticket comes before the first answer. To take it out is slow, so it is done when wanted."""
+        kept = self._sessions.get(self._address)
+        if isinstance(kept, ssl.SSLObject):
+            kept = kept.session
+            if kept is None or not (kept.has_ticket or kept.id):
+                self._sessions.pop(self._address)
+                return None
+            self._sessions[self._address] = kept
+        return kept
 
     def _explained(self, error: ssl.SSLError) -> AuthError | OSError:
         return explained(error, self._address, self._object)
