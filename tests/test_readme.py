@@ -35,7 +35,7 @@ HERE = {
         "NewTopic(",
     ],
     "docs/old-generations.md": ["records.encode(", "client.messages(", "partitioners.scala_0_7("],
-    "docs/testing.md": ["broker.offsets(", "def test_my_service("],
+    "docs/testing.md": ["broker.offsets(", "def test_my_service(", "broker.client_settings)"],
     "docs/describe.md": ["protocol.describe("],
     "docs/logs.md": ["def read_log("],
 }
@@ -92,6 +92,7 @@ def test_the_worked_example_prints_what_it_shows(capsys: pytest.CaptureFixture[s
 def test_the_document_on_testing() -> None:
     """Its second block runs in tests/testing/test_pytest_plugin.py."""
     run(snippet("docs/testing.md", "broker.offsets("))
+    run(snippet("docs/testing.md", "broker.client_settings)"))
 
 
 def test_names_in_the_table_of_modules_are_there() -> None:

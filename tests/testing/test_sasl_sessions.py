@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import random
 import struct
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
+from kwire import protocol
 from kwire.errors import broker as codes
 from kwire.protocol import (
     ApiVersionsRequest,
@@ -17,6 +20,7 @@ from kwire.protocol import (
 from kwire.testing.requests import CloseConnectionError
 from kwire.testing.sasl import Accounts
 from kwire.testing.sasl.oauthbearer import unsecured_token
+from tests.testing.frames import corpus, damage
 from tests.testing.in_process import InProcess, Waiting
 from tests.testing.scram_client import ScramClient
 
@@ -282,3 +286,39 @@ def test_a_login_that_a_fault_refuses_closes_as_any_other() -> None:
     handshake(broker)
     answer = refused(broker, broker.begin(SaslAuthenticateRequest(auth_bytes=GOOD), 2))
     assert answer.error_code == codes.SASL_AUTHENTICATION_FAILED.code
+
+
+@pytest.mark.parametrize("release", ["0.10.2.2", "1.1.1", "4.4.0"])
+def test_damaged_logins_let_nobody_in(release: str) -> None:
+    """Frames in any order, damaged or not: topics are only shown after a login with the password."""
+    rng = random.Random(release)
+    newest = protocol.versions_of(release).get(36, (0, -1))[1]
+    by_plain, token = SaslHandshakeRequest(mechanism="PLAIN"), SaslAuthenticateRequest(auth_bytes=GOOD)
+    logins = [(encoded(by_plain, 0), GOOD)]
+    if newest >= 0:
+        logins.append((encoded(by_plain, 1), encoded(token, newest)))
+    frames = [frame for login in logins for frame in login] + corpus(release)
+    shown = 0
+    for _ in range(1500):
+        broker = broker_of(release)
+        broker.cluster.create_topic("orders", 1)
+        sent = [bytearray(frame) for frame in rng.choice(logins)] if rng.random() < 0.3 else []
+        sent += [bytearray(rng.choice(frames)) for _ in range(rng.randrange(3))]
+        for frame in sent:
+            if rng.random() < 0.5:
+                damage(frame, rng)
+        with suppress(CloseConnectionError):
+            for frame in [*sent, encoded(ALL_TOPICS, 1)]:
+                answer = broker.raw(bytes(frame))
+                if answer.close_reason:
+                    raise CloseConnectionError
+            response: Any = protocol.decode_response(b"".join(map(bytes, answer.parts)), 3, 1)[1]
+            assert "orders" in [topic.name for topic in response.topics]
+            assert any(GOOD in frame for frame in sent)
+            shown += 1
+    assert shown > 20
+
+
+def encoded(request: protocol.Request, version: int) -> bytes:
+    """A frame without its size."""
+    return protocol.encode_request(request, version, correlation_id=5)[4:]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import random
 import socket
 import ssl
 import struct
@@ -11,6 +12,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ from kwire.errors import ConfigError
 from kwire.protocol import MetadataRequest, SaslAuthenticateRequest, SaslHandshakeRequest
 from kwire.testing import Broker, Certificates
 from tests.testing.client import Client
+from tests.testing.frames import damage
 from tests.testing.wire import batch, fetch, produce, values
 
 ALL_TOPICS = MetadataRequest(topics=None)
@@ -236,6 +239,25 @@ def test_the_client_is_told_of_the_end(broker: Broker) -> None:
         assert client.ask(ALL_TOPICS, 9).topics
         broker.close_connections()
         assert client.socket.recv(1) == b"", "not a ragged end, which is an error"
+
+
+def test_damaged_records_harm_nobody_else(broker: Broker) -> None:
+    rng = random.Random(3)
+    with TlsClient(broker, trusting(broker)) as good:
+        for _ in range(60):
+            incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+            client = trusting(broker).wrap_bio(incoming, outgoing, server_hostname="localhost")
+            with socket.create_connection(("127.0.0.1", broker.port), 10) as connection, suppress(OSError):
+                for step in (client.do_handshake, client.do_handshake, partial(client.write, bytes(100))):
+                    with suppress(ssl.SSLWantReadError):
+                        step()
+                    data = bytearray(outgoing.read())
+                    if rng.random() < 0.5:
+                        damage(data, rng)
+                    connection.sendall(data)
+                    connection.settimeout(0.05)
+                    incoming.write(connection.recv(65536))
+            assert good.ask(ALL_TOPICS, 9).topics
 
 
 # Options

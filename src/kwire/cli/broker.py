@@ -7,8 +7,12 @@ import logging
 import signal
 import sys
 import threading
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import FrameType
 
+from kwire.cli.broker_clients import as_lines, read_users, write_client_files
 from kwire.cli.usage import UsageError, usage_errors
 
 _EPILOG = """\
@@ -18,10 +22,10 @@ examples:
   kwire broker --release 0.9.0.1                 speaks as that Kafka release does: versions, formats, manners
   kwire broker --generation 0.7                  the broker before 0.8, whose offsets are byte positions
   kwire broker --no-auto-create --verbose        topics only by CreateTopics; every refused request is reported
+  kwire broker --tls --user alice:secret         behind TLS, with a login; says which settings a client needs
 
-Records are kept in memory and are gone when the broker ends. There are no consumer groups, transactions or security
-yet: consumers assign their partitions themselves. In tests use kwire.testing.Broker, or the pytest fixture
-kwire_broker.
+Records are kept in memory and are gone when the broker ends. There are no consumer groups or transactions yet:
+consumers assign their partitions themselves. In tests use kwire.testing.Broker, or the pytest fixture kwire_broker.
 """
 
 
@@ -50,8 +54,31 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument(
         "--retention-bytes", type=int, metavar="BYTES", help="per partition; the oldest records go (default: keep all)"
     )
+    _add_security(parser)
     parser.add_argument("--verbose", action="store_true", help="report on stderr what is refused, and why")
     parser.set_defaults(run=run)
+
+
+def _add_security(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("TLS and logins")
+    group.add_argument("--tls", action="store_true", help="speak TLS, with certificates made at the start")
+    group.add_argument("--mutual-tls", action="store_true", help="ask clients for a certificate, too")
+    group.add_argument(
+        "--user", action="append", default=[], metavar="NAME:PASSWORD", help="who may log in; may be repeated"
+    )
+    group.add_argument("--users-file", metavar="FILE", help="the same, one a line; `ps` does not show these passwords")
+    group.add_argument(
+        "--mechanism",
+        action="append",
+        metavar="NAME",
+        help="SASL mechanism; may be repeated (default: all with passwords)",
+    )
+    group.add_argument(
+        "--max-reauth-ms", type=int, default=0, metavar="MS", help="end sessions that do not log in again by then"
+    )
+    group.add_argument(
+        "--client-files", metavar="FOLDER", help="write client.properties and certificates here (default: a new folder)"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -61,6 +88,7 @@ def run(options: argparse.Namespace) -> int:
     level = logging.INFO if options.verbose else logging.ERROR
     logging.basicConfig(level=level, format="%(asctime)s %(message)s", stream=sys.stderr)
     with usage_errors():
+        users = read_users(options.user, options.users_file)
         broker = Broker(
             host=options.host,
             port=options.port,
@@ -70,11 +98,20 @@ def run(options: argparse.Namespace) -> int:
             auto_create_topics=not options.no_auto_create,
             num_partitions=options.partitions,
             retention_bytes=options.retention_bytes,
+            users=users or None,
+            mechanisms=options.mechanism,
+            max_reauth_ms=options.max_reauth_ms,
+            tls="mutual" if options.mutual_tls else options.tls,
         )
     asked_to_end = _when_signalled()
-    with broker:
+    with broker, ExitStack() as folders:
         print(broker.bootstrap_servers, flush=True)
         print(f"kwire broker, as Kafka {broker.release}; Ctrl-C ends it", file=sys.stderr, flush=True)
+        if options.tls or options.mutual_tls or users:
+            folder = options.client_files or folders.enter_context(TemporaryDirectory(prefix="kwire-broker-"))
+            shown, path = write_client_files(broker, next(iter(users), None), Path(folder))
+            print(as_lines(shown), end="", flush=True)
+            print(f"clients log in with --config {path}", file=sys.stderr, flush=True)
         asked_to_end.wait()
     return 0
 
