@@ -1238,9 +1238,9 @@ class LoopHooks:
     def wait_for_room(self, size: int, since: float) -> None: ...
 
 class LoopProducerBase(ProducerBase):
-    """The base of a producer on an event loop; the constructor sets `accumulator` and `_driver`."""
+    """The base of a producer on an event loop; the constructor sets `accumulator` and `_hooks`."""
 
-    _driver: Any
+    _hooks: LoopHooks
     def send(
         self,
         topic: str,

@@ -155,8 +155,8 @@ class Producer(LoopProducerBase, Client[ProducerSettings]):
 
     def __del__(self) -> None:
         driver = getattr(self, "_driver", None)
-        if driver is None or self.accumulator is None or driver.closed or not driver.owned_by_process:
-            return
+        if driver is None or self.accumulator is None or self.accumulator.closed or not driver.owned_by_process:
+            return  # closed, or a close that was cancelled goes on by itself
         count = undelivered(self.accumulator)
         if sys.is_finalizing() or not (count or driver.has_resources):
             return

@@ -66,6 +66,7 @@ cdef class LoopHooks:
     cdef Accumulator accumulator
     cdef object pump
     cdef readonly bint scheduled          # `at_end_of_turn` is to run
+    cdef unsigned long thread             # that of the loop
     cdef readonly double scheduled_at
     cdef int awaited                      # in this turn so far
     cdef bint eager                       # one at most was awaited in the turn before
@@ -87,6 +88,13 @@ cdef class LoopHooks:
             self.driver._loop.call_soon(self.at_end_of_turn)
             self.scheduled = True
             self.scheduled_at = kw_fine_seconds()
+            self.thread = PyThread_get_thread_ident()
+
+    cdef inline int check_loop(self) except -1:
+        """As the driver's. To ask for the running loop costs a system call on some Pythons: once a turn will do."""
+        if not self.scheduled or self.thread != PyThread_get_thread_ident():
+            self.driver.check_loop()
+        return 0
 
     def at_end_of_turn(self):
         """Sends what is to be sent."""
