@@ -77,6 +77,7 @@ TLS_READS_AT_ONCE = 4
 TLS_WRITES_AT_ONCE = 8
 """How often one socket with TLS is written to before others have their turn."""
 
+_NO_SIGNAL = getattr(socket, "MSG_NOSIGNAL", 0)
 FOR_EVER = float("inf")
 _reactors: weakref.WeakSet[Reactor] = weakref.WeakSet()
 _log = LateLogger("kwire.drivers")
@@ -534,7 +535,7 @@ class Reactor(ReactorBase):
         assert sock.socket is not None
         try:
             while data := tls.outgoing():
-                tls.sent(sock.socket.send(data))
+                tls.sent(sock.socket.send(data, _NO_SIGNAL))
         except BlockingIOError:
             return False
         except OSError as error:

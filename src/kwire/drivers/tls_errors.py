@@ -21,11 +21,11 @@ _OTHER_NAME, _OTHER_ADDRESS = 62, 64
 _REFUSALS = {
     "certificate_required": "it wants a certificate of the client: set ssl_certificate_location and ssl_key_location, "
     "or ssl_keystore_location",
-    "bad_certificate": "it refuses the client's certificate, or wants one: see ssl_certificate_location",
+    "bad_certificate": "it wants a certificate of the client, or refuses the one it got: see ssl_certificate_location",
     "unsupported_certificate": "it refuses the kind of the client's certificate",
     "certificate_revoked": "the client's certificate is revoked",
     "certificate_expired": "the client's certificate has expired",
-    "certificate_unknown": "it refuses the client's certificate",
+    "certificate_unknown": "it refuses the client's certificate: does it trust the CA of that?",
     "unknown_ca": "it does not trust the CA of the client's certificate",
     "access_denied": "it accepts the client's certificate, and refuses access",
     "decrypt_error": "the client's key does not fit its certificate, or its signature is not accepted",
