@@ -284,6 +284,15 @@ def test_a_producer_without_sasl_is_told_of_the_listener() -> None:
     connections = broker.connections
     world.run(world.now + 30)
     assert broker.connections - connections < 8
+    assert len(world.warned) == 1
+
+
+def test_a_call_without_sasl_is_told_of_the_listener() -> None:
+    world = World({A: SaslBroker()})
+    asked = call(world)
+    assert refused(world, lambda: asked.done) < 2.5
+    assert isinstance(asked.error, errors.AuthError)
+    assert len(world.warned) == 1
 
 
 def test_a_driver_that_tells_of_a_refused_certificate_ends_what_waits() -> None:

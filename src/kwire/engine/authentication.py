@@ -54,13 +54,15 @@ class Login:
 
         `session` is how long the one before was, 0 if there was none.
         """
-        step = f"SaslAuthenticate ({self.mechanism})"
-        handshake, authenticate = _versions(versions)
+        step = HANDSHAKE
         try:
+            handshake, authenticate = _versions(versions)
             yield from self._shake_hands(handshake)
             if handshake == 0:
-                yield from self._speak(_Bare(self.bare_step).say, address, session, now)
+                step = self.bare_step
+                yield from self._speak(_Bare(step).say, address, session, now)
                 return 0.0
+            step = f"SaslAuthenticate ({self.mechanism})"
             wrapped = _Wrapped(authenticate, step)
             yield from self._speak(wrapped.say, address, session, now)
         except (AuthError, CodecError) as error:

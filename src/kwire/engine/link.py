@@ -24,6 +24,7 @@ from kwire.engine.connection import Connection
 from kwire.engine.negotiation import ClosedInLoginError, Negotiation
 from kwire.engine.ports import ConnectionServices
 from kwire.engine.request import Request
+from kwire.engine.retry import afresh
 from kwire.engine.session import Session
 from kwire.engine.versions import Versions
 from kwire.errors import AuthError, ConnectError, KafkaError
@@ -224,6 +225,14 @@ class Link(LinkBase):
             error = _closed_without_login(self._connections.settings.security_protocol)
         self._back_off(error, now)
         self._node.link_is_lost(self, error, now)
+        if isinstance(error, AuthError):
+            for request in connection.drop_requests():  # the loss itself would have them sent again
+                request.fail(afresh(error), now)
+
+    @property
+    def is_doubted(self) -> bool:
+        """Whether the broker closed the last connection without a word: one that is ready proves nothing yet."""
+        return self._wordless_since is not None
 
     def _is_wordless(self, closed: bool, now: float) -> bool:
         """Whether the broker has closed connections at the same place for long."""

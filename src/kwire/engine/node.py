@@ -149,7 +149,8 @@ class Node(NodeBase):
     def link_is_ready(self, link: Link, versions: Versions, now: float) -> None:
         """A link got its connection."""
         self.was_old = versions.before_0_10
-        self.outage.end(now)
+        if not link.is_doubted:
+            self.outage.end(now)
         if link is self._data:
             self._owner.node_is_ready(self, now)
 

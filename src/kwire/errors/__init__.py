@@ -163,7 +163,7 @@ class AuthError(KafkaError):
 
     def __str__(self) -> str:
         text = self.message or self.reason or "not authenticated"
-        where = ", ".join(part for part in (self.broker, self.step) if part and part not in text)
+        where = ", ".join(part for part in (self.broker, self.step) if part and part not in self.message)
         return f"{where}: {text}" if where else text
 
     def __repr__(self) -> str:

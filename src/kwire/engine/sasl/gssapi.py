@@ -24,7 +24,7 @@ _NO_LAYER = 1
 _OFFER_SIZE = 4
 _MAX_ROUNDS = 16
 _STEP = "Kerberos"
-_UNREACHABLE = frozenset({-1765328228, -1765328229})  # KRB5_KDC_UNREACH, KRB5_REALM_CANT_RESOLVE
+_UNREACHABLE = frozenset({-1765328228 & 0xFFFFFFFF, -1765328229 & 0xFFFFFFFF})  # KRB5_KDC_UNREACH, _REALM_CANT_RESOLVE
 
 
 def gssapi(say: Say, service: str, host: str, principal: str | None = None, keytab: str | None = None) -> Flow[None]:
@@ -54,7 +54,7 @@ def _apart(function: Any) -> Flow[Any]:
         ) from error
     except Exception as error:
         words = quoted(str(error)) or type(error).__name__
-        if getattr(error, "min_code", None) in _UNREACHABLE:
+        if getattr(error, "min_code", 0) & 0xFFFFFFFF in _UNREACHABLE:
             raise ConnectError(f"{_STEP}: {words}") from error
         raise AuthError(step=_STEP, reason=words) from error
     return value
