@@ -28,6 +28,8 @@ from kwire.errors import ClientClosedError, KafkaError
 from kwire.fronts.producer import CLOSED, make_accumulator, make_sender, run_callback, undelivered
 
 if TYPE_CHECKING:
+    from asyncio import Future
+
     from kwire.engine.options import ProducerOptions, Servers, Timeout
 
 __all__ = ["Delivery", "Producer", "RecordMetadata"]
@@ -198,9 +200,31 @@ def _connect(accumulator: Accumulator, sender: Sender, reactor: Reactor, max_blo
         if not reactor.wait(room, left) and not room():
             raise reactor.call(lambda now: sender.no_room(max_block))
 
+    def future_for(delivery: Delivery) -> Future[None]:
+        from asyncio import get_running_loop
+
+        future: Future[None] = get_running_loop().create_future()
+        hooks.expedite(delivery)
+        return future
+
     accumulator.wait_for_room = wait_for_room
     accumulator.run_callback = run_callback
-    ProducerHooks(reactor, sender, accumulator, seconds)
+    accumulator.future_for = future_for
+    accumulator.settle_future = _settle_from_a_thread
+    hooks = ProducerHooks(reactor, sender, accumulator, seconds)
+
+
+def _settle_from_a_thread(future: Future[None]) -> None:
+    """Wakes a task that awaits a delivery; its event loop may have ended."""
+
+    def settle() -> None:
+        if not future.done():
+            future.set_result(None)
+
+    try:
+        future.get_loop().call_soon_threadsafe(settle)
+    except RuntimeError:
+        pass
 
 
 def _at_exit() -> None:

@@ -116,10 +116,8 @@ class Producer(LoopProducerBase, Client[ProducerSettings]):
         """
         patience = seconds(timeout)
         driver = self._driver
-        if driver.closed or (driver.loop is None and not self.accumulator.pending):
-            self.accumulator.closed = self.accumulator.closed or CLOSED
-            driver.close()
-            await driver.closed_all()
+        if driver.closed or driver.loop is None or not (driver.at_home or driver.loop.is_running()):
+            await self._close_idle()
             return
         closing: Closing = driver.call(partial(self._sender.close, CLOSED))
         try:
@@ -131,6 +129,15 @@ class Producer(LoopProducerBase, Client[ProducerSettings]):
         await driver.closed_all()
         if error is not None:
             raise error
+
+    async def _close_idle(self) -> None:
+        """Closes where nothing can be delivered: before the first use, again, or after the event loop has ended."""
+        count = 0 if self._driver.closed else undelivered(self.accumulator)
+        self.accumulator.closed = self.accumulator.closed or CLOSED
+        self._driver.close()
+        await self._driver.closed_all()
+        if count:
+            raise KafkaError(f"{count} records were not delivered: the event loop of this producer has ended")
 
     @override
     def _check_open(self) -> None:

@@ -130,6 +130,11 @@ class LoopDriver(LoopDriverBase):
         return bool(self._sockets or self._dropped)
 
     @property
+    def at_home(self) -> bool:
+        """Whether the event loop that runs here is the one that it belongs to."""
+        return self._loop is not None and asyncio._get_running_loop() is self._loop and not self._is_copy
+
+    @property
     def loop(self) -> asyncio.AbstractEventLoop | None:
         """The event loop that it belongs to; None before its first use."""
         return self._loop
@@ -163,12 +168,15 @@ class LoopDriver(LoopDriverBase):
         self._loop.call_soon(self.write_on, sock)
 
     def close(self) -> None:
-        """Closes all connections. Idempotent; on another loop than its own, or on none, it only frees."""
+        """Closes all connections. Idempotent; from any thread. Where its own loop has ended it only frees."""
         if self._closed:
             return
-        if self._is_copy or self._loop is None or asyncio._get_running_loop() is not self._loop:
-            self._closed = True
-            self._free()
+        if not self.at_home:
+            if self._loop is not None and self._loop.is_running() and not self._is_copy:
+                self._loop.call_soon_threadsafe(self.close)
+            else:
+                self._closed = True
+                self._free()
             return
         self.step(self.core.close)
         self._closed = True

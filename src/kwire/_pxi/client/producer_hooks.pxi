@@ -41,6 +41,13 @@ cdef class ProducerHooks:
         if not self.reactor.wait(delivery.done, timeout) and not delivery._follow().done:
             raise self.reactor._call(_partial(self._too_late, delivery, timeout), False)
 
+    def expedite(self, Delivery delivery not None):
+        """A task waits for the delivery: ends its batch's linger, once for the whole batch."""
+        cdef Batch batch = delivery._follow().batch
+        if batch is not None and not batch.closed and not batch.awaited:
+            batch.awaited = True
+            self.reactor._call(_partial(self.sender.expedite, delivery), True)
+
     def _too_late(self, Delivery delivery not None, timeout, now):
         """Returns the error for a delivery that was waited for in vain: it says what the batch waits for."""
         cdef Batch batch = delivery._follow().batch
