@@ -54,7 +54,7 @@ class Dialogue:
         self.heard.append(comparable(request.__api_key__, response))
 
     def say(self, body: bytes) -> None:
-        """A frame that is no request; a frame comes back, or nothing."""
+        """Sends a frame that is not a request, and notes the frame that comes back."""
         self.socket.sendall(struct.pack(">i", len(body)) + body)
         frame = self._frame()
         self.heard.append(CLOSED if frame is None else is_scram(frame[4:]) or frame[4:])

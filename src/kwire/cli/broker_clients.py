@@ -45,7 +45,7 @@ def _user(text: str, where: str) -> tuple[str, str]:
 
 
 def write_client_files(broker: Broker, user: str | None, folder: Path) -> tuple[dict[str, str], Path]:
-    """(the settings to show, the file of all settings) of a client that logs in as `user`, who is the first one.
+    """(the settings to show, the file of all settings) of a client that logs in as `user`, the broker's first.
 
     UsageError for a folder that cannot be written to.
     """

@@ -1,4 +1,4 @@
-"""Who may talk to the embedded broker: its options for TLS and SASL, checked, and what a client needs to get in."""
+"""The embedded broker's options for TLS and SASL, checked, and the settings that a client needs for them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kwire.testing.certificates import Certificates
 
 _TOKEN_LIFETIME_S = 3600.0
-_MOST_ITERATIONS = 10_000_000
+_MAX_ITERATIONS = 10_000_000
 _FIRST_WITH_TLS = (0, 9)
 _FIRST_WITH_TLS_1_3 = (2, 6)
 
@@ -47,7 +47,7 @@ class Security:
         return self.certificates.ca_pem
 
     def new_transport(self) -> Callable[[socket.socket], Transport]:
-        """What the server makes of a socket that it accepted."""
+        """Makes the transport of a socket that the server accepted."""
         if self.certificates is None:
             return PlainTransport
         from kwire.testing.tls import TlsTransport, server_context
@@ -110,12 +110,12 @@ def _accounts(
     if not users:
         for name, given in (("mechanisms", mechanisms), ("max_reauth_ms", max_reauth_ms)):
             if given:
-                raise ConfigError(f"{name}: there is nobody to log in; give users={{'alice': 'secret'}}")
+                raise ConfigError(f"{name}: no users; give users={{'alice': 'secret'}}")
         return None
     if not all(isinstance(text, str) and text for pair in users.items() for text in pair):
         raise ConfigError("users: names and passwords are texts that are not empty")
-    if not 1 <= scram_iterations <= _MOST_ITERATIONS:
-        raise ConfigError(f"scram_iterations {scram_iterations}: 1 to {_MOST_ITERATIONS} work")
+    if not 1 <= scram_iterations <= _MAX_ITERATIONS:
+        raise ConfigError(f"scram_iterations {scram_iterations}: 1 to {_MAX_ITERATIONS} work")
     if max_reauth_ms and not release.has_reauthentication:
         raise ConfigError(f"max_reauth_ms: release {release.name} has no re-authentication; 2.2.0 is the first")
     if max_reauth_ms < 0:

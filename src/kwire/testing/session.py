@@ -1,13 +1,13 @@
-"""How far one connection has come with its login: which requests it may send now, as whom, and until when.
+"""The login of one connection: which requests it may send now, as which user, and until when.
 
-Kafka's order, which it keeps for a re-authentication, too:
+Kafka's order, for a re-authentication, too:
 
-    ApiVersions, once   may be left out
-    SaslHandshake       names the mechanism; version 0: what follows are bare tokens, version 1: SaslAuthenticate
-    tokens              until the mechanism is satisfied
-    anything            until the session ends, if it does: from then on only SaslHandshake, to log in again
+    ApiVersions, once   optional
+    SaslHandshake       names the mechanism; after version 0 come bare tokens, after version 1 SaslAuthenticate requests
+    tokens              until the mechanism is complete
+    any request         until the session ends, if it does: from then on only SaslHandshake, to log in again
 
-Without accounts a connection begins at its end.
+Without accounts a connection starts with the last step.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _REAUTHENTICATION_INTERVAL = 1.0
 
 
 class Step(Enum):
-    """What the broker expects next."""
+    """The frames that the broker expects next."""
 
     VERSIONS_OR_HANDSHAKE = "ApiVersions or SaslHandshake"
     HANDSHAKE = "SaslHandshake"

@@ -1,7 +1,7 @@
 """TLS between the sockets of the embedded broker and its frames, over memory: the broker's thread never waits for it.
 
-As with Kafka, a client that speaks no TLS gets an alert and a closed connection, and one without a certificate where it
-needs one is told so by an alert: after the handshake, with TLS 1.3.
+As with Kafka, a client that does not speak TLS gets an alert before the connection closes. So does one that lacks a
+certificate: with TLS 1.3 after its side of the handshake, when it first reads.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 _READ = 1 << 16
 _WRITE = 1 << 18
 _HANDSHAKE = 22
-# A TLS record (type 21, version 3.3, 2 bytes): fatal, internal_error. What Java answers to bytes that are not TLS.
+# Java's answer to bytes that are not TLS. A record (type 21, version 3.3, 2 bytes): fatal, internal_error.
 _ALERT = bytes((21, 3, 3, 0, 2, 2, 80))
 
 
 def server_context(certificates: Certificates, *, client_certificate: bool, tls_1_3: bool) -> ssl.SSLContext:
-    """What the broker shows and asks for: TLS 1.2, and 1.3 where the release has it."""
+    """A context for TLS 1.2, and 1.3 where the release has it."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.maximum_version = ssl.TLSVersion.TLSv1_3 if tls_1_3 else ssl.TLSVersion.TLSv1_2
@@ -43,7 +43,7 @@ def server_context(certificates: Certificates, *, client_certificate: bool, tls_
 
 
 class TlsTransport:
-    """One connection: `receive` makes the handshake, too, and decrypts all that came, so that nothing waits unseen."""
+    """One connection. `receive` drives the handshake, too, and decrypts all that came: the selector sees none of it."""
 
     def __init__(self, context: ssl.SSLContext, sock: socket.socket) -> None:
         self._socket = sock

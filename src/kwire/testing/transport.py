@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 class Transport(Protocol):
-    """What the server asks of a connection. Every method returns at once; all but `close` raise OSError.
+    """How the server reads and writes a connection. Every method returns at once; all but `close` raise OSError.
 
-    `unsent` tells whether bytes are left that the socket did not take, `ended` whether the client has said that it
-    sends no more although its socket is still open.
+    `unsent` tells whether bytes are left that the socket did not take, `ended` whether the client has ended its side
+    while its socket is still open.
     """
 
     @property

@@ -29,7 +29,7 @@ _HASHES = {"SCRAM-SHA-512": "sha512", "SCRAM-SHA-256": "sha256"}
 
 @dataclass
 class Accounts:
-    """Who may log in, how, and for how long: `users` are passwords by name, `clock` is the time of day in seconds."""
+    """The users and mechanisms of a broker. `users` are passwords by name, `clock` is the time of day in seconds."""
 
     users: Mapping[str, str] = field(repr=False)
     mechanisms: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""What a mechanism's side of the server offers, and how it refuses."""
+"""The interface of the server's side of a mechanism, and how it refuses a login."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ class RefusedError(Exception):
 
 
 class MalformedError(Exception):
-    """The login fails, and the client is told that it did, no more: Kafka keeps the reason to its log."""
+    """The login fails. The client is told only that it did: Kafka writes the reason to its log."""
 
 
 class Exchange(Protocol):

@@ -4,8 +4,8 @@
     answer    empty, or the refusal as JSON; the client confirms that with ^A and gets it again as an error
     TOKEN     header.claims. in base64url, without a signature: {"alg": "none"}, {"sub": ..., "exp": ..., "iat": ...}
 
-`sub` names the user, `exp` has to lie ahead; `iat` may be missing, but not lie ahead nor behind `exp`. A scope is not
-asked for.
+`sub` names the user. `exp` must be in the future; `iat` is optional, and must be neither in the future nor after `exp`.
+No scope is required.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _BEARER = re.compile(r"(?P<scheme>\w+) +(?P<token>[-_~+/.A-Za-z0-9]+=*)", re.ASC
 
 
 class OAuthBearerExchange:
-    """One token, or a refused one and the client's word that it has seen the refusal. `clock` is the time of day."""
+    """One token, or a refused one and the client's confirmation. `clock` is the time of day in seconds."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock

@@ -41,7 +41,7 @@ def _new_nonce() -> str:
 
 @dataclass(frozen=True)
 class ScramCredentials:
-    """What a server stores of a password."""
+    """The keys that a server stores instead of a password."""
 
     salt: bytes
     iterations: int
