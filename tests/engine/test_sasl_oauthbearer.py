@@ -132,6 +132,12 @@ def test_an_unsecured_token_has_claims_and_no_signature() -> None:
     assert decoded(body) == {"iat": 1000.0, "exp": 1060.0, "sub": "alice"}
 
 
+def test_an_unsecured_token_is_valid_within_its_first_millisecond() -> None:
+    body = unsecured_token({"sub": "alice"}, 1795348544.1159, 60.0).split(".")[1]
+    claims = json.loads(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))
+    assert claims["iat"] == 1795348544.115
+
+
 @given(st.binary(max_size=300), st.binary(max_size=300))
 def test_any_answer_but_an_empty_one_is_a_refusal(first: bytes, second: bytes) -> None:
     if not first:

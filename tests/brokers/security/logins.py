@@ -41,7 +41,7 @@ def unsecured_token(lifetime: float = TOKEN_LIFETIME_S, *, begins: float = 0.0) 
     def source() -> tuple[str, float]:
         now = time.time()
         header = {"alg": "none"}
-        claims = {"sub": "alice", "iat": now + begins, "exp": now + begins + lifetime}
+        claims = {"sub": "alice", "iat": int(now + begins), "exp": now + begins + lifetime}
         parts = (base64.urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=").decode() for part in (header, claims))
         return ".".join([*parts, ""]), lifetime
 

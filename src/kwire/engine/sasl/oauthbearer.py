@@ -17,6 +17,7 @@ Layer 3, no I/O, no clock. Sources: RFC 7628, KIP-255, KIP-342 (extensions), KIP
 from __future__ import annotations
 
 import json
+import math
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Mapping
 
@@ -98,7 +99,8 @@ def oauthbearer(say: Say, tokens: Tokens, session: float, now: float) -> Flow[No
 
 def unsecured_token(claims: Mapping[str, object], issued_at: float, lifetime: float) -> str:
     """A token without a signature that says `claims`, from `issued_at` (seconds since 1970) on."""
-    body = {"iat": issued_at, "exp": issued_at + lifetime, **claims}
+    # A broker's clock counts milliseconds: what begins within this one has not begun for it.
+    body = {"iat": math.floor(issued_at * 1000) / 1000, "exp": issued_at + lifetime, **claims}
     parts = (json.dumps(part, separators=(",", ":")).encode() for part in ({"alg": "none"}, body))
     return "".join(urlsafe_b64encode(part).rstrip(b"=").decode() + "." for part in parts)
 
