@@ -469,6 +469,7 @@ def _nothing(now: float) -> None:
 def _after_fork_in_child() -> None:
     for driver in list(_drivers):
         driver._is_copy = True
+        driver._thread = 0
 
 
 os.register_at_fork(after_in_child=_after_fork_in_child)

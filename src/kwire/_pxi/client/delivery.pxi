@@ -145,6 +145,16 @@ cdef class RecordMetadata:
         return RecordMetadata, (self.topic, self.partition, self.offset, self.timestamp)
 
 
+cdef RecordMetadata metadata_of(BatchResult result, Delivery delivery):
+    """Where a delivered record is."""
+    cdef RecordMetadata made = RecordMetadata.__new__(RecordMetadata)
+    made.topic = result.topic
+    made.partition = result.partition
+    made.offset = result.base_offset + delivery.index if result.base_offset >= 0 else -1
+    made.timestamp = result.append_time if result.append_time >= 0 else delivery.timestamp
+    return made
+
+
 @cython.final
 @cython.no_gc
 @cython.freelist(256)
@@ -192,9 +202,7 @@ cdef class Delivery:
         cdef BatchResult result = self._decided(timeout)
         if result.error is not None:
             raise result.error.with_traceback(None)
-        return RecordMetadata(result.topic, result.partition,
-                              result.base_offset + self.index if result.base_offset >= 0 else -1,
-                              result.append_time if result.append_time >= 0 else self.timestamp)
+        return metadata_of(result, self)
 
     def exception(self, timeout=None):
         """Waits like `result`; returns the error of a record that was not delivered, or None."""
@@ -218,7 +226,12 @@ cdef class Delivery:
     def __await__(self):
         """As `result`, for a task: `await delivery`. To cancel the task does not cancel the record."""
         cdef BatchResult result = self._follow()
-        return _result_of(self, None if result.done else result.owner.future_for(self))
+        cdef AtHand found
+        if not result.done:
+            return _result_of(self, result.owner.future_for(self))
+        found = AtHand.__new__(AtHand)
+        found.value = self.result()
+        return found
 
     cdef int _add_future(self, future) except -1:
         cdef BatchResult result = self._follow()
@@ -265,12 +278,11 @@ cdef class Delivery:
         return f"<Delivery to {where}: offset {result.base_offset + self.index if result.base_offset >= 0 else -1}>"
 
 
-def _result_of(Delivery delivery not None, future):
+def _result_of(Delivery delivery not None, future not None):
     """Waits for the future, which the delivery's batch sets, and returns what `result` does."""
-    if future is not None:
-        delivery._add_future(future)
-        try:
-            yield from future
-        finally:
-            delivery._remove_future(future)
+    delivery._add_future(future)
+    try:
+        yield from future
+    finally:
+        delivery._remove_future(future)
     return delivery.result()

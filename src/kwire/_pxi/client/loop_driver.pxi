@@ -56,6 +56,7 @@ cdef class LoopDriverBase:
     cdef readonly dict _waiters           # future -> done(): set as soon as it is true after a step
     cdef public object _loop              # None before it is used first
     cdef object running_loop              # returns the loop that runs in this thread, or None
+    cdef public unsigned long _thread     # the one in which `_loop` was seen to run last; 0 before
     cdef public bint _closed
     cdef public double _rings_at          # when the timer of the loop rings; endless: it is not set
     cdef public bint _callbacks_due       # `_run_callbacks` is scheduled
@@ -69,9 +70,17 @@ cdef class LoopDriverBase:
         self._rings_at = FOR_EVER
 
     cpdef int check_loop(self) except -1:
-        """Raises unless the event loop that runs is the one that the client belongs to: that of its first use."""
+        """Raises unless the event loop that runs is the one that the client belongs to: that of its first use.
+
+        A loop that runs does so where it ran when it was looked at last. To ask which loop runs in this thread is a
+        system call before Python 3.12.
+        """
+        if self._thread == PyThread_get_thread_ident() and self._loop.is_running():
+            return 0
+        self._thread = 0
         if self._loop is None or self.running_loop() is not self._loop:
             self._belong_to(self.running_loop())
+        self._thread = PyThread_get_thread_ident()
         return 0
 
     cpdef object step(self, function):

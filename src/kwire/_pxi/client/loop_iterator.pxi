@@ -3,29 +3,8 @@
 cdef enum:
     RECORDS_PER_LOOK = 32
 
-cdef extern from "Python.h":
-    void PyErr_SetObject(object kind, object value) except *
-
 # Seconds of records at hand after which the event loop turns once.
 cdef double _long_turn_s = 0.002
-
-
-@cython.final
-cdef class RecordAtHand:
-    """The awaitable of a record that is there."""
-
-    cdef object record
-
-    def __await__(self):
-        return self
-
-    def __iter__(self):
-        return self
-
-    def __next__(self):
-        record = self.record
-        self.record = None
-        PyErr_SetObject(StopIteration, record)
 
 
 @cython.final
@@ -37,26 +16,26 @@ cdef class LoopIterator:
 
     cdef object wait_for_next
     cdef ConsumedIterator records
-    cdef RecordAtHand at_hand
+    cdef AtHand at_hand
     cdef double turned_at
     cdef int given
 
     def __init__(self, wait_for_next):
         self.wait_for_next = wait_for_next
-        self.at_hand = RecordAtHand()
+        self.at_hand = AtHand()
 
     def __aiter__(self):
         return self
 
     def __anext__(self):
-        cdef RecordAtHand found
+        cdef AtHand found
         if self.records is None or self._has_been_long():
             return self.wait_for_next(self)
         record = next(self.records, None)
         if record is None:
             return self.wait_for_next(self)
-        found = self.at_hand if self.at_hand.record is None else RecordAtHand()
-        found.record = record
+        found = self.at_hand if self.at_hand.value is None else AtHand()
+        found.value = record
         return found
 
     cdef bint _has_been_long(self) noexcept:

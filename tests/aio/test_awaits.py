@@ -1,0 +1,113 @@
+"""What an `await` with nothing to wait for gets, however it is asked; and which loop and process may use a client."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from kwire import aio, errors
+from kwire.testing import Broker
+from tests.aio.conftest import LOOPS, Run
+
+
+async def awaited(what: Awaitable[Any]) -> Any:
+    return await what
+
+
+def test_a_result_that_is_known_comes_however_it_is_awaited(run: Run, broker: Broker) -> None:
+    async def main() -> None:
+        async with aio.Producer(broker.bootstrap_servers) as producer:
+            delivery = producer.send("t", b"v")
+            metadata = await delivery
+            assert await asyncio.wait_for(delivery, 10) == metadata
+            assert await asyncio.gather(delivery, delivery) == [metadata, metadata]
+            assert await asyncio.create_task(awaited(delivery)) == metadata
+            with pytest.raises(StopIteration) as stopped:
+                next(delivery.__await__())
+            assert stopped.value.value == metadata
+
+    run(main())
+
+
+def test_a_result_that_is_known_comes_under_a_tracer_too(run: Run, broker: Broker) -> None:
+    def trace(frame: FrameType, event: str, argument: Any) -> Any:
+        return trace
+
+    async def main() -> None:
+        async with aio.Producer(broker.bootstrap_servers) as producer:
+            delivery = producer.send("t", b"v")
+            before = sys.gettrace()
+            sys.settrace(trace)
+            try:
+                metadata = await delivery
+                again = await delivery
+            finally:
+                sys.settrace(before)
+            assert again == metadata
+
+    run(main())
+
+
+def test_an_error_that_is_known_is_raised_by_each_await(run: Run, broker: Broker) -> None:
+    async def main() -> None:
+        producer = aio.Producer(broker.bootstrap_servers, delivery_timeout_ms=300, max_block_ms=300)
+        delivery = producer.send("no-such-topic", b"v", partition=7)
+        for _ in range(2):
+            with pytest.raises(errors.KafkaError):
+                await delivery
+        with pytest.raises(errors.KafkaError):
+            await asyncio.gather(delivery)
+        await producer.close()
+
+    run(main())
+
+
+def test_an_awaitable_of_a_record_may_be_awaited_later_than_the_next_is_asked_for(run: Run, broker: Broker) -> None:
+    async def main() -> None:
+        broker.append("t", [b"0", b"1", b"2", b"3"])
+        async with aio.Consumer(broker.bootstrap_servers, auto_offset_reset="earliest") as consumer:
+            consumer.assign([("t", 0)])
+            records = aiter(consumer)
+            assert (await anext(records)).value == b"0"
+            first, second = records.__anext__(), records.__anext__()
+            assert [(await each).value for each in (second, first)] == [b"2", b"1"]
+            assert (await anext(records)).value == b"3"
+
+    run(main())
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_another_loop_in_the_same_thread_may_not_send(loop: str, broker: Broker) -> None:
+    made: list[aio.Producer] = []
+
+    async def first() -> None:
+        producer = aio.Producer(broker.bootstrap_servers)
+        await producer.send("t", b"v")
+        made.append(producer)
+
+    async def second() -> None:
+        for _ in range(2):
+            with pytest.raises(errors.ConcurrentUseError, match="belongs to the event loop of its first use"):
+                made[0].send("t", b"v")
+
+    with asyncio.Runner(loop_factory=LOOPS[loop]) as one, asyncio.Runner(loop_factory=LOOPS[loop]) as other:
+        one.run(first())
+        other.run(second())
+        with pytest.raises(errors.ConcurrentUseError, match=r"needs a running event loop"):
+            made[0].send("t", b"v")
+        one.run(made[0].close())
+
+
+def test_another_thread_may_not_send(run: Run, broker: Broker) -> None:
+    async def main() -> None:
+        async with aio.Producer(broker.bootstrap_servers) as producer:
+            await producer.send("t", b"v")
+            with pytest.raises(errors.ConcurrentUseError):
+                await asyncio.to_thread(producer.send, "t", b"v")
+
+    run(main())
