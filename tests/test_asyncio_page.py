@@ -1,0 +1,37 @@
+"""The programs of docs/asyncio.md, run one after the other on one broker, as a reader would."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kwire import testing
+from tests.snippets import run, snippet, snippets
+
+PAGE = "docs/asyncio.md"
+
+
+def test_the_programs_do_what_the_page_says(capsys: pytest.CaptureFixture[str]) -> None:
+    with testing.Broker() as broker:
+
+        def outcome(phrase: str) -> dict[str, Any]:
+            return run(snippet(PAGE, phrase), servers=broker.bootstrap_servers)
+
+        outcome("aio.Admin(")
+        assert len(capsys.readouterr().out.splitlines()) == 10
+
+        placed = outcome("asyncio.gather")["placed"]
+        assert len({(metadata.partition, metadata.offset) for metadata in placed}) == 100
+        assert capsys.readouterr().out.startswith("orders ")
+
+        found = outcome("to_arrow")
+        assert found["table"].num_rows > 2
+        assert len(found["again"]) == 2
+        assert found["ends"]["orders", 0] == found["table"].num_rows
+
+        assert outcome("asyncio.timeout")["metadata"].offset >= 0
+
+
+def test_every_program_is_run() -> None:
+    assert len(snippets(PAGE)) == 4
