@@ -134,3 +134,19 @@ def test_a_negative_session_has_no_end() -> None:
     ask(world)
     world.run(world.now + 5)
     assert broker.script == []
+
+
+def test_a_token_of_an_unheard_of_size_is_not_looked_at() -> None:
+    answer = protocol.SaslAuthenticateResponse(auth_bytes=b"," * 600_000)
+    outcome = ask(world_of("SCRAM-SHA-256", Hostile(SASL_AUTHENTICATE, body_of(answer, 2))))
+    assert "has 600000 bytes" in str(outcome.error)
+
+
+def test_a_source_of_tokens_that_cannot_be_reached_may_be_later() -> None:
+    def fetch() -> tuple[str, float]:
+        raise OSError("cannot reach idp.example")
+
+    world = World({A: SaslBroker(mechanisms=MECHANISMS)}, settings("OAUTHBEARER", sasl_oauth_token=fetch))
+    error = ask(world).error
+    assert isinstance(error, errors.ConnectError)
+    assert "the token of sasl_oauth_token could not be had: OSError: cannot reach idp.example" in str(error)

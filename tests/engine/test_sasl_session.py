@@ -12,9 +12,23 @@ from kwire.engine.api_keys import METADATA
 from kwire.engine.request import ANY
 from kwire.engine.session import MIN_BETWEEN_S
 from tests.engine.produce_world import Leader, ProducerWorld
-from tests.engine.sasl_broker import ALICE, SASL_AUTHENTICATE, SASL_HANDSHAKE, SECRET, A, Door, SaslBroker, settings
+from tests.engine.sasl_broker import (
+    ALICE,
+    SASL_AUTHENTICATE,
+    SASL_HANDSHAKE,
+    SECRET,
+    TOKEN,
+    A,
+    B,
+    C,
+    Door,
+    SaslBroker,
+    settings,
+)
 from tests.engine.test_fetcher import T0, LogBroker, Reading
 from tests.engine.world import Outcome, World
+
+PLACES = ((0, A), (1, B), (2, C))
 
 
 class SaslLeader(SaslBroker, Leader):
@@ -220,6 +234,37 @@ def test_a_connection_lost_while_its_token_is_fetched_is_made_again() -> None:
     world.apart = 2.0
     world.at(world.now + 3.0, lambda: world.lose_all(broker.brokers[0]))
     traffic(world, 8)
+    assert broker.connections == 2
+
+
+def test_connections_that_log_in_at_once_share_one_token() -> None:
+    brokers = [SaslLeader(node_id=number, address=address, mechanisms=("OAUTHBEARER",)) for number, address in PLACES]
+    calls: list[float] = []
+
+    def fetch() -> tuple[str, float]:
+        calls.append(world.now)
+        return TOKEN, 60.0
+
+    given = options("OAUTHBEARER", sasl_oauth_token=fetch)
+    world = ProducerWorld(*brokers, topics={"t": [0, 1, 2]}, **given)
+    world.apart = 0.4
+    world.complete(*(world.send(b"x", partition=number) for number in range(3)))
+    world.apart = 2.0
+    world.run(world.now + 55)
+    for _, address in PLACES:
+        world.lose_all(address)
+    world.complete(*(world.send(b"x", partition=number) for number in range(3)))
+    assert len(calls) == 2
+
+
+def test_a_renewal_that_is_taken_for_a_request_is_no_refusal() -> None:
+    broker = leader(3.0)
+    world = ProducerWorld(broker, **options())
+    traffic(world, 1)
+    for door in broker.doors.values():
+        door.logged_in_at = world.now + 5
+    values = traffic(world, 5)
+    assert broker.values()[-len(values) :] == values
     assert broker.connections == 2
 
 

@@ -1,5 +1,5 @@
 """Randomness for spreading retries and choosing partitions, from the system: nothing to import, nothing to seed after a
-fork. Not for secrets of a protocol, which are made where they are used.
+fork. The nonces of logins come from it, too.
 """
 
 from __future__ import annotations

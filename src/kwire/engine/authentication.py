@@ -34,6 +34,7 @@ from kwire.errors import AuthError, CodecError, ConnectError
 
 HANDSHAKE = "SaslHandshake"
 _NONCE_BYTES = 24
+_MAX_TOKEN = 512 * 1024
 _SECRETS = ("sasl_password", "sasl_oauthbearer_client_secret")
 
 
@@ -65,16 +66,16 @@ class Login:
             step = f"SaslAuthenticate ({self.mechanism})"
             wrapped = _Wrapped(authenticate, step)
             yield from self._speak(wrapped.say, address, session, now)
-        except (AuthError, CodecError) as error:
-            raise self._explained(error, step) from error
+        except (AuthError, CodecError, ConnectError) as error:
+            raise self._explained(error, step) from error.__cause__
         return wrapped.lifetime
 
     def flow_before_requests(self, address: Address) -> Flow[None]:
         """Logs in as 0.9 wants it, before any request."""
         try:
             yield from self._speak(_Bare(self.bare_step).say, address, 0.0, 0.0)
-        except (AuthError, CodecError) as error:
-            raise self._explained(error, self.bare_step) from error
+        except (AuthError, CodecError, ConnectError) as error:
+            raise self._explained(error, self.bare_step) from error.__cause__
 
     def _shake_hands(self, version: int) -> Flow[None]:
         request = protocol.SaslHandshakeRequest(mechanism=self.mechanism)
@@ -124,8 +125,10 @@ class Login:
         """Never the same twice; the driver's randomness is the system's."""
         return urlsafe_b64encode(bytes(int(self._rng() * 256) for _ in range(_NONCE_BYTES))).decode()
 
-    def _explained(self, error: AuthError | CodecError, step: str) -> AuthError:
+    def _explained(self, error: AuthError | CodecError | ConnectError, step: str) -> AuthError | ConnectError:
         """The error with its step, and without any secret that someone quoted."""
+        if isinstance(error, ConnectError):
+            return ConnectError(self._without_secrets(error.message))
         if isinstance(error, CodecError):
             error = AuthError(step=step, reason=f"the broker's answer cannot be read: {error}")
         return AuthError(
@@ -156,7 +159,7 @@ class _Wrapped:
         if response.error_code:
             raise _refusal(response.error_code, response.error_message, self._step)
         self.lifetime = max(response.session_lifetime_ms, 0) / 1000
-        return bytes(response.auth_bytes)
+        return _token(response.auth_bytes)
 
 
 class _Bare:
@@ -168,7 +171,14 @@ class _Bare:
     def say(self, token: bytes, *, answered: bool = True) -> Flow[bytes]:
         """Sends one."""
         frame = yield Raw(token, self._step, answered)
-        return b"" if frame is None else bytes(frame)
+        return b"" if frame is None else _token(frame)
+
+
+def _token(said: Any) -> bytes:
+    """The broker's token; one that is larger than any mechanism's is not looked at."""
+    if len(said) > _MAX_TOKEN:
+        raise AuthError(reason=f"the broker's token has {len(said)} bytes: more than {_MAX_TOKEN}")
+    return bytes(said)
 
 
 def _versions(versions: Versions) -> tuple[int, int]:

@@ -65,7 +65,7 @@ class Polling:
             return []
         if not self.ready():
             self.check(now)
-        if not self._fetcher.has_something():
+        if self._core.refused and not self._fetcher.has_something():
             self._raise_refusal()
         taken = self._fetcher.take(self._max_records if max_records is None else max_records)
         self._fetcher.pump_if_due(now)

@@ -7,7 +7,7 @@ request that comes after that time, if nobody drove the client when it was due. 
 second of the last login takes SaslHandshake for an ordinary request and refuses it: so where sessions are that short,
 requests wait longer.
 
-A login that is refused, or that takes longer than socket_connection_setup_timeout_ms, ends the connection.
+A login that is refused, or one that takes longer than socket_connection_setup_timeout_ms, ends the connection.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kwire._typing import TYPE_CHECKING
 from kwire.engine.connection import Connection
 from kwire.engine.flows import run
 from kwire.engine.ports import ConnectionServices
-from kwire.errors import ConnectError, KafkaError
+from kwire.errors import AuthError, ConnectError, KafkaError
 
 if TYPE_CHECKING:
     from kwire.engine.link import Link
@@ -32,6 +32,7 @@ MIN_BETWEEN_S = 1.05
 """Seconds after a login before which no other one is begun."""
 
 FOR_EVER = float("inf")
+HANDSHAKE = "SaslHandshake"
 
 
 class Session:
@@ -86,6 +87,8 @@ class Session:
         self._timer = self._connections.call_at(now + self._patience, partial(self._look, connection))
 
         def on_error(error: KafkaError, now: float) -> None:
+            if isinstance(error, AuthError) and error.step == HANDSHAKE:  # nothing was said of who we are
+                error = ConnectError(f"{self._link.who}: logging in again, {error}")
             self._connections.lose(connection, error, now)
 
         run(

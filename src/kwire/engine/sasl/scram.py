@@ -43,6 +43,7 @@ MANY_ITERATIONS = 20_000
 _DIGESTS = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 _GS2_HEADER = "n,,"
 _KEPT = 8
+_FIELDS = 3
 
 
 class SaltedPasswords:
@@ -164,7 +165,7 @@ def _error_in(fields: list[str]) -> str:
 
 def _fields(said: bytes) -> list[str]:
     try:
-        return said.decode().split(",")
+        return said.decode().split(",", _FIELDS)
     except UnicodeDecodeError:
         raise AuthError(reason="the broker's SCRAM message is not UTF-8") from None
 
