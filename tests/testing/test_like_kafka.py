@@ -23,6 +23,8 @@ from kwire.protocol import (
     ListOffsetsRequest,
     MetadataRequest,
     ProduceRequest,
+    SaslAuthenticateRequest,
+    SaslHandshakeRequest,
 )
 from kwire.testing import Broker
 from tests.brokers import Cluster
@@ -34,7 +36,7 @@ NOT_COMPARED = {
     "host", "port", "cluster_id", "topic_id", "producer_id", "error_message", "configs", "node_id", "controller_id",
     "leader_id", "leader_epoch", "replica_nodes", "isr_nodes", "current_leader", "node_endpoints", "session_id",
     "last_stable_offset", "throttle_time_ms", "record_errors", "rack", "topic_authorized_operations",
-    "cluster_authorized_operations",
+    "cluster_authorized_operations", "mechanisms",
 }  # fmt: skip
 Question = tuple[str, bytes, tuple[int, int] | None]
 
@@ -99,7 +101,22 @@ def questions(topic: str, topic_id: UUID | None, spans: dict[int, tuple[int, int
         *(asked("a missing topic", metadata("is-not-there", create=False), version)
           for version in range(4, spans[3][1] + 1)),
         *admin_questions(topic, spans),
+        *login_questions(spans),
     ]  # fmt: skip
+
+
+def login_questions(spans: dict[int, tuple[int, int]]) -> list[Question]:
+    """Logins where nobody has to log in."""
+    wanted: dict[int, protocol.Request] = {
+        17: SaslHandshakeRequest(mechanism="PLAIN"),
+        36: SaslAuthenticateRequest(auth_bytes=b"\0alice\0secret"),
+    }
+    return [
+        asked("a login that is not asked for", request, version)
+        for key, request in wanted.items()
+        if key in spans
+        for version in range(spans[key][0], spans[key][1] + 1)
+    ]
 
 
 def produce_questions(topic: str, topic_id: UUID | None, span: tuple[int, int]) -> list[Question]:
