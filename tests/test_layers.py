@@ -19,7 +19,8 @@ ROOT = Path(__file__).resolve().parents[1]
 COMPILED = sorted([*ROOT.glob("src/kwire/*.pyx"), *ROOT.glob("src/kwire/_pxi/*/*.pxi")])
 MODULES = sorted(ROOT.glob("src/**/*.py"))
 ENGINE = [path for path in ROOT.glob("src/kwire/engine/*.py") if path.stem != "__init__"]
-PLACED = sorted([*(path for path in COMPILED if path.suffix == ".pxi"), *ENGINE])
+DRIVERS = [path for path in ROOT.glob("src/kwire/drivers/*.py") if path.stem != "__init__"]
+PLACED = sorted([*(path for path in COMPILED if path.suffix == ".pxi"), *ENGINE, *DRIVERS])
 IMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+(c?import)|(c?import)\s+([\w.]+))", re.MULTILINE)
 KWIRE_IN_THE_EXTENSION = {"kwire", "kwire.errors", "kwire.compression", "kwire.records"}
 IO_AND_CLOCKS = {"socket", "ssl", "select", "selectors", "asyncio", "time", "random", "logging", "os", "subprocess"}

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
+from kwire._client import Client
 from kwire._typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
-from kwire.drivers.client import Client
 from kwire.engine import absent
 from kwire.engine.absent import without
 from kwire.engine.addresses import TopicPartition

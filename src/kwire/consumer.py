@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import partial
 
+from kwire._client import Client
 from kwire._codec import ConsumerRecord
 from kwire._typing import TYPE_CHECKING, Any, Self, Unpack, override
-from kwire.drivers.client import Client
 from kwire.engine import absent, arguments
 from kwire.engine.absent import without
 from kwire.engine.addresses import TopicPartition

@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from functools import partial
 from types import TracebackType
 
+from kwire._client import Client
 from kwire._codec import Accumulator, Delivery, ProducerBase, ProducerHooks, RecordMetadata
 from kwire._typing import TYPE_CHECKING, Any, NamedTuple, Self, Unpack, override
-from kwire.drivers.client import Client
 from kwire.drivers.reactor import Reactor
 from kwire.drivers.threads import begin_thread
 from kwire.engine import absent

@@ -6,7 +6,7 @@ import threading
 from typing import Any
 
 import kwire
-from kwire.drivers.client import Client
+from kwire._client import Client
 from tests.drivers.waiting import until
 
 

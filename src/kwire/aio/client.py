@@ -11,11 +11,11 @@ from collections.abc import Callable
 from types import TracebackType
 
 from kwire._typing import TYPE_CHECKING, Any, Self, TypeVar, override
-from kwire.drivers.front import Front, SettingsType
 from kwire.drivers.loop import LoopDriver
 from kwire.engine.admin.calls import Question
 from kwire.engine.calls import Call
 from kwire.engine.fan_out import FanOutCall
+from kwire.fronts.front import Front, SettingsType
 
 if TYPE_CHECKING:
     from kwire.engine.options import Timeout

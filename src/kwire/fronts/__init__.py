@@ -1,1 +1,1 @@
-"""What the clients for threads and those for asyncio share, beside the base of all in `kwire.drivers.front`."""
+"""What the clients for threads and those for asyncio share: everything that does not wait."""

@@ -10,7 +10,6 @@ from datetime import datetime
 from functools import partial
 
 from kwire._typing import TYPE_CHECKING, TypeVar
-from kwire.drivers.front import Front
 from kwire.drivers.loggers import LateLogger
 from kwire.engine import arguments
 from kwire.engine.addresses import TopicPartition
@@ -19,6 +18,7 @@ from kwire.engine.offsets import EARLIEST, LATEST
 from kwire.engine.polling import Polling
 from kwire.engine.settings import ConsumerSettings
 from kwire.errors import ConcurrentUseError, ConfigError
+from kwire.fronts.front import Front
 
 if TYPE_CHECKING:
     from typing import ClassVar

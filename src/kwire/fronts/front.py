@@ -1,6 +1,7 @@
 """What the clients of every driver share: settings, a core, pickling, and how long a call may take.
 
-Layer 4: knows settings and a core. `client.py` puts it on the reactor, `kwire.aio` on an event loop.
+Layer 5, below the clients: knows settings and a core. `kwire._client` puts it on the reactor, `kwire.aio.client` on an
+event loop.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The base of the synchronous clients: opening, asking, closing, and warning of one left open.
 
-Layer 4: knows settings, a core and its reactor. Calls and records are the clients' own.
+Layer 5, below the clients: knows settings, a core and its reactor. Calls and records are the clients' own.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from collections.abc import Callable
 from types import TracebackType
 
 from kwire._typing import TYPE_CHECKING, Any, Self, TypeVar, override
-from kwire.drivers.front import Front, SettingsType
 from kwire.drivers.reactor import Reactor
 from kwire.engine.admin.calls import Question
 from kwire.engine.calls import Call
 from kwire.engine.fan_out import FanOutCall
+from kwire.fronts.front import Front, SettingsType
 
 if TYPE_CHECKING:
     from kwire.engine.options import Timeout
