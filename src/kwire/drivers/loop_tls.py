@@ -11,6 +11,7 @@ from functools import partial
 
 from kwire._typing import TYPE_CHECKING, Any, override
 from kwire.drivers.loop import LoopSocket
+from kwire.drivers.sockets import NO_SIGNAL
 from kwire.drivers.tls import TlsClient
 from kwire.errors import AuthError, FrameError
 
@@ -65,18 +66,21 @@ class TlsSocket(LoopSocket):
         if tls is None or self.fd < 0:
             return
         try:
-            tls.feed(self._client.room[:count])
-            if not tls.established and not self._shake_hands(tls, now):
-                return
-            while connection.open and tls.readable:
-                self.driver.core.received(connection, tls.read_into(connection.receiver.buffer()), now)
+            self._take_in(tls, count, now)
         except (AuthError, FrameError, OSError) as error:
             if self.fd >= 0:
-                self._flush(tls)
                 self.driver._lost(self, error, now)
             return
         if self.fd >= 0 and (tls.has_outgoing or connection.wants_write):
             self.write_tls(now)
+
+    def _take_in(self, tls: TlsStream | PlaintextProbe, count: int, now: float) -> None:
+        connection = self.connection
+        tls.feed(self._client.room[:count])
+        if not tls.established and not self._shake_hands(tls, now):
+            return
+        while connection.open and tls.readable:
+            self.driver.core.received(connection, tls.read_into(connection.receiver.buffer()), now)
 
     def _shake_hands(self, tls: TlsStream | PlaintextProbe, now: float) -> bool:
         done = tls.handshake()
@@ -101,15 +105,27 @@ class TlsSocket(LoopSocket):
                     return
             self.driver.write_soon(self)
         except (AuthError, OSError) as error:
-            if self.fd >= 0:
-                self.driver._lost(self, error, now)
+            self._lost_in_writing(tls, error, now)
+
+    def _lost_in_writing(self, tls: TlsStream | PlaintextProbe, error: AuthError | OSError, now: float) -> None:
+        """A broker that refuses says why before it closes: that may be there to read."""
+        reason: Exception = error
+        try:
+            if self.socket is not None and (count := self.socket.recv_into(self._client.room)):
+                self._take_in(tls, count, now)
+        except BlockingIOError:
+            pass
+        except (AuthError, FrameError, OSError) as said:
+            reason = said if isinstance(said, AuthError) else error
+        if self.fd >= 0:
+            self.driver._lost(self, reason, now)
 
     def _flush(self, tls: TlsStream | PlaintextProbe) -> bool:
         """Sends what is outgoing; returns whether the socket took all of it. Else the transport tells when to go on."""
         assert self.socket is not None
         while not self.paused and (data := tls.outgoing()):
             try:
-                count = self.socket.send(data)
+                count = self.socket.send(data, NO_SIGNAL)
             except BlockingIOError:
                 count = min(len(data), HANDED_OVER)
                 self.hand_over(bytes(data[:count]))
@@ -132,6 +148,6 @@ class TlsSocket(LoopSocket):
         tls.close()
         try:
             if not cut and self.socket is not None:
-                self.socket.send(tls.outgoing())
+                self.socket.send(tls.outgoing(), NO_SIGNAL)
         except OSError:
             pass  # the other side is gone, or takes nothing

@@ -49,7 +49,7 @@ from kwire._codec import FROZEN_S, LATE_S, MAX_SLEEP_S, READS, WRITES, ReactorBa
 from kwire._typing import TYPE_CHECKING, NamedTuple, override
 from kwire.drivers.apart import run_on_a_thread
 from kwire.drivers.loggers import LateLogger
-from kwire.drivers.sockets import SocketAddress, connect_error, literal, look_up, open_socket
+from kwire.drivers.sockets import NO_SIGNAL, SocketAddress, connect_error, literal, look_up, open_socket
 from kwire.drivers.threads import begin_thread
 from kwire.engine.connection import Connection
 from kwire.engine.core import Core
@@ -77,7 +77,6 @@ TLS_READS_AT_ONCE = 4
 TLS_WRITES_AT_ONCE = 8
 """How often one socket with TLS is written to before others have their turn."""
 
-_NO_SIGNAL = getattr(socket, "MSG_NOSIGNAL", 0)
 FOR_EVER = float("inf")
 _reactors: weakref.WeakSet[Reactor] = weakref.WeakSet()
 _log = LateLogger("kwire.drivers")
@@ -526,7 +525,7 @@ class Reactor(ReactorBase):
         try:
             self._take_in(sock, tls, now)
         except (AuthError, FrameError, OSError) as said:
-            reason = said
+            reason = said if isinstance(said, AuthError) else error
         if sock.connection.open:
             self._lost(sock, reason, now)
 
@@ -535,7 +534,7 @@ class Reactor(ReactorBase):
         assert sock.socket is not None
         try:
             while data := tls.outgoing():
-                tls.sent(sock.socket.send(data, _NO_SIGNAL))
+                tls.sent(sock.socket.send(data, NO_SIGNAL))
         except BlockingIOError:
             return False
         except OSError as error:

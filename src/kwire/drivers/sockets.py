@@ -16,6 +16,9 @@ from kwire.engine.addresses import Address
 SocketAddress = tuple[int, tuple[object, ...]]
 """Address family and what connect() takes."""
 
+NO_SIGNAL = getattr(socket, "MSG_NOSIGNAL", 0)
+"""A flag of send(): a broker that is gone is an error, also where the process lets SIGPIPE end it."""
+
 _IN_PROGRESS = {errno.EINPROGRESS, errno.EWOULDBLOCK, errno.EALREADY}
 
 
