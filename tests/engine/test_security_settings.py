@@ -98,6 +98,7 @@ def test_settings_that_fit(given: dict[str, object]) -> None:
         ({**ENDPOINT, "sasl_oauthbearer_token_endpoint_url": "file:///etc/passwd"}, "is not an https URL"),
         ({**ENDPOINT, "sasl_oauthbearer_token_endpoint_url": "https://"}, "is not an https URL"),
         ({**ENDPOINT, "sasl_oauthbearer_extensions": "auth=x"}, "sasl_oauthbearer_extensions='auth=x': names"),
+        ({**ENDPOINT, "sasl_oauthbearer_extensions": "Auth=x"}, "sasl_oauthbearer_extensions='Auth=x': names"),
         ({"security_protocol": "SSL", "ssl_key_pem": "hush"}, "ssl_key_pem without a certificate"),
         ({"security_protocol": "SSL", "ssl_certificate_pem": "hush"}, "ssl_certificate_pem without a key"),
         ({"security_protocol": "SSL", "ssl_key_password": "hush"}, "ssl_key_password without a key"),

@@ -25,6 +25,7 @@ from urllib.request import HTTPRedirectHandler, HTTPSHandler, OpenerDirector, Pr
 
 from kwire._typing import Any, override
 from kwire.drivers.tls_context import load_authorities, load_location, load_trust_store
+from kwire.engine.sasl.exchange import quoted
 from kwire.engine.secret import without_secrets
 from kwire.engine.security_conflicts import is_loopback
 from kwire.engine.security_settings import SecuritySettings
@@ -33,7 +34,6 @@ from kwire.errors import AuthError, ConnectError
 Fetched = tuple[str, float]
 
 _MAX_ANSWER = 1024 * 1024
-_MAX_QUOTED = 300
 _FIRST_WAIT_S, _MAX_WAIT_S = 0.1, 2.0
 _SHARE_OF_SETUP = 0.5
 """Of the time for a connection, which a login is part of: an error says more than its end."""
@@ -120,9 +120,9 @@ def _exchange(opener: OpenerDirector, request: Request, settings: SecuritySettin
     except URLError as error:
         if isinstance(error.reason, ssl.SSLError) and not isinstance(error.reason, ssl.SSLEOFError):
             raise AuthError(step=_step(request.full_url), reason=_of_tls(error.reason)) from None
-        raise _TransientError(_printable(str(error.reason))) from None
+        raise _TransientError(quoted(str(error.reason))) from None
     except (OSError, http.client.HTTPException) as error:
-        raise _TransientError(_printable(f"{type(error).__name__}: {error}")) from None
+        raise _TransientError(quoted(f"{type(error).__name__}: {error}")) from None
 
 
 def _body(response: Any, end: float) -> bytes:
@@ -205,9 +205,4 @@ def _without_secrets(said: str, settings: SecuritySettings) -> str:
     """What the endpoint said, without the secret if it said that back."""
     secret = settings.sasl_oauthbearer_client_secret
     hidden = "" if secret is None else secret.reveal()
-    return _printable(without_secrets(said, {hidden, quote_plus(hidden)}))
-
-
-def _printable(text: str) -> str:
-    shown = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text[:_MAX_QUOTED])
-    return shown + "..." if len(text) > _MAX_QUOTED else shown
+    return quoted(without_secrets(said, {hidden, quote_plus(hidden)}))

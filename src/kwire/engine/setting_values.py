@@ -46,10 +46,18 @@ def cipher_suites(value: object) -> str:
 def extensions(value: object) -> Mapping[str, str]:
     """SASL extensions (RFC 7628): a mapping, or 'name=value,other=value'."""
     pairs = _pairs(value)
-    for name, text in pairs.items():
-        if not (name.isascii() and name.isalpha()) or name == "auth" or not _is_printable(text):
-            raise ValueError
+    if not all(is_extension(name, text) for name, text in pairs.items()):
+        raise ValueError
     return pairs
+
+
+def is_extension(name: object, value: object) -> bool:
+    """Whether that is a SASL extension: a name of letters that is not 'auth', and a printable value."""
+    if not isinstance(name, str) or not name.isascii() or not name.isalpha() or name.lower() == "auth":
+        return False
+    return isinstance(value, str) and all(
+        _FIRST_PRINTABLE <= letter <= _LAST_PRINTABLE or letter in "\t\r\n" for letter in value
+    )
 
 
 def claims(value: object) -> Mapping[str, Any]:
@@ -59,10 +67,6 @@ def claims(value: object) -> Mapping[str, Any]:
             raise TypeError
         return dict(value)
     return _pairs(value)
-
-
-def _is_printable(text: str) -> bool:
-    return all(_FIRST_PRINTABLE <= letter <= _LAST_PRINTABLE or letter in "\t\r\n" for letter in text)
 
 
 def _pairs(value: object) -> dict[str, str]:

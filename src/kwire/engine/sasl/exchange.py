@@ -1,4 +1,4 @@
-"""What all mechanisms share: how they say a token, and how they quote what the broker said.
+"""What all mechanisms share: how they say a token, and how they quote what the other side said.
 
 Layer 3, no I/O.
 """
@@ -14,7 +14,7 @@ else:
     Protocol = object
 
 MAX_QUOTED = 300
-"""So many characters of what a broker said go into an error."""
+"""So many characters of what the other side said go into an error."""
 
 
 class Say(Protocol):
@@ -27,7 +27,7 @@ class Say(Protocol):
 
 
 def quoted(said: bytes | str | None) -> str:
-    """What a broker said, as it may stand in an error: printable, and not longer than MAX_QUOTED."""
+    """What the other side said, as it may stand in an error: printable, and not longer than MAX_QUOTED."""
     text = said.decode("utf-8", "replace") if isinstance(said, bytes) else said or ""
     shown = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text[:MAX_QUOTED])
     return shown + "..." if len(text) > MAX_QUOTED else shown

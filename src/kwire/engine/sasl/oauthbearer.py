@@ -25,13 +25,13 @@ from kwire._typing import Any
 from kwire.engine.flows import Apart, Flow
 from kwire.engine.sasl.exchange import Say, quoted
 from kwire.engine.secret import Secret
+from kwire.engine.setting_values import is_extension
 from kwire.errors import AuthError, ConnectError
 
-LEAST_REST = 0.2
+MIN_SHARE_LEFT = 0.2
 """A token is asked for anew when less than this part of its life is left; Java's client does the same."""
 
 _SEPARATOR = "\x01"
-_FOR_EVER = float("inf")
 _SOURCE = "the token of sasl_oauth_token"
 TokenSource = Callable[[], Any]
 
@@ -49,7 +49,7 @@ class Token:
 
     def will_do(self, session: float, now: float) -> bool:
         """Whether enough of its life is left for a session that long."""
-        return self.expires_at - now > max(LEAST_REST * self.lifetime, session)
+        return self.expires_at - now > max(MIN_SHARE_LEFT * self.lifetime, session)
 
 
 class Tokens:
@@ -116,7 +116,7 @@ def _token(returned: object, extensions: Mapping[str, str], now: float) -> Token
     text, lifetime = returned[:2]
     if not isinstance(text, str) or not text or not all("!" <= letter <= "~" for letter in text):
         raise _unusable("its token is not a str of visible ASCII characters")
-    if isinstance(lifetime, bool) or not isinstance(lifetime, int | float) or not 0 < lifetime <= _FOR_EVER:
+    if isinstance(lifetime, bool) or not isinstance(lifetime, int | float) or not lifetime > 0:
         raise _unusable("its lifetime is not a number of seconds above 0")
     more = returned[2] if len(returned) == 3 else None
     return Token(text, float(lifetime), {**extensions, **_extensions(more)}, now)
@@ -127,14 +127,8 @@ def _extensions(given: object) -> dict[str, str]:
         return {}
     if not isinstance(given, Mapping):
         raise _unusable("its extensions are not a mapping")
-    for name, value in given.items():
-        well = isinstance(name, str) and name.isascii() and name.isalpha() and name.lower() != "auth"
-        if (
-            not well
-            or not isinstance(value, str)
-            or not all(" " <= letter <= "~" or letter in "\t\r\n" for letter in value)
-        ):
-            raise _unusable("its extensions are not names (letters only, not 'auth') with printable values")
+    if not all(is_extension(name, value) for name, value in given.items()):
+        raise _unusable("its extensions are not names (letters only, not 'auth') with printable values")
     return dict(given)
 
 

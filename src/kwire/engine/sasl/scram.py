@@ -128,7 +128,7 @@ def _challenge(said: bytes, own_nonce: str) -> Challenge:
     if fields[0].startswith("m="):
         raise AuthError(reason="the broker demands a SCRAM extension that kwire does not know")
     if len(fields) < 3 or [field[:2] for field in fields[:3]] != ["r=", "s=", "i="]:
-        raise AuthError(reason=f"the broker's first message is no SCRAM message{_error_in(fields)}")
+        raise AuthError(reason=f"the broker's first message is not a SCRAM message{_error_in(fields)}")
     nonce, salt, iterations = (field[2:] for field in fields[:3])
     if not nonce.startswith(own_nonce) or len(nonce) == len(own_nonce):
         raise AuthError(reason="the broker's nonce does not continue ours: someone repeats an old login")
@@ -140,12 +140,10 @@ def _challenge(said: bytes, own_nonce: str) -> Challenge:
 
 def _iterations(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= 10):
-        raise AuthError(reason="the broker's iteration count is no number that can be meant")
+        raise AuthError(reason="the broker's iteration count is not a number that can be meant")
     count = int(text)
     if count < MIN_ITERATIONS:
-        raise AuthError(
-            reason=f"the broker asks for {count} iterations, which is below {MIN_ITERATIONS}, the least safe"
-        )
+        raise AuthError(reason=f"the broker asks for {count} iterations; fewer than {MIN_ITERATIONS} are not safe")
     if count > MAX_ITERATIONS:
         raise AuthError(reason=f"the broker asks for {count} iterations, which is above the limit of {MAX_ITERATIONS}")
     return count
