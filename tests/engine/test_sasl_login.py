@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
 from kwire import errors, protocol
 from kwire.engine.api_keys import METADATA
+from kwire.engine.flows import LONG_CALL_S, MAX_CALLS
 from kwire.engine.request import ANY
 from tests.engine.sasl_broker import (
     ALICE,
@@ -17,6 +19,7 @@ from tests.engine.sasl_broker import (
     SECRET,
     TOKEN,
     A,
+    B,
     SaslBroker,
     settings,
 )
@@ -221,3 +224,54 @@ def test_the_second_login_computes_nothing_anew() -> None:
     world.run(lambda: outcome.ended)
     assert outcome.error is None
     assert len(broker.logins) == 2
+
+
+def test_a_token_that_comes_late_is_that_of_the_next_attempt() -> None:
+    calls: list[float] = []
+
+    def fetch() -> tuple[str, float]:
+        calls.append(world.now)
+        return TOKEN, 3600.0
+
+    world = world_of("OAUTHBEARER", SaslBroker(mechanisms=("OAUTHBEARER",)), sasl_oauth_token=fetch)
+    world.apart = 20.0
+    outcome = ask(world)
+    world.run(lambda: outcome.ended)
+    assert "the token of sasl_oauth_token did not end within" in str(outcome.error)
+    begin = world.now
+    assert retried(world).error is None
+    assert world.now < begin + 11
+    assert len(calls) == 1
+
+
+def test_a_token_that_nothing_waits_for_any_more_is_kept() -> None:
+    world = world_of("OAUTHBEARER", SaslBroker(mechanisms=("OAUTHBEARER",)))
+    world.apart = 20.0
+    ended(world)
+    world.run(world.now + 30)
+    world.apart = 1000.0
+    assert ended(world).error is None
+
+
+def test_logins_at_the_same_time_share_a_call() -> None:
+    begun: list[float] = []
+    brokers = {address: SaslBroker(mechanisms=("OAUTHBEARER",)) for address in (A, B)}
+    world = World(brokers, settings("OAUTHBEARER", (A, B), sasl_oauth_token=lambda: (TOKEN, 3600.0)))
+    run_apart = world.core.run_apart
+    world.core.run_apart = lambda *call: (begun.append(world.now), run_apart(*call))[1]
+    world.apart = 2.0
+    assert ended(world).error is None
+    world.run(world.now + 5)
+    assert len(begun) == 1
+    assert sum(len(broker.logins) for broker in brokers.values()) == 2
+
+
+def test_calls_that_never_end_are_few() -> None:
+    begun: list[float] = []
+    world = world_of("OAUTHBEARER", SaslBroker(mechanisms=("OAUTHBEARER",)))
+    world.core.run_apart = lambda *call: begun.append(world.now)
+    for _ in range(200):
+        ended(world)
+        world.run(world.now + 5)
+    assert len(begun) == MAX_CALLS
+    assert all(after - before >= LONG_CALL_S for before, after in pairwise(begun))

@@ -54,6 +54,37 @@ def test_a_token_that_would_end_before_the_session_is_not_used_again() -> None:
     assert b"Bearer two" in said(tokens, session=50.0, now=NOW + 51)[0]
 
 
+def test_a_token_that_was_refused_is_not_used_again_and_stays_hidden() -> None:
+    tokens = tokens_of(("refused-token", 100.0), ("another-token", 100.0))
+    with pytest.raises(errors.AuthError):
+        said(tokens, b'{"status":"invalid_token"}', b"")
+    assert tokens.secrets == ("refused-token",)
+    assert b"Bearer another-token" in said(tokens)[0]
+
+
+class Odd(list[object]):
+    """What a callable of a user may return at its worst."""
+
+    def __len__(self) -> int:
+        raise ValueError("no length")
+
+
+class OddError(Exception):
+    """An error without words."""
+
+    def __str__(self) -> str:
+        raise ValueError("no words")
+
+
+def test_the_worst_that_a_callable_does_is_an_error_of_the_login() -> None:
+    def fail() -> None:
+        raise OddError
+
+    for tokens in (tokens_of(Odd()), tokens_of((SECRET, 10**400)), Tokens(None, fail)):
+        with pytest.raises(errors.AuthError, match="the token of sasl_oauth_token"):
+            said(tokens)
+
+
 SECRET = "very-secret"
 
 

@@ -115,7 +115,6 @@ class Core(CoreBase):
         self.recovered: list[Callable[[float], None]] = []
         self.early: list[Callable[[float, float], None]] = []
         self.run_apart: RunApart = self._run_now
-        self._apart: dict[int, list[tuple[Callable[[Any, float], None], Callable[[BaseException, float], None]]]] = {}
         self.login = _login(settings, rng) if settings.uses_sasl else None
         self._connections = Connections(settings, self._timers, self.events, rng, self._run_apart, self.login)
         self._brokers = Brokers(self._nodes, self._connections, rng, self._on_trouble)
@@ -146,7 +145,6 @@ class Core(CoreBase):
         """
         self._connections.forget()
         self._brokers.reset()
-        self._apart.clear()
         self._recovering = True
         error = ConnectError("a step was interrupted; the connections were closed")
         for request in list(self._requests):
@@ -232,24 +230,7 @@ class Core(CoreBase):
         on_result: Callable[[Any, float], None],
         on_error: Callable[[BaseException, float], None],
     ) -> None:
-        """As `run_apart`; who asks for a function that runs already gets the outcome of that run."""
-        waiting = self._apart.get(id(function))
-        if waiting is not None:
-            waiting.append((on_result, on_error))
-            return
-        self._apart[id(function)] = waiting = [(on_result, on_error)]
-
-        def result(value: Any, now: float) -> None:
-            self._apart.pop(id(function), None)
-            for tell, _ in waiting:
-                tell(value, now)
-
-        def failed(error: BaseException, now: float) -> None:
-            self._apart.pop(id(function), None)
-            for _, tell in waiting:
-                tell(error, now)
-
-        self.run_apart(function, result, failed)
+        self.run_apart(function, on_result, on_error)
 
     def _run_now(
         self,

@@ -5,7 +5,8 @@ Layer 3, no I/O. A step is one of
     Ask     a request of a known version
     Raw     a token: after SaslHandshake v0 each side sends its SASL tokens as frames without any header (size int32,
             token), one after the other
-    Apart   a function that blocks or computes for long, which the driver runs apart from itself
+    Apart   a function that blocks or computes for long, which the driver runs apart from itself; flows on several
+            connections may share one call of it
 """
 
 from __future__ import annotations
@@ -21,6 +22,14 @@ from kwire.engine.request import Request
 from kwire.errors import KafkaError
 
 Result = TypeVar("Result")
+OnValue = Callable[[Any, float], None]
+OnException = Callable[[BaseException, float], None]
+
+LONG_CALL_S = 60.0
+"""Seconds after which a shared call may be one that never ends."""
+
+MAX_CALLS = 8
+"""So many calls of a function that never ends are made, and no more."""
 
 
 class Ask(NamedTuple):
@@ -44,11 +53,64 @@ class Raw(NamedTuple):
         return f"Raw({len(self.token)} bytes, name={self.name!r})"
 
 
+class SharedCalls:
+    """The calls of one function for all flows that want its result.
+
+    A flow joins the call that goes on. One more is begun beside calls that all take longer than LONG_CALL_S, up to
+    MAX_CALLS of them. `keep(result, now)` is handed a result that no flow waits for any more.
+    """
+
+    def __init__(self, keep: Callable[[Any, float], object]) -> None:
+        self._keep = keep
+        self._calls: list[float] = []  # when they began
+        self._waiting: list[tuple[Connection, OnValue, OnException]] = []
+
+    def join(
+        self,
+        run_apart: RunApart,
+        connection: Connection,
+        now: float,
+        function: Callable[[], Any],
+        on_value: OnValue,
+        on_exception: OnException,
+    ) -> None:
+        """Tells the flow on that connection how the present call ends, or the one that is begun now."""
+        self._waiting = [waiting for waiting in self._waiting if waiting[0].open]
+        self._waiting.append((connection, on_value, on_exception))
+        if self._calls and (now - self._calls[-1] < LONG_CALL_S or len(self._calls) == MAX_CALLS):
+            return
+        self._calls.append(now)
+
+        def on_result(value: Any, ended: float) -> None:
+            waiting = self._end(now)
+            for _, tell, _ in waiting:
+                tell(value, ended)
+            if not waiting:
+                self._keep(value, ended)
+
+        def on_error(error: BaseException, ended: float) -> None:
+            for _, _, tell in self._end(now):
+                tell(error, ended)
+
+        try:
+            run_apart(function, on_result, on_error)
+        except BaseException:
+            self._calls.remove(now)
+            raise
+
+    def _end(self, began: float) -> list[tuple[Connection, OnValue, OnException]]:
+        """One call has ended; returns the flows to be told."""
+        self._calls.remove(began)
+        waiting, self._waiting = self._waiting, []
+        return [each for each in waiting if each[0].open]
+
+
 class Apart(NamedTuple):
     """A function without arguments. Its answer is (what it returned, when); what it raises is raised in the flow."""
 
     function: Callable[[], Any]
     name: str = ""
+    shared: SharedCalls | None = None
 
 
 Step = Ask | Raw | Apart
@@ -82,7 +144,8 @@ def run(
             connection.step = step.name
             if isinstance(step, Apart):
                 assert run_apart is not None
-                run_apart(step.function, on_value, on_exception)
+                begin = run_apart if step.shared is None else partial(step.shared.join, run_apart, connection, now)
+                begin(step.function, on_value, on_exception)
             else:
                 _send(connection, step, on_frame, on_error, now)
 

@@ -7,7 +7,9 @@
 
 Tokens come from `source`, a callable that may block, and is run apart: it returns (token, lifetime in seconds), or with
 a third item for SASL extensions (a mapping). A token is kept for further logins while more than a fifth of its life is
-left, and more than the session that a login is for is expected to last: the broker ends a session with its token.
+left, and more than the session that a login is for is expected to last: the broker ends a session with its token. One
+that a broker refuses is not used again. Logins that want a token at the same time share one call; what that returns is
+kept even if none of them could wait so long.
 
     unsecured   a JSON Web Signature without a signature, for brokers under test: header.claims. in base64url
 
@@ -22,7 +24,7 @@ from base64 import urlsafe_b64encode
 from collections.abc import Callable, Mapping
 
 from kwire._typing import Any
-from kwire.engine.flows import Apart, Flow
+from kwire.engine.flows import Apart, Flow, SharedCalls
 from kwire.engine.sasl.exchange import Say, quoted
 from kwire.engine.secret import Secret
 from kwire.engine.setting_values import is_extension
@@ -47,6 +49,10 @@ class Token:
         self.extensions = extensions
         self.expires_at = now + lifetime
 
+    def refuse(self) -> None:
+        """A broker does not accept it: the next login asks for another one."""
+        self.expires_at = -math.inf
+
     def will_do(self, session: float, now: float) -> bool:
         """Whether enough of its life is left for a session that long."""
         return self.expires_at - now > max(MIN_SHARE_LEFT * self.lifetime, session)
@@ -59,6 +65,7 @@ class Tokens:
         self.source = source
         self._extensions = dict(extensions or {})
         self._last: Token | None = None
+        self._calls = SharedCalls(self._keep_unasked)
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -72,15 +79,24 @@ class Tokens:
         if self.source is None:
             raise AuthError(step=_SOURCE, reason="this client has no source of tokens")
         try:
-            returned, now = yield Apart(self.source, _SOURCE)
+            returned, now = yield Apart(self.source, _SOURCE, self._calls)
+            return self._keep(returned, now)
         except (AuthError, ConnectError):
             raise
         except OSError as error:
             raise ConnectError(f"{_SOURCE} could not be had: {_words(error)}") from error
         except Exception as error:
             raise AuthError(step=_SOURCE, reason=_words(error)) from error
-        self._last = _token(returned, self._extensions, now)
-        return self._last
+
+    def _keep(self, returned: object, now: float) -> Token:
+        self._last = token = _token(returned, self._extensions, now)
+        return token
+
+    def _keep_unasked(self, returned: object, now: float) -> None:
+        try:
+            self._keep(returned, now)
+        except Exception:
+            pass  # the next login asks again, and tells
 
 
 def oauthbearer(say: Say, tokens: Tokens, session: float, now: float) -> Flow[None]:
@@ -91,10 +107,14 @@ def oauthbearer(say: Say, tokens: Tokens, session: float, now: float) -> Flow[No
         f"auth=Bearer {token.text.reveal()}",
         *(f"{name}={value}" for name, value in token.extensions.items()),
     ]
-    status = yield from say((_SEPARATOR.join(fields) + _SEPARATOR * 2).encode())
-    if status:
-        yield from say(_SEPARATOR.encode(), answered=False)
-        raise AuthError(reason=f"the broker refuses the token: {quoted(status)}")
+    try:
+        status = yield from say((_SEPARATOR.join(fields) + _SEPARATOR * 2).encode())
+        if status:
+            yield from say(_SEPARATOR.encode(), answered=False)
+            raise AuthError(reason=f"the broker refuses the token: {quoted(status)}")
+    except AuthError:
+        token.refuse()
+        raise
 
 
 def unsecured_token(claims: Mapping[str, object], issued_at: float, lifetime: float) -> str:
@@ -137,4 +157,9 @@ def _unusable(why: str) -> AuthError:
 
 
 def _words(error: Exception) -> str:
-    return f"{type(error).__name__}: {quoted(str(error))}" if str(error) else type(error).__name__
+    name = type(error).__name__
+    try:
+        said = quoted(str(error))
+    except Exception:  # an error of the user's code may fail in its words, too
+        return name
+    return f"{name}: {said}" if said else name
