@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 import types
@@ -101,3 +102,12 @@ def test_kerberos(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("gssapi")
     with testing.Broker() as broker:
         outcome(broker, "GSSAPI")
+
+
+def test_the_table_of_refusals_has_the_words_of_the_errors() -> None:
+    root = Path(__file__).resolve().parents[1]
+    said = re.findall(r"^\| .* \| (the broker[^|']*?)(?: (?:'|\.\.\.).*)? \| ", (root / PAGE).read_text(), re.MULTILINE)
+    files = [*root.glob("src/kwire/engine/**/*.py"), *root.glob("src/kwire/drivers/*.py")]
+    code = re.sub(r'"\s*f?"', "", "".join(file.read_text() for file in files))
+    assert len(said) > 5
+    assert not [words for words in said if words not in code]
