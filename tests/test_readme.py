@@ -9,6 +9,7 @@ import importlib
 import re
 import shlex
 import tomllib
+from pathlib import Path
 
 import pytest
 from benchmarks.compare import report
@@ -20,7 +21,7 @@ from tests.snippets import ROOT, run, snippet, snippets
 README = "README.md"
 BY_SPARK = {README: ["spark.read"], "docs/spark.md": ["broker2:9092", "SASL_SSL", "decode_record_sets"]}
 HERE = {
-    README: ["with Producer(", "records.encode(", "testing.Broker()"],
+    README: ["with Producer(", "records.encode(", "testing.Broker()", "aio.Producer("],
     "docs/clients.md": [
         'b"%d.00"',
         "def on_done(",
@@ -79,6 +80,16 @@ def test_records_without_a_client() -> None:
     assert found["batch"].values() == [b"value", b"value"]
     assert found["batch"][1].key == b"key"
     assert found["batch"].batches[0].compression == "zstd"
+
+
+def test_a_login_on_asyncio(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with testing.Broker(users={"alice": "secret"}, tls=True) as broker:
+        (tmp_path / "ca.pem").write_text(broker.ca_pem)
+        run(snippet(README, "aio.Producer("), servers=broker.bootstrap_servers)
+    assert capsys.readouterr().out == "0\n"
 
 
 def test_a_broker_for_your_tests() -> None:
