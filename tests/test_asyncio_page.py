@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kwire import testing
-from tests.snippets import run, snippet, snippets
+from tests.snippets import run, snippet
 
 PAGE = "docs/asyncio.md"
 
@@ -31,7 +31,3 @@ def test_the_programs_do_what_the_page_says(capsys: pytest.CaptureFixture[str]) 
         assert found["ends"]["orders", 0] == found["table"].num_rows
 
         assert outcome("asyncio.timeout")["metadata"].offset >= 0
-
-
-def test_every_program_is_run() -> None:
-    assert len(snippets(PAGE)) == 4
