@@ -10,13 +10,14 @@ import pytest
 from kwire import errors
 from kwire.engine.addresses import TopicPartition
 from kwire.engine.admin.a03_metadata import DescribeTopics
+from kwire.engine.connection import Connection
 from kwire.engine.fan_out import FanOutCall
 from kwire.engine.polling import Polling
 from tests.engine.produce_world import ProducerWorld
 from tests.engine.sasl_broker import ALICE, SECRET, SaslBroker, settings
 from tests.engine.test_fetcher import T0, T1, Reading
 from tests.engine.test_sasl_session import SaslLeader, SaslLog, options
-from tests.engine.world import Address, World
+from tests.engine.world import SILENCE, Address, Answer, World
 
 A, B, C = Address("a", 1), Address("b", 1), Address("c", 1)
 WRONG: dict[str, str] = {ALICE: "another"}
@@ -309,3 +310,31 @@ def test_a_driver_that_tells_of_a_refused_certificate_ends_what_waits() -> None:
     with pytest.raises(errors.AuthError) as raised:
         delivery.result()
     assert str(raised.value) == "the broker at a:1, TLS handshake: certificate has expired"
+
+
+class DiesAtFirst(SaslBroker):
+    """Answers nothing but ApiVersions; `heard` has what it would answer, and when."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.heard: list[tuple[float, Connection]] = []
+
+    def answer_on(self, connection: Connection, frame: bytes, now: float) -> Answer:
+        if frame[4:6] == b"\0\x12":
+            return self.answer(frame, now)
+        self.heard.append((now, connection))
+        return SILENCE
+
+
+def test_connections_that_die_a_while_after_their_first_request_are_no_refusal() -> None:
+    broker = DiesAtFirst()
+    world = World({A: broker})
+    asked = call(world, seconds=10.0)
+    while not asked.done:
+        world.run(world.now + 0.1)
+        for moment, connection in list(broker.heard):
+            if moment + 1.2 <= world.now:
+                broker.heard.remove((moment, connection))
+                world.lose(connection, "reset")
+    assert broker.connections > 3
+    assert isinstance(asked.error, errors.ConnectError)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import random
 from typing import Any
 
 import pytest
@@ -266,6 +267,29 @@ def test_a_renewal_that_is_taken_for_a_request_is_no_refusal() -> None:
     values = traffic(world, 5)
     assert broker.values()[-len(values) :] == values
     assert broker.connections == 2
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_nothing_is_lost_or_doubled_whatever_ends_a_session(seed: int) -> None:
+    chance = random.Random(seed)
+    broker = leader(chance.uniform(0.3, 3.0), "SCRAM-SHA-256")
+    broker.iterations = chance.choice([4096, 20_001])
+    world = ProducerWorld(broker, **options("SCRAM-SHA-256"))
+
+    def disturb() -> None:
+        world.apart = chance.choice([0.001, 0.3])
+        broker.hangs_up_at = chance.choice([None, None, SASL_HANDSHAKE, SASL_AUTHENTICATE])
+        broker.script.append(chance.choice([None, "unseen", "unheard"]))
+        if chance.random() < 0.3:
+            world.lose_all(A)
+        world.at(world.now + chance.uniform(0.05, 0.4), lambda: setattr(broker, "hangs_up_at", None))
+        world.at(world.now + chance.uniform(0.5, 2.0), disturb)
+
+    world.at(world.now + 0.5, disturb)
+    values = traffic(world, 15)
+    assert broker.values() == values
+    assert broker.killed == 0
+    assert broker.refused == []
 
 
 def test_no_renewal_is_begun_before_a_second_has_passed() -> None:

@@ -23,7 +23,7 @@ from kwire.engine.api_keys import PRODUCE
 from kwire.engine.connection import Connection
 from kwire.engine.negotiation import ClosedInLoginError, Negotiation
 from kwire.engine.ports import ConnectionServices
-from kwire.engine.request import Request
+from kwire.engine.request import Purpose, Request
 from kwire.engine.retry import afresh
 from kwire.engine.session import Session
 from kwire.engine.versions import Versions
@@ -38,6 +38,9 @@ SILENT_AFTER_S = 1.0
 
 WORDLESS_FOR_S = 1.0
 """Seconds for which a broker has to close connections at the same place until that is a refusal, not a restart."""
+
+SERVED_WITHIN_S = 1.0
+"""A connection that ends later after it was ready did not end because of its first request."""
 
 REFUSED_AGAIN_AFTER_S = 1.0
 """Seconds after a refusal at which a user's own call makes the broker be asked again."""
@@ -64,6 +67,7 @@ class Link(LinkBase):
         self._refusals = 0
         self._refused_at = 0.0
         self._wordless_since: float | None = None
+        self._heard_when_ready = 0.0
         self._ready_at = 0.0
 
     @property
@@ -190,7 +194,8 @@ class Link(LinkBase):
         self.versions = versions
         self.failures = 0
         self.last_error = None
-        self._ready_at = connection.received_at
+        self._heard_when_ready = connection.received_at
+        self._ready_at = now
         if self._connections.login is not None:
             self._wordless_since = None
         if self._wordless_since is None:
@@ -221,7 +226,7 @@ class Link(LinkBase):
         self._session.end()
         self._stop_waiting()
         self._end_negotiation(now)
-        if self._is_wordless(self._was_unserved(connection, error), now):
+        if self._is_wordless(self._was_unserved(connection, error, now), now):
             error = _closed_without_login(self._connections.settings.security_protocol)
         self._back_off(error, now)
         self._node.link_is_lost(self, error, now)
@@ -242,13 +247,15 @@ class Link(LinkBase):
             self._wordless_since = now
         return self._wordless_since is not None and now - self._wordless_since >= WORDLESS_FOR_S
 
-    def _was_unserved(self, connection: Connection, error: KafkaError) -> bool:
-        """Whether the broker ended a connection without a login at its first requests."""
+    def _was_unserved(self, connection: Connection, error: KafkaError, now: float) -> bool:
+        """Whether the broker ended a connection without a login at its first requests, none of which it may hold."""
         return (
             connection.ended
+            and self.purpose == Purpose.DATA
+            and now - self._ready_at < SERVED_WITHIN_S
             and self._connections.login is None
             and not isinstance(error, AuthError)
-            and connection.received_at == self._ready_at
+            and connection.received_at == self._heard_when_ready
             and bool(connection.in_flight)
             and connection.in_flight[0].api_key != PRODUCE  # which may be too large
         )
