@@ -87,7 +87,7 @@ def _plain(reason: str) -> str:
 
 
 def _alert_in(reason: str) -> str:
-    """The alert that one of OpenSSL's reasons (TLSV13_ALERT_CERTIFICATE_REQUIRED) is about; "" if it is no alert."""
+    """The alert that one of OpenSSL's reasons (TLSV13_ALERT_CERTIFICATE_REQUIRED) is about; "" if it is not one."""
     _, found, name = reason.partition("_ALERT_")
     if found:
         return name.lower()

@@ -41,25 +41,25 @@ class Token(NamedTuple):
     position: int
 
 
-class Login(NamedTuple):
+class LoginModule(NamedTuple):
     """A login module's class name with its options, and where each option begins."""
 
-    module: str
+    name: str
     options: dict[str, str]
     positions: dict[str, int]
 
 
-def parse(text: str) -> Login:
+def parse(text: str) -> LoginModule:
     """The one login module of the text; raises JaasError."""
     tokens = _tokens(text)
-    login = _entry(next(tokens), tokens)
+    module = _entry(next(tokens), tokens)
     after = next(tokens)
     if after.kind != _END:
         raise JaasError(f"there is something after the first login module, at position {after.position}")
-    return login
+    return module
 
 
-def _entry(name: Token, tokens: Iterator[Token]) -> Login:
+def _entry(name: Token, tokens: Iterator[Token]) -> LoginModule:
     if name.kind not in (_WORD, _TEXT):
         raise JaasError(f"a login module's class name is needed at position {name.position}")
     flag = next(tokens)
@@ -74,7 +74,7 @@ def _entry(name: Token, tokens: Iterator[Token]) -> Login:
             raise JaasError(f"the name of an option is needed at position {key.position}")
         options[key.text] = _value(key, tokens)
         positions[key.text] = key.position
-    return Login(name.text, options, positions)
+    return LoginModule(name.text, options, positions)
 
 
 def _value(key: Token, tokens: Iterator[Token]) -> str:
@@ -190,21 +190,21 @@ def without_jaas(given: Mapping[str, object], refusals: list[str]) -> Mapping[st
     return rest
 
 
-def settings_of(login: Login) -> dict[str, Any]:
-    """The settings that a login stands for."""
-    name = login.module.rpartition(".")[2]
+def settings_of(module: LoginModule) -> dict[str, Any]:
+    """The settings that a login module stands for."""
+    name = module.name.rpartition(".")[2]
     read = _MODULES.get(name)
     if read is None:
         raise ConfigError(
-            f"login module {login.module!r} is not in kwire, these are: {', '.join(_MODULES)}"
+            f"login module {module.name!r} is not in kwire, these are: {', '.join(_MODULES)}"
             + ("; for AWS MSK give sasl_mechanism='OAUTHBEARER' and its signer in sasl_oauth_token" * ("IAM" in name))
         )
-    options = dict(login.options)
+    options = dict(module.options)
     found = read(options)
     for option in _HARMLESS.get(name, ()):
         options.pop(option, None)
     if options:
-        places = ", ".join(f"{option!r} at position {login.positions[option]}" for option in options)
+        places = ", ".join(f"{option!r} at position {module.positions[option]}" for option in options)
         warn_caller(f"options of sasl_jaas_config without an effect in kwire: {places}")
     return found
 
