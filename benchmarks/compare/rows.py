@@ -349,6 +349,14 @@ _OVER_TLS = [
     _row(_TLS_DELIVERIES, "tls-produce-deliveries", "TLS, produce, each delivery read", confluent=3.5),
     _row(
         _TLS,
+        "tls-aio-consume-columns",
+        "TLS, asyncio, consume to columns (aiokafka: to lists)",
+        task="aio_consume",
+        records=_AIO_READ_LISTS,
+        options={"tls": True, "output": "columns"},
+    ),
+    _row(
+        _TLS,
         "tls-first-record",
         "TLS, SCRAM-SHA-512, first record acknowledged",
         task="first_record",

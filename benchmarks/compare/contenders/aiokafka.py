@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ssl
 from itertools import cycle, islice
+from typing import Any
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
@@ -42,7 +44,7 @@ def consume(task: Task) -> dict[str, float]:
 
 async def consume_all(task: Task) -> dict[str, float]:
     consumer = AIOKafkaConsumer(
-        bootstrap_servers=task.bootstrap, auto_offset_reset="earliest", enable_auto_commit=False
+        bootstrap_servers=task.bootstrap, auto_offset_reset="earliest", enable_auto_commit=False, **_security(task)
     )
     await consumer.start()
     partitions = [TopicPartition(task.topic, partition) for partition in range(task.partitions)]
@@ -96,4 +98,11 @@ def producer_of(task: Task) -> AIOKafkaProducer:
         linger_ms=task.linger_ms,
         max_batch_size=task.batch_size,
         compression_type=None if task.compression == "none" else task.compression,
+        **_security(task),
     )
+
+
+def _security(task: Task) -> dict[str, Any]:
+    if not task.tls:
+        return {}
+    return {"security_protocol": "SSL", "ssl_context": ssl.create_default_context(cafile=task.ca_file)}
