@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire import errors
-from kwire.engine.flows import Flow
+from kwire.engine.flows import Apart, Flow
 from kwire.engine.sasl.scram import MANY_ITERATIONS, MAX_ITERATIONS, MIN_ITERATIONS, SaltedPasswords, scram
 from tests.engine.sasl_flows import play, say
 
@@ -122,6 +122,19 @@ def test_many_iterations_are_computed_apart_and_once() -> None:
     assert passwords.find(b"salt", MANY_ITERATIONS) is None  # of logins that failed nothing is kept
     play(flow(passwords=passwords), [CHALLENGE, SIGNATURE])
     assert passwords.find(base64.b64decode("W22ZaJ0SNY7soEsUEjb6gQ=="), 4096) is not None
+
+
+def test_no_step_shows_the_password_or_what_is_made_of_it() -> None:
+    exchange = flow()
+    first = next(exchange)
+    apart = exchange.send(challenge(iterations=MANY_ITERATIONS + 1))
+    assert isinstance(apart, Apart)
+    salted = apart.function()
+    final = exchange.send((salted, 0.0))
+    shown = f"{first!r} {apart!r} {final!r} {exchange!r}"
+    assert "pencil" not in shown
+    assert repr(salted) not in shown
+    assert ",p=" not in shown
 
 
 def test_only_the_last_salted_passwords_are_kept() -> None:

@@ -238,6 +238,26 @@ def test_a_connection_lost_while_its_token_is_fetched_is_made_again() -> None:
     assert broker.connections == 2
 
 
+def test_a_token_that_is_revoked_is_replaced_and_nobody_hears_of_it() -> None:
+    broker = leader(3.0, "OAUTHBEARER")
+    numbers = itertools.count()
+    given = options("OAUTHBEARER", sasl_oauth_token=lambda: (f"token-{next(numbers)}", 3600.0))
+    broker.good_tokens = {"token-0"}
+    world = ProducerWorld(broker, **given)
+    values = traffic(world, 1)
+    broker.good_tokens = {"token-1"}
+    values += traffic(world, 5)
+    assert broker.values() == values
+    assert len(broker.refused) == 1
+    broker.good_tokens = set()
+    delivery = world.send(b"x")
+    world.run(world.now + 3)
+    late = world.send(b"x")
+    world.run(late.done)
+    assert delivery.exception() is None
+    assert isinstance(late.exception(), errors.AuthError)
+
+
 def test_connections_that_log_in_at_once_share_one_token() -> None:
     brokers = [SaslLeader(node_id=number, address=address, mechanisms=("OAUTHBEARER",)) for number, address in PLACES]
     calls: list[float] = []

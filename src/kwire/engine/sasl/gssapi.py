@@ -12,7 +12,6 @@ Layer 3, no I/O of its own. Source: RFC 4752. The principal stands in the last t
 
 from __future__ import annotations
 
-from functools import partial
 from importlib import import_module
 
 from kwire._typing import Any
@@ -29,17 +28,17 @@ _UNREACHABLE = frozenset({-1765328228 & 0xFFFFFFFF, -1765328229 & 0xFFFFFFFF})  
 
 def gssapi(say: Say, service: str, host: str, principal: str | None = None, keytab: str | None = None) -> Flow[None]:
     """Says the tokens of Kerberos for `service`@`host`."""
-    context = yield from _apart(partial(_context, service, host, principal, keytab))
+    context = yield from _apart(lambda: _context(service, host, principal, keytab))
     answer: bytes | None = None
     for _ in range(_MAX_ROUNDS):
-        token = yield from _apart(partial(context.step, answer))
+        token = yield from _apart(lambda heard=answer: context.step(heard))
         complete = context.complete
         answer = yield from say(token or b"")
         if complete:
             break
     else:
         raise AuthError(reason=f"Kerberos came to no end within {_MAX_ROUNDS} tokens")
-    choice = yield from _apart(partial(_choice, context, answer))
+    choice = yield from _apart(lambda: _choice(context, answer))
     yield from say(choice, answered=False)
 
 

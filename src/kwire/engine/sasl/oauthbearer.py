@@ -8,7 +8,8 @@
 Tokens come from `source`, a callable that may block, and is run apart: it returns (token, lifetime in seconds), or with
 a third item for SASL extensions (a mapping). A token is kept for further logins while more than a fifth of its life is
 left, and more than the session that a login is for is expected to last: the broker ends a session with its token. One
-that a broker refuses is not used again. Logins that want a token at the same time share one call; what that returns is
+that a broker refuses is not used again; one that was accepted before, and is not any more, is no news for the user.
+Logins that want a token at the same time share one call; what that returns is
 kept even if none of them could wait so long.
 
     unsecured   a JSON Web Signature without a signature, for brokers under test: header.claims. in base64url
@@ -55,7 +56,7 @@ class Token:
 
     def will_do(self, session: float, now: float) -> bool:
         """Whether enough of its life is left for a session that long."""
-        return self.expires_at - now > max(MIN_SHARE_LEFT * self.lifetime, session)
+        return self.expires_at - now >= max(MIN_SHARE_LEFT * self.lifetime, session)
 
 
 class Tokens:
@@ -64,18 +65,18 @@ class Tokens:
     def __init__(self, extensions: Mapping[str, str] | None = None, source: TokenSource | None = None) -> None:
         self.source = source
         self._extensions = dict(extensions or {})
-        self._last: Token | None = None
+        self.last: Token | None = None
         self._calls = SharedCalls(self._keep_unasked)
 
     @property
     def secrets(self) -> tuple[str, ...]:
         """What must not appear in an error."""
-        return (self._last.text,) if self._last is not None else ()
+        return (self.last.text,) if self.last is not None else ()
 
     def find(self, session: float, now: float) -> Flow[Token]:
         """The last token, or a new one."""
-        if self._last is not None and self._last.will_do(session, now):
-            return self._last
+        if self.last is not None and self.last.will_do(session, now):
+            return self.last
         if self.source is None:
             raise AuthError(step=_SOURCE, reason="this client has no source of tokens")
         try:
@@ -89,7 +90,7 @@ class Tokens:
             raise AuthError(step=_SOURCE, reason=_words(error)) from error
 
     def _keep(self, returned: object, now: float) -> Token:
-        self._last = token = _token(returned, self._extensions, now)
+        self.last = token = _token(returned, self._extensions, now)
         return token
 
     def _keep_unasked(self, returned: object, now: float) -> None:
@@ -101,6 +102,7 @@ class Tokens:
 
 def oauthbearer(say: Say, tokens: Tokens, session: float, now: float) -> Flow[None]:
     """Says the token; a refusal is answered as the RFC wants it, so that the broker says why."""
+    kept = tokens.last
     token = yield from tokens.find(session, now)
     fields = [
         "n,,",
@@ -112,8 +114,10 @@ def oauthbearer(say: Say, tokens: Tokens, session: float, now: float) -> Flow[No
         if status:
             yield from say(_SEPARATOR.encode(), answered=False)
             raise AuthError(reason=f"the broker refuses the token: {quoted(status)}")
-    except AuthError:
+    except AuthError as error:
         token.refuse()
+        if token is kept:  # a fresh one may do: the source is asked before anyone is told
+            raise ConnectError(f"the token is refused by now: {error.reason}") from None
         raise
 
 

@@ -23,7 +23,6 @@ import hashlib
 import hmac
 from base64 import b64decode, b64encode
 from binascii import Error as Base64Error
-from functools import partial
 
 from kwire._typing import NamedTuple
 from kwire.engine.flows import Apart, Flow
@@ -99,7 +98,10 @@ def _salted_password(digest: str, password: str, challenge: Challenge, passwords
     found = passwords.find(challenge.salt, challenge.iterations)
     if found is not None:
         return found
-    compute = partial(hashlib.pbkdf2_hmac, digest, password.encode(), challenge.salt, challenge.iterations)
+
+    def compute() -> bytes:  # no partial, whose repr would show the password
+        return hashlib.pbkdf2_hmac(digest, password.encode(), challenge.salt, challenge.iterations)
+
     if challenge.iterations <= MANY_ITERATIONS:
         return compute()
     salted, _ = yield Apart(compute, f"computing {challenge.iterations} iterations of SCRAM")
