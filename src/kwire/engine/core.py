@@ -18,13 +18,12 @@ For the driver
     next_due()                        as get_timer, at any time and from any thread; the timer may have been cancelled
     run_early(seconds, now)           runs what is due, and what may be done so much before its time: for a driver that
                                       may not get to it in time
-  run_apart(function, on_result, on_error)
-                                    set by the driver: runs `function()`, which may block or take long, apart from
-                                    itself, and calls on_result(value, now) or on_error(exception, now) as a step of its
-                                    own; a driver of coroutines awaits one that is `async def`. Until it is set, the
-                                    function runs in the step that asks for it
-  connection.step                   what the attempt to connect is at, in words, for the error when its time is over; a
-                                    driver that has something to do before `connection_made` says so here
+    run_apart                         a callable that the driver sets, for clients that log in: (function, on_result,
+                                      on_error) runs `function()`, which may block or take long, apart from the driver,
+                                      then calls on_result(value, now) or on_error(exception, now) as a step of its own;
+                                      a driver of coroutines awaits a function that is `async def`
+    connection.step                   what the attempt to connect is at, in words, for the error when its time is over;
+                                      a driver that has something to do before `connection_made` says so here
   WARN comes with a text for the log instead of a connection: an outage that began or ended, once each.
   WRITE is said when output appears where there was none; write until data_to_send is empty.
   The driver sets `dirty` while one of these runs. If it is True when a step begins, an exception (Ctrl-C) cut the one
@@ -50,11 +49,11 @@ For components (the producer's sender, the fetcher, admin calls)
         timeout      seconds that the broker may take once the request is written (default request_timeout_ms); when
                      they are over the connection is closed and all requests in flight on it fail with ConnectError
         versions     the range of versions that the component can do (default: all that kwire knows)
-      Errors: ConnectError (`.causes` per address) when the connection could not be made or was lost, AuthError when
-      the broker refused this client (or the client the broker), the
-      BrokerError of code 35 when there is no common version, CodecError for an answer or request that cannot be
-      decoded or encoded, KafkaTimeoutError by `deadline`. Error codes inside an answer are the component's to read.
-      Nothing is sent twice by the core: retries are the component's (`retry.is_retriable`, `retry_backoff`).
+      Errors: ConnectError (`.causes` per address) when the connection could not be made or was lost, AuthError when the
+      broker refused this client (or the client the broker), the BrokerError of code 35 when there is no common version,
+      CodecError for an answer or request that cannot be decoded or encoded, KafkaTimeoutError by `deadline`. Error
+      codes inside an answer are the component's to read. Nothing is sent twice by the core: retries are the component's
+      (`retry.is_retriable`, `retry_backoff`).
       Requests to one node are written in the order given and answered in that order. After on_error of a connection,
       later requests to that node wait for the new one.
     call_at(moment, callback) -> Timer  callback(now) at that moment; Timer.cancel()
@@ -81,7 +80,6 @@ For components (the producer's sender, the fetcher, admin calls)
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 
 from kwire._codec import CoreBase, PlanTable
 from kwire._typing import TYPE_CHECKING, Any, override
@@ -107,6 +105,8 @@ _PLANS = PlanTable(response_plans)
 class Core(CoreBase):
     """See the module's text for the contract."""
 
+    run_apart: RunApart
+
     def __init__(self, settings: ClientSettings, rng: RandomFraction) -> None:
         super().__init__(_PLANS, decode_response_body, settings.request_timeout_ms / 1000)
         self.settings = settings
@@ -114,7 +114,6 @@ class Core(CoreBase):
         self.retry_backoff = Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms, rng)
         self.recovered: list[Callable[[float], None]] = []
         self.early: list[Callable[[float, float], None]] = []
-        self.run_apart: RunApart = self._run_now
         self.login = _login(settings, rng) if settings.uses_sasl else None
         self._connections = Connections(settings, self._timers, self.events, rng, self._run_apart, self.login)
         self._brokers = Brokers(self._nodes, self._connections, rng, self._on_trouble)
@@ -230,21 +229,8 @@ class Core(CoreBase):
         on_result: Callable[[Any, float], None],
         on_error: Callable[[BaseException, float], None],
     ) -> None:
+        """By what the driver has set meanwhile."""
         self.run_apart(function, on_result, on_error)
-
-    def _run_now(
-        self,
-        function: Callable[[], Any],
-        on_result: Callable[[Any, float], None],
-        on_error: Callable[[BaseException, float], None],
-    ) -> None:
-        """Without a driver that knows better: in this very step, and told at its end."""
-        try:
-            value = function()
-        except Exception as error:
-            self.call_at(0.0, partial(on_error, error))
-        else:
-            self.call_at(0.0, partial(on_result, value))
 
     def _on_trouble(self, now: float) -> None:
         self.cluster.connection_trouble(now)
