@@ -106,6 +106,7 @@ class Doors:
         if _has_names(self._release):
             found |= self._logins()
             found |= {"listener.name.plain_only.sasl.enabled.mechanisms": "PLAIN"}
+        if _has_delegation_tokens(self._release):
             secret = "secret" if self._release.number >= (3, 0) else "master"
             found[f"delegation.token.{secret}.key"] = _TOKEN_SECRET
         if self._release.number >= (2, 2):
@@ -194,6 +195,10 @@ def _protocols(release: Release) -> dict[str, str]:
 
 def _has_names(release: Release) -> bool:
     return release.number >= (1, 1)
+
+
+def _has_delegation_tokens(release: Release) -> bool:
+    return release.number >= ((3, 6) if release.mode == "kraft" else (1, 1))
 
 
 def _store(prefix: str, path: Path) -> Properties:

@@ -39,11 +39,14 @@ def _places() -> list[object]:
     return found
 
 
-@pytest.fixture(params=["threads", "asyncio"])
+@pytest.fixture(params=["threads", "asyncio", pytest.param("uvloop", marks=pytest.mark.kafka_all)])
 def work(request: pytest.FixtureRequest) -> Callable[[str, Settings, str], None]:
-    """`exchange`, on the sync clients and on those of asyncio."""
+    """`exchange`, on the sync clients and on those of asyncio, by its own loop and by uvloop."""
     if request.param == "threads":
         return exchange
+    if request.param == "uvloop":
+        uvloop = pytest.importorskip("uvloop")
+        return lambda address, settings, topic: uvloop.run(exchange_aio(address, settings, topic))
     return lambda address, settings, topic: asyncio.run(exchange_aio(address, settings, topic))
 
 
