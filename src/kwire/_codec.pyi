@@ -1190,6 +1190,7 @@ class LoopSocketBase:
     def write_tls(self, now: float) -> None: ...
 
 class LoopDriverBase:
+    turned_at: float
     _loop: AbstractEventLoop | None
     _closed: bool
     _rings_at: float
@@ -1235,10 +1236,6 @@ class ProducerHooks:
 @final
 class LoopHooks:
     def __init__(self, driver: LoopDriverBase, sender: SenderBase, accumulator: Accumulator) -> None: ...
-    @property
-    def scheduled(self) -> bool: ...
-    @property
-    def scheduled_at(self) -> float: ...
     def on_attention(self) -> None: ...
     def at_end_of_turn(self) -> None: ...
     def future_for(self, delivery: Delivery) -> Future[None]: ...
@@ -1247,9 +1244,9 @@ class LoopHooks:
     def wait_for_room(self, size: int, since: float) -> None: ...
 
 class LoopProducerBase(ProducerBase):
-    """The base of a producer on an event loop; the constructor sets `accumulator` and `_hooks`."""
+    """The base of a producer on an event loop; the constructor sets `accumulator` and `_driver`."""
 
-    _hooks: LoopHooks
+    _driver: Any
     def send(
         self,
         topic: str,

@@ -178,3 +178,43 @@ def test_the_same_names_and_arguments(name: str) -> None:
 
 def parameters(method: Any) -> list[tuple[str, Any]]:
     return [(one.name, one.default) for one in inspect.signature(method).parameters.values()]
+
+
+def test_a_loop_of_sends_and_drains_lets_other_tasks_run(run: Run, broker: Broker) -> None:
+    async def main() -> None:
+        turns = 0
+
+        async def count() -> None:
+            nonlocal turns
+            while True:
+                turns += 1
+                await asyncio.sleep(0)
+
+        async with aio.Producer(broker.bootstrap_servers, linger_ms=1000) as producer:
+            await producer.send("t", b"connected")
+            counting = asyncio.create_task(count())
+            for _ in range(100_000):
+                producer.send("t", b"v")
+                await producer.drain()
+            counting.cancel()
+        assert turns > 5
+
+    run(main())
+
+
+def test_a_fetch_asks_for_less_where_records_are_compressed_well(run: Run, broker: Broker) -> None:
+    async def main() -> None:
+        async with aio.Producer(broker.bootstrap_servers, compression="zstd") as producer:
+            for _ in range(100):
+                producer.send_many("t", [b"v" * 100] * 2000)
+                await producer.drain()
+        async with aio.Consumer(broker.bootstrap_servers, auto_offset_reset="earliest") as consumer:
+            consumer.subscribe(["t"])
+            count = 0
+            while count < 200_000:
+                records = await consumer.poll(timeout=10)
+                count += len(records)
+            (source,) = consumer._fetcher._sources.values()
+            assert source.size < 1 << 20
+
+    run(main())

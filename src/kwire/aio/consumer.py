@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Consumer"]
 
+DECODED_AT_ONCE = 2 << 20
+"""Bytes of decompressed records, and of their index, that one response is to bring: about two milliseconds."""
+
 LONG_TURN_S = 0.001
 """Seconds after which a poll lets the loop turn once, though it has records at hand."""
 
@@ -67,7 +70,7 @@ class Consumer(ConsumerFront, Client[ConsumerSettings]):
     @override
     def _open(self, settings: ConsumerSettings) -> None:
         super()._open(settings)
-        self._open_fetcher()
+        self._open_fetcher(DECODED_AT_ONCE)
         self._turned_at = 0.0
 
     # -- records ----------------------------------------------------------------------------------------------------

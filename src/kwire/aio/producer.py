@@ -71,7 +71,7 @@ class Producer(LoopProducerBase, Client[ProducerSettings]):
         self.accumulator = make_accumulator(settings, self._core)
         self._sender = make_sender(settings, self._core, self.accumulator)
         self.accumulator.run_callback = run_callback
-        self._hooks = LoopHooks(self._driver, self._sender, self.accumulator)
+        LoopHooks(self._driver, self._sender, self.accumulator)
         _live.add(self)
 
     async def drain(self) -> None:
@@ -80,17 +80,17 @@ class Producer(LoopProducerBase, Client[ProducerSettings]):
         Returns at once while there is. It lets the loop turn where sending has kept it for long, so a loop of `send`
         and `drain` stops no other task.
         """
-        accumulator, hooks = self.accumulator, self._hooks
+        accumulator, driver = self.accumulator, self._driver
         self._check_open()
-        if hooks.scheduled and monotonic() - hooks.scheduled_at > LONG_TURN_S:
-            await self._driver.turn()
+        if monotonic() - driver.turned_at > LONG_TURN_S:
+            await driver.turn()
 
         def has_room() -> bool:
             return accumulator.used * 2 <= accumulator.buffer_memory or accumulator.closed is not None
 
         if not has_room():
-            self._driver.call(self._sender.flush)
-            await self._driver.wait(has_room, None)
+            driver.call(self._sender.flush)
+            await driver.wait(has_room, None)
 
     async def flush(self, timeout: Timeout = None) -> None:
         """Waits until every record that was sent before has been delivered or has failed.

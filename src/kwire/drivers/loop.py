@@ -21,6 +21,7 @@ import os
 import weakref
 from collections.abc import Callable
 from functools import partial
+from time import monotonic
 
 from kwire._codec import LoopDriverBase, LoopSocketBase
 from kwire._typing import TYPE_CHECKING, Any, override
@@ -195,6 +196,7 @@ class LoopDriver(LoopDriverBase):
     async def turn(self) -> None:
         """Lets the loop turn once."""
         await asyncio.sleep(0)
+        self.turned_at = monotonic()
 
     def wake(self) -> None:
         """Has those that wait look again; from any thread."""

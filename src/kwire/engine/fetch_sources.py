@@ -11,6 +11,8 @@ Layer 3, no I/O; asks no broker. `fetcher.py` moves these.
     size     a small response stays in the processor's caches while it is decoded and handed out; a large one makes up
              for a broker that is far away. So the size begins small; it doubles when a poll had to wait long for a
              response that was full, and goes back when one came quickly
+    decoded  a client on an event loop bounds what one response takes to decode by `max_decoded`: as the last responses
+             did, so many bytes of decompressed records and their index come of each byte
 """
 
 from __future__ import annotations
@@ -25,6 +27,9 @@ SMALL_RESPONSE_BYTES = 2 << 20
 
 _ALL = 1 << 30
 
+SMALLEST_RESPONSE_BYTES = 128 << 10
+"""Bytes of records that a fetch asks for at least where `max_decoded` bounds it, and before their ratio is known."""
+
 LONG_WAIT_S = 0.02
 """Seconds that a poll waits for a full response before the next one is to be larger."""
 
@@ -32,13 +37,14 @@ LONG_WAIT_S = 0.02
 class FetchStats:
     """Counts what a response brought: records, offsets and bytes, and the partitions that `returned` some."""
 
-    __slots__ = ("offsets", "records", "returned", "size")
+    __slots__ = ("decoded", "offsets", "records", "returned", "size")
 
     def __init__(self) -> None:
         self.returned: set[PartitionState] = set()
         self.records = 0
         self.offsets = 0
         self.size = 0
+        self.decoded = 0
 
     def add(self, state: PartitionState, records: int, offsets: int, size: int) -> None:
         """Adds what one partition returned."""
@@ -60,9 +66,11 @@ class Source:
         "_asked_at",
         "_known",
         "_max_bytes",
+        "_max_decoded",
         "_max_known",
         "_min_bytes",
         "_record_size",
+        "_smallest",
         "_usual_size",
         "buffered",
         "in_flight",
@@ -73,11 +81,13 @@ class Source:
         "size",
     )
 
-    def __init__(self, node: int, min_bytes: int, max_bytes: int) -> None:
+    def __init__(self, node: int, min_bytes: int, max_bytes: int, max_decoded: int | None = None) -> None:
         self.node = node
         self._max_bytes = max(max_bytes, 1)
         self._min_bytes = min(max(min_bytes, SMALL_RESPONSE_BYTES), self._max_bytes)
-        self.size = self._min_bytes
+        self._max_decoded = max_decoded
+        self._smallest = min(max(min_bytes, SMALLEST_RESPONSE_BYTES), self._max_bytes)
+        self.size = self._min_bytes if max_decoded is None else self._smallest
         self.queue: deque[PartitionState] = deque()
         self.in_flight = False
         self._asked_at = 0.0
@@ -133,6 +143,9 @@ class Source:
             self.size = min(2 * self.size, self._max_bytes)
         elif waited < LONG_WAIT_S / 4:
             self.size = max(self.size // 2, self._min_bytes)
+        if self._max_decoded is not None and size:
+            most = int(self._max_decoded * size / max(stats.decoded, 1))
+            self.size = max(min(self.size, most), self._smallest)
         self.buffered += stats.records
         self.low_water = stats.records // 2
         returned = len(stats.returned)

@@ -81,6 +81,8 @@ _order = attrgetter("order")
 class Fetcher:
     """The fetching side of one consumer. `polled_at` is when its last poll began, to be set by the poll.
 
+    `max_decoded` bounds what one response takes to decode: bytes of decompressed records and their index.
+
     _sources      node id -> Source: the brokers fetched from
     _ready        partitions with records to hand out, in turn; `_faulty`: those with a fault
     _is_settled   nothing but the fetches themselves needs a look; else `pump` visits every partition
@@ -90,9 +92,14 @@ class Fetcher:
     """
 
     def __init__(
-        self, core: Services, settings: ConsumerSettings, on_warning: Callable[[str], None] | None = None
+        self,
+        core: Services,
+        settings: ConsumerSettings,
+        on_warning: Callable[[str], None] | None = None,
+        max_decoded: int | None = None,
     ) -> None:
         self._core = core
+        self._max_decoded = max_decoded
         self._settings = settings
         self._isolation = isolation_code(settings.isolation_level)
         self.subscription = Subscription(core, settings, self.pump)
@@ -262,7 +269,9 @@ class Fetcher:
         found = self._sources.get(node)
         if found is None:
             settings = self._settings
-            found = self._sources[node] = Source(node, settings.fetch_min_bytes, settings.fetch_max_bytes)
+            found = self._sources[node] = Source(
+                node, settings.fetch_min_bytes, settings.fetch_max_bytes, self._max_decoded
+            )
         return found
 
     def _ask_all(self, now: float) -> None:
@@ -402,7 +411,9 @@ class Fetcher:
                 if not row.records:
                     continue
                 begin, was_ready, held = state.fetch_at, state.holds_records, len(state.chunks)
-                room -= self._take_in(state, source.node, row, version, room, room == max_memory)
+                decoded = self._take_in(state, source.node, row, version, room, room == max_memory)
+                room -= decoded
+                stats.decoded += decoded
                 if len(state.chunks) > held:
                     if not was_ready:
                         self._ready.append(state)

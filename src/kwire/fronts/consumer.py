@@ -43,10 +43,13 @@ class ConsumerFront(Front[ConsumerSettings]):
     _fetcher: Fetcher
     _polling: Polling
 
-    def _open_fetcher(self) -> None:
+    def _open_fetcher(self, max_decoded: int | None = None) -> None:
         after_step = self._core.after_step
         self._fetcher = Fetcher(
-            self._core, self.settings, lambda text: after_step.append(partial(_log.warning, "%s", text))
+            self._core,
+            self.settings,
+            lambda text: after_step.append(partial(_log.warning, "%s", text)),
+            max_decoded,
         )
         self._polling = Polling(self._core, self.settings, self._fetcher)
         self._used = False

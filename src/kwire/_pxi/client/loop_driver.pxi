@@ -60,6 +60,7 @@ cdef class LoopDriverBase:
     cdef public bint _closed
     cdef public double _rings_at          # when the timer of the loop rings; endless: it is not set
     cdef public bint _callbacks_due       # `_run_callbacks` is scheduled
+    cdef public double turned_at          # when the loop was last known to turn
     cdef bint stepping
 
     def __init__(self, CoreBase core not None, running_loop):
@@ -103,6 +104,7 @@ cdef class LoopDriverBase:
 
     cdef int _received(self, LoopSocketBase sock, Py_ssize_t count) except -1:
         cdef double now = kw_fine_seconds()
+        self.turned_at = now
         self._begin(now)
         try:
             if sock.fd >= 0:

@@ -65,9 +65,9 @@ cdef class ProducerBase:
 
 
 cdef class LoopProducerBase(ProducerBase):
-    """The base of a producer on an event loop; the constructor sets `accumulator` and `_hooks`."""
+    """The base of a producer on an event loop; the constructor sets `accumulator` and `_driver`."""
 
-    cdef public LoopHooks _hooks
+    cdef public LoopDriverBase _driver
 
     def send(self, topic, value, *, key=None, partition=None, timestamp=None, headers=(), bint nowait=False):
         """Hands one record over for delivery and returns its Delivery at once; `await` that for the RecordMetadata.
@@ -82,7 +82,7 @@ cdef class LoopProducerBase(ProducerBase):
         """
         if self._accumulator is None:
             raise RuntimeError("the producer was not initialised")
-        self._hooks.check_loop()
+        self._driver.check_loop()
         return self._accumulator.send(topic, value, key, partition, timestamp, headers, nowait)
 
     def send_many(self, topic, items, *, partition=None, bint nowait=False):
@@ -97,5 +97,5 @@ cdef class LoopProducerBase(ProducerBase):
         """
         if self._accumulator is None:
             raise RuntimeError("the producer was not initialised")
-        self._hooks.check_loop()
+        self._driver.check_loop()
         return ProducerBase.send_many(self, topic, items, partition=partition, nowait=nowait)

@@ -72,9 +72,7 @@ cdef class LoopHooks:
     cdef SenderBase sender
     cdef Accumulator accumulator
     cdef object pump
-    cdef readonly bint scheduled          # `at_end_of_turn` is to run
-    cdef unsigned long thread             # that of the loop
-    cdef readonly double scheduled_at
+    cdef bint scheduled                   # `at_end_of_turn` is to run
     cdef int awaited                      # in this turn so far
     cdef bint eager                       # one at most was awaited in the turn before
 
@@ -94,17 +92,10 @@ cdef class LoopHooks:
         if not self.scheduled:
             self.driver._loop.call_soon(self.at_end_of_turn)
             self.scheduled = True
-            self.scheduled_at = kw_fine_seconds()
-            self.thread = PyThread_get_thread_ident()
-
-    cdef inline int check_loop(self) except -1:
-        """As the driver's. To ask for the running loop costs a system call on some Pythons: once a turn will do."""
-        if not self.scheduled or self.thread != PyThread_get_thread_ident():
-            self.driver.check_loop()
-        return 0
 
     def at_end_of_turn(self):
         """Sends what is to be sent."""
+        self.driver.turned_at = kw_fine_seconds()
         self.scheduled = False
         self.eager = self.awaited <= 1
         self.awaited = 0
