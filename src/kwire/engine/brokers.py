@@ -26,7 +26,6 @@ from kwire.errors import AuthError, ConnectError, KafkaError
 NEXT_BROKER_AFTER_S = 0.3
 """Seconds after which, if no broker could be reached yet, another address is tried at the same time."""
 
-
 OTHERS_FOR_S = 2.0
 """Seconds after a refusal that brokers which were not tried yet have to prove better."""
 
@@ -56,7 +55,7 @@ class Brokers:
         self.refused = False
         self._others_had_time = False
         self._others_timer: Timer | None = None
-        self._refusing: Timer | None = None
+        self._failing: Timer | None = None
 
     # -- requests for any broker ------------------------------------------------------------------------------------
 
@@ -78,7 +77,7 @@ class Brokers:
                 best.submit(request, now)
             return
         if self.refusal is not None:
-            self._refuse_soon(now)
+            self._fail_waiting_soon(now)
         elif self._others_hang or not any(node.state == "negotiating" for node in self._candidates()):
             self._try_next(now)
 
@@ -142,11 +141,11 @@ class Brokers:
             self.refused = True
             self._others_had_time = False
             self._others_timer = self._connections.call_at(now + OTHERS_FOR_S, self._others_are_late)
-        self._refuse_soon(now)
+        self._fail_waiting_soon(now)
 
     def _others_are_late(self, now: float) -> None:
         self._others_had_time = True
-        self._refuse(now)
+        self._fail_waiting(now)
         self._pump(now)
 
     @property
@@ -154,11 +153,12 @@ class Brokers:
         """Whether brokers that do not refuse have had time enough: nothing waits for them then."""
         return self.refused and self._others_had_time
 
-    def _refuse_soon(self, now: float) -> None:
-        if self._refusing is None or not self._refusing.active:
-            self._refusing = self._connections.call_at(now + REFUSED_AFTER_S, self._refuse)
+    def _fail_waiting_soon(self, now: float) -> None:
+        if self._failing is None or not self._failing.active:
+            self._failing = self._connections.call_at(now + REFUSED_AFTER_S, self._fail_waiting)
 
-    def _refuse(self, now: float) -> None:
+    def _fail_waiting(self, now: float) -> None:
+        """Fails what waits, if no broker can be used."""
         refusal = self.refusal
         if refusal is None:
             return
@@ -225,7 +225,7 @@ class Brokers:
     def node_is_refused(self, node: Node, now: float) -> None:
         """Something waits for it while it refuses this client."""
         if self.refusal is not None:
-            self._refuse_soon(now)
+            self._fail_waiting_soon(now)
 
     # -- what the metadata says -------------------------------------------------------------------------------------
 

@@ -212,8 +212,8 @@ class Link(LinkBase):
         if attempt != self._attempt:
             return
         self._negotiation = None
-        if self._is_wordless(isinstance(error, ClosedInLoginError), now) and isinstance(error, ClosedInLoginError):
-            error = error.as_refusal()
+        meaning = error.as_refusal() if isinstance(error, ClosedInLoginError) else None
+        error = self._refused_wordlessly(meaning, now) or error
         self._back_off(error, now)
         self.fail_queue(error, now)
         self._node.link_has_failed(self, error, now)
@@ -226,8 +226,9 @@ class Link(LinkBase):
         self._session.end()
         self._stop_waiting()
         self._end_negotiation(now)
-        if self._is_wordless(self._was_unserved(connection, error, now), now):
-            error = _closed_without_login(self._connections.settings.security_protocol)
+        unserved = self._was_unserved(connection, error, now)
+        meaning = _closed_without_login(self._connections.settings.security_protocol) if unserved else None
+        error = self._refused_wordlessly(meaning, now) or error
         self._back_off(error, now)
         self._node.link_is_lost(self, error, now)
         if isinstance(error, AuthError):
@@ -239,13 +240,16 @@ class Link(LinkBase):
         """Whether the broker closed the last connection without a word: one that is ready proves nothing yet."""
         return self._wordless_since is not None
 
-    def _is_wordless(self, closed: bool, now: float) -> bool:
-        """Whether the broker has closed connections at the same place for long."""
-        if not closed:
+    def _refused_wordlessly(self, meaning: AuthError | None, now: float) -> AuthError | None:
+        """`meaning`, after the broker has closed connections without a word for WORDLESS_FOR_S; None until then, and
+        for an end that means nothing.
+        """
+        if meaning is None:
             self._wordless_since = None
-        elif self._wordless_since is None:
+            return None
+        if self._wordless_since is None:
             self._wordless_since = now
-        return self._wordless_since is not None and now - self._wordless_since >= WORDLESS_FOR_S
+        return meaning if now - self._wordless_since >= WORDLESS_FOR_S else None
 
     def _was_unserved(self, connection: Connection, error: KafkaError, now: float) -> bool:
         """Whether the broker ended a connection without a login at its first requests, none of which it may hold."""
@@ -305,7 +309,7 @@ class Link(LinkBase):
     def _look_for_silence(self, now: float) -> None:
         """The oldest request decides: unanswered for its time-out, it takes the connection with it.
 
-        Bytes of its answer that come in are no silence, however long the whole answer takes.
+        Bytes of its answer that come in break the silence, however long the whole answer takes.
         """
         self._timeout = None
         connection = self.connection

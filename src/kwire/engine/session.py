@@ -84,7 +84,7 @@ class Session:
         login, versions = self._connections.login, self._link.versions
         assert login is not None
         assert versions is not None
-        self._timer = self._connections.call_at(now + self._patience, partial(self._look, connection))
+        self._timer = self._connections.call_at(now + self._patience, partial(self._end_if_too_slow, connection))
 
         def on_error(error: KafkaError, now: float) -> None:
             if isinstance(error, AuthError) and error.step == HANDSHAKE:  # nothing was said of who we are
@@ -109,13 +109,13 @@ class Session:
     def _patience(self) -> float:
         return self._connections.settings.socket_connection_setup_timeout_ms / 1000
 
-    def _look(self, connection: Connection, now: float) -> None:
+    def _end_if_too_slow(self, connection: Connection, now: float) -> None:
         """Ends a connection whose login takes too long; what was in flight before it has time of its own."""
         held = bool(connection.in_flight) and not connection.in_flight[0].raw
         due = max(self._began, connection.received_at) + self._patience
         if held or due > now:
             self._timer = self._connections.call_at(
-                now + self._patience if held else due, partial(self._look, connection)
+                now + self._patience if held else due, partial(self._end_if_too_slow, connection)
             )
             return
         limit = self._connections.settings.socket_connection_setup_timeout_ms
