@@ -84,9 +84,10 @@ class TlsSocket(LoopSocket):
 
     def _shake_hands(self, tls: TlsStream | PlaintextProbe, now: float) -> bool:
         done = tls.handshake()
-        self._flush(tls)
         if done:
-            self.driver.core.connection_made(self.connection, now)
+            self.driver.core.connection_made(self.connection, now)  # its first request leaves with the handshake's end
+        else:
+            self._flush(tls)
         return done
 
     @override
@@ -95,14 +96,14 @@ class TlsSocket(LoopSocket):
         assert tls is not None
         try:
             for _ in range(WRITES_AT_ONCE):
-                if not tls.established or not self._flush(tls):
+                if not tls.established:
                     return
-                if self._encrypted:
-                    connection.sent(self._encrypted, now)
-                parts = connection.data_to_send()
-                self._encrypted = tls.encrypt(parts) if parts else 0
-                if not self._encrypted and not tls.has_outgoing:
+                if not self._encrypted and (parts := connection.data_to_send()):
+                    self._encrypted = tls.encrypt(parts)
+                if not tls.has_outgoing or not self._flush(tls):
                     return
+                connection.sent(self._encrypted, now)
+                self._encrypted = 0
             self.driver.write_soon(self)
         except (AuthError, OSError) as error:
             self._lost_in_writing(tls, error, now)

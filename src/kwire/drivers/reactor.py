@@ -503,15 +503,15 @@ class Reactor(ReactorBase):
         assert tls is not None
         try:
             for _ in range(TLS_WRITES_AT_ONCE):
-                if not self._flush(sock, tls):
-                    break
-                if sock.encrypted:
-                    connection.sent(sock.encrypted, now)
-                parts = connection.data_to_send()
-                sock.encrypted = tls.encrypt(parts) if parts else 0
-                if not sock.encrypted and not tls.has_outgoing:
+                if not sock.encrypted and (parts := connection.data_to_send()):
+                    sock.encrypted = tls.encrypt(parts)
+                if not tls.has_outgoing:
                     self._watch(sock, READS)
                     return
+                if not self._flush(sock, tls):
+                    break
+                connection.sent(sock.encrypted, now)
+                sock.encrypted = 0
         except (AuthError, OSError) as error:
             self._lost_in_writing(sock, tls, error, now)
             return
