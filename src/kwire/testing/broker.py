@@ -93,23 +93,8 @@ class Broker:
         tls: bool | Literal["mutual"] = False,
         certificates: Certificates | None = None,
     ) -> None:
-        if generation not in (None, *_GENERATIONS):
-            raise ConfigError(
-                f"generation {generation!r}: {' and '.join(map(repr, _GENERATIONS))} are some; leave it out and choose "
-                "a `release` for 0.8 and newer"
-            )
-        if host in _EVERY_ADDRESS:
-            raise ConfigError(f"host {host!r}: clients are given this address, so they must be able to reach it")
-        _check_range("port", port, 0, 65535)
-        _check_range("num_partitions", num_partitions, 1, 10_000)
-        _check_range("max_request_bytes", max_request_bytes, 64, 2**31 - 1)
+        _check_options(generation, host, port, num_partitions, max_request_bytes)
         if generation is None:
-            cluster = ClusterState(
-                auto_create_topics=auto_create_topics,
-                num_partitions=num_partitions,
-                max_message_bytes=max_message_bytes,
-                retention_bytes=retention_bytes,
-            )
             known = Release.find(release, HANDLERS)
             self._security = make_security(
                 known,
@@ -121,19 +106,18 @@ class Broker:
                 tls=tls,
                 certificates=certificates,
             )
+            cluster = ClusterState(
+                auto_create_topics=auto_create_topics,
+                num_partitions=num_partitions,
+                max_message_bytes=max_message_bytes,
+                retention_bytes=retention_bytes,
+            )
             apis = self._apis_of_release(known, cluster)
         else:
             if users or tls:
                 raise ConfigError(f"users, tls: generation {generation!r} has no security")
             self._security = Security()
-            new_log = partial(
-                ByteLog,
-                segment_bytes=log_file_size,
-                max_message_size=max_message_size,
-                flush_interval=log_flush_interval,
-                retention_bytes=retention_bytes,
-                clock=lambda: int(time.time() * 1000),
-            )
+            new_log = _log_maker(log_file_size, log_flush_interval, max_message_size, retention_bytes)
             byte_topics = ByteTopics(num_partitions=num_partitions, new_log=new_log)
             apis = self._apis_of_generation(generation, byte_topics, dialect)
         self._cluster = apis.cluster
@@ -312,6 +296,33 @@ class Broker:
             if time.monotonic() > until:
                 raise KafkaTimeoutError(f"the broker did not see {what} within {timeout:g} s")
             time.sleep(0.002)
+
+
+def _check_options(generation: str | None, host: str, port: int, num_partitions: int, max_request_bytes: int) -> None:
+    if generation not in (None, *_GENERATIONS):
+        raise ConfigError(
+            f"generation {generation!r}: {' and '.join(map(repr, _GENERATIONS))} are some; leave it out and choose a "
+            "`release` for 0.8 and newer"
+        )
+    if host in _EVERY_ADDRESS:
+        raise ConfigError(f"host {host!r}: clients are given this address, so they must be able to reach it")
+    _check_range("port", port, 0, 65535)
+    _check_range("num_partitions", num_partitions, 1, 10_000)
+    _check_range("max_request_bytes", max_request_bytes, 64, 2**31 - 1)
+
+
+def _log_maker(
+    segment_bytes: int, flush_interval: int, max_message_size: int, retention_bytes: int | None
+) -> Callable[[], ByteLog]:
+    """What makes the log of a partition before 0.8, of the system's clock."""
+    return partial(
+        ByteLog,
+        segment_bytes=segment_bytes,
+        max_message_size=max_message_size,
+        flush_interval=flush_interval,
+        retention_bytes=retention_bytes,
+        clock=lambda: int(time.time() * 1000),
+    )
 
 
 def _check_range(name: str, value: int, minimum: int, maximum: int) -> None:
