@@ -6,9 +6,9 @@ import ssl
 from collections.abc import Mapping
 from typing import assert_type
 
-from kwire import Admin, Consumer, Producer
-from kwire.consumer import ConsumerRecords
-from kwire.producer import Delivery
+from kwire import Admin, Consumer, Producer, aio
+from kwire.consumer import ConsumerRecord, ConsumerRecords
+from kwire.producer import Delivery, RecordMetadata
 
 producer = Producer("a:1,b:1", acks="all", linger_ms=5, compression="lz4", enable_idempotence=None)
 assert_type(producer, Producer)
@@ -53,3 +53,22 @@ Admin(security_protocol="SSL", ssl_context=ssl.create_default_context(), ssl_ena
 Admin(security_protocol="TLS")  # type: ignore[arg-type]
 Admin(sasl_password=b"secret")  # type: ignore[arg-type]
 Admin(ssl_endpoint_identification_algorithm="", ssl_cipher_suites="HIGH")
+
+
+async def on_an_event_loop() -> None:
+    async with aio.Producer("a:1", acks="all", linger_ms=0) as producer:
+        delivery = producer.send("t", b"v", key=b"k")
+        assert_type(delivery, Delivery)
+        assert_type(await delivery, RecordMetadata)
+        assert_type(await producer.flush(timeout=1), None)
+        assert_type(await producer.drain(), None)
+    async with aio.Consumer("a:1", auto_offset_reset="earliest") as consumer:
+        consumer.subscribe(["t"])
+        assert_type(await consumer.poll(timeout=1.0), ConsumerRecords)
+        async for record in consumer:
+            assert_type(record, ConsumerRecord)
+        assert_type(await consumer.position(("t", 0)), int)
+    async with aio.Admin("a:1") as admin:
+        assert_type(await admin.list_topics(), list[str])
+    aio.Producer("a:1", lingr_ms=5)  # type: ignore[call-arg]
+    aio.Consumer(fetch_min_bytes=None)  # type: ignore[arg-type]
