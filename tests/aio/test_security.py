@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from typing import Any
 
 import pytest
@@ -82,4 +83,67 @@ def test_a_certificate_that_is_not_trusted_is_said_at_once(run: Run) -> None:
                 await admin.list_topics(timeout=20)
 
     with Broker(topics={"t": 1}, tls=True) as broker:
+        run(main(broker))
+
+
+def tokens_of(broker: Broker) -> tuple[Any, dict[str, Any]]:
+    """The source of tokens that are accepted, and the other settings."""
+    settings = dict(broker.client_settings)
+    return settings.pop("sasl_oauth_token"), settings
+
+
+def test_a_source_of_tokens_that_never_returns_does_not_hold_up_the_end_of_the_loop(run: Run) -> None:
+    go_on, returned = threading.Event(), threading.Event()
+
+    def source() -> None:
+        go_on.wait(20)
+        returned.set()
+
+    async def main(broker: Broker) -> None:
+        _, settings = tokens_of(broker)
+        async with aio.Admin(broker.bootstrap_servers, sasl_oauth_token=source, **settings) as admin:
+            with pytest.raises(errors.KafkaTimeoutError):
+                await admin.list_topics(timeout=0.3)
+
+    with Broker(users={"alice": "secret"}, mechanisms=["OAUTHBEARER"]) as broker:
+        run(main(broker))
+    assert not returned.is_set()
+    go_on.set()
+
+
+def test_a_call_for_a_token_that_is_cancelled_is_made_again(run: Run) -> None:
+    async def main(broker: Broker) -> None:
+        good, settings = tokens_of(broker)
+        calls: list[asyncio.Task[Any] | None] = []
+
+        async def source() -> Any:
+            calls.append(asyncio.current_task())
+            if len(calls) == 1:
+                await asyncio.sleep(60)
+            return good()
+
+        async with aio.Admin(broker.bootstrap_servers, sasl_oauth_token=source, **settings) as admin:
+            listed = asyncio.ensure_future(admin.list_topics(timeout=20))
+            while not calls:
+                await asyncio.sleep(0.01)
+            assert calls[0] is not None
+            calls[0].cancel()
+            assert await listed == ["t"]
+
+    with Broker(users={"alice": "secret"}, mechanisms=["OAUTHBEARER"], topics=["t"]) as broker:
+        run(main(broker))
+
+
+@pytest.mark.parametrize("raised", [ValueError("boom"), StopIteration(), SystemExit(3)], ids=repr)
+def test_what_a_source_of_tokens_raises_is_an_error_of_the_login(run: Run, raised: BaseException) -> None:
+    def source() -> None:
+        raise raised
+
+    async def main(broker: Broker) -> None:
+        _, settings = tokens_of(broker)
+        async with aio.Admin(broker.bootstrap_servers, sasl_oauth_token=source, **settings) as admin:
+            with pytest.raises(errors.AuthError, match="the token of sasl_oauth_token"):
+                await admin.list_topics(timeout=20)
+
+    with Broker(users={"alice": "secret"}, mechanisms=["OAUTHBEARER"]) as broker:
         run(main(broker))

@@ -3,10 +3,11 @@
 Layer 4: moves bytes between transports and the engine's core and tells it the time; no protocol logic. Steps and bytes
 are compiled (`LoopDriverBase` in loop_driver.pxi); the rarely executed parts are here.
 
-No thread is begun, and there are no locks: everything runs on the thread of the loop that the client was first used on.
+There are no locks: everything runs on the thread of the loop that the client was first used on.
 `step(function)` runs a function with the core to itself, `wait` awaits a condition that is looked at after each step,
-and the callbacks that a step leaves in `core.after_step` are run by the loop, in a turn of their own. The executor of
-the loop is used for two things only: to look up names (`loop.getaddrinfo`), and for functions given to `run_apart`.
+and the callbacks that a step leaves in `core.after_step` are run by the loop, in a turn of their own. Other threads do
+two things only: the loop's executor looks up names (`loop.getaddrinfo`), and a function that blocks, given to
+`run_apart`, has a short-lived thread of its own.
 
 Time is CLOCK_MONOTONIC; the loop's own clock, which some loops read once a turn, is only asked to ring.
 
@@ -27,6 +28,7 @@ from kwire._codec import LoopDriverBase, LoopSocketBase
 from kwire._typing import TYPE_CHECKING, Any, override
 from kwire.drivers.loggers import LateLogger
 from kwire.drivers.sockets import SocketAddress, literal, make_socket
+from kwire.drivers.threads import begin_thread
 from kwire.engine.connection import Connection
 from kwire.engine.core import Core
 from kwire.errors import ClientClosedError, ConcurrentUseError
@@ -225,7 +227,7 @@ class LoopDriver(LoopDriverBase):
         on_result: Callable[[Any, float], None],
         on_error: Callable[[Exception, float], None],
     ) -> None:
-        """Runs what blocks or takes long beside the loop: a coroutine function on it, any other in its executor."""
+        """Runs what blocks or takes long beside the loop: a coroutine function on it, any other on a thread."""
         assert self._loop is not None
         self._loop.call_soon(self._begin_apart, function, on_result, on_error)
 
@@ -237,20 +239,43 @@ class LoopDriver(LoopDriverBase):
             task.add_done_callback(self._apart.discard)
 
     async def _run_apart(self, function: Any, on_result: Any, on_error: Any) -> None:
-        assert self._loop is not None
         try:
             if asyncio.iscoroutinefunction(function):
                 result = await function()
             else:
-                result = await self._loop.run_in_executor(None, function)
+                result = await self._on_a_thread(function)
                 if asyncio.iscoroutine(result):
                     result = await result
         except Exception as error:
-            if not self._closed:
-                self.step(partial(on_error, error))
+            self._tell(on_error, error)
+        except asyncio.CancelledError:
+            self._tell(on_error, ConnectionError("the call was cancelled"))
+            raise
         else:
-            if not self._closed:
-                self.step(partial(on_result, result))
+            self._tell(on_result, result)
+
+    def _tell(self, what: Callable[[Any, float], None], outcome: Any) -> None:
+        if not self._closed:
+            self.step(partial(what, outcome))
+
+    def _on_a_thread(self, function: Callable[[], Any]) -> asyncio.Future[Any]:
+        """Not in the loop's executor: `asyncio.run` would wait for a function that never ends."""
+        assert self._loop is not None
+        loop = self._loop
+        future = loop.create_future()
+
+        def work() -> None:
+            try:
+                outcome = partial(_end, future, function(), None)
+            except BaseException as error:
+                outcome = partial(_end, future, None, error)
+            try:
+                loop.call_soon_threadsafe(outcome)
+            except RuntimeError:
+                pass  # the loop is closed
+
+        begin_thread(work, "kwire-apart")
+        return future
 
     def _free(self) -> None:
         if self._timer is not None:
@@ -457,6 +482,17 @@ def _words_of(error: BaseException) -> str:
     if isinstance(error, OSError) and error.errno is not None and error.errno > 0:
         return os.strerror(error.errno)
     return str(error) or type(error).__name__
+
+
+def _end(future: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:
+    if future.done():
+        return
+    if error is None:
+        future.set_result(result)
+    elif isinstance(error, Exception) and not isinstance(error, StopIteration):
+        future.set_exception(error)
+    else:  # not for the loop to see
+        future.set_exception(RuntimeError(type(error).__name__))
 
 
 def _settle(future: asyncio.Future[None]) -> None:
