@@ -135,6 +135,32 @@ def test_a_handshake_without_an_answer_ends_in_time_and_stops_nothing_else(
     assert "within 300 ms" in str(waiting.outcomes[0])
 
 
+def test_the_tickets_of_tls_are_no_answer(listen: Listen, secure: Make, tmp_path: Path) -> None:
+    """Of a broker that ends the handshake and says nothing more."""
+    context = server_context(tmp_path)
+
+    def serve(near: socket.socket) -> None:
+        side = ServerSide(context)
+        while data := near.recv(65536):
+            near.sendall(side.feed(data))
+
+    error = str(outcome(secure(listen(serve), socket_connection_setup_timeout_ms=600)))
+    assert "neither ApiVersions nor Metadata was answered" in error
+
+
+def test_a_connection_that_ends_after_the_handshake_is_not_asked_about_tls(
+    listen: Listen, secure: Make, tmp_path: Path
+) -> None:
+    context = server_context(tmp_path)
+
+    def serve(near: socket.socket) -> None:
+        side = ServerSide(context)
+        while not side.received:
+            near.sendall(side.feed(near.recv(65536)))
+
+    assert "listener for SASL?" in str(outcome(secure(listen(serve))))
+
+
 def test_an_alert_is_read_also_where_writing_failed_first(listen: Listen, secure: Make, tmp_path: Path) -> None:
     """With TLS 1.3 the client may write on before it reads that its certificate is refused."""
     context = server_context(tmp_path, clients=Authority())

@@ -80,7 +80,8 @@ class TlsSocket(LoopSocket):
         if not tls.established and not self._shake_hands(tls, now):
             return
         while connection.open and tls.readable:
-            self.driver.core.received(connection, tls.read_into(connection.receiver.buffer()), now)
+            if count := tls.read_into(connection.receiver.buffer()):
+                self.driver.core.received(connection, count, now)
 
     def _shake_hands(self, tls: TlsStream | PlaintextProbe, now: float) -> bool:
         done = tls.handshake()

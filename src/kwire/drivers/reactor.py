@@ -493,7 +493,8 @@ class Reactor(ReactorBase):
         for _ in range(TLS_READS_AT_ONCE):
             more = self._receive(sock, tls)
             while connection.open and tls.readable:
-                self.core.received(connection, tls.read_into(connection.receiver.buffer()), now)
+                if count := tls.read_into(connection.receiver.buffer()):
+                    self.core.received(connection, count, now)
             if not more or not connection.open:
                 return
 

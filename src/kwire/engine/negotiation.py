@@ -331,9 +331,10 @@ class Negotiation:
             return f" (during {self._logging_in.step})"
         if not self._closed_by_broker:
             return ""
+        kinds = "" if self._connections.settings.uses_tls else "for TLS, or "
         if self._login is None:
-            return " (during ApiVersions and Metadata; is this a listener for TLS or SASL?)"
-        return " (during ApiVersions; is this a listener for TLS, or of a broker from before Kafka 0.10?)"
+            return f" (during ApiVersions and Metadata; is this a listener {kinds}for SASL?)"
+        return f" (during ApiVersions; is this a listener {kinds}of a broker from before Kafka 0.10?)"
 
     # -- help -------------------------------------------------------------------------------------------------------
 
