@@ -24,8 +24,8 @@ from kwire.engine.absent import without
 from kwire.engine.arguments import seconds
 from kwire.engine.sender import Sender
 from kwire.engine.settings import ProducerSettings, configured_by, from_config, keywords
-from kwire.errors import ClientClosedError, KafkaError
-from kwire.fronts.producer import CLOSED, make_accumulator, make_sender, run_callback, undelivered
+from kwire.errors import KafkaError
+from kwire.fronts.producer import CLOSED, CLOSED_TOO_EARLY, ProducerFront, note_failed_close
 
 if TYPE_CHECKING:
     from asyncio import Future
@@ -46,7 +46,7 @@ _dropped: dict[int, _Dropped] = {}
 
 @configured_by(ProducerSettings)
 @without(absent.PRODUCER)
-class Producer(ProducerBase, Client[ProducerSettings]):
+class Producer(ProducerBase, ProducerFront, Client[ProducerSettings]):
     """Sends records to topics; any thread may use it.
 
         with Producer("host:9092", compression="lz4") as producer:
@@ -72,8 +72,7 @@ class Producer(ProducerBase, Client[ProducerSettings]):
     @override
     def _open(self, settings: ProducerSettings, *, background: bool = True) -> None:
         super()._open(settings, background=background)
-        self.accumulator = make_accumulator(settings, self._core)
-        self._sender = make_sender(settings, self._core, self.accumulator)
+        self._open_sender()
         _connect(self.accumulator, self._sender, self._reactor, settings.max_block_ms / 1000)
         _live[id(self)] = weakref.ref(self)
 
@@ -108,15 +107,10 @@ class Producer(ProducerBase, Client[ProducerSettings]):
             closing = self._reactor.call(partial(self._sender.close, CLOSED))
             self._reactor.wait(closing.is_done, patience)
         finally:
-            error = _end(self._sender, self._reactor, "the producer was closed before the record was delivered")
+            error = _end(self._sender, self._reactor, CLOSED_TOO_EARLY)
             _live.pop(id(self), None)
         if error is not None:
             raise error
-
-    @override
-    def _check_open(self) -> None:
-        if self.accumulator.closed is not None:
-            raise ClientClosedError(self.accumulator.closed)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
@@ -127,11 +121,7 @@ class Producer(ProducerBase, Client[ProducerSettings]):
         try:
             self.close()
         except KafkaError as failure:
-            error.add_note(f"the producer was closed because of this, and: {failure}")
-
-    def __repr__(self) -> str:
-        state = "closed" if self.accumulator.closed else f"{len(self.accumulator.pending)} batches pending"
-        return f"<Producer to {', '.join(map(str, self.settings.addresses))}, {state}>"
+            note_failed_close(error, failure)
 
     def __del__(self) -> None:
         reactor = getattr(self, "_reactor", None)
@@ -139,7 +129,7 @@ class Producer(ProducerBase, Client[ProducerSettings]):
             return
         _live.pop(id(self), None)
         dropped = _Dropped(repr(self), self._sender, reactor)
-        count = undelivered(self.accumulator)
+        count = self._undelivered()
         try:
             if count:
                 _warn(f"{dropped.name} was dropped with {count} records undelivered: call flush() or close()", self)
@@ -208,7 +198,6 @@ def _connect(accumulator: Accumulator, sender: Sender, reactor: Reactor, max_blo
         return future
 
     accumulator.wait_for_room = wait_for_room
-    accumulator.run_callback = run_callback
     accumulator.future_for = future_for
     accumulator.settle_future = _settle_from_a_thread
     hooks = ProducerHooks(reactor, sender, accumulator, seconds)
@@ -251,7 +240,7 @@ def _open_producers() -> list[Producer]:
 
 def _after_fork_in_child() -> None:
     for producer in _open_producers():
-        producer.accumulator.closed = f"this producer belongs to process {os.getppid()}: make a new one after a fork"
+        producer._close_in_child()
         producer._reactor.close()
     _live.clear()
     _dropped.clear()

@@ -23,8 +23,8 @@ from kwire.engine.absent import without
 from kwire.engine.arguments import seconds
 from kwire.engine.sender import Sender
 from kwire.engine.settings import ProducerSettings, configured_by, from_config, keywords
-from kwire.errors import ClientClosedError, KafkaError
-from kwire.fronts.producer import CLOSED, make_accumulator, make_sender, run_callback, undelivered
+from kwire.errors import KafkaError
+from kwire.fronts.producer import CLOSED, CLOSED_TOO_EARLY, ProducerFront, note_failed_close
 
 if TYPE_CHECKING:
     from kwire.engine.flushing import Closing
@@ -40,17 +40,17 @@ _live: weakref.WeakSet[Producer] = weakref.WeakSet()
 
 @configured_by(ProducerSettings)
 @without(absent.PRODUCER)
-class Producer(LoopProducerBase, Client[ProducerSettings]):
+class Producer(LoopProducerBase, ProducerFront, Client[ProducerSettings]):
     """Sends records to topics, from any task of one event loop.
 
         async with kwire.aio.Producer("host:9092", compression="lz4") as producer:
             delivery = producer.send("topic", b"value", key=b"key")
             metadata = await delivery
 
-    `send` is no coroutine: it hands the record over and returns. What one turn of the loop sends leaves at its end, or,
-    with linger_ms, when a batch is full, old enough, or awaited. Keywords are the settings below. As a context manager
-    it flushes and closes at the end. Errors: ConfigError for settings and arguments; BufferFull; DeliveryError from
-    `flush` and `close`; KafkaTimeoutError for what takes longer than it may.
+    `send` is not a coroutine: it hands the record over and returns. What one turn of the loop sends leaves at its end,
+    or, with linger_ms, when a batch is full, old enough, or awaited. Keywords are the settings below. As a context
+    manager it flushes and closes at the end. Errors: ConfigError for settings and arguments; BufferFull; DeliveryError
+    from `flush` and `close`; KafkaTimeoutError for what takes longer than it may.
     """
 
     kind = "producer"
@@ -68,9 +68,7 @@ class Producer(LoopProducerBase, Client[ProducerSettings]):
     @override
     def _open(self, settings: ProducerSettings) -> None:
         Client._open(self, settings)
-        self.accumulator = make_accumulator(settings, self._core)
-        self._sender = make_sender(settings, self._core, self.accumulator)
-        self.accumulator.run_callback = run_callback
+        self._open_sender()
         LoopHooks(self._driver, self._sender, self.accumulator)
         _live.add(self)
 
@@ -125,24 +123,19 @@ class Producer(LoopProducerBase, Client[ProducerSettings]):
         except BaseException:
             _close_when_done(driver, closing)
             raise
-        error = _end(driver, closing, "the producer was closed before the record was delivered")
+        error = _end(driver, closing, CLOSED_TOO_EARLY)
         await driver.closed_all()
         if error is not None:
             raise error
 
     async def _close_idle(self) -> None:
         """Closes where nothing can be delivered: before the first use, again, or after the event loop has ended."""
-        count = 0 if self._driver.closed else undelivered(self.accumulator)
+        count = 0 if self._driver.closed else self._undelivered()
         self.accumulator.closed = self.accumulator.closed or CLOSED
         self._driver.close()
         await self._driver.closed_all()
         if count:
             raise KafkaError(f"{count} records were not delivered: the event loop of this producer has ended")
-
-    @override
-    def _check_open(self) -> None:
-        if self.accumulator.closed is not None:
-            raise ClientClosedError(self.accumulator.closed)
 
     @override
     async def __aexit__(
@@ -154,17 +147,13 @@ class Producer(LoopProducerBase, Client[ProducerSettings]):
         try:
             await self.close()
         except KafkaError as failure:
-            error.add_note(f"the producer was closed because of this, and: {failure}")
-
-    def __repr__(self) -> str:
-        state = "closed" if self.accumulator.closed else f"{len(self.accumulator.pending)} batches pending"
-        return f"<Producer to {', '.join(map(str, self.settings.addresses))}, {state}>"
+            note_failed_close(error, failure)
 
     def __del__(self) -> None:
         driver = getattr(self, "_driver", None)
         if driver is None or self.accumulator is None or self.accumulator.closed or not driver.owned_by_process:
             return  # closed, or a close that was cancelled goes on by itself
-        count = undelivered(self.accumulator)
+        count = self._undelivered()
         if sys.is_finalizing() or not (count or driver.has_resources):
             return
         what = f"dropped with {count} records undelivered: await flush() or close()" if count else "not closed"
@@ -190,7 +179,7 @@ def _end(driver: LoopDriver, closing: Closing, why: str) -> KafkaError | None:
 
 def _after_fork_in_child() -> None:
     for producer in list(_live):
-        producer.accumulator.closed = f"this producer belongs to process {os.getppid()}: make a new one after a fork"
+        producer._close_in_child()
     _live.clear()
 
 

@@ -1,58 +1,83 @@
-"""What both producers share: the parts that they put together.
+"""What both producers share: the parts that they put together, and what does not wait.
 
 Layer 5, below the clients: no protocol logic, no sockets.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import partial
 
 from kwire._codec import Accumulator, Delivery
+from kwire._typing import override
 from kwire.drivers.loggers import LateLogger
 from kwire.drivers.randomness import random_bits
-from kwire.engine.core import Core
 from kwire.engine.sender import Sender
 from kwire.engine.settings import ProducerSettings
+from kwire.errors import ClientClosedError, KafkaError
+from kwire.fronts.front import Front
 
 UNASSIGNED_SHARE = 0.02
 """Of max_block_ms: by so much a record without a known partition may fail early, with others of its batch."""
 
 CLOSED = "the producer is closed"
+CLOSED_TOO_EARLY = "the producer was closed before the record was delivered"
 
 _log = LateLogger("kwire.clients")
 
 
-def make_accumulator(settings: ProducerSettings, core: Core) -> Accumulator:
-    """The accumulator of a producer; its hooks are the front's."""
-    return Accumulator(
-        batch_size=settings.batch_size,
-        linger=settings.linger_ms / 1000,
-        buffer_memory=settings.buffer_memory,
-        max_request_size=settings.max_request_size,
-        max_unassigned_age=settings.max_block_ms / 1000 * UNASSIGNED_SHARE,
-        seed=random_bits(63),
-        after_step=core.after_step,
-    )
+class ProducerFront(Front[ProducerSettings]):
+    """The base of the producers, after their compiled half."""
+
+    accumulator: Accumulator
+    _sender: Sender
+
+    def _open_sender(self) -> None:
+        """Puts accumulator and sender together; the hooks by which the accumulator waits are each client's own."""
+        settings, after_step = self.settings, self._core.after_step
+        self.accumulator = Accumulator(
+            batch_size=settings.batch_size,
+            linger=settings.linger_ms / 1000,
+            buffer_memory=settings.buffer_memory,
+            max_request_size=settings.max_request_size,
+            max_unassigned_age=settings.max_block_ms / 1000 * UNASSIGNED_SHARE,
+            seed=random_bits(63),
+            after_step=after_step,
+        )
+        self.accumulator.run_callback = _run_callback
+        self._sender = Sender(
+            self._core,
+            settings,
+            self.accumulator,
+            on_warning=lambda text: after_step.append(partial(_log.warning, "%s", text)),
+        )
+
+    @override
+    def __repr__(self) -> str:
+        state = "closed" if self.accumulator.closed else f"{len(self.accumulator.pending)} batches pending"
+        return f"<Producer to {', '.join(map(str, self.settings.addresses))}, {state}>"
+
+    @override
+    def _check_open(self) -> None:
+        if self.accumulator.closed is not None:
+            raise ClientClosedError(self.accumulator.closed)
+
+    def _undelivered(self) -> int:
+        """How many records are on their way."""
+        return sum(len(batch) for batch in self.accumulator.pending)
+
+    def _close_in_child(self) -> None:
+        """In a forked process: takes no more records."""
+        self.accumulator.closed = f"this producer belongs to process {os.getppid()}: make a new one after a fork"
 
 
-def make_sender(settings: ProducerSettings, core: Core, accumulator: Accumulator) -> Sender:
-    """The sender that moves its batches; warnings go to the log."""
-    after_step = core.after_step
-    return Sender(
-        core,
-        settings,
-        accumulator,
-        on_warning=lambda text: after_step.append(partial(_log.warning, "%s", text)),
-    )
+def note_failed_close(error: BaseException, failure: KafkaError) -> None:
+    """Adds to the error that ended a `with` block what the producer, closed because of it, could not deliver."""
+    error.add_note(f"the producer was closed because of this, and: {failure}")
 
 
-def undelivered(accumulator: Accumulator) -> int:
-    """How many records are on their way."""
-    return sum(len(batch) for batch in accumulator.pending)
-
-
-def run_callback(function: Callable[[Delivery], object], delivery: Delivery) -> None:
+def _run_callback(function: Callable[[Delivery], object], delivery: Delivery) -> None:
     """Calls a user's callback; what it raises is logged."""
     try:
         function(delivery)
