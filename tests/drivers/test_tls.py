@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import ssl
 import struct
 import subprocess
 import sys
@@ -188,6 +189,25 @@ def test_an_alert_is_read_also_where_writing_failed_first(listen: Listen, secure
     assert not reactor._sockets
     assert reactor.wait(answer.here, PATIENT)
     assert "certificate_required" in str(answer.outcomes[0])
+
+
+def test_what_came_with_the_end_of_the_handshake_is_read_before_the_end_of_the_connection(
+    listen: Listen, secure: Make, tmp_path: Path
+) -> None:
+    context = server_context(tmp_path)
+    context.maximum_version = ssl.TLSVersion.TLSv1_2
+
+    def answer_unasked(near: socket.socket) -> None:
+        side = ServerSide(context)
+        while not side.established:
+            flight = side.feed(near.recv(65536))
+            if not side.established:
+                near.sendall(flight)
+        near.sendall(flight + side.send(b"\0\0\0\x04\0\0\0\x63"), getattr(socket, "MSG_MORE", 0))
+        near.shutdown(socket.SHUT_WR)  # in the same segment
+        time.sleep(0.2)
+
+    assert "correlation id 99" in str(outcome(secure(listen(answer_unasked))))
 
 
 def _ignore(*outcome: object) -> None:

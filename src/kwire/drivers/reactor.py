@@ -461,7 +461,7 @@ class Reactor(ReactorBase):
         return done
 
     def _receive(self, sock: _Socket, tls: TlsStream | PlaintextProbe) -> bool:
-        """Takes ciphertext off the socket; returns whether there may be more."""
+        """Takes ciphertext off the socket; returns whether there may be more. The end waits for what came before it."""
         assert sock.socket is not None
         assert self._tls is not None
         room = self._tls.room
@@ -470,8 +470,12 @@ class Reactor(ReactorBase):
         except BlockingIOError:
             return False
         except OSError as error:
+            if tls.readable:
+                return False
             raise tls.end(error.strerror or str(error)) from error
         if count == 0:
+            if tls.readable:
+                return False
             raise tls.end()
         tls.feed(room[:count])
         return count == len(room)
