@@ -1,8 +1,9 @@
-"""What an `await` with nothing to wait for gets, however it is asked; and which loop and process may use a client."""
+"""What an `await` with nothing to wait for gets, however it is asked; which loop may use a client; no late imports."""
 
 from __future__ import annotations
 
 import asyncio
+import subprocess
 import sys
 from collections.abc import Awaitable
 from types import FrameType
@@ -111,3 +112,25 @@ def test_another_thread_may_not_send(run: Run, broker: Broker) -> None:
                 await asyncio.to_thread(producer.send, "t", b"v")
 
     run(main())
+
+
+FIRST_USE = """
+import asyncio, sys
+from kwire.aio import Consumer, Producer
+
+async def main(servers):
+    async with Producer(servers) as producer, Consumer(servers, auto_offset_reset="earliest") as consumer:
+        before = set(sys.modules)
+        await producer.send("t", b"v")
+        consumer.assign([("t", 0)])
+        await consumer.poll(timeout=10)
+        print(*sorted(set(sys.modules) - before))
+
+asyncio.run(main(sys.argv[1]))
+"""
+
+
+def test_the_first_use_imports_nothing(broker: Broker) -> None:
+    command = [sys.executable, "-c", FIRST_USE, broker.bootstrap_servers]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)
+    assert done.stdout.split() == []

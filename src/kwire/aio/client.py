@@ -16,11 +16,15 @@ from kwire.engine.admin.calls import Question
 from kwire.engine.calls import Call
 from kwire.engine.fan_out import FanOutCall
 from kwire.fronts.front import Front, SettingsType
+from kwire.schema import k00_produce, k01_fetch, k03_metadata, k22_init_producer_id
 
 if TYPE_CHECKING:
     from kwire.engine.options import Timeout
 
 T = TypeVar("T")
+
+PRELOADED = (k00_produce, k01_fetch, k03_metadata, k22_init_producer_id)
+"""What the first requests need: imported here, because later the event loop would stand still for milliseconds."""
 
 
 class Client(Front[SettingsType]):
