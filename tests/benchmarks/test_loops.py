@@ -13,7 +13,7 @@ from benchmarks.compare.contenders.task import Task
 _STOP_S = 0.05
 
 
-async def _wait(task: Task) -> None:
+async def _wait(task: Task, values: list[bytes]) -> None:
     await asyncio.sleep(0.005)
 
 

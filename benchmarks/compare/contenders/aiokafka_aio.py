@@ -8,7 +8,7 @@ from itertools import cycle, islice
 from aiokafka import AIOKafkaProducer
 
 from benchmarks.compare.contenders.aiokafka import consume_all, measure_round_trips, produce_all, producer_of
-from benchmarks.compare.contenders.loops import SENDS_PER_TURN, run, stops_of
+from benchmarks.compare.contenders.loops import run, stops_of
 from benchmarks.compare.contenders.meters import Meter
 from benchmarks.compare.contenders.task import Task, values_of
 
@@ -60,9 +60,8 @@ def loop_stops(task: Task) -> dict[str, float]:
     return run(task, lambda task: stops_of(task, _produce_in_turns, consume_all))
 
 
-async def _produce_in_turns(task: Task) -> None:
-    values = list(islice(cycle(values_of(task.size)), SENDS_PER_TURN))
+async def _produce_in_turns(task: Task, values: list[bytes]) -> None:
     async with producer_of(task) as producer:
-        for _ in range(0, task.count, SENDS_PER_TURN):
+        for _ in range(0, task.count, len(values)):
             for future in [await producer.send(task.topic, value) for value in values]:
                 await future

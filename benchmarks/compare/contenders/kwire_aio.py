@@ -83,10 +83,9 @@ def loop_stops(task: Task) -> dict[str, float]:
     return run(task, lambda task: stops_of(task, _produce_in_turns, _consume))
 
 
-async def _produce_in_turns(task: Task) -> None:
-    values = list(islice(cycle(values_of(task.size)), SENDS_PER_TURN))
+async def _produce_in_turns(task: Task, values: list[bytes]) -> None:
     async with Producer(**producer_settings(task)) as producer:
-        for _ in range(0, task.count, SENDS_PER_TURN):
+        for _ in range(0, task.count, len(values)):
             deliveries = [producer.send(task.topic, value) for value in values]
             await producer.drain()
             for delivery in deliveries:

@@ -7,11 +7,12 @@ import os
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
 from benchmarks.compare.contenders.meters import WARM_UP_EXCHANGES, cpu_seconds, latency
-from benchmarks.compare.contenders.task import Task
+from benchmarks.compare.contenders.task import Task, values_of
 
 _SCHEDSTAT = Path("/proc/thread-self/schedstat")
 _TICK_S = 0.001
@@ -88,17 +89,21 @@ def idle_tasks() -> Iterator[None]:
 
 async def stops_of(
     task: Task,
-    produce: Callable[[Task], Coroutine[Any, Any, object]],
+    produce: Callable[[Task, list[bytes]], Coroutine[Any, Any, object]],
     consume: Callable[[Task], Coroutine[Any, Any, object]],
 ) -> dict[str, float]:
-    """By how much the loop was late at worst while a client produced and while one consumed, beside idle tasks."""
+    """By how much the loop was late at worst while a client consumed and while one produced, beside idle tasks.
+
+    `produce` is given the values of a turn.
+    """
+    values = list(islice(cycle(values_of(task.size)), SENDS_PER_TURN))
     with idle_tasks():
         await asyncio.sleep(_TICK_S)
         with ticking() as ticker:
             await consume(task)
         consuming = ticker.longest_ms
         with ticking() as ticker:
-            await produce(task)
+            await produce(task, values)
     return {"consume_stop_ms": consuming, "produce_stop_ms": ticker.longest_ms, "count": task.count}
 
 
