@@ -1,7 +1,8 @@
-"""What must not hold up a driver of threads: functions that block or compute for long, each on a thread of its own.
+"""What must not hold up a driver: functions that block or compute for long, each on a thread of its own.
 
 Layer 4. The threads are few and short-lived: one while a login asks for a token, talks to a KDC, or stretches a
-password. The result comes back as a step of the reactor, unless that is gone by then.
+password. The result comes back as a step of the reactor, or as a future of the event loop, unless that is gone by then.
+They are not those of the loop's executor: `asyncio.run` would wait there for a function that never ends.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from kwire.drivers.threads import begin_thread
 from kwire.errors import ClientClosedError
 
 if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop, Future
+
     from kwire._codec import ReactorBase
 
 
@@ -40,3 +43,32 @@ def run_on_a_thread(
                 pass  # nobody waits for it any more
 
     begin_thread(work, "kwire-apart")
+
+
+def future_of_thread(loop: AbstractEventLoop, function: Callable[[], Any]) -> Future[Any]:
+    """Runs `function()` on a thread; the future, which the loop sets, has what it returned or raised."""
+    future = loop.create_future()
+
+    def work() -> None:
+        try:
+            outcome = partial(_settle, future, function(), None)
+        except BaseException as error:
+            outcome = partial(_settle, future, None, error)
+        try:
+            loop.call_soon_threadsafe(outcome)
+        except RuntimeError:
+            pass  # the loop is closed
+
+    begin_thread(work, "kwire-apart")
+    return future
+
+
+def _settle(future: Future[Any], result: Any, error: BaseException | None) -> None:
+    if future.done():
+        return
+    if error is None:
+        future.set_result(result)
+    elif isinstance(error, Exception) and not isinstance(error, StopIteration):
+        future.set_exception(error)
+    else:  # not for the loop to see
+        future.set_exception(RuntimeError(type(error).__name__))

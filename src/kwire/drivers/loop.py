@@ -26,9 +26,9 @@ from time import monotonic
 
 from kwire._codec import LoopDriverBase, LoopSocketBase
 from kwire._typing import TYPE_CHECKING, Any, override
+from kwire.drivers.apart import future_of_thread
 from kwire.drivers.loggers import LateLogger
 from kwire.drivers.sockets import SocketAddress, literal, make_socket
-from kwire.drivers.threads import begin_thread
 from kwire.engine.connection import Connection
 from kwire.engine.core import Core
 from kwire.errors import ClientClosedError, ConcurrentUseError
@@ -239,11 +239,12 @@ class LoopDriver(LoopDriverBase):
             task.add_done_callback(self._apart.discard)
 
     async def _run_apart(self, function: Any, on_result: Any, on_error: Any) -> None:
+        assert self._loop is not None
         try:
             if asyncio.iscoroutinefunction(function):
                 result = await function()
             else:
-                result = await self._on_a_thread(function)
+                result = await future_of_thread(self._loop, function)
                 if asyncio.iscoroutine(result):
                     result = await result
         except Exception as error:
@@ -257,25 +258,6 @@ class LoopDriver(LoopDriverBase):
     def _tell(self, what: Callable[[Any, float], None], outcome: Any) -> None:
         if not self._closed:
             self.step(partial(what, outcome))
-
-    def _on_a_thread(self, function: Callable[[], Any]) -> asyncio.Future[Any]:
-        """Not in the loop's executor: `asyncio.run` would wait for a function that never ends."""
-        assert self._loop is not None
-        loop = self._loop
-        future = loop.create_future()
-
-        def work() -> None:
-            try:
-                outcome = partial(_end, future, function(), None)
-            except BaseException as error:
-                outcome = partial(_end, future, None, error)
-            try:
-                loop.call_soon_threadsafe(outcome)
-            except RuntimeError:
-                pass  # the loop is closed
-
-        begin_thread(work, "kwire-apart")
-        return future
 
     def _free(self) -> None:
         if self._timer is not None:
@@ -482,17 +464,6 @@ def _words_of(error: BaseException) -> str:
     if isinstance(error, OSError) and error.errno is not None and error.errno > 0:
         return os.strerror(error.errno)
     return str(error) or type(error).__name__
-
-
-def _end(future: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:
-    if future.done():
-        return
-    if error is None:
-        future.set_result(result)
-    elif isinstance(error, Exception) and not isinstance(error, StopIteration):
-        future.set_exception(error)
-    else:  # not for the loop to see
-        future.set_exception(RuntimeError(type(error).__name__))
 
 
 def _settle(future: asyncio.Future[None]) -> None:
