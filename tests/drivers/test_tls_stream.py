@@ -270,6 +270,13 @@ def test_a_certificate_that_is_not_trusted(
     assert re.search(words, str(refused(client, server_context(tmp_path, issued))))
 
 
+def test_names_in_certificates_of_strangers_write_no_lines_of_a_log(client: TlsClient, tmp_path: Path) -> None:
+    stranger = Authority("all is well\nERROR \x1b[31m").issue("broker", hosts=(HOST,))
+    assert "(all is well\ufffdERROR \ufffd[31m)" in str(refused(client, server_context(tmp_path, stranger)))
+    many = AUTHORITY.issue("broker", hosts=[f"host-{number}.test" for number in range(500)])
+    assert len(str(refused(client, server_context(tmp_path, many)))) < 500
+
+
 def test_addresses_are_checked_as_addresses(client: TlsClient, server: ssl.SSLContext) -> None:
     begun(client, server, address=Address("127.0.0.1", 9093)).shake_hands()
     error = refused(client, server, Address("127.0.0.2", 9093))

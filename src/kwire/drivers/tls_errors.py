@@ -9,6 +9,7 @@ import ssl
 
 from kwire._typing import Any
 from kwire.engine.addresses import Address
+from kwire.engine.sasl.exchange import quoted
 from kwire.errors import AuthError
 
 HANDSHAKE = "TLS handshake"
@@ -110,7 +111,7 @@ def _why_not_trusted(error: ssl.SSLCertVerificationError, address: Address, side
         when = f" before {max(begins, key=ssl.cert_time_to_seconds)}" if begins else " yet"
         return f"the broker's certificate is not valid{when}"
     if code in (_OTHER_NAME, _OTHER_ADDRESS):
-        names = ", ".join(value for _, value in own.get("subjectAltName", ())) or "none"
+        names = quoted(", ".join(value for _, value in own.get("subjectAltName", ()))) or "none"
         return (
             f"the broker's certificate is not for {address.host!r}; it names: {names}" if own else error.verify_message
         )
@@ -138,5 +139,5 @@ def _name_in(parts: Any) -> str:
     """The common name, or else all, of a certificate's subject or issuer: " (name)"."""
     pairs = [pair for part in parts for pair in part]
     common = [value for key, value in pairs if key == "commonName"]
-    name = ", ".join(common or [value for _, value in pairs])
+    name = quoted(", ".join(common or [value for _, value in pairs]))
     return f" ({name})" if name else ""
