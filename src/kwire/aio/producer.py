@@ -69,22 +69,25 @@ class Producer(LoopProducerBase, ProducerFront, Client[ProducerSettings]):
     def _open(self, settings: ProducerSettings) -> None:
         Client._open(self, settings)
         self._open_sender()
-        LoopHooks(self._driver, self._sender, self.accumulator)
+        self._hooks = LoopHooks(self._driver, self._sender, self.accumulator)
         _live.add(self)
 
     async def drain(self) -> None:
-        """Waits until there is room for more: until at most half of `buffer_memory` waits to be delivered.
+        """Waits until there is room for more: until at most half of `buffer_memory` waits to be delivered, and the
+        record that was refused last fits.
 
         Returns at once while there is. It lets the loop turn where sending has kept it for long, so a loop of `send`
         and `drain` stops no other task.
         """
         accumulator, driver = self.accumulator, self._driver
         self._check_open()
+        wanted, self._hooks.wanted = self._hooks.wanted, 0
         if monotonic() - driver.turned_at > LONG_TURN_S:
             await driver.turn()
 
         def has_room() -> bool:
-            return accumulator.used * 2 <= accumulator.buffer_memory or accumulator.closed is not None
+            free = accumulator.buffer_memory - accumulator.used
+            return free >= max(accumulator.used, wanted) or accumulator.closed is not None
 
         if not has_room():
             driver.call(self._sender.flush)

@@ -218,7 +218,8 @@ class LoopDriver(LoopDriverBase):
     async def closed_all(self) -> None:
         """Waits until the transports have closed their sockets."""
         if self._dropped and self._loop is asyncio.get_running_loop():
-            self._all_closed = self._loop.create_future()
+            if self._all_closed is None:
+                self._all_closed = self._loop.create_future()
             await asyncio.wait([self._all_closed], timeout=CLOSING_S)
 
     def run_apart(

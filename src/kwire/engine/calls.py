@@ -11,7 +11,7 @@ from collections.abc import Callable
 from kwire import errors
 from kwire._codec import Timer
 from kwire._typing import TYPE_CHECKING, Any
-from kwire.errors import KafkaError, KafkaTimeoutError
+from kwire.errors import ClientClosedError, KafkaError, KafkaTimeoutError
 
 if TYPE_CHECKING:
     from kwire.engine.ports import Services
@@ -39,9 +39,11 @@ class Call:
         core.recovered.append(self._recover)
 
     def value(self) -> Any:
-        """The result; raises the error."""
+        """The result; raises the error, and ClientClosedError where the client was closed before there was either."""
         if self.error is not None:
             raise self.error
+        if not self.done:
+            raise ClientClosedError("the client was closed")
         return self.result
 
     def succeed(self, result: Any, now: float) -> None:

@@ -93,7 +93,7 @@ from kwire.engine.request import ANY, CONTROLLER, Request
 from kwire.engine.retry import Backoff, RandomFraction
 from kwire.engine.settings import ClientSettings
 from kwire.engine.versions import Versions
-from kwire.errors import AuthError, CodecError, ConnectError, KafkaError, KafkaTimeoutError
+from kwire.errors import AuthError, ClientClosedError, CodecError, ConnectError, KafkaError, KafkaTimeoutError
 from kwire.protocol import APIS, decode_response_body, response_plans
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ class Core(CoreBase):
         """Closes all connections and fails whatever is not answered."""
         self.closed = True
         self.cluster.stop()
-        error = KafkaError("the client was closed")
+        error = ClientClosedError("the client was closed")
         self._brokers.drop(error, now)
         self._connections.lose_all(error, now)
         for request in list(self._requests):

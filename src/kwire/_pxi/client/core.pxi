@@ -66,7 +66,7 @@ cdef class CoreBase:
             return 0
         self._requests.add(request)
         if self.closed:
-            request.fail(_errors.KafkaError("the client was closed"), now)
+            request.fail(_errors.ClientClosedError("the client was closed"), now)
             return 0
         node = self._nodes.get(request.target) if request.target >= 0 else None
         if node is not None:

@@ -1,5 +1,8 @@
 # `async for` over a consumer: records at hand are given without a coroutine, and the loop turns often enough.
 
+cdef extern from "Python.h":
+    int PyIter_Send(object iterator, object value, PyObject **result) except -1
+
 cdef enum:
     RECORDS_PER_LOOK = 32
 
@@ -16,27 +19,26 @@ cdef class LoopIterator:
 
     cdef object wait_for_next
     cdef ConsumedIterator records
-    cdef AtHand at_hand
+    cdef NextRecord spare                 # one that was awaited: used again
     cdef double turned_at
     cdef int given
 
     def __init__(self, wait_for_next):
         self.wait_for_next = wait_for_next
-        self.at_hand = AtHand()
 
     def __aiter__(self):
         return self
 
     def __anext__(self):
-        cdef AtHand found
+        cdef NextRecord made
         if self.records is None or self._has_been_long():
             return self.wait_for_next(self)
-        record = next(self.records, None)
-        if record is None:
-            return self.wait_for_next(self)
-        found = self.at_hand if self.at_hand.value is None else AtHand()
-        found.value = record
-        return found
+        made = self.spare
+        self.spare = None
+        if made is None:
+            made = NextRecord.__new__(NextRecord)
+        made.iterator = self
+        return made
 
     cdef bint _has_been_long(self) noexcept:
         self.given += 1
@@ -51,6 +53,69 @@ cdef class LoopIterator:
         """The loop has turned just now."""
         self.turned_at = kw_fine_seconds()
 
-    def take(self):
+    cpdef take(self):
         """The next record at hand, or None."""
         return None if self.records is None else next(self.records, None)
+
+
+@cython.final
+@cython.freelist(8)
+@cython.nonecheck(True)
+cdef class NextRecord:
+    """The awaitable of the next record. The record is taken by the `await`, not before: one that is cancelled before it
+    begins takes none.
+    """
+
+    cdef LoopIterator iterator
+    cdef object waiting                   # the coroutine that waits, where no record was at hand
+
+    def __await__(self):
+        return self
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        return self.send(None)
+
+    def send(self, value):
+        """For callers that do not know `am_send`, which is what the interpreter calls."""
+        cdef PyObject *result = NULL
+        cdef int kind = _send_next_record(<PyObject *>self, <PyObject *>value, &result)
+        found = <object>result
+        Py_XDECREF(result)
+        if kind == PYGEN_RETURN:
+            PyErr_SetObject(StopIteration, found)
+        return found
+
+    def throw(self, *what):
+        """Raises that where it waits."""
+        if self.waiting is None:
+            if self.iterator is None:
+                raise what[0]
+            self.waiting = self.iterator.wait_for_next(self.iterator)
+        return self.waiting.throw(*what)
+
+    def close(self):
+        """Waits no longer."""
+        if self.waiting is not None:
+            self.waiting.close()
+
+
+cdef int _send_next_record(PyObject *awaited, PyObject *value, PyObject **result) except -1:
+    cdef NextRecord it = <NextRecord>awaited
+    if it.waiting is None:
+        if it.iterator is None:
+            raise RuntimeError("the next record is awaited once")
+        record = it.iterator.take()
+        if record is not None:
+            it.iterator.spare = it
+            it.iterator = None
+            Py_INCREF(record)
+            result[0] = <PyObject *>record
+            return PYGEN_RETURN
+        it.waiting = it.iterator.wait_for_next(it.iterator)
+    return PyIter_Send(it.waiting, <object>value, result)
+
+
+(<type_t *>NextRecord).tp_as_async.am_send = _send_next_record

@@ -83,7 +83,7 @@ cdef class LoopProducerBase(ProducerBase):
         if self._accumulator is None:
             raise RuntimeError("the producer was not initialised")
         self._driver.check_loop()
-        return self._accumulator.send(topic, value, key, partition, timestamp, headers, nowait)
+        return self._accumulator.send(topic, value, key, partition, timestamp, headers, False)
 
     def send_many(self, topic, items, *, partition=None, bint nowait=False):
         """Hands many records over and returns the list of their Deliveries, in order. Never waits, as `send`.
@@ -98,4 +98,4 @@ cdef class LoopProducerBase(ProducerBase):
         if self._accumulator is None:
             raise RuntimeError("the producer was not initialised")
         self._driver.check_loop()
-        return ProducerBase.send_many(self, topic, items, partition=partition, nowait=nowait)
+        return ProducerBase.send_many(self, topic, items, partition=partition)

@@ -75,6 +75,7 @@ cdef class LoopHooks:
     cdef bint scheduled                   # `at_end_of_turn` is to run
     cdef int awaited                      # in this turn so far
     cdef bint eager                       # one at most was awaited in the turn before
+    cdef public int64_t wanted            # bytes of the record that was refused last; drain() waits for so much room
 
     def __init__(self, LoopDriverBase driver not None, SenderBase sender not None, Accumulator accumulator not None):
         self.driver = driver
@@ -128,6 +129,7 @@ cdef class LoopHooks:
 
     def wait_for_room(self, int64_t size, double since):
         """Refuses to wait, as above."""
+        self.wanted = size
         raise _errors.BufferFull(
             f"{self.accumulator.used} of buffer_memory={self.accumulator.buffer_memory} bytes wait to be delivered: "
             "await drain() between sends")

@@ -1,0 +1,119 @@
+"""Where several awaits of one client meet, or one ends before it begins."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from kwire import aio, errors
+from kwire.testing import Broker
+from tests.aio.conftest import Run
+
+
+@pytest.fixture
+def dead() -> Iterator[str]:
+    """An address that refuses every connection."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        yield "{}:{}".format(*bound.getsockname())
+
+
+async def result_of(what: Any) -> Any:
+    return await what
+
+
+@pytest.mark.parametrize("nowait", [False, True])
+def test_drain_waits_until_the_refused_record_fits(run: Run, broker: Broker, nowait: bool) -> None:
+    async def main() -> None:
+        async with aio.Producer(broker.bootstrap_servers, buffer_memory=100_000) as producer:
+            await producer.send("t", b"connected")
+            producer.send("t", b"a" * 40_000)
+            with pytest.raises(errors.BufferFull, match="drain"):
+                producer.send("t", b"b" * 70_000, nowait=nowait)
+            await producer.drain()
+            producer.send("t", b"b" * 70_000, nowait=nowait)
+
+    run(main())
+
+
+def test_next_takes_no_record_when_it_is_cancelled_before_it_begins(run: Run, broker: Broker) -> None:
+    async def main() -> None:
+        broker.append("t", [b"%d" % number for number in range(6)])
+        async with aio.Consumer(broker.bootstrap_servers, auto_offset_reset="earliest") as consumer:
+            consumer.assign([("t", 0)])
+            records = aiter(consumer)
+            assert (await anext(records)).value == b"0"
+            for _ in range(2):
+                cut = asyncio.ensure_future(anext(records))
+                cut.cancel()
+                await asyncio.wait([cut])
+                assert cut.cancelled()
+            assert (await anext(records)).value == b"1"
+            asyncio.ensure_future(anext(records)).cancel()
+            assert (await consumer.poll(timeout=10)).values() == [b"2", b"3", b"4", b"5"]
+
+    run(main())
+
+
+def test_next_that_finds_its_records_gone_waits_for_others(run: Run, broker: Broker) -> None:
+    async def main() -> None:
+        broker.append("t", [b"%d" % number for number in range(3)])
+        async with aio.Consumer(broker.bootstrap_servers, auto_offset_reset="earliest") as consumer:
+            consumer.assign([("t", 0)])
+            records = aiter(consumer)
+            assert (await anext(records)).value == b"0"
+            later = asyncio.ensure_future(anext(records))
+            consumer.seek(("t", 0), 2)
+            assert (await later).value == b"2"
+            for end in ("cancel", "close"):
+                broken = records.__anext__()
+                if end == "close":
+                    broken.close()  # type: ignore[attr-defined]
+                else:
+                    with pytest.raises(asyncio.CancelledError):
+                        broken.throw(asyncio.CancelledError())  # type: ignore[attr-defined]
+            waiting = asyncio.ensure_future(anext(records))
+            await asyncio.sleep(0.01)
+            waiting.cancel()
+            await asyncio.wait([waiting])
+            broker.append("t", [b"3"])
+            assert (await anext(records)).value == b"3"
+
+    run(main())
+
+
+def test_tasks_that_close_at_once_all_end_at_once(run: Run, broker: Broker) -> None:
+    async def main() -> None:
+        admin, producer = aio.Admin(broker.bootstrap_servers), aio.Producer(broker.bootstrap_servers)
+        await admin.list_topics()
+        await producer.send("t", b"v")
+        for client in (admin, producer):
+            closing = [asyncio.ensure_future(client.close()) for _ in range(3)]
+            for _ in range(20):
+                await asyncio.sleep(0)
+            assert all(task.done() for task in closing)
+            await asyncio.gather(*closing)
+
+    run(main())
+
+
+def test_a_call_that_waits_is_told_of_the_close(run: Run, dead: str, broker: Broker) -> None:
+    async def main() -> None:
+        for address in (dead, broker.bootstrap_servers):
+            admin, consumer = aio.Admin(address), aio.Consumer(address)
+            consumer.assign([("t", 0)])
+            calls = [
+                asyncio.ensure_future(result_of(call))
+                for call in (admin.list_topics(), admin.describe_topics(), consumer.partitions_for("t"))
+            ]
+            await asyncio.sleep(0.05 if address == dead else 0)
+            await asyncio.gather(admin.close(), consumer.close())
+            for call in calls:
+                with pytest.raises(errors.ClientClosedError):
+                    await call
+
+    run(main())
