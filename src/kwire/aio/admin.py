@@ -1,6 +1,6 @@
 """Admin for asyncio: the methods of `kwire.Admin` as coroutines.
 
-Layer 5: puts the engine's calls on the loop driver. What is asked of whom is in `kwire.engine.admin`.
+Layer 5: puts the engine's calls on the loop driver. The calls are in `kwire.engine.admin`.
 """
 
 from __future__ import annotations

@@ -222,7 +222,7 @@ class TlsStream:
 
 
 def _portion(parts: Sequence[Any]) -> bytes | memoryview:
-    """What is encrypted next: a piece of a large part, or small parts in one."""
+    """The bytes to encrypt next: a piece of a large part, or small parts joined."""
     if len(parts) == 1 or len(parts[0]) >= JOINED_BELOW:
         return memoryview(parts[0])[:ENCRYPTED_AT_ONCE]
     size = count = 0

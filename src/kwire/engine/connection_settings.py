@@ -13,7 +13,7 @@ _INT_MAX = 2**31 - 1
 
 
 class ConnectionSettings(Settings):
-    """Whom a client connects to, and how patiently."""
+    """The brokers that a client connects to, and its patience with them."""
 
     bootstrap_servers: Any = setting(
         object,

@@ -30,7 +30,7 @@ _WORD, _TEXT, _MARK, _NUMBER, _END = range(5)
 
 
 class JaasError(ValueError):
-    """What is wrong with the text, and where; it shows no value."""
+    """The text cannot be read; says where and why, and shows no value."""
 
 
 class Token(NamedTuple):

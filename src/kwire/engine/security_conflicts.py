@@ -133,7 +133,7 @@ def _of_oauth(settings: SecuritySettings, chosen: Collection[str]) -> Iterator[s
 
 
 def _fault_of_url(url: str) -> str:
-    """What is wrong with a token endpoint; it does not show the URL, which may hold a password."""
+    """Why that URL cannot be a token endpoint, "" if it can; the URL is not shown, since it may hold a password."""
     from urllib.parse import urlsplit
 
     try:

@@ -38,7 +38,7 @@ class ConsumerFront(Front[ConsumerSettings]):
     """The base of the consumers; one caller at a time."""
 
     callers: ClassVar[str]
-    """Who may use it one at a time, in errors."""
+    """The word for one of its callers in errors: "thread" or "task"."""
 
     _fetcher: Fetcher
     _polling: Polling

@@ -3,7 +3,7 @@
 # Everything here runs on the thread of the event loop, so there are no locks. Bytes come in through the transport, which
 # receives into the core's own blocks. They go out by a gather write to the transport's socket while the transport has
 # nothing to write itself; only when the socket is full the transport is given a little, to be told by `resume_writing`
-# when it may go on. What is not written yet stays in the connection, where it can be taken back.
+# when it may go on. Bytes not written yet stay in the connection, where they can be taken back.
 
 cdef enum:
     HANDED_OVER = 4096

@@ -1,7 +1,7 @@
 # The hot half of the synchronous driver: the driver role, one step, and the bytes between sockets and the core.
 #
-# With loop_driver.pxi the only file of the extension that does I/O; lower layers must not use it. `drivers/reactor.py` explains the protocol
-# and holds the rarely executed parts: opening, closing, sleeping, the background thread, TLS.
+# With loop_driver.pxi the only file of the extension that does I/O; lower layers must not use it. `drivers/reactor.py`
+# explains the protocol and holds the rarely executed parts: opening, closing, sleeping, the background thread, TLS.
 #
 # The GIL is kept across a system call that cannot wait and moves less than HELD_BYTES: a thread that releases the GIL
 # while another one computes waits up to one switch interval (5 ms) to get it back, and one step makes many such calls.

@@ -26,7 +26,7 @@ Partition = TypeVar("Partition", bound=tuple[str, int])
 
 
 class Question(Generic[T]):
-    """What is asked, None where there is nothing to ask, and what is made of the result ({} then)."""
+    """`api` is what to ask, None for nothing; `finish` makes the answer of the results by part, {} for None."""
 
     __slots__ = ("api", "finish")
 

@@ -1,4 +1,4 @@
-"""OAUTHBEARER: a token that someone else gave out, with a name for it in the broker's books.
+"""OAUTHBEARER: a bearer token, issued by someone else, which names the user.
 
     client   n,,^Aauth=Bearer <token>[^A<name>=<value> ...]^A^A        (^A is the byte 1)
     broker   an empty token; or JSON with a status, and then
