@@ -345,6 +345,14 @@ def secret_settings() -> list[ClientSettings]:
     ]
 
 
+@pytest.mark.parametrize("keyword", ["sasl_username", "sasl_password"])
+def test_a_text_that_cannot_be_sent_is_refused(keyword: str) -> None:
+    """As os.environ makes one of bytes that are not UTF-8."""
+    text = refusal(**{**LOGIN, keyword: b"p\xe4ss".decode("utf-8", "surrogateescape")})
+    assert keyword in text
+    assert "UTF-8" in text
+
+
 @pytest.mark.parametrize("settings", secret_settings())
 def test_secrets_are_not_shown(settings: ClientSettings) -> None:
     again = pickle.loads(pickle.dumps(settings))

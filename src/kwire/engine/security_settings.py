@@ -125,6 +125,7 @@ class SecuritySettings(ConnectionSettings):
         str,
         "The user of PLAIN and SCRAM, or the id of a delegation token.",
         convert=verbatim_text,
+        wanted="a string that can be encoded as UTF-8, or None",
         aliases=("sasl.plain.username",),
     )
     sasl_password: Secret | None = secret_setting(
@@ -147,6 +148,7 @@ class SecuritySettings(ConnectionSettings):
         str,
         "The client's id at the token endpoint.",
         convert=verbatim_text,
+        wanted="a string that can be encoded as UTF-8, or None",
         aliases=("sasl.oauthbearer.client.credentials.client.id",),
     )
     sasl_oauthbearer_client_secret: Secret | None = secret_setting(

@@ -163,14 +163,15 @@ def optional_setting(kind: type[T], doc: str, **limits: Any) -> Any:
 
 def secret_setting(doc: str, **limits: Any) -> Any:
     """A text that is never shown; None unless it is given."""
-    limits = {"convert": secret_text, "wanted": "a string or None", **limits}
+    limits = {"convert": secret_text, "wanted": "a string that can be encoded as UTF-8, or None", **limits}
     return Setting(str, None, doc, optional=True, secret=True, **limits)
 
 
 def verbatim_text(value: object) -> str:
-    """A string as it is, with the spaces around it."""
+    """A string as it is, with the spaces around it; ValueError if it has no UTF-8, as os.environ may make one."""
     if not isinstance(value, str):
         raise TypeError
+    value.encode()
     return value
 
 
