@@ -1,7 +1,7 @@
 """Real Apache Kafka from the shell.
 
 python -m tests.brokers RELEASE              starts one, prints its address, ends it on Ctrl-C
-python -m tests.brokers RELEASE --secure     the same with TLS and SASL: prints every door, the users and the files
+python -m tests.brokers RELEASE --secure     the same with TLS and SASL: prints every listener, the users and the files
 python -m tests.brokers --resolve [RELEASE]  only fetches the jars of broker and tools ("all" for the matrix, the
                                              releases of every run if none is named)
 python -m tests.brokers --list               the matrix
@@ -17,10 +17,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.brokers import EVERY_RUN, RELEASES, BrokerError, Cluster, find_release
-from tests.brokers.doors import USERS
 from tests.brokers.folders import new_folder
 from tests.brokers.kdc import Kdc
 from tests.brokers.keys import Keys
+from tests.brokers.listeners import USERS
 from tests.brokers.maven import resolve_clients, resolve_release, resolve_tools
 from tests.brokers.releases import CLIENTS_OF_EVERY_RUN
 from tests.brokers.secure_cluster import SecureCluster
@@ -35,7 +35,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--list", action="store_true", help="print the matrix")
     parser.add_argument("--nodes", type=int, default=1, help="how many nodes (default 1)")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a property of the broker")
-    parser.add_argument("--secure", action="store_true", help="open doors with TLS and SASL; one node")
+    parser.add_argument("--secure", action="store_true", help="open listeners with TLS and SASL; one node")
     options = parser.parse_args(arguments)
     if options.list:
         for release in RELEASES:
@@ -51,7 +51,7 @@ def main(arguments: list[str]) -> int:
             parser.error("name one RELEASE")
         overrides = dict(pair.split("=", 1) for pair in options.set)
         if options.secure:
-            return _serve_doors(options.releases[0], overrides)
+            return _serve_listeners(options.releases[0], overrides)
         return _serve(Cluster(options.releases[0], nodes=options.nodes, overrides=overrides))
     except (BrokerError, ValueError) as error:
         print(error, file=sys.stderr)
@@ -67,20 +67,20 @@ def _resolve(names: list[str]) -> int:
     return 0
 
 
-def _serve_doors(release: str, overrides: dict[str, str]) -> int:
+def _serve_listeners(release: str, overrides: dict[str, str]) -> int:
     folder = new_folder("secure")
     with contextlib.ExitStack() as stack:
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
         missing = Kdc.missing()
         kdc = None if missing else stack.enter_context(Kdc(folder / "realm"))
         cluster = SecureCluster(release, Keys(folder / "keys"), kdc, overrides=overrides)
-        return _serve(cluster, lambda: _describe_doors(cluster, folder, kdc))
+        return _serve(cluster, lambda: _describe_listeners(cluster, folder, kdc))
 
 
-def _describe_doors(cluster: SecureCluster, folder: Path, kdc: Kdc | None) -> None:
-    for door in cluster.doors:
-        print(f"{door.name:16} {door.address:18} {door.protocol}")
-    print(f"mechanisms       {', '.join(cluster.doors.mechanisms)}")
+def _describe_listeners(cluster: SecureCluster, folder: Path, kdc: Kdc | None) -> None:
+    for listener in cluster.listeners:
+        print(f"{listener.name:16} {listener.address:18} {listener.protocol}")
+    print(f"mechanisms       {', '.join(cluster.listeners.mechanisms)}")
     for name, password in USERS.items():
         print(f"user             {name} {password}")
     for path in sorted((folder / "keys").iterdir()):

@@ -1,4 +1,4 @@
-"""The keys and certificates of a broker's doors and of their clients, as files that Java, OpenSSL and Python read.
+"""The keys and certificates of a broker's listeners and of their clients, as files that Java, OpenSSL and Python read.
 
 One authority issues what is right, another one what must not be trusted. Java's trust store is made by keytool, as a
 user's is.
@@ -15,12 +15,12 @@ from tests.certificates import PASSWORD, Authority, Issued
 
 
 class Keys:
-    """Makes all files in a folder: those of the doors as PKCS12, those of clients as PEM and PKCS12."""
+    """Makes all files in a folder: those of the listeners as PKCS12, those of clients as PEM and PKCS12."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
-        ours, others = Authority("authority of the doors"), Authority("somebody else")
+        ours, others = Authority("authority of the brokers"), Authority("somebody else")
         self.ca = self._write("ca.pem", ours.pem)
         self.other_ca = self._write("other-ca.pem", others.pem)
         self.broker = self._store("broker.p12", ours.issue())

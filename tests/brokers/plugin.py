@@ -14,6 +14,7 @@ that have them.
 
 from __future__ import annotations
 
+import importlib.util
 import itertools
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TypeAlias
@@ -71,7 +72,7 @@ def kafka(request: pytest.FixtureRequest) -> Iterator[Cluster]:
 
 @pytest.fixture(scope="session")
 def keys(tmp_path_factory: pytest.TempPathFactory) -> Keys:
-    """The keys and certificates of all doors and of their clients."""
+    """The keys and certificates of all listeners and of their clients."""
     from tests.brokers.keys import Keys  # asks for the library cryptography
 
     return Keys(tmp_path_factory.mktemp("keys"))
@@ -79,8 +80,8 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> Keys:
 
 @pytest.fixture(scope="session")
 def realm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kdc | None]:
-    """A KDC with the tickets of this process in its hands, None where none is installed."""
-    if Kdc.missing():
+    """A KDC whose tickets this process has, None where it or Python's gssapi is not installed (`make kerberos`)."""
+    if Kdc.missing() or importlib.util.find_spec("gssapi") is None:
         yield None
         return
     with Kdc(tmp_path_factory.mktemp("realm")) as kdc, pytest.MonkeyPatch.context() as patch:
@@ -91,7 +92,7 @@ def realm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kdc | None]:
 
 @pytest.fixture(scope="session")
 def secure_kafka(keys: Keys, realm: Kdc | None) -> Iterator[SecureClusterOf]:
-    """Starts a release with all its doors when first asked for it; later questions get the same one."""
+    """Starts a release with all its listeners when first asked for it; later questions get the same one."""
     from tests.brokers.secure_cluster import SecureCluster
 
     running: dict[str, SecureCluster] = {}

@@ -1,13 +1,13 @@
-"""One node of a release with the doors of doors.py, its keys and its users."""
+"""One node of a release with the listeners of listeners.py, its keys and its users."""
 
 from collections.abc import Mapping
 from pathlib import Path
 
 from tests.brokers.cluster import Cluster
-from tests.brokers.doors import USERS, Doors
 from tests.brokers.failures import BrokerError
 from tests.brokers.kdc import Kdc
 from tests.brokers.keys import Keys
+from tests.brokers.listeners import USERS, Listeners
 from tests.brokers.ports import is_open
 from tests.brokers.processes import Child
 from tests.brokers.properties import NodePlace
@@ -17,7 +17,7 @@ _USERS_WITHIN_S = 60.0
 
 
 class SecureCluster(Cluster):
-    """A Cluster of one node; `doors` says where its listeners are, once it has started."""
+    """A Cluster of one node; `listeners` says where its listeners are, once it has started."""
 
     def __init__(
         self, release: str | Release, keys: Keys, kdc: Kdc | None, *, overrides: Mapping[str, str] | None = None
@@ -33,16 +33,16 @@ class SecureCluster(Cluster):
         return self.broker().log
 
     def _prepare(self) -> None:
-        self.doors = Doors(self.release, self.keys, self._kdc, self.folder)
-        self._overrides = self.doors.properties() | self._given
-        self._jvm_flags = self.doors.jvm_flags
-        self._format_arguments = self.doors.format_arguments
-        if self.release.mode == "zookeeper" and "SCRAM-SHA-512" in self.doors.mechanisms:
+        self.listeners = Listeners(self.release, self.keys, self._kdc, self.folder)
+        self._overrides = self.listeners.properties() | self._given
+        self._jvm_flags = self.listeners.jvm_flags
+        self._format_arguments = self.listeners.format_arguments
+        if self.release.mode == "zookeeper" and "SCRAM-SHA-512" in self.listeners.mechanisms:
             self._make_users()
 
     def _serves(self, place: NodePlace, running: set[int]) -> bool:
         # KRaft opens one listener after the other.
-        return super()._serves(place, running) and all(is_open(door.port) for door in self.doors)
+        return super()._serves(place, running) and all(is_open(listener.port) for listener in self.listeners)
 
     def _make_users(self) -> None:
         for name, password in USERS.items():

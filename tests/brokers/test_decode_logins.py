@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kwire import Admin
-from tests.brokers.doors import USERS
+from tests.brokers.listeners import USERS
 from tests.brokers.plugin import SecureClusterOf
 from tests.cli.captures import pcap
 from tests.cli.conftest import Kwire, kwire
@@ -27,11 +27,11 @@ def test_tokens_are_not_shown(
     secure_kafka: SecureClusterOf, kwire: Kwire, tmp_path: Path, release: str, mechanism: str
 ) -> None:
     cluster = secure_kafka(release)
-    if mechanism not in cluster.doors.mechanisms:
+    if mechanism not in cluster.listeners.mechanisms:
         pytest.skip("no KDC here")
     login = {} if mechanism == "GSSAPI" else {"sasl_username": "alice", "sasl_password": USERS["alice"]}
     with (
-        Recording(cluster.doors["SASL_PLAINTEXT"].address) as recording,
+        Recording(cluster.listeners["SASL_PLAINTEXT"].address) as recording,
         Admin(
             f"127.0.0.1:{recording.port}", security_protocol="SASL_PLAINTEXT", sasl_mechanism=mechanism, **login
         ) as admin,

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.brokers.doors import USERS
 from tests.brokers.keys import Keys
+from tests.brokers.listeners import USERS
 from tests.brokers.plugin import SecureClusterOf
 from tests.certificates import PASSWORD
 from tests.cli.conftest import Kwire, kwire
@@ -32,7 +32,7 @@ def _lines(keys: Keys, address: str, password: str) -> str:
 def test_a_file_of_javas_tools(
     secure_kafka: SecureClusterOf, keys: Keys, new_topic: NewTopic, kwire: Kwire, tmp_path: Path, release: str
 ) -> None:
-    address = secure_kafka(release).doors["SASL_SSL"].address
+    address = secure_kafka(release).listeners["SASL_SSL"].address
     path = tmp_path / "client.properties"
     path.touch(mode=0o600)
     path.write_text(_lines(keys, address, USERS["alice"]))

@@ -21,7 +21,7 @@ from kwire import protocol
 from kwire.protocol import ApiVersionsRequest, MetadataRequest, SaslAuthenticateRequest, SaslHandshakeRequest
 from kwire.testing import Broker
 from tests.brokers import find_release
-from tests.brokers.doors import USERS, mechanisms
+from tests.brokers.listeners import USERS, mechanisms
 from tests.brokers.plugin import SecureClusterOf
 from tests.testing.scram_client import ScramClient
 
@@ -221,7 +221,7 @@ def bare_dialogues(scram_too: bool) -> Iterator[tuple[str, list[Say]]]:
 
 
 def session_dialogues(newest: int) -> Iterator[tuple[str, list[Say]]]:
-    """At a door where sessions end after three seconds."""
+    """At a listener where sessions end after three seconds."""
     login = [handshake(), authenticate(GOOD, newest)]
     yield "re-authentication", [*login, *login, metadata]
     yield "two re-authentications at once", [*login, *login, handshake(), metadata]
@@ -286,7 +286,7 @@ RELEASES = [
 @pytest.mark.kafka
 @pytest.mark.parametrize("release", RELEASES)
 def test_logins_are_answered_as_by_kafka(secure_kafka: SecureClusterOf, release: str) -> None:
-    doors = secure_kafka(release).doors
+    listeners = secure_kafka(release).listeners
     known = mechanisms(find_release(release), kerberos=False)
     newest = protocol.versions_of(release).get(36, (0, -1))[1]
     dialogues = list(bare_dialogues("SCRAM-SHA-512" in known))
@@ -294,12 +294,12 @@ def test_logins_are_answered_as_by_kafka(secure_kafka: SecureClusterOf, release:
         dialogues += [*plain_dialogues(newest), *scram_dialogues(newest)]
     if "OAUTHBEARER" in known:
         dialogues += bearer_dialogues(newest, int(time.time()))
-    offered = [name for name in doors.mechanisms if name != "GSSAPI"]
+    offered = [name for name in listeners.mechanisms if name != "GSSAPI"]
     with Broker(release=release, users=USERS, mechanisms=offered) as broker:
-        different = differences(dialogues, doors["SASL_PLAINTEXT"].address, broker.bootstrap_servers)
-    if "REAUTH" in doors:
+        different = differences(dialogues, listeners["SASL_PLAINTEXT"].address, broker.bootstrap_servers)
+    if "REAUTH" in listeners:
         with Broker(release=release, users=USERS, mechanisms=offered, max_reauth_ms=SESSION_MS) as broker:
-            different += differences(session_dialogues(newest), doors["REAUTH"].address, broker.bootstrap_servers)
+            different += differences(session_dialogues(newest), listeners["REAUTH"].address, broker.bootstrap_servers)
     assert not different, f"{len(different)} dialogues differ\n" + "\n".join(different)
 
 
@@ -314,7 +314,7 @@ def all_bytes(address: str, data: bytes) -> bytes:
 @pytest.mark.kafka
 @pytest.mark.parametrize("release", ["4.4.0", pytest.param("1.1.1", marks=pytest.mark.kafka_all)])
 def test_a_client_without_tls_gets_kafkas_alert(secure_kafka: SecureClusterOf, release: str) -> None:
-    theirs = secure_kafka(release).doors["SSL"].address
+    theirs = secure_kafka(release).listeners["SSL"].address
     with Broker(release=release, tls=True) as broker:
         for data in (
             protocol.encode_request(MetadataRequest(topics=None), 1, correlation_id=1),

@@ -1,1 +1,1 @@
-"""kwire's clients at the doors of real brokers (doors.py): what lets them in, and what they say if not."""
+"""kwire's clients at the listeners of real brokers (listeners.py): what lets them in, and what they say if not."""

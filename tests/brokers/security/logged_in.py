@@ -1,11 +1,11 @@
-"""A bare connection of alice's to a door without TLS, logged in by PLAIN."""
+"""A bare connection of alice's to a listener without TLS, logged in by PLAIN."""
 
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from kwire.protocol import SaslAuthenticateRequest, SaslHandshakeRequest
-from tests.brokers.doors import Door
+from tests.brokers.listeners import Listener
 from tests.brokers.security.logins import PASSWORD
 from tests.brokers.wire import Wire
 
@@ -13,9 +13,9 @@ _WITHIN_S = 20.0
 
 
 @contextmanager
-def logged_in(door: Door) -> Iterator[tuple[Wire, int]]:
+def logged_in(listener: Listener) -> Iterator[tuple[Wire, int]]:
     """The connection, and the milliseconds for which the broker takes the login for good (0: for ever)."""
-    host, _, port = door.address.partition(":")
+    host, _, port = listener.address.partition(":")
     with socket.create_connection((host, int(port)), timeout=_WITHIN_S) as connection:
         wire = Wire(connection)
         assert wire.call(SaslHandshakeRequest(mechanism="PLAIN"), 1).error_code == 0

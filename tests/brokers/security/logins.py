@@ -1,4 +1,4 @@
-"""The settings with which kwire's clients come in by a door, as keywords."""
+"""The settings with which kwire's clients log in at a listener, as keywords."""
 
 import base64
 import json
@@ -6,28 +6,29 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from tests.brokers.doors import USERS, Door
 from tests.brokers.keys import Keys
+from tests.brokers.listeners import USERS, Listener
 from tests.certificates import PASSWORD as PASSWORD_OF_KEYS
 
 Settings = dict[str, Any]
 
 PASSWORD = USERS["alice"]
+NO_KERBEROS = "no KDC or no gssapi is installed (make kerberos)"
 TOKEN_LIFETIME_S = 3600
 
 
-def settings_for(door: Door, mechanism: str | None, keys: Keys) -> Settings:
-    """What a client of that door needs; `mechanism` is None for one without SASL."""
-    found: Settings = {"security_protocol": door.protocol}
-    if door.protocol.endswith("SSL"):
+def settings_for(listener: Listener, mechanism: str | None, keys: Keys) -> Settings:
+    """What a client of that listener needs; `mechanism` is None for one without SASL."""
+    found: Settings = {"security_protocol": listener.protocol}
+    if listener.protocol.endswith("SSL"):
         found["ssl_ca_location"] = str(keys.ca)
-    if door.name == "MTLS":
+    if listener.name == "MTLS":
         found |= {"ssl_certificate_location": str(keys.client_certificate), "ssl_key_location": str(keys.client_key)}
     return found | (login(mechanism) if mechanism else {})
 
 
 def login(mechanism: str) -> Settings:
-    """The settings of a user whom every SASL door knows."""
+    """The settings of a user whom every SASL listener knows."""
     if mechanism == "OAUTHBEARER":
         return {"sasl_mechanism": mechanism, "sasl_oauth_token": unsecured_token()}
     if mechanism == "GSSAPI":
@@ -36,7 +37,7 @@ def login(mechanism: str) -> Settings:
 
 
 def unsecured_token(lifetime: float = TOKEN_LIFETIME_S, *, begins: float = 0.0) -> Callable[[], tuple[str, float]]:
-    """A source of tokens without a signature, which the doors take; one that begins in the past may be over."""
+    """A source of tokens without a signature, which the listeners take; one that begins in the past may be over."""
 
     def source() -> tuple[str, float]:
         now = time.time()

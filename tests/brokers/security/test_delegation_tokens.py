@@ -12,8 +12,8 @@ from kwire.protocol import (
     CreateDelegationTokenRequest,
     DescribeDelegationTokenRequest,
 )
-from tests.brokers.doors import Door
 from tests.brokers.keys import Keys
+from tests.brokers.listeners import Listener
 from tests.brokers.plugin import SecureClusterOf
 from tests.brokers.security.logged_in import logged_in
 from tests.brokers.security.logins import settings_for
@@ -23,9 +23,9 @@ from tests.brokers.wire import Wire
 _WITHIN_S = 20.0
 
 
-def _new_token(door: Door) -> tuple[str, str]:
+def _new_token(listener: Listener) -> tuple[str, str]:
     """Id and HMAC (base64, as Java's tool prints it) of a token of alice's."""
-    with logged_in(door) as (wire, _):
+    with logged_in(listener) as (wire, _):
         answer = wire.call(CreateDelegationTokenRequest(renewers=[], max_lifetime_ms=600_000), 2)
         assert answer.error_code == 0
         _wait_until_known(wire, answer.token_id)
@@ -52,23 +52,23 @@ def test_a_token_logs_in(
     release: str,
     mechanism: str,
 ) -> None:
-    doors = secure_kafka(release).doors
-    token_id, hmac = _new_token(doors["SASL_PLAINTEXT"])
-    settings = settings_for(doors["SASL_SSL"], mechanism, keys)
+    listeners = secure_kafka(release).listeners
+    token_id, hmac = _new_token(listeners["SASL_PLAINTEXT"])
+    settings = settings_for(listeners["SASL_SSL"], mechanism, keys)
     settings |= {"sasl_username": token_id, "sasl_password": hmac, "sasl_scram_token_auth": True}
-    exchange(doors["SASL_SSL"].address, settings, new_topic())
-    with kwire.Producer(doors["SASL_SSL"].address, **settings | {"sasl_scram_token_auth": False}) as producer:
+    exchange(listeners["SASL_SSL"].address, settings, new_topic())
+    with kwire.Producer(listeners["SASL_SSL"].address, **settings | {"sasl_scram_token_auth": False}) as producer:
         with pytest.raises(errors.AuthError):
             producer.send("no-token", b"v").result(_WITHIN_S)
     assert hmac not in caplog.text
 
 
 def test_java_spells_it_token_auth(secure_kafka: SecureClusterOf, new_topic: Callable[[], str]) -> None:
-    doors = secure_kafka("4.4.0").doors
-    token_id, hmac = _new_token(doors["SASL_PLAINTEXT"])
+    listeners = secure_kafka("4.4.0").listeners
+    token_id, hmac = _new_token(listeners["SASL_PLAINTEXT"])
     options = f'username="{token_id}" password="{hmac}" tokenauth="true"'
     config = {
-        "bootstrap.servers": doors["SASL_PLAINTEXT"].address,
+        "bootstrap.servers": listeners["SASL_PLAINTEXT"].address,
         "security.protocol": "SASL_PLAINTEXT",
         "sasl.mechanism": "SCRAM-SHA-256",
         "sasl.jaas.config": f"org.apache.kafka.common.security.scram.ScramLoginModule required {options};",

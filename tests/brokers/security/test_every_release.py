@@ -27,8 +27,8 @@ _OTHERS = [
 @pytest.mark.parametrize("release", _OTHERS)
 def test_records_go_out_and_come_in(keys: Keys, realm: Kdc | None, new_topic: Callable[[], str], release: str) -> None:
     with SecureCluster(release, keys, realm) as cluster:
-        doors = cluster.doors
-        exchange(doors["SSL"].address, settings_for(doors["SSL"], None, keys), new_topic())
-        for mechanism in doors.mechanisms:
+        listeners = cluster.listeners
+        exchange(listeners["SSL"].address, settings_for(listeners["SSL"], None, keys), new_topic())
+        for mechanism in listeners.mechanisms:
             for name in ("SASL_PLAINTEXT", "SASL_SSL"):
-                exchange(doors[name].address, settings_for(doors[name], mechanism, keys), new_topic())
+                exchange(listeners[name].address, settings_for(listeners[name], mechanism, keys), new_topic())

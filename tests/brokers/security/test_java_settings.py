@@ -9,11 +9,11 @@ import pytest
 
 import kwire
 from kwire import errors
-from tests.brokers.doors import Doors
 from tests.brokers.kdc import CLIENT, Kdc
 from tests.brokers.keys import Keys, keytool
+from tests.brokers.listeners import Listeners
 from tests.brokers.plugin import SecureClusterOf
-from tests.brokers.security.logins import PASSWORD
+from tests.brokers.security.logins import NO_KERBEROS, PASSWORD
 from tests.certificates import PASSWORD as PASSWORD_OF_KEYS
 
 _WITHIN_S = 20.0
@@ -23,18 +23,18 @@ _USER = f'username="alice" password="{PASSWORD}"'
 Config = dict[str, Any]
 
 
-def _java_plain(doors: Doors, keys: Keys) -> Config:
+def _java_plain(listeners: Listeners, keys: Keys) -> Config:
     return {
-        "bootstrap.servers": doors["SASL_PLAINTEXT"].address,
+        "bootstrap.servers": listeners["SASL_PLAINTEXT"].address,
         "security.protocol": "SASL_PLAINTEXT",
         "sasl.mechanism": "PLAIN",
         "sasl.jaas.config": f"{_MODULES}.plain.PlainLoginModule required {_USER};",
     }
 
 
-def _java_scram(doors: Doors, keys: Keys) -> Config:
+def _java_scram(listeners: Listeners, keys: Keys) -> Config:
     return {
-        "bootstrap.servers": doors["SASL_SSL"].address,
+        "bootstrap.servers": listeners["SASL_SSL"].address,
         "security.protocol": "SASL_SSL",
         "sasl.mechanism": "SCRAM-SHA-512",
         "sasl.jaas.config": f"{_MODULES}.scram.ScramLoginModule required {_USER};",
@@ -44,9 +44,9 @@ def _java_scram(doors: Doors, keys: Keys) -> Config:
     }
 
 
-def _java_stores(doors: Doors, keys: Keys) -> Config:
+def _java_stores(listeners: Listeners, keys: Keys) -> Config:
     return {
-        "bootstrap.servers": doors["MTLS"].address,
+        "bootstrap.servers": listeners["MTLS"].address,
         "security.protocol": "SSL",
         "ssl.truststore.location": str(keys.truststore),
         "ssl.truststore.password": PASSWORD_OF_KEYS,
@@ -56,9 +56,9 @@ def _java_stores(doors: Doors, keys: Keys) -> Config:
     }
 
 
-def _java_pem(doors: Doors, keys: Keys) -> Config:
+def _java_pem(listeners: Listeners, keys: Keys) -> Config:
     return {
-        "bootstrap.servers": doors["MTLS"].address,
+        "bootstrap.servers": listeners["MTLS"].address,
         "security.protocol": "SSL",
         "ssl.truststore.type": "PEM",
         "ssl.truststore.certificates": keys.ca.read_text(),
@@ -69,19 +69,19 @@ def _java_pem(doors: Doors, keys: Keys) -> Config:
     }
 
 
-def _java_unsecured_token(doors: Doors, keys: Keys) -> Config:
+def _java_unsecured_token(listeners: Listeners, keys: Keys) -> Config:
     module = f"{_MODULES}.oauthbearer.OAuthBearerLoginModule"
     return {
-        "bootstrap.servers": doors["SASL_PLAINTEXT"].address,
+        "bootstrap.servers": listeners["SASL_PLAINTEXT"].address,
         "security.protocol": "SASL_PLAINTEXT",
         "sasl.mechanism": "OAUTHBEARER",
         "sasl.jaas.config": f'{module} required unsecuredLoginStringClaim_sub="alice";',
     }
 
 
-def _librdkafka(doors: Doors, keys: Keys) -> Config:
+def _librdkafka(listeners: Listeners, keys: Keys) -> Config:
     return {
-        "bootstrap.servers": doors["SASL_SSL"].address,
+        "bootstrap.servers": listeners["SASL_SSL"].address,
         "security.protocol": "sasl_ssl",
         "sasl.mechanisms": "SCRAM-SHA-256",
         "sasl.username": "alice",
@@ -90,9 +90,9 @@ def _librdkafka(doors: Doors, keys: Keys) -> Config:
     }
 
 
-def _librdkafka_certificate(doors: Doors, keys: Keys) -> Config:
+def _librdkafka_certificate(listeners: Listeners, keys: Keys) -> Config:
     return {
-        "bootstrap.servers": doors["MTLS"].address,
+        "bootstrap.servers": listeners["MTLS"].address,
         "security.protocol": "ssl",
         "ssl.ca.pem": keys.ca.read_text(),
         "ssl.certificate.location": str(keys.client_certificate),
@@ -101,9 +101,9 @@ def _librdkafka_certificate(doors: Doors, keys: Keys) -> Config:
     }
 
 
-def _kafka_python(doors: Doors, keys: Keys) -> Config:
+def _kafka_python(listeners: Listeners, keys: Keys) -> Config:
     return {
-        "bootstrap_servers": doors["SASL_SSL"].address,
+        "bootstrap_servers": listeners["SASL_SSL"].address,
         "security_protocol": "SASL_SSL",
         "sasl_mechanism": "PLAIN",
         "sasl_plain_username": "alice",
@@ -131,19 +131,18 @@ def _come_in(config: Config) -> None:
 
 @pytest.mark.parametrize("config", _ALL, ids=lambda config: config.__name__.strip("_"))
 def test_other_spellings_let_kwire_in(
-    secure_kafka: SecureClusterOf, keys: Keys, config: Callable[[Doors, Keys], Config]
+    secure_kafka: SecureClusterOf, keys: Keys, config: Callable[[Listeners, Keys], Config]
 ) -> None:
-    _come_in(config(secure_kafka("4.4.0").doors, keys))
+    _come_in(config(secure_kafka("4.4.0").listeners, keys))
 
 
 def test_javas_kerberos_settings_let_kwire_in(secure_kafka: SecureClusterOf, realm: Kdc | None) -> None:
-    pytest.importorskip("gssapi", reason="Python's gssapi is not installed (make kerberos)")
     if realm is None:
-        pytest.skip("no KDC is installed (make kerberos)")
+        pytest.skip(NO_KERBEROS)
     options = f'useKeyTab=true storeKey=true keyTab="{realm.client_keytab}" principal="{CLIENT}"'
     _come_in(
         {
-            "bootstrap.servers": secure_kafka("4.4.0").doors["SASL_PLAINTEXT"].address,
+            "bootstrap.servers": secure_kafka("4.4.0").listeners["SASL_PLAINTEXT"].address,
             "security.protocol": "SASL_PLAINTEXT",
             "sasl.mechanism": "GSSAPI",
             "sasl.kerberos.service.name": "kafka",
@@ -157,7 +156,7 @@ def test_the_command_that_converts_a_jks_store(secure_kafka: SecureClusterOf, ke
     source = ["-srckeystore", str(keys.client), "-srcstoretype", "PKCS12", "-srcstorepass", PASSWORD_OF_KEYS]
     target = ["-destkeystore", str(store), "-deststoretype", "JKS", "-deststorepass", PASSWORD_OF_KEYS]
     keytool(["-importkeystore", *source, *target])
-    config = _java_stores(secure_kafka("4.4.0").doors, keys) | {"ssl.keystore.location": str(store)}
+    config = _java_stores(secure_kafka("4.4.0").listeners, keys) | {"ssl.keystore.location": str(store)}
     with pytest.raises(errors.ConfigError) as caught:
         _come_in(config)
     program, *arguments = shlex.split(str(caught.value).partition("convert it with: ")[2])

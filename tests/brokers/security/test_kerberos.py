@@ -9,16 +9,14 @@ from kwire import errors
 from tests.brokers.kdc import CLIENT, Kdc
 from tests.brokers.keys import Keys
 from tests.brokers.plugin import SecureClusterOf
-from tests.brokers.security.logins import settings_for
+from tests.brokers.security.logins import NO_KERBEROS, settings_for
 from tests.brokers.security.work import ATTEMPTS, exchange
-
-pytest.importorskip("gssapi", reason="Python's gssapi is not installed (make kerberos)")
 
 
 @pytest.fixture(autouse=True)
 def kdc(realm: Kdc | None) -> Kdc:
     if realm is None:
-        pytest.skip("no KDC is installed (make kerberos)")
+        pytest.skip(NO_KERBEROS)
     return realm
 
 
@@ -27,9 +25,9 @@ def test_a_keytab_and_a_principal(
 ) -> None:
     monkeypatch.delenv("KRB5_CLIENT_KTNAME")
     monkeypatch.setenv("KRB5CCNAME", "MEMORY:empty")
-    door = secure_kafka("4.4.0").doors["SASL_PLAINTEXT"]
+    listener = secure_kafka("4.4.0").listeners["SASL_PLAINTEXT"]
     ticket = {"sasl_kerberos_keytab": str(kdc.client_keytab), "sasl_kerberos_principal": CLIENT}
-    exchange(door.address, settings_for(door, "GSSAPI", keys) | ticket, new_topic())
+    exchange(listener.address, settings_for(listener, "GSSAPI", keys) | ticket, new_topic())
 
 
 @pytest.mark.parametrize("client", ["producer", "consumer", "aio-admin"])
@@ -43,16 +41,16 @@ def test_no_ticket(
 ) -> None:
     monkeypatch.delenv("KRB5_CLIENT_KTNAME")
     monkeypatch.setenv("KRB5CCNAME", f"FILE:{tmp_path / 'none'}")
-    door = secure_kafka("4.4.0").doors["SASL_PLAINTEXT"]
+    listener = secure_kafka("4.4.0").listeners["SASL_PLAINTEXT"]
     with pytest.raises(errors.AuthError) as caught:
-        ATTEMPTS[client](door.address, settings_for(door, "GSSAPI", keys))
-    assert door.address in caught.value.broker
+        ATTEMPTS[client](listener.address, settings_for(listener, "GSSAPI", keys))
+    assert listener.address in caught.value.broker
     assert caught.value.step == "Kerberos"
     assert str(tmp_path) in str(caught.value) or "credential" in str(caught.value).lower()
 
 
 def test_a_service_that_the_realm_does_not_know(secure_kafka: SecureClusterOf, keys: Keys, kdc: Kdc) -> None:
-    door = secure_kafka("4.4.0").doors["SASL_PLAINTEXT"]
-    settings = settings_for(door, "GSSAPI", keys) | {"sasl_kerberos_service_name": "queue"}
+    listener = secure_kafka("4.4.0").listeners["SASL_PLAINTEXT"]
+    settings = settings_for(listener, "GSSAPI", keys) | {"sasl_kerberos_service_name": "queue"}
     with pytest.raises(errors.AuthError, match=r"(?i)server.*not found"):
-        ATTEMPTS["producer"](door.address, settings)
+        ATTEMPTS["producer"](listener.address, settings)

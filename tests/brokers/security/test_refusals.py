@@ -1,4 +1,4 @@
-"""A door that does not open says which broker, at which step and why, within seconds, whatever the client.
+"""A client that is refused is told which broker, at which step and why, within seconds, whatever the client.
 
 `make test` tries each refusal on 4.4.0 with the sync clients and a producer on asyncio; `make test-brokers` tries all.
 """
@@ -11,8 +11,8 @@ import pytest
 
 from kwire import errors
 from tests.brokers import find_release
-from tests.brokers.doors import Doors
 from tests.brokers.keys import Keys
+from tests.brokers.listeners import Listeners
 from tests.brokers.plugin import SecureClusterOf
 from tests.brokers.secure_cluster import SecureCluster
 from tests.brokers.security.logins import Settings, login, settings_for, unsecured_token
@@ -27,9 +27,9 @@ Adjust = Callable[[Keys], Settings]
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A client at a door with settings that are wrong there; `says` are words of the error, in lower case."""
+    """A client at a listener with settings that are wrong there; `says` are words of the error, in lower case."""
 
-    door: str
+    listener: str
     mechanism: str | None = None
     settings: Adjust = field(default=lambda keys: {})
     step: str = ""
@@ -37,9 +37,9 @@ class Refusal:
     since: tuple[int, ...] = (0, 10, 2)
     protocol: str | None = None
 
-    def settings_at(self, doors: Doors, keys: Keys) -> Settings:
+    def settings_at(self, listeners: Listeners, keys: Keys) -> Settings:
         """All settings of the client."""
-        found = settings_for(doors[self.door], self.mechanism, keys) if self.door != "PLAINTEXT" else {}
+        found = settings_for(listeners[self.listener], self.mechanism, keys) if self.listener != "PLAINTEXT" else {}
         if self.protocol:
             found = {"security_protocol": self.protocol} | (login(self.mechanism) if self.mechanism else {})
             if self.protocol.endswith("SSL"):
@@ -72,7 +72,7 @@ def _stranger(keys: Keys) -> Settings:
 
 
 _NEW = (1, 1)
-"""Releases with a certificate of its own for each door, and with words in place of a closed connection."""
+"""Releases with a certificate of its own for each listener, and with words in place of a closed connection."""
 
 REFUSALS = {
     "wrong-password-plain": Refusal("SASL_PLAINTEXT", "PLAIN", _wrong_password, "PLAIN"),
@@ -101,7 +101,7 @@ REFUSALS = {
     "sasl-tls-at-tls": Refusal("SSL", "PLAIN", step="SaslHandshake", protocol="SASL_SSL"),
 }
 _ONLY_OLD = {"unknown-mechanism-old"}
-# Where doors share their keys a certificate is asked for, and one that is not trusted refused, by all of them.
+# Where listeners share their keys a certificate is asked for, and one that is not trusted refused, by all of them.
 _SHARED_KEYS_ONLY = {"untrusted-client-certificate"}
 
 
@@ -124,12 +124,12 @@ def _cases() -> list[object]:
 @pytest.mark.parametrize(("release", "name", "client"), _cases())
 def test_it_says_where_and_why(secure_kafka: SecureClusterOf, keys: Keys, release: str, name: str, client: str) -> None:
     cluster, refusal = secure_kafka(release), REFUSALS[name]
-    _refused(cluster, refusal, refusal.settings_at(cluster.doors, keys), client)
+    _refused(cluster, refusal, refusal.settings_at(cluster.listeners, keys), client)
 
 
 def _refused(cluster: SecureCluster, refusal: Refusal, settings: Settings, client: str) -> None:
     plain = cluster.bootstrap_servers
-    address = plain if refusal.door == "PLAINTEXT" else cluster.doors[refusal.door].address
+    address = plain if refusal.listener == "PLAINTEXT" else cluster.listeners[refusal.listener].address
     begun = time.monotonic()
     with pytest.raises(errors.AuthError) as caught:
         ATTEMPTS[client](address, settings)

@@ -30,10 +30,10 @@ _MAX_CONNECTIONS = 6
 def test_a_client_does_not_hammer(
     secure_kafka: SecureClusterOf, keys: Keys, client: str, mechanism: str, seconds: float
 ) -> None:
-    door = secure_kafka("4.4.0").doors["SASL_SSL"]
-    settings = settings_for(door, mechanism, keys) | {"sasl_password": "The-wrong-word-76"}
+    listener = secure_kafka("4.4.0").listeners["SASL_SSL"]
+    settings = settings_for(listener, mechanism, keys) | {"sasl_password": "The-wrong-word-76"}
     [port] = free_ports(1)
-    with CountingProxy(port, door.port) as proxy:
+    with CountingProxy(port, listener.port) as proxy:
         failed = (_send_for if client == "producer" else _poll_for)(seconds, f"{LOOPBACK}:{port}", settings)
     assert failed > 0
     assert 1 <= proxy.connections <= _MAX_CONNECTIONS
@@ -66,8 +66,8 @@ def _poll_for(seconds: float, address: str, settings: Settings) -> int:
 
 @pytest.mark.kafka_all
 def test_a_client_of_asyncio_does_not_hammer(secure_kafka: SecureClusterOf, keys: Keys) -> None:
-    door = secure_kafka("4.4.0").doors["SASL_PLAINTEXT"]
-    settings = settings_for(door, "SCRAM-SHA-256", keys) | {"sasl_password": "The-wrong-word-76"}
+    listener = secure_kafka("4.4.0").listeners["SASL_PLAINTEXT"]
+    settings = settings_for(listener, "SCRAM-SHA-256", keys) | {"sasl_password": "The-wrong-word-76"}
     [port] = free_ports(1)
 
     async def work() -> int:
@@ -81,6 +81,6 @@ def test_a_client_of_asyncio_does_not_hammer(secure_kafka: SecureClusterOf, keys
                 await asyncio.sleep(0.2)
         return failed
 
-    with CountingProxy(port, door.port) as proxy:
+    with CountingProxy(port, listener.port) as proxy:
         assert asyncio.run(work()) > 0
         assert 1 <= proxy.connections <= _MAX_CONNECTIONS

@@ -12,11 +12,11 @@ import pytest
 import kwire
 from kwire.producer import Delivery
 from tests.brokers.connections import connections_to
-from tests.brokers.doors import SESSION_LIFETIME_MS, Door
 from tests.brokers.keys import Keys
+from tests.brokers.listeners import SESSION_LIFETIME_MS, Listener
 from tests.brokers.plugin import SecureClusterOf
 from tests.brokers.security.logged_in import logged_in
-from tests.brokers.security.logins import Settings, settings_for, unsecured_token
+from tests.brokers.security.logins import NO_KERBEROS, Settings, settings_for, unsecured_token
 
 _TRAFFIC_S = 4.2 * SESSION_LIFETIME_MS / 1000
 _SHORT_TRAFFIC_S = 2.3 * SESSION_LIFETIME_MS / 1000
@@ -28,10 +28,10 @@ NewTopic = Callable[[], str]
 
 
 class Watch:
-    """Which connections there were to a door, once the clients had settled."""
+    """Which connections there were to a listener, once the clients had settled."""
 
-    def __init__(self, door: Door) -> None:
-        self._door = door
+    def __init__(self, listener: Listener) -> None:
+        self._listener = listener
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._look, daemon=True)
         self.settled: set[int] = set()
@@ -42,15 +42,15 @@ class Watch:
         """Looks for as long as it is entered."""
         self._thread.start()
         yield
-        self.left = connections_to(self._door.port)
+        self.left = connections_to(self._listener.port)
         self._over.set()
         self._thread.join()
 
     def _look(self) -> None:
         self._over.wait(_SETTLED_AFTER_S)
-        self.settled = connections_to(self._door.port)
+        self.settled = connections_to(self._listener.port)
         while not self._over.wait(0.05):
-            self.seen |= connections_to(self._door.port)
+            self.seen |= connections_to(self._listener.port)
 
     def check(self) -> None:
         """No connection was lost and none was made."""
@@ -73,10 +73,10 @@ def _numbered(count: int) -> list[bytes]:
     return [b"%d" % number for number in range(count)]
 
 
-def test_the_doors_sessions_end(secure_kafka: SecureClusterOf) -> None:
-    doors = secure_kafka("4.4.0").doors
+def test_the_listeners_sessions_end(secure_kafka: SecureClusterOf) -> None:
+    listeners = secure_kafka("4.4.0").listeners
     for name, lifetime in (("REAUTH", SESSION_LIFETIME_MS), ("SASL_PLAINTEXT", 0)):
-        with logged_in(doors[name]) as (_, told):
+        with logged_in(listeners[name]) as (_, told):
             assert told == lifetime
 
 
@@ -101,17 +101,17 @@ def test_traffic_goes_on(
     mechanism: str,
     seconds: float,
 ) -> None:
-    doors, topic = secure_kafka(release).doors, new_topic()
-    if mechanism not in doors.mechanisms:
-        pytest.skip("no KDC is installed (make kerberos)")
-    door = doors[name]
-    settings = settings_for(door, mechanism, keys)
-    watch = Watch(door)
+    listeners, topic = secure_kafka(release).listeners, new_topic()
+    if mechanism not in listeners.mechanisms:
+        pytest.skip(NO_KERBEROS)
+    listener = listeners[name]
+    settings = settings_for(listener, mechanism, keys)
+    watch = Watch(listener)
     deliveries: list[Delivery] = []
     read: list[bytes | None] = []
     with (
-        kwire.Producer(door.address, linger_ms=0, **settings) as producer,
-        kwire.Consumer(door.address, auto_offset_reset="earliest", **settings) as consumer,
+        kwire.Producer(listener.address, linger_ms=0, **settings) as producer,
+        kwire.Consumer(listener.address, auto_offset_reset="earliest", **settings) as consumer,
     ):
         producer.send(topic, b"0").result(_WITHIN_S)
         consumer.assign([(topic, 0)])
@@ -127,7 +127,7 @@ def test_traffic_goes_on(
             read += consumer.poll(1.0).values()
     assert [delivery.result(0).offset for delivery in deliveries] == list(range(1, count))
     assert read == _numbered(count)
-    assert _log(door.address, settings, topic) == _numbered(count)
+    assert _log(listener.address, settings, topic) == _numbered(count)
     watch.check()
 
 
@@ -138,16 +138,16 @@ def test_traffic_goes_on(
 def test_traffic_on_asyncio_goes_on(
     secure_kafka: SecureClusterOf, keys: Keys, new_topic: NewTopic, name: str, mechanism: str
 ) -> None:
-    door, topic = secure_kafka("4.4.0").doors[name], new_topic()
-    settings = settings_for(door, mechanism, keys)
-    watch = Watch(door)
+    listener, topic = secure_kafka("4.4.0").listeners[name], new_topic()
+    settings = settings_for(listener, mechanism, keys)
+    watch = Watch(listener)
 
     async def work() -> tuple[list[int], list[bytes | None]]:
         offsets: list[int] = []
         read: list[bytes | None] = []
         async with (
-            kwire.aio.Producer(door.address, linger_ms=0, **settings) as producer,
-            kwire.aio.Consumer(door.address, auto_offset_reset="earliest", **settings) as consumer,
+            kwire.aio.Producer(listener.address, linger_ms=0, **settings) as producer,
+            kwire.aio.Consumer(listener.address, auto_offset_reset="earliest", **settings) as consumer,
         ):
             offsets.append((await producer.send(topic, b"0")).offset)
             consumer.assign([(topic, 0)])
@@ -170,20 +170,20 @@ def test_traffic_on_asyncio_goes_on(
 def test_a_consumer_that_was_not_polled_for_longer(
     secure_kafka: SecureClusterOf, keys: Keys, new_topic: NewTopic, caplog: pytest.LogCaptureFixture, release: str
 ) -> None:
-    door, topic = secure_kafka(release).doors["REAUTH"], new_topic()
-    settings = settings_for(door, "PLAIN", keys)
+    listener, topic = secure_kafka(release).listeners["REAUTH"], new_topic()
+    settings = settings_for(listener, "PLAIN", keys)
     with (
-        kwire.Producer(door.address, **settings) as producer,
-        kwire.Consumer(door.address, auto_offset_reset="earliest", **settings) as consumer,
+        kwire.Producer(listener.address, **settings) as producer,
+        kwire.Consumer(listener.address, auto_offset_reset="earliest", **settings) as consumer,
     ):
         producer.send(topic, b"0").result(_WITHIN_S)
         consumer.assign([(topic, 0)])
         assert list(consumer.poll(_WITHIN_S).values()) == [b"0"]
-        before = connections_to(door.port)
+        before = connections_to(listener.port)
         time.sleep(1.5 * SESSION_LIFETIME_MS / 1000)
         producer.send(topic, b"1").result(_WITHIN_S)
         assert list(consumer.poll(_WITHIN_S).values()) == [b"1"]
-        assert connections_to(door.port) == before
+        assert connections_to(listener.port) == before
     assert [record for record in caplog.records if record.levelname == "WARNING"] == []
 
 
@@ -191,15 +191,15 @@ def test_a_consumer_that_was_not_polled_for_longer(
 def test_tokens_that_live_shorter_than_a_session(
     secure_kafka: SecureClusterOf, keys: Keys, new_topic: NewTopic
 ) -> None:
-    door, topic = secure_kafka("4.4.0").doors["SASL_PLAINTEXT"], new_topic()
+    listener, topic = secure_kafka("4.4.0").listeners["SASL_PLAINTEXT"], new_topic()
     asked: list[float] = []
 
     def source() -> tuple[str, float]:
         asked.append(time.monotonic())
         return unsecured_token(4.0)()
 
-    settings = settings_for(door, "OAUTHBEARER", keys) | {"sasl_oauth_token": source}
-    with kwire.Producer(door.address, linger_ms=0, **settings) as producer:
+    settings = settings_for(listener, "OAUTHBEARER", keys) | {"sasl_oauth_token": source}
+    with kwire.Producer(listener.address, linger_ms=0, **settings) as producer:
         end = time.monotonic() + 12.0
         sent: list[Delivery] = []
         while time.monotonic() < end:

@@ -40,10 +40,10 @@ def _by_endpoint(endpoint: TokenEndpoint) -> Settings:
 def test_client_credentials(
     secure_kafka: SecureClusterOf, keys: Keys, new_topic: NewTopic, endpoint: TokenEndpoint, release: str
 ) -> None:
-    door = secure_kafka(release).doors["SASL_SSL"]
-    settings = settings_for(door, None, keys) | _by_endpoint(endpoint)
-    exchange(door.address, settings, new_topic())
-    asyncio.run(exchange_aio(door.address, settings, new_topic()))
+    listener = secure_kafka(release).listeners["SASL_SSL"]
+    settings = settings_for(listener, None, keys) | _by_endpoint(endpoint)
+    exchange(listener.address, settings, new_topic())
+    asyncio.run(exchange_aio(listener.address, settings, new_topic()))
     assert endpoint.requests[-1] == {"grant_type": ["client_credentials"], "scope": ["kafka"]}
 
 
@@ -65,68 +65,68 @@ def test_an_endpoint_that_refuses(
     says: str,
     client: str,
 ) -> None:
-    door = secure_kafka("4.4.0").doors["SASL_PLAINTEXT"]
-    settings = settings_for(door, None, keys) | _by_endpoint(endpoint) | wrong
+    listener = secure_kafka("4.4.0").listeners["SASL_PLAINTEXT"]
+    settings = settings_for(listener, None, keys) | _by_endpoint(endpoint) | wrong
     with pytest.raises(errors.AuthError) as caught:
-        ATTEMPTS[client](door.address, settings)
+        ATTEMPTS[client](listener.address, settings)
     assert says in str(caught.value)
-    assert door.address in caught.value.broker
+    assert listener.address in caught.value.broker
     for secret in (CLIENT_SECRET, "Not-this-one-78"):
         assert secret not in str(caught.value) + repr(caught.value) + caplog.text
 
 
 @pytest.mark.kafka_all
 def test_an_endpoint_that_is_down(secure_kafka: SecureClusterOf, keys: Keys, endpoint: TokenEndpoint) -> None:
-    door = secure_kafka("4.4.0").doors["SASL_PLAINTEXT"]
+    listener = secure_kafka("4.4.0").listeners["SASL_PLAINTEXT"]
     down = {"sasl_oauthbearer_token_endpoint_url": "https://127.0.0.1:9/nobody"}
-    settings = settings_for(door, None, keys) | _by_endpoint(endpoint) | down
+    settings = settings_for(listener, None, keys) | _by_endpoint(endpoint) | down
     with (
         pytest.raises(errors.ConnectError, match=r"127\.0\.0\.1:9/nobody"),
-        kwire.Admin(door.address, **settings) as admin,
+        kwire.Admin(listener.address, **settings) as admin,
     ):
         admin.list_topics(timeout=8.0)
 
 
 def test_a_function_that_fails(secure_kafka: SecureClusterOf, keys: Keys) -> None:
-    door = secure_kafka("4.4.0").doors["SASL_PLAINTEXT"]
+    listener = secure_kafka("4.4.0").listeners["SASL_PLAINTEXT"]
 
     def source() -> tuple[str, float]:
         raise RuntimeError("the vault is closed")
 
-    settings = settings_for(door, "OAUTHBEARER", keys) | {"sasl_oauth_token": source}
+    settings = settings_for(listener, "OAUTHBEARER", keys) | {"sasl_oauth_token": source}
     with pytest.raises(errors.AuthError, match="the vault is closed"):
-        ATTEMPTS["producer"](door.address, settings)
+        ATTEMPTS["producer"](listener.address, settings)
 
 
 def test_a_function_that_takes_its_time(secure_kafka: SecureClusterOf, keys: Keys, new_topic: NewTopic) -> None:
-    door = secure_kafka("4.4.0").doors["SASL_PLAINTEXT"]
+    listener = secure_kafka("4.4.0").listeners["SASL_PLAINTEXT"]
 
     def source() -> tuple[str, float]:
         time.sleep(1.0)
         return unsecured_token()()
 
-    exchange(door.address, settings_for(door, "OAUTHBEARER", keys) | {"sasl_oauth_token": source}, new_topic())
+    exchange(listener.address, settings_for(listener, "OAUTHBEARER", keys) | {"sasl_oauth_token": source}, new_topic())
 
 
 def test_a_coroutine_that_takes_its_time(secure_kafka: SecureClusterOf, keys: Keys, new_topic: NewTopic) -> None:
-    door = secure_kafka("4.4.0").doors["SASL_SSL"]
+    listener = secure_kafka("4.4.0").listeners["SASL_SSL"]
 
     async def source() -> tuple[str, float]:
         await asyncio.sleep(0.5)
         return unsecured_token()()
 
-    settings = settings_for(door, "OAUTHBEARER", keys) | {"sasl_oauth_token": source}
-    asyncio.run(exchange_aio(door.address, settings, new_topic()))
+    settings = settings_for(listener, "OAUTHBEARER", keys) | {"sasl_oauth_token": source}
+    asyncio.run(exchange_aio(listener.address, settings, new_topic()))
 
 
 def test_extensions_go_along(secure_kafka: SecureClusterOf, keys: Keys, new_topic: NewTopic) -> None:
-    door = secure_kafka("4.4.0").doors["SASL_PLAINTEXT"]
+    listener = secure_kafka("4.4.0").listeners["SASL_PLAINTEXT"]
 
     def source() -> tuple[str, float, dict[str, str]]:
         token, lifetime = unsecured_token()()
         return token, lifetime, {"logicalCluster": "lkc-1"}
 
     with kwire.Producer(
-        door.address, **settings_for(door, "OAUTHBEARER", keys) | {"sasl_oauth_token": source}
+        listener.address, **settings_for(listener, "OAUTHBEARER", keys) | {"sasl_oauth_token": source}
     ) as producer:
         producer.send(new_topic(), b"v").result(_WITHIN_S)

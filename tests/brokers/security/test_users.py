@@ -38,6 +38,6 @@ def test_scram_users_of_all_kinds(
     change = UserScramCredentialUpsertion(user, credential, password.encode())
     for future in admin.alter_user_scram_credentials([change]).values():
         future.result(_WITHIN_S)
-    door = cluster.doors["SASL_PLAINTEXT"]
-    settings = settings_for(door, mechanism, keys) | {"sasl_username": user, "sasl_password": password}
-    exchange(door.address, settings, new_topic())
+    listener = cluster.listeners["SASL_PLAINTEXT"]
+    settings = settings_for(listener, mechanism, keys) | {"sasl_username": user, "sasl_password": password}
+    exchange(listener.address, settings, new_topic())

@@ -1,4 +1,4 @@
-"""What each client does at a door: records out and in again, and a question of an administrator."""
+"""What each client does at a listener: records out and in again, and a question of an administrator."""
 
 import asyncio
 import time

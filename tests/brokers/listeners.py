@@ -1,4 +1,4 @@
-"""A broker with many doors: each listener is one way to come in, right or wrong.
+"""A broker with many listeners: every protocol and mechanism, right and wrong certificates, short sessions.
 
 From 1.1 on a listener has a name and settings of its own, so that one broker has all of them. Older ones have one
 listener per protocol with the same keys behind each, and one JAAS file; they look at a client's certificate where it
@@ -25,7 +25,7 @@ _BY_PROTOCOL = ("SSL", "SASL_PLAINTEXT", "SASL_SSL")
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class Listener:
     """A listener by its name, its protocol and the port where it listens."""
 
     name: str
@@ -43,8 +43,8 @@ class Door:
         return self.protocol.startswith("SASL_")
 
 
-class Doors:
-    """The doors of one release, the configuration that opens them and the files that it names (in `folder`)."""
+class Listeners:
+    """The listeners of one release, the configuration that opens them and the files that it names (in `folder`)."""
 
     def __init__(self, release: Release, keys: Keys, kdc: Kdc | None, folder: Path) -> None:
         self._release = release
@@ -55,22 +55,23 @@ class Doors:
         if not self.mechanisms:
             protocols = {name: protocol for name, protocol in protocols.items() if protocol == "SSL"}
         ports = free_ports(len(protocols))
-        self._doors = {
-            name: Door(name, protocol, port) for (name, protocol), port in zip(protocols.items(), ports, strict=True)
+        self._listeners = {
+            name: Listener(name, protocol, port)
+            for (name, protocol), port in zip(protocols.items(), ports, strict=True)
         }
 
-    def __getitem__(self, name: str) -> Door:
-        return self._doors[name]
+    def __getitem__(self, name: str) -> Listener:
+        return self._listeners[name]
 
-    def __iter__(self) -> Iterator[Door]:
-        return iter(self._doors.values())
+    def __iter__(self) -> Iterator[Listener]:
+        return iter(self._listeners.values())
 
     def __contains__(self, name: str) -> bool:
-        return name in self._doors
+        return name in self._listeners
 
     @property
     def mechanisms(self) -> tuple[str, ...]:
-        """The SASL mechanisms of every SASL door."""
+        """The SASL mechanisms of every SASL listener."""
         return mechanisms(self._release, kerberos=self._kdc is not None)
 
     @property
@@ -96,7 +97,7 @@ class Doors:
 
     def properties(self) -> Properties:
         """What goes over the broker's properties."""
-        found = self._listeners() | self._keys_of_doors()
+        found = self._properties_of_listeners() | self._keys_of_listeners()
         if self._release.number >= (0, 10):
             found["sasl.enabled.mechanisms"] = ",".join(self.mechanisms)
         if self._kdc:
@@ -111,14 +112,14 @@ class Doors:
             found[f"delegation.token.{secret}.key"] = _TOKEN_SECRET
         if self._release.number >= (2, 2):
             found |= {
-                f"listener.name.{door}.{mechanism.lower()}.connections.max.reauth.ms": str(SESSION_LIFETIME_MS)
-                for door in ("reauth", "reauth_tls")
+                f"listener.name.{listener}.{mechanism.lower()}.connections.max.reauth.ms": str(SESSION_LIFETIME_MS)
+                for listener in ("reauth", "reauth_tls")
                 for mechanism in self.mechanisms
             }
         return found
 
-    def _listeners(self) -> Properties:
-        places = {door.name: f"{door.name}://{LOOPBACK}:{door.port}" for door in self}
+    def _properties_of_listeners(self) -> Properties:
+        places = {listener.name: f"{listener.name}://{LOOPBACK}:{listener.port}" for listener in self}
         plain = f"PLAINTEXT://{LOOPBACK}:{{port}}"
         listeners = ",".join([plain, *places.values()])
         found = {"listeners": listeners}
@@ -128,26 +129,26 @@ class Doors:
             found["advertised.listeners"] = listeners
         if _has_names(self._release):
             protocols = {"PLAINTEXT": "PLAINTEXT", **({"CONTROLLER": "PLAINTEXT"} if kraft else {})}
-            protocols |= {door.name: door.protocol for door in self}
+            protocols |= {listener.name: listener.protocol for listener in self}
             found["listener.security.protocol.map"] = ",".join(f"{name}:{value}" for name, value in protocols.items())
         return found
 
-    def _keys_of_doors(self) -> Properties:
+    def _keys_of_listeners(self) -> Properties:
         found = _store("ssl.keystore", self._keys.broker) | _store("ssl.truststore", self._keys.truststore)
         found["ssl.key.password"] = PASSWORD_OF_KEYS
         if not _has_names(self._release):
             return found | {"ssl.client.auth": "requested"}
-        for door, store in (("expired", self._keys.expired), ("wronghost", self._keys.elsewhere)):
-            found |= _store(f"listener.name.{door}.ssl.keystore", store)
-            found[f"listener.name.{door}.ssl.key.password"] = PASSWORD_OF_KEYS
+        for listener, store in (("expired", self._keys.expired), ("wronghost", self._keys.elsewhere)):
+            found |= _store(f"listener.name.{listener}.ssl.keystore", store)
+            found[f"listener.name.{listener}.ssl.key.password"] = PASSWORD_OF_KEYS
         return found | {"listener.name.mtls.ssl.client.auth": "required"}
 
     def _logins(self) -> Properties:
         logins = self._modules()
         return {
-            f"listener.name.{door.name.lower()}.{mechanism.lower()}.sasl.jaas.config": f"{logins[mechanism]};"
-            for door in self
-            if door.speaks_sasl
+            f"listener.name.{listener.name.lower()}.{mechanism.lower()}.sasl.jaas.config": f"{logins[mechanism]};"
+            for listener in self
+            if listener.speaks_sasl
             for mechanism in self.mechanisms
         }
 
@@ -185,12 +186,12 @@ def mechanisms(release: Release, *, kerberos: bool) -> tuple[str, ...]:
 
 
 def _protocols(release: Release) -> dict[str, str]:
-    doors = {protocol: protocol for protocol in _BY_PROTOCOL}
+    listeners = {protocol: protocol for protocol in _BY_PROTOCOL}
     if _has_names(release):
-        doors |= {"MTLS": "SSL", "EXPIRED": "SSL", "WRONGHOST": "SSL", "PLAIN_ONLY": "SASL_PLAINTEXT"}
+        listeners |= {"MTLS": "SSL", "EXPIRED": "SSL", "WRONGHOST": "SSL", "PLAIN_ONLY": "SASL_PLAINTEXT"}
     if release.number >= (2, 2):
-        doors |= {"REAUTH": "SASL_PLAINTEXT", "REAUTH_TLS": "SASL_SSL"}
-    return doors
+        listeners |= {"REAUTH": "SASL_PLAINTEXT", "REAUTH_TLS": "SASL_SSL"}
+    return listeners
 
 
 def _has_names(release: Release) -> bool:

@@ -1,4 +1,4 @@
-"""kwire's clients come in by every door of real brokers with every mechanism, from threads and on asyncio."""
+"""kwire's clients log in at every listener of real brokers with every mechanism, from threads and on asyncio."""
 
 import asyncio
 from collections.abc import Callable
@@ -6,10 +6,10 @@ from collections.abc import Callable
 import pytest
 
 from tests.brokers import find_release
-from tests.brokers.doors import mechanisms
 from tests.brokers.keys import Keys
+from tests.brokers.listeners import mechanisms
 from tests.brokers.plugin import SecureClusterOf
-from tests.brokers.security.logins import Settings, settings_for
+from tests.brokers.security.logins import NO_KERBEROS, Settings, settings_for
 from tests.brokers.security.work import exchange, exchange_aio
 from tests.certificates import PASSWORD as PASSWORD_OF_KEYS
 
@@ -29,13 +29,13 @@ def _places() -> list[object]:
     found: list[object] = []
     for name in _RELEASES:
         release = find_release(name)
-        for door in ("SASL_PLAINTEXT", "SASL_SSL"):
-            marks = [] if (name, door) in _SHORT else [pytest.mark.kafka_all]
+        for listener in ("SASL_PLAINTEXT", "SASL_SSL"):
+            marks = [] if (name, listener) in _SHORT else [pytest.mark.kafka_all]
             for mechanism in mechanisms(release, kerberos=True):
-                found.append(pytest.param(name, door, mechanism, marks=marks))
+                found.append(pytest.param(name, listener, mechanism, marks=marks))
         marks = [] if name in _SHORT_TLS else [pytest.mark.kafka_all]
         tls = ("SSL", "MTLS") if release.number >= (1, 1) else ("SSL",)
-        found += [pytest.param(name, door, None, marks=marks) for door in tls]
+        found += [pytest.param(name, listener, None, marks=marks) for listener in tls]
     return found
 
 
@@ -63,12 +63,10 @@ def test_records_go_out_and_come_in(
     mechanism: str | None,
     work: Work,
 ) -> None:
-    doors = secure_kafka(release).doors
-    if mechanism == "GSSAPI":
-        pytest.importorskip("gssapi", reason="Python's gssapi is not installed (make kerberos)")
-        if mechanism not in doors.mechanisms:
-            pytest.skip("no KDC is installed (make kerberos)")
-    work(doors[name].address, settings_for(doors[name], mechanism, keys), new_topic())
+    listeners = secure_kafka(release).listeners
+    if mechanism == "GSSAPI" and mechanism not in listeners.mechanisms:
+        pytest.skip(NO_KERBEROS)
+    work(listeners[name].address, settings_for(listeners[name], mechanism, keys), new_topic())
 
 
 def _certificates(keys: Keys) -> dict[str, Settings]:
@@ -89,14 +87,14 @@ def _certificates(keys: Keys) -> dict[str, Settings]:
 def test_a_client_shows_its_certificate(
     secure_kafka: SecureClusterOf, keys: Keys, new_topic: NewTopic, release: str, kind: str, work: Work
 ) -> None:
-    door = secure_kafka(release).doors["MTLS"]
+    listener = secure_kafka(release).listeners["MTLS"]
     settings = {"security_protocol": "SSL", "ssl_ca_pem": keys.ca.read_text(), **_certificates(keys)[kind]}
-    work(door.address, settings, new_topic())
+    work(listener.address, settings, new_topic())
 
 
 @pytest.mark.parametrize("version", ["TLSv1.2", "TLSv1.3"])
 def test_each_version_of_tls(
     secure_kafka: SecureClusterOf, keys: Keys, new_topic: NewTopic, version: str, work: Work
 ) -> None:
-    door = secure_kafka("4.4.0").doors["SSL"]
-    work(door.address, settings_for(door, None, keys) | {"ssl_enabled_protocols": version}, new_topic())
+    listener = secure_kafka("4.4.0").listeners["SSL"]
+    work(listener.address, settings_for(listener, None, keys) | {"ssl_enabled_protocols": version}, new_topic())

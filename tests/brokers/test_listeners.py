@@ -1,4 +1,4 @@
-"""The doors of doors.py are what they say: confluent-kafka, which has TLS and most of SASL, comes in by each."""
+"""The listeners of listeners.py are what they say: confluent-kafka, which has TLS and most of SASL, gets in at each."""
 
 import time
 from collections.abc import Callable
@@ -9,8 +9,8 @@ from confluent_kafka import KafkaError
 from confluent_kafka import Producer as ConfluentProducer
 
 from tests.brokers import find_release
-from tests.brokers.doors import USERS, Door, mechanisms
 from tests.brokers.keys import Keys
+from tests.brokers.listeners import USERS, Listener, mechanisms
 from tests.brokers.plugin import SecureClusterOf
 from tests.certificates import PASSWORD as PASSWORD_OF_KEYS
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.kafka_all
 
 _WITHIN_S = 20.0
 _MISSED_WITHIN_S = 3.0
-"""A door that wants a certificate closes the connection without a word to librdkafka."""
+"""A listener that wants a certificate closes the connection without a word to librdkafka."""
 _RELEASES = ["4.4.0", "3.9.2", "0.10.2.2"]
 _PASSWORD = USERS["alice"]
 
@@ -52,65 +52,67 @@ def _login(mechanism: str) -> dict[str, Any]:
     return {"sasl.mechanism": mechanism, "sasl.username": "alice", "sasl.password": _PASSWORD}
 
 
-def _unlocked(door: Door, keys: Keys) -> dict[str, Any]:
-    return {"security.protocol": door.protocol, "ssl.ca.location": str(keys.ca)}
+def _unlocked(listener: Listener, keys: Keys) -> dict[str, Any]:
+    return {"security.protocol": listener.protocol, "ssl.ca.location": str(keys.ca)}
 
 
-def _sasl_doors(release: str) -> list[object]:
+def _sasl_listeners(release: str) -> list[object]:
     number = find_release(release).number
-    doors = ["SASL_PLAINTEXT", "SASL_SSL"] + (["REAUTH", "REAUTH_TLS"] if number >= (2, 2) else [])
+    listeners = ["SASL_PLAINTEXT", "SASL_SSL"] + (["REAUTH", "REAUTH_TLS"] if number >= (2, 2) else [])
     # confluent-kafka's wheel is built without GSSAPI.
     found = mechanisms(find_release(release), kerberos=False)
-    return [(release, door, mechanism) for door in doors for mechanism in found]
+    return [(release, listener, mechanism) for listener in listeners for mechanism in found]
 
 
-@pytest.mark.parametrize(("release", "name", "mechanism"), [place for name in _RELEASES for place in _sasl_doors(name)])
+@pytest.mark.parametrize(
+    ("release", "name", "mechanism"), [place for name in _RELEASES for place in _sasl_listeners(name)]
+)
 def test_a_login_is_taken(
     secure_kafka: SecureClusterOf, keys: Keys, new_topic: NewTopic, release: str, name: str, mechanism: str
 ) -> None:
-    door = secure_kafka(release).doors[name]
-    assert _produce(door.address, _unlocked(door, keys) | _login(mechanism), new_topic()) is None
+    listener = secure_kafka(release).listeners[name]
+    assert _produce(listener.address, _unlocked(listener, keys) | _login(mechanism), new_topic()) is None
 
 
 @pytest.mark.parametrize("release", _RELEASES)
 def test_a_wrong_password_is_refused(
     secure_kafka: SecureClusterOf, keys: Keys, new_topic: NewTopic, release: str
 ) -> None:
-    door = secure_kafka(release).doors["SASL_SSL"]
+    listener = secure_kafka(release).listeners["SASL_SSL"]
     login = {"sasl.mechanism": "PLAIN", "sasl.username": "alice", "sasl.password": "wrong"}
-    refused = _produce(door.address, _unlocked(door, keys) | login, new_topic())
+    refused = _produce(listener.address, _unlocked(listener, keys) | login, new_topic())
     assert refused is not None
     assert refused.code() == KafkaError._AUTHENTICATION
 
 
 @pytest.mark.parametrize("release", [*_RELEASES, "0.9.0.1"])
 def test_tls(secure_kafka: SecureClusterOf, keys: Keys, new_topic: NewTopic, release: str) -> None:
-    door = secure_kafka(release).doors["SSL"]
-    tls = _unlocked(door, keys)
+    listener = secure_kafka(release).listeners["SSL"]
+    tls = _unlocked(listener, keys)
     if release == "0.9.0.1":
         tls |= {"api.version.request": False, "broker.version.fallback": "0.9.0"}
-    assert _produce(door.address, tls, new_topic()) is None
-    other = _produce(door.address, tls | {"ssl.ca.location": str(keys.other_ca)}, new_topic())
+    assert _produce(listener.address, tls, new_topic()) is None
+    other = _produce(listener.address, tls | {"ssl.ca.location": str(keys.other_ca)}, new_topic())
     assert other is not None
     assert "certificate verify failed" in other.str()
 
 
 @pytest.mark.parametrize("release", ["4.4.0", "3.9.2"])
-def test_doors_with_another_certificate(
+def test_listeners_with_another_certificate(
     secure_kafka: SecureClusterOf, keys: Keys, new_topic: NewTopic, release: str
 ) -> None:
-    doors = secure_kafka(release).doors
-    tls = _unlocked(doors["MTLS"], keys)
+    listeners = secure_kafka(release).listeners
+    tls = _unlocked(listeners["MTLS"], keys)
     client = {
         "ssl.certificate.location": str(keys.client_certificate),
         "ssl.key.location": str(keys.encrypted_client_key),
         "ssl.key.password": PASSWORD_OF_KEYS,
     }
-    assert _produce(doors["MTLS"].address, tls | client, new_topic()) is None
+    assert _produce(listeners["MTLS"].address, tls | client, new_topic()) is None
     store = {"ssl.keystore.location": str(keys.client), "ssl.keystore.password": PASSWORD_OF_KEYS}
-    assert _produce(doors["MTLS"].address, tls | store, new_topic()) is None
-    assert _produce(doors["MTLS"].address, tls, new_topic(), _MISSED_WITHIN_S) is not None
+    assert _produce(listeners["MTLS"].address, tls | store, new_topic()) is None
+    assert _produce(listeners["MTLS"].address, tls, new_topic(), _MISSED_WITHIN_S) is not None
     for name in ("EXPIRED", "WRONGHOST"):
-        refused = _produce(doors[name].address, tls, new_topic())
+        refused = _produce(listeners[name].address, tls, new_topic())
         assert refused is not None
         assert "certificate verify failed" in refused.str()
