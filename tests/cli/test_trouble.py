@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable
 
 import pytest
 
 from kwire.cli import trouble
 from kwire.cli.trouble import trouble_on_stderr
+from kwire.engine.outage import Outage
 from kwire.errors import AuthError, KafkaTimeoutError
 
 LOGGER = logging.getLogger("kwire.drivers")
 REASON = "SaslAuthenticate (PLAIN): wrong password"
-REFUSED = f"the broker at h:1 cannot be used (0.0 s so far): {REASON}; still trying, about every 30 s"
-LOST = "the broker at h:2 cannot be reached (0.0 s so far): refused; still trying, about every 1 s"
+
+
+def told(tell: Callable[[Outage], object]) -> str:
+    """The warning in the engine's own words, which the shell has to know again."""
+    warnings: list[str] = []
+    tell(Outage(lambda: "the broker at h:1", warnings.append))
+    return warnings[0]
+
+
+REFUSED = told(lambda outage: outage.refuses(REASON, 30.0, 0.0))
+LOST = told(lambda outage: outage.lasts("refused", 1.0, 0.0))
 
 
 def fail(error: Exception) -> None:
