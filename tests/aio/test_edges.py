@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import socket
+import weakref
 from collections.abc import Iterator
+from contextvars import ContextVar
 from typing import Any
 
 import pytest
@@ -115,5 +118,36 @@ def test_a_call_that_waits_is_told_of_the_close(run: Run, dead: str, broker: Bro
             for call in calls:
                 with pytest.raises(errors.ClientClosedError):
                     await call
+
+    run(main())
+
+
+class Served:
+    """What a web server serves."""
+
+
+served: ContextVar[Served | None] = ContextVar("served", default=None)
+
+
+def test_the_variables_of_the_task_that_began_a_connection_are_not_kept(run: Run, broker: Broker) -> None:
+    seen: list[Served | None] = []
+
+    async def serve(producer: aio.Producer, consumer: aio.Consumer) -> weakref.ref[Served]:
+        value = Served()
+        served.set(value)
+        delivery = producer.send("t", b"v")
+        delivery.add_done_callback(lambda _: seen.append(served.get()))
+        await delivery
+        await consumer.end_offsets([("t", 0)])
+        await asyncio.sleep(0.01)
+        return weakref.ref(value)
+
+    async def main() -> None:
+        async with aio.Producer(broker.bootstrap_servers) as producer, aio.Consumer(broker.bootstrap_servers) as reader:
+            values = [await asyncio.create_task(serve(producer, reader)) for _ in range(2)]
+            assert seen == [None, None]
+            await asyncio.sleep(0.01)  # the loop lets go of the last one
+            gc.collect()
+            assert [value() for value in values] == [None, None]
 
     run(main())

@@ -11,6 +11,9 @@ two things only: the loop's executor looks up names (`loop.getaddrinfo`), and a 
 
 Time is CLOCK_MONOTONIC; the loop's own clock, which some loops read once a turn, is only asked to ring.
 
+Connections, timers and callbacks run in empty contexts (contextvars): they outlive the task that began them, and what
+the variables of that task refer to, such as a request of a web server, is not kept.
+
 Interrupts. `core.dirty` is set while the core runs. A KeyboardInterrupt or the like that cuts a step leaves it set, and
 the next step, which is then scheduled, begins with `core.recover`.
 """
@@ -21,6 +24,7 @@ import asyncio
 import os
 import weakref
 from collections.abc import Callable
+from contextvars import Context
 from functools import partial
 from time import monotonic
 
@@ -235,7 +239,9 @@ class LoopDriver(LoopDriverBase):
     def _begin_apart(self, function: Any, on_result: Any, on_error: Any) -> None:
         assert self._loop is not None
         if not self._closed:
-            task = self._loop.create_task(self._run_apart(function, on_result, on_error), name="kwire-apart")
+            task = self._loop.create_task(
+                self._run_apart(function, on_result, on_error), name="kwire-apart", context=Context()
+            )
             self._apart.add(task)
             task.add_done_callback(self._apart.discard)
 
@@ -295,7 +301,7 @@ class LoopDriver(LoopDriverBase):
         assert self._loop is not None
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = self._loop.call_later(max(seconds + TIMER_SLACK_S, 0.0), self._on_timer, False)
+        self._timer = self._loop.call_later(max(seconds + TIMER_SLACK_S, 0.0), self._on_timer, False, context=Context())
 
     @override
     def _ring_late(self) -> None:
@@ -305,7 +311,7 @@ class LoopDriver(LoopDriverBase):
     @override
     def _schedule_callbacks(self) -> None:
         assert self._loop is not None
-        self._loop.call_soon(self._run_callbacks)
+        self._loop.call_soon(self._run_callbacks, context=Context())
 
     def _run_callbacks(self) -> None:
         callbacks = self.core.after_step
@@ -341,7 +347,9 @@ class LoopDriver(LoopDriverBase):
         """Outside any step: some loops run the beginning of a new task at once."""
         assert self._loop is not None
         if self._sockets.get(sock.connection) is sock:
-            sock.task = self._loop.create_task(self._reach(sock), name=f"kwire-connect-{sock.connection.address}")
+            sock.task = self._loop.create_task(
+                self._reach(sock), name=f"kwire-connect-{sock.connection.address}", context=Context()
+            )
 
     async def _reach(self, sock: LoopSocket) -> None:
         """Connects, or tells the core why not."""
