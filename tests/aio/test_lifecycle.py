@@ -305,3 +305,16 @@ def test_no_thread_is_begun(broker: Broker) -> None:
         env={**os.environ, "PYTHONWARNINGS": "error"},
     )
     assert ran.stdout == "1\n1\n1\n", ran.stderr
+
+
+def test_close_ends_a_call_of_an_admin_that_waits(run: Run, broker: Broker) -> None:
+    async def main() -> None:
+        broker.faults.mute("Metadata")
+        admin = aio.Admin(broker.bootstrap_servers)
+        asking = asyncio.create_task(admin.list_topics())
+        await asyncio.sleep(0.05)
+        await admin.close()
+        with pytest.raises(errors.KafkaError, match="closed"):
+            await asking
+
+    run(main())

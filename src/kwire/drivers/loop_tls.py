@@ -2,7 +2,7 @@
 
 Layer 4. Imported only where TLS is wanted. The transport is a plain one: it receives ciphertext into the room that all
 connections of the client share, and is decrypted straight into the core's blocks. The loop's own TLS transport would
-keep a buffer of its own, which cannot be taken back.
+keep a buffer of its own, which cannot be taken back; it takes a fifth more time on asyncio's loop, as much on uvloop's.
 """
 
 from __future__ import annotations
