@@ -300,7 +300,7 @@ _ASYNCIO = [
     _row(
         _AIO_PRODUCE,
         "aio-produce-batches",
-        "the same (aiokafka: send_batch)",
+        "asyncio produce, each delivery awaited (aiokafka: send_batch)",
         records=_AIO_SENT_BATCHES,
         own_batches=True,
     ),
