@@ -13,6 +13,7 @@ from kwire._typing import TYPE_CHECKING, Any, override
 from kwire.drivers.loop import LoopSocket
 from kwire.drivers.sockets import NO_SIGNAL
 from kwire.drivers.tls import TlsClient
+from kwire.drivers.tls_errors import TLS_HANDSHAKE
 from kwire.errors import AuthError, FrameError
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class TlsSocket(LoopSocket):
     @override
     def begin(self, now: float) -> None:
         """Begins the handshake."""
-        self.connection.step = "TLS handshake"
+        self.connection.step = TLS_HANDSHAKE
         try:
             self._tls = self._client.stream(self.connection.address)
             self._shake_hands(self._tls, now)

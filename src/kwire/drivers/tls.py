@@ -27,7 +27,7 @@ from collections.abc import Sequence
 
 from kwire._typing import TYPE_CHECKING, Any
 from kwire.drivers.plaintext_probe import PlaintextProbe
-from kwire.drivers.tls_errors import HANDSHAKE, explained, not_tls
+from kwire.drivers.tls_errors import TLS_HANDSHAKE, explained, not_tls
 from kwire.engine.addresses import Address
 from kwire.errors import AuthError
 
@@ -105,7 +105,7 @@ class TlsStream:
                 self._incoming, self._outgoing, server_hostname=name, session=self._session_to_resume()
             )
         except (ssl.SSLError, ValueError) as error:
-            raise AuthError(f"TLS cannot begin: {error}", broker=str(address), step=HANDSHAKE) from error
+            raise AuthError(f"TLS cannot begin: {error}", broker=str(address), step=TLS_HANDSHAKE) from error
 
     # -- in ---------------------------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from kwire.engine.addresses import Address
 from kwire.engine.sasl.exchange import quoted
 from kwire.errors import AuthError
 
-HANDSHAKE = "TLS handshake"
+TLS_HANDSHAKE = "TLS handshake"
 """The step at which an AuthError of TLS happened."""
 
 _NOT_YET_VALID, _EXPIRED, _SELF_SIGNED, _SELF_SIGNED_ROOT = 9, 10, 18, 19
@@ -80,7 +80,7 @@ def not_tls(address: Address, begin: bytes) -> AuthError:
 
 
 def _refused(address: Address, words: str, reason: str) -> AuthError:
-    return AuthError(words, broker=str(address), step=HANDSHAKE, reason=reason)
+    return AuthError(words, broker=str(address), step=TLS_HANDSHAKE, reason=reason)
 
 
 def _plain(reason: str) -> str:

@@ -48,6 +48,7 @@ class Login:
         self.tokens = Tokens(settings.sasl_oauthbearer_extensions, settings.sasl_oauth_token)
         self.mechanism: str = settings.sasl_mechanism or ""
         self.may_come_first = self.mechanism == "GSSAPI"
+        self.handshake_step = HANDSHAKE
         self.bare_step = f"the tokens of {self.mechanism}"
 
     def flow(self, versions: Versions, address: Address, session: float, now: float) -> Flow[float]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from functools import partial
+from math import inf
 
 from kwire._codec import Buffer
 from kwire._typing import Any, NamedTuple, TypeVar
@@ -171,7 +172,6 @@ def _send(
     on_error: OnError,
     now: float,
 ) -> None:
-    for_ever = float("inf")
     if isinstance(step, Raw):
         request = Request(
             0,
@@ -180,7 +180,7 @@ def _send(
             on_frame,
             on_error,
             versions=(0,),
-            timeout=for_ever,
+            timeout=inf,
             raw=True,
             headless=True,
             expect_response=step.answered,
@@ -188,6 +188,6 @@ def _send(
         connection.write_token(request, step.token, now)
     else:
         request = Request(
-            0, step.api_key, step.message, on_frame, on_error, versions=(step.version,), timeout=for_ever, raw=True
+            0, step.api_key, step.message, on_frame, on_error, versions=(step.version,), timeout=inf, raw=True
         )
         connection.write_request(request, step.version, now)

@@ -13,6 +13,7 @@ A login that is refused, or one that takes longer than socket_connection_setup_t
 from __future__ import annotations
 
 from functools import partial
+from math import inf
 
 from kwire._codec import Timer
 from kwire._typing import TYPE_CHECKING
@@ -30,9 +31,6 @@ SPREAD = 0.1
 
 MIN_BETWEEN_S = 1.05
 """Seconds after a login before which no other one is begun."""
-
-FOR_EVER = float("inf")
-HANDSHAKE = "SaslHandshake"
 
 
 class Session:
@@ -58,13 +56,13 @@ class Session:
             self._link.session_ends = now + lifetime * part
             self._timer = self._connections.call_at(self._link.session_ends, self.renew)
         else:
-            self._link.session_ends = FOR_EVER
+            self._link.session_ends = inf
 
     def end(self) -> None:
         """The connection has ended."""
         self._stop_timer()
         self._renewing = False
-        self._link.session_ends = FOR_EVER
+        self._link.session_ends = inf
 
     def renew(self, now: float) -> None:
         """Lets requests wait, and logs in again as soon as that may be done."""
@@ -87,7 +85,7 @@ class Session:
         self._timer = self._connections.call_at(now + self._patience, partial(self._end_if_too_slow, connection))
 
         def on_error(error: KafkaError, now: float) -> None:
-            if isinstance(error, AuthError) and error.step == HANDSHAKE:  # nothing was said of who we are
+            if isinstance(error, AuthError) and error.step == login.handshake_step:  # nothing was said of who we are
                 error = ConnectError(f"{self._link.who}: logging in again, {error}")
             self._connections.lose(connection, error, now)
 
