@@ -146,7 +146,7 @@ def test_the_variables_of_the_task_that_began_a_connection_are_not_kept(run: Run
         async with aio.Producer(broker.bootstrap_servers) as producer, aio.Consumer(broker.bootstrap_servers) as reader:
             values = [await asyncio.create_task(serve(producer, reader)) for _ in range(2)]
             assert seen == [None, None]
-            await asyncio.sleep(0.01)  # the loop lets go of the last one
+            await asyncio.sleep(0.01)  # asyncio keeps the handle that it ran last
             gc.collect()
             assert [value() for value in values] == [None, None]
 

@@ -159,7 +159,7 @@ class LoopDriver(LoopDriverBase):
             return done()
         assert self._loop is not None
         future = self._loop.create_future()
-        limit = None if timeout is None else self._loop.call_later(timeout, _settle, future)
+        limit = None if timeout is None else self._loop.call_later(timeout, _settle, future, context=Context())
         self._waiters[future] = done
         try:
             await future
