@@ -174,3 +174,9 @@ def test_from_the_options_of_a_spark_source() -> None:
         },
     )
     assert (made.sasl_username, made.sasl_password.reveal()) == ("$ConnectionString", "Endpoint=sb://x/;K=v=")
+
+
+def test_a_text_that_has_no_utf_8_is_refused() -> None:
+    with pytest.raises(errors.ConfigError, match=r"sasl_jaas_config=.* UTF-8") as raised:
+        settings(f'{PLAIN} username="alice" password="hu\udce4sh";')
+    assert "alice" not in str(raised.value)

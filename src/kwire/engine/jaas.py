@@ -174,7 +174,7 @@ def without_jaas(given: Mapping[str, object], refusals: list[str]) -> Mapping[st
     rest = {name: value for name, value in given.items() if name != "sasl_jaas_config"}
     try:
         text = secret_text(given["sasl_jaas_config"]).reveal()
-    except TypeError:
+    except (TypeError, ValueError):
         return {**rest, "sasl_jaas_config": given["sasl_jaas_config"]}  # its own check refuses it
     try:
         meant = settings_of(parse(text))
