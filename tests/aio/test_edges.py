@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 import gc
 import socket
+import subprocess
+import sys
+import textwrap
 import weakref
 from collections.abc import Iterator
 from contextvars import ContextVar
@@ -151,3 +154,41 @@ def test_the_variables_of_the_task_that_began_a_connection_are_not_kept(run: Run
             assert [value() for value in values] == [None, None]
 
     run(main())
+
+
+@pytest.mark.parametrize(
+    ("end", "warning"),
+    [
+        ("asyncio.run(main())", "event loop of a producer ended with 1 records undelivered"),
+        ("asyncio.run(main()); asyncio.run(main())", "event loop of a producer ended with 1 records undelivered"),
+        ("asyncio.run(left())", "was left with 1 records undelivered"),
+    ],
+)
+def test_records_that_the_end_of_the_loop_cut_off_are_warned_of(dead: str, end: str, warning: str) -> None:
+    code = """
+        import asyncio
+        from kwire import aio
+
+        async def main():
+            producer = aio.Producer(DEAD)
+            producer.send("t", b"v")
+            closing = asyncio.create_task(producer.close())
+            await asyncio.sleep(0.01)
+            closing.cancel()
+
+        async def left():
+            global producer
+            producer = aio.Producer(DEAD)
+            producer.send("t", b"v")
+
+        END
+    """
+    ran = subprocess.run(
+        [sys.executable, "-W", "always", "-c", textwrap.dedent(code).replace("DEAD", repr(dead)).replace("END", end)],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert ran.stderr.count(warning) == end.count("run"), ran.stderr
+    assert "Traceback" not in ran.stderr

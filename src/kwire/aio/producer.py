@@ -5,11 +5,12 @@ Layer 5: puts the compiled send path, the sender and the loop driver together; n
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 import warnings
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from time import monotonic
 from types import TracebackType
@@ -27,6 +28,7 @@ from kwire.errors import KafkaError
 from kwire.fronts.producer import CLOSED, CLOSED_TOO_EARLY, ProducerFront, note_failed_close
 
 if TYPE_CHECKING:
+    from kwire._codec import Accumulator
     from kwire.engine.flushing import Closing
     from kwire.engine.options import ProducerOptions, Servers, Timeout
 
@@ -36,6 +38,8 @@ LONG_TURN_S = 0.002
 """Seconds of sending after which `drain` lets the loop turn, though there is room."""
 
 _live: weakref.WeakSet[Producer] = weakref.WeakSet()
+_closing: dict[LoopDriver, Accumulator] = {}
+"""Of producers whose close() was cancelled: they close by themselves, if their event loop goes on for long enough."""
 
 
 @configured_by(ProducerSettings)
@@ -124,6 +128,8 @@ class Producer(LoopProducerBase, ProducerFront, Client[ProducerSettings]):
         try:
             await driver.wait(closing.is_done, patience)
         except BaseException:
+            _warn_of_lost(left for left in _closing if left.loop is None or left.loop.is_closed())
+            _closing[driver] = self.accumulator
             _close_when_done(driver, closing)
             raise
         error = _end(driver, closing, CLOSED_TOO_EARLY)
@@ -177,13 +183,33 @@ def _end(driver: LoopDriver, closing: Closing, why: str) -> KafkaError | None:
     """Fails what is not delivered, and closes; returns the error to raise."""
     error: KafkaError | None = driver.step(lambda now: closing.finish(why))
     driver.close()
+    _closing.pop(driver, None)
     return error
 
 
+def _warn_of_lost(drivers: Iterable[LoopDriver]) -> None:
+    """Closes those whose event loop has ended, with a warning where records were not delivered."""
+    for driver in list(drivers):
+        count = sum(map(len, _closing.pop(driver).pending))
+        driver.close()
+        if count:
+            text = f"the event loop of a producer ended with {count} records undelivered, as its close() was cancelled"
+            warnings.warn(text, ResourceWarning, stacklevel=2)
+
+
+def _at_exit() -> None:
+    for producer in list(_live):
+        if not producer.accumulator.closed and (count := producer._undelivered()):
+            warnings.warn(f"{producer!r} was left with {count} records undelivered", ResourceWarning, source=producer)
+    _warn_of_lost(_closing)
+
+
 def _after_fork_in_child() -> None:
+    _closing.clear()
     for producer in list(_live):
         producer._close_in_child()
     _live.clear()
 
 
+atexit.register(_at_exit)
 os.register_at_fork(after_in_child=_after_fork_in_child)
