@@ -9,6 +9,7 @@ import pytest
 
 from kwire import errors, protocol
 from kwire.engine.api_keys import METADATA
+from kwire.engine.calls import Call
 from kwire.engine.flows import LONG_CALL_S, MAX_CALLS
 from kwire.engine.request import ANY
 from tests.engine.sasl_broker import (
@@ -275,3 +276,12 @@ def test_calls_that_never_end_are_few() -> None:
         world.run(world.now + 5)
     assert len(begun) == MAX_CALLS
     assert all(after - before >= LONG_CALL_S for before, after in pairwise(begun))
+
+
+def test_a_call_that_runs_out_of_time_says_what_the_login_is_at() -> None:
+    world = world_of("OAUTHBEARER", SaslBroker(mechanisms=("OAUTHBEARER",)))
+    world.apart = 20.0
+    call = Call(world.core, "a call", world.now + 1)
+    ask(world)
+    world.run(lambda: call.done)
+    assert "being connected, at the token of sasl_oauth_token" in str(call.error)

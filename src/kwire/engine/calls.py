@@ -69,9 +69,11 @@ class Call:
     def timed_out(self) -> KafkaError:
         """The error when time runs out."""
         last = self._last or self.core.cluster.failure
+        unconnected = self.core.connect_error()
         if isinstance(last, errors.ConnectError):
             return errors.ConnectError(f"{self.what}: no answer in time; {last.message}", last.causes)
-        return KafkaTimeoutError(f"{self.what}: no answer in time" + (f"; last: {last}" if last is not None else ""))
+        why = f"; last: {last}" if last is not None else f"; {unconnected}" if unconnected is not None else ""
+        return KafkaTimeoutError(f"{self.what}: no answer in time{why}")
 
     def on_end(self) -> None:
         """For subclasses: whatever is still in flight is of no use."""

@@ -80,6 +80,11 @@ class Link(LinkBase):
         return "negotiating" if self._negotiation is not None else "idle"
 
     @property
+    def step(self) -> str:
+        """What an attempt to connect is at, in words; "" if there is none or nothing is connected yet."""
+        return self._negotiation.step if self._negotiation is not None else ""
+
+    @property
     def who(self) -> str:
         """The broker in words."""
         return self._node.who

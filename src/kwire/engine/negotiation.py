@@ -176,6 +176,11 @@ class Negotiation:
         patience = connections.settings.socket_connection_setup_timeout_ms / 1000
         self._call_at(now + patience, self._out_of_time)
 
+    @property
+    def step(self) -> str:
+        """What is being done, in words; "" before anything is connected."""
+        return " and ".join(dict.fromkeys(connection.step for connection in self._open if connection.step))
+
     def abandon(self, now: float) -> None:
         """Ends everything in progress; calls neither `on_ready` nor `on_failed`."""
         connections = self._open

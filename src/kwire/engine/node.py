@@ -111,7 +111,8 @@ class Node(NodeBase):
         """Why there is no connection: the last error, or how far the first attempt is."""
         error = self.last_error
         if error is None:
-            return "not tried yet" if self.state == "idle" else "being connected"
+            step = self._data.step
+            return "not tried yet" if self.state == "idle" else "being connected" + (f", at {step}" if step else "")
         return error.causes.get(str(self.address), str(error)) if isinstance(error, ConnectError) else str(error)
 
     # -- all connections --------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from kwire._typing import TYPE_CHECKING, Any
 from kwire.engine.addresses import Address
 from kwire.engine.request import MessageOrBuilder, OnError, OnResponse, Request
 from kwire.engine.retry import Backoff, RandomFraction
-from kwire.errors import AuthError, KafkaError
+from kwire.errors import AuthError, ConnectError, KafkaError
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -77,6 +77,8 @@ class Services(Protocol):
     def update_brokers(self, addresses: dict[int, Address], *, complete: bool, now: float) -> None: ...
 
     def broker_states(self) -> dict[str, str]: ...
+
+    def connect_error(self) -> ConnectError | None: ...
 
     @property
     def refused(self) -> bool: ...
