@@ -17,7 +17,7 @@ import pytest
 
 from kwire import aio, errors
 from kwire.testing import Broker
-from tests.aio.conftest import Run
+from tests.aio.conftest import LOOPS, Run
 
 
 @pytest.fixture
@@ -192,3 +192,29 @@ def test_records_that_the_end_of_the_loop_cut_off_are_warned_of(dead: str, end: 
     )
     assert ran.stderr.count(warning) == end.count("run"), ran.stderr
     assert "Traceback" not in ran.stderr
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_callbacks_after_one_that_is_interrupted_run_all_the_same(loop: str, broker: Broker) -> None:
+    told: list[int] = []
+
+    def interrupt(delivery: aio.Delivery) -> None:
+        raise KeyboardInterrupt
+
+    async def main() -> None:
+        async with aio.Producer(broker.bootstrap_servers) as producer:
+            delivery = producer.send("t", b"v")
+            delivery.add_done_callback(interrupt)
+            delivery.add_done_callback(lambda done: told.append(done.result(0).offset))
+            await asyncio.sleep(30)
+
+    running = LOOPS[loop]()
+    task = running.create_task(main())
+    with pytest.raises(KeyboardInterrupt):
+        running.run_until_complete(task)
+    running.run_until_complete(asyncio.sleep(0.05))
+    assert told == [0]
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        running.run_until_complete(task)
+    running.close()

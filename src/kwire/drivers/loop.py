@@ -316,11 +316,16 @@ class LoopDriver(LoopDriverBase):
     def _run_callbacks(self) -> None:
         callbacks = self.core.after_step
         self._callbacks_due = False
-        while callbacks:
-            try:
-                callbacks.popleft()()
-            except Exception:
-                _log.exception("a callback raised")
+        try:
+            while callbacks:
+                try:
+                    callbacks.popleft()()
+                except Exception:
+                    _log.exception("a callback raised")
+        finally:
+            if callbacks:  # one was interrupted
+                self._callbacks_due = True
+                self._schedule_callbacks()
 
     @override
     def _schedule_recovery(self) -> None:
