@@ -284,4 +284,6 @@ def test_a_call_that_runs_out_of_time_says_what_the_login_is_at() -> None:
     call = Call(world.core, "a call", world.now + 1)
     ask(world)
     world.run(lambda: call.done)
-    assert "being connected, at the token of sasl_oauth_token" in str(call.error)
+    step = "being connected, at the token of sasl_oauth_token"
+    assert step in str(call.error)
+    assert step in world.core.cluster.why_no_leader("t", 0)

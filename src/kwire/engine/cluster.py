@@ -64,7 +64,8 @@ class Cluster(Metadata):
         if found is not None and found.leader >= 0:
             return ""
         if info is None or self.failure is not None:
-            return f"no metadata of the topic: {self.failure or 'none was asked for or answered yet'}"
+            why = self.failure or self._core.connect_error() or "none was asked for or answered yet"
+            return f"no metadata of the topic: {why}"
         if info.error:
             return str(errors.broker.error_for(info.error, "the topic"))
         if found is not None and found.error:
