@@ -31,3 +31,5 @@ def test_the_programs_do_what_the_page_says(capsys: pytest.CaptureFixture[str]) 
         assert found["ends"]["orders", 0] == found["table"].num_rows
 
         assert outcome("asyncio.timeout")["metadata"].offset >= 0
+
+        assert b"17.50" in outcome("lifespan(")["seen"]

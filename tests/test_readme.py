@@ -35,7 +35,7 @@ HERE = {
         "fromtimestamp",
         "NewTopic(",
     ],
-    "docs/asyncio.md": ["aio.Admin(", "asyncio.gather", "to_arrow", "asyncio.timeout"],
+    "docs/asyncio.md": ["aio.Admin(", "asyncio.gather", "to_arrow", "asyncio.timeout", "lifespan("],
     "docs/old-generations.md": ["records.encode(", "client.messages(", "partitioners.scala_0_7("],
     "docs/testing.md": ["broker.offsets(", "def test_my_service(", "broker.client_settings)"],
     "docs/describe.md": ["protocol.describe("],
