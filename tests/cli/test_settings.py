@@ -67,7 +67,8 @@ def test_where_the_brokers_are(
 def test_settings_of_other_clients_in_a_file_are_passed_over(kwire: Kwire, broker: Broker, config: Path) -> None:
     config.write_text(
         "linger.ms=1\nauto.offset.reset=earliest\nkey.serializer=org.apache.kafka...\nmax.poll.interval.ms=5\n"
-        "transactional.id=t\nrequest.timeout.ms=4000\n"
+        "transactional.id=t\nrequest.timeout.ms=4000\nschema.registry.url=https://registry\n"
+        "basic.auth.credentials.source=USER_INFO\nbasic.auth.user.info=key:secret\n"
     )
     assert kwire("topics", "--config", str(config)).code == 0
     refused = kwire("topics", "-X", "linger.ms=1")

@@ -114,6 +114,10 @@ def test_settings_that_fit(given: dict[str, object]) -> None:
         ),
         ({"security_protocol": "SSL", "ssl_enabled_protocols": "TLSv1.1,TLSv1.2"}, "'TLSv1.2', 'TLSv1.3' or both"),
         ({"security_protocol": "SSL", "ssl_context": object()}, "an ssl.SSLContext"),
+        (
+            {"security_protocol": "SSL", "ssl_context": ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)},
+            "an ssl.SSLContext for clients",
+        ),
         ({"security_protocol": "SSL", "ssl_key_pem": b"hush"}, "ssl_key_pem='[hidden]': a string"),
         ({**LOGIN, "sasl_password": 5551234}, "sasl_password='[hidden]': a string"),
     ],

@@ -9,7 +9,7 @@ import ssl
 import warnings
 from inspect import signature
 from itertools import pairwise
-from typing import get_args, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 import pytest
 
@@ -210,6 +210,30 @@ def test_what_asks_for_nothing_is_taken() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         ConsumerSettings(enable_auto_commit=False, ssl_context=None, sasl_mechanism="", value_deserializer=None)
+
+
+def test_a_dotted_name_as_a_keyword_is_told_its_keyword() -> None:
+    with pytest.raises(errors.ConfigError, match=r"'linger.ms'; it is 'linger_ms' here"):
+        ProducerSettings(**{"linger.ms": 5})
+    with pytest.raises(errors.ConfigError, match=r"'bootstrap.servers'; it is 'bootstrap_servers' here"):
+        ProducerSettings(**{"bootstrap.servers": "a:1"})
+
+
+@pytest.mark.parametrize("config", [None, "client.properties", [("linger.ms", 5)]])
+def test_from_config_takes_a_mapping_only(config: Any) -> None:
+    with pytest.raises(TypeError, match=rf"from_config\(\) takes a mapping .*not {type(config).__name__}"):
+        from_config(ProducerSettings, config)
+
+
+def test_an_event_loop_is_not_a_setting() -> None:
+    with pytest.raises(errors.ConfigError, match=r"'loop': .*kwire\.aio takes the event loop that runs"):
+        ProducerSettings(loop=object())
+    assert ProducerSettings(loop=None).given() == {}
+
+
+def test_credentials_of_a_schema_registry_are_refused_with_it() -> None:
+    with pytest.raises(errors.ConfigError, match=r"'basic.auth.user.info': schema registries"):
+        from_config(ProducerSettings, {"basic.auth.user.info": "key:secret"})
 
 
 def names_of_peers() -> list[tuple[type[ClientSettings], str]]:

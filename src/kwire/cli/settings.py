@@ -38,7 +38,16 @@ _FOREIGN = {
         "session.timeout.ms",
     ),
     "Producer": ("partitioner.class", "transaction.timeout.ms", "transactional.id"),
-    "programs": ("key.deserializer", "key.serializer", "value.deserializer", "value.serializer"),
+    "programs": (
+        "basic.auth.credentials.source",
+        "basic.auth.user.info",
+        "key.deserializer",
+        "key.serializer",
+        "schema.registry.basic.auth.user.info",
+        "schema.registry.url",
+        "value.deserializer",
+        "value.serializer",
+    ),
 }
 
 

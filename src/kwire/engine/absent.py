@@ -34,6 +34,7 @@ PRODUCER = {
     "partitions_for": "Consumer(...).partitions_for(topic) does that",
     "poll": "not needed: callbacks run and records leave by themselves",
     "produce": "it is send(topic, value, key=..., headers=...) here; it returns a Delivery",
+    "send_and_wait": "it is `await send(...)` in kwire.aio, and send(...).result() without asyncio",
     "start": "not needed: the first send connects",
     "stop": "it is close() here",
 }

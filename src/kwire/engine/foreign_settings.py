@@ -10,13 +10,14 @@ from kwire._typing import NamedTuple
 
 _GROUPS = "consumer groups are not in this version of kwire"
 _TRANSACTIONS = "transactions are not in this version of kwire"
-_ASYNCIO = "asyncio is not in this version of kwire"
+_LOOP = "leave it out: a client of kwire.aio takes the event loop that runs when it is first used"
 _TOKEN = "give sasl_oauth_token: a callable without arguments that returns (token, lifetime in seconds)"
 _CREDENTIALS = "kwire asks a token endpoint for client credentials only; for another grant give sasl_oauth_token"
 _UNSECURED = "for a token without a signature give sasl_oauthbearer_unsecured_claims"
 _CONTEXT = "Python's ssl has no such setting by itself; make an ssl.SSLContext and give it as ssl_context"
 _VALUES = "kwire sends bytes: serialize values before send()"
 _KEYS = "kwire sends bytes: serialize keys before send()"
+_REGISTRY = "schema registries are not in this version of kwire; encode values before send()"
 _CALLBACK = "use Delivery.add_done_callback(), or Delivery.result()"
 _ERRORS = (
     "errors are raised by the call that meets them; what happens in between is logged by logging.getLogger('kwire')"
@@ -73,7 +74,7 @@ _REFUSED = {
     "ssl.provider": _CONTEXT,
     "ssl.providers": _CONTEXT,
     "ssl.sigalgs.list": _CONTEXT,
-    "loop": _ASYNCIO,
+    "loop": _LOOP,
     "key.serializer": _KEYS,
     "value.serializer": _VALUES,
     "key.deserializer": "kwire returns bytes: decode keys after poll()",
@@ -105,7 +106,8 @@ _REFUSED = {
 
 _REFUSED_PREFIXES = {
     "sasl.oauthbearer.assertion.": _CREDENTIALS,
-    "schema.registry.": "schema registries are not in this version of kwire; encode values before send()",
+    "basic.auth.": _REGISTRY,
+    "schema.registry.": _REGISTRY,
 }
 
 _AS_IT_IS = {

@@ -154,7 +154,7 @@ class ProducerOptions(ClientOptions, total=False):
     delivery_timeout_ms: int
     """A record that is not acknowledged within this time has failed."""
     buffer_memory: int
-    """How much memory records may take until they are delivered; when it is full, send() blocks."""
+    """How much memory records may take until they are delivered; when it is full, send() blocks (asyncio: raises)."""
     max_block_ms: int
     """How long send() may block, and how long records of a topic that does not exist wait for it."""
     max_request_size: int

@@ -39,7 +39,7 @@ class SecuritySettings(ConnectionSettings):
         object,
         "An ssl.SSLContext to use as it is, instead of all other ssl settings.",
         convert=tls_context,
-        wanted="an ssl.SSLContext or None",
+        wanted="an ssl.SSLContext for clients, or None",
         instead="give files or PEM text where a client is pickled, such as ssl_ca_location or ssl_ca_pem",
     )
     ssl_ca_location: str | None = optional_setting(

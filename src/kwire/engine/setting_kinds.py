@@ -237,9 +237,10 @@ class Settings:
         return judged.warn
 
     def _own_name(self, name: str) -> str | None:
-        """The keyword of a row that has an alias which differs from `name` in its spelling only."""
+        """The keyword of a row that `name` is another spelling of, or that has such an alias."""
         key = key_of(name)
-        return next((row.keyword for row in self.table.values() if key in map(key_of, row.aliases)), None)
+        rows = self.table.values()
+        return next((row.keyword for row in rows if key in map(key_of, (row.keyword, *row.aliases))), None)
 
     def unknown(self, name: str) -> str:
         """The text about a name that no client has."""

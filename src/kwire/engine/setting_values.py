@@ -16,8 +16,8 @@ _LAST_PRINTABLE = "~"
 
 
 def tls_context(value: object) -> object:
-    """An `ssl.SSLContext`, known by what it does: the engine does not import ssl."""
-    if not hasattr(value, "wrap_bio"):
+    """An `ssl.SSLContext` that clients can use, known by what it does: the engine does not import ssl."""
+    if not hasattr(value, "wrap_bio") or getattr(getattr(value, "protocol", None), "name", "").endswith("_SERVER"):
         raise TypeError
     return value
 

@@ -112,7 +112,7 @@ class ProducerSettings(ClientSettings):
     buffer_memory: int = setting(
         int,
         32 * 1024 * 1024,
-        "How much memory records may take until they are delivered; when it is full, send() blocks.",
+        "How much memory records may take until they are delivered; when it is full, send() blocks (asyncio: raises).",
         minimum=0,
         maximum=_LONG_MAX,
     )
@@ -286,6 +286,8 @@ def from_config(table: type[SettingsType], config: Mapping[str, Any], **more: An
     twice under two names with two values, or have a value that cannot be used. Settings of other clients that make no
     difference here are ignored with a warning.
     """
+    if not isinstance(config, Mapping):
+        raise TypeError(f"from_config() takes a mapping of names to values, not {type(config).__name__}")
     names = _names_of(table)
     given: dict[str, Any] = {}
     refusals = []
