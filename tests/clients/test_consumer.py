@@ -254,6 +254,25 @@ def test_iteration_ends_at_the_offsets_given(broker: Broker) -> None:
     assert sorted(got) == [(0, offset) for offset in range(4)] + [(1, offset) for offset in range(7)]
 
 
+def test_reading_goes_on_where_until_ended_it(broker: Broker) -> None:
+    broker.append("t", records.encode([b"%d" % number for number in range(10)]))
+    with consumer_of(broker) as consumer:
+        consumer.assign([T0], until={T0: 7})
+        assert [record.offset for record in consumer] == list(range(7))
+        assert consumer.position(T0) == 7
+        consumer.assign([T0])
+        assert [record.offset for record in consumer.poll(timeout=PATIENT)] == [7, 8, 9]
+
+
+def test_until_holds_for_what_was_fetched_before(broker: Broker) -> None:
+    broker.append("t", records.encode([b"%d" % number for number in range(10)]))
+    with consumer_of(broker) as consumer:
+        consumer.assign([T0])
+        assert len(consumer.poll(timeout=PATIENT, max_records=2)) == 2
+        consumer.assign([T0], until={T0: 5})
+        assert [record.offset for record in consumer] == [2, 3, 4]
+
+
 def numbered(broker: Broker) -> Consumer:
     """Both partitions hold 0 to 29, in batches of ten; a poll gives what there is of both."""
     for partition in (0, 1):

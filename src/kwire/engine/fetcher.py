@@ -463,8 +463,8 @@ class Fetcher:
             ascending=True,
             aborted=[(entry.producer_id, entry.first_offset) for entry in aborted] if aborted else (),
         )
-        next_offset = records.next_offset
-        if next_offset is not None and next_offset > state.fetch_at:
+        next_offset = min(records.next_offset or 0, state.end_offset)
+        if next_offset > state.fetch_at:
             state.add(records, next_offset, node)
         if fault is not None and isinstance(fault.error, LimitError) and (records.consumed or not first):
             self._is_full = True  # there may be enough when it comes again, with nothing else in memory

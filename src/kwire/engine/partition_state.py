@@ -135,6 +135,12 @@ class PartitionState:
         """Has the position looked up by time."""
         self._begin_anew(NO_POSITION, time, NO_EPOCH)
 
+    def set_end(self, offset: int) -> None:
+        """Ends reading before `offset`; drops what was fetched if some of it comes after that."""
+        if self.chunks and offset < self.fetch_at:
+            self.seek(self.position)
+        self.end_offset = offset
+
     def _begin_anew(self, offset: int, reset_to: int | None, epoch: int) -> None:
         self.revision += 1
         self.in_flight = False

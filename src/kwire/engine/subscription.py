@@ -117,7 +117,7 @@ class Subscription:
         for tp, offset in at.items():
             self.state(tp).seek(offset)
         for tp, state in self.states.items():
-            state.end_offset = until.get(tp, END_OF_OFFSETS)
+            state.set_end(until.get(tp, END_OF_OFFSETS))
         topics = list(dict.fromkeys(tp.topic for tp in wanted))
         self._assigned = tuple(topics)
         kept = {*topics, *self._subscribed}
