@@ -141,6 +141,7 @@ class Producer(LoopProducerBase, ProducerFront, Client[ProducerSettings]):
         """Closes where nothing can be delivered: before the first use, again, or after the event loop has ended."""
         count = 0 if self._driver.closed else self._undelivered()
         self.accumulator.closed = self.accumulator.closed or CLOSED
+        _closing.pop(self._driver, None)
         self._driver.close()
         await self._driver.closed_all()
         if count:
