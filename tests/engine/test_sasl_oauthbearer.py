@@ -102,6 +102,8 @@ SECRET = "very-secret"
         ((SECRET, 0), "lifetime"),
         ((SECRET, -1.0), "lifetime"),
         ((SECRET, float("nan")), "lifetime"),
+        ((SECRET, 1_800_000_000.5), "subtract time.time()"),
+        ((SECRET, 1_800_000_000_000), "subtract time.time()"),
         ((SECRET, True), "lifetime"),
         ((SECRET, "60"), "lifetime"),
         ((SECRET, 60, [SECRET]), "extensions are not a mapping"),

@@ -35,6 +35,8 @@ MIN_SHARE_LEFT = 0.2
 """A token is asked for anew when less than this part of its life is left; Java's client does the same."""
 
 _SEPARATOR = "\x01"
+_TIMES = ((1e9, 1e10), (1e12, 1e13))
+"""Seconds and milliseconds since 1970, from 2001 to 2286: no lifetime of a token, but the time at which it ends."""
 _SOURCE = "the token of sasl_oauth_token"
 TokenSource = Callable[[], Any]
 
@@ -142,6 +144,8 @@ def _token(returned: object, extensions: Mapping[str, str], now: float) -> Token
         raise _unusable("its token is not a str of visible ASCII characters")
     if isinstance(lifetime, bool) or not isinstance(lifetime, int | float) or not lifetime > 0:
         raise _unusable("its lifetime is not a number of seconds above 0")
+    if any(first <= lifetime < last for first, last in _TIMES):
+        raise _unusable("its lifetime is a time since 1970, not the seconds from now on: subtract time.time()")
     more = returned[2] if len(returned) == 3 else None
     return Token(text, float(lifetime), {**extensions, **_extensions(more)}, now)
 
