@@ -286,6 +286,11 @@ def test_options_that_do_not_fit_are_said(options: dict[str, Any], said: str) ->
         Broker(**options)
 
 
+def test_users_are_a_mapping() -> None:
+    with pytest.raises(TypeError, match="users is a mapping of names to passwords, not list"):
+        Broker(users=["alice"])  # type: ignore[arg-type]
+
+
 def test_certificates_need_tls() -> None:
     with pytest.raises(ConfigError, match="with tls=True only"):
         Broker(certificates=Certificates())

@@ -112,6 +112,8 @@ def _accounts(
             if given:
                 raise ConfigError(f"{name}: no users; give users={{'alice': 'secret'}}")
         return None
+    if not isinstance(users, Mapping):
+        raise TypeError(f"users is a mapping of names to passwords, not {type(users).__name__}")
     if not all(isinstance(text, str) and text for pair in users.items() for text in pair):
         raise ConfigError("users: names and passwords are texts that are not empty")
     if not 1 <= scram_iterations <= _MAX_ITERATIONS:
