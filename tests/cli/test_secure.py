@@ -71,6 +71,10 @@ def test_a_file_of_javas(kwire: Kwire, secure: Broker, tmp_path: Path, mechanism
     )
     outcome = kwire("topics", "--config", str(path), "-b", secure.bootstrap_servers)
     assert (outcome.code, outcome.err) == (0, "")
+    as_alice = ("-X", "sasl.username=alice", "-X", "sasl.password=hunter2")
+    path.write_text(path.read_text().replace("builder", "of long ago"))
+    outcome = kwire("topics", "--config", str(path), "-b", secure.bootstrap_servers, *as_alice)
+    assert (outcome.code, outcome.err) == (0, "")
 
 
 @pytest.mark.parametrize("command", [["topics"], ["produce", "orders"], ["consume", "orders"]])

@@ -349,6 +349,27 @@ def secret_settings() -> list[ClientSettings]:
     ]
 
 
+JAVA_LOGIN = {
+    "security.protocol": "SASL_SSL",
+    "sasl.mechanism": "PLAIN",
+    "sasl.jaas.config": 'a.PlainLoginModule required username="alice" password="from the file";',
+}
+
+
+def test_keywords_win_over_what_a_jaas_text_stands_for() -> None:
+    settings = from_config(ClientSettings, JAVA_LOGIN, sasl_password="hush")
+    assert (settings.sasl_username, settings.sasl_password) == ("alice", "hush")
+    other = 'a.PlainLoginModule required username="bob" password="hush";'
+    settings = from_config(ClientSettings, JAVA_LOGIN, sasl_jaas_config=other)
+    assert (settings.sasl_username, settings.sasl_password) == ("bob", "hush")
+
+
+def test_a_bad_jaas_text_is_refused_once() -> None:
+    with pytest.raises(errors.ConfigError) as refused:
+        from_config(ClientSettings, {**JAVA_LOGIN, "sasl.jaas.config": "a.b required x"}, sasl_password="hush")
+    assert str(refused.value).count("sasl_jaas_config") == 1
+
+
 @pytest.mark.parametrize("keyword", ["sasl_username", "sasl_password"])
 def test_a_text_that_cannot_be_sent_is_refused(keyword: str) -> None:
     """As os.environ makes one of bytes that are not UTF-8."""

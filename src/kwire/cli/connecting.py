@@ -99,7 +99,7 @@ def opened(
     if servers is None and not given.has_servers:
         servers = os.environ.get(VARIABLE, _DEFAULT)
     with given.errors_placed(), _warnings_told(None if shared else options.command):
-        client = kind.from_config({**(config or {}), **given.values}, servers, **more)
+        client = kind.from_config({**(config or {}), **given.values}, servers, **{**given.login, **more})
     with client:
         yield client
 

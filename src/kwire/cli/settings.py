@@ -65,7 +65,10 @@ def name_value_pairs(option: str, texts: list[str]) -> dict[str, str]:
 
 
 class Given:
-    """The settings that a command was given, as one client is to have them: `values`, by name."""
+    """The settings that a command was given, as one client is to have them.
+
+    `values`, by name; `login`, by keyword, goes over the sasl.jaas.config of a file and what it stands for.
+    """
 
     def __init__(self, options: argparse.Namespace, client: str, *, shared: bool = False) -> None:
         """`shared`: the command has other clients besides, which judge the settings that this one has not."""
@@ -79,6 +82,8 @@ class Given:
             for name, found in ({} if self._file is None else _file(self._file, tell=not shared)).items()
             if _keyword(name) not in keywords and _is_for(name, client)
         }
+        login = {name for name in stated if _keyword(name).startswith("sasl_")}
+        self.login = {_keyword(name): stated.pop(name) for name in login}
         self.values = {**{name: found.value for name, found in self._from_file.items()}, **stated}
 
     @property

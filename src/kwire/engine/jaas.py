@@ -26,6 +26,7 @@ _OCTAL = "01234567"
 _NUMERIC = frozenset("0123456789.-")
 _MARKS = frozenset("_$")
 _LATIN_LETTERS = 0xA0
+_REFUSED = Secret("refused")
 _WORD, _TEXT, _MARK, _NUMBER, _END = range(5)
 
 
@@ -171,6 +172,8 @@ def _escaped(text: str, position: int) -> tuple[str, int]:
 
 def without_jaas(given: Mapping[str, object], refusals: list[str]) -> Mapping[str, object]:
     """`given` with `sasl_jaas_config` replaced by what it stands for; adds to `refusals` what cannot be used."""
+    if given["sasl_jaas_config"] is _REFUSED:
+        return given
     rest = {name: value for name, value in given.items() if name != "sasl_jaas_config"}
     try:
         text = secret_text(given["sasl_jaas_config"]).reveal()
@@ -180,7 +183,7 @@ def without_jaas(given: Mapping[str, object], refusals: list[str]) -> Mapping[st
         meant = settings_of(parse(text))
     except (JaasError, ConfigError) as fault:
         refusals.append(f"sasl_jaas_config: {fault}")
-        return {**rest, "sasl_jaas_config": Secret("refused")}
+        return {**rest, "sasl_jaas_config": _REFUSED}
     for name, value in meant.items():
         if name in rest and rest[name] not in (None, "", value):
             if name != "sasl_mechanism":

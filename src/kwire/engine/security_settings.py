@@ -194,8 +194,9 @@ class SecuritySettings(ConnectionSettings):
         """Whether the client logs in."""
         return self.security_protocol in ("SASL_PLAINTEXT", "SASL_SSL")
 
+    @classmethod
     @override
-    def expanded(self, given: Mapping[str, object], refusals: list[str]) -> Mapping[str, object]:
+    def expanded(cls, given: Mapping[str, object], refusals: list[str]) -> Mapping[str, object]:
         if not given.get("sasl_jaas_config"):
             return given
         from kwire.engine.jaas import without_jaas

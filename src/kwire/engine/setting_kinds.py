@@ -246,7 +246,8 @@ class Settings:
         """The text about a name that no client has."""
         return unknown_setting(name, self.table)
 
-    def expanded(self, given: Mapping[str, object], refusals: list[str]) -> Mapping[str, object]:
+    @classmethod
+    def expanded(cls, given: Mapping[str, object], refusals: list[str]) -> Mapping[str, object]:
         """`given` with settings that stand for others replaced by those; a table overrides this."""
         return given
 

@@ -298,6 +298,8 @@ def from_config(table: type[SettingsType], config: Mapping[str, Any], **more: An
         if keyword in given and given[keyword] != value:
             refusals.append(f"{name!r} and another name of {keyword} are given with different values")
         given[keyword] = value
+    if more.get("sasl_jaas_config") is None:
+        given = {**table.expanded(given, refusals)}  # so that keywords win over what it stands for
     return table.made_of({**given, **more}, refusals)
 
 
