@@ -127,11 +127,16 @@ SPELLINGS = [
     "key.serializer",
     "partition_assignment_strategy",
     "kafka.group.protocol",
-    "session_timeout_ms",
     "transactional.id",
     "transactional_id",
     "value_deserializer",
 ]
+
+
+def test_the_times_of_a_group_are_ignored_without_one() -> None:
+    """Templates of cloud services have them for every client."""
+    with pytest.warns(UserWarning, match=r"without an effect in kwire: session\.timeout\.ms"):
+        from_config(ProducerSettings, {"session.timeout.ms": 45_000})
 
 
 @pytest.mark.parametrize("name", SPELLINGS)
