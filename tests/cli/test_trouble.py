@@ -10,7 +10,8 @@ import pytest
 
 from kwire.cli import trouble
 from kwire.cli.trouble import trouble_on_stderr
-from kwire.engine.outage import Outage
+from kwire.engine.outage import Outage, refusal_in
+from kwire.engine.retry import Backoff
 from kwire.errors import AuthError, KafkaTimeoutError
 
 LOGGER = logging.getLogger("kwire.drivers")
@@ -24,8 +25,14 @@ def told(tell: Callable[[Outage], object]) -> str:
     return warnings[0]
 
 
-REFUSED = told(lambda outage: outage.refuses(REASON, 30.0, 0.0))
+REFUSED = told(lambda outage: outage.refuses(REASON, Backoff(1000, 30000, lambda: 0.5), 0.0))
 LOST = told(lambda outage: outage.lasts("refused", 1.0, 0.0))
+
+
+def test_only_the_warning_about_a_refusal_is_known_again() -> None:
+    assert refusal_in(REFUSED) == REASON
+    assert refusal_in(LOST) == ""
+    assert refusal_in("broker 1 cannot be used: so it says") == ""
 
 
 def fail(error: Exception) -> None:

@@ -69,7 +69,22 @@ def test_a_broker_that_refuses_is_asked_less_and_less_often() -> None:
     assert 20 <= max(gaps) <= 40
     assert len(world.warned) == 1
     [(_, text)] = world.warned
-    assert text.startswith("the broker at a:1 cannot be used (0.0 s so far): SaslAuthenticate (PLAIN): Authentication")
+    assert text.startswith("the broker at a:1 cannot be used: SaslAuthenticate (PLAIN): Authentication")
+    assert text.endswith("; it is tried again when it is needed, after about 1 s at first and later after up to 30 s")
+
+
+@pytest.mark.parametrize(
+    ("longest", "waits"),
+    [(5_000, "after about 5 s at first and later after up to 30 s"), (40_000, "after about 40 s each time")],
+)
+def test_the_warning_has_the_waits_that_the_settings_make(longest: int, waits: str) -> None:
+    broker = SaslLeader()
+    broker.users = WRONG
+    world = producer(broker, reconnect_backoff_max_ms=longest)
+    delivery = world.send(b"y")
+    refused(world, delivery.done)
+    [(_, text)] = world.warned
+    assert text.endswith(f"it is tried again when it is needed, {waits}")
 
 
 def test_who_is_let_in_again_goes_on() -> None:

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock, Timer
 
+from kwire.engine.outage import refusal_in
 from kwire.errors import DeliveryError, KafkaError
 
 _CLIENTS = ("kwire.drivers", "kwire.clients")
-_REFUSED = " cannot be used ("
 _HELD_BACK_S = 1.0
 
 
@@ -53,7 +53,7 @@ class _Handler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         text = record.getMessage()
-        if _REFUSED not in text:
+        if not refusal_in(text):
             self._print(text)
             return
         with self._holding:
@@ -72,11 +72,7 @@ class _Handler(logging.Handler):
     def leave_out(self, error: str) -> None:
         """Drops what is held back where the error says it, too."""
         with self._holding:
-            self._held = [text for text in self._held if _reason(text) not in error]
+            self._held = [text for text in self._held if refusal_in(text) not in error]
 
     def _print(self, text: str) -> None:
         print(f"kwire {self._command}: {text}", file=sys.stderr, flush=True)
-
-
-def _reason(warning: str) -> str:
-    return warning.partition(" so far): ")[2].rpartition("; still trying")[0]

@@ -180,7 +180,7 @@ class Node(NodeBase):
 
     def _warn_of(self, error: AuthError, now: float) -> None:
         words = f"{error.step}: {error.message or error.reason}"
-        self.outage.refuses(words, self._connections.refusal_backoff.longest, now)
+        self.outage.refuses(words, self._connections.refusal_backoff, now)
 
     def link_may_connect(self, link: Link, now: float) -> None:
         """The backoff after a failure is over."""

@@ -1,11 +1,17 @@
 """How long something has been out of reach, and the two sentences about it: one when it begins, one when it is over.
 
-Layer 3, no I/O and no logs: the text goes to `warn`, which hands it to the driver.
+Layer 3, no I/O and no logs: the text goes to `warn`, which hands it to the driver. `refusal_in` tells the warnings of a
+refusal from others: the shell leaves out those that the error of a command repeats.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+
+from kwire.engine.retry import Backoff
+
+_REFUSED = " cannot be used: "
+_RETRIED = "; it is tried again when it is needed, "
 
 
 class Outage:
@@ -38,10 +44,13 @@ class Outage:
         self.begin(since)
         self._tell("does not answer", reason, longest_wait, now)
 
-    def refuses(self, reason: str, longest_wait: float, now: float) -> None:
-        """A login or a TLS handshake failed: as `lasts`, with words of its own."""
+    def refuses(self, reason: str, waits: Backoff, now: float) -> None:
+        """A login or a TLS handshake failed: as `lasts`, with words of its own.
+
+        They do not say that the client is trying: what waited for the broker may have failed with the same reason.
+        """
         self.begin(now)
-        self._tell("cannot be used", reason, longest_wait, now)
+        self._warn_once(f"{_REFUSED}{reason}{_RETRIED}{_spaced(waits)}")
 
     def end(self, now: float) -> None:
         """It can be reached, as a connection or an answer shows."""
@@ -57,9 +66,22 @@ class Outage:
         return 0.0 if self._since is None else max(now - self._since, 0.0)
 
     def _tell(self, state: str, reason: str, longest_wait: float, now: float) -> None:
+        self._warn_once(
+            f" {state} ({self.lasted(now):.1f} s so far): {reason}; still trying, about every {longest_wait:g} s"
+        )
+
+    def _warn_once(self, text: str) -> None:
         if not self._warned:
             self._warned = True
-            self._warn(
-                f"{self._describe()} {state} ({self.lasted(now):.1f} s so far): {reason}; still trying, "
-                f"about every {longest_wait:g} s"
-            )
+            self._warn(self._describe() + text)
+
+
+def refusal_in(warning: str) -> str:
+    """The reason in a warning of `Outage.refuses`; "" in every other text."""
+    return warning.partition(_REFUSED)[2].rpartition(_RETRIED)[0]
+
+
+def _spaced(waits: Backoff) -> str:
+    if waits.first == waits.longest:
+        return f"after about {waits.first:g} s each time"
+    return f"after about {waits.first:g} s at first and later after up to {waits.longest:g} s"

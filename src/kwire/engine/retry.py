@@ -17,16 +17,16 @@ RandomFraction = Callable[[], float]
 class Backoff:
     """Waits, in seconds, after the first, second, ... failure in a row. `rng()` is uniform over [0, 1)."""
 
-    __slots__ = ("_first", "_rng", "longest")
+    __slots__ = ("_rng", "first", "longest")
 
     def __init__(self, first_ms: int, longest_ms: int, rng: RandomFraction) -> None:
-        self._first = first_ms / 1000
+        self.first = first_ms / 1000
         self.longest = max(longest_ms, first_ms) / 1000
         self._rng = rng
 
     def wait(self, failures: int) -> float:
         """Seconds to wait after `failures` (at least 1) failures in a row."""
-        plain = min(self._first * 2.0 ** min(failures - 1, 32), self.longest)
+        plain = min(self.first * 2.0 ** min(failures - 1, 32), self.longest)
         return plain * (1 + SPREAD * (2 * self._rng() - 1))
 
 
