@@ -54,7 +54,8 @@ _SIDE_METRICS = (
 _README_PEERS = (CONFLUENT, AIOKAFKA, KAFKA_PYTHON, KIO)
 _README_ROWS = (
     "produce-deliveries produce-fire-and-forget produce-512-partitions produce-lz4 consume-records consume-values "
-    "consume-columns records values columns append metadata-decode"
+    "consume-columns aio-produce aio-consume-records aio-consume-one-by-one tls-produce-deliveries tls-consume-columns "
+    "records values columns append metadata-decode"
 )
 
 
