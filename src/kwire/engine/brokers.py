@@ -3,10 +3,8 @@
 Layer 3, no I/O. Requests for whichever broker can be reached wait here: they go to the least busy one that is ready
 and answers, else another address is tried, and after NEXT_BROKER_AFTER_S one more at the same time. They go to one that
 seems to hang while no other can be tried, and fail when all addresses have failed. Nodes report to `Brokers`
-(`ports.NodeOwner`); `on_trouble(now)` is called when a connection fails or ends, since leaders may have moved.
-
-While a broker refuses this client (AuthError) and no other is connected, everything that waits for any broker fails
-with that error, and so does what comes until one is tried again. Brokers not tried yet have OTHERS_FOR_S before that.
+(`ports.NodeOwner`); `on_trouble(now)` is called when a connection fails or ends, since leaders may have moved. What
+waits while brokers refuse this client is failed when `refusals.py` says so.
 """
 
 from __future__ import annotations
@@ -14,23 +12,17 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from kwire._codec import Timer
 from kwire.engine.addresses import Address
 from kwire.engine.connections import Connections
 from kwire.engine.node import Node
 from kwire.engine.outage import Outage
+from kwire.engine.refusals import Refusals
 from kwire.engine.request import Request
 from kwire.engine.retry import RandomFraction, afresh
 from kwire.errors import AuthError, ConnectError, KafkaError
 
 NEXT_BROKER_AFTER_S = 0.3
 """Seconds after which, if no broker could be reached yet, another address is tried at the same time."""
-
-OTHERS_FOR_S = 2.0
-"""Seconds after a refusal that brokers which were not tried yet have to prove better."""
-
-REFUSED_AFTER_S = 0.02
-"""Seconds after which what was submitted to brokers that refuse is failed: never within `submit` itself."""
 
 
 class Brokers:
@@ -52,10 +44,7 @@ class Brokers:
         self._bootstrap = addresses[first:] + addresses[:first]
         self._bootstrap_ids = -2
         self._first_contact = Outage(lambda: "the cluster", connections.warn)
-        self.refused = False
-        self._others_had_time = False
-        self._others_timer: Timer | None = None
-        self._failing: Timer | None = None
+        self.refusals = Refusals(connections, self._candidates, self._fail_waiting, self._pump)
 
     # -- requests for any broker ------------------------------------------------------------------------------------
 
@@ -76,9 +65,9 @@ class Brokers:
             for request in waiting:
                 best.submit(request, now)
             return
-        if self.refusal is not None:
-            self._fail_waiting_soon(now)
-        elif self._others_hang or not any(node.state == "negotiating" for node in self._candidates()):
+        if self.refusals.error is not None:
+            self.refusals.tell_soon(now)
+        elif self.refusals.others_hang or not any(node.state == "negotiating" for node in self._candidates()):
             self._try_next(now)
 
     def _best(self, now: float) -> Node | None:
@@ -115,77 +104,25 @@ class Brokers:
                 self._bootstrap_ids -= 1
         return list(self.nodes.values())
 
-    # -- refusals ---------------------------------------------------------------------------------------------------
-
-    @property
-    def refusal(self) -> AuthError | None:
-        """Why no broker can be used, while at least one refuses this client; None while another one may do."""
-        if not self.refused:
-            return None
-        nodes = self._candidates()
-        if any(node.connection is not None for node in nodes):
-            return None
-        if not self._others_hang and any(not node.refusal and not node.last_error for node in nodes):
-            return None
-        return next((node.refusal for node in nodes if node.refusal is not None), None)
-
-    def retry_refused(self, now: float) -> None:
-        """Brokers that refused this client are asked again soon: a user's call wants to know."""
-        if self.refused:
-            for node in list(self.nodes.values()):
-                node.retry_refused(now)
-
-    def _note_refusal(self, now: float) -> None:
-        """One refused: if no other can be used, what waits is told."""
-        if not self.refused:
-            self.refused = True
-            self._others_had_time = False
-            self._others_timer = self._connections.call_at(now + OTHERS_FOR_S, self._others_are_late)
-        self._fail_waiting_soon(now)
-
-    def _others_are_late(self, now: float) -> None:
-        self._others_had_time = True
-        self._fail_waiting(now)
-        self._pump(now)
-
-    @property
-    def _others_hang(self) -> bool:
-        """Whether brokers that do not refuse have had time enough: nothing waits for them then."""
-        return self.refused and self._others_had_time
-
-    def _fail_waiting_soon(self, now: float) -> None:
-        if self._failing is None or not self._failing.active:
-            self._failing = self._connections.call_at(now + REFUSED_AFTER_S, self._fail_waiting)
-
-    def _fail_waiting(self, now: float) -> None:
-        """Fails what waits, if no broker can be used."""
-        refusal = self.refusal
-        if refusal is None:
-            return
+    def _fail_waiting(self, error: AuthError, now: float) -> None:
         waiting, self._waiting = self._waiting, deque()
         for request in waiting:
-            request.fail(afresh(refusal), now)
+            request.fail(afresh(error), now)
         for node in list(self.nodes.values()):
-            node.fail_queue(afresh(refusal), now)
-
-    def _forget_refusals(self) -> None:
-        """A broker can be used: the next refusal begins anew."""
-        self.refused = any(node.refusal is not None for node in self.nodes.values())
-        if not self.refused and self._others_timer is not None:
-            self._others_timer.cancel()
+            node.fail_queue(afresh(error), now)
 
     # -- what nodes say ---------------------------------------------------------------------------------------------
 
     def node_is_ready(self, node: Node, now: float) -> None:
         """It got its connection."""
         self._first_contact.end(now)
-        self._forget_refusals()
+        self.refusals.look_again()
         self._pump(now)
 
     def node_has_failed(self, node: Node, error: KafkaError, now: float) -> None:
         """An attempt to connect failed: requests for any broker that have tried all addresses fail."""
         if isinstance(error, AuthError):
-            self._note_refusal(now)
+            self.refusals.begin(now)
         address = str(node.address)
         cause = error.causes.get(address, str(error)) if isinstance(error, ConnectError) else str(error)
         candidates = self._candidates()
@@ -198,7 +135,7 @@ class Brokers:
             elif not request.done:
                 self._waiting.append(request)
         if (
-            not self.refused
+            not self.refusals.exist
             and not self._first_contact.reached
             and all(candidate.last_error for candidate in candidates)
         ):
@@ -214,7 +151,7 @@ class Brokers:
     def node_is_lost(self, node: Node, error: KafkaError, now: float) -> None:
         """A connection that was ready ended."""
         if isinstance(error, AuthError):
-            self._note_refusal(now)
+            self.refusals.begin(now)
         self._on_trouble(now)
         self._pump(now)
 
@@ -224,8 +161,8 @@ class Brokers:
 
     def node_is_refused(self, node: Node, now: float) -> None:
         """Something waits for it while it refuses this client."""
-        if self.refusal is not None:
-            self._fail_waiting_soon(now)
+        if self.refusals.error is not None:
+            self.refusals.tell_soon(now)
 
     # -- what the metadata says -------------------------------------------------------------------------------------
 
@@ -272,7 +209,7 @@ class Brokers:
     def reset(self) -> None:
         """After a step that was cut: forgets all connections, attempts and waiting requests."""
         self._waiting.clear()
-        self.refused = False
+        self.refusals.reset()
         for node in self.nodes.values():
             node.reset()
 

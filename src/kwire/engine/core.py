@@ -117,6 +117,7 @@ class Core(CoreBase):
         self.login = _login(settings, rng) if settings.uses_sasl else None
         self._connections = Connections(settings, self._timers, self.events, rng, self._run_apart, self.login)
         self._brokers = Brokers(self._nodes, self._connections, rng, self._on_trouble)
+        self._refusals = self._brokers.refusals
         self.cluster = Cluster(self)
 
     # -- the driver's verbs -----------------------------------------------------------------------------------------
@@ -192,12 +193,12 @@ class Core(CoreBase):
     @property
     def refused(self) -> bool:
         """Whether some broker refused this client of late: False is the cheap answer to the next two."""
-        return self._brokers.refused
+        return self._refusals.exist
 
     @property
     def refusal(self) -> AuthError | None:
         """Why no broker can be used, while at least one refuses this client and no other is connected."""
-        return self._brokers.refusal
+        return self._refusals.error
 
     def refusal_of(self, node_id: int) -> AuthError | None:
         """Why that broker refuses this client, on any of its connections."""
@@ -206,7 +207,7 @@ class Core(CoreBase):
 
     def retry_refused(self, now: float) -> None:
         """A user calls: brokers that refused this client are asked again, each once a second at most."""
-        self._brokers.retry_refused(now)
+        self._refusals.retry(now)
 
     def describe_node(self, node_id: int) -> str:
         """A broker and the state of its connection in words, with the last error there: for messages."""
