@@ -108,7 +108,7 @@ def test_a_connection_that_ends_is_made_anew_and_resumes_its_session(
     broker.close_connections()
     outcome(reactor)
     assert isinstance(outcome(reactor), protocol.MetadataResponse)
-    streams = [sock.tls._object for sock in reactor._sockets.values()]
+    streams = [sock.tls.stream._object for sock in reactor._sockets.values()]
     assert [stream.session_reused for stream in streams] == [True]
 
 

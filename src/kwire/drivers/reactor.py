@@ -24,10 +24,10 @@ calls and where its loops jump back, but never in compiled code; what must not b
 call. A thread that sleeps or polls looks again every MAX_SLEEP_S, in case its waker was interrupted or a signal went
 unnoticed: between the check for signals and the system call, or in another thread.
 
-TLS. Where the settings want it, a connected socket gets a `TlsStream` (tls.py), and the core hears of the connection
-after the handshake. Bytes go through Python (`_read_tls`, `_write_tls`), since encryption costs more than the calls.
-Poll does not see decrypted bytes, so what was received is decrypted and handed on to its end in the same step: at most
-TLS_READS_AT_ONCE times what the stream receives at once.
+TLS. Where the settings want it, a connected socket gets a `TlsConnection` (tls.py), and the core hears of the
+connection after the handshake. Bytes go through Python (`_read_tls`, `_write_tls`), since encryption costs more than
+the calls. Poll does not see decrypted bytes, so what was received is decrypted and handed on to its end in the same
+step: at most TLS_READS_AT_ONCE times what the stream receives at once.
 
 Fork. A child process may not use what its parent opened: every entry raises there, before any lock is touched.
 """
@@ -49,15 +49,14 @@ from kwire._codec import FROZEN_S, LATE_S, MAX_SLEEP_S, READS, WRITES, ReactorBa
 from kwire._typing import TYPE_CHECKING, NamedTuple, override
 from kwire.drivers.apart import run_on_a_thread
 from kwire.drivers.loggers import LateLogger
-from kwire.drivers.sockets import NO_SIGNAL, SocketAddress, connect_error, literal, look_up, open_socket
+from kwire.drivers.sockets import SocketAddress, connect_error, literal, look_up, open_socket
 from kwire.drivers.threads import begin_thread
 from kwire.engine.connection import Connection
 from kwire.engine.core import Core
 from kwire.errors import AuthError, ClientClosedError, ConcurrentUseError, FrameError, KafkaError
 
 if TYPE_CHECKING:
-    from kwire.drivers.plaintext_probe import PlaintextProbe
-    from kwire.drivers.tls import TlsClient, TlsStream
+    from kwire.drivers.tls import TlsClient, TlsConnection
 
 IDLE_AFTER_S = 0.1
 """Seconds after the last call for which the background thread does not wait in poll."""
@@ -74,9 +73,6 @@ NEXT_ADDRESS_AFTER_S = 2.0
 TLS_READS_AT_ONCE = 4
 """How often one socket with TLS is received from before others have their turn."""
 
-TLS_WRITES_AT_ONCE = 8
-"""How often one socket with TLS is written to before others have their turn."""
-
 FOR_EVER = float("inf")
 _reactors: weakref.WeakSet[Reactor] = weakref.WeakSet()
 _log = LateLogger("kwire.drivers")
@@ -85,13 +81,12 @@ _log = LateLogger("kwire.drivers")
 class _Socket(SocketBase):
     """A connection's socket, and the addresses of its name that are still to be tried."""
 
-    __slots__ = ("addresses", "encrypted", "error", "socket", "tls")
+    __slots__ = ("addresses", "error", "socket", "tls")
 
     def __init__(self, connection: Connection) -> None:
         super().__init__(connection)
         self.addresses: deque[SocketAddress] = deque()
-        self.tls: TlsStream | PlaintextProbe | None = None
-        self.encrypted = 0  # bytes of the connection's that the stream took, and the socket not yet
+        self.tls: TlsConnection | None = None
         self.socket: socket.socket | None = None
         self.error = ""
 
@@ -444,40 +439,39 @@ class Reactor(ReactorBase):
     # -- TLS --------------------------------------------------------------------------------------------------------
 
     def _has_shaken_hands(self, sock: _Socket, client: TlsClient, now: float) -> bool:
-        connection = sock.connection
+        assert sock.socket is not None
         try:
             if sock.tls is None:
-                sock.tls = client.stream(connection.address)
+                sock.tls = client.begin(sock.connection)
                 sock.plain = False
-                connection.step = "TLS handshake"
             else:
                 self._receive(sock, sock.tls)
-            done = sock.tls.handshake()
+            done = sock.tls.stream.handshake()
             if not done:
-                self._watch(sock, READS if self._flush(sock, sock.tls) else READS | WRITES)
+                self._watch(sock, READS if sock.tls.flush(sock.socket.send) else READS | WRITES)
         except (AuthError, OSError) as error:
             self._lost(sock, error, now)
             return False
         return done
 
-    def _receive(self, sock: _Socket, tls: TlsStream | PlaintextProbe) -> bool:
+    def _receive(self, sock: _Socket, tls: TlsConnection) -> bool:
         """Takes ciphertext off the socket; returns whether there may be more. The end waits for what came before it."""
         assert sock.socket is not None
         assert self._tls is not None
-        room = self._tls.room
+        room, stream = self._tls.room, tls.stream
         try:
             count = sock.socket.recv_into(room)
         except BlockingIOError:
             return False
         except OSError as error:
-            if tls.readable:
+            if stream.readable:
                 return False
-            raise tls.end(error.strerror or str(error)) from error
+            raise stream.end(error.strerror or str(error)) from error
         if count == 0:
-            if tls.readable:
+            if stream.readable:
                 return False
-            raise tls.end()
-        tls.feed(room[:count])
+            raise stream.end()
+        stream.feed(room[:count])
         return count == len(room)
 
     @override
@@ -489,74 +483,27 @@ class Reactor(ReactorBase):
         except (AuthError, FrameError, OSError) as error:
             self._lost(sock, error, now)
             return
-        if tls.has_outgoing or (connection.wants_write and not sock.mask & WRITES):
+        if tls.stream.has_outgoing or (connection.wants_write and not sock.mask & WRITES):
             self._write_tls(sock, now)
 
-    def _take_in(self, sock: _Socket, tls: TlsStream | PlaintextProbe, now: float) -> None:
-        connection = sock.connection
+    def _take_in(self, sock: _Socket, tls: TlsConnection, now: float) -> None:
         for _ in range(TLS_READS_AT_ONCE):
             more = self._receive(sock, tls)
-            while connection.open and tls.readable:
-                if count := tls.read_into(connection.receiver.buffer()):
-                    self.core.received(connection, count, now)
-            if not more or not connection.open:
+            tls.hand_on(self.core, now)
+            if not more or not sock.connection.open:
                 return
 
     @override
     def _write_tls(self, sock: _Socket, now: float) -> None:
-        connection, tls = sock.connection, sock.tls
+        tls = sock.tls
         assert tls is not None
-        try:
-            for _ in range(TLS_WRITES_AT_ONCE):
-                if not sock.encrypted and (parts := connection.data_to_send()):
-                    sock.encrypted = tls.encrypt(parts)
-                if not tls.has_outgoing:
-                    self._watch(sock, READS)
-                    return
-                if not self._flush(sock, tls):
-                    break
-                connection.sent(sock.encrypted, now)
-                sock.encrypted = 0
-        except (AuthError, OSError) as error:
-            self._lost_in_writing(sock, tls, error, now)
-            return
-        self._watch(sock, READS | WRITES)
-
-    def _lost_in_writing(
-        self, sock: _Socket, tls: TlsStream | PlaintextProbe, error: AuthError | OSError, now: float
-    ) -> None:
-        """A broker that refuses says why before it closes: that may be there to read."""
-        reason: Exception = error
-        try:
-            self._take_in(sock, tls, now)
-        except (AuthError, FrameError, OSError) as said:
-            reason = said if isinstance(said, AuthError) else error
-        if sock.connection.open:
-            self._lost(sock, reason, now)
-
-    def _flush(self, sock: _Socket, tls: TlsStream | PlaintextProbe) -> bool:
-        """Sends what is outgoing; returns whether the socket took all of it."""
         assert sock.socket is not None
         try:
-            while data := tls.outgoing():
-                tls.sent(sock.socket.send(data, NO_SIGNAL))
-        except BlockingIOError:
-            return False
-        except OSError as error:
-            raise tls.end(error.strerror or str(error)) from error
-        return True
-
-    def _say_goodbye(self, sock: _Socket, tls: TlsStream | PlaintextProbe) -> None:
-        """Not in a forked child: the session is its parent's. Not after what was not sent: that must not leave now."""
-        if self._is_copy:
-            return
-        cut = tls.established and tls.has_outgoing
-        tls.close()
-        try:
-            if not cut:
-                self._flush(sock, tls)
-        except OSError:
-            pass  # the other side is gone
+            self._watch(sock, READS if tls.write(sock.socket.send, now) else READS | WRITES)
+        except (AuthError, OSError) as error:
+            reason = tls.refusal_or(error, partial(self._take_in, sock, tls, now))
+            if sock.connection.open:
+                self._lost(sock, reason, now)
 
     @override
     def _lost(self, sock: _Socket, reason: str | Exception, now: float) -> None:
@@ -574,8 +521,8 @@ class Reactor(ReactorBase):
         if sock.socket is not None:
             sock.fd = -1
             sock.mask = 0
-            if sock.tls is not None:
-                self._say_goodbye(sock, sock.tls)
+            if sock.tls is not None and not self._is_copy:  # in a forked child the session is its parent's
+                sock.tls.say_goodbye(sock.socket.send)
             sock.socket.close()
             sock.socket = sock.tls = None
             sock.plain = True

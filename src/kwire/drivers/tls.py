@@ -1,7 +1,9 @@
 """TLS of one connection, from bytes to bytes, for every driver.
 
-Layer 4, no sockets: received ciphertext goes in by `feed`, its plaintext comes out by `read_into`; plaintext goes in by
-`encrypt`, the ciphertext to send comes out by `outgoing`. Imported only where TLS is wanted.
+Layer 4, no sockets. Imported only where TLS is wanted. A driver keeps a `TlsConnection` for each connection, which says
+when to hand on, to encrypt and to send; the driver moves the bytes. It stands on a `TlsStream`: received ciphertext
+goes in by `feed`, its plaintext comes out by `read_into`; plaintext goes in by `encrypt`, the ciphertext to send comes
+out by `outgoing`.
 
     stream = client.stream(address)  then, until handshake() returns True: send what is outgoing, feed what came
     stream.feed(client.room[:n])     then read_into(connection.receiver.buffer()) while `readable`: poll does not see
@@ -23,15 +25,18 @@ Where a connection ended at the first bytes of TLS, the next stream to that addr
 from __future__ import annotations
 
 import ssl
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from kwire._typing import TYPE_CHECKING, Any
 from kwire.drivers.plaintext_probe import PlaintextProbe
+from kwire.drivers.sockets import NO_SIGNAL
 from kwire.drivers.tls_errors import TLS_HANDSHAKE, explained, not_tls
 from kwire.engine.addresses import Address
-from kwire.errors import AuthError
+from kwire.errors import AuthError, FrameError
 
 if TYPE_CHECKING:
+    from kwire.engine.connection import Connection
+    from kwire.engine.core import Core
     from kwire.engine.settings import ClientSettings
 
 RECEIVED_AT_ONCE = 256 * 1024
@@ -39,6 +44,9 @@ RECEIVED_AT_ONCE = 256 * 1024
 
 ENCRYPTED_AT_ONCE = 256 * 1024
 """Bytes of plaintext encrypted before they are sent."""
+
+PORTIONS_AT_ONCE = 8
+"""How often one connection encrypts and sends before others have their turn."""
 
 JOINED_BELOW = 64 * 1024
 """Parts of a request below this size are joined before they are encrypted, so that they share TLS's records."""
@@ -63,12 +71,83 @@ class TlsClient:
 
         return cls(make_context(settings))
 
+    def begin(self, connection: Connection) -> TlsConnection:
+        """Begins TLS on a connection whose socket is connected; raises AuthError where it cannot begin."""
+        connection.step = TLS_HANDSHAKE
+        return TlsConnection(connection, self.stream(connection.address))
+
     def stream(self, address: Address) -> TlsStream | PlaintextProbe:
         """The client's side of a new connection to that address."""
         if address in self.suspects:
             self.suspects.discard(address)
             return PlaintextProbe(address, self.suspects)
         return TlsStream(self, address)
+
+
+class TlsConnection:
+    """A connection with its stream. `send` is the socket's, or the driver's in its place."""
+
+    __slots__ = ("_connection", "_encrypted", "stream")
+
+    def __init__(self, connection: Connection, stream: TlsStream | PlaintextProbe) -> None:
+        self.stream = stream
+        self._connection = connection
+        self._encrypted = 0  # bytes of the connection's that the stream took, and the socket not yet
+
+    def hand_on(self, core: Core, now: float) -> None:
+        """Hands the core all that was received."""
+        connection, stream = self._connection, self.stream
+        while connection.open and stream.readable:
+            if count := stream.read_into(connection.receiver.buffer()):
+                core.received(connection, count, now)
+
+    def write(self, send: Callable[[memoryview, int], int], now: float) -> bool:
+        """Encrypts and sends what there is; returns whether nothing is left."""
+        connection, stream = self._connection, self.stream
+        for _ in range(PORTIONS_AT_ONCE):
+            if not self._encrypted and (parts := connection.data_to_send()):
+                self._encrypted = stream.encrypt(parts)
+            if not stream.has_outgoing:
+                return True
+            if not self.flush(send):
+                return False
+            connection.sent(self._encrypted, now)
+            self._encrypted = 0
+        return False
+
+    def flush(self, send: Callable[[memoryview, int], int]) -> bool:
+        """Sends what is outgoing; returns whether the socket took all of it."""
+        stream = self.stream
+        try:
+            while data := stream.outgoing():
+                stream.sent(send(data, NO_SIGNAL))
+        except BlockingIOError:
+            return False
+        except OSError as error:
+            raise stream.end(error.strerror or str(error)) from error
+        return True
+
+    @staticmethod
+    def refusal_or(error: AuthError | OSError, take_in: Callable[[], object]) -> Exception:
+        """Why writing failed. A broker that refuses says why before it closes: that may be there to take in."""
+        try:
+            take_in()
+        except AuthError as refusal:
+            return refusal
+        except (FrameError, OSError):
+            pass
+        return error
+
+    def say_goodbye(self, send: Callable[[memoryview, int], int]) -> None:
+        """Not after what was not sent: that must not leave now."""
+        stream = self.stream
+        cut = stream.established and stream.has_outgoing
+        stream.close()
+        try:
+            if not cut:
+                self.flush(send)
+        except OSError:
+            pass  # the other side is gone
 
 
 class TlsStream:
