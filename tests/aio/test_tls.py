@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import socket
 import struct
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 from kwire import aio, errors
+from kwire.drivers.loop_tls import TlsSocket
 from kwire.testing import Broker
 from tests.aio.conftest import Run
 from tests.certificates import Authority
@@ -123,4 +125,23 @@ def test_a_handshake_without_an_answer_ends_in_time(run: Run) -> None:
                 await admin.list_topics(timeout=1)
 
     with listening(lambda near: time.sleep(PATIENT)) as servers:
+        run(main())
+
+
+def test_a_socket_that_takes_little_at_a_time_from_the_first_byte(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def send_some(sock: TlsSocket, data: memoryview, flags: int) -> int:
+        if sock.paused:
+            raise BlockingIOError
+        sock.hand_over(bytes(data[:100]))
+        sock.pause_writing()
+        asyncio.get_running_loop().call_soon(sock.resume_writing)
+        return min(len(data), 100)
+
+    monkeypatch.setattr(TlsSocket, "_send", send_some)
+    with Broker(topics={"t": 1}, tls="mutual") as broker:
+
+        async def main() -> None:
+            async with aio.Producer(broker.bootstrap_servers, **broker.client_settings) as producer:
+                assert (await asyncio.wait_for(producer.send("t", b"v" * 5000), PATIENT)).offset == 0
+
         run(main())

@@ -84,8 +84,6 @@ class TlsSocket(LoopSocket):
     def write_tls(self, now: float) -> None:
         tls = self._tls
         assert tls is not None
-        if not tls.stream.established:
-            return
         try:
             if not tls.write(self._send, now) and not self.paused:
                 self.driver.write_soon(self)
