@@ -1,8 +1,9 @@
-"""An interrupt at every moment within calls of clients with TLS, handshakes included."""
+"""An interrupt at every moment within calls of clients with TLS, and of clients that log in again while they work."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -17,16 +18,34 @@ pytestmark = pytest.mark.filterwarnings(  # of a socket that was cut before anyb
 )
 
 
-@pytest.fixture(scope="module")
-def broker() -> Iterator[Broker]:
-    with Broker(topics={"t": 1, "u": 1}, tls=True) as running:
-        yield running
+COMPUTED_APART = 20_001
+"""So many iterations are computed on a thread of their own."""
 
 
-def test_the_first_send_of_a_producer_cut_anywhere_does_not_stop_the_second(broker: Broker) -> None:
+class Secured(NamedTuple):
+    """A broker, the file of the code that its security adds, and how far apart the moments are."""
+
+    broker: Broker
+    file: str
+    stride: int
+
+
+@pytest.fixture(scope="module", params=["TLS", "SCRAM"])
+def secured(request: pytest.FixtureRequest) -> Iterator[Secured]:
+    options: dict[str, Any] = {"tls": True}
+    found = ("tls.py", 13)
+    if request.param == "SCRAM":
+        options = {"users": {"alice": "secret"}, "scram_iterations": COMPUTED_APART, "max_reauth_ms": 1_200}
+        found = ("authentication.py", 19)
+    with Broker(topics={"t": 1, "u": 1}, **options) as running:
+        yield Secured(running, *found)
+
+
+def test_the_first_send_of_a_producer_cut_anywhere_does_not_stop_the_second(secured: Secured) -> None:
+    broker = secured.broker
     certain: set[int] = set()
     places: set[str] = set()
-    for number, interruption in enumerate(each_moment(13)):
+    for number, interruption in enumerate(each_moment(secured.stride)):
         with Producer(broker.bootstrap_servers, linger_ms=1, **broker.client_settings, **AT_ONCE) as producer:
             deliveries = []
             try:
@@ -42,10 +61,11 @@ def test_the_first_send_of_a_producer_cut_anywhere_does_not_stop_the_second(brok
     log = numbers(broker)
     assert log == sorted(set(log))
     assert certain <= set(log)
-    assert any("tls.py" in place for place in places)
+    assert any(secured.file in place for place in places)
 
 
-def test_a_poll_cut_anywhere_gives_each_record_once(broker: Broker) -> None:
+def test_a_poll_cut_anywhere_gives_each_record_once(secured: Secured) -> None:
+    broker = secured.broker
     stride = 5 if THOROUGH else 17
     expected = [b"%d" % number for number in range(50)]
     for first in range(0, 50, 25):
