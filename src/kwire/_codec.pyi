@@ -19,6 +19,7 @@ from kwire.engine.idempotence import Idempotence
 from kwire.engine.link import Link
 from kwire.engine.node import Node
 from kwire.engine.settings import ProducerSettings
+from kwire.engine.transactions.identity import TransactionalIdentity
 from kwire.engine.unknown_topics import UnknownTopics
 from kwire.engine.versions import Versions
 from kwire.errors import CodecError, ConnectError, CorruptError, FrameError, KafkaError, LimitError
@@ -462,6 +463,8 @@ class ColumnPlan:
 class RecordColumns:
     """The columns of `plan` for `parts`, a sequence of (Records, topic or None, partition).
 
+    A part of a file is (Records, topic or None, partition, file, position): the place of the bytes that were decoded.
+
     Rows follow the order of the parts. Nothing is filled until one of the Arrow methods is called; each call fills new
     columns. `max_bytes` is the maximum size of a binary column in one Arrow array with more than one row, and Arrow's
     limit of 2 GiB - 1 at most.
@@ -469,7 +472,10 @@ class RecordColumns:
 
     plan: ColumnPlan
     def __new__(
-        cls, plan: ColumnPlan, parts: Iterable[tuple[Records, str | None, int]], max_bytes: int = ...
+        cls,
+        plan: ColumnPlan,
+        parts: Iterable[tuple[Records, str | None, int] | tuple[Records, str | None, int, str | None, int]],
+        max_bytes: int = ...,
     ) -> Self: ...
     def __len__(self) -> int: ...
     def __arrow_c_schema__(self) -> object: ...
@@ -485,6 +491,128 @@ def record_plan(
     timestamp_unit: str = "ms",
     with_place: bool = False,
 ) -> ColumnPlan: ...
+
+# column_builder.pxi
+@final
+class ColumnLayout:
+    """The columns that a decoder fills: ColumnLayout([(name, Arrow format, (child, ...)), ...]), the root first.
+
+    Children are given by their numbers in the list, which are greater than their parent's. The root is a struct whose
+    children are the columns. Immutable, reusable; ConfigError for a tree that is not one.
+    """
+
+    def __new__(cls, nodes: Iterable[tuple[str, str, Sequence[int]]]) -> Self: ...
+    def __len__(self) -> int: ...
+    def __arrow_c_schema__(self) -> object: ...
+
+@final
+class BuiltColumns:
+    """The columns that a decoder has filled, for `pyarrow.record_batch`; they can be taken once.
+
+    `faults` are the rows that could not be decoded, in order: (row, byte, place in the schema, reason). Such a row is
+    null in all columns.
+    """
+
+    faults: list[tuple[int, int, str, str]]
+    def __new__(cls, layout: ColumnLayout) -> Self: ...
+    def __len__(self) -> int: ...
+    def __arrow_c_schema__(self) -> object: ...
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
+
+# values.pxi
+def framed_ids(values: _ArrowArray) -> set[int]:
+    """The schema ids before the values of a binary column, each once; values without one count for nothing."""
+
+# avro_columns.pxi
+@final
+class AvroPlan:
+    """How values of one writer's schema go into the columns of `layout`: AvroPlan(layout, steps), the root step first.
+
+    A step is (operation, node or -1, (child step, ...), size, detail, place): `place` names it in faults; `detail` is a
+    constant's bytes, an enum's symbols (None: refused), a fixed decimal's size, or why a value is refused. Immutable.
+    """
+
+    def __new__(
+        cls, layout: ColumnLayout, steps: Iterable[tuple[str, int, Sequence[int], int, object, str]]
+    ) -> Self: ...
+
+def decode_avro(values: _ArrowArray, layout: ColumnLayout, plans: AvroPlan | Mapping[int, AvroPlan]) -> BuiltColumns:
+    """The Avro values of a binary column (anything with `__arrow_c_array__`) as BuiltColumns.
+
+    plans: an AvroPlan for all values; or a dict of schema id to AvroPlan, for values with an id before them. A null is
+    null in all columns. A value that cannot be decoded is one of the result's `faults`. Runs without the GIL.
+    """
+
+# protobuf_columns.pxi
+@final
+class ProtobufPlan:
+    """How messages go into the columns of `layout`: ProtobufPlan(layout, messages, path), the root message first.
+
+    A message is (node or -1, fields by number); a field (number, operation, flags, node, message, oneof, default,
+    symbols by number, what names of unknown symbols begin with, place). `path`: the indexes that stand before each
+    message, with a schema's id; None: nothing does. Immutable.
+    """
+
+    def __new__(
+        cls,
+        layout: ColumnLayout,
+        messages: Iterable[
+            tuple[
+                int,
+                Iterable[tuple[int, str, int, int, int, int, bytes | int | None, Iterable[tuple[int, str]], str, str]],
+            ]
+        ],
+        path: Sequence[int] | None = None,
+    ) -> Self: ...
+
+def decode_protobuf(values: _ArrowArray, layout: ColumnLayout, plan: ProtobufPlan) -> BuiltColumns:
+    """The Protobuf messages of a binary column (anything with `__arrow_c_array__`) as BuiltColumns.
+
+    A null is null in all columns. A message that cannot be decoded is one of the result's `faults`. Runs without the
+    GIL.
+    """
+
+# text_plan.pxi
+@final
+class TextPlan:
+    """How the fields of JSON objects and CSV records become the columns of a layout.
+
+    `zone` says what a timestamp without a zone means: [(time, seconds east of Greenwich before it), ...] and at last
+    (None, seconds after that), times being seconds since 1970 on the clocks of the place. Immutable, reusable.
+    """
+
+    def __new__(cls, layout: ColumnLayout, zone: Iterable[tuple[int | None, int]] = ((None, 0),)) -> Self: ...
+
+# json_columns.pxi
+def decode_json(values: _ArrowArray, plan: TextPlan) -> BuiltColumns:
+    """The JSON objects of a binary column (anything with `__arrow_c_array__`) as BuiltColumns.
+
+    A null is null in all columns. A value that cannot be decoded is one of the result's `faults`. Runs without the GIL.
+    """
+
+# csv_columns.pxi
+@final
+class CsvPlan:
+    """How CSV records become columns: CsvPlan(plan, places), `places` being each field's node in the plan, or -1.
+
+    `separator` is one byte; `quote` and `escape` are one byte or none; `null` is the text of a null.
+    """
+
+    def __new__(
+        cls,
+        plan: TextPlan,
+        places: Iterable[int],
+        separator: bytes = b",",
+        quote: bytes = b'"',
+        escape: bytes = b"\\",
+        null: bytes = b"",
+    ) -> Self: ...
+
+def decode_csv(values: _ArrowArray, plan: CsvPlan) -> BuiltColumns:
+    """The CSV records of a binary column (anything with `__arrow_c_array__`) as BuiltColumns.
+
+    A null is null in all columns. A value that cannot be decoded is one of the result's `faults`. Runs without the GIL.
+    """
 
 # plans.pxi
 @final
@@ -600,6 +728,7 @@ class Delivery:
 class Batch:
     is_transactional: bool
     attempts: int
+    may_be_written: bool
     last_error: Exception | None
     @property
     def batch_result(self) -> BatchResult: ...
@@ -674,6 +803,7 @@ class Sequences:
     def is_overtaken(self, batch: Batch) -> bool: ...
     def refuse(self, queue: PartitionQueue, batch: Batch) -> None: ...
     def needs_epoch(self, queue: PartitionQueue) -> bool: ...
+    def rewind(self) -> None: ...
     def renew(self, queue: PartitionQueue, producer_id: int, producer_epoch: int) -> None: ...
 
 @final
@@ -730,6 +860,13 @@ class Accumulator:
     closed: str | None
     is_transactional: bool
     failures_dropped: int
+    @property
+    def held(self) -> list[PartitionQueue]: ...
+    @property
+    def is_empty(self) -> bool: ...
+    def bar(self, refusal: Callable[[], KafkaError] | None) -> None: ...
+    def begin_transaction(self, *, gated: bool, anew: bool) -> None: ...
+    def abandon(self, batch: Batch, error: Exception) -> None: ...
     records_sent: int
     def __new__(
         cls,
@@ -780,6 +917,27 @@ class Accumulator:
     def split(self, batch: Batch) -> bool: ...
     def without_headers(self, batch: Batch, error: Exception) -> None: ...
     def without_timestamps(self, batch: Batch, error: Exception) -> None: ...
+
+# sent_rows.pxi
+@final
+class Int32s:
+    def __new__(cls, source: _BytesLike, rows: int) -> Self: ...
+
+@final
+class SentRows:
+    def __new__(cls, accumulator: Accumulator) -> Self: ...
+    def __len__(self) -> int: ...
+    def send(
+        self,
+        topics: list[str],
+        columns: _ArrowArray,
+        topic_of: _BytesLike | None = None,
+        partition_of: _BytesLike | None = None,
+    ) -> None: ...
+    @property
+    def all_complete(self) -> bool: ...
+    def failed(self) -> tuple[list[int], tuple[str, int, Exception] | None]: ...
+    def next_offsets(self) -> dict[tuple[str, int], int]: ...
 
 # producer.pxi
 class ProducerBase:
@@ -1040,13 +1198,17 @@ class ProduceRequestWriter:
     def __init__(self, request: type[Any]) -> None: ...
 
 class SenderBase:
-    identity: Idempotence
+    identity: Idempotence | TransactionalIdentity
     _unknown_topics: UnknownTopics
     _waiting_topics: dict[str, TopicQueue]
     _sinks: dict[int, Sink]
     _by_topic_id: bool
     _deadline: Timer | None
     _closing: Closing | None
+    newest_version: int
+    has_sent: bool
+    needs_turn: bool
+    transactional_id: str | None
     def __init__(
         self,
         core: Core,
@@ -1096,6 +1258,8 @@ class SenderBase:
     def _await_deadline(self) -> None: ...
     def _resolve_sequences(self, now: float) -> None: ...
     def _take_endpoints(self, rows: Sequence[ProduceResponse.NodeEndpoint], now: float) -> None: ...
+    def _admit(self, now: float) -> None: ...
+    def _take_turn(self, now: float) -> None: ...
     def _advance_closing(self, now: float) -> None: ...
     def _expedite_all(self) -> None: ...
 

@@ -28,6 +28,8 @@ cdef extern from "endian.h" nogil:
     uint16_t kw_be16(uint16_t value)
     uint32_t kw_be32(uint32_t value)
     uint64_t kw_be64(uint64_t value)
+    uint32_t kw_le32(uint32_t value)
+    uint64_t kw_le64(uint64_t value)
 
 include "codec/primitives.pxi"
 include "codec/slots.pxi"
@@ -52,6 +54,13 @@ include "codec/messages_0_7.pxi"
 include "codec/records.pxi"
 include "codec/columns.pxi"
 include "codec/record_columns.pxi"
+include "codec/column_builder.pxi"
+include "codec/values.pxi"
+include "codec/avro_columns.pxi"
+include "codec/protobuf_columns.pxi"
+include "codec/text_plan.pxi"
+include "codec/json_columns.pxi"
+include "codec/csv_columns.pxi"
 include "codec/plans.pxi"
 include "codec/plans_decode.pxi"
 include "codec/plans_encode.pxi"
@@ -64,6 +73,7 @@ include "client/sequences.pxi"
 include "client/sink.pxi"
 include "client/send_arguments.pxi"
 include "client/accumulator.pxi"
+include "client/sent_rows.pxi"
 include "client/consumer_records.pxi"
 include "client/versions.pxi"
 include "client/request.pxi"

@@ -39,13 +39,14 @@ cdef class Accumulator:
         future_for(delivery)                 returns a future of the running event loop, for a task that waits
         settle_future(future)                wakes that task
         on_attention()                       something became ready, or the first batch was opened; may be None
-        is_transactional                     whether batches belong to a transaction
+        is_transactional                     whether batches belong to transactions
 
     Changed by send() and by the sender, see THREADS above:
         used, records_sent                   bytes of records not delivered yet; records taken so far
-        closed                               None, or why send() raises
+        closed                               None, or why send() raises for ever; `bar` makes it raise for a while
         ready, lingering, unknown_topics     deques: partitions to be sent, batches by age, topics that need metadata
         failed, failures_dropped             the last MAX_FAILED_RESULTS failed results; how many records older ones had
+        held                                 list of blocked partitions with something to send, as `route_ready` met them
     """
 
     cdef readonly int64_t batch_size
@@ -63,7 +64,10 @@ cdef class Accumulator:
     cdef public bint is_transactional
     cdef readonly int64_t used
     cdef public int64_t records_sent
-    cdef public object closed
+    cdef object why_closed
+    cdef object barred                    # None, or what makes send() raise: see `_refusal`
+    cdef bint gated                       # the queues of new partitions are blocked
+    cdef readonly list held
     cdef readonly object ready            # deque of PartitionQueue
     cdef readonly object lingering        # deque of Batch, oldest first: open, or closed and not yet taken off
     cdef readonly object unknown_topics   # deque of TopicQueue
@@ -95,6 +99,7 @@ cdef class Accumulator:
         self.unfinished = {}
         self.unknown_topics = _deque()
         self.failed = _deque()
+        self.held = []
         self.after_step = _deque() if after_step is None else after_step
 
     @property
@@ -106,6 +111,25 @@ cdef class Accumulator:
     def pending(self):
         """The batches whose result is not known, in the order of opening, a copy."""
         return list(self.unfinished)
+
+    @property
+    def closed(self):
+        """None, or why send() raises for ever."""
+        return self.why_closed
+
+    @closed.setter
+    def closed(self, why):
+        self.why_closed = self.barred = why
+
+    def bar(self, refusal):
+        """From now on send() raises what `refusal()` returns; with None it takes records, unless it is closed."""
+        if self.why_closed is None:
+            self.barred = refusal
+
+    @property
+    def is_empty(self):
+        """Whether the result of every batch is known."""
+        return not self.unfinished
 
     def set_clock(self, double now, int64_t wall_milliseconds):
         """Replaces the clock by this time, for tests in virtual time."""
@@ -129,8 +153,8 @@ cdef class Accumulator:
         cdef Delivery delivery
         cdef int32_t requested = -1
         cdef bint stamped = True
-        if self.closed is not None:
-            raise _errors.ClientClosedError(self.closed)
+        if self.barred is not None:
+            raise self._refusal()
         queue = <TopicQueue>self.topics_by_name.get(topic)
         if queue is None:
             queue = self._new_topic(topic)
@@ -145,16 +169,20 @@ cdef class Accumulator:
             stamped = False
         elif looks_like_seconds(record.timestamp) and not self.suspected:
             self._warn_of_seconds(record.timestamp)
-        delivery = self._commit(queue, &record, requested, stamped, nowait)
+        delivery = Delivery.__new__(Delivery)
+        self._commit(queue, &record, requested, stamped, nowait, delivery)
         if self.attention:
             self._say_attention()
         return delivery
 
-    cdef Delivery _commit(self, TopicQueue topic, record_datum_t *record, int32_t requested, bint stamped, bint nowait):
-        """Appends one record to the open batch of its partition; everything that may run Python comes before that."""
+    cdef int _commit(self, TopicQueue topic, record_datum_t *record, int32_t requested, bint stamped, bint nowait,
+                     Delivery delivery) except -1:
+        """Appends one record to the open batch of its partition, and points `delivery` at it.
+
+        Everything that may run Python comes before that.
+        """
         cdef PartitionQueue queue
         cdef Batch batch, fresh = None
-        cdef Delivery delivery = Delivery.__new__(Delivery)
         cdef int64_t bound = record_size_bound(record)
         cdef int64_t size
         cdef double waits_since = -1.0
@@ -181,6 +209,8 @@ cdef class Accumulator:
             if fresh is None:
                 fresh = self._new_batch()
                 continue
+            if self.barred is not None:  # while Python ran since the first look; an open batch is still waited for
+                raise self._refusal()
             self._open(queue, fresh)
             fresh = None
         fault = builder_append(&batch.core, record)
@@ -205,7 +235,7 @@ cdef class Accumulator:
             self._look_at_oldest(<Batch>self.lingering[0])
         if stamped:  # last, because it may allocate, and a collection may run Python
             batch.note_stamp(delivery.index)
-        return delivery
+        return 0
 
     cdef int _warn_of_seconds(self, int64_t timestamp) except -1:
         from warnings import warn
@@ -255,9 +285,13 @@ cdef class Accumulator:
         if nowait:
             raise _errors.BufferFull(f"{self.used} of buffer_memory={self.buffer_memory} bytes wait to be delivered")
         self.wait_for_room(size, since)
-        if self.closed is not None:
-            raise _errors.ClientClosedError(self.closed)
+        if self.barred is not None:
+            raise self._refusal()
         return 0
+
+    cdef object _refusal(self):
+        """The error for a record that is not taken."""
+        return _errors.ClientClosedError(self.why_closed) if self.why_closed is not None else self.barred()
 
     cdef int _say_attention(self) except -1:
         """An exception in it leaves the call to the next send."""
@@ -277,8 +311,8 @@ cdef class Accumulator:
         cdef ArrowRecords rows
         cdef TopicQueue queue
         cdef int32_t requested = -1
-        if self.closed is not None:
-            raise _errors.ClientClosedError(self.closed)
+        if self.barred is not None:
+            raise self._refusal()
         queue = <TopicQueue>self.topics_by_name.get(topic)
         if queue is None:
             queue = self._new_topic(topic)
@@ -295,6 +329,7 @@ cdef class Accumulator:
     cdef int _send_rows(self, TopicQueue queue, ArrowRecords rows, int32_t requested, bint nowait,
                         list deliveries) except -1:
         cdef record_datum_t record
+        cdef Delivery delivery
         cdef int64_t row
         cdef int fault
         cdef bint stamped
@@ -303,7 +338,9 @@ cdef class Accumulator:
             if fault != ARROW_OK:
                 raise_arrow_fault(rows, fault, row, 2)
             stamped = rows.timestamp.present and record.timestamp != rows.when_null
-            deliveries.append(self._commit(queue, &record, requested, stamped, nowait))
+            delivery = Delivery.__new__(Delivery)
+            self._commit(queue, &record, requested, stamped, nowait, delivery)
+            deliveries.append(delivery)
             if self.attention:
                 self._say_attention()
         return 0
@@ -333,6 +370,7 @@ cdef class Accumulator:
         queue.waiting = _deque()
         queue.in_flight = []
         queue.sequences = Sequences()
+        queue.blocked = self.gated
         return queue
 
     cdef Batch _new_batch(self):
@@ -460,12 +498,27 @@ cdef class Accumulator:
             queue.in_ready = False
             if queue.partition >= PyList_GET_SIZE(queue.topic.partitions):
                 self._needs_metadata(queue.topic)
-            elif queue.sink is None:
+                continue
+            if queue.blocked:
+                self.held.append(queue)
+            if queue.sink is None:
                 unrouted.append(queue)
             else:
                 queue.sink.queues[queue] = None
         self.attention = False
         return unrouted
+
+    def begin_transaction(self, *, bint gated, bint anew):
+        """Nothing is unfinished. gated: blocks every partition, new ones too; anew: sequences begin again."""
+        cdef TopicQueue topic
+        cdef PartitionQueue queue
+        self.gated = gated
+        self.held.clear()
+        for topic in self.topics_by_name.values():
+            for queue in topic.queues:
+                queue.blocked = gated
+                if anew:
+                    queue.sequences.begin(-1, -1)
 
     def unroute_all(self):
         """Leaders may have moved: `route_ready` returns all partitions that hold something, to be routed again."""
@@ -476,6 +529,12 @@ cdef class Accumulator:
                 queue._leave_sink()
                 if queue._head() is not None:
                     self._mark_ready(queue)
+
+    def abandon(self, Batch batch not None, error not None):
+        """Ends a batch with an error that flush does not report."""
+        batch.queue._remove(batch)
+        self._release(batch)
+        batch.batch_result.complete(-1, -1, error)
 
     @cython.nonecheck(True)
     cpdef complete(self, Batch batch, int64_t base_offset, int64_t append_time, object error):

@@ -88,6 +88,7 @@ cdef class Batch:
     cdef int sealed_magic
     cdef int sealed_codec
     cdef public int attempts
+    cdef public bint may_be_written       # some try of it was not answered, or in a way that leaves that open
     cdef public object last_error
 
     def __cinit__(self):

@@ -31,6 +31,8 @@ cdef class BatchResult:
     cdef dict futures             # future -> Delivery: a task waits for each
     cdef object owner             # the Accumulator: its hooks, and after_step
     cdef readonly object batch    # the Batch, until done or redirected
+    cdef int64_t noted_by         # the SentRows that has rows here, by its number, and ...
+    cdef int32_t noted_as         # ... which of its results this is
 
     def __init__(self):
         raise TypeError("results are made by send()")

@@ -2,6 +2,7 @@
 #
 #   Produce v0, v1   message sets of magic 0        v2   message sets of magic 1 (KIP-32)
 #   v3 and later     one batch of magic 2 per partition (KIP-98); zstd from v7 on (KIP-110)
+#   v12 and later    in a transaction, adds its partitions to it (KIP-890)
 #   v13 and later    topics by id (KIP-516)
 
 cdef enum:
@@ -61,6 +62,7 @@ cdef class ProduceRequestWriter:
     cdef Layout request
     cdef Layout topic
     cdef Layout partition
+    cdef Py_ssize_t transactional_id
     cdef Py_ssize_t acks
     cdef Py_ssize_t timeout
     cdef Py_ssize_t topics
@@ -74,6 +76,7 @@ cdef class ProduceRequestWriter:
         self.request = request.__layout__
         self.topic = request.TopicProduceData.__layout__
         self.partition = request.TopicProduceData.PartitionProduceData.__layout__
+        self.transactional_id = self.request.offset_of("transactional_id")
         self.acks = self.request.offset_of("acks")
         self.timeout = self.request.offset_of("timeout_ms")
         self.topics = self.request.offset_of("topic_data")
@@ -106,6 +109,8 @@ cdef class ProduceRequestWriter:
             fill_slot(<PyObject *>row, self.index, batch.batch_result.partition)
             fill_slot(<PyObject *>row, self.records, sealed[i])
             partitions.append(row)
+        if call.sender.transactional_id is not None:
+            fill_slot(<PyObject *>made, self.transactional_id, call.sender.transactional_id)
         fill_slot(<PyObject *>made, self.acks, call.sender._acks)
         fill_slot(<PyObject *>made, self.timeout, call.sender._timeout_ms)
         fill_slot(<PyObject *>made, self.topics, topics)

@@ -53,7 +53,7 @@ cdef class PartitionQueue:
     cdef bint in_ready                    # in Accumulator.ready
     cdef size_t expected                  # bytes that the last batch took: room to begin the next with
     cdef public double retry_at           # nothing is sent before
-    cdef public bint blocked              # nothing is sent until it is cleared
+    cdef public bint blocked              # nothing is sent until it is cleared: not yet part of the transaction
     cdef readonly Sequences sequences
 
     def __repr__(self):

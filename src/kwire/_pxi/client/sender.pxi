@@ -27,6 +27,10 @@ cdef class SenderBase:
     cdef readonly set _without_sequences  # PartitionQueues whose log is in a format from before idempotence
     cdef public Timer _deadline
     cdef ProduceRequestWriter form
+    cdef public object transactional_id  # None: not transactional
+    cdef public int newest_version        # of Produce
+    cdef public bint has_sent             # some batch was taken into a request since this was cleared
+    cdef public bint needs_turn           # `_take_turn` is to be called at the end of a pump
 
     def __init__(self, core, accumulator, settings, int codec, request):
         self._core = core
@@ -37,6 +41,8 @@ cdef class SenderBase:
         self._max_in_flight = settings.max_in_flight_requests_per_connection
         self._max_bytes = settings.max_request_size
         self._timeout_ms = settings.request_timeout_ms
+        self.transactional_id = settings.transactional_id
+        self.newest_version = FIRST_WITH_TOPIC_IDS
         self._sinks = {}
         self._awaited = {}
         self._unanswered = set()
@@ -65,9 +71,13 @@ cdef class SenderBase:
             return
         for queue in accumulator.route_ready():
             self._route(queue, now)
+        if PyList_GET_SIZE(accumulator.held) > 0:
+            self._admit(now)
         for sink in self._sinks.values():
             if sink.queues:
                 self._send_to(sink, now)
+        if self.needs_turn:
+            self._take_turn(now)
         if self._closing is not None:
             self._advance_closing(now)
 
@@ -104,7 +114,8 @@ cdef class SenderBase:
 
     cdef PendingProduce _new_call(self, Sink sink, double now):
         cdef PendingProduce call = PendingProduce.__new__(PendingProduce)
-        call._begin(sink.node, PRODUCE_KEY, FIRST_WITH_TOPIC_IDS if self._by_topic_id else FIRST_WITH_TOPIC_IDS - 1,
+        call._begin(sink.node, PRODUCE_KEY,
+                    min(self.newest_version, FIRST_WITH_TOPIC_IDS if self._by_topic_id else FIRST_WITH_TOPIC_IDS - 1),
                     self._core.usual_timeout)
         call.expect_response = self._acks != 0
         call.sender = self
@@ -141,6 +152,7 @@ cdef class SenderBase:
                 room -= data.size
         if not sealed:
             raise self.nothing_to_send(call.sink)
+        self.has_sent = True
         return self.form.fill(call, sealed)
 
     cdef bint _knows_id(self, str topic, PendingProduce call) except -1:
@@ -277,6 +289,14 @@ cdef class SenderBase:
 
     def _take_endpoints(self, rows, double now):
         """Takes in the addresses of leaders that a response names."""
+        raise NotImplementedError
+
+    def _admit(self, double now):
+        """Partitions in the accumulator's `held` have something to send and are blocked."""
+        raise NotImplementedError
+
+    def _take_turn(self, double now):
+        """Batches may have ended that a transaction waits for."""
         raise NotImplementedError
 
     def _advance_closing(self, double now):

@@ -128,6 +128,11 @@ cdef class Sequences:
             return False
         return self.state == GAP or not queue.waiting or (<Batch>queue.waiting[0]).base_sequence < 0
 
+    def rewind(self):
+        """The batches after the last acknowledged one were refused, so the log lacks them: their numbers are free."""
+        self.next_sequence = (self.last_acknowledged + 1) & SEQUENCE_MASK
+        self.state = STEADY
+
     cpdef renew(self, PartitionQueue queue, int64_t producer_id, int16_t producer_epoch):
         """Begins again, with all that waits; nothing is in flight."""
         cdef Batch batch

@@ -8,6 +8,12 @@
 #   headers         list, list_or_null                          +l of +s (key u, value z)
 #   topic           string                                      u
 #   partition       int32                                       i
+#   file            string                                      u
+#   position        int64                                       l
+#   leader_epoch    int32                                       i
+#   producer_id     int64                                       l
+#   base_sequence   int32                                       i
+# The last five are of the batch: which file it stands in, where it begins there, and what its header says.
 # Sources: "Arrow columnar format", "The Arrow C data interface", "The Arrow PyCapsule interface".
 #
 # A plan says which columns, in which type and under which name; the same filler serves Records, a consumer's result and
@@ -15,6 +21,7 @@
 # hold blocks, not Python objects, and outlive everything else.
 
 cdef extern from "utf8.h" nogil:
+    bint kw_utf8_is_valid(const uint8_t *p, size_t size)
     size_t kw_utf8_repaired_size(const uint8_t *p, size_t size)
     int64_t kw_utf8_repair(uint8_t *out, size_t room, const uint8_t *p, size_t size)
 
@@ -27,6 +34,11 @@ cdef enum ColumnKind:
     COLUMN_HEADERS = 5
     COLUMN_TOPIC = 6
     COLUMN_PARTITION = 7
+    COLUMN_FILE = 8
+    COLUMN_POSITION = 9
+    COLUMN_LEADER_EPOCH = 10
+    COLUMN_PRODUCER_ID = 11
+    COLUMN_BASE_SEQUENCE = 12
 
 cdef enum ColumnType:
     TYPE_INT64 = 0
@@ -48,13 +60,17 @@ cdef enum FillState:
     FILL_TIMESTAMP = 2
     FILL_CHANGED = 3               # lent bytes that were written to since they were indexed
 
-cdef tuple _COLUMN_KINDS = ("offset", "timestamp", "timestamp_type", "key", "value", "headers", "topic", "partition")
+cdef tuple _COLUMN_KINDS = (
+    "offset", "timestamp", "timestamp_type", "key", "value", "headers", "topic", "partition", "file", "position",
+    "leader_epoch", "producer_id", "base_sequence",
+)
 cdef tuple _COLUMN_TYPES = (
     "int64", "ms", "us", "ns", "timestamp_us", "int8", "int32", "binary", "binary_view", "list", "list_or_null", "string",
 )
 cdef tuple _TYPES_OF_COLUMN = (
     ("int64",), ("ms", "us", "ns", "timestamp_us"), ("int8", "int32"), ("binary", "binary_view"),
-    ("binary", "binary_view"), ("list", "list_or_null"), ("string",), ("int32",),
+    ("binary", "binary_view"), ("list", "list_or_null"), ("string",), ("int32",), ("string",), ("int64",), ("int32",),
+    ("int64",), ("int32",),
 )
 cdef tuple _COLUMN_FORMATS = (b"l", b"l", b"l", b"l", b"tsu:UTC", b"c", b"i", b"z", b"vz", b"+l", b"+l", b"u")
 
@@ -74,8 +90,13 @@ ctypedef struct run_t:
     const record_t *records
     int64_t count
     const part_t *part
+    const batch_t *batch
     const uint8_t *topic
+    const uint8_t *file
     int64_t topic_size
+    int64_t file_size
+    int64_t name_size              # of the longer of the two
+    int64_t position               # in the file, of the bytes that were decoded
     int32_t partition
 
 
@@ -85,7 +106,7 @@ ctypedef struct sizes_t:           # what one batch of columns needs, in bytes a
     int64_t key_nulls
     int64_t value_bytes
     int64_t value_nulls
-    int64_t topic_bytes
+    int64_t name_bytes             # enough for topics, and for files
     int64_t headers
     int64_t header_key_bytes
     int64_t header_value_bytes
@@ -219,7 +240,7 @@ cdef bint _fits(const sizes_t *sizes, int64_t most) noexcept nogil:
     """Whether no column is over `most` bytes; a record alone may need more, up to what Arrow can hold."""
     if sizes.rows == 1:
         most = MAX_COLUMN_BYTES
-    return (sizes.key_bytes <= most and sizes.value_bytes <= most and sizes.topic_bytes <= most
+    return (sizes.key_bytes <= most and sizes.value_bytes <= most and sizes.name_bytes <= most
             and sizes.headers < most and sizes.header_key_bytes <= most and sizes.header_value_bytes <= most)
 
 
@@ -230,7 +251,7 @@ cdef inline void _measure_record(const run_t *run, const record_t *record, bint 
     sizes.key_bytes += max(record.key_size, 0)
     sizes.value_nulls += record.value_size < 0
     sizes.value_bytes += max(record.value_size, 0)
-    sizes.topic_bytes += run.topic_size
+    sizes.name_bytes += run.name_size
     if with_headers and record.header_count:
         _measure_headers(run.part, record, sizes)
 
@@ -391,28 +412,84 @@ cdef int _fill_binary(ArrowArray *array, const span_t *span, bint values, int64_
     return FILL_OK
 
 
-cdef int _fill_topic(ArrowArray *array, const span_t *span, int64_t size) noexcept nogil:
+cdef int _fill_names(ArrowArray *array, const span_t *span, bint files, int64_t size) noexcept nogil:
+    """Files, or else topics."""
     cdef binary_out_t out
-    cdef int64_t i, n, rows, done = 0
+    cdef const uint8_t *name
+    cdef int64_t i, n, rows, name_size, done = 0
     if _binary_buffers(array, span.rows, 0, size, &out) != FILL_OK:
         return FILL_MEMORY
     for i in range(span.run_count):
         rows = _run_rows(span, i, done)
+        name = span.runs[i].file if files else span.runs[i].topic
+        name_size = span.runs[i].file_size if files else span.runs[i].topic_size
         for n in range(rows):
-            _put_binary(&out, span.runs[i].topic, span.runs[i].topic_size)
+            _put_binary(&out, name, name_size)
         done += rows
     return FILL_OK
 
 
-cdef int _fill_partition(ArrowArray *array, const span_t *span) noexcept nogil:
-    cdef int32_t *out = <int32_t *>_fixed_buffer(array, span.rows, 4)
+cdef inline int32_t _int32_of_run(const run_t *run, int kind) noexcept nogil:
+    if kind == COLUMN_LEADER_EPOCH:
+        return run.batch.partition_leader_epoch
+    if kind == COLUMN_BASE_SEQUENCE:
+        return run.batch.base_sequence
+    return run.partition
+
+
+cdef inline size_t _head_of_message(const run_t *run, const record_t *record) noexcept nogil:
+    """How many bytes of a plain message stand before its key; 0.7 has no key, and says nothing of its place."""
+    if record.key_at == 0:
+        return record.value_at - 9 - run.batch.magic
+    return record.key_at - (30 if run.batch.magic else 22)
+
+
+cdef int _fill_position(ArrowArray *array, const span_t *span) noexcept nogil:
+    """Where the record's batch begins; each plain message of magic 0 and 1 is one."""
+    cdef int64_t *out = <int64_t *>_fixed_buffer(array, span.rows, 8)
+    cdef const record_t *record
+    cdef const run_t *run
+    cdef int64_t i, n, rows, begin, done = 0
+    if out == NULL:
+        return FILL_MEMORY
+    for i in range(span.run_count):
+        rows = _run_rows(span, i, done)
+        record = _run_records(span, i)
+        run = &span.runs[i]
+        begin = run.position + <int64_t>run.batch.position
+        for n in range(rows):
+            out[done + n] = begin
+            if run.batch.magic < 2 and run.batch.codec == 0:
+                out[done + n] += <int64_t>_head_of_message(run, &record[n])
+        done += rows
+    return FILL_OK
+
+
+cdef int _fill_producer_id(ArrowArray *array, const span_t *span) noexcept nogil:
+    cdef int64_t *out = <int64_t *>_fixed_buffer(array, span.rows, 8)
     cdef int64_t i, n, rows, done = 0
     if out == NULL:
         return FILL_MEMORY
     for i in range(span.run_count):
         rows = _run_rows(span, i, done)
         for n in range(rows):
-            out[done + n] = span.runs[i].partition
+            out[done + n] = span.runs[i].batch.producer_id
+        done += rows
+    return FILL_OK
+
+
+cdef int _fill_int32(ArrowArray *array, const span_t *span, int kind) noexcept nogil:
+    """What is the same in all records of a run: the partition, or of the batch its leader epoch or sequence."""
+    cdef int32_t *out = <int32_t *>_fixed_buffer(array, span.rows, 4)
+    cdef int64_t i, n, rows, done = 0
+    cdef int32_t number
+    if out == NULL:
+        return FILL_MEMORY
+    for i in range(span.run_count):
+        rows = _run_rows(span, i, done)
+        number = _int32_of_run(&span.runs[i], kind)
+        for n in range(rows):
+            out[done + n] = number
         done += rows
     return FILL_OK
 
@@ -629,10 +706,14 @@ cdef int _fill_column(ArrowArray *array, column_t column, const span_t *span, co
         return _fill_timestamp_type(array, span, column.type)
     if column.kind == COLUMN_HEADERS:
         return _fill_headers(array, span, sizes, column.type == TYPE_LIST_OR_NULL)
-    if column.kind == COLUMN_TOPIC:
-        return _fill_topic(array, span, sizes.topic_bytes)
-    if column.kind == COLUMN_PARTITION:
-        return _fill_partition(array, span)
+    if column.kind == COLUMN_TOPIC or column.kind == COLUMN_FILE:
+        return _fill_names(array, span, column.kind == COLUMN_FILE, sizes.name_bytes)
+    if column.kind == COLUMN_POSITION:
+        return _fill_position(array, span)
+    if column.kind == COLUMN_PRODUCER_ID:
+        return _fill_producer_id(array, span)
+    if column.kind in (COLUMN_PARTITION, COLUMN_LEADER_EPOCH, COLUMN_BASE_SEQUENCE):
+        return _fill_int32(array, span, column.kind)
     if column.type == TYPE_BINARY_VIEW:
         return _fill_binary_view(array, span, column.kind == COLUMN_VALUE,
                                  sizes.value_nulls if column.kind == COLUMN_VALUE else sizes.key_nulls)

@@ -93,6 +93,18 @@ cdef inline uint64_t load_u64(const uint8_t *p) noexcept nogil:
     return kw_be64(raw)
 
 
+cdef inline uint32_t load_le32(const uint8_t *p) noexcept nogil:
+    cdef uint32_t raw
+    memcpy(&raw, p, 4)
+    return kw_le32(raw)
+
+
+cdef inline uint64_t load_le64(const uint8_t *p) noexcept nogil:
+    cdef uint64_t raw
+    memcpy(&raw, p, 8)
+    return kw_le64(raw)
+
+
 cdef inline double load_f64(const uint8_t *p) noexcept nogil:
     cdef uint64_t bits = load_u64(p)
     cdef double value

@@ -8,6 +8,8 @@
 cdef class RecordColumns:
     """The columns of `plan` for `parts`, a sequence of (Records, topic or None, partition).
 
+    A part of a file is (Records, topic or None, partition, file, position): the place of the bytes that were decoded.
+
     Rows follow the order of the parts. Nothing is filled until one of the Arrow methods is called; each call fills new
     columns. `max_bytes` is the maximum size of a binary column in one Arrow array with more than one row, and Arrow's
     limit of 2 GiB - 1 at most.
@@ -15,7 +17,7 @@ cdef class RecordColumns:
 
     cdef readonly ColumnPlan plan
     cdef list records                # keep the indexes alive
-    cdef list topics                 # keep the topics' bytes alive
+    cdef list names                  # keep the topics' and files' bytes alive
     cdef run_t *runs
     cdef int64_t run_count
     cdef int64_t rows
@@ -26,33 +28,40 @@ cdef class RecordColumns:
         cdef size_t max_runs = 0
         self.plan = plan
         self.records = []
-        self.topics = []
+        self.names = []
         self.max_bytes = min(max_bytes, MAX_COLUMN_BYTES)
         self.runs = NULL
         self.run_count = 0
         self.rows = 0
         parts = [tuple(part) for part in parts]       # iterated over once: sizes and contents must agree
-        for records, _, _ in parts:
+        for part in parts:
+            records = part[0]
             if records is None:
                 raise TypeError("a part without Records")
+            if len(part) not in (3, 5):
+                raise TypeError(f"a part of {len(part)} items")
             max_runs += records.index.scan.part_count
         self.runs = <run_t *>malloc(max(max_runs, 1) * sizeof(run_t))
         if self.runs == NULL:
             raise _errors.LimitError(f"out of memory for the columns of {max_runs} batches")
-        for records, topic, partition in parts:
-            self._add(records, topic, partition)
+        for part in parts:
+            self._add(part)
 
     def __dealloc__(self):
         free(self.runs)
 
-    cdef int _add(self, Records records, object topic, int32_t partition) except -1:
-        cdef bytes name = _topic_bytes(topic)
+    cdef int _add(self, tuple added) except -1:
+        cdef Records records = added[0]
+        cdef int32_t partition = added[2]
+        cdef int64_t position = 0 if len(added) == 3 else added[4]
+        cdef bytes topic_name = _name_bytes(added[1], "topic")
+        cdef bytes file_name = _name_bytes(None if len(added) == 3 else added[3], "file")
         cdef const part_t *part
         cdef size_t place = records.start
         cdef size_t end
         cdef run_t *run
         self.records.append(records)
-        self.topics.append(name)
+        self.names.append((topic_name, file_name))
         if records.start == records.stop:
             return 0
         part = records.index.part_of(place)
@@ -63,8 +72,13 @@ cdef class RecordColumns:
                 run.records = records.index.scan.records + place
                 run.count = <int64_t>(end - place)
                 run.part = part
-                run.topic = <const uint8_t *>PyBytes_AS_STRING(name)
-                run.topic_size = len(name)
+                run.batch = records.index.scan.batches + part.batch
+                run.topic = <const uint8_t *>PyBytes_AS_STRING(topic_name)
+                run.topic_size = len(topic_name)
+                run.file = <const uint8_t *>PyBytes_AS_STRING(file_name)
+                run.file_size = len(file_name)
+                run.name_size = max(run.topic_size, run.file_size)
+                run.position = position
                 run.partition = partition
                 self.run_count += 1
                 place = end
@@ -155,13 +169,13 @@ cdef class RecordColumns:
         return done + sizes.rows
 
 
-cdef bytes _topic_bytes(object topic):
-    if topic is None:
+cdef bytes _name_bytes(object name, str kind):
+    if name is None:
         return b""
     try:
-        return topic.encode()
+        return name.encode()
     except UnicodeEncodeError as fault:
-        raise _errors.CodecError(f"a topic cannot be written as UTF-8: {fault.reason}", "topic") from None
+        raise _errors.CodecError(f"a {kind} cannot be written as UTF-8: {fault.reason}", kind) from None
 
 
 cdef void _drop_unused_runs(span_t *span) noexcept nogil:

@@ -28,6 +28,23 @@ static inline int kw_utf8_step(const uint8_t *p, size_t size) {
     return length;
 }
 
+static int kw_utf8_is_valid(const uint8_t *p, size_t size) {
+    uint64_t word;
+    while (size >= 8) {
+        memcpy(&word, p, 8);
+        if (word & UINT64_C(0x8080808080808080)) break;
+        p += 8;
+        size -= 8;
+    }
+    while (size > 0) {
+        int step = kw_utf8_step(p, size);
+        if (step < 0) return 0;
+        p += step;
+        size -= (size_t)step;
+    }
+    return 1;
+}
+
 static size_t kw_utf8_repaired_size(const uint8_t *p, size_t size) {
     size_t repaired = 0;
     while (size > 0) {

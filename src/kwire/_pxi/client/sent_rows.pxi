@@ -1,0 +1,198 @@
+# The rows of a record batch on their way to brokers, without an object for each row.
+#
+# A row is known by the BatchResult that decides it and by its index there: 8 bytes. What a Delivery would say about one
+# row is worked out when it is asked for.
+
+cdef int64_t _sendings = 0
+
+
+ctypedef struct place_t:
+    int32_t result                # which of `results`
+    int32_t index                 # of the record there
+
+
+@cython.final
+cdef class Int32s:
+    """The int32 numbers that a contiguous buffer lends, one for each row."""
+
+    cdef Py_buffer view
+    cdef bint held
+
+    def __cinit__(self, object source, int64_t rows):
+        self.held = False
+        PyObject_GetBuffer(source, &self.view, PyBUF_SIMPLE)
+        self.held = True
+        if self.view.len != rows * <int64_t>sizeof(int32_t):
+            raise ValueError(f"{rows} int32 numbers are needed, one for each row, not {self.view.len} bytes")
+
+    def __dealloc__(self):
+        if self.held:
+            PyBuffer_Release(&self.view)
+
+    cdef inline int32_t at(self, int64_t row) noexcept nogil:
+        cdef int32_t number
+        memcpy(&number, <const uint8_t *>self.view.buf + row * <int64_t>sizeof(int32_t), sizeof(int32_t))
+        return number
+
+
+@cython.final
+@cython.nonecheck(True)
+cdef class SentRows:
+    """The rows of one record batch that were handed over to an accumulator, in order; `len()` is how many so far."""
+
+    cdef Accumulator accumulator
+    cdef list results             # BatchResult, each once, in the order of their first rows
+    cdef place_t *places
+    cdef int64_t count
+    cdef int64_t number           # of this among all sendings, by which a BatchResult knows that it is in `results`
+
+    def __cinit__(self, Accumulator accumulator not None):
+        global _sendings
+        _sendings += 1
+        self.number = _sendings
+        self.accumulator = accumulator
+        self.results = []
+        self.places = NULL
+
+    def __dealloc__(self):
+        free(self.places)
+
+    def __len__(self):
+        return self.count
+
+    def send(self, list topics not None, columns, topic_of=None, partition_of=None):
+        """Hands over the rows of a record batch, once; its columns are those of `send_many`.
+
+        topic_of, partition_of: buffers of an int32 for each row. topic_of says which of `topics` (None: the first);
+        partition_of the partition, -1 where it is to be chosen (None: everywhere). Blocks and raises as `send` does;
+        the rows before that, `len()` of them, are on their way then.
+        """
+        cdef ArrowRecords rows = ArrowRecords(columns, self.accumulator._wall())
+        cdef Int32s topic = None if topic_of is None else Int32s(topic_of, rows.length)
+        cdef Int32s partition = None if partition_of is None else Int32s(partition_of, rows.length)
+        if self.places != NULL:
+            raise RuntimeError("a record batch was sent already")
+        if not topics:
+            raise ValueError("no topics")
+        if self.accumulator.barred is not None:
+            raise self.accumulator._refusal()
+        self.places = <place_t *>malloc(max(<size_t>rows.length, 1) * sizeof(place_t))
+        if self.places == NULL:
+            raise _errors.LimitError(f"out of memory for the places of {rows.length} rows")
+        self._send_rows(topics, rows, topic, partition)
+
+    cdef TopicQueue _queue(self, object name):
+        queue = self.accumulator.topics_by_name.get(name)
+        return self.accumulator._new_topic(name) if queue is None else <TopicQueue>queue
+
+    cdef int _send_rows(self, list topics, ArrowRecords rows, Int32s topic, Int32s partition) except -1:
+        cdef Accumulator accumulator = self.accumulator
+        cdef Delivery delivery = Delivery.__new__(Delivery)
+        cdef list queues = [None] * len(topics)
+        cdef TopicQueue queue = None
+        cdef record_datum_t record
+        cdef int32_t requested = -1
+        cdef int32_t which = 0
+        cdef int64_t row
+        cdef int fault
+        cdef bint stamped
+        for row in range(rows.length):
+            fault = rows.record(row, &record)
+            if fault != ARROW_OK:
+                raise_arrow_fault(rows, fault, row, 2)
+            if topic is not None:
+                which = topic.at(row)
+                if not 0 <= which < PyList_GET_SIZE(queues):
+                    raise IndexError(f"row {row}: topic {which} of {len(queues)}")
+            queue = <TopicQueue>queues[which]
+            if queue is None:
+                queue = queues[which] = self._queue(topics[which])
+            if partition is not None:
+                requested = partition.at(row)
+            stamped = rows.timestamp.present and record.timestamp != rows.when_null
+            accumulator._commit(queue, &record, requested, stamped, False, delivery)
+            self._note(row, delivery)
+            if accumulator.attention:
+                accumulator._say_attention()
+        return 0
+
+    cdef inline int _note(self, int64_t row, Delivery delivery) except -1:
+        cdef BatchResult result = delivery.batch_result
+        if result.noted_by != self.number:
+            result.noted_by = self.number
+            result.noted_as = <int32_t>PyList_GET_SIZE(self.results)
+            self.results.append(result)
+        self.places[row].result = result.noted_as
+        self.places[row].index = delivery.index
+        self.count = row + 1
+        return 0
+
+    # -- what became of them --------------------------------------------------------------------------------------
+
+    @property
+    def all_complete(self):
+        """Whether the result of every row is known."""
+        return all([(<BatchResult>result).all_complete for result in self.results])
+
+    def failed(self):
+        """Returns ([row, ...], (topic, partition, error) of the first) for the rows that are known to have failed.
+
+        ([], None) if none is. Their errors count as looked at.
+        """
+        cdef Delivery delivery
+        cdef BatchResult result
+        cdef tuple first = None
+        cdef list found = []
+        cdef int64_t row
+        if all([(<BatchResult>result).redirects is None and (<BatchResult>result).error is None
+                for result in self.results]):
+            return found, None
+        for row in range(self.count):
+            delivery = self._delivery(row)
+            result = delivery._follow()
+            if result.error is not None:
+                delivery._report(result)
+                first = (result.topic, result.partition, result.error) if first is None else first
+                found.append(row)
+        return found, first
+
+    def next_offsets(self):
+        """{(topic, partition): the offset after its last row} for the rows that were written and have an offset."""
+        cdef Delivery delivery
+        cdef BatchResult result
+        cdef dict found = {}
+        cdef int64_t row
+        for row in self._last_rows():
+            delivery = self._delivery(row)
+            result = delivery._follow()
+            if result.done and result.base_offset >= 0:
+                place = (result.topic, result.partition)
+                found[place] = max(found.get(place, 0), result.base_offset + delivery.index + 1)
+        return found
+
+    cdef list _last_rows(self):
+        """The last row of each result, and all rows of those that went on elsewhere."""
+        cdef Py_ssize_t count = PyList_GET_SIZE(self.results)
+        cdef list rows = []
+        cdef int64_t *last = <int64_t *>malloc(max(<size_t>count, 1) * sizeof(int64_t))
+        cdef int64_t row
+        if last == NULL:
+            raise _errors.LimitError(f"out of memory for {count} numbers of rows")
+        try:
+            for row in range(self.count):
+                last[self.places[row].result] = row
+            for which in range(count):
+                if (<BatchResult>self.results[which]).redirects is None:
+                    rows.append(last[which])
+                else:
+                    rows += [row for row in range(self.count) if self.places[row].result == which]
+        finally:
+            free(last)
+        return rows
+
+    cdef Delivery _delivery(self, int64_t row):
+        cdef Delivery delivery = Delivery.__new__(Delivery)
+        delivery.batch_result = <BatchResult>self.results[self.places[row].result]
+        delivery.index = self.places[row].index
+        delivery.timestamp = -1
+        return delivery

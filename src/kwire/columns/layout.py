@@ -1,0 +1,73 @@
+"""The tree of columns that a schema asks for, by Arrow's formats, and the same in Spark's words."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kwire._codec import ColumnLayout
+from kwire.errors import ConfigError
+
+MAX_DEPTH: Final = 64
+MAX_COLUMNS: Final = 10_000
+ROOT: Final = 0
+
+_DDL: Final = {
+    "n": "void",
+    "b": "boolean",
+    "i": "int",
+    "l": "bigint",
+    "f": "float",
+    "g": "double",
+    "u": "string",
+    "z": "binary",
+    "tdD": "date",
+    "tsu:UTC": "timestamp",
+    "tsu:": "timestamp_ntz",
+    "tDu": "interval day to second",
+}
+
+
+class Layout:
+    """Columns in the making: each is added below its parent; those below `ROOT` are the result's."""
+
+    def __init__(self) -> None:
+        self._nodes: list[tuple[str, str, list[int]]] = [("", "+s", [])]
+
+    def add(self, parent: int, name: str, form: str) -> int:
+        """The number of the new column, of that Arrow format."""
+        number = len(self._nodes)
+        if number >= MAX_COLUMNS:
+            raise ConfigError(f"a schema of more than {MAX_COLUMNS} columns, nested ones included")
+        self._nodes.append((name, form, []))
+        self._nodes[parent][2].append(number)
+        return number
+
+    def add_map(self, parent: int, name: str, key: str) -> tuple[int, int]:
+        """The numbers of a new map and of its entries, which have the key already and lack the value."""
+        number = self.add(parent, name, "+m")
+        entries = self.add(number, "entries", "+s")
+        self.add(entries, "key", key)
+        return number, entries
+
+    def fields(self) -> tuple[tuple[str, str], ...]:
+        """Name and Spark type of each column of the result."""
+        return tuple((self._nodes[number][0], self.ddl(number)) for number in self._nodes[ROOT][2])
+
+    def ddl(self, number: int) -> str:
+        """The column's type as Spark writes it."""
+        _, form, children = self._nodes[number]
+        if form == "+l":
+            return f"array<{self.ddl(children[0])}>"
+        if form == "+m":
+            key, value = self._nodes[children[0]][2]
+            return f"map<{self.ddl(key)},{self.ddl(value)}>"
+        if form == "+s":
+            return f"struct<{','.join(f'{_quoted(self._nodes[child][0])}:{self.ddl(child)}' for child in children)}>"
+        return f"decimal({form[2:]})" if form.startswith("d:") else _DDL[form]
+
+    def compiled(self) -> ColumnLayout:
+        return ColumnLayout([(name, form, tuple(children)) for name, form, children in self._nodes])
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
