@@ -23,10 +23,14 @@ if TYPE_CHECKING:
     from kwire.consumer import ConsumerRecord as ConsumerRecord
     from kwire.consumer import ConsumerRecords as ConsumerRecords
     from kwire.engine.addresses import TopicPartition as TopicPartition
+    from kwire.engine.groups.membership import GroupMetadata as GroupMetadata
+    from kwire.engine.offsets import OffsetAndMetadata as OffsetAndMetadata
     from kwire.errors import KafkaError as KafkaError
     from kwire.producer import Delivery as Delivery
     from kwire.producer import Producer as Producer
     from kwire.producer import RecordMetadata as RecordMetadata
+    from kwire.share_consumer import ShareConsumer as ShareConsumer
+    from kwire.share_consumer import ShareRecords as ShareRecords
 
 __all__ = [
     "Admin",
@@ -34,9 +38,13 @@ __all__ = [
     "ConsumerRecord",
     "ConsumerRecords",
     "Delivery",
+    "GroupMetadata",
     "KafkaError",
+    "OffsetAndMetadata",
     "Producer",
     "RecordMetadata",
+    "ShareConsumer",
+    "ShareRecords",
     "TopicPartition",
     "__version__",
     "errors",
@@ -49,9 +57,13 @@ if not TYPE_CHECKING:
         "ConsumerRecord": "kwire.consumer",
         "ConsumerRecords": "kwire.consumer",
         "Delivery": "kwire.producer",
+        "GroupMetadata": "kwire.engine.groups.membership",
         "KafkaError": "kwire.errors",
+        "OffsetAndMetadata": "kwire.engine.offsets",
         "Producer": "kwire.producer",
         "RecordMetadata": "kwire.producer",
+        "ShareConsumer": "kwire.share_consumer",
+        "ShareRecords": "kwire.share_consumer",
         "TopicPartition": "kwire.engine.addresses",
     }
     _MODULES = frozenset(

@@ -17,7 +17,11 @@ from kwire.engine.fan_out import FanOutCall
 from kwire.fronts.front import Front, SettingsType
 
 if TYPE_CHECKING:
+    from typing import ClassVar
+
     from kwire.engine.options import Timeout
+else:
+    from kwire._typing import ClassVar
 
 T = TypeVar("T")
 
@@ -25,12 +29,15 @@ T = TypeVar("T")
 class Client(Front[SettingsType]):
     """The base of Producer, Consumer and Admin."""
 
+    reads_by_itself: ClassVar[bool] = False
+    """Whether its callers read what they wait for, so that its background thread is there for timers only."""
+
     _reactor: Reactor
 
     @override
     def _open(self, settings: SettingsType, *, background: bool = False) -> None:
         super()._open(settings)
-        self._reactor = Reactor(self._core, background=background, name=self.kind)
+        self._reactor = Reactor(self._core, background=background, seldom=self.reads_by_itself, name=self.kind)
 
     @override
     def _step(self, work: Callable[[float], T]) -> T:

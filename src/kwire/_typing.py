@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any as Any
     from typing import Generic as Generic
     from typing import NamedTuple as NamedTuple
+    from typing import Never as Never
     from typing import Self as Self
     from typing import TypeVar as TypeVar
     from typing import Unpack as Unpack
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import override as override
 else:
-    Any = Self = Unpack = object
+    Any = Never = Self = Unpack = object
     _NOT_COPIED = frozenset({"__annotations__", "__module__", "__orig_bases__", "__qualname__"})
 
     class ClassVar:

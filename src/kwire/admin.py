@@ -14,13 +14,15 @@ from kwire._typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 from kwire.engine import absent
 from kwire.engine.absent import without
 from kwire.engine.addresses import TopicPartition
-from kwire.engine.admin import calls
+from kwire.engine.admin import calls, group_calls
 from kwire.engine.admin.a19_create_topics import CreatedTopic, NewTopic
 from kwire.engine.metadata import PartitionInfo, TopicInfo
-from kwire.engine.offsets import OffsetAndTimestamp
+from kwire.engine.offsets import LATEST, OffsetAndTimestamp
 from kwire.engine.settings import AdminSettings, configured_by, from_config, keywords
 
 if TYPE_CHECKING:
+    from kwire.engine.admin.group_results import GroupDescription, GroupListing
+    from kwire.engine.offsets import OffsetAndMetadata
     from kwire.engine.options import AdminOptions, Servers, Timeout
 
 Partition = TypeVar("Partition", bound=tuple[str, int])
@@ -94,3 +96,58 @@ class Admin(Client[AdminSettings]):
         None where no record is that late. With "read_committed", "latest" is the last stable offset.
         """
         return self._run(calls.list_offsets(when, isolation_level=isolation_level), timeout)
+
+    # -- groups -----------------------------------------------------------------------------------------------------
+
+    def list_groups(self, *, timeout: Timeout = None) -> list[GroupListing]:
+        """All groups of all brokers, of whatever kind, sorted by their ids."""
+        return self._run(group_calls.list_groups(), timeout)
+
+    def list_consumer_groups(self, *, timeout: Timeout = None) -> list[GroupListing]:
+        """The groups of consumers, also those that only have offsets."""
+        return self._run(group_calls.list_consumer_groups(), timeout)
+
+    def describe_consumer_groups(
+        self, groups: Iterable[str], *, timeout: Timeout = None
+    ) -> dict[str, GroupDescription]:
+        """State, assignor and members of each group, of either protocol. Raises BrokerError (code 69) for one that does
+        not exist."""
+        found = self._run(group_calls.describe_classic(groups), timeout)
+        return self._run(group_calls.describe_others(found), timeout)
+
+    def delete_consumer_groups(self, groups: Iterable[str], *, timeout: Timeout = None) -> None:
+        """Deletes groups without members, and their offsets. Raises the BrokerError of the first that failed (code 68
+        where it has members, 69 where it does not exist)."""
+        self._run(group_calls.delete_groups(groups), timeout)
+
+    def list_consumer_group_offsets(
+        self, group: str, *, require_stable: bool = False, timeout: Timeout = None
+    ) -> dict[TopicPartition, OffsetAndMetadata]:
+        """What the group has committed. With `require_stable`, offsets of open transactions are waited for."""
+        return self._run(group_calls.list_offsets(group, stable=require_stable), timeout)
+
+    def alter_consumer_group_offsets(
+        self, group: str, offsets: Mapping[Partition, int | OffsetAndMetadata], *, timeout: Timeout = None
+    ) -> None:
+        """Commits these offsets in the group's place; a group that does not exist is made. Raises BrokerError (code 25)
+        while it has members."""
+        self._run(group_calls.alter_offsets(group, offsets), timeout)
+
+    def delete_consumer_group_offsets(
+        self, group: str, partitions: Iterable[tuple[str, int]], *, timeout: Timeout = None
+    ) -> None:
+        """Deletes what the group has committed in these partitions. Raises BrokerError (code 86) for topics that a
+        member has subscribed to."""
+        self._run(group_calls.delete_offsets(group, partitions), timeout)
+
+    def remove_members_from_consumer_group(
+        self, group: str, members: Iterable[str], *, timeout: Timeout = None
+    ) -> None:
+        """Puts static members, by their `group_instance_id`, out of a classic group at once."""
+        self._run(group_calls.remove_members(group, members), timeout)
+
+    def lag(self, group: str, *, timeout: Timeout = None) -> dict[TopicPartition, int]:
+        """How many offsets each partition that the group has committed in has after that, up to its end."""
+        committed = self.list_consumer_group_offsets(group, timeout=timeout)
+        ends = self._run(calls.ends_of(committed, LATEST, isolation_level="read_uncommitted"), timeout)
+        return group_calls.lags(committed, ends)

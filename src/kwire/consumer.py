@@ -9,22 +9,29 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import partial
+from threading import get_ident
 
 from kwire._client import Client
 from kwire._codec import ConsumerRecord
-from kwire._typing import TYPE_CHECKING, Any, Self, Unpack, override
+from kwire._typing import TYPE_CHECKING, Any, Never, Self, Unpack, override
 from kwire.engine import absent, arguments
 from kwire.engine.absent import without
 from kwire.engine.addresses import TopicPartition
 from kwire.engine.admin import calls
 from kwire.engine.consumer_records import ConsumerRecords
 from kwire.engine.offsets import EARLIEST, LATEST, OffsetAndTimestamp, PartitionsLookup
-from kwire.engine.polling import LOOK_EVERY_S
 from kwire.engine.settings import ConsumerSettings, configured_by, from_config, keywords
+from kwire.errors import KafkaError
 from kwire.fronts.consumer import At, ConsumerFront, Partition, T
 
 if TYPE_CHECKING:
+    from kwire.engine.groups.membership import Membership, RebalanceEvent, Then
+    from kwire.engine.offsets import OffsetAndMetadata
     from kwire.engine.options import ConsumerOptions, Servers, Timeout
+    from kwire.fronts.group_offsets import Committable
+
+CLOSE_TIMEOUT_S = 30.0
+"""Seconds that close() takes at most to leave the group."""
 
 __all__ = ["Consumer", "ConsumerRecord", "ConsumerRecords", "TopicPartition"]
 
@@ -46,6 +53,7 @@ class Consumer(ConsumerFront, Client[ConsumerSettings]):
 
     kind = "consumer"
     callers = "thread"
+    reads_by_itself = True
 
     def __init__(self, bootstrap_servers: Servers | None = None, **options: Unpack[ConsumerOptions]) -> None:
         self._open(ConsumerSettings(**keywords(bootstrap_servers, options)))
@@ -59,7 +67,7 @@ class Consumer(ConsumerFront, Client[ConsumerSettings]):
 
     @override
     def _open(self, settings: ConsumerSettings, *, background: bool = False) -> None:
-        Client._open(self, settings, background=background)
+        Client._open(self, settings, background=background or settings.group_id is not None)
         self._open_fetcher()
 
     # -- records ----------------------------------------------------------------------------------------------------
@@ -84,9 +92,56 @@ class Consumer(ConsumerFront, Client[ConsumerSettings]):
         reactor.call(polling.begin)
         reactor.poll_once()
         deadline = float("inf") if timeout is None else time.monotonic() + timeout
-        while (left := deadline - time.monotonic()) > 0 and not reactor.wait(polling.ready, min(left, LOOK_EVERY_S)):
-            self._call_inside(polling.check)
+        membership = self._membership
+        try:
+            if membership is not None:
+                self._rebalance(membership)
+            while (left := deadline - time.monotonic()) > 0:
+                if reactor.wait(polling.ready, min(left, polling.look_every)) and (
+                    membership is None or not self._rebalance(membership)
+                ):
+                    break
+                self._call_inside(polling.check)
+        except BaseException:
+            self._end_failed_poll()
+            raise
         return ConsumerRecords(self._call_inside(lambda now: polling.take(count, now)))
+
+    def _rebalance(self, membership: Membership) -> bool:
+        """Does what the group wants done before the poll goes on, calls the listener for it; whether there was any."""
+        called = membership.has_event
+        failure = self._tell_all(membership)
+        if failure is not None:
+            raise failure
+        return called
+
+    def _tell_all(self, membership: Membership) -> KafkaError | None:
+        """Calls the listener for all events; the first error that it raised."""
+        self._check_may_listen()
+        failure: KafkaError | None = None
+        while (event := self._call_inside(membership.next_event)) is not None:
+            error = self._tell_listener(event)
+            if error is not None:
+                failure = failure or self._listener_error(event, error)
+            self._call_inside(partial(membership.event_done, event, error))
+        return failure
+
+    def _tell_listener(self, event: RebalanceEvent) -> Exception | None:
+        handler = self._handler(event)
+        if handler is None:
+            return None
+        try:
+            self._listening = get_ident()
+            handler(list(event.partitions))
+        except Exception as error:
+            return error
+        finally:
+            self._listening = None
+        return None
+
+    @override
+    def _is_listener(self) -> bool:
+        return self._listening is not None and self._listening == get_ident()
 
     def __iter__(self) -> Iterator[ConsumerRecord]:
         """All records, one after the other; waits for new ones. Ends after `wakeup()`, and when `done()`.
@@ -106,6 +161,57 @@ class Consumer(ConsumerFront, Client[ConsumerSettings]):
         """Makes a poll that waits, or else the next one, return at once with nothing; from any thread."""
         self._polling.woken = True
         self._reactor.wake()
+
+    def unsubscribe(self) -> None:
+        """Reads nothing any more, and leaves the group: what is finished is committed, and the listener called."""
+        if self._membership is None or not self._membership.active:
+            self.assign([])
+            return
+        membership, until = self._membership, time.monotonic() + self._patience(None)
+        failure = self._alone(lambda: self._give_back(membership, until, _nothing))
+        if failure is not None:
+            raise failure
+
+    def _give_back(self, membership: Membership, until: float, on_left: Then) -> KafkaError | None:
+        """Gives all partitions back and leaves, also where the listener raises: returns its first error."""
+        self._check_may_listen()
+        failure: KafkaError | None = None
+        try:
+            self._call_inside(self._begin_to_leave)
+            while not membership.can_leave and (left := until - time.monotonic()) > 0:
+                self._reactor.wait(lambda: membership.has_event or membership.can_leave, left)
+                failure = self._tell_all(membership) or failure
+        finally:
+            if not self._closed:
+                self._step(lambda now: membership.leave(now, on_left))
+        return failure
+
+    @override
+    def close(self, timeout: Timeout = CLOSE_TIMEOUT_S) -> None:
+        """Leaves the group in order, for which it takes `timeout` seconds at most, and closes all connections. From any
+        thread; idempotent. While another thread is in a call, the listener is not called and nothing is committed.
+
+        A static member (`group_instance_id`) does not leave: its partitions wait for it until the session is over.
+        """
+        try:
+            if self._membership is not None and not self._closed:
+                self._end_in_group(self._membership, time.monotonic() + self._patience(timeout))
+        finally:
+            super().close()
+
+    def _end_in_group(self, membership: Membership, until: float) -> None:
+        failure, over = None, list[float]()
+        if self._used:
+            if membership.active:
+                self._step(lambda now: membership.leave(now, _nothing))
+            return
+        if membership.active:
+            failure = self._alone(lambda: self._give_back(membership, until, over.append))
+        else:
+            self._step(partial(self._begin_last_commit, until, over.append))
+        self._reactor.wait(lambda: bool(over), max(until - time.monotonic(), 0.0))
+        if failure is not None:
+            raise failure
 
     # -- positions --------------------------------------------------------------------------------------------------
 
@@ -148,5 +254,49 @@ class Consumer(ConsumerFront, Client[ConsumerSettings]):
         found: list[TopicPartition] = self._alone(lambda: self._ask(timeout, lookup))
         return found
 
+    # -- the group's offsets ----------------------------------------------------------------------------------------
+
+    def commit(self, what: Committable = None, *, timeout: Timeout = None, **unknown: Never) -> None:
+        """Commits the offsets to go on from, and waits until the group's coordinator has them.
+
+        `what` is None for all that poll() and iteration have handed out; the records of a poll; one record (the offset
+        after it); or {(topic, partition): offset or OffsetAndMetadata}, of the next record to read. Where nothing has
+        moved since the last commit nothing is sent.
+
+        Errors: CommitFailedError where the group has gone on without this consumer, and poll() has to join it again;
+        BrokerError (REBALANCE_IN_PROGRESS: poll, then commit again; FENCED_INSTANCE_ID; no authorization);
+        KafkaTimeoutError or ConnectError after `timeout` seconds (default: `default_api_timeout_ms`).
+        """
+        absent.refuse_keywords("commit", unknown, absent.COMMIT_KEYWORDS)
+        begin = self._committing(what, "commit")
+        self._alone(lambda: self._ask(timeout, begin))
+
+    def committed(
+        self, partitions: Iterable[Partition], timeout: Timeout = None
+    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+        """What the group has committed in these partitions, None where it is nothing. Offsets of an open transaction
+        are waited for."""
+        begin = self._fetching_committed(partitions)
+        found: dict[TopicPartition, OffsetAndMetadata | None] = self._alone(lambda: self._ask(timeout, begin))
+        return found
+
+    def lag(self, timeout: Timeout = None) -> dict[TopicPartition, int]:
+        """How many offsets each assigned partition has after the position, up to its end (with read_committed: the last
+        stable offset); asks brokers for the ends."""
+        return self._alone(lambda: self._lag(timeout))
+
+    def _lag(self, timeout: Timeout) -> dict[TopicPartition, int]:
+        until = time.monotonic() + self._patience(timeout)
+        assigned = self._call_inside(self._settled_assignment)
+        if not assigned:
+            return {}
+        ends = self._run(calls.ends_of(assigned, LATEST, isolation_level=self._isolation), timeout)
+        left = max(until - time.monotonic(), 0.0)
+        return {tp: max(ends[tp] - self._position(tp, left), 0) for tp in assigned}
+
     def _run_alone(self, question: calls.Question[T], timeout: Timeout) -> T:
         return self._alone(lambda: self._run(question, timeout))
+
+
+def _nothing(now: float) -> None:
+    """Nobody waits for the answer."""

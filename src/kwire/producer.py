@@ -16,6 +16,7 @@ from types import TracebackType
 
 from kwire._client import Client
 from kwire._codec import Accumulator, Delivery, ProducerBase, ProducerHooks, RecordMetadata
+from kwire._transactions import TransactionCalls
 from kwire._typing import TYPE_CHECKING, Any, NamedTuple, Self, Unpack, override
 from kwire.drivers.reactor import Reactor
 from kwire.drivers.threads import begin_thread
@@ -46,7 +47,7 @@ _dropped: dict[int, _Dropped] = {}
 
 @configured_by(ProducerSettings)
 @without(absent.PRODUCER)
-class Producer(ProducerBase, ProducerFront, Client[ProducerSettings]):
+class Producer(ProducerBase, TransactionCalls, ProducerFront, Client[ProducerSettings]):
     """Sends records to topics; any thread may use it.
 
         with Producer("host:9092", compression="lz4") as producer:

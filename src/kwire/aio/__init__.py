@@ -5,11 +5,15 @@ plain method, and so is `Producer.send`: it returns a Delivery at once, to be aw
 """
 
 from kwire._codec import ConsumerRecord, Delivery, RecordMetadata
+from kwire._typing import TYPE_CHECKING, Any
 from kwire.aio.admin import Admin
 from kwire.aio.consumer import Consumer
 from kwire.aio.producer import Producer
 from kwire.engine.addresses import TopicPartition
 from kwire.engine.consumer_records import ConsumerRecords
+
+if TYPE_CHECKING:
+    from kwire.aio.share_consumer import ShareConsumer as ShareConsumer
 
 __all__ = [
     "Admin",
@@ -19,5 +23,16 @@ __all__ = [
     "Delivery",
     "Producer",
     "RecordMetadata",
+    "ShareConsumer",
     "TopicPartition",
 ]
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name == "ShareConsumer":
+            from kwire.aio.share_consumer import ShareConsumer
+
+            globals()[name] = ShareConsumer
+            return ShareConsumer
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -15,13 +15,15 @@ from kwire.aio.like import like
 from kwire.engine import absent
 from kwire.engine.absent import without
 from kwire.engine.addresses import TopicPartition
-from kwire.engine.admin import calls
+from kwire.engine.admin import calls, group_calls
 from kwire.engine.admin.a19_create_topics import CreatedTopic, NewTopic
 from kwire.engine.metadata import PartitionInfo, TopicInfo
-from kwire.engine.offsets import OffsetAndTimestamp
+from kwire.engine.offsets import LATEST, OffsetAndTimestamp
 from kwire.engine.settings import AdminSettings, configured_by, from_config, keywords
 
 if TYPE_CHECKING:
+    from kwire.engine.admin.group_results import GroupDescription, GroupListing
+    from kwire.engine.offsets import OffsetAndMetadata
     from kwire.engine.options import AdminOptions, Servers, Timeout
 
 Partition = TypeVar("Partition", bound=tuple[str, int])
@@ -86,3 +88,45 @@ class Admin(Client[AdminSettings]):
         timeout: Timeout = None,
     ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
         return await self._run(calls.list_offsets(when, isolation_level=isolation_level), timeout)
+
+    # -- groups -----------------------------------------------------------------------------------------------------
+
+    async def list_groups(self, *, timeout: Timeout = None) -> list[GroupListing]:
+        return await self._run(group_calls.list_groups(), timeout)
+
+    async def list_consumer_groups(self, *, timeout: Timeout = None) -> list[GroupListing]:
+        return await self._run(group_calls.list_consumer_groups(), timeout)
+
+    async def describe_consumer_groups(
+        self, groups: Iterable[str], *, timeout: Timeout = None
+    ) -> dict[str, GroupDescription]:
+        found = await self._run(group_calls.describe_classic(groups), timeout)
+        return await self._run(group_calls.describe_others(found), timeout)
+
+    async def delete_consumer_groups(self, groups: Iterable[str], *, timeout: Timeout = None) -> None:
+        await self._run(group_calls.delete_groups(groups), timeout)
+
+    async def list_consumer_group_offsets(
+        self, group: str, *, require_stable: bool = False, timeout: Timeout = None
+    ) -> dict[TopicPartition, OffsetAndMetadata]:
+        return await self._run(group_calls.list_offsets(group, stable=require_stable), timeout)
+
+    async def alter_consumer_group_offsets(
+        self, group: str, offsets: Mapping[Partition, int | OffsetAndMetadata], *, timeout: Timeout = None
+    ) -> None:
+        await self._run(group_calls.alter_offsets(group, offsets), timeout)
+
+    async def delete_consumer_group_offsets(
+        self, group: str, partitions: Iterable[tuple[str, int]], *, timeout: Timeout = None
+    ) -> None:
+        await self._run(group_calls.delete_offsets(group, partitions), timeout)
+
+    async def remove_members_from_consumer_group(
+        self, group: str, members: Iterable[str], *, timeout: Timeout = None
+    ) -> None:
+        await self._run(group_calls.remove_members(group, members), timeout)
+
+    async def lag(self, group: str, *, timeout: Timeout = None) -> dict[TopicPartition, int]:
+        committed = await self.list_consumer_group_offsets(group, timeout=timeout)
+        ends = await self._run(calls.ends_of(committed, LATEST, isolation_level="read_uncommitted"), timeout)
+        return group_calls.lags(committed, ends)

@@ -7,32 +7,62 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextvars import ContextVar
 from datetime import datetime
 from functools import partial
+from importlib import import_module
+from inspect import isawaitable
 from time import monotonic
 
 import kwire.consumer
 from kwire._codec import ConsumerRecord, LoopIterator
-from kwire._typing import TYPE_CHECKING, Any, Self, Unpack, override
+from kwire._typing import TYPE_CHECKING, Any, Never, Self, Unpack, override
 from kwire.aio.client import Client
 from kwire.aio.like import like
+from kwire.consumer import CLOSE_TIMEOUT_S
 from kwire.engine import absent, arguments
 from kwire.engine.absent import without
 from kwire.engine.addresses import TopicPartition
 from kwire.engine.admin import calls
 from kwire.engine.consumer_records import ConsumerRecords
 from kwire.engine.offsets import EARLIEST, LATEST, OffsetAndTimestamp, PartitionsLookup
-from kwire.engine.polling import LOOK_EVERY_S
 from kwire.engine.settings import ConsumerSettings, configured_by, from_config, keywords
+from kwire.errors import KafkaError
 from kwire.fronts.consumer import At, ConsumerFront, Partition, T
 
 if TYPE_CHECKING:
+    from kwire.engine.groups.membership import Membership, RebalanceEvent, Then
+    from kwire.engine.offsets import OffsetAndMetadata
     from kwire.engine.options import ConsumerOptions, Servers, Timeout
+    from kwire.fronts.group_offsets import Committable
 
 __all__ = ["Consumer"]
 
 DECODED_AT_ONCE = 2 << 20
 """Bytes of decompressed records, and of their index, that one response is to bring: about two milliseconds."""
+
+NEEDED_IN_GROUPS = (
+    "encodings.utf_16_be",
+    "kwire.engine.group_probe",
+    *(
+        f"kwire.schema.{name}"
+        for name in (
+            "group_blobs",
+            "k08_offset_commit",
+            "k09_offset_fetch",
+            "k10_find_coordinator",
+            "k11_join_group",
+            "k12_heartbeat",
+            "k13_leave_group",
+            "k14_sync_group",
+            "k68_consumer_group_heartbeat",
+        )
+    ),
+)
+"""What the first requests of a group need: imported before, as `PRELOADED` of every client."""
+
+_listening_in: ContextVar[frozenset[object]] = ContextVar("_listening_in", default=frozenset())
+"""The calls of listeners that a task runs in: those of the tasks that began it, too."""
 
 LONG_TURN_S = 0.001
 """Seconds after which a poll lets the loop turn once, though it has records at hand."""
@@ -72,6 +102,10 @@ class Consumer(ConsumerFront, Client[ConsumerSettings]):
         super()._open(settings)
         self._open_fetcher(DECODED_AT_ONCE)
         self._turned_at = 0.0
+        self._leaving: asyncio.Future[None] | None = None
+        if settings.group_id is not None:
+            for name in NEEDED_IN_GROUPS:
+                import_module(name)
 
     # -- records ----------------------------------------------------------------------------------------------------
 
@@ -85,11 +119,63 @@ class Consumer(ConsumerFront, Client[ConsumerSettings]):
     async def _poll(self, timeout: float | None, count: int | None) -> ConsumerRecords:
         polling, wait = self._polling, self._driver.wait
         self._call_inside(polling.begin)
-        await self._let_turn()
         deadline = float("inf") if timeout is None else monotonic() + timeout
-        while (left := deadline - monotonic()) > 0 and not await wait(polling.ready, min(left, LOOK_EVERY_S)):
-            self._call_inside(polling.check)
+        membership = self._membership
+        try:
+            await self._let_turn()
+            if membership is not None:
+                await self._rebalance(membership)
+            while (left := deadline - monotonic()) > 0:
+                if await wait(polling.ready, min(left, polling.look_every)) and (
+                    membership is None or not await self._rebalance(membership)
+                ):
+                    break
+                self._call_inside(polling.check)
+        except BaseException:
+            self._end_failed_poll()
+            raise
         return ConsumerRecords(self._call_inside(lambda now: polling.take(count, now)))
+
+    async def _rebalance(self, membership: Membership) -> bool:
+        """Does what the group wants done before the poll goes on, calls the listener for it; whether there was any."""
+        called = membership.has_event
+        failure = await self._tell_all(membership)
+        if failure is not None:
+            raise failure
+        return called
+
+    async def _tell_all(self, membership: Membership) -> KafkaError | None:
+        """Calls the listener for all events; the first error that it raised."""
+        self._check_may_listen()
+        failure: KafkaError | None = None
+        while (event := self._call_inside(membership.next_event)) is not None:
+            error = await self._tell_listener(event)
+            if error is not None:
+                failure = failure or self._listener_error(event, error)
+            self._call_inside(partial(membership.event_done, event, error))
+        return failure
+
+    async def _tell_listener(self, event: RebalanceEvent) -> Exception | None:
+        handler = self._handler(event)
+        if handler is None:
+            return None
+        listening = object()
+        outer = _listening_in.set(_listening_in.get() | {listening})
+        try:
+            self._listening = listening
+            returned = handler(list(event.partitions))
+            if isawaitable(returned):
+                await returned
+        except Exception as error:
+            return error
+        finally:
+            self._listening = None
+            _listening_in.reset(outer)
+        return None
+
+    @override
+    def _is_listener(self) -> bool:
+        return self._listening is not None and self._listening in _listening_in.get()
 
     async def _let_turn(self) -> None:
         """Lets the loop turn where it has not for long, and where what has come may not have been read."""
@@ -131,6 +217,79 @@ class Consumer(ConsumerFront, Client[ConsumerSettings]):
         if self._driver.loop is not None:
             self._driver.wake()
 
+    @override
+    def unsubscribe(self) -> asyncio.Future[None]:
+        """Reads nothing any more, and leaves the group: what is finished is committed, and the listener called.
+
+        Begun at once; what it returns can be awaited, and coroutines of this consumer wait for it by themselves.
+        """
+        self._driver.check_loop()
+        if self._membership is None or not self._membership.active:
+            self.assign([])
+            over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            over.set_result(None)
+            return over
+        membership, until = self._membership, monotonic() + self._patience(None)
+        self._check_may_listen()
+        self._call(membership.unsubscribe)
+        self._used = True
+        self._leaving = asyncio.ensure_future(self._unsubscribe(membership, until))
+        return self._leaving
+
+    async def _unsubscribe(self, membership: Membership, until: float) -> None:
+        try:
+            failure = await self._give_back(membership, until, _nothing)
+        finally:
+            self._used = False
+            self._leaving = None
+        if failure is not None:
+            raise failure
+
+    async def _give_back(self, membership: Membership, until: float, on_left: Then) -> KafkaError | None:
+        """Gives all partitions back and leaves, also where the listener raises: returns its first error."""
+        failure: KafkaError | None = None
+        try:
+            while not membership.can_leave and (left := until - monotonic()) > 0:
+                await self._driver.wait(lambda: membership.has_event or membership.can_leave, left)
+                failure = await self._tell_all(membership) or failure
+        finally:
+            if not self._closed:
+                self._step(lambda now: membership.leave(now, on_left))
+        return failure
+
+    @override
+    async def close(self, timeout: Timeout = CLOSE_TIMEOUT_S) -> None:
+        """Leaves the group in order, for which it takes `timeout` seconds at most, and closes all connections.
+        Idempotent. While another task is in a call, the listener is not called and nothing is committed.
+
+        A static member (`group_instance_id`) does not leave: its partitions wait for it until the session is over.
+        """
+        try:
+            if self._leaving is not None:
+                await asyncio.wait([self._leaving], timeout=self._patience(timeout))
+            if self._membership is not None and self._driver.loop is not None and not self._closed:
+                await self._end_in_group(self._membership, monotonic() + self._patience(timeout))
+        finally:
+            await super().close()
+
+    async def _end_in_group(self, membership: Membership, until: float) -> None:
+        failure, over = None, list[float]()
+        if self._used:
+            if membership.active:
+                self._step(lambda now: membership.leave(now, _nothing))
+            return
+        if membership.active:
+            failure = await self._alone_while(lambda: self._settle_and_give_back(membership, until, over.append))
+        else:
+            self._step(partial(self._begin_last_commit, until, over.append))
+        await self._driver.wait(lambda: bool(over), max(until - monotonic(), 0.0))
+        if failure is not None:
+            raise failure
+
+    async def _settle_and_give_back(self, membership: Membership, until: float, on_left: Then) -> KafkaError | None:
+        self._call_inside(self._begin_to_leave)
+        return await self._give_back(membership, until, on_left)
+
     # -- positions --------------------------------------------------------------------------------------------------
 
     async def position(self, partition: Partition, timeout: Timeout = None) -> int:
@@ -165,6 +324,33 @@ class Consumer(ConsumerFront, Client[ConsumerSettings]):
         found: list[TopicPartition] = await self._alone_while(lambda: self._ask(timeout, lookup))
         return found
 
+    # -- the group's offsets ----------------------------------------------------------------------------------------
+
+    async def commit(self, what: Committable = None, *, timeout: Timeout = None, **unknown: Never) -> None:
+        absent.refuse_keywords("commit", unknown, absent.COMMIT_KEYWORDS)
+        begin = self._committing(what, "commit")
+        await self._alone_while(lambda: self._ask(timeout, begin))
+
+    async def committed(
+        self, partitions: Iterable[Partition], timeout: Timeout = None
+    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+        begin = self._fetching_committed(partitions)
+        found: dict[TopicPartition, OffsetAndMetadata | None]
+        found = await self._alone_while(lambda: self._ask(timeout, begin))
+        return found
+
+    async def lag(self, timeout: Timeout = None) -> dict[TopicPartition, int]:
+        return await self._alone_while(lambda: self._lag(timeout))
+
+    async def _lag(self, timeout: Timeout) -> dict[TopicPartition, int]:
+        until = monotonic() + self._patience(timeout)
+        assigned = self._call_inside(self._settled_assignment)
+        if not assigned:
+            return {}
+        ends = await self._run(calls.ends_of(assigned, LATEST, isolation_level=self._isolation), timeout)
+        left = max(until - monotonic(), 0.0)
+        return {tp: max(ends[tp] - await self._position(tp, left), 0) for tp in assigned}
+
     # -- help -------------------------------------------------------------------------------------------------------
 
     async def _run_alone(self, question: calls.Question[T], timeout: Timeout) -> T:
@@ -172,9 +358,17 @@ class Consumer(ConsumerFront, Client[ConsumerSettings]):
 
     async def _alone_while(self, work: Callable[[], Awaitable[T]]) -> T:
         """As `_alone`, for work that waits."""
+        if self._is_listener():
+            return await work()
+        if self._leaving is not None:
+            await asyncio.wait([self._leaving])
         self._alone(self._driver.check_loop)
         self._used = True
         try:
             return await work()
         finally:
             self._used = False
+
+
+def _nothing(now: float) -> None:
+    """Nobody waits for the answer."""

@@ -18,6 +18,7 @@ from types import TracebackType
 from kwire._codec import LoopHooks, LoopProducerBase
 from kwire._typing import TYPE_CHECKING, Any, Self, Unpack, override
 from kwire.aio.client import Client
+from kwire.aio.transactions import TransactionCalls
 from kwire.drivers.loop import LoopDriver
 from kwire.engine import absent
 from kwire.engine.absent import without
@@ -44,7 +45,7 @@ _closing: dict[LoopDriver, Accumulator] = {}
 
 @configured_by(ProducerSettings)
 @without(absent.PRODUCER)
-class Producer(LoopProducerBase, ProducerFront, Client[ProducerSettings]):
+class Producer(LoopProducerBase, TransactionCalls, ProducerFront, Client[ProducerSettings]):
     """Sends records to topics, from any task of one event loop.
 
         async with kwire.aio.Producer("host:9092", compression="lz4") as producer:

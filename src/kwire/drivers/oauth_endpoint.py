@@ -24,6 +24,7 @@ from urllib.parse import quote_plus, urlencode, urlsplit
 from urllib.request import HTTPRedirectHandler, HTTPSHandler, OpenerDirector, ProxyHandler, Request, build_opener
 
 from kwire._typing import Any, override
+from kwire.drivers.http_answers import RETRIED, TransientError, whole_body
 from kwire.drivers.tls_context import load_authorities, load_location, load_trust_store
 from kwire.engine.sasl.exchange import quoted
 from kwire.engine.secret import without_secrets
@@ -37,7 +38,6 @@ _MAX_ANSWER = 1024 * 1024
 _FIRST_WAIT_S, _MAX_WAIT_S = 0.1, 2.0
 _SHARE_OF_SETUP = 0.5
 """Of the time for a connection, which a login is part of: an error says more than its end."""
-_RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
 class _NoRedirects(HTTPRedirectHandler):
@@ -46,10 +46,6 @@ class _NoRedirects(HTTPRedirectHandler):
     @override
     def redirect_request(self, *_: Any, **__: Any) -> None:
         return None
-
-
-class _TransientError(Exception):
-    """Something that may go better at the next try."""
 
 
 def token_source(settings: SecuritySettings) -> Callable[[], Fetched]:
@@ -67,7 +63,7 @@ def fetch_token(settings: SecuritySettings, context: ssl.SSLContext | None = Non
     while True:
         try:
             return _token(_exchange(opener, request, settings, end), url)
-        except _TransientError as error:
+        except TransientError as error:
             if time.monotonic() + wait > end:
                 raise ConnectError(f"{_step(url)}: {error}") from None
         time.sleep(wait)
@@ -113,30 +109,16 @@ def _exchange(opener: OpenerDirector, request: Request, settings: SecuritySettin
     """The body of the endpoint's answer to one request."""
     try:
         with opener.open(request, timeout=max(0.1, end - time.monotonic())) as response:
-            return _body(response, end)
+            return whole_body(response, end, _MAX_ANSWER)
     except HTTPError as refusal:
         with refusal:
             raise _refused(refusal, settings, end) from None
     except URLError as error:
         if isinstance(error.reason, ssl.SSLError) and not isinstance(error.reason, ssl.SSLEOFError):
             raise AuthError(step=_step(request.full_url), reason=_of_tls(error.reason)) from None
-        raise _TransientError(quoted(str(error.reason))) from None
+        raise TransientError(quoted(str(error.reason))) from None
     except (OSError, http.client.HTTPException) as error:
-        raise _TransientError(quoted(f"{type(error).__name__}: {error}")) from None
-
-
-def _body(response: Any, end: float) -> bytes:
-    """The body, whole; slow ones and long ones are refused."""
-    parts: list[bytes] = []
-    size = 0
-    while part := response.read1(65536):
-        size += len(part)
-        if size > _MAX_ANSWER:
-            raise _TransientError(f"its answer is longer than {_MAX_ANSWER} bytes")
-        if time.monotonic() > end:
-            raise _TransientError("its answer takes too long")
-        parts.append(part)
-    return b"".join(parts)
+        raise TransientError(quoted(f"{type(error).__name__}: {error}")) from None
 
 
 def _of_tls(error: ssl.SSLError) -> str:
@@ -148,13 +130,13 @@ def _of_tls(error: ssl.SSLError) -> str:
 def _refused(refusal: HTTPError, settings: SecuritySettings, end: float) -> Exception:
     said = ""
     try:
-        fields = json.loads(_body(refusal, end))
+        fields = json.loads(whole_body(refusal, end, _MAX_ANSWER))
         said = ": ".join(str(fields[name]) for name in ("error", "error_description") if fields.get(name))
-    except (OSError, ValueError, AttributeError, http.client.HTTPException, _TransientError):
+    except (OSError, ValueError, AttributeError, http.client.HTTPException, TransientError):
         pass  # the status says enough
     why = f"HTTP status {refusal.code}" + (f": {_without_secrets(said, settings)}" if said else "")
-    if refusal.code in _RETRIED:
-        return _TransientError(why)
+    if refusal.code in RETRIED:
+        return TransientError(why)
     return AuthError(step=_step(settings.sasl_oauthbearer_token_endpoint_url or ""), reason=why)
 
 

@@ -7,7 +7,9 @@ Driver role. A thread that waits for something (`wait`) becomes the driver, poll
 that wait meanwhile sleep until a step is done or the role is free. A call that only changes something (`call`) writes
 to the sockets itself, without blocking. With `background=True` a background thread drives when no caller does: it polls
 every ACTIVE_POLL_S while callers were active in the last IDLE_AFTER_S; after that it waits in poll, and leaves the
-role as soon as a waiter asks for it. Without it (a consumer, an admin) nothing happens between calls.
+role as soon as a waiter asks for it. With `seldom=True` (a consumer in a group, whose heartbeats go on between polls)
+it sleeps until the next timer while callers are active. Without it (another consumer, an admin) nothing happens between
+calls.
 
 Locking. `_lock` guards the core and everything here. It is never held while polling or while a user's callback runs:
 `core.after_step` runs after each step, outside the lock and without the driver role, so a callback that blocks keeps no
@@ -64,6 +66,9 @@ IDLE_AFTER_S = 0.1
 ACTIVE_POLL_S = 0.002
 """Seconds between two looks of the background thread while callers are active."""
 
+SELDOM_POLL_S = 0.1
+"""The same of a reactor whose background thread is there for timers: callers read by themselves."""
+
 BUSY_POLL_S = 0.0005
 """The same when it came late to the one before, because callers compute and leave the interpreter only when asked."""
 
@@ -112,9 +117,11 @@ class Snapshot(NamedTuple):
 class Reactor(ReactorBase):
     """Drives one core for any number of threads."""
 
-    def __init__(self, core: Core, *, background: bool, name: str) -> None:
+    def __init__(self, core: Core, *, background: bool, name: str, seldom: bool = False) -> None:
         super().__init__(core, background)
         self._name = name
+        self._seldom = seldom
+        self._bed = threading.Lock()
         self._tls = _tls_of(core)
         self._waiting = 0
         self._kept_waiting = False
@@ -234,6 +241,8 @@ class Reactor(ReactorBase):
             if thread.ident in self._in_callbacks:
                 return
             self.wake()
+            if self._bed.locked():
+                self._bed.release()
             thread.join(MAX_SLEEP_S)
 
     def _wait_until_undriven(self, me: int) -> None:
@@ -268,6 +277,7 @@ class Reactor(ReactorBase):
         if self._thread is not None and self._thread is not me:
             return  # a start that was cut had gone through
         self._thread = me
+        self._bed.acquire(blocking=False)  # it sleeps until another thread releases it
         try:
             while not self._closed:
                 try:
@@ -288,11 +298,14 @@ class Reactor(ReactorBase):
         Bytes that are due leave before anything is polled, because the interpreter may be lost after that.
         """
         steps_seen, asleep_at = self._steps, monotonic()
-        pause = BUSY_POLL_S if self._kept_waiting else ACTIVE_POLL_S
+        pause = SELDOM_POLL_S if self._seldom else BUSY_POLL_S if self._kept_waiting else ACTIVE_POLL_S
         due = self.core.next_due()
         if due is not None and due < asleep_at + pause:
             pause = max(due - asleep_at, 0.0)
-        time.sleep(pause)
+        if self._seldom:
+            self._bed.acquire(timeout=pause)
+        else:
+            time.sleep(pause)
         now = monotonic()
         self._kept_waiting = now - asleep_at - pause > LATE_S
         if self._steps != steps_seen:
@@ -300,11 +313,22 @@ class Reactor(ReactorBase):
         if now - asleep_at - pause > FROZEN_S:
             self.poll_once()  # stopped meanwhile: what has come is read before anything is called late
             return
+        if self._driver is not None and self._sleep_while_driven():
+            return
         if self._kept_waiting and now - self._last_active > LATE_S:
             self.call(self._run_early, active=False)
         elif due is not None and due <= now:
             self.call(self.core.handle_timer, active=False)
         self.poll_once()
+
+    def _sleep_while_driven(self) -> bool:
+        """Sleeps until the next step where another thread drives: that one hears and times everything meanwhile."""
+        with self._lock:
+            if self._driver is None:
+                return False
+            waiter = self._add_waiter()
+        waiter.acquire(timeout=IDLE_AFTER_S)
+        return True
 
     @override
     def _run_early(self, now: float) -> None:

@@ -1,7 +1,8 @@
 """Names that a client does not have, but that its users reach for: those of other clients, and what is not there yet.
 
-Layer 3. Reading such a name raises an AttributeError that says what to do instead, so `hasattr` is False. They are
-class attributes rather than a `__getattr__`, which would make every lookup on the class slower, `send` included.
+Layer 3, no I/O. Reading the name of such a method raises an AttributeError that says what to do instead, so `hasattr`
+is False. They are class attributes rather than a `__getattr__`, which would make every lookup on the class slower,
+`send` included. Keywords of other clients are refused where a call checks for them.
 """
 
 from __future__ import annotations
@@ -13,22 +14,11 @@ from kwire.errors import NotInThisVersionError
 
 Client = TypeVar("Client")
 
-_GROUPS = "groups are not in this version of kwire"
-_TRANSACTIONS = "transactions are not in this version of kwire"
-_POSITIONS = f"it needs a consumer group, and {_GROUPS}: keep positions by position() and seek()"
 
 PRODUCER = {
-    **dict.fromkeys(
-        (
-            "abort_transaction",
-            "begin_transaction",
-            "commit_transaction",
-            "init_transactions",
-            "send_offsets_to_transaction",
-            "transaction",
-        ),
-        _TRANSACTIONS,
-    ),
+    "abort": "it is abort_transaction() here",
+    "begin": "it is begin_transaction() here, or `with producer.transaction()`",
+    "commit": "it is commit_transaction() here",
     "list_topics": "Admin(...).describe_topics() does that",
     "metrics": "metrics are not in this version of kwire",
     "partitions_for": "Consumer(...).partitions_for(topic) does that",
@@ -40,34 +30,58 @@ PRODUCER = {
 }
 
 CONSUMER = {
-    **dict.fromkeys(("commit", "commit_async", "committed"), _POSITIONS),
-    **dict.fromkeys(("enforce_rebalance", "group_metadata", "lag", "store_offsets", "subscription"), _GROUPS),
+    "commit_sync": "it is commit() here; commit_async() does not wait",
     "consume": "it is poll(timeout=..., max_records=...) here",
+    "consumer_group_metadata": "it is group_metadata() here",
+    "current_lag": "it is lag() here, of all assigned partitions",
     "get_watermark_offsets": "beginning_offsets() and end_offsets() do that",
     "getmany": "it is poll(timeout=..., max_records=...) here",
     "getone": "it is poll(timeout=..., max_records=1) here, or a loop over the consumer",
+    "highwater": "it is end_offsets([partition]) here",
+    "incremental_assign": "not needed: after a rebalance the partitions are read by themselves; seek() in on_assigned",
+    "incremental_unassign": "not needed: after a rebalance the partitions are given up by themselves",
     "list_topics": "Admin(...).describe_topics() does that",
+    "memberid": "it is group_metadata().member_id here",
+    "metrics": "metrics are not in this version of kwire",
+    "partitions_for_topic": "it is partitions_for(topic) here",
+    "seek_to_committed": "it is seek(partition, offset) here, with the offsets of committed(assignment())",
+    "start": "not needed: the first poll connects",
+    "stop": "it is close() here",
+    "store_offsets": "commit(records) commits what is done",
+    "topics": "Admin(...).list_topics() does that",
+    "unassign": "it is unsubscribe() here, or assign([])",
+}
+
+_LISTENER = "give listener=, an object with on_assigned, on_revoked and on_lost"
+
+SUBSCRIBE_KEYWORDS = dict.fromkeys(("on_assign", "on_lost", "on_revoke"), _LISTENER)
+
+COMMIT_KEYWORDS = {
+    "asynchronous": "commit() waits, commit_async() does not",
+    "callback": "commit_async() takes a callback",
+    "message": "it is commit(record) here",
+    "offsets": "it is commit({(topic, partition): offset}) here",
+}
+
+LISTENER_METHODS = {
+    "on_partitions_assigned": "on_assigned",
+    "on_partitions_lost": "on_lost",
+    "on_partitions_revoked": "on_revoked",
+}
+"""The methods of listeners of Java, kafka-python and aiokafka, and kwire's."""
+
+SHARE_CONSUMER = {
+    **dict.fromkeys(
+        ("assign", "assignment", "committed", "lag", "pause", "position", "resume", "seek"),
+        "a share group has no positions, and assigns partitions by itself; a Consumer has",
+    ),
+    "commit_sync": "it is commit() here",
     "metrics": "metrics are not in this version of kwire",
     "start": "not needed: the first poll connects",
     "stop": "it is close() here",
-    "topics": "Admin(...).list_topics() does that",
 }
 
 ADMIN = {
-    **dict.fromkeys(
-        (
-            "alter_consumer_group_offsets",
-            "delete_consumer_group_offsets",
-            "delete_consumer_groups",
-            "describe_consumer_groups",
-            "lag",
-            "list_consumer_group_offsets",
-            "list_consumer_groups",
-            "list_groups",
-            "remove_members_from_consumer_group",
-        ),
-        _GROUPS,
-    ),
     **dict.fromkeys(
         (
             "alter_configs",
@@ -84,6 +98,14 @@ ADMIN = {
         "not in this version of kwire; `kwire.protocol` has the messages",
     ),
 }
+
+
+def refuse_keywords(call: str, given: Mapping[str, object], hints: Mapping[str, str]) -> None:
+    """Raises the TypeError for keywords that the call does not have, with what to do instead where other clients have
+    such a keyword."""
+    for name in given:
+        hint = f": {hints[name]}" if name in hints else ""
+        raise TypeError(f"{call}() got an unexpected keyword argument {name!r}{hint}")
 
 
 class Absent:

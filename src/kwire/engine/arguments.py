@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from kwire._typing import Any
+from kwire.engine.absent import LISTENER_METHODS
 from kwire.engine.addresses import TopicPartition
 from kwire.engine.offsets import time_of
 from kwire.engine.warning import warn_caller
@@ -67,9 +68,7 @@ def topic_name(name: object) -> str:
     if not isinstance(name, str) or not name:
         raise ConfigError(f"{name!r} is not a topic name: a str of the characters a-z A-Z 0-9 . _ - is")
     if name.startswith("^"):
-        raise ConfigError(
-            f"topic {name!r}: a subscription by pattern (pattern=) is not in this version of kwire; name the topics"
-        )
+        raise ConfigError(f"{name!r} is not a topic name: subscribe(pattern=) takes a regular expression")
     if not _TOPIC_CHARACTERS.issuperset(name) or len(name) > _MAX_TOPIC_LENGTH or name in (".", ".."):
         raise ConfigError(f"{name!r} is not a topic name: the characters a-z A-Z 0-9 . _ - are allowed in one")
     return name
@@ -84,6 +83,27 @@ def topic_names(topics: object) -> list[str]:
     return list(dict.fromkeys(topic_name(name) for name in topics))
 
 
+def topics_or_pattern(topics: object, pattern: object) -> tuple[list[str], str | None]:
+    """What to subscribe to: topic names, or a pattern as text."""
+    if (topics is None) is (pattern is None):
+        raise ConfigError("subscribe() takes either topics or pattern=")
+    if pattern is None:
+        return topic_names(topics), None
+    text = getattr(pattern, "pattern", pattern)
+    if not isinstance(text, str) or not text:
+        raise ConfigError(f"pattern={pattern!r}: a regular expression for topic names is needed")
+    return [], text
+
+
+def check_listener(listener: object) -> None:
+    """Refuses a listener of a rebalance that has nothing to be called by."""
+    if listener is None or any(hasattr(listener, f"on_{event}") for event in ("assigned", "revoked", "lost")):
+        return
+    foreign = [f"{ours} in place of {name}" for name, ours in LISTENER_METHODS.items() if hasattr(listener, name)]
+    wanted = ", ".join(foreign) or "an object with on_assigned(partitions), on_revoked and on_lost, or some of them,"
+    raise ConfigError(f"listener={listener!r}: {wanted} is needed")
+
+
 def partition(entry: object) -> TopicPartition:
     """One partition: a TopicPartition or (topic, number)."""
     if not isinstance(entry, tuple) or len(entry) != 2:
@@ -96,7 +116,7 @@ def partition(entry: object) -> TopicPartition:
 
 def partitions(entries: object) -> list[TopicPartition]:
     """Partitions, of an iterable of them."""
-    if isinstance(entries, TopicPartition) or not isinstance(entries, Iterable):
+    if isinstance(entries, TopicPartition | str | bytes) or not isinstance(entries, Iterable):
         raise ConfigError(f"partitions={entries!r}: a list of TopicPartition or (topic, number) is needed")
     return [partition(entry) for entry in entries]
 

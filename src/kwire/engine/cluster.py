@@ -7,7 +7,7 @@ of another cluster by now (KIP-1102) makes the client begin at the bootstrap add
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from kwire import errors, protocol
 from kwire._typing import TYPE_CHECKING
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from kwire.engine.core import Core
 
 Listener = Callable[[float], None]
+TopicFilter = Callable[[str, bool], bool]
+"""matches(name, is_internal): whether a topic is of interest."""
 
 
 class Cluster(Metadata):
@@ -34,8 +36,10 @@ class Cluster(Metadata):
         self.listeners: list[Listener] = []
         self.allow_auto_create = bool(getattr(core.settings, "allow_auto_create_topics", False))
         self._wanted: dict[str, dict[int, bool]] = {}
+        self._patterns: dict[int, TopicFilter] = {}
+        self._followed: frozenset[int] = frozenset()
         self._creates = True
-        self._asked_for: frozenset[str] = frozenset()
+        self._asked_for: frozenset[str] | None = frozenset()
         max_age = core.settings.metadata_max_age_ms / 1000
         self._refresh = Refresh(core.call_at, core.retry_backoff, max_age, self._new_question, self._ask)
         core.recovered.append(self._recover)
@@ -97,6 +101,38 @@ class Cluster(Metadata):
                     del self._wanted[name]
                     self.forget(name)
 
+    def follow(self, matches: TopicFilter, now: float, owner: object) -> None:
+        """Keeps every topic that matches in the cache, one pattern for each owner: asks for all topics from now on."""
+        self._patterns[id(owner)] = matches
+        self._followed -= {id(owner)}
+        self._refresh.at_once(now)
+
+    def unfollow(self, owner: object) -> None:
+        """The owner has no pattern any more."""
+        matches = self._patterns.pop(id(owner), None)
+        for name in list(self.topics) if matches is not None else ():
+            if not self._is_wanted(name, self.topics[name].is_internal):
+                self.forget(name)
+
+    def is_followed(self, owner: object) -> bool:
+        """Whether it is known which topics match the owner's pattern."""
+        return id(owner) in self._followed
+
+    def followed(self, owner: object) -> list[str]:
+        """The topics known to match the owner's pattern."""
+        matches = self._patterns[id(owner)]
+        return [name for name, info in self.topics.items() if not info.error and matches(name, info.is_internal)]
+
+    def _wanted_of(self, response: protocol.MetadataResponse) -> Collection[str]:
+        """The topics of the response to keep, and those that are wanted by name."""
+        if not self._patterns:
+            return self._wanted
+        matching = (row.name for row in response.topics if row.name and self._is_wanted(row.name, row.is_internal))
+        return {*self._wanted, *matching}
+
+    def _is_wanted(self, name: str, is_internal: bool) -> bool:
+        return name in self._wanted or any(matches(name, is_internal) for matches in self._patterns.values())
+
     def refresh(self, now: float) -> None:
         """Asks again as soon as the backoff allows: the metadata proved to be stale."""
         self._refresh.soon(now)
@@ -108,18 +144,19 @@ class Cluster(Metadata):
 
     def connection_trouble(self, now: float) -> None:
         """A connection failed or ended: leaders may have moved. A client that wants nothing does not ask."""
-        if self._wanted:
+        if self._wanted or self._patterns:
             self.refresh(now)
 
     def stop(self) -> None:
         """Asks no more."""
         self._wanted.clear()
+        self._patterns.clear()
         self._refresh.stop()
 
     def _recover(self, now: float) -> None:
         """After a step that was cut: asks anew."""
         self._refresh.recover()
-        if self._wanted or self.listeners:
+        if self._wanted or self._patterns or self.listeners:
             self.refresh(now)
 
     # -- asking -----------------------------------------------------------------------------------------------------
@@ -127,11 +164,13 @@ class Cluster(Metadata):
     def _new_question(self) -> None:
         self._asked_for, self._creates = self._next_question()
 
-    def _next_question(self) -> tuple[frozenset[str], bool]:
-        """The topics to ask for, and whether the asking may create those that are missing.
+    def _next_question(self) -> tuple[frozenset[str] | None, bool]:
+        """The topics to ask for (None: all), and whether the asking may create those that are missing.
 
         Where some may be created and others may not, the former are asked for by themselves every other time.
         """
+        if self._patterns:
+            return None, False
         missing = {name for name in self._wanted if name not in self.topics or self.unknown_topic(name)}
         uncreatable = {name for name in missing if not any(self._wanted[name].values())}
         if not self.allow_auto_create or not uncreatable:
@@ -144,7 +183,8 @@ class Cluster(Metadata):
         return self._core.request(ANY, METADATA, self._request, self._on_answer, self._on_error, now)
 
     def _request(self, version: int) -> protocol.MetadataRequest:
-        return metadata_request(version, sorted(self._asked_for), allow_auto_create=self._creates)
+        names = None if self._asked_for is None else sorted(self._asked_for)
+        return metadata_request(version, names, allow_auto_create=self._creates)
 
     def _on_answer(self, response: protocol.MetadataResponse, version: int, now: float) -> None:
         if response.error_code:
@@ -154,12 +194,16 @@ class Cluster(Metadata):
             return
         self._refresh.end_question()
         self.failure = None
-        changes = self.apply(response, version, asked_for=self._asked_for, wanted=self._wanted)
+        asked_for: Collection[str] = self._wanted if self._asked_for is None else self._asked_for
+        if self._asked_for is None:
+            self._followed = frozenset(self._patterns)
+            self.forget_all_but({*self._wanted, *(row.name or "" for row in response.topics)})
+        changes = self.apply(response, version, asked_for=asked_for, wanted=self._wanted_of(response))
         self._core.update_brokers(changes.brokers, complete=changes.complete, now=now)
         self._refresh.on_response(
             now,
             unsettled=any(self.is_unsettled(name) for name in self._wanted),
-            outdated=not self._wanted.keys() <= self._asked_for,
+            outdated=self._asked_for is not None and bool(self._patterns or self._wanted.keys() - self._asked_for),
         )
         self._tell(now)
 

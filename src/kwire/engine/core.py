@@ -22,6 +22,7 @@ For the driver
                                       on_error) runs `function()`, which may block or take long, apart from the driver,
                                       then calls on_result(value, now) or on_error(exception, now) as a step of its own;
                                       a driver of coroutines awaits a function that is `async def`
+    wall_clock                        a callable that the driver sets: seconds since 1970, for times in the log
     connection.step                   what the attempt to connect is at, in words, for the error when its time is over;
                                       a driver that has something to do before `connection_made` says so here
   WARN comes with a text for the log instead of a connection: an outage that began or ended, once each.
@@ -58,6 +59,7 @@ For components (the producer's sender, the fetcher, admin calls)
       later requests to that node wait for the new one.
     call_at(moment, callback) -> Timer  callback(now) at that moment; Timer.cancel()
     cluster                             topics, leaders, refresh: see `cluster.py`
+    finalized_feature(name)             the level of a feature of the cluster (KIP-584); 0 where none was heard of
     versions(node_id)                   what that broker offers (`newest_common(key, low, high)`); None if not connected
     why_not_connected(now)              each address with the last error there, in words; "" while a broker is connected
     connect_error()                     the same as a ConnectError, or None
@@ -106,6 +108,7 @@ class Core(CoreBase):
     """See the module's text for the contract."""
 
     run_apart: RunApart
+    wall_clock: Callable[[], float]
 
     def __init__(self, settings: ClientSettings, rng: RandomFraction) -> None:
         super().__init__(_PLANS, decode_response_body, settings.request_timeout_ms / 1000)
@@ -175,6 +178,12 @@ class Core(CoreBase):
         """The versions that the broker offers on its present connection for data; None without one."""
         node = self._nodes.get(node_id)
         return node.versions if node is not None and node.connection is not None else None
+
+    def finalized_feature(self, name: str) -> int:
+        """The level at which the cluster has that feature, as far as brokers have said so (KIP-584); 0: not at all."""
+        known = [versions for node in self._nodes.values() for versions in node.all_versions]
+        newest = max(known, key=lambda versions: versions.features_epoch, default=None)
+        return 0 if newest is None else newest.features.get(name, 0)
 
     def broker_states(self) -> dict[str, str]:
         """Each address with the last error there, for messages; an address that works says so."""

@@ -56,6 +56,8 @@ class AdminApi(Generic[Key, Result]):
     """The versions that will do; None: all."""
     retries_codes = False
     """Whether every retriable code is asked again, not only those that say that the request had no effect."""
+    asks_one_by_one = False
+    """Whether a request is about one key alone."""
 
     def split(self, core: Services) -> Sequence[Key] | None:
         """Returns the keys to ask about; None while they are not known (the brokers, before there is metadata)."""
@@ -132,8 +134,9 @@ class FanOutCall(Call, Generic[Key, Result]):
             self.fail(self._api.explain(error), now)
             return
         for target, keys in by_target.items():
-            if not self.done:
-                self._ask(target, keys, now)
+            for asked in [[key] for key in keys] if self._api.asks_one_by_one else [keys]:
+                if not self.done:
+                    self._ask(target, asked, now)
 
     def _is_complete(self, now: float) -> bool:
         """Whether every key has its result; ends the call then."""

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Collection
 
+from kwire.engine.fetch_sessions import FetchSession
 from kwire.engine.partition_state import NO_POSITION, PartitionState
 
 SMALL_RESPONSE_BYTES = 2 << 20
@@ -58,6 +59,7 @@ class FetchStats:
 class Source:
     """One broker that partitions are fetched from.
 
+    session     its fetch session, which also has what the fetch in flight asks for
     buffered    records of its responses that were not handed out; at `low_water` the next fetch is due
     retry_at    nothing is asked there before
     """
@@ -78,6 +80,7 @@ class Source:
         "node",
         "queue",
         "retry_at",
+        "session",
         "size",
     )
 
@@ -89,6 +92,7 @@ class Source:
         self._smallest = min(max(min_bytes, SMALLEST_RESPONSE_BYTES), self._max_bytes)
         self.size = self._min_bytes if max_decoded is None else self._smallest
         self.queue: deque[PartitionState] = deque()
+        self.session = FetchSession()
         self.in_flight = False
         self._asked_at = 0.0
         self._record_size = 0.0
@@ -100,8 +104,13 @@ class Source:
         self.retry_at = 0.0
 
     def may_be_asked(self, now: float) -> bool:
-        """Whether nothing is asked already, and little is left of what it returned."""
-        return not self.in_flight and self.buffered <= self.low_water and self.retry_at <= now
+        """Whether there is something to ask, nothing is asked already, and little is left of what it returned."""
+        return (
+            bool(self.queue or self.session.rests)
+            and not self.in_flight
+            and self.buffered <= self.low_water
+            and self.retry_at <= now
+        )
 
     def next_in_queue(self, now: float) -> list[PartitionState]:
         """Takes off the queue what the next fetch is to ask for."""

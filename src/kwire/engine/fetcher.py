@@ -21,15 +21,17 @@ the partitions that it asks for.
     faults      what precedes a bad batch is handed out, then the next call raises the fault, with the offset to seek to
                 after it, whatever other partitions have
     v13+        topics by id; while an id is not known the request stays at v12
+    sessions    where idle partitions are many, they rest at the broker and cost nothing (`fetch_sessions.py`): they
+                stay in flight from one fetch to the next. `pump` wakes those that are not to be read as they were
 
-Each fetch is a full one: fetch sessions (KIP-227) are not used.
-Sources: protocol guide; KIP-74 (order), KIP-320 (epochs), KIP-392 (replicas), KIP-516 (ids), KIP-951 (leaders).
+Sources: protocol guide; KIP-74 (order), KIP-227 (sessions), KIP-320 (epochs), KIP-392 (replicas), KIP-516 (ids),
+KIP-951 (leaders).
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from functools import partial
 from operator import attrgetter
 
@@ -39,10 +41,11 @@ from kwire._typing import TYPE_CHECKING
 from kwire.engine.addresses import Address, TopicPartition
 from kwire.engine.api_keys import FETCH
 from kwire.engine.error_codes import OFFSET_OUT_OF_RANGE
+from kwire.engine.fetch_sessions import SESSION_CODES, Asked, FetchSession
 from kwire.engine.fetch_sources import FetchStats, Source
 from kwire.engine.hand_out import HandOut
 from kwire.engine.offsets import READ_COMMITTED, isolation_code, too_old_for
-from kwire.engine.partition_state import PartitionState, reset_time
+from kwire.engine.partition_state import PartitionState
 from kwire.engine.position_lookup import PositionLookup
 from kwire.engine.request import Purpose
 from kwire.engine.retry import is_retriable
@@ -51,6 +54,7 @@ from kwire.engine.subscription import Subscription
 from kwire.errors import AuthError, CodecError, KafkaError, LimitError
 
 if TYPE_CHECKING:
+    from kwire.engine.groups.committed import OffsetFetches
     from kwire.engine.ports import Services
 
     AskedPartition = protocol.FetchRequest.FetchTopic.FetchPartition
@@ -72,8 +76,6 @@ HAND_OVER_RECORDS = 16384
 """How many records one `take` without a limit returns at most."""
 
 Fetched = list[tuple[TopicPartition, Records]]
-Sent = Mapping[TopicPartition, tuple[int, int]]
-"""The partitions of one fetch, each with the revision of its state and the offset asked for."""
 
 _order = attrgetter("order")
 
@@ -117,6 +119,11 @@ class Fetcher:
         core.cluster.listeners.append(self._on_metadata)
         core.recovered.append(self._recover)
 
+    def begin_in_group(self, fetches: OffsetFetches) -> None:
+        """New partitions are read from what the group committed, by `fetches`."""
+        self.positions.committed = fetches
+        self.subscription.in_group = True
+
     # -- handing out ------------------------------------------------------------------------------------------------
 
     def has_something(self) -> bool:
@@ -133,20 +140,21 @@ class Fetcher:
         """Whether records of a partition that was ready when the fetches were last looked at may be handed out."""
         return state.holds_records and self.subscription.states.get(state.tp) is state
 
-    def settle(self) -> None:
-        """Settles what was handed out last: what the caller does not have waits again."""
-        if self.hand_out.settle():
+    def settle(self, *, finished: bool = False) -> None:
+        """Settles what was handed out last: what the caller does not have waits again; what it has is `finished` when
+        it polls."""
+        if self.hand_out.settle(finished=finished):
             self._is_settled = False
 
-    def take(self, max_records: int | None) -> Fetched:
+    def take(self, max_records: int | None, at_most: int = HAND_OVER_RECORDS) -> Fetched:
         """Hands out what was fetched, at most `max_records`; raises a fault that comes first.
 
-        None: about HAND_OVER_BYTES. A fault is raised once; the next fetch from that position meets it again unless the
-        caller seeks.
+        None: `at_most`, or about HAND_OVER_BYTES if that is less. A fault is raised once; the next fetch from that
+        position meets it again unless the caller seeks.
         """
         self._raise_fault()
         taken: Fetched = []
-        left = HAND_OVER_RECORDS if max_records is None else max_records
+        left = at_most if max_records is None else max_records
         room = HAND_OVER_BYTES if max_records is None else None
         for _ in range(len(self._ready)):
             if left == 0 or room == 0:
@@ -207,6 +215,7 @@ class Fetcher:
         """After a step that was cut: what was asked will not be answered."""
         for source in self._sources.values():
             source.in_flight = False
+            source.session.end()
         for state in self.subscription.states.values():
             state.in_flight = False
         self.pump(now)
@@ -234,6 +243,7 @@ class Fetcher:
         if self._core.closed:
             return
         self._is_settled = True
+        self._wake_resting(now)
         if not self.positions.pump(now):
             self._is_settled = False
         self._note_buffered()
@@ -252,6 +262,31 @@ class Fetcher:
             for chunk in state.chunks:
                 self._sources[chunk.node].buffered += chunk.buffered
         self._is_full = self._is_full and bool(self._ready)
+
+    def _wake_resting(self, now: float) -> None:
+        """Takes out of the sessions what is not to be read, or not as it was asked for."""
+        for source in self._sources.values():
+            session = source.session
+            if not session.is_open:
+                continue
+            for tp, asked in list(session.asked.items()):
+                if source.in_flight and tp in session.changed:
+                    continue
+                state = self.subscription.states.get(tp)
+                if state is None or not state.in_flight or state.revision != asked.revision:
+                    session.drop(tp)
+                elif not self._may_rest(state, source, asked, now):
+                    session.drop(tp)
+                    state.in_flight = False
+
+    def _may_rest(self, state: PartitionState, source: Source, asked: Asked, now: float) -> bool:
+        return (
+            not state.stopped
+            and state.fault is None
+            and state.fetch_at < state.end_offset
+            and self._core.cluster.leader_epoch(state.tp.topic, state.tp.partition) == asked.leader_epoch
+            and self._node_of(state, now) == source.node
+        )
 
     def _queue_all(self, now: float) -> None:
         """Queues the partitions to be asked for at their brokers, in turn."""
@@ -277,13 +312,13 @@ class Fetcher:
     def _ask_all(self, now: float) -> None:
         self._is_due = False
         for source in list(self._sources.values()):
-            if source.queue and not self._is_full and source.may_be_asked(now):
+            if not self._is_full and source.may_be_asked(now):
                 self._ask(source, now)
 
     def _ask(self, source: Source, now: float) -> None:
         taken = source.next_in_queue(now)
         states = [state for state in taken if self._node_of(state, now) == source.node]
-        if states:
+        if states or source.session.rests:
             self._fetch(source, states, now)
         if len(states) < len(taken):
             self.pump(now)
@@ -298,51 +333,84 @@ class Fetcher:
         return self.positions.leader(state, now)
 
     def _fetch(self, source: Source, states: list[PartitionState], now: float) -> None:
-        sent = {state.tp: (state.revision, state.fetch_at) for state in states}
+        session = source.session
+        rack = "" if any(now < state.leader_until for state in states) else self._settings.client_rack
+        by_id = self._may_name_by_id({state.tp.topic for state in states} | session.forgotten_topics, session)
+        if session.is_open and (by_id != session.is_by_id or rack != self._settings.client_rack):
+            self._end_session(source)
+            self.pump(now)
+            return
+        session.begin({state.tp: self._asked(state) for state in states}, by_id=by_id)
         for state in states:
             state.in_flight = True
-        rack = "" if any(now < state.leader_until for state in states) else self._settings.client_rack
         source.set_asked(now)
         wait = self._settings.fetch_max_wait_ms / 1000
         self._core.request(
             source.node,
             FETCH,
-            partial(self._message, sent, source.size, rack),
-            partial(self._on_response, source, sent),
-            partial(self._on_error, source, sent),
+            partial(self._message, session, source.size, rack),
+            partial(self._on_response, source),
+            partial(self._on_error, source),
             now,
-            versions=self._versions({tp.topic for tp in sent}),
+            versions=self._versions(by_id),
             purpose=Purpose.FETCH,
             timeout=max(self._core.settings.request_timeout_ms / 1000, wait + 1),
         )
 
-    def _versions(self, topics: Collection[str]) -> range:
+    def _asked(self, state: PartitionState) -> Asked:
+        epoch = self._core.cluster.leader_epoch(state.tp.topic, state.tp.partition)
+        return Asked(state.revision, state.fetch_at, state.max_bytes, epoch)
+
+    def _may_name_by_id(self, topics: Collection[str], session: FetchSession) -> bool:
+        """Whether the ids of all these topics are known; without topics, what the session was begun with."""
+        if not topics:
+            return session.is_by_id
+        return all(self._core.cluster.topic_id(topic) != no_uuid() for topic in topics)
+
+    def _versions(self, by_id: bool) -> range:
         """The versions of Fetch that can say what is asked: the isolation, and ids only where all are known."""
         known = protocol.APIS[FETCH].versions
         lowest = _FIRST_VERSION_WITH_ISOLATION if self._isolation == READ_COMMITTED else known[0]
-        by_name = any(self._core.cluster.topic_id(topic) == no_uuid() for topic in topics)
-        return range(lowest, (_LAST_VERSION_BY_NAME if by_name else known[-1]) + 1)
+        return range(lowest, (known[-1] if by_id else _LAST_VERSION_BY_NAME) + 1)
 
-    def _message(self, sent: Sent, size: int, rack: str, version: int) -> protocol.FetchRequest:
+    def _end_session(self, source: Source, *, for_good: bool = False) -> None:
+        """What rests there is asked for by name again."""
+        for tp in source.session.end(for_good=for_good):
+            state = self.subscription.states.get(tp)
+            if state is not None:
+                state.in_flight = False
+        self._is_settled = False
+
+    def _message(self, session: FetchSession, size: int, rack: str, version: int) -> protocol.FetchRequest:
         made = protocol.FetchRequest
-        asked = made.FetchTopic.FetchPartition
+        row = made.FetchTopic.FetchPartition
         cluster = self._core.cluster
         topics: dict[str, list[AskedPartition]] = {}
-        for tp, (revision, offset) in sent.items():
+        for tp in session.changed:
             state = self.subscription.states.get(tp)
-            if state is None or state.revision != revision:
+            asked = session.asked.get(tp)
+            if asked is None or state is None or state.revision != asked.revision:
                 continue
             topics.setdefault(tp.topic, []).append(
-                asked(
+                row(
                     partition=tp.partition,
-                    current_leader_epoch=cluster.leader_epoch(tp.topic, tp.partition),
-                    fetch_offset=offset,
-                    partition_max_bytes=state.max_bytes,
+                    current_leader_epoch=asked.leader_epoch,
+                    fetch_offset=asked.offset,
+                    partition_max_bytes=asked.max_bytes,
                 )
             )
         settings = self._settings
         by_id = version > _LAST_VERSION_BY_NAME
+        session_id, session_epoch = session.stamp(version)
         return made(
+            session_id=session_id,
+            session_epoch=session_epoch,
+            forgotten_topics_data=[
+                made.ForgottenTopic(topic_id=cluster.topic_id(name), partitions=numbers)
+                if by_id
+                else made.ForgottenTopic(topic=name, partitions=numbers)
+                for name, numbers in session.take_forgotten().items()
+            ],
             max_wait_ms=settings.fetch_max_wait_ms,
             min_bytes=settings.fetch_min_bytes,
             max_bytes=size,
@@ -358,9 +426,10 @@ class Fetcher:
 
     # -- responses --------------------------------------------------------------------------------------------------
 
-    def _on_error(self, source: Source, sent: Sent, error: KafkaError, now: float) -> None:
-        for state in self._return(source, sent, ()):
+    def _on_error(self, source: Source, error: KafkaError, now: float) -> None:
+        for state in self._return(source, ()):
             self._leave_replica(state, source.node, now)
+        source.session.end()
         if not is_retriable(error) and not isinstance(error, AuthError):  # of which the poll tells
             self._fault = too_old_for(self._isolation, error)
         self._back_off(source, now + self._core.retry_backoff.wait(1))
@@ -374,42 +443,49 @@ class Fetcher:
         self._is_settled = False
         return True
 
-    def _on_response(
-        self, source: Source, sent: Sent, response: protocol.FetchResponse, version: int, now: float
-    ) -> None:
+    def _on_response(self, source: Source, response: protocol.FetchResponse, version: int, now: float) -> None:
         if response.throttle_time_ms > 0:
             self._back_off(source, now + response.throttle_time_ms / 1000)
+        if response.error_code in SESSION_CODES and source.session.is_open:
+            self._return(source, ())
+            self._end_session(source)
+            self.pump_if_due(now)
+            return
         if response.error_code:
             text = f"Fetch from broker {source.node}"
-            self._on_error(source, sent, errors.broker.error_for(response.error_code, text), now)
+            self._on_error(source, errors.broker.error_for(response.error_code, text), now)
             return
         endpoints = {row.node_id: Address(row.host, row.port) for row in response.node_endpoints}
         if endpoints:
             self._core.update_brokers(endpoints, complete=False, now=now)
-        self._take_in_all(source, sent, response, version, now)
+        self._take_in_all(source, response, version, now)
         self.pump_if_due(now)
 
-    def _take_in_all(
-        self, source: Source, sent: Sent, response: protocol.FetchResponse, version: int, now: float
-    ) -> None:
+    def _take_in_all(self, source: Source, response: protocol.FetchResponse, version: int, now: float) -> None:
         """Makes what all partitions of a response brought ready to be handed out."""
         max_memory = max(_MAX_MEMORY, self._settings.max_decompressed_bytes)
         holders = {*self._ready, *self.hand_out.states}
-        room = max_memory - sum(state.memory for state in holders if not state.paused)
+        room = max_memory - sum(state.memory for state in holders if not state.stopped)
         stats = FetchStats()
+        session = source.session
+        told: list[PartitionState] = []
         for topic in response.responses:
             name = topic.topic or self._core.cluster.names.get(topic.topic_id, "")
             for row in topic.partitions:
                 tp = TopicPartition(name, row.partition_index)
                 state = self.subscription.states.get(tp)
-                if state is None or sent.get(tp) != (state.revision, state.fetch_at):
+                asked = session.asked.get(tp)
+                if state is None or asked is None or asked[:2] != (state.revision, state.fetch_at):
+                    session.note_foreign(tp)
                     continue
                 if row.error_code or row.preferred_read_replica >= 0 or row.diverging_epoch.end_offset >= 0:
+                    told.append(state)
                     self._redirect(state, source.node, row, now)
                     continue
                 state.log_end = row.last_stable_offset if self._isolation else row.high_watermark
                 if not row.records:
                     continue
+                told.append(state)
                 begin, was_ready, held = state.fetch_at, state.holds_records, len(state.chunks)
                 decoded = self._take_in(state, source.node, row, version, room, room == max_memory)
                 room -= decoded
@@ -418,22 +494,39 @@ class Fetcher:
                     if not was_ready:
                         self._ready.append(state)
                     stats.add(state, state.chunks[-1].count, state.fetch_at - begin, len(row.records))
-        self._return(source, sent, stats.returned)
+        self._end_fetch(source, response.session_id, told, stats.returned)
         source.on_response(stats, self.polled_at, now)
         self._is_due = True
         self._is_settled = self._is_settled and not self._is_full
 
-    def _return(self, source: Source, sent: Sent, returned: Collection[PartitionState]) -> list[PartitionState]:
+    def _end_fetch(
+        self, source: Source, session_id: int, told: list[PartitionState], returned: Collection[PartitionState]
+    ) -> None:
+        """A response was read: in a session those it told nothing of go on resting, else all are queued again."""
+        session = source.session
+        if not session.succeed(session_id):
+            asked = self._return(source, returned)
+            session.judge(sum(state.log_end <= state.fetch_at for state in asked))
+            return
+        source.in_flight = False
+        for state in told:
+            session.drop(state.tp)
+            state.in_flight = False
+        source.requeue(told, returned)
+        if session.is_useless:
+            self._end_session(source, for_good=True)
+
+    def _return(self, source: Source, returned: Collection[PartitionState]) -> list[PartitionState]:
         """The fetch has ended: queues again what is still read from where it was asked for; those partitions."""
         source.in_flight = False
-        asked = []
-        for tp, (revision, _) in sent.items():
+        states = []
+        for tp, asked in source.session.asked.items():
             state = self.subscription.states.get(tp)
-            if state is not None and state.revision == revision:
+            if state is not None and state.revision == asked.revision:
                 state.in_flight = False
-                asked.append(state)
-        source.requeue(asked, returned)
-        return asked
+                states.append(state)
+        source.requeue(states, returned)
+        return states
 
     def _redirect(self, state: PartitionState, node: int, row: Row, now: float) -> None:
         """The records of a partition are to be had elsewhere, later, or not at all."""
@@ -494,13 +587,8 @@ class Fetcher:
         was_replica = self._leave_replica(state, node, now)
         error = errors.broker.error_for(code, f"Fetch of {state} at offset {state.fetch_at}")
         if code == OFFSET_OUT_OF_RANGE:
-            time = reset_time(self._settings.auto_offset_reset)
-            if was_replica:
-                return  # a replica may lag or lead: the leader is asked at the same offset
-            if time is None:
+            if not was_replica and not self.positions.reset(state):  # a replica may lag or lead: the leader is asked
                 state.fault = error
-            else:
-                state.reset(time)
             return
         if not error.retriable:
             state.fault = error

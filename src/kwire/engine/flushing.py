@@ -10,11 +10,14 @@ from __future__ import annotations
 from functools import partial
 
 from kwire._codec import Accumulator, BatchResult, Timer
-from kwire._typing import Any, override
+from kwire._typing import TYPE_CHECKING, Any, override
 from kwire.engine.api_keys import METADATA
 from kwire.engine.metadata import metadata_request
 from kwire.engine.ports import Services
 from kwire.errors import ClientClosedError, DeliveryError, KafkaError, KafkaTimeoutError
+
+if TYPE_CHECKING:
+    from kwire.engine.transactions.manager import TransactionManager
 
 MAX_DRAIN_S = 5.0
 """Seconds that brokers are given to read what needs no acknowledgement."""
@@ -46,16 +49,24 @@ class Flush:
 class Closing(Flush):
     """A flush, and with acks 0 the proof that the brokers have read everything; then nothing is left to do."""
 
-    def __init__(self, core: Services, accumulator: Accumulator, unacknowledged: set[int]) -> None:
+    def __init__(
+        self,
+        core: Services,
+        accumulator: Accumulator,
+        unacknowledged: set[int],
+        transactions: TransactionManager | None,
+    ) -> None:
         super().__init__(accumulator)
         self._core = core
+        self._transactions = transactions
         self._unacknowledged = unacknowledged
         self._probes = 0
         self._limit: Timer | None = None
 
     @override
     def is_done(self) -> bool:
-        return super().is_done() and not self._unacknowledged and not self._probes
+        is_ending = self._transactions is not None and self._transactions.is_ending
+        return super().is_done() and not self._unacknowledged and not self._probes and not is_ending
 
     def advance(self, now: float) -> None:
         """Sends the probes once the batches are done; called after every step that may have ended one."""

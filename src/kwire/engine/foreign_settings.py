@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from kwire._typing import NamedTuple
 
-_GROUPS = "consumer groups are not in this version of kwire"
-_TRANSACTIONS = "transactions are not in this version of kwire"
+_COMMITS = "give commit_async() a callback, for each commit of its own"
+_STORED = (
+    "kwire has no store of offsets: in place of store_offsets() set enable_auto_commit=False and call commit(records) "
+    "or commit_async(records) when they are done; with enable_auto_commit=True a poll commits what earlier ones got"
+)
 _LOOP = "leave it out: a client of kwire.aio takes the event loop that runs when it is first used"
 _TOKEN = "give sasl_oauth_token: a callable without arguments that returns (token, lifetime in seconds)"
 _CREDENTIALS = "kwire asks a token endpoint for client credentials only; for another grant give sasl_oauth_token"
@@ -32,20 +35,13 @@ class Verdict(NamedTuple):
 
 
 _REFUSED = {
-    "auto.commit.enable": _GROUPS,
-    "default.offset.commit.callback": _GROUPS,
-    "enable.auto.commit": _GROUPS,
-    "enable.auto.offset.store": _GROUPS,
-    "group.instance.id": _GROUPS,
-    "group.protocol": _GROUPS,
-    "group.remote.assignor": _GROUPS,
-    "offset.commit.cb": _GROUPS,
-    "partition.assignment.strategy": _GROUPS,
-    "rebalance.cb": _GROUPS,
-    "share.acknowledgement.mode": _GROUPS,
-    "transaction.timeout.ms": _TRANSACTIONS,
-    "transactional.id": _TRANSACTIONS,
-    "transaction.two.phase.commit.enable": _TRANSACTIONS,
+    "default.offset.commit.callback": _COMMITS,
+    "enable.auto.offset.store": _STORED,
+    "offset.commit.cb": _COMMITS,
+    "on.commit": _COMMITS,
+    "rebalance.cb": "give subscribe() a listener with on_assigned, on_revoked and on_lost",
+    "share.acknowledgement.mode": "it is a setting of kwire.ShareConsumer",
+    "share.acquire.mode": "it is a setting of kwire.ShareConsumer",
     "enable.sasl.oauthbearer.unsecure.jwt": _UNSECURED,
     "oauth.cb": _TOKEN,
     "oauthbearer.token.refresh.cb": _TOKEN,
@@ -92,7 +88,7 @@ _REFUSED = {
     "enable.gapless.guarantee": "a record that fails is reported by its Delivery; those after it are sent",
     "interceptor.classes": "kwire has no interceptors",
     "kafka.client": "kwire makes its connections by itself",
-    "partitioner.class": "only Java's default partitioner is in this version of kwire; else say send(partition=)",
+    "partitioner.class": "producers have Java's default one only; kwire.partitioners has others, for send(partition=)",
     "partitioner.ignore.keys": "say send(partition=) for records whose key should not choose their partition",
     "plugin.library.paths": "kwire loads no plugins",
     "proxy.url": "proxies are not in kwire",
@@ -106,9 +102,7 @@ _REFUSED_PREFIXES = {
 }
 
 _AS_IT_IS = {
-    "enable.auto.commit": False,
-    "auto.commit.enable": False,
-    "enable.auto.offset.store": False,
+    "enable.auto.offset.store": True,
     "enable.partition.eof": False,
     "enable.gapless.guarantee": False,
     "partitioner.ignore.keys": False,

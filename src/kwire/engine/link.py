@@ -31,6 +31,7 @@ from kwire.errors import AuthError, ConnectError, KafkaError
 from kwire.protocol import APIS
 
 if TYPE_CHECKING:
+    from kwire.engine.group_probe import GroupProbe
     from kwire.engine.node import Node
 
 SILENT_AFTER_S = 1.0
@@ -64,6 +65,7 @@ class Link(LinkBase):
         self._attempt = 0
         self._unwritten: Request | None = None
         self._session = Session(self, connections)
+        self._probe = _probe() if purpose == Purpose.COORDINATOR else None
         self._refusals = 0
         self._refused_at = 0.0
         self._wordless_since: float | None = None
@@ -126,6 +128,7 @@ class Link(LinkBase):
                 on_failed=partial(self._on_failed, self._attempt),
                 suspect_old=self._node.was_old,
                 now=now,
+                probe=self._probe,
             )
 
     def connect_again(self, now: float) -> None:
@@ -360,3 +363,9 @@ def _closed_without_login(security_protocol: str) -> AuthError:
         reason="the broker answers ApiVersions and closes the connection at the next request, again and again: so does "
         f"a listener that wants a login (SASL), and security_protocol={security_protocol!r} has none",
     )
+
+
+def _probe() -> GroupProbe:
+    from kwire.engine.group_probe import GroupProbe
+
+    return GroupProbe()

@@ -9,14 +9,14 @@ from __future__ import annotations
 from functools import partial
 
 from kwire import errors, protocol
-from kwire._typing import TYPE_CHECKING, Any, Generic, TypeVar, override
-from kwire.engine.addresses import TopicPartition
+from kwire._typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, override
+from kwire.engine.addresses import Address, TopicPartition
 from kwire.engine.api_keys import FIND_COORDINATOR
 from kwire.engine.error_codes import COORDINATOR_NOT_AVAILABLE, NOT_CONTROLLER, NOT_COORDINATOR
 from kwire.engine.request import ANY, CONTROLLER
 from kwire.engine.retry import is_retriable
 from kwire.engine.second_try import SecondTry
-from kwire.errors import BrokerError, KafkaError
+from kwire.errors import BrokerError, ConnectError, KafkaError, KafkaTimeoutError
 
 if TYPE_CHECKING:
     from kwire.engine.fan_out import FanOutCall
@@ -26,6 +26,43 @@ Key = TypeVar("Key")
 GROUP = 0
 TRANSACTION = 1
 _FIRST_VERSION_WITH_MANY_KEYS = 4
+
+
+class FoundCoordinator(NamedTuple):
+    """The node id of a coordinator, and its address."""
+
+    node: int
+    address: Address
+
+
+def find_coordinator_request(kind: int, key: str, version: int) -> protocol.FindCoordinatorRequest:
+    """Asks for the coordinator of the GROUP or TRANSACTION of that id."""
+    if version >= _FIRST_VERSION_WITH_MANY_KEYS:
+        return protocol.FindCoordinatorRequest(key_type=kind, coordinator_keys=[key])
+    request = protocol.FindCoordinatorRequest(key=key)
+    if kind != GROUP:
+        request.key_type = kind
+    return request
+
+
+def coordinator_in(response: protocol.FindCoordinatorResponse, key: str, version: int) -> FoundCoordinator:
+    """Returns the coordinator that a response names; raises the BrokerError that it has instead."""
+    if version < _FIRST_VERSION_WITH_MANY_KEYS:
+        row: protocol.FindCoordinatorResponse | protocol.FindCoordinatorResponse.Coordinator = response
+    elif response.coordinators:
+        row = response.coordinators[0]
+    else:
+        raise errors.broker.error_for(COORDINATOR_NOT_AVAILABLE, f"FindCoordinator of {key!r} names none")
+    if row.error_code:
+        raise errors.broker.error_for(row.error_code, f"FindCoordinator of {key!r}")
+    return FoundCoordinator(row.node_id, Address(row.host, row.port))
+
+
+def has_moved(error: KafkaError) -> bool:
+    """Whether the error says that the coordinator that was asked is none, or cannot be reached."""
+    if isinstance(error, BrokerError):
+        return error.code in (NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE)
+    return isinstance(error, ConnectError | KafkaTimeoutError)
 
 
 class Lookup(Generic[Key]):
@@ -156,7 +193,7 @@ class Coordinator(Lookup[str]):
             request = SecondTry(
                 self.call.core,
                 FIND_COORDINATOR,
-                partial(self._message, key),
+                partial(find_coordinator_request, self._kind, key),
                 partial(self._on_response, key),
                 partial(self._on_error, key),
                 now,
@@ -167,25 +204,17 @@ class Coordinator(Lookup[str]):
 
     @override
     def refused(self, key: str, error: KafkaError, now: float) -> None:
-        moved = not isinstance(error, BrokerError) or error.code in (NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE)
-        if moved:
+        if has_moved(error):
             self._nodes.pop(key, None)
 
-    def _message(self, key: str, version: int) -> protocol.FindCoordinatorRequest:
-        if version >= _FIRST_VERSION_WITH_MANY_KEYS:
-            return protocol.FindCoordinatorRequest(key_type=self._kind, coordinator_keys=[key])
-        request = protocol.FindCoordinatorRequest(key=key)
-        if self._kind != GROUP:
-            request.key_type = self._kind
-        return request
-
     def _on_response(self, key: str, response: protocol.FindCoordinatorResponse, version: int, now: float) -> None:
-        row = response.coordinators[0] if version >= _FIRST_VERSION_WITH_MANY_KEYS else response
-        if row.error_code:
-            self._on_error(key, errors.broker.error_for(row.error_code, f"FindCoordinator of {key!r}"), now)
+        try:
+            found = coordinator_in(response, key, version)
+        except KafkaError as error:
+            self._on_error(key, error, now)
             return
         self._asked.pop(key, None)
-        self._nodes[key] = row.node_id
+        self._nodes[key] = found.node
         self.call.send(now)
 
     def _on_error(self, key: str, error: KafkaError, now: float) -> None:

@@ -66,6 +66,7 @@ class Metadata:
         self.topics: dict[str, TopicInfo] = {}
         self.names: dict[UUID, str] = {}
         self.brokers: dict[int, Address] = {}
+        self.racks: dict[int, str] = {}
         self.controller_id = -1
         self.cluster_id: str | None = None
         self.generation = 0
@@ -128,15 +129,17 @@ class Metadata:
         brokers = {row.node_id: Address(row.host, row.port) for row in response.brokers}
         complete = version >= _FIRST_VERSION_WITH_ALL_BROKERS_SURELY
         self.brokers = brokers if complete else {**self.brokers, **brokers}
+        self.racks = {row.node_id: row.rack for row in response.brokers if row.rack is not None}
         if response.controller_id >= 0:
             self.controller_id = response.controller_id
         self.cluster_id = response.cluster_id
-        told = {row.name: topic_info(row) for row in response.topics if row.name is not None}
-        for name in asked_for:
-            told.setdefault(name, TopicInfo(name, no_uuid(), False, UNKNOWN_TOPIC_OR_PARTITION, {}))
-        for name, info in told.items():
+        told = {row.name: row for row in response.topics if row.name is not None}
+        for name, row in told.items():
             if name in wanted:
-                self._apply_topic(info)
+                self._apply_topic(topic_info(row))
+        for name in asked_for:
+            if name in wanted and name not in told:
+                self._apply_topic(TopicInfo(name, no_uuid(), False, UNKNOWN_TOPIC_OR_PARTITION, {}))
         self.generation += 1
         return Changes(brokers, complete)
 
@@ -149,6 +152,11 @@ class Metadata:
         info.partitions[partition] = found._replace(leader=leader, leader_epoch=epoch, error=0)
         self.generation += 1
         return True
+
+    def forget_all_but(self, topics: Collection[str]) -> None:
+        """The cluster has no other topics than these."""
+        for topic in [name for name in self.topics if name not in topics]:
+            self.forget(topic)
 
     def forget(self, topic: str) -> None:
         """Nothing is known of the topic any more."""

@@ -22,6 +22,9 @@ before it is not asked Metadata. Only GSSAPI was there before 0.10: then the sec
 0.9 wants it, and goes on with Metadata v1. Where tokens travel bare, a broker refuses one by closing the connection: a
 ClosedInLoginError, because it may as well be restarting; `link.py` takes it for a refusal when it goes on.
 
+On a connection to a coordinator the second flow goes on, at a broker from before 0.10, with what that can for groups
+(`group_probe.py`).
+
 A broker that was old at the last connection is asked Metadata first: an unknown API key confuses the network thread of
 0.9 (it drops what it had read from others). For as long as a connection to an old broker lasts, the question is asked
 again every LOOK_AGAIN_AFTER_S on a connection of its own, and an answer to the first ApiVersions, however late, wins.
@@ -49,6 +52,7 @@ from kwire.errors import AuthError, BrokerError, CodecError, ConnectError, Kafka
 
 if TYPE_CHECKING:
     from kwire.engine.authentication import Login
+    from kwire.engine.group_probe import GroupProbe
 
 Result = TypeVar("Result")
 
@@ -122,7 +126,11 @@ def _newest_offered(frame: Buffer) -> int:
 
 def _versions_in(frame: Buffer, version: int) -> Versions:
     response: Any = protocol.decode_response_body(frame, API_VERSIONS, version, strict=False)[1]
-    return Versions({row.api_key: (row.min_version, row.max_version) for row in response.api_keys})
+    return Versions(
+        {row.api_key: (row.min_version, row.max_version) for row in response.api_keys},
+        features={row.name: row.max_version_level for row in response.finalized_features},
+        features_epoch=response.finalized_features_epoch,
+    )
 
 
 class ClosedInLoginError(ConnectError):
@@ -144,7 +152,7 @@ class Negotiation:
     `on_ready(connection, versions, session, now)`: `session` is how long the login is good for, in seconds, 0 for ever.
     It may come a second time, when a broker that was taken for an old one answers ApiVersions after all: the new
     connection then replaces the first. `on_failed` brings an AuthError where one side refused the other, else a
-    ConnectError. `suspect_old`: the broker was old at the last connection.
+    ConnectError. `suspect_old`: the broker was old at the last connection. `probe` finds out what an old one can.
     """
 
     def __init__(
@@ -156,6 +164,7 @@ class Negotiation:
         on_failed: OnFailed,
         suspect_old: bool,
         now: float,
+        probe: GroupProbe | None = None,
     ) -> None:
         self._connections = connections
         self._address = address
@@ -163,6 +172,9 @@ class Negotiation:
         self._on_failed = on_failed
         self._login = connections.login
         self._proof: FlowOf = ask_whether_old if self._login is None else self._log_in_and_ask_whether_old
+        self._probe = probe
+        if probe is not None:
+            self._proof = partial(probe.flow, self._proof)
         self._flows = self._questions(suspect_old)
         self._open: list[Connection] = []
         self._connected = False
@@ -246,7 +258,9 @@ class Negotiation:
             self._fail(self._closed_in_login or error, now)
             return
         self._closed_by_broker = True
-        if self._flows:
+        if self._probe is not None and self._probe.was_cut:
+            self._begin(self._proof, now)
+        elif self._flows:
             self._begin_next_flow(now)
         elif not self._open:
             self._fail(self._closed_in_login or error, now)

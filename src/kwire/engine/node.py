@@ -60,6 +60,11 @@ class Node(NodeBase):
         return self._data.versions
 
     @property
+    def all_versions(self) -> list[Versions]:
+        """What the broker offered on the last connection of each purpose."""
+        return [link.versions for link in self._made_links if link.versions is not None]
+
+    @property
     def state(self) -> str:
         """'ready', 'negotiating', 'backing off' or 'idle'."""
         return self._data.state

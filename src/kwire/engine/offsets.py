@@ -17,14 +17,14 @@ from kwire.engine.addresses import TopicPartition
 from kwire.engine.api_keys import LIST_OFFSETS
 from kwire.engine.calls import Call
 from kwire.engine.error_codes import UNSUPPORTED_VERSION
+from kwire.engine.offset_reset import EARLIEST as EARLIEST
+from kwire.engine.offset_reset import LATEST as LATEST
 from kwire.engine.retry import afresh
 from kwire.errors import BrokerError, ConfigError, KafkaError
 
 if TYPE_CHECKING:
     from kwire.engine.ports import Services
 
-LATEST = -1
-EARLIEST = -2
 NO_OFFSET = -1
 READ_COMMITTED = 1
 
@@ -41,6 +41,15 @@ class OffsetAndTimestamp(NamedTuple):
     offset: int
     timestamp: int
     leader_epoch: int
+
+
+class OffsetAndMetadata(NamedTuple):
+    """An offset to commit, or committed: that of the next record to read. `metadata` is a text of the committer's own;
+    `leader_epoch` that of the record before the offset, None where unknown."""
+
+    offset: int
+    metadata: str = ""
+    leader_epoch: int | None = None
 
 
 def time_of(when: datetime | int | str) -> int:

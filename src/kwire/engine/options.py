@@ -134,7 +134,18 @@ class ClientOptions(TypedDict, total=False):
     """Java's login configuration, of one of the standard modules; the sasl settings above are made of it."""
 
 
-class ProducerOptions(ClientOptions, total=False):
+class TransactionOptions(TypedDict, total=False):
+    """The keywords of transactional producers."""
+
+    transactional_id: str | None
+    """Makes a transactional producer: this name is its own over restarts, and a newer producer with it takes over."""
+    transaction_timeout_ms: int
+    """The broker aborts a transaction that is open for this long; brokers take 15 minutes at most by default."""
+    transaction_two_phase_commit_enable: bool
+    """Take part in another system's two-phase commit (KIP-939): brokers never abort these transactions by time."""
+
+
+class ProducerOptions(ClientOptions, TransactionOptions, total=False):
     """The keywords that only a Producer takes."""
 
     acks: int | Literal["all", "0", "1", "-1"]
@@ -169,13 +180,38 @@ class ProducerOptions(ClientOptions, total=False):
     """Let the broker create a missing topic on first use, if the broker is configured to do so."""
 
 
-class ConsumerOptions(ClientOptions, total=False):
-    """The keywords that only a Consumer takes."""
+class GroupOptions(TypedDict, total=False):
+    """The keywords of members of consumer groups."""
 
     group_id: str | None
     """The consumer group; None reads without one."""
-    auto_offset_reset: Literal["earliest", "latest", "none"]
-    """Where to begin in a partition without a position, or if the position is no longer in the log."""
+    group_protocol: Literal["classic", "consumer"]
+    """Who assigns partitions: 'classic', the members; 'consumer' (KIP-848), brokers of Kafka 4.0 or newer."""
+    group_instance_id: str | None
+    """Makes a static member, which keeps its partitions over a restart that takes less than the session timeout."""
+    partition_assignment_strategy: str | Sequence[Any]
+    """Assignors, the preferred one first: 'range', 'roundrobin', 'sticky', 'cooperative-sticky', or objects."""
+    group_remote_assignor: str | None
+    """The broker's assignor, for group_protocol='consumer': 'uniform' or 'range'; None lets the broker choose."""
+    session_timeout_ms: int
+    """A member that is not heard of for this long has left; brokers before 0.10.1 get 30000 by default."""
+    heartbeat_interval_ms: int
+    """How often a member says that it lives; poll() is not needed for it."""
+    max_poll_interval_ms: int
+    """A member that does not poll for this long leaves its group, and joins again with the next poll."""
+    enable_auto_commit: bool
+    """Commit, now and then, what earlier polls returned; only with a group_id."""
+    auto_commit_interval_ms: int
+    """How often that is done, at the beginning of a poll."""
+    exclude_internal_topics: bool
+    """Leave the cluster's own topics, such as __consumer_offsets, out of subscriptions by pattern."""
+
+
+class ConsumerOptions(ClientOptions, GroupOptions, total=False):
+    """The keywords that only a Consumer takes."""
+
+    auto_offset_reset: Literal["earliest", "latest", "none"] | str
+    """Where to begin without a position, or if it is gone: 'earliest', 'latest', 'none', or 'by_duration:PT1H'."""
     fetch_min_bytes: int
     """How much data a broker gathers before it responds to a fetch."""
     fetch_max_bytes: int
@@ -185,11 +221,40 @@ class ConsumerOptions(ClientOptions, total=False):
     max_partition_fetch_bytes: int
     """The largest share of one partition in a response."""
     max_poll_records: int | None
-    """The largest number of records of one poll; None limits it to 2 MB of the log or 16384 records."""
+    """The largest number of records of one poll; None: 2 MB or 16384, in a group what is done in 3 s."""
     check_crcs: bool
     """Verify the checksum of each batch."""
     isolation_level: Literal["read_uncommitted", "read_committed"]
     """Whether to return records of open and aborted transactions."""
+    client_rack: str
+    """The rack of this client, to read from a replica near it."""
+    max_decompressed_bytes: int
+    """A batch whose content and index take more memory is refused."""
+    allow_auto_create_topics: bool
+    """Let the broker create a missing topic on first use, if the broker is configured to do so."""
+
+
+class ShareConsumerOptions(ClientOptions, total=False):
+    """The keywords that only a ShareConsumer takes."""
+
+    group_id: str
+    """The share group; it must be given."""
+    share_acknowledgement_mode: Literal["implicit", "explicit"]
+    """'implicit': the next poll or commit accepts what was not acknowledged; 'explicit': all must be acknowledged."""
+    share_acquire_mode: Literal["batch_optimized", "record_limit"]
+    """'batch_optimized': brokers acquire whole batches; 'record_limit': max_poll_records at most (Kafka 4.2)."""
+    max_poll_records: int
+    """The largest number of records of one poll, and about how many are acquired."""
+    max_poll_interval_ms: int
+    """A member that does not poll for this long leaves its group, and joins again with the next poll."""
+    fetch_min_bytes: int
+    """How much data a broker gathers before it responds to a fetch."""
+    fetch_max_bytes: int
+    """The largest response to a fetch; less is requested where that is as fast."""
+    fetch_max_wait_ms: int
+    """How long a broker waits for fetch_min_bytes."""
+    check_crcs: bool
+    """Verify the checksum of each batch."""
     client_rack: str
     """The rack of this client, to read from a replica near it."""
     max_decompressed_bytes: int

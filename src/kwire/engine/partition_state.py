@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from kwire._codec import Records
 from kwire.engine.addresses import TopicPartition
-from kwire.engine.offsets import EARLIEST, LATEST
 from kwire.errors import KafkaError
 
 NO_POSITION = -1
@@ -53,6 +52,11 @@ class Chunk:
         """The offset of the first record not delivered, or of the first after the chunk."""
         return self.records[self.delivered].offset if self.delivered < self.count else self.next_offset
 
+    def epoch_of(self, index: int) -> int:
+        """The leader epoch of the record at that index."""
+        offset = self.records[index].offset
+        return next(batch.partition_leader_epoch for batch in self.records.batches if batch.last_offset >= offset)
+
 
 class PartitionState:
     """One assigned partition.
@@ -68,12 +72,21 @@ class PartitionState:
     retry_at           nothing is asked about the partition before; `failures` in a row so far
     lookup_since       when the position was first looked for; None while there is one
     order              place in the round of partitions: those that returned records last come last
+    stopped            paused by the user, or held by the group: neither fetched nor handed out
+    awaits_committed   the position is to be the offset that the group committed, and that is not known yet
+    unfinished         (offset, leader epoch) from which on the caller may still be at work on what was delivered; None
+                       where it is done with all that is before the position
+    moved              where the partition says that its position has changed; None without a group
 
     `fetch_at` and the position change beside `chunks` without a call in between: no exception comes there.
     """
 
     __slots__ = (
+        "_epoch",
+        "_held",
         "_offset",
+        "_paused",
+        "awaits_committed",
         "checked_epoch",
         "chunks",
         "end_offset",
@@ -86,14 +99,16 @@ class PartitionState:
         "log_end",
         "lookup_since",
         "max_bytes",
+        "moved",
         "offset_epoch",
         "order",
-        "paused",
         "preferred_replica",
         "reset_to",
         "retry_at",
         "revision",
+        "stopped",
         "tp",
+        "unfinished",
     )
 
     def __init__(self, tp: TopicPartition, max_bytes: int, reset_to: int | None) -> None:
@@ -104,7 +119,9 @@ class PartitionState:
         self.revision = 0
         self.offset_epoch = NO_EPOCH
         self.checked_epoch = NO_EPOCH
-        self.paused = False
+        self._held = False
+        self._paused = False
+        self.stopped = False
         self.in_flight = False
         self.chunks: tuple[Chunk, ...] = ()
         self.fault: KafkaError | None = None
@@ -118,14 +135,53 @@ class PartitionState:
         self.leader_until = 0.0
         self.end_offset = END_OF_OFFSETS
         self.log_end = NO_POSITION
+        self._epoch = NO_EPOCH
+        self.awaits_committed = False
+        self.unfinished: tuple[int, int] | None = None
+        self.moved: set[PartitionState] | None = None
 
     def __str__(self) -> str:
         return f"{self.tp.topic}-{self.tp.partition}"
 
     @property
+    def paused(self) -> bool:
+        """Whether the user wants nothing of it for now."""
+        return self._paused
+
+    @paused.setter
+    def paused(self, paused: bool) -> None:
+        self._paused = paused
+        self.stopped = paused or self._held
+
+    @property
+    def held(self) -> bool:
+        """Whether its group has not handed it over yet, or takes it back."""
+        return self._held
+
+    @held.setter
+    def held(self, held: bool) -> None:
+        self._held = held
+        self.stopped = held or self._paused
+
+    @property
     def position(self) -> int:
         """The offset of the next record to deliver; NO_POSITION while it is being looked up."""
         return self.chunks[0].position if self.chunks else self._offset
+
+    @property
+    def delivered(self) -> tuple[int, int]:
+        """The position, and the leader epoch of the record before it (NO_EPOCH where unknown)."""
+        epoch = self._epoch
+        if self.chunks:
+            chunk = self.chunks[0]
+            if chunk.delivered and chunk.records.last_leader_epoch != epoch:
+                epoch = chunk.epoch_of(chunk.delivered - 1)
+        return self.position, epoch
+
+    @property
+    def finished(self) -> tuple[int, int]:
+        """As `delivered`, but before what the caller may still be at work on."""
+        return self.delivered if self.unfinished is None else self.unfinished
 
     def seek(self, offset: int, epoch: int = NO_EPOCH) -> None:
         """Moves to `offset`, of that leader epoch; drops what was fetched or is being fetched."""
@@ -147,7 +203,11 @@ class PartitionState:
         self.chunks = ()
         self._offset = self.fetch_at = offset
         self.reset_to = reset_to
-        self.offset_epoch = epoch
+        self._epoch = self.offset_epoch = epoch
+        self.awaits_committed = False
+        self.unfinished = None
+        if self.moved is not None:
+            self.moved.add(self)
         self.checked_epoch = NO_EPOCH
         self.fault = None
         self.lookup_since = None
@@ -163,6 +223,9 @@ class PartitionState:
             self.chunks[-1].next_offset = next_offset
         else:
             self._offset = next_offset
+            self._epoch = records.last_leader_epoch
+            if self.moved is not None:
+                self.moved.add(self)
         self.fetch_at = next_offset
         self.offset_epoch = records.last_leader_epoch
         self.failures = 0
@@ -173,7 +236,10 @@ class PartitionState:
             chunk.delivered = chunk.handed_out
         while self.chunks and not self.chunks[0].buffered:
             self._offset = self.chunks[0].next_offset
+            self._epoch = self.chunks[0].records.last_leader_epoch
             self.chunks = self.chunks[1:]
+        if self.moved is not None:
+            self.moved.add(self)
 
     def take_back(self) -> None:
         """Keeps what was handed out, to hand it out again: the caller does not have it."""
@@ -190,12 +256,12 @@ class PartitionState:
     @property
     def has_no_rule(self) -> bool:
         """Whether there is no position, and no rule to look one up by."""
-        return self.position == NO_POSITION and self.reset_to is None
+        return self.position == NO_POSITION and self.reset_to is None and not self.awaits_committed
 
     @property
     def holds_records(self) -> bool:
         """Whether records wait to be handed out."""
-        if not self.paused:
+        if not self.stopped:
             for chunk in self.chunks:  # a loop, as this is asked of every partition
                 if chunk.handed_out < chunk.count:
                     return True
@@ -204,7 +270,7 @@ class PartitionState:
     @property
     def has_fault_next(self) -> bool:
         """Whether the next thing to tell of the partition is its fault: nothing fetched comes before it."""
-        return self.fault is not None and not self.paused and not self.holds_records
+        return self.fault is not None and not self.stopped and not self.holds_records
 
     @property
     def memory(self) -> int:
@@ -215,7 +281,7 @@ class PartitionState:
         """Whether the next records should be asked for."""
         return (
             0 <= self.fetch_at < self.end_offset
-            and not self.paused
+            and not self.stopped
             and not self.in_flight
             and self.fault is None
             and now >= self.retry_at
@@ -223,10 +289,5 @@ class PartitionState:
 
     @property
     def wants_lookup(self) -> bool:
-        """Whether the position has to be looked up."""
-        return self.position < 0 and self.reset_to is not None and self.fault is None
-
-
-def reset_time(policy: str) -> int | None:
-    """Returns what auto_offset_reset looks up: EARLIEST, LATEST, or None for "none"."""
-    return {"earliest": EARLIEST, "latest": LATEST}.get(policy)
+        """Whether the position has to be looked up by time."""
+        return self.position < 0 and self.reset_to is not None and self.fault is None and not self.awaits_committed

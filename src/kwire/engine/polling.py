@@ -7,30 +7,44 @@ then, and calls `take`: the rest of a poll is the same for threads and for async
                nothing; after default_api_timeout_ms of such polls it raises ConnectError, with a cause for each address
     refusals   an AuthError is raised as soon as no broker is left that has records of the assignment: by a poll once
                for each attempt of the engine, by `position` each time
+    group      what its membership has to tell comes first: events for the listener, which the front takes, its fault
     topics     one that is missing is waited for; after default_api_timeout_ms of polls it is an UnknownTopicError. One
-               that the cluster refuses for good is told by the next poll
+               that the cluster refuses for good is told by the next poll. In a group, a missing one is warned of
 """
 
 from __future__ import annotations
 
 from kwire._typing import TYPE_CHECKING
 from kwire.engine.addresses import TopicPartition
-from kwire.engine.fetcher import Fetched, Fetcher
+from kwire.engine.fetcher import HAND_OVER_RECORDS, Fetched, Fetcher
 from kwire.engine.retry import afresh
 from kwire.engine.settings import ConsumerSettings
-from kwire.errors import AuthError, ConfigError, ConnectError, KafkaError, KafkaTimeoutError
+from kwire.errors import AuthError, ConfigError, ConnectError, KafkaError, KafkaTimeoutError, UnknownTopicError
 
 if TYPE_CHECKING:
+    from kwire.engine.groups.group_offsets import GroupOffsets
+    from kwire.engine.groups.membership import Membership
+    from kwire.engine.groups.poll_size import PollSize
     from kwire.engine.ports import Services
 
 LOOK_EVERY_S = 1.0
 """Seconds between two calls of `check` while a poll waits."""
 
+LOOKS_IN_MAX_POLL_INTERVAL = 3
+"""How often `check` is called within max_poll_interval_ms, at least: a poll that waits is a poll."""
+
 
 class Polling:
     """The polls of one consumer. `woken` makes the current poll, or the next one, return at once with nothing."""
 
-    def __init__(self, core: Services, settings: ConsumerSettings, fetcher: Fetcher) -> None:
+    def __init__(
+        self,
+        core: Services,
+        settings: ConsumerSettings,
+        fetcher: Fetcher,
+        membership: Membership | None = None,
+        offsets: GroupOffsets | None = None,
+    ) -> None:
         self._core = core
         self._cluster = core.cluster
         self._fetcher = fetcher
@@ -39,12 +53,25 @@ class Polling:
         self._missing_since: dict[str, float] = {}
         self._alone_since: float | None = None
         self._told: AuthError | None = None
+        self._membership = membership
+        self._offsets = offsets
         self.woken = False
+        self.look_every = LOOK_EVERY_S
+        self._size: PollSize | None = None
+        if membership is not None:
+            self._size = _poll_size(settings)
+            self.look_every = min(LOOK_EVERY_S, settings.max_poll_interval_ms / 1000 / LOOKS_IN_MAX_POLL_INTERVAL)
 
     def begin(self, now: float) -> None:
         """Begins a poll; raises ConfigError while nothing is assigned or subscribed to."""
-        self._fetcher.settle()
+        self._fetcher.settle(finished=True)
         self._fetcher.polled_at = now
+        if self._membership is not None:
+            self._membership.poll(now)
+        if self._size is not None:
+            self._size.begin(now)
+        if self._offsets is not None:
+            self._offsets.maybe_auto_commit(now)
         self._fetcher.pump_if_due(now)
         if self._fetcher.subscription.reads_nothing:
             raise ConfigError("there is nothing to poll: call assign() or subscribe() first")
@@ -56,18 +83,28 @@ class Polling:
             or self._fetcher.has_something()
             or self._fetcher.subscription.done
             or self._news_of_refusal() is not None
+            or (self._membership is not None and (self._membership.has_event or self._membership.fault is not None))
         )
 
     def take(self, max_records: int | None, now: float) -> Fetched:
         """Takes the records that the poll returns; raises an error that comes before them."""
         woken, self.woken = self.woken, False
+        if self._membership is not None:
+            self._membership.end_poll(now)
         if woken:
             return []
+        if self._membership is not None and (fault := self._membership.take_fault()) is not None:
+            raise fault
         if not self.ready():
-            self.check(now)
+            self._check(now)
         if self._core.refused and not self._fetcher.has_something():
             self._raise_refusal()
-        taken = self._fetcher.take(self._max_records if max_records is None else max_records)
+        limit = self._max_records if max_records is None else max_records
+        if self._size is None:
+            taken = self._fetcher.take(limit)
+        else:
+            taken = self._fetcher.take(limit, self._size.limit)
+            self._size.end(sum(len(records) for _, records in taken), now)
         self._fetcher.pump_if_due(now)
         return taken
 
@@ -86,13 +123,18 @@ class Polling:
 
     def _refusal_of_leaders(self) -> AuthError | None:
         """The refusal of one of the leaders that are read from, if all of them refuse."""
-        states = [state for state in self._fetcher.subscription.states.values() if not state.paused]
+        states = [state for state in self._fetcher.subscription.states.values() if not state.stopped]
         leaders = {self._cluster.leader(state.tp.topic, state.tp.partition) for state in states}
         refusals = [self._core.refusal_of(leader) for leader in leaders]
         return next(iter(refusals), None) if None not in refusals else None
 
     def check(self, now: float) -> None:
-        """Raises what makes waiting any longer useless."""
+        """Raises what makes waiting any longer useless. The poll goes on."""
+        if self._membership is not None:
+            self._membership.poll(now)
+        self._check(now)
+
+    def _check(self, now: float) -> None:
         if self._cluster.generation > 0:
             self._alone_since = None
         else:
@@ -102,8 +144,14 @@ class Polling:
             if error is None:
                 self._missing_since.pop(topic, None)
             elif now - self._missing_since.setdefault(topic, now) >= self._patience:
-                del self._missing_since[topic]
-                raise error
+                self._is_missing(topic, error)
+
+    def _is_missing(self, topic: str, error: UnknownTopicError) -> None:
+        if self._membership is None or not self._fetcher.subscription.by_group:
+            del self._missing_since[topic]
+            raise error
+        self._missing_since[topic] = float("inf")
+        self._membership.warn(f"{error}; the group reads it when it is there")
 
     def _check_brokers(self, now: float) -> None:
         if self._alone_since is None:
@@ -154,3 +202,9 @@ class Polling:
         error = KafkaTimeoutError(f"the position of {tp.topic}-{tp.partition} was not known within {waited:g} s")
         error.__cause__ = failure
         return error
+
+
+def _poll_size(settings: ConsumerSettings) -> PollSize:
+    from kwire.engine.groups.poll_size import PollSize
+
+    return PollSize(settings.max_poll_interval_ms / 1000, HAND_OVER_RECORDS)

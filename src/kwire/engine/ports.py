@@ -41,8 +41,10 @@ class Services(Protocol):
     """For components (the producer's sender, the fetcher, calls): see the text of `core.py`."""
 
     settings: Any
+    rng: RandomFraction
     retry_backoff: Backoff
     cluster: Cluster
+    wall_clock: Callable[[], float]
     early: list[Callable[[float, float], None]]
     recovered: list[Callable[[float], None]]
 
@@ -71,6 +73,8 @@ class Services(Protocol):
     def call_at(self, when: float, callback: Callable[[float], object]) -> Timer: ...
 
     def versions(self, node_id: int) -> Versions | None: ...
+
+    def finalized_feature(self, name: str) -> int: ...
 
     def describe_node(self, node_id: int) -> str: ...
 

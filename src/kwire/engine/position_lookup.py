@@ -1,9 +1,10 @@
-"""Positions that have to be looked up or checked: auto_offset_reset, seeks by time, and truncated logs.
+"""Positions that have to be looked up or checked: those committed, resets, seeks by time, and truncated logs.
 
 Layer 3, no I/O. Each leader is asked by itself, and each partition moves on as its own row comes: a leader that hangs
 holds up its own partitions only. Partitions without a position for default_api_timeout_ms are reported once for each
 broker, and looked up further.
 
+    committed  OffsetFetch, for a partition that is new to a consumer with a group; where nothing is committed, reset
     reset      ListOffsets, for a partition without a position and with a time to look it up by
     validate   OffsetForLeaderEpoch v3 and later, when the metadata has a newer leader epoch than the position was last
                checked for: a log that ends before the position was truncated (KIP-320). With an auto_offset_reset the
@@ -29,13 +30,14 @@ from kwire.engine.offsets import (
     too_old_for,
     versions_for,
 )
-from kwire.engine.partition_state import NO_EPOCH, PartitionState, reset_time
+from kwire.engine.partition_state import NO_EPOCH, PartitionState
 from kwire.engine.retry import is_retriable
 from kwire.engine.settings import ConsumerSettings
 from kwire.engine.subscription import Subscription
 from kwire.errors import AuthError, ConfigError, ConnectError, KafkaError, KafkaTimeoutError, LogTruncationError
 
 if TYPE_CHECKING:
+    from kwire.engine.groups.committed import Found, OffsetFetches
     from kwire.engine.ports import Services
 
 _VALIDATING_VERSIONS = range(3, 5)
@@ -63,21 +65,24 @@ class PositionLookup:
         self._on_change = on_change
         self._on_warning = on_warning
         self._isolation = isolation_code(settings.isolation_level)
-        self._resets_to = reset_time(settings.auto_offset_reset)
         self._max_wait = settings.default_api_timeout_ms / 1000
         self._overdue_at = float("inf")
         self.overdue: list[KafkaError] = []
+        self.committed: OffsetFetches | None = None
 
     def pump(self, now: float) -> bool:
         """Asks for what is missing; False while some partition has no leader yet."""
         settled = True
         by_leader: dict[int, list[PartitionState]] = defaultdict(list)
         to_check: dict[int, list[PartitionState]] = defaultdict(list)
+        new: list[PartitionState] = []
         for state in self._subscription.states.values():
-            if state.wants_lookup:
-                if state.lookup_since is None:
-                    state.lookup_since = now
-                    self._watch(now + self._max_wait)
+            if state.awaits_committed:
+                self._begin_look_up(state, now)
+                if not state.in_flight and state.fault is None and now >= state.retry_at:
+                    new.append(state)
+            elif state.wants_lookup:
+                self._begin_look_up(state, now)
                 leader = self.leader(state, now)
                 if leader is None:
                     settled = False
@@ -92,11 +97,18 @@ class PositionLookup:
                 leader = self.leader(state, now)
                 if leader is not None and not state.in_flight and now >= state.retry_at:
                     to_check[leader].append(state)
+        if new:
+            self._ask_committed(new, now)
         for leader, states in by_leader.items():
             self._ask_offsets(leader, states, now)
         for leader, states in to_check.items():
             self._ask_epochs(leader, states, now)
         return settled
+
+    def _begin_look_up(self, state: PartitionState, now: float) -> None:
+        if state.lookup_since is None:
+            state.lookup_since = now
+            self._watch(now + self._max_wait)
 
     def leader(self, state: PartitionState, now: float) -> int | None:
         """The partition's leader; without one, asks for metadata, or sets the fault where none will come."""
@@ -105,7 +117,9 @@ class PositionLookup:
         leader = cluster.leader(tp.topic, tp.partition)
         if leader >= 0:
             return leader
-        error = cluster.definite_error(tp.topic, tp.partition, newer_than=0)
+        # A group's leader may have seen a partition that is news to this member.
+        known = cluster.generation if self._subscription.by_group else 0
+        error = cluster.definite_error(tp.topic, tp.partition, newer_than=known)
         if error is None:
             cluster.require_leader(now)
         elif now >= state.retry_at and state.fault is None:
@@ -133,7 +147,7 @@ class PositionLookup:
         position = state.position
         if end is not None and position <= end:
             state.seek(position, state.offset_epoch)  # nothing that was delivered is gone
-        elif self._resets_to is None:
+        elif not self._subscription.offset_reset.exists:
             state.fault = LogTruncationError(state.tp.topic, state.tp.partition, position, end)
         else:
             where = f"offset {end}" if end is not None else "auto_offset_reset"
@@ -142,9 +156,42 @@ class PositionLookup:
                 f"at {where}; records read after that may be given again, or others in their place"
             )
             if end is None:
-                state.reset(self._resets_to)
+                self.reset(state)
             else:
                 state.seek(end, epoch)
+
+    def reset(self, state: PartitionState) -> bool:
+        """Has the position looked up by auto_offset_reset; whether there is such a rule."""
+        time = self._subscription.offset_reset.time()
+        if time is not None:
+            state.reset(time)
+        return time is not None
+
+    # -- committed offsets ------------------------------------------------------------------------------------------
+
+    def _ask_committed(self, states: list[PartitionState], now: float) -> None:
+        assert self.committed is not None
+        asked = _asked(states)
+        self.committed.ask(list(asked), partial(self._on_committed, asked), partial(self._on_error, asked), now)
+
+    def _on_committed(self, asked: Asked, found: Found, now: float) -> None:
+        again: list[PartitionState] = []
+        for tp, row in found.items():
+            state = self._taken(asked, tp)
+            if state is None:
+                continue
+            if row is None:
+                state.awaits_committed = False
+                state.failures = 0
+            elif not isinstance(row, KafkaError):
+                state.seek(row.offset, NO_EPOCH if row.leader_epoch is None else row.leader_epoch)
+                self._subscription.moved.discard(state)
+            else:
+                again.append(state)
+                if not is_retriable(row):
+                    state.fault = row
+        self.back_off(again, now)
+        self._on_change(now)
 
     # -- offsets by time --------------------------------------------------------------------------------------------
 
@@ -301,7 +348,7 @@ class PositionLookup:
         overdue: dict[int, list[PartitionState]] = defaultdict(list)
         cluster = self._core.cluster
         for state in self._subscription.states.values():
-            if not state.wants_lookup or state.lookup_since is None:
+            if state.lookup_since is None or not (state.wants_lookup or state.awaits_committed):
                 continue
             if state.lookup_since + self._max_wait <= now:
                 state.lookup_since = now
@@ -316,6 +363,8 @@ class PositionLookup:
     def _no_position(self, leader: int, states: list[PartitionState]) -> KafkaError:
         names = ", ".join(map(str, states[:5])) + (f" and {len(states) - 5} more" if len(states) > 5 else "")
         text = f"no position of {names} within {self._max_wait:g} s"
+        if self.committed is not None and all(state.awaits_committed for state in states):
+            return KafkaTimeoutError(f"{text}: OffsetFetch was not answered: {self.committed.trouble}")
         if leader < 0:
             first = states[0].tp
             why = self._core.cluster.why_no_leader(first.topic, first.partition)

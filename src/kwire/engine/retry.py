@@ -8,9 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from kwire.engine.error_codes import KAFKA_STORAGE_ERROR, NOT_ENOUGH_REPLICAS_AFTER_APPEND, REQUEST_TIMED_OUT
 from kwire.errors import AuthError, BrokerError, ConnectError, KafkaTimeoutError
 
 SPREAD = 0.2
+CONCURRENT_WAIT_S = 0.02
+"""Seconds before another try where the transaction before is still being ended, which takes milliseconds."""
+
+MAY_BE_WRITTEN = frozenset({REQUEST_TIMED_OUT, NOT_ENOUGH_REPLICAS_AFTER_APPEND, KAFKA_STORAGE_ERROR})
+"""Codes of a leader that may have appended the batch."""
+
 RandomFraction = Callable[[], float]
 
 

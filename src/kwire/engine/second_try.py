@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from kwire._typing import TYPE_CHECKING
 from kwire.engine.refresh import SECOND_TRY_AFTER_S
-from kwire.engine.request import ANY, Message, MessageOrBuilder, OnError, OnResponse, Request
+from kwire.engine.request import ANY, Message, MessageOrBuilder, OnError, OnResponse, Purpose, Request
 from kwire.errors import KafkaError
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ class SecondTry:
         now: float,
         *,
         versions: Sequence[int] | None = None,
+        purpose: int = Purpose.DATA,
     ) -> None:
         self.done = False
         self._core = core
@@ -37,6 +38,7 @@ class SecondTry:
         self._on_response = on_response
         self._on_error = on_error
         self._versions = versions
+        self._purpose = purpose
         self._requests: list[Request] = []
         self._timer = core.call_at(now + SECOND_TRY_AFTER_S, self._ask)
         self._ask(now)
@@ -50,7 +52,14 @@ class SecondTry:
 
     def _ask(self, now: float) -> None:
         request = self._core.request(
-            ANY, self._api_key, self._message, self._answered, self._failed, now, versions=self._versions
+            ANY,
+            self._api_key,
+            self._message,
+            self._answered,
+            self._failed,
+            now,
+            versions=self._versions,
+            purpose=self._purpose,
         )
         self._requests.append(request)
 

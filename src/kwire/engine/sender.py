@@ -33,6 +33,7 @@ from kwire._typing import TYPE_CHECKING, override
 from kwire.engine.addresses import Address
 from kwire.engine.core import Core
 from kwire.engine.error_codes import (
+    CONCURRENT_TRANSACTIONS,
     DUPLICATE_SEQUENCE_NUMBER,
     INVALID_PRODUCER_EPOCH,
     MESSAGE_TOO_LARGE,
@@ -42,16 +43,22 @@ from kwire.engine.error_codes import (
 )
 from kwire.engine.flushing import Closing, Flush
 from kwire.engine.idempotence import UNSETTLED, Idempotence
-from kwire.engine.retry import afresh, is_retriable
+from kwire.engine.retry import CONCURRENT_WAIT_S, MAY_BE_WRITTEN, afresh, is_retriable
 from kwire.engine.settings import ProducerSettings
 from kwire.engine.unknown_topics import UnknownTopics
-from kwire.errors import AuthError, CodecError, KafkaError, KafkaTimeoutError
+from kwire.errors import AuthError, BrokerError, CodecError, KafkaError, KafkaTimeoutError
 from kwire.errors.broker import error_for
 
 if TYPE_CHECKING:
+    from kwire.engine.transactions.identity import TransactionalIdentity
+    from kwire.engine.transactions.manager import TransactionManager
+
     Row = protocol.ProduceResponse.TopicProduceResponse.PartitionProduceResponse
 
-_BROKEN_SEQUENCE = frozenset({OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_PRODUCER_EPOCH, UNKNOWN_PRODUCER_ID})
+_BROKEN_SEQUENCE = frozenset(
+    {OUT_OF_ORDER_SEQUENCE_NUMBER, DUPLICATE_SEQUENCE_NUMBER, INVALID_PRODUCER_EPOCH, UNKNOWN_PRODUCER_ID}
+)
+"""With DUPLICATE_SEQUENCE_NUMBER a leader names no offset: of a batch that no try can have written that is no proof."""
 
 
 class _NothingToSendError(KafkaError):
@@ -78,6 +85,7 @@ class Sender(SenderBase):
         self._closing: Closing | None = None
         self._timers: dict[str, Timer] = {}
         self._on_warning = on_warning
+        self._warned: set[str] = set()
         self._unknown_topics = UnknownTopics(
             core,
             accumulator,
@@ -86,13 +94,21 @@ class Sender(SenderBase):
             max_idle=settings.metadata_max_idle_ms / 1000,
         )
         self._waiting_topics = self._unknown_topics.topics
-        self.identity = Idempotence(
-            core,
-            settings.enable_idempotence,
-            possible=self._acks == -1 and self._max_in_flight <= 5 and self._retries > 0,
-            on_change=self.pump,
-            on_warning=on_warning,
-        )
+        self.transactions: TransactionManager | None = None
+        self.identity: Idempotence | TransactionalIdentity
+        if settings.transactional_id is None:
+            self.identity = Idempotence(
+                core,
+                settings.enable_idempotence,
+                possible=self._acks == -1 and self._max_in_flight <= 5 and self._retries > 0,
+                on_change=self.pump,
+                on_warning=on_warning,
+            )
+        else:
+            from kwire.engine.transactions.manager import TransactionManager
+
+            self.transactions = TransactionManager(core, settings, accumulator, self)
+            self.identity = self.transactions.identity
         self._cluster.listeners.append(self._on_metadata)
         core.recovered.append(self.recover)
         core.early.append(self.send_early)
@@ -116,9 +132,11 @@ class Sender(SenderBase):
         if self._closing is None:
             if self._accumulator.closed is None:
                 self._accumulator.closed = why
+            if self.transactions is not None:
+                self.transactions.close(now)
             self._accumulator.make_all_due()
             self.pump(now)
-            self._closing = Closing(self._core, self._accumulator, self._unanswered)
+            self._closing = Closing(self._core, self._accumulator, self._unanswered, self.transactions)
             self._closing.advance(now)
         return self._closing
 
@@ -216,6 +234,22 @@ class Sender(SenderBase):
         """Addresses of leaders that an answer names (KIP-951), perhaps of brokers that no metadata named yet."""
         self._core.update_brokers({row.node_id: Address(row.host, row.port) for row in rows}, complete=False, now=now)
 
+    @override
+    def _admit(self, now: float) -> None:
+        if self.transactions is not None:
+            self.transactions.admit(now)
+
+    @override
+    def _take_turn(self, now: float) -> None:
+        if self.transactions is not None:
+            self.transactions.take_turn(now)
+
+    def warn(self, text: str) -> None:
+        """Tells the user something, once."""
+        if text not in self._warned:
+            self._warned.add(text)
+            self._on_warning(text)
+
     # -- its end ----------------------------------------------------------------------------------------------------
 
     @override
@@ -223,7 +257,7 @@ class Sender(SenderBase):
         """`row` is what the answer says of the batch, None where it says nothing."""
         if row is None:
             self._fail(batch, KafkaError(f"the answer to Produce says nothing of {batch.topic}[{batch.partition}]"))
-        elif row.error_code == DUPLICATE_SEQUENCE_NUMBER:
+        elif row.error_code == DUPLICATE_SEQUENCE_NUMBER and batch.may_be_written:
             self._accumulator.complete(batch, -1, -1, None)
         elif row.error_code == MESSAGE_TOO_LARGE and self._accumulator.split(batch):
             return
@@ -247,9 +281,13 @@ class Sender(SenderBase):
         else:
             self._fail(batch, error)
 
-    def _on_refused_sequence(self, batch: Batch, error: KafkaError, now: float) -> None:
+    def _on_refused_sequence(self, batch: Batch, error: BrokerError, now: float) -> None:
         if batch.queue.sequences.is_overtaken(batch):
             self._fail(batch, error)
+            return
+        if self.transactions is not None:
+            early = error.code == OUT_OF_ORDER_SEQUENCE_NUMBER and not batch.queue.is_first(batch)
+            self._again(batch, error, now) if early else self._fail(batch, error)
             return
         batch.queue.sequences.refuse(batch.queue, batch)
         self._unresolved[batch.queue] = None
@@ -295,16 +333,21 @@ class Sender(SenderBase):
 
     def _again(self, batch: Batch, error: KafkaError, now: float) -> None:
         batch.attempts += 1
+        if not isinstance(error, BrokerError) or error.code in MAY_BE_WRITTEN:
+            batch.may_be_written = True
         batch.last_error = error
         if batch.attempts > self._retries:
             self._fail(batch, error)
             return
-        batch.queue.retry_at = now + self._core.retry_backoff.wait(batch.attempts)
+        soon = isinstance(error, BrokerError) and error.code == CONCURRENT_TRANSACTIONS
+        batch.queue.retry_at = now + (CONCURRENT_WAIT_S if soon else self._core.retry_backoff.wait(batch.attempts))
         batch.queue.reenqueue(batch)
 
     @override
     def _fail(self, batch: Batch, error: KafkaError) -> None:
         self._leave_unresolved(batch)
+        if self.transactions is not None:
+            self.transactions.batch_failed(batch, error)
         self._accumulator.complete(batch, -1, -1, error)
 
     # -- timers -----------------------------------------------------------------------------------------------------
@@ -351,6 +394,8 @@ class Sender(SenderBase):
         leader = self._cluster.leader(batch.topic, batch.partition)
         if no_leader := self._cluster.why_no_leader(batch.topic, batch.partition):
             words.append(no_leader)
+        elif batch.queue.blocked and self.transactions is not None:
+            words.append(f"its partition is not part of the transaction yet: {self.transactions.why_blocked}")
         elif self.identity.state in UNSETTLED:
             words.append(f"no producer id: {self.identity.last_error or 'InitProducerId is not answered'}")
         elif batch in batch.queue.in_flight:

@@ -187,11 +187,12 @@ class Settings:
     table: ClassVar[dict[str, Setting]] = {}
 
     def __init_subclass__(cls) -> None:
-        table = dict(cls.table)
-        for keyword, row in list(cls.__dict__.items()):
-            if isinstance(row, Setting):
-                row.keyword = keyword
-                table[keyword] = row
+        table: dict[str, Setting] = {}
+        for base in reversed(cls.__mro__):
+            for keyword, row in list(base.__dict__.items()):
+                if isinstance(row, Setting):
+                    row.keyword = keyword
+                    table[keyword] = row
         cls.table = table
 
     def __init__(self, **given: object) -> None:

@@ -12,9 +12,12 @@ from functools import wraps
 from kwire._typing import Any, TypeVar, override
 from kwire.engine.addresses import Address, parse_bootstrap
 from kwire.engine.foreign_settings import key_of
+from kwire.engine.group_settings import GroupSettings
+from kwire.engine.offset_reset import WANTED, offset_reset
 from kwire.engine.secret import shown
 from kwire.engine.security_settings import SecuritySettings
 from kwire.engine.setting_kinds import Setting, optional_setting, setting
+from kwire.engine.transaction_settings import TransactionSettings
 from kwire.errors import ConfigError
 
 _DAY_MS = 86_400_000
@@ -52,7 +55,7 @@ class ClientSettings(SecuritySettings):
         return parse_bootstrap(self.bootstrap_servers, self.security_protocol)
 
 
-class ProducerSettings(ClientSettings):
+class ProducerSettings(TransactionSettings, ClientSettings):
     """The settings that only a Producer has."""
 
     client = "Producer"
@@ -165,17 +168,24 @@ class ProducerSettings(ClientSettings):
                 _check_level(self.compression, self.level)
         except ConfigError as refusal:
             return [*found, str(refusal)]
-        if not self.enable_idempotence:
-            return found
+        if self.enable_idempotence or self.transactional_id:
+            found += self._against_order(
+                acks, "transactional_id" if self.transactional_id else "enable_idempotence=True"
+            )
+        return found
+
+    def _against_order(self, acks: int, needy: str) -> list[str]:
+        """What forbids writing each record once and in order, which `needy` needs."""
+        found = []
         if acks != -1:
-            found.append(f"enable_idempotence=True needs acks='all', not acks={self.acks!r}")
+            found.append(f"{needy} needs acks='all', not acks={self.acks!r}")
         if self.max_in_flight_requests_per_connection > _MAX_IN_FLIGHT_IN_ORDER:
             found.append(
-                "enable_idempotence=True needs max_in_flight_requests_per_connection of at most "
+                f"{needy} needs max_in_flight_requests_per_connection of at most "
                 f"{_MAX_IN_FLIGHT_IN_ORDER}, not {self.max_in_flight_requests_per_connection}"
             )
         if not self.retries:
-            found.append("enable_idempotence=True needs retries above 0")
+            found.append(f"{needy} needs retries above 0")
         return found
 
     @property
@@ -187,24 +197,17 @@ class ProducerSettings(ClientSettings):
         return acks
 
 
-class ConsumerSettings(ClientSettings):
+class ConsumerSettings(GroupSettings, ClientSettings):
     """The settings that only a Consumer has."""
 
     client = "Consumer"
 
-    group_id: str | None = optional_setting(str, "The consumer group; None reads without one.")
     auto_offset_reset: str = setting(
         str,
         "latest",
-        "Where to begin in a partition without a position, or if the position is no longer in the log.",
-        choices=("earliest", "latest", "none"),
-        synonyms={
-            "smallest": "earliest",
-            "beginning": "earliest",
-            "largest": "latest",
-            "end": "latest",
-            "error": "none",
-        },
+        "Where to begin without a position, or if it is gone: 'earliest', 'latest', 'none', or 'by_duration:PT1H'.",
+        convert=offset_reset,
+        wanted=WANTED,
     )
     fetch_min_bytes: int = setting(
         int, 1, "How much data a broker gathers before it responds to a fetch.", minimum=0, maximum=_INT_MAX
@@ -233,7 +236,9 @@ class ConsumerSettings(ClientSettings):
         aliases=("fetch.message.max.bytes",),
     )
     max_poll_records: int | None = optional_setting(
-        int, "The largest number of records of one poll; None limits it to 2 MB of the log or 16384 records.", minimum=1
+        int,
+        "The largest number of records of one poll; None: 2 MB or 16384, in a group what is done in 3 s.",
+        minimum=1,
     )
     check_crcs: bool = setting(bool, True, "Verify the checksum of each batch.", aliases=("check.crcs",))
     isolation_level: str = setting(
@@ -249,16 +254,6 @@ class ConsumerSettings(ClientSettings):
     allow_auto_create_topics: bool = setting(
         bool, True, "Let the broker create a missing topic on first use, if the broker is configured to do so."
     )
-
-    @override
-    def conflicts(self, chosen: Collection[str]) -> list[str]:
-        found = super().conflicts(chosen)
-        if self.group_id is not None:
-            found.append(
-                f"group_id={self.group_id!r}: group membership is not in this version of kwire; leave "
-                "group_id out, and assign() partitions or subscribe() to whole topics"
-            )
-        return found
 
 
 class AdminSettings(ClientSettings):

@@ -1,6 +1,8 @@
 """The subscription of a consumer: its topics, the partitions assigned, and the position in each.
 
-Layer 3, no I/O; asks no broker itself. A group's coordinator sets the assignment through `assign`, as the user does.
+Layer 3, no I/O; asks no broker itself. Without a group, a consumer reads all partitions of the topics it subscribes to.
+In a group the membership says which ones, through `assign_by_group`: a partition that is new is held until `release`,
+one that is about to go from `set_revoking` on, so that the user's listener is called in between.
 
 One rule for threads: everything here, and everything that hangs on it (partition states, chunks, the hand-out), is
 touched with the core to itself only, so inside `Reactor.call` or the condition of `Reactor.wait`. The clients' fronts
@@ -15,24 +17,37 @@ from collections.abc import Callable, Iterable, Mapping
 from kwire._codec import no_uuid
 from kwire._typing import TYPE_CHECKING
 from kwire.engine.addresses import TopicPartition
-from kwire.engine.partition_state import END_OF_OFFSETS, PartitionState, reset_time
+from kwire.engine.offset_reset import OffsetReset
+from kwire.engine.partition_state import END_OF_OFFSETS, PartitionState
 from kwire.engine.settings import ConsumerSettings
 from kwire.errors import ConfigError, KafkaError
 
 if TYPE_CHECKING:
     from uuid import UUID
 
+    from kwire.engine.cluster import TopicFilter
     from kwire.engine.ports import Services
 
 
 class Subscription:
-    """The partitions that one consumer reads. `on_change(now)` is called after each change of what is read."""
+    """The partitions that one consumer reads. `on_change(now)` is called after each change of what is read.
+
+    offset_reset  where reading begins without a position
+    in_group  positions come from what the group committed
+    moved     in a group: partitions whose position has changed since that
+    """
 
     def __init__(self, core: Services, settings: ConsumerSettings, on_change: Callable[[float], None]) -> None:
         self._cluster = core.cluster
         self._settings = settings
         self._on_change = on_change
+        self._has_group = settings.group_id is not None
+        self._by_group = False
+        self._pattern: TopicFilter | None = None
         self.states: dict[TopicPartition, PartitionState] = {}
+        self.offset_reset = OffsetReset(settings.auto_offset_reset, core)
+        self.in_group = False
+        self.moved: set[PartitionState] = set()
         self._subscribed: tuple[str, ...] = ()
         self._assigned: tuple[str, ...] = ()
         self._gone: dict[TopicPartition, PartitionState] = {}
@@ -53,22 +68,60 @@ class Subscription:
 
         `until` has the offsets at which reading ends, where it does.
         """
-        self._subscribed = ()
-        self._refused.clear()
+        self._by_group = False
+        self._want((), None, now)
         self._gone.clear()
         self._read(partitions, now, at or {}, until or {})
 
-    def subscribe(self, topics: Iterable[str], now: float) -> None:
-        """Reads all partitions of these topics from now on, also those that come later."""
-        self._subscribed = ()
-        self.assign((), now)
-        self._subscribed = tuple(dict.fromkeys(topics))
-        if self._subscribed:
-            self._cluster.track(self._subscribed, now, owner=self)
+    def subscribe(self, topics: Iterable[str], now: float, pattern: TopicFilter | None = None) -> None:
+        """Reads these topics from now on, or those whose names match the pattern, also those that come later: all of
+        their partitions, or in a group those that it assigns."""
+        if not self._by_group:
+            self.assign((), now)
+        self._by_group = self._has_group
+        self._want(tuple(dict.fromkeys(topics)), pattern, now)
         self.on_metadata(now)
+
+    def _want(self, topics: tuple[str, ...], pattern: TopicFilter | None, now: float) -> None:
+        self._refused.clear()
+        self._cluster.untrack([topic for topic in self._subscribed if topic not in self._assigned], owner=self)
+        self._subscribed = topics
+        self._pattern = pattern
+        if pattern is not None:
+            self._cluster.follow(pattern, now, owner=self)
+        else:
+            self._cluster.unfollow(owner=self)
+        if topics:
+            self._cluster.track(topics, now, owner=self)
+
+    def assign_by_group(self, partitions: Iterable[TopicPartition], now: float) -> None:
+        """Reads exactly these, as the group says: those that stay keep their states, others are held for now."""
+        wanted = list(partitions)
+        fresh = [tp for tp in wanted if tp not in self.states]
+        self._read(wanted, now, {}, {}, held=fresh)
+
+    def release(self, partitions: Iterable[TopicPartition], now: float) -> None:
+        """The user knows of these partitions: they may be read."""
+        self._hold(partitions, False, now)
+
+    def set_revoking(self, partitions: Iterable[TopicPartition], now: float) -> None:
+        """Hands out no more of these, which are to go."""
+        self._hold(partitions, True, now)
+
+    def _hold(self, partitions: Iterable[TopicPartition], held: bool, now: float) -> None:
+        for tp in partitions:
+            state = self.states.get(tp)
+            if state is not None:
+                state.held = held
+        self._on_change(now)
 
     def on_metadata(self, now: float) -> None:
         """Follows the topics subscribed to: new partitions, topics made anew with fewer, topics that are refused."""
+        if self._pattern is not None:
+            self._subscribed = tuple(sorted(self._cluster.followed(owner=self)))
+        if self._by_group:
+            self._note_refused()
+            return
         if not self._subscribed:
             return
         known: dict[str, list[TopicPartition]] = defaultdict(list)
@@ -79,6 +132,12 @@ class Subscription:
             found.extend(self._partitions_of(name, known[name]))
         if found != list(self.states):
             self._read(found, now, {}, {})
+
+    def _note_refused(self) -> None:
+        for topic in self._subscribed:
+            error = self._cluster.definite_error(topic, 0, newer_than=self._cluster.generation)
+            if error is not None:
+                self._refused[topic] = error
 
     def _partitions_of(self, topic: str, known: list[TopicPartition]) -> list[TopicPartition]:
         """The partitions of a topic subscribed to, by the metadata; those known before while it says nothing."""
@@ -106,14 +165,17 @@ class Subscription:
         now: float,
         at: Mapping[TopicPartition, int],
         until: Mapping[TopicPartition, int],
+        held: Iterable[TopicPartition] = (),
     ) -> None:
         wanted = dict.fromkeys(partitions)
         before = {tp.topic for tp in self.states}
-        if self._subscribed:
+        if self._subscribed and not self._by_group:
             self._gone.update(
                 (tp, state) for tp, state in self.states.items() if tp not in wanted and not self._has_id(tp)
             )
         self.states = {tp: self.states.get(tp) or self._gone.pop(tp, None) or self._new_state(tp) for tp in wanted}
+        for tp in held:
+            self.state(tp).held = True
         for tp, offset in at.items():
             self.state(tp).seek(offset)
         for tp, state in self.states.items():
@@ -132,7 +194,11 @@ class Subscription:
 
     def _new_state(self, tp: TopicPartition) -> PartitionState:
         settings = self._settings
-        return PartitionState(tp, settings.max_partition_fetch_bytes, reset_time(settings.auto_offset_reset))
+        made = PartitionState(tp, settings.max_partition_fetch_bytes, self.offset_reset.time())
+        if self.in_group:
+            made.awaits_committed = True
+            made.moved = self.moved
+        return made
 
     # -- questions --------------------------------------------------------------------------------------------------
 
@@ -148,7 +214,7 @@ class Subscription:
         if partitions is not None:
             return [self.state(tp) for tp in partitions]
         known = {tp.topic for tp in self.states}
-        for topic in self.topics:
+        for topic in () if self._by_group else self.topics:
             if topic not in known:
                 raise ConfigError(
                     f"the partitions of {topic!r} are learned by poll(), so before the first there is nothing to "
@@ -164,7 +230,17 @@ class Subscription:
     @property
     def reads_nothing(self) -> bool:
         """Whether nothing is assigned or subscribed to."""
-        return not self.states and not self._subscribed
+        return not (self.states or self._subscribed or self._by_group or self._pattern)
+
+    @property
+    def subscribed(self) -> tuple[str, ...]:
+        """The topics subscribed to: those named, or those known to match the pattern."""
+        return self._subscribed
+
+    @property
+    def by_group(self) -> bool:
+        """Whether a group assigns what is read."""
+        return self._by_group
 
     @property
     def done(self) -> bool:

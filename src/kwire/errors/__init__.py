@@ -16,14 +16,19 @@ code meant in which release in `kwire.errors.history`; both are loaded on first 
     ├── ConnectError (.causes)          no broker could be reached; one cause per address
     ├── AuthError (.broker .step .reason) a login or a TLS handshake that failed: trying again does not mend it
     ├── KafkaTimeoutError (TimeoutError)
+    ├── CommitFailedError               the group has gone on without this consumer; poll() joins it again
     ├── LogTruncationError (.seek_to)   a log lost records that a consumer had read
     ├── UnknownTopicError               still missing after the wait; names topic and brokers asked
     ├── BufferFull                      `nowait=True` and no room
     ├── ClientClosedError               a client used after its close(), or after a fork
     ├── ConcurrentUseError              a second thread inside an object that allows one
+    ├── TransactionError (.abortable)    a transaction that must be aborted, or a producer that is over
+    ├── TransactionStateError           a call that does not fit what the transaction is at
+    ├── TransactionAbortedError         a record that was not sent because its transaction was aborted
     ├── NotInThisVersionError (AttributeError)  a call whose time has not come
     ├── DeliveryError (ExceptionGroup)  what a flush could not deliver
     └── BrokerError (.code .retriable)  an error code that a broker answered with
+        └── ProducerFencedError         a newer producer has this transactional_id: this one is over
 """
 
 from __future__ import annotations
@@ -37,6 +42,7 @@ if TYPE_CHECKING:
 
     from kwire.errors import broker as broker
     from kwire.errors import history as history
+    from kwire.errors.broker import ProducerFencedError
 else:
     from kwire._typing import ClassVar
 
@@ -46,6 +52,7 @@ __all__ = [
     "BufferFull",
     "ClientClosedError",
     "CodecError",
+    "CommitFailedError",
     "ConcurrentUseError",
     "ConfigError",
     "ConnectError",
@@ -58,6 +65,10 @@ __all__ = [
     "LimitError",
     "LogTruncationError",
     "NotInThisVersionError",
+    "ProducerFencedError",
+    "TransactionAbortedError",
+    "TransactionError",
+    "TransactionStateError",
     "TruncatedError",
     "UnknownCodecError",
     "UnknownTopicError",
@@ -189,6 +200,14 @@ class KafkaTimeoutError(KafkaError, TimeoutError):
         return str(self.args[0]) if self.args else ""
 
 
+class CommitFailedError(KafkaError):
+    """Offsets that were not committed, because the group has gone on without this consumer.
+
+    Other members may have its partitions by now, and will read again what it did not commit. Do not repeat the commit:
+    poll() joins the group again. The text says what led to it.
+    """
+
+
 class LogTruncationError(KafkaError):
     """A partition lost records that were read already: its leader changed without the others' agreement (KIP-320).
 
@@ -231,6 +250,33 @@ class ConcurrentUseError(KafkaError):
     """An object that allows one thread at a time was entered by a second one."""
 
 
+class TransactionError(KafkaError):
+    """A transaction cannot go on because of the error that is its `__cause__`.
+
+    `abortable`: abort it, and the next one may begin; else this producer is over, close it.
+    """
+
+    def __init__(self, message: str = "", *, abortable: bool = False) -> None:
+        super().__init__(message)
+        self.message = message
+        self.abortable = abortable
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _transaction_error, (type(self), self.message, self.abortable)
+
+
+def _transaction_error(kind: type[TransactionError], message: str, abortable: bool) -> TransactionError:
+    return kind(message, abortable=abortable)
+
+
+class TransactionStateError(KafkaError):
+    """A call that does not fit the state of the transaction: a send outside of one, a commit of none."""
+
+
+class TransactionAbortedError(KafkaError):
+    """A record that was not sent, because its transaction was aborted."""
+
+
 class NotInThisVersionError(KafkaError, AttributeError):
     """A call that this version of kwire does not have; the text says what it needs. `hasattr` is False for it."""
 
@@ -267,4 +313,8 @@ if not TYPE_CHECKING:
             from importlib import import_module
 
             return import_module(f"kwire.errors.{name}")
+        if name == "ProducerFencedError":
+            from kwire.errors.broker import ProducerFencedError
+
+            return ProducerFencedError
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from functools import partial
 
-from kwire._typing import TYPE_CHECKING, TypeVar
+from kwire._typing import TypeVar, override
 from kwire.drivers.loggers import LateLogger
 from kwire.engine import arguments
 from kwire.engine.addresses import TopicPartition
@@ -17,13 +17,10 @@ from kwire.engine.fetcher import Fetcher
 from kwire.engine.offsets import EARLIEST, LATEST
 from kwire.engine.polling import Polling
 from kwire.engine.settings import ConsumerSettings
-from kwire.errors import ConcurrentUseError, ConfigError
-from kwire.fronts.front import Front
-
-if TYPE_CHECKING:
-    from typing import ClassVar
-else:
-    from kwire._typing import ClassVar
+from kwire.errors import ConfigError
+from kwire.fronts.alone import Alone
+from kwire.fronts.group_offsets import GroupOffsetsFront
+from kwire.fronts.rebalances import Rebalances
 
 Partition = tuple[str, int]
 Where = int | datetime | str
@@ -34,14 +31,8 @@ Until = TypeVar("Until", bound=Partition)
 _log = LateLogger("kwire.clients")
 
 
-class ConsumerFront(Front[ConsumerSettings]):
+class ConsumerFront(Alone[ConsumerSettings], Rebalances, GroupOffsetsFront):
     """The base of the consumers; one caller at a time."""
-
-    callers: ClassVar[str]
-    """The word for one of its callers in errors: "thread" or "task"."""
-
-    _fetcher: Fetcher
-    _polling: Polling
 
     def _open_fetcher(self, max_decoded: int | None = None) -> None:
         after_step = self._core.after_step
@@ -51,7 +42,8 @@ class ConsumerFront(Front[ConsumerSettings]):
             lambda text: after_step.append(partial(_log.warning, "%s", text)),
             max_decoded,
         )
-        self._polling = Polling(self._core, self.settings, self._fetcher)
+        self._open_group()
+        self._polling = Polling(self._core, self.settings, self._fetcher, self._membership, self._group_offsets)
         self._used = False
 
     # -- what is read -----------------------------------------------------------------------------------------------
@@ -77,6 +69,9 @@ class ConsumerFront(Front[ConsumerSettings]):
             if foreign := sorted(given.keys() - set(wanted)):
                 raise ConfigError(f"{name} names {foreign[0]}, which is not among the partitions to assign")
 
+        if self._membership is not None and self._membership.active:
+            raise ConfigError("assign() does not go with subscribe() in a group: call unsubscribe() first")
+
         def work(now: float) -> None:
             subscription = self._fetcher.subscription
             subscription.assign(wanted, now, at=offsets, until=ends)
@@ -86,15 +81,6 @@ class ConsumerFront(Front[ConsumerSettings]):
                 self._fetcher.pump(now)
 
         self._call(work)
-
-    def subscribe(self, topics: Iterable[str]) -> None:
-        """Reads all partitions of these topics, also those that are added later. Not together with `assign`."""
-        names = arguments.topic_names(topics)
-        self._call(lambda now: self._fetcher.subscription.subscribe(names, now))
-
-    def unsubscribe(self) -> None:
-        """Reads nothing."""
-        self.assign([])
 
     def assignment(self) -> set[TopicPartition]:
         """The partitions that are read; after `subscribe`, those known so far."""
@@ -168,23 +154,15 @@ class ConsumerFront(Front[ConsumerSettings]):
 
     # -- help -------------------------------------------------------------------------------------------------------
 
+    @override
     def _alone(self, work: Callable[[], T]) -> T:
-        """Does the work unless another call is in progress: the second one is told instead of made to wait.
-
-        Neither another thread nor a signal comes between check and assignment, because no call stands there.
-        """
-        if self._used:
-            raise ConcurrentUseError(
-                f"this consumer is in use by another {self.callers}, or by the call that this one "
-                "interrupts; only wakeup() and close() may be called meanwhile"
-            )
-        try:
-            self._used = True
+        """As the base; the listener's own calls are let through."""
+        if self._used and self._is_listener():
             self._check_open()
             return work()
-        finally:
-            self._used = False
+        return super()._alone(work)
 
+    @override
     def _call(self, work: Callable[[float], T]) -> T:
         """Does the work with the core to itself, after what the last poll returned was settled."""
 
@@ -194,6 +172,6 @@ class ConsumerFront(Front[ConsumerSettings]):
 
         return self._alone(lambda: self._step(settled))
 
-    def _call_inside(self, work: Callable[[float], T]) -> T:
-        self._check_open()
-        return self._step(work)
+    def _is_listener(self) -> bool:
+        """Whether the call comes from the listener that runs."""
+        raise NotImplementedError

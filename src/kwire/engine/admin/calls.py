@@ -16,6 +16,7 @@ from kwire.engine.admin.a02_list_offsets import ListOffsets
 from kwire.engine.admin.a03_metadata import DescribeTopics
 from kwire.engine.admin.a19_create_topics import CreatedTopic, CreateTopics, NewTopic
 from kwire.engine.admin.a20_delete_topics import DeleteTopics
+from kwire.engine.admin.a35_describe_log_dirs import LogSizes
 from kwire.engine.fan_out import AdminApi
 from kwire.engine.metadata import TopicInfo
 from kwire.engine.offsets import NO_OFFSET, OffsetAndTimestamp, isolation_code, time_of
@@ -47,6 +48,12 @@ def delete_topics(topics: Iterable[str]) -> Question[None]:
     """`Admin.delete_topics`."""
     names = arguments.topic_names(topics)
     return Question(DeleteTopics(names) if names else None, lambda found: None)
+
+
+def log_sizes(partitions: Iterable[TopicPartition]) -> Question[dict[TopicPartition, int]]:
+    """The size in bytes of the log of each partition."""
+    wanted = list(partitions)
+    return Question(LogSizes(wanted) if wanted else None, _as_it_is)
 
 
 def list_topics(*, internal: bool) -> Question[list[str]]:

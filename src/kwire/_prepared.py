@@ -1,0 +1,80 @@
+"""Transactions that one process writes and another ends: what `kwire.spark` needs of the clients beyond their methods.
+
+Layer 5, beside the bases of the clients: no protocol logic, no sockets. Not for users: these calls keep no promise by
+themselves. `kwire.spark.exactly_once` says which of them in which order keep one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from kwire._typing import TYPE_CHECKING, Any
+from kwire.engine.admin.a26_end_txn import End, EndTransactions
+from kwire.engine.admin.a65_describe_transactions import ONGOING, DescribeTransactions, TransactionDescription
+from kwire.engine.admin.a66_list_transactions import ListOpenTransactions
+from kwire.engine.admin.calls import Question
+from kwire.engine.fan_out import AdminApi
+from kwire.engine.transactions.prepared import V1, V2, PreparedTransaction
+
+if TYPE_CHECKING:
+    from kwire._client import Client
+    from kwire._transactions import TransactionCalls
+    from kwire.engine.options import Timeout
+    from kwire.engine.settings import AdminSettings
+    from kwire.errors import BrokerError
+
+    AnyAdmin = Client[AdminSettings]
+
+__all__ = ["ONGOING", "V1", "V2", "PreparedTransaction", "TransactionDescription"]
+
+
+def begin_as(producer: TransactionCalls, transactional_id: str, timeout: Timeout = None) -> None:
+    """Begins a transaction under that transactional id, whatever the settings say; what is open under it is aborted.
+
+    The producer is new, or its last transaction was detached.
+    """
+    producer._await(lambda now: producer._manager().initialise(now, transactional_id=transactional_id), timeout)
+    producer.begin_transaction()
+
+
+def detach(producer: TransactionCalls, timeout: Timeout = None) -> PreparedTransaction | None:
+    """Delivers every record, and leaves the transaction open for `end`; None where nothing was written.
+
+    Raises as `commit_transaction` does when a record cannot be delivered.
+    """
+    found: PreparedTransaction | None = producer._await(producer._manager().detach, timeout)
+    return found
+
+
+def end(
+    admin: AnyAdmin, transactions: Sequence[PreparedTransaction], *, commit: bool, timeout: Timeout = None
+) -> dict[PreparedTransaction, BrokerError | None]:
+    """Commits or aborts each: None, or why its coordinator will not. To repeat it is no fault, whoever has done it."""
+    found: dict[PreparedTransaction, BrokerError | None] = {}
+    for version in (V1, V2):
+        some = [each for each in transactions if each.version == version]
+        if some:
+            ends: Mapping[str, End] = admin._run(_as_it_is(EndTransactions(some, commit=commit)), timeout)
+            found |= {each: ends[each.transactional_id].error for each in some}
+    return found
+
+
+def describe(
+    admin: AnyAdmin, transactional_ids: Sequence[str], timeout: Timeout = None
+) -> dict[str, TransactionDescription | None]:
+    """What the coordinators know of each id, None for one that is not known."""
+    if not transactional_ids:
+        return {}
+    found: dict[str, TransactionDescription | None]
+    found = admin._run(_as_it_is(DescribeTransactions(transactional_ids)), timeout)
+    return found
+
+
+def list_open(admin: AnyAdmin, prefix: str, timeout: Timeout = None) -> list[str]:
+    """The transactional ids with that prefix whose transactions are open."""
+    found: list[str] = admin._run(_as_it_is(ListOpenTransactions(prefix)), timeout)
+    return found
+
+
+def _as_it_is(api: AdminApi[Any, Any]) -> Question[Any]:
+    return Question(api, lambda found: found)

@@ -1,0 +1,40 @@
+"""DeleteGroups: groups without members, each asked of its coordinator. Layer 3, no I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from kwire import errors, protocol
+from kwire._typing import TYPE_CHECKING, override
+from kwire.engine.admin.groups_api import GroupsApi
+from kwire.engine.api_keys import DELETE_GROUPS
+from kwire.engine.error_codes import NONE
+from kwire.errors import KafkaError
+
+if TYPE_CHECKING:
+    from kwire.engine.ports import Services
+
+
+class DeleteGroups(GroupsApi[None]):
+    """Deletes the groups with their offsets; the result is None."""
+
+    api_key = DELETE_GROUPS
+
+    @override
+    def request(self, core: Services, keys: Sequence[str], version: int) -> protocol.DeleteGroupsRequest:
+        return protocol.DeleteGroupsRequest(groups_names=list(keys))
+
+    @override
+    def result(
+        self, keys: Sequence[str], response: protocol.DeleteGroupsResponse, version: int
+    ) -> Mapping[str, KafkaError | None]:
+        return {
+            row.group_id: None
+            if row.error_code == NONE
+            else errors.broker.error_for(row.error_code, f"DeleteGroups of {row.group_id!r}")
+            for row in response.results
+        }
+
+    @override
+    def merge(self, results: Mapping[str, None]) -> None:
+        return None

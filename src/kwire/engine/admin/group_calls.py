@@ -1,0 +1,109 @@
+"""What a call of `Admin` about groups asks, from its arguments. Layer 3, no I/O; see `calls.py`.
+
+Loaded by the first such call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from kwire._typing import Any
+from kwire.engine import arguments
+from kwire.engine.addresses import TopicPartition
+from kwire.engine.admin.a15_describe_groups import DescribeGroups
+from kwire.engine.admin.a16_list_groups import ListGroups
+from kwire.engine.admin.a42_delete_groups import DeleteGroups
+from kwire.engine.admin.a69_consumer_group_describe import DescribeConsumerGroups
+from kwire.engine.admin.calls import Question
+from kwire.engine.admin.group_offsets import AlterGroupOffsets, DeleteGroupOffsets, ListGroupOffsets, RemoveMembers
+from kwire.engine.admin.group_results import GroupDescription, GroupListing
+from kwire.engine.groups.committable import committable
+from kwire.engine.offsets import OffsetAndMetadata
+from kwire.errors import ConfigError
+
+_OF_CONSUMERS = ("consumer", "")
+_TYPES_OF_CONSUMERS = ("", "Classic", "Consumer")
+
+Described = dict[str, GroupDescription | None]
+
+
+def list_groups() -> Question[list[GroupListing]]:
+    """`Admin.list_groups`."""
+    return Question(ListGroups(), list)
+
+
+def list_consumer_groups() -> Question[list[GroupListing]]:
+    """`Admin.list_consumer_groups`: those of consumers, and those that only have offsets."""
+
+    def of_consumers(found: list[GroupListing]) -> list[GroupListing]:
+        return [row for row in found if row.protocol_type in _OF_CONSUMERS and row.type in _TYPES_OF_CONSUMERS]
+
+    return Question(ListGroups(), of_consumers)
+
+
+def describe_classic(groups: Iterable[str]) -> Question[Described]:
+    """`Admin.describe_consumer_groups`, first: None for groups that are not classic ones."""
+    names = _ids(groups)
+    return Question(DescribeGroups(names) if names else None, dict)
+
+
+def describe_others(found: Described) -> Question[dict[str, GroupDescription]]:
+    """Then: those that the first has not described, as groups of the new protocol; all of them in order."""
+    left = [name for name, description in found.items() if description is None]
+
+    def all_of_them(others: Mapping[str, GroupDescription]) -> dict[str, GroupDescription]:
+        return {name: description or others[name] for name, description in found.items()}
+
+    return Question(DescribeConsumerGroups(left) if left else None, all_of_them)
+
+
+def delete_groups(groups: Iterable[str]) -> Question[None]:
+    """`Admin.delete_consumer_groups`."""
+    names = _ids(groups)
+    return Question(DeleteGroups(names) if names else None, lambda found: None)
+
+
+def list_offsets(group: str, *, stable: bool) -> Question[dict[TopicPartition, OffsetAndMetadata]]:
+    """`Admin.list_consumer_group_offsets`."""
+    return Question(ListGroupOffsets(_id(group), stable=stable), dict)
+
+
+def alter_offsets(group: str, offsets: Mapping[Any, int | OffsetAndMetadata]) -> Question[None]:
+    """`Admin.alter_consumer_group_offsets`."""
+    if not isinstance(offsets, Mapping):
+        raise ConfigError(f"offsets={offsets!r}: a mapping {{(topic, partition): offset}} is needed")
+    rows = committable(offsets, "offsets")
+    return Question(AlterGroupOffsets(_id(group), rows) if rows else None, lambda found: None)
+
+
+def delete_offsets(group: str, partitions: Iterable[tuple[str, int]]) -> Question[None]:
+    """`Admin.delete_consumer_group_offsets`."""
+    wanted = arguments.partitions(partitions)
+    return Question(DeleteGroupOffsets(_id(group), wanted) if wanted else None, lambda found: None)
+
+
+def remove_members(group: str, instances: Iterable[str]) -> Question[None]:
+    """`Admin.remove_members_from_consumer_group`."""
+    names = _ids(instances, "members")
+    return Question(RemoveMembers(_id(group), names) if names else None, lambda found: None)
+
+
+def lags(
+    committed: Mapping[TopicPartition, OffsetAndMetadata], ends: Mapping[TopicPartition, int]
+) -> dict[TopicPartition, int]:
+    """`Admin.lag`, of what both say."""
+    return {tp: max(ends[tp] - row.offset, 0) for tp, row in committed.items()}
+
+
+def _id(group: object) -> str:
+    if not isinstance(group, str) or not group:
+        raise ConfigError(f"{group!r} is not a group id: a str is")
+    return group
+
+
+def _ids(given: object, name: str = "groups") -> list[str]:
+    if isinstance(given, str):
+        given = [given]
+    if not isinstance(given, Iterable) or isinstance(given, bytes):
+        raise ConfigError(f"{name}={given!r}: an iterable of str is needed")
+    return list(dict.fromkeys(_id(each) for each in given))

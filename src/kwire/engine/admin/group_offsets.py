@@ -1,0 +1,165 @@
+"""Offsets of a group, told, altered and deleted without being a member: OffsetFetch, OffsetCommit, OffsetDelete.
+
+Layer 3, no I/O. Each is asked of the group's coordinator. Offsets of partitions that members read can be neither
+altered nor deleted. Versions with topic ids are not asked for: the ids need not be known.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from kwire import errors, protocol
+from kwire._typing import TYPE_CHECKING, Any, Generic, TypeVar, override
+from kwire.engine.addresses import TopicPartition
+from kwire.engine.api_keys import LEAVE_GROUP, OFFSET_COMMIT, OFFSET_DELETE, OFFSET_FETCH
+from kwire.engine.fan_out import NOT_LOOKED_AT, AdminApi
+from kwire.engine.groups.membership import GroupMetadata
+from kwire.engine.groups.offset_messages import codes_in, commit_request, fetch_request, group_code_in, offsets_in
+from kwire.engine.lookup import GROUP, Coordinator
+from kwire.engine.offsets import OffsetAndMetadata
+from kwire.errors import KafkaError
+
+if TYPE_CHECKING:
+    from kwire.engine.ports import Services
+
+Offsets = dict[TopicPartition, OffsetAndMetadata]
+Result = TypeVar("Result")
+
+_VERSIONS_THAT_LIST_ALL = range(2, 10)
+_VERSIONS_BY_NAME = range(1, 10)
+
+
+class _OfGroup(AdminApi[str, Result], Generic[Result]):
+    """One call about one group."""
+
+    def __init__(self, what: str, group_id: str) -> None:
+        self.what = f"{what} of group {group_id!r}"
+        self.lookup = Coordinator(GROUP)
+        self._member = GroupMetadata(group_id)
+
+    @override
+    def split(self, core: Services) -> Sequence[str]:
+        return [self._member.group_id]
+
+    @override
+    def merge(self, results: Mapping[str, Result]) -> Result:
+        return results[self._member.group_id]
+
+    def _raise_first(self, codes: Mapping[TopicPartition, int]) -> None:
+        """Raises the first error; one that says that the request had no effect before all others, to be asked again."""
+        failed = sorted((code not in NOT_LOOKED_AT, tp, code) for tp, code in codes.items() if code)
+        if failed:
+            _, tp, code = failed[0]
+            others = f" (and {len(failed) - 1} more partitions)" if len(failed) > 1 else ""
+            raise errors.broker.error_for(code, f"{self.what}: {tp}{others}")
+
+
+class ListGroupOffsets(_OfGroup[Offsets]):
+    """All offsets that the group has committed; with `stable`, those of open transactions are waited for."""
+
+    api_key = OFFSET_FETCH
+    versions = _VERSIONS_THAT_LIST_ALL
+    retries_codes = True
+
+    def __init__(self, group_id: str, *, stable: bool) -> None:
+        super().__init__("OffsetFetch", group_id)
+        self._stable = stable
+
+    @override
+    def request(self, core: Services, keys: Sequence[str], version: int) -> protocol.OffsetFetchRequest:
+        return fetch_request(None, self._member, core.cluster, version, require_stable=self._stable)
+
+    @override
+    def result(
+        self, keys: Sequence[str], response: protocol.OffsetFetchResponse, version: int
+    ) -> Mapping[str, Offsets | KafkaError]:
+        code = group_code_in(response, version)
+        if code:
+            raise errors.broker.error_for(code, self.what)
+        rows = offsets_in(response, {}, version)
+        self._raise_first({tp: row.code for tp, row in rows.items()})
+        return {keys[0]: {tp: row.committed for tp, row in sorted(rows.items()) if row.committed is not None}}
+
+
+class AlterGroupOffsets(_OfGroup[None]):
+    """Commits these in the group's place."""
+
+    api_key = OFFSET_COMMIT
+    versions = _VERSIONS_BY_NAME
+
+    def __init__(self, group_id: str, offsets: Offsets) -> None:
+        super().__init__("OffsetCommit", group_id)
+        self._offsets = offsets
+
+    @override
+    def request(self, core: Services, keys: Sequence[str], version: int) -> protocol.OffsetCommitRequest:
+        return commit_request(self._offsets, self._member, core.cluster, version)
+
+    @override
+    def result(self, keys: Sequence[str], response: protocol.OffsetCommitResponse, version: int) -> Mapping[str, None]:
+        self._raise_first(codes_in(response, {}))
+        return dict.fromkeys(keys)
+
+
+class DeleteGroupOffsets(_OfGroup[None]):
+    """Deletes what the group has committed in these partitions."""
+
+    api_key = OFFSET_DELETE
+
+    def __init__(self, group_id: str, partitions: Sequence[TopicPartition]) -> None:
+        super().__init__("OffsetDelete", group_id)
+        self._partitions = partitions
+
+    @override
+    def request(self, core: Services, keys: Sequence[str], version: int) -> protocol.OffsetDeleteRequest:
+        made = protocol.OffsetDeleteRequest
+        topic = made.OffsetDeleteRequestTopic
+        topics: dict[str, list[Any]] = defaultdict(list)
+        for tp in self._partitions:
+            topics[tp.topic].append(topic.OffsetDeleteRequestPartition(partition_index=tp.partition))
+        rows = [topic(name=name, partitions=partitions) for name, partitions in topics.items()]
+        return made(group_id=self._member.group_id, topics=rows)
+
+    @override
+    def result(self, keys: Sequence[str], response: protocol.OffsetDeleteResponse, version: int) -> Mapping[str, None]:
+        if response.error_code:
+            raise errors.broker.error_for(response.error_code, self.what)
+        self._raise_first(
+            {
+                TopicPartition(topic.name, row.partition_index): row.error_code
+                for topic in response.topics
+                for row in topic.partitions
+            }
+        )
+        return dict.fromkeys(keys)
+
+
+class RemoveMembers(_OfGroup[None]):
+    """Puts static members out of the group, by their group_instance_ids."""
+
+    api_key = LEAVE_GROUP
+    versions = range(3, 6)
+
+    def __init__(self, group_id: str, instances: Sequence[str]) -> None:
+        super().__init__("LeaveGroup", group_id)
+        self._instances = instances
+
+    @override
+    def request(self, core: Services, keys: Sequence[str], version: int) -> protocol.LeaveGroupRequest:
+        member = protocol.LeaveGroupRequest.MemberIdentity
+        reason = "removed by an administrator"
+        return protocol.LeaveGroupRequest(
+            group_id=self._member.group_id,
+            members=[member(group_instance_id=instance, reason=reason) for instance in self._instances],
+        )
+
+    @override
+    def result(self, keys: Sequence[str], response: protocol.LeaveGroupResponse, version: int) -> Mapping[str, None]:
+        if response.error_code:
+            raise errors.broker.error_for(response.error_code, self.what)
+        for row in response.members:
+            if row.error_code:
+                text = f"{self.what}: member {row.group_instance_id!r}"
+                raise errors.broker.error_for(row.error_code, text)
+        return dict.fromkeys(keys)

@@ -1,0 +1,40 @@
+"""What Admin tells of groups. Layer 3: values only."""
+
+from __future__ import annotations
+
+from kwire._typing import NamedTuple
+from kwire.engine.addresses import TopicPartition
+
+
+class GroupListing(NamedTuple):
+    """One group of the cluster. `state` is "" before Kafka 2.6, `type` ("Classic", "Consumer", "Share", "Streams")
+    before 3.7; `protocol_type` is "consumer" for consumers, and "" for a group that only has offsets."""
+
+    group_id: str
+    protocol_type: str
+    state: str
+    type: str
+
+
+class MemberDescription(NamedTuple):
+    """One member; `epoch` and `target` (what it shall read) only in a group of the new protocol (KIP-848)."""
+
+    member_id: str
+    group_instance_id: str | None
+    client_id: str
+    host: str
+    assignment: tuple[TopicPartition, ...]
+    target: tuple[TopicPartition, ...] | None = None
+    epoch: int | None = None
+
+
+class GroupDescription(NamedTuple):
+    """One group with its members; `assignor` is "" while there is none, `epoch` None in a classic group."""
+
+    group_id: str
+    type: str
+    state: str
+    protocol_type: str
+    assignor: str
+    members: tuple[MemberDescription, ...]
+    epoch: int | None = None

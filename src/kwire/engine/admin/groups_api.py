@@ -1,0 +1,28 @@
+"""What the APIs about groups have in common: each group is asked about at its coordinator. Layer 3, no I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kwire._typing import TYPE_CHECKING, TypeVar, override
+from kwire.engine.fan_out import AdminApi
+from kwire.engine.lookup import GROUP, Coordinator
+from kwire.protocol import APIS
+
+if TYPE_CHECKING:
+    from kwire.engine.ports import Services
+
+Result = TypeVar("Result")
+
+
+class GroupsApi(AdminApi[str, Result]):
+    """The keys are group ids."""
+
+    def __init__(self, groups: Sequence[str]) -> None:
+        self.what = f"{APIS[self.api_key].name} of {', '.join(groups)}"
+        self.lookup = Coordinator(GROUP)
+        self._groups = groups
+
+    @override
+    def split(self, core: Services) -> Sequence[str]:
+        return self._groups

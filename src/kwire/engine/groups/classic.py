@@ -1,0 +1,548 @@
+"""The membership of one consumer in a classic group: its members join, the leader assigns, all follow.
+
+Layer 3, no I/O. A rebalance begins inside a poll, because the user has to give partitions back before the member joins;
+JoinGroup and SyncGroup then go on in the background; and what they brought is handed over inside a poll again.
+
+    state       what it is                                      left by
+    OUT         nothing is sent; no member, or a failed one     poll, where a join is wanted -> PREPARING
+    PREPARING   positions are committed, then the listener is   all done -> JOINING
+                told what goes or is lost
+    JOINING     JoinGroup is on its way, or waits for a retry   answered -> SYNCING
+    SYNCING     the leader assigns; SyncGroup is on its way     answered -> JOINED
+    JOINED      an assignment waits for a poll                  poll -> HANDING
+    HANDING     the listener is told what goes (cooperative),   all done -> STABLE
+                then what comes
+    STABLE      reads what was assigned                         poll, where a join is wanted -> PREPARING
+    LEAVING     unsubscribed: positions are committed, the      `leave` -> OUT
+                listener is told what goes
+    FENCED      another member has the group_instance_id: each  subscribe, unsubscribe
+                poll raises that
+
+Heartbeats are sent in PREPARING, JOINED, HANDING, STABLE and LEAVING, to a coordinator that knows the member: a held
+JoinGroup or SyncGroup says that it lives. max_poll_interval_ms holds in all states with a member but JOINING, where the
+coordinator counts: a member that does not poll leaves (a static one only falls silent), its partitions are lost, and
+its next poll joins again.
+
+A join is wanted after `subscribe` with other topics, `rejoin`, and where
+    a heartbeat, or a commit, says REBALANCE_IN_PROGRESS
+    the topics that match the pattern are others than those joined with
+    the leader sees other partitions (with a client_rack: racks) than those it has assigned
+    partitions were revoked by a cooperative assignment: their next owner waits for this one to join without them
+    an assignment came for topics that are not subscribed to any more
+
+    error                                         JoinGroup, SyncGroup           Heartbeat, commit
+    NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE,   joins again after the backoff  the coordinator is looked up
+    lost connections
+    COORDINATOR_LOAD_IN_PROGRESS                  joins again after the backoff  sent again
+    REBALANCE_IN_PROGRESS                         joins again                    a join is wanted
+    MEMBER_ID_REQUIRED, INVALID_SESSION_TIMEOUT   see `joining.py`               -
+    UNKNOWN_MEMBER_ID                             forgets its id: what it owns is lost; joins again
+    ILLEGAL_GENERATION                            keeps its id: what it owns is lost; joins again
+    FENCED_INSTANCE_ID                            -> FENCED; what it owns is lost
+    any other                                     the next poll raises it -> OUT; the poll after that tries again
+
+eager         everything is revoked before the member joins
+cooperative   what the new assignment lacks is revoked after it came; the rest is read all the while (KIP-429)
+lost          instead of revoked, where the coordinator forgot the member: others may read these partitions already
+Sources: Apache's client 4.3 (ConsumerCoordinator, AbstractCoordinator); KIP-62, 345, 394, 429, 792, 800, 814, 881.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from kwire._codec import Timer
+from kwire._typing import TYPE_CHECKING, override
+from kwire.engine.addresses import TopicPartition
+from kwire.engine.api_keys import LEAVE_GROUP
+from kwire.engine.error_codes import (
+    COORDINATOR_LOAD_IN_PROGRESS,
+    FENCED_INSTANCE_ID,
+    ILLEGAL_GENERATION,
+    MEMBER_ID_REQUIRED,
+    REBALANCE_IN_PROGRESS,
+    UNKNOWN_MEMBER_ID,
+)
+from kwire.engine.groups.assignors import assignors_of
+from kwire.engine.groups.heartbeats import Heartbeats
+from kwire.engine.groups.joining import Joining
+from kwire.engine.groups.member import Member
+from kwire.engine.groups.membership import ASSIGNED, LOST, REVOKED, GroupMetadata, Membership, RebalanceEvent, Then
+from kwire.engine.groups.poll_limit import PollLimit
+from kwire.engine.groups.topic_watch import TopicWatch
+from kwire.engine.request import Purpose
+from kwire.engine.retry import is_retriable
+from kwire.errors import AuthError, BrokerError, KafkaError, broker
+
+if TYPE_CHECKING:
+    from kwire.engine.groups.coordinator import Coordinator
+    from kwire.engine.ports import Services
+    from kwire.engine.settings import ConsumerSettings
+    from kwire.engine.subscription import Subscription
+
+OUT = "out of the group"
+PREPARING = "preparing to join"
+JOINING = "joining"
+SYNCING = "waiting for the assignment"
+JOINED = "joined"
+HANDING = "handing over"
+STABLE = "stable"
+LEAVING = "leaving"
+FENCED = "fenced"
+
+TRIES_AT_ONCE = 3
+"""How many joins in a row are made again without a wait."""
+
+_AT_ONCE = frozenset({REBALANCE_IN_PROGRESS, MEMBER_ID_REQUIRED, UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION})
+_LATER = frozenset({COORDINATOR_LOAD_IN_PROGRESS})
+_FORGOTTEN = frozenset({UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION})
+_BETWEEN_POLLS = frozenset({OUT, STABLE})
+_IN_THE_AIR = frozenset({JOINING, SYNCING})
+
+
+class ClassicGroup(Membership):
+    """One consumer's membership in its group.
+
+    _wanted    why a join is wanted; None where it is not
+    _lost      the coordinator has forgotten the member, and the listener was not told yet
+    _came      what SyncGroup brought, until it is handed over
+    _overdue   the user has not polled for too long
+    _is_held   a request that the coordinator holds blocks its connection, though it was given up
+    """
+
+    def __init__(
+        self, core: Services, settings: ConsumerSettings, coordinator: Coordinator, subscription: Subscription
+    ) -> None:
+        super().__init__(core, settings, coordinator, subscription)
+        self.state = OUT
+        self._member = Member(settings)
+        self._assignors = assignors_of(settings.partition_assignment_strategy)
+        self._topics = TopicWatch(core, settings, subscription)
+        self._joining = Joining(
+            core,
+            settings,
+            coordinator,
+            self._member,
+            self._assignors,
+            on_joined=self._on_joined,
+            on_roles=self._topics.lead,
+            on_synced=self._on_synced,
+            on_failed=self._on_join_failed,
+        )
+        self._heartbeats = Heartbeats(core, settings, coordinator, self._member, self._on_heartbeat_refused)
+        self._poll_limit = PollLimit(core, settings.max_poll_interval_ms / 1000, self._on_poll_overdue)
+        self._wanted: str | None = None
+        self._lost = False
+        self._is_committing = False
+        self._commits_begun = 0
+        self._came: tuple[TopicPartition, ...] | None = None
+        self._overdue = False
+        self._is_held = False
+        self._failures = 0
+        self._retry: Timer | None = None
+        core.cluster.listeners.append(self._on_metadata)
+        core.recovered.append(self._recover)
+
+    # -- what the front sees ----------------------------------------------------------------------------------------
+
+    @property
+    @override
+    def metadata(self) -> GroupMetadata:
+        return self._member.metadata
+
+    @property
+    @override
+    def is_stable(self) -> bool:
+        return self.state == STABLE and self._wanted is None
+
+    @override
+    def subscribe(self, topics: tuple[str, ...] | None, pattern: str | None, now: float) -> None:
+        if self.state == FENCED:
+            self._set_out()
+        self._topics.subscribe(topics or (), pattern, now)
+        self.active = True
+        self.fault = None
+        if self.state == OUT:
+            self._want("the consumer has subscribed")
+        elif self._topics.changed:
+            self._want("the subscription has changed")
+
+    @override
+    def poll(self, now: float) -> None:
+        if self.active:
+            self._overdue = False
+            self._poll_limit.poll(now)
+
+    @override
+    def end_poll(self, now: float) -> None:
+        self._poll_limit.end(now)
+
+    @override
+    def rejoin(self, reason: str, now: float) -> None:
+        if self.active and self.state not in (*_IN_THE_AIR, LEAVING):
+            self._want(reason)
+
+    @override
+    def refused(self, code: int, now: float) -> bool:
+        if self.state in _IN_THE_AIR or not self._member.is_known:
+            return False
+        return self._take_in(broker.error_for(code, f"OffsetCommit of group {self._member.group_id!r}"), now)
+
+    @override
+    def take_fault(self) -> KafkaError | None:
+        fault = self.fault
+        if self.state != FENCED:
+            self.fault = None
+        elif fault is not None:
+            self.fault = broker.error_for(FENCED_INSTANCE_ID, self._fenced_words())
+        return fault
+
+    # -- events -----------------------------------------------------------------------------------------------------
+
+    @property
+    @override
+    def has_event(self) -> bool:
+        return super().has_event or self.state == JOINED or self._may_begin
+
+    @property
+    def _may_begin(self) -> bool:
+        return (
+            self._wanted is not None
+            and self.state in _BETWEEN_POLLS
+            and self.active
+            and self.fault is None
+            and self._topics.known
+        )
+
+    @override
+    def next_event(self, now: float) -> RebalanceEvent | None:
+        if self._current is None and not self.events:
+            if self.state == JOINED:
+                self._hand_over(now)
+            elif self._may_begin:
+                self._prepare(now)
+        return super().next_event(now)
+
+    @override
+    def on_event_done(self, event: RebalanceEvent, now: float) -> None:
+        if event.kind != ASSIGNED:
+            gone = set(event.partitions)
+            self._subscription.assign_by_group([tp for tp in self._owned if tp not in gone], now)
+        if self.events:
+            return
+        if self.state == PREPARING:
+            self._join(now)
+        elif self.state == HANDING:
+            if self._came is not None:
+                self._assign(now)
+            else:
+                self.state = STABLE
+
+    @property
+    def can_leave(self) -> bool:
+        """Whether nothing that unsubscribing has begun is left to do but to leave."""
+        return self.state in (OUT, FENCED) or (self.state == LEAVING and not self._is_committing and not self.has_event)
+
+    @property
+    def _owned(self) -> tuple[TopicPartition, ...]:
+        return tuple(self._subscription.states) if self._subscription.by_group else ()
+
+    # -- before the join --------------------------------------------------------------------------------------------
+
+    def _prepare(self, now: float) -> None:
+        """Gives back what has to be given back before the member joins."""
+        self.state = PREPARING
+        owned = self._owned
+        if self._lost or not self._member.is_known:
+            self._lost = False
+            self._tell(LOST, owned, now)
+            return
+        keeps = self._assignors.cooperative
+        going = tuple(tp for tp in owned if not (keeps and self._topics.wants(tp.topic)))
+        self._subscription.set_revoking(going, now)
+        self._commit_before(owned, now, lambda now: self._tell(REVOKED, going, now))
+
+    def _commit_before(self, owned: Iterable[TopicPartition], now: float, then: Callable[[float], None]) -> None:
+        """Commits, then goes on, unless the member is in another state by then."""
+        state = self.state
+        self._is_committing = True
+        self._commits_begun = begun = self._commits_begun + 1
+
+        def go_on(now: float) -> None:
+            if self._commits_begun != begun:
+                return
+            self._is_committing = False
+            if self.state is state and not self._lost:
+                then(now)
+            elif self.state is state:
+                self._lost = False
+                self._tell(LOST, self._owned, now)
+
+        self._commit_first(tuple(owned), now, go_on)
+
+    def _tell(self, kind: str, partitions: tuple[TopicPartition, ...], now: float) -> None:
+        """Has the listener told that these go; goes on at once where there are none."""
+        if partitions:
+            self._subscription.set_revoking(partitions, now)
+            self.add_event(kind, partitions)
+        elif self.state == PREPARING:
+            self._join(now)
+        elif self.state == HANDING:
+            self._assign(now)
+
+    # -- the join ---------------------------------------------------------------------------------------------------
+
+    def _join(self, now: float) -> None:
+        self._retry = None
+        self.state = JOINING
+        self._heartbeats.stop()
+        if not self._topics.known:
+            return  # metadata that brings the topics calls again
+        reason, self._wanted = self._wanted or "rejoins", None
+        self._topics.join()
+        self._joining.begin(self._topics.joined, self._owned, reason, now)
+
+    def _on_joined(self, now: float) -> None:
+        self.state = SYNCING
+        self._lost = False
+
+    def _on_synced(self, partitions: tuple[TopicPartition, ...], now: float) -> None:
+        self.state = JOINED
+        self._failures = 0
+        self._came = partitions
+        self._heartbeats.begin(now)
+        if self._overdue:
+            self._on_poll_overdue(now)
+
+    def _on_join_failed(self, error: KafkaError, now: float) -> None:
+        self._coordinator.is_lost(error, now)
+        code = error.code if isinstance(error, BrokerError) else None
+        self._want(f"rebalance failed due to {type(error).__name__}")
+        if code in _FORGOTTEN:
+            self._forget(keep_id=code == ILLEGAL_GENERATION)
+            if self._owned:
+                self.state = OUT  # the next poll tells of the loss, then joins
+                return
+        if code == FENCED_INSTANCE_ID:
+            self._fence(error, now)
+        elif code in _AT_ONCE and self._failures < TRIES_AT_ONCE:
+            self._failures += 1
+            self._join(now)
+        elif code in _AT_ONCE or code in _LATER or (is_retriable(error) and not isinstance(error, AuthError)):
+            self._join_later(now)
+        else:
+            self._fail(error)
+
+    def _join_later(self, now: float) -> None:
+        self.state = JOINING
+        self._failures += 1
+        self._retry = self._core.call_at(now + self._core.retry_backoff.wait(self._failures), self._join)
+
+    # -- after the join ---------------------------------------------------------------------------------------------
+
+    def _hand_over(self, now: float) -> None:
+        """In a poll: what SyncGroup brought becomes what is read."""
+        assert self._came is not None
+        self.state = HANDING
+        wanted = set(self._came)
+        if not all(self._topics.wants(tp.topic) for tp in wanted):
+            self._came = None
+            self.state = STABLE
+            self._want("the assignment is of topics that are not subscribed to any more")
+            return
+        going = tuple(tp for tp in self._owned if tp not in wanted)
+        if not going:
+            self._assign(now)
+            return
+        self._want("partitions were revoked, and wait for their next owner")
+        self._subscription.set_revoking(going, now)
+        self._commit_before(going, now, lambda now: self._tell(REVOKED, going, now))
+
+    def _assign(self, now: float) -> None:
+        assert self._came is not None
+        owned = set(self._owned)
+        added = [tp for tp in self._came if tp not in owned]
+        self._subscription.assign_by_group(self._came, now)
+        self.add_event(ASSIGNED, added)
+        self._came = None
+
+    # -- refusals ---------------------------------------------------------------------------------------------------
+
+    def _on_heartbeat_refused(self, error: KafkaError, now: float) -> None:
+        self._take_in(error, now)
+
+    def _take_in(self, error: KafkaError, now: float) -> bool:
+        """A heartbeat or a commit of the present generation was refused."""
+        code = error.code if isinstance(error, BrokerError) else None
+        if code == REBALANCE_IN_PROGRESS:
+            if self.state in (JOINED, HANDING, STABLE):
+                self._want("the group is rebalancing")
+        elif code in _FORGOTTEN:
+            self._forget(keep_id=code == ILLEGAL_GENERATION)
+            self._lose(f"the coordinator says {type(error).__name__}")
+        elif code == FENCED_INSTANCE_ID:
+            self._fence(error, now)
+        else:
+            self._forget(keep_id=True)
+            self._lose(f"the coordinator says {type(error).__name__}")
+            self.fault = error
+        return True
+
+    def _lose(self, reason: str) -> None:
+        """The member is none: what it owns is lost, and the next poll joins."""
+        self._heartbeats.stop()
+        self._joining.cancel()
+        self._came = None
+        self._want(reason)
+        if self.state in (JOINED, STABLE, *_IN_THE_AIR):
+            self.state = OUT
+
+    def _forget(self, *, keep_id: bool) -> None:
+        self._lost = True
+        if keep_id:
+            self._member.forget_generation()
+        else:
+            self._member.forget()
+
+    def _fence(self, error: KafkaError, now: float) -> None:
+        self._forget(keep_id=False)
+        self._lose("fenced")
+        self._wanted = None
+        self.state = FENCED
+        self._poll_limit.stop()
+        self.fault = broker.error_for(FENCED_INSTANCE_ID, self._fenced_words())
+        if self._owned and self._current is None:
+            self.events.clear()
+            self._tell(LOST, self._owned, now)
+
+    def _fenced_words(self) -> str:
+        return (
+            f"group_instance_id={self._member.instance_id!r} of group {self._member.group_id!r} was taken by another "
+            "member; this consumer is out of the group"
+        )
+
+    def _fail(self, error: KafkaError) -> None:
+        """Joining again by itself would not help: the next poll says why, and the one after that tries."""
+        self.fault = error
+        self.state = OUT
+
+    def _on_poll_overdue(self, now: float) -> None:
+        self._overdue = True
+        if self.state == JOINING or not self._member.is_known:
+            return
+        seconds = self._settings.max_poll_interval_ms / 1000
+        self.warn(
+            f"group {self._member.group_id!r}: there was no poll for {seconds:g} s (max_poll_interval_ms), so this "
+            "consumer leaves the group; its next poll joins again. Poll more often, with a smaller max_poll_records, "
+            "or allow more time"
+        )
+        self._send_leave("there was no poll for max_poll_interval_ms", now, None)
+        self._forget(keep_id=False)
+        self._lose("there was no poll for max_poll_interval_ms")
+
+    # -- leaving ----------------------------------------------------------------------------------------------------
+
+    @override
+    def unsubscribe(self, now: float) -> None:
+        was_fenced = self.state == FENCED
+        self._is_held = self.state in _IN_THE_AIR
+        self.fault = None
+        self._wanted = None
+        self._came = None
+        self._poll_limit.stop()
+        self._cancel_join()
+        self.events.clear()
+        self._current = None
+        self.state = LEAVING
+        owned = self._owned
+        self._subscription.set_revoking(owned, now)
+        if self._lost or was_fenced or not self._member.is_known:
+            self._lost = False
+            self._tell(LOST, owned, now)
+        else:
+            self._commit_before(owned, now, lambda now: self._tell(REVOKED, owned, now))
+
+    def _cancel_join(self) -> None:
+        self._joining.cancel()
+        if self._retry is not None:
+            self._retry.cancel()
+            self._retry = None
+
+    @override
+    def leave(self, now: float, on_done: Then) -> None:
+        self._send_leave("the consumer unsubscribed from all topics, or is being closed", now, on_done)
+        self._set_out()
+        self._subscription.assign((), now)
+
+    def _set_out(self) -> None:
+        self._heartbeats.stop()
+        self._poll_limit.stop()
+        self._cancel_join()
+        self._joining.forget_topics()
+        self._topics.forget()
+        self._member.forget()
+        self._lost = False
+        self._wanted = None
+        self.active = False
+        self.state = OUT
+
+    def _send_leave(self, reason: str, now: float, on_done: Then | None) -> None:
+        """Leaves, unless the member is static: it keeps its partitions until its session is over.
+
+        A coordinator that holds a JoinGroup or SyncGroup of the member reads nothing more on that connection.
+        """
+        done = on_done or _nothing
+        member = self._member
+        if not member.member_id or member.instance_id is not None or self._coordinator.node is None:
+            done(now)
+            return
+        is_held = self._is_held or self.state in _IN_THE_AIR
+        self._coordinator.request(
+            LEAVE_GROUP,
+            member.leaving(reason),
+            lambda response, version, now: done(now),
+            lambda error, now: done(now),
+            now,
+            purpose=Purpose.DATA if is_held else Purpose.COORDINATOR,
+            versions=member.leave_versions,
+        )
+
+    # -- metadata ---------------------------------------------------------------------------------------------------
+
+    def _want(self, reason: str) -> None:
+        if self._wanted is None:
+            self._wanted = reason
+
+    def _on_metadata(self, now: float) -> None:
+        self._joining.on_metadata(now)
+        if self.state == JOINING and not self._joining.in_progress and self._retry is None:
+            self._join(now)
+        elif self.state in (JOINED, HANDING, STABLE) and (why := self._topics.why_rejoin()):
+            self._want(why)
+
+    def _recover(self, now: float) -> None:
+        """After a step that was cut: nothing that was asked will be answered, and what was begun is begun again."""
+        self._retry = None
+        if self.state in _IN_THE_AIR:
+            self._joining.cancel()
+            self._join_later(now)
+            return
+        if self._member.is_known and self.state not in (OUT, FENCED):
+            self._heartbeats.begin(now)
+        if self._current is None and not self.events:
+            self._begin_again(now)
+
+    def _begin_again(self, now: float) -> None:
+        """A step was cut on the way to an event of the listener, or from it."""
+        self._commits_begun += 1
+        if self.state == PREPARING or (self.state == JOINED and self._came is None):
+            self.state = OUT
+            self._want("a step was interrupted")
+        elif self.state == HANDING:
+            self.state = STABLE if self._came is None else JOINED
+        if self.state != LEAVING:
+            self._subscription.release(self._owned, now)
+
+
+def _nothing(now: float) -> None:
+    """Nobody waits."""

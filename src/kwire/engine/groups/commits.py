@@ -1,0 +1,345 @@
+"""Commits of offsets: in the order of the calls, one request at a time, each call decided once.
+
+Layer 3, no I/O. What is committed while a request is in flight waits, then leaves with what has to be sent again, of
+each partition the newest offset, which then stands for the older ones. So an older offset never comes after a newer
+one, and commits that come faster than the coordinator answers cost one request for each of its answers.
+
+A commit belongs to the generation in which it was made. After a rebalance it goes on for partitions that this consumer
+kept all the time, and fails for others: another member may have read further there.
+
+    again, at the same broker   COORDINATOR_LOAD_IN_PROGRESS, UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID,
+                                STALE_MEMBER_EPOCH (the next heartbeat brings the new epoch), a partition left out
+    again, after a look-up      COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR, REQUEST_TIMED_OUT, lost connections
+    CommitFailedError           ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH, GROUP_ID_NOT_FOUND
+    their own error             REBALANCE_IN_PROGRESS, FENCED_INSTANCE_ID, and everything about authorization or size
+
+The membership is told of codes about the member, unless it is in another generation by now. As Java's
+ConsumerCoordinator and CommitRequestManager, but for the repeated asynchronous commits and stale epochs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from kwire import errors, protocol
+from kwire._codec import Timer
+from kwire._typing import TYPE_CHECKING, override
+from kwire.engine.addresses import TopicPartition
+from kwire.engine.api_keys import OFFSET_COMMIT
+from kwire.engine.calls import Call, OnDone
+from kwire.engine.error_codes import (
+    FENCED_INSTANCE_ID,
+    FENCED_MEMBER_EPOCH,
+    GROUP_ID_NOT_FOUND,
+    ILLEGAL_GENERATION,
+    NONE,
+    REBALANCE_IN_PROGRESS,
+    REQUEST_TIMED_OUT,
+    STALE_MEMBER_EPOCH,
+    UNKNOWN_MEMBER_ID,
+)
+from kwire.engine.groups.coordinator import Coordinator, WaitingRequest
+from kwire.engine.groups.membership import GroupMetadata, Membership
+from kwire.engine.groups.offset_messages import codes_in, commit_request, versions_for
+from kwire.engine.offsets import OffsetAndMetadata
+from kwire.engine.request import Request
+from kwire.engine.retry import is_retriable
+from kwire.engine.subscription import Subscription
+from kwire.errors import BrokerError, CommitFailedError, ConnectError, KafkaError, KafkaTimeoutError
+
+if TYPE_CHECKING:
+    from kwire.engine.partition_state import PartitionState
+    from kwire.engine.ports import Services
+
+Rows = dict[TopicPartition, OffsetAndMetadata]
+OnStored = Callable[[TopicPartition, OffsetAndMetadata], None]
+
+_OF_THE_MEMBER = frozenset(
+    {
+        ILLEGAL_GENERATION,
+        UNKNOWN_MEMBER_ID,
+        FENCED_MEMBER_EPOCH,
+        FENCED_INSTANCE_ID,
+        REBALANCE_IN_PROGRESS,
+        STALE_MEMBER_EPOCH,
+        GROUP_ID_NOT_FOUND,
+    }
+)
+_GONE_ON = frozenset({ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH, GROUP_ID_NOT_FOUND})
+
+
+class Commit(Call):
+    """One commit that was asked for: of these `rows`; `left` is what the coordinator has not confirmed."""
+
+    def __init__(
+        self,
+        commits: Commits,
+        core: Services,
+        rows: Mapping[TopicPartition, OffsetAndMetadata],
+        deadline: float,
+        on_done: OnDone | None,
+    ) -> None:
+        self.rows: Rows = dict(rows)
+        self.left: Rows = dict(rows)
+        self.states = {tp: commits.subscription.states.get(tp) for tp in rows}
+        self.member = commits.member
+        self.sent = False
+        self._commits = commits
+        super().__init__(core, "", deadline, on_done)
+
+    @property
+    def name(self) -> str:
+        """The commit in words."""
+        rows = list(self.rows)
+        names = ", ".join(map(str, rows[:3])) + (f" and {len(rows) - 3} more" if len(rows) > 3 else "")
+        return f"the commit of {names} by group {self.member.group_id!r}"
+
+    @override
+    def timed_out(self) -> KafkaError:
+        self.what = self.name
+        return super().timed_out()
+
+    def note(self, error: KafkaError) -> None:
+        """Why it is not done yet, in case time runs out."""
+        self._last = error
+
+    @override
+    def on_end(self) -> None:
+        self._commits.forget(self)
+
+
+class Commits:
+    """The commits of one consumer. `on_stored(tp, offset)` is called for each partition that the coordinator confirms.
+
+    _queue    commits that are not decided, in order; those with `sent` are in the request that is in flight
+    _rows     what that request commits
+    _sent_as  the member it names, once it is written
+    """
+
+    def __init__(
+        self,
+        core: Services,
+        coordinator: Coordinator,
+        subscription: Subscription,
+        membership: Membership,
+        on_stored: OnStored,
+    ) -> None:
+        self.subscription = subscription
+        self._core = core
+        self._coordinator = coordinator
+        self._membership = membership
+        self._on_stored = on_stored
+        self._queue: list[Commit] = []
+        self._rows: Rows = {}
+        self._sent_as: GroupMetadata | None = None
+        self._request: Request | WaitingRequest | None = None
+        self._again: Timer | None = None
+        self._failures = 0
+        core.recovered.append(self._recover)
+
+    @property
+    def member(self) -> GroupMetadata:
+        """As whom this consumer commits: outside its group without a generation."""
+        found = self._membership.metadata
+        return found if self._membership.active else GroupMetadata(found.group_id)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether every commit is decided."""
+        return not self._queue
+
+    def commit(
+        self,
+        rows: Mapping[TopicPartition, OffsetAndMetadata],
+        now: float,
+        deadline: float,
+        on_done: OnDone | None = None,
+    ) -> Commit:
+        """Commits these after all that was committed before; of nothing, it is done when all of that is."""
+        call = Commit(self, self._core, rows, deadline, on_done)
+        self._queue.append(call)
+        self._pump(now)
+        return call
+
+    def forget(self, call: Commit) -> None:
+        """The commit has ended."""
+        if call in self._queue:
+            self._queue.remove(call)
+
+    def close(self) -> None:
+        """Sends no more."""
+        self._stop()
+        if self._recover in self._core.recovered:
+            self._core.recovered.remove(self._recover)
+
+    def _recover(self, now: float) -> None:
+        self._stop()
+        self._pump(now)
+
+    def _stop(self) -> None:
+        if self._request is not None:
+            self._request.cancel()
+            self._request = None
+        if self._again is not None:
+            self._again.cancel()
+            self._again = None
+
+    # -- sending ----------------------------------------------------------------------------------------------------
+
+    def _pump(self, now: float) -> None:
+        """Sends everything that is not decided, unless a request is in flight or has to wait."""
+        if self._request is not None or self._again is not None:
+            return
+        rows: Rows = {}
+        for call in list(self._queue):
+            error = self._why_not(call)
+            if error is not None:
+                call.fail(error, now)
+                continue
+            call.sent = True
+            rows.update(call.left)
+        if not rows:
+            for call in list(self._queue):
+                call.succeed(None, now)
+            return
+        if len(self._queue) > 1:
+            for call in self._queue:
+                call.left = {tp: rows[tp] for tp in call.left}  # what goes again may not undo what was sent after it
+        self._send(rows, now)
+
+    def _send(self, rows: Rows, now: float) -> None:
+        self._rows = rows
+        self._sent_as = None
+        request = self._coordinator.request(
+            OFFSET_COMMIT,
+            partial(self._message, rows),
+            self._on_response,
+            self._on_error,
+            now,
+            versions=versions_for(OFFSET_COMMIT, {tp.topic for tp in rows}, self._core.cluster),
+        )
+        if not request.done:
+            self._request = request
+
+    def _message(self, rows: Rows, version: int) -> protocol.OffsetCommitRequest:
+        self._sent_as = self.member
+        return commit_request(rows, self._sent_as, self._core.cluster, version)
+
+    def _why_not(self, call: Commit) -> KafkaError | None:
+        """Why the commit cannot be sent, now that the group is in the generation that it is in."""
+        member = self.member
+        if not call.left:
+            return None
+        if self._membership.active and member.generation_id < 0:
+            return CommitFailedError(
+                f"{call.name} was not sent: the consumer is not a member of its group at present; poll() joins it"
+            )
+        if member == call.member:
+            return None
+        lost = [tp for tp in call.left if not self._is_kept(call.states[tp], tp)]
+        if lost:
+            return CommitFailedError(
+                f"{call.name} was not sent: the group was rebalanced meanwhile, and this consumer had to give up "
+                f"{lost[0]}, whose new owner reads on from the offset committed last"
+            )
+        call.member = member
+        return None
+
+    def _is_kept(self, state: PartitionState | None, tp: TopicPartition) -> bool:
+        return state is not None and self.subscription.states.get(tp) is state
+
+    # -- answers ----------------------------------------------------------------------------------------------------
+
+    def _on_response(self, response: protocol.OffsetCommitResponse, version: int, now: float) -> None:
+        codes = codes_in(response, self._core.cluster.names)
+        retry: KafkaError | None = None
+        for tp, row in self._rows.items():
+            if codes.get(tp) == NONE:
+                self._store(tp, row, now)
+                continue
+            error = self._error(tp, codes.get(tp), now)
+            if is_retriable(error):
+                retry = error
+            else:
+                self._fail(tp, error, now)
+        self._go_on(retry, response.throttle_time_ms / 1000, now)
+
+    def _store(self, tp: TopicPartition, row: OffsetAndMetadata, now: float) -> None:
+        self._on_stored(tp, row)
+        for call in list(self._queue):
+            if call.sent and call.left.pop(tp, None) is not None and not call.left:
+                call.succeed(None, now)
+
+    def _fail(self, tp: TopicPartition, error: KafkaError, now: float) -> None:
+        for call in list(self._queue):
+            if call.sent and tp in call.left:
+                call.fail(error, now)
+
+    def _error(self, tp: TopicPartition, code: int | None, now: float) -> KafkaError:
+        """What the code of a partition means for its commits."""
+        what = f"the commit of {tp} by group {self.member.group_id!r}"
+        if not code:
+            return _PassingError(f"{what}: the response of the coordinator leaves the partition out")
+        error = errors.broker.error_for(code, what)
+        if code in _OF_THE_MEMBER:
+            return self._of_member(error, what, now)
+        if code == REQUEST_TIMED_OUT:
+            self._coordinator.is_lost(ConnectError(str(error)), now)
+        elif not self._coordinator.is_lost(error, now) and error.stale_metadata:
+            self._core.cluster.refresh(now)
+        return error
+
+    def _of_member(self, error: BrokerError, what: str, now: float) -> KafkaError:
+        if self._sent_as != self.member:
+            return _PassingError(f"{error}; the member is in another generation by now")
+        self._membership.refused(error.code, now)
+        if error.code == STALE_MEMBER_EPOCH:
+            return _PassingError(str(error))
+        if error.code == REBALANCE_IN_PROGRESS:
+            return errors.broker.error_for(error.code, f"{what}: poll() ends the rebalance; then it may be repeated")
+        return CommitFailedError(self._gone_on(error, what)) if error.code in _GONE_ON else error
+
+    def _gone_on(self, error: BrokerError, what: str) -> str:
+        if not self._membership.active:
+            return f"{what}: {error.name}: the group has members, and only these may commit; subscribe() makes one"
+        interval = self._core.settings.max_poll_interval_ms
+        return (
+            f"{what}: {error.name}: the group has gone on without this consumer, and its partitions may be another "
+            f"member's by now; poll() joins again. If the time between two polls came near max_poll_interval_ms="
+            f"{interval}, raise that, or lower max_poll_records"
+        )
+
+    def _on_error(self, error: KafkaError, now: float) -> None:
+        """The request failed as a whole."""
+        self._coordinator.is_lost(error, now)
+        if is_retriable(error):
+            self._go_on(error, 0.0, now)
+            return
+        for call in list(self._queue):
+            if call.sent:
+                call.fail(error, now)
+        self._go_on(None, 0.0, now)
+
+    def _go_on(self, why_again: KafkaError | None, wait: float, now: float) -> None:
+        """A request has ended: sends what is left, after a wait where something has to be repeated."""
+        self._request = None
+        if why_again is not None:
+            self._failures += 1
+            wait = max(wait, self._core.retry_backoff.wait(self._failures))
+            for call in self._queue:
+                call.note(why_again)
+        else:
+            self._failures = 0
+        if wait > 0 and self._queue:
+            self._again = self._core.call_at(now + wait, self._after_wait)
+        else:
+            self._pump(now)
+
+    def _after_wait(self, now: float) -> None:
+        self._again = None
+        self._pump(now)
+
+
+class _PassingError(KafkaTimeoutError):
+    """An answer after which the same commit may succeed: when the member knows its new epoch, for one."""

@@ -1,0 +1,47 @@
+"""What a call may commit, as offsets by partition.
+
+Layer 3, no I/O: checks and converts the argument of `commit` and of what else takes offsets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kwire._codec import ConsumerRecord
+from kwire._typing import Any
+from kwire.engine import arguments
+from kwire.engine.addresses import TopicPartition
+from kwire.engine.consumer_records import ConsumerRecords
+from kwire.engine.offsets import OffsetAndMetadata
+from kwire.errors import ConfigError
+
+Rows = dict[TopicPartition, OffsetAndMetadata]
+
+_WANTED = "the records of a poll, one record, or a mapping {(topic, partition): offset} of the next records to read"
+
+
+def committable(what: object, name: str = "what") -> Rows | None:
+    """Offsets by partition: those after the records of a poll, after one record, or as a mapping has them; None stays
+    None."""
+    if what is None:
+        return None
+    if isinstance(what, ConsumerRecords):
+        parts = what.by_partition().items()
+        return {tp: OffsetAndMetadata(records[-1].offset + 1) for tp, records in parts if len(records)}
+    if isinstance(what, ConsumerRecord):
+        return {TopicPartition(what.topic, what.partition): OffsetAndMetadata(what.offset + 1)}
+    if isinstance(what, Mapping):
+        return {tp: _row(tp, row) for tp, row in arguments.by_partition(what, name).items()}
+    raise ConfigError(f"{name}={what!r}: {_WANTED} is needed")
+
+
+def _row(tp: TopicPartition, row: Any) -> OffsetAndMetadata:
+    if not isinstance(row, OffsetAndMetadata):
+        return OffsetAndMetadata(arguments.offset(tp, row))
+    arguments.offset(tp, row.offset)
+    if not isinstance(row.metadata, str):
+        raise ConfigError(f"the metadata {row.metadata!r} of {tp} is not a str")
+    epoch = row.leader_epoch
+    if epoch is not None and (isinstance(epoch, bool) or not isinstance(epoch, int) or epoch < 0):
+        raise ConfigError(f"the leader epoch {epoch!r} of {tp} is neither a whole number from 0 nor None")
+    return row

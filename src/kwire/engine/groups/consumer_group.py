@@ -1,0 +1,506 @@
+"""The membership of one consumer in its group by the new protocol (KIP-848): the coordinator assigns, members follow.
+
+Layer 3, no I/O. The coordinator says by heartbeats what a member is to read, by topic id. The member gives up what it
+no longer is to read, then takes what is new, and tells the coordinator by its next heartbeat. What it gives up or takes
+changes inside polls only, since between two polls the program may be at work on records of any partition.
+
+    state          what it is                                        left by
+    OUT            no member: nothing subscribed to, or left         poll -> JOINING
+    JOINING        heartbeats of epoch 0                             answer -> RECONCILING (or STABLE, if as before)
+    STABLE         reads what the coordinator wants                  another assignment -> RECONCILING
+    RECONCILING    another assignment waits for names, for a poll,   all done -> ACKNOWLEDGING
+                   for a commit, for the listener
+    ACKNOWLEDGING  the next heartbeat says what is read now          written -> STABLE, or RECONCILING if it is not all
+    FENCED         the coordinator does not know the member or its   listener told of the loss -> JOINING
+                   epoch; nothing is read any more
+    STALE          max_poll_interval_ms is over: left the group;     listener told, and a poll -> JOINING
+                   nothing is read any more
+    LEAVING        commits, revokes, sends the last heartbeat        answered -> OUT
+    FATAL          an error that waiting does not mend; each poll    subscribe -> OUT
+                   raises it
+
+    step of a reconciliation
+    commit         positions of what goes are committed, where auto-commit is on
+    revoke         the listener is told (`on_revoked`); then the partitions go
+    assign         the new ones come, the listener is told (`on_assigned`), also if there are none
+
+    error                                          from any state but OUT, FENCED, STALE and FATAL
+    FENCED_MEMBER_EPOCH, UNKNOWN_MEMBER_ID         -> FENCED; while LEAVING: -> OUT
+    TOPIC_AUTHORIZATION_FAILED                     the next poll raises it; the member stays and goes on asking
+    UNRELEASED_INSTANCE_ID, FENCED_INSTANCE_ID, UNSUPPORTED_ASSIGNOR, INVALID_REGULAR_EXPRESSION, INVALID_REQUEST,
+    GROUP_MAX_SIZE_REACHED, GROUP_AUTHORIZATION_FAILED, GROUP_ID_NOT_FOUND, UNSUPPORTED_VERSION, unknown ones
+                                                   -> FATAL; the listener is told of the loss
+
+A topic whose name is not known yet is held back: the rest of the assignment is read meanwhile. A topic made anew under
+the same name has another id: its partitions are revoked and assigned.
+Sources: KIP-848, KIP-1082 (members make their ids); Apache's client 4.3 where the KIPs leave it open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+
+from kwire import protocol
+from kwire._typing import TYPE_CHECKING, NamedTuple, override
+from kwire.engine.addresses import TopicPartition
+from kwire.engine.api_keys import CONSUMER_GROUP_HEARTBEAT
+from kwire.engine.error_codes import (
+    FENCED_MEMBER_EPOCH,
+    STALE_MEMBER_EPOCH,
+    TOPIC_AUTHORIZATION_FAILED,
+    UNKNOWN_MEMBER_ID,
+)
+from kwire.engine.groups.epoch_heartbeats import (
+    JOIN_EPOCH,
+    LEAVE_EPOCH,
+    LEAVE_FOR_A_WHILE_EPOCH,
+    EpochHeartbeats,
+    new_member_id,
+)
+from kwire.engine.groups.group_errors import explained
+from kwire.engine.groups.membership import ASSIGNED, LOST, REVOKED, GroupMetadata, Membership, RebalanceEvent, Then
+from kwire.engine.groups.poll_limit import PollLimit
+from kwire.engine.groups.topic_names import TopicNames
+from kwire.errors import BrokerError, KafkaError
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from kwire.engine.groups.coordinator import Coordinator
+    from kwire.engine.ports import Services
+    from kwire.engine.settings import ConsumerSettings
+    from kwire.engine.subscription import Subscription
+
+OUT = "out of the group"
+JOINING = "joining"
+STABLE = "stable"
+RECONCILING = "reconciling"
+ACKNOWLEDGING = "acknowledging"
+FENCED = "fenced"
+STALE = "stale"
+LEAVING = "leaving"
+FATAL = "failed"
+
+_WHAT = "consumer groups of KIP-848 (Kafka 4.0)"
+_INSTEAD = "set group_protocol='classic'"
+
+_MEMBER_STATES = frozenset({JOINING, STABLE, RECONCILING, ACKNOWLEDGING})
+_FIRST_VERSION_WITH_OWN_ID = 1
+_NEVER = -1
+
+
+class Assignment(NamedTuple):
+    """Partitions by topic id, numbered: one that the coordinator says again after another is another one."""
+
+    number: int
+    topics: Mapping[UUID, frozenset[int]]
+
+
+NOTHING = Assignment(_NEVER, {})
+
+
+class Reconciliation(NamedTuple):
+    """The way from what is read to `goal`, or to the part of it that has names; `step` is the event waited for."""
+
+    goal: Assignment
+    revoked: tuple[TopicPartition, ...]
+    added: tuple[TopicPartition, ...]
+    wanted: tuple[TopicPartition, ...]
+    step: str | None = None
+
+
+class _Sent(NamedTuple):
+    """What the coordinator has heard of this member: what has not changed since is left out."""
+
+    topics: frozenset[str] | None = None
+    pattern: str | None = None
+    owned: Assignment | None = None
+    rest: bool = False
+
+
+class ConsumerGroup(Membership):
+    """One consumer's membership by KIP-848; `heartbeat`, `forget_sent`, `heard` and `heartbeat_refused` are for its
+    heartbeats.
+
+    _has_had_pattern the coordinator may know an older one of this member, which has to be taken back
+    _target          what the coordinator wants; `_owned` what it was, or is being, told of what is read
+    _reconciliation  the way between the two, while it is on; `_is_due`: one may begin with the next poll
+    """
+
+    def __init__(
+        self, core: Services, settings: ConsumerSettings, coordinator: Coordinator, subscription: Subscription
+    ) -> None:
+        super().__init__(core, settings, coordinator, subscription)
+        self.state = OUT
+        self._heartbeats = EpochHeartbeats(core, coordinator, CONSUMER_GROUP_HEARTBEAT, self)
+        self._names = TopicNames(core, self._on_names)
+        self._member_id = new_member_id(core.rng)
+        self._epoch = JOIN_EPOCH
+        self._topics: frozenset[str] = frozenset()
+        self._pattern: str | None = None
+        self._has_had_pattern = False
+        self._target = NOTHING
+        self._owned = NOTHING
+        self._read: dict[UUID, frozenset[int]] = {}
+        self._sent = _Sent()
+        self._reconciliation: Reconciliation | None = None
+        self._is_due = False
+        self._is_committing = False
+        self._is_giving_back = False
+        self._poll_limit = PollLimit(core, settings.max_poll_interval_ms / 1000, self._on_poll_overdue)
+        core.recovered.append(self._recover)
+
+    # -- what the base asks -----------------------------------------------------------------------------------------
+
+    @property
+    @override
+    def metadata(self) -> GroupMetadata:
+        assert self._settings.group_id is not None
+        if self._epoch <= JOIN_EPOCH:
+            return GroupMetadata(self._settings.group_id, group_instance_id=self._settings.group_instance_id)
+        return GroupMetadata(self._settings.group_id, self._epoch, self._member_id, self._settings.group_instance_id)
+
+    @property
+    @override
+    def is_stable(self) -> bool:
+        return self.state == STABLE
+
+    @override
+    def subscribe(self, topics: tuple[str, ...] | None, pattern: str | None, now: float) -> None:
+        self.active = True
+        self._is_giving_back = False
+        self._topics = frozenset(topics or ())
+        self._subscription.subscribe(topics or (), now)
+        self._pattern = pattern
+        if self.state == FATAL:
+            self.state = OUT
+            self.fault = None
+        self._heartbeats.hurry(now)
+
+    @override
+    def poll(self, now: float) -> None:
+        self._poll_limit.poll(now)
+        if self.active and (self.state == OUT or (self.state == STALE and not self.events and self._current is None)):
+            self._join(now)
+
+    @override
+    def end_poll(self, now: float) -> None:
+        self._poll_limit.end(now)
+
+    @override
+    def rejoin(self, reason: str, now: float) -> None:
+        """There is nothing to begin: the coordinator assigns. What changed is told at once."""
+        self._heartbeats.hurry(now)
+
+    @override
+    def refused(self, code: int, now: float) -> bool:
+        """A commit was refused: with a stale epoch, the next heartbeat has the new one; else it says what is wrong."""
+        self._heartbeats.hurry(now)
+        return code == STALE_MEMBER_EPOCH and self.state in _MEMBER_STATES
+
+    @override
+    def take_fault(self) -> KafkaError | None:
+        if self.state == FATAL and isinstance(self.fault, BrokerError):
+            return type(self.fault)(self.fault.context)
+        return super().take_fault()
+
+    # -- leaving ----------------------------------------------------------------------------------------------------
+
+    @override
+    def unsubscribe(self, now: float) -> None:
+        self._is_giving_back = True
+        self._poll_limit.stop()
+        if self.state not in _MEMBER_STATES:
+            return
+        self._reconciliation = None
+        self.state = LEAVING
+        self.events.clear()
+        kept = self._not_told()
+        if kept:
+            self._is_committing = True
+            self._commit_first(kept, now, partial(self._revoke_all, kept))
+
+    def _revoke_all(self, partitions: tuple[TopicPartition, ...], now: float) -> None:
+        self._is_committing = False
+        if self.state == LEAVING:
+            self.add_event(REVOKED if self._epoch > JOIN_EPOCH else LOST, partitions)
+
+    @property
+    @override
+    def can_leave(self) -> bool:
+        return not self._is_committing and not self.events and self._current is None
+
+    @override
+    def leave(self, now: float, on_done: Then) -> None:
+        was_leaving = self.state == LEAVING
+        self.active = self._is_giving_back = False
+        self._give_up(now)
+        self._subscription.assign((), now)
+        self._names.stop()
+        if self.state != FATAL:
+            self.state = OUT
+        if was_leaving:
+            self._say_goodbye(on_done, now)
+        else:
+            self._heartbeats.stop()
+            on_done(now)
+
+    def _say_goodbye(self, on_done: Then, now: float) -> None:
+        self._epoch = JOIN_EPOCH
+        self._heartbeats.leave(self._goodbye, on_done, now)
+
+    def _goodbye(self, version: int) -> protocol.ConsumerGroupHeartbeatRequest:
+        settings = self._settings
+        return protocol.ConsumerGroupHeartbeatRequest(
+            group_id=settings.group_id or "",
+            member_id=self._member_id,
+            member_epoch=LEAVE_EPOCH if settings.group_instance_id is None else LEAVE_FOR_A_WHILE_EPOCH,
+            instance_id=settings.group_instance_id,
+        )
+
+    def _give_up(self, now: float) -> None:
+        """Reads nothing more, and owns nothing."""
+        self._reconciliation = None
+        self._is_due = False
+        self._target = self._owned = NOTHING
+        self._read = {}
+        self._subscription.assign_by_group((), now)
+
+    # -- joining and losing -----------------------------------------------------------------------------------------
+
+    def _join(self, now: float) -> None:
+        self._epoch = JOIN_EPOCH
+        self._target = self._owned = NOTHING
+        self.state = JOINING
+        self._heartbeats.begin(now)
+
+    def _not_told(self) -> tuple[TopicPartition, ...]:
+        """The partitions that are read, without those of which the listener is just told that they go."""
+        current = self._current
+        gone = frozenset(current.partitions if current is not None and current.kind != ASSIGNED else ())
+        return tuple(tp for tp in self._subscription.states if tp not in gone)
+
+    def _lose_all(self, state: str, now: float) -> None:
+        """Out of the group: nothing is read any more, and the listener is to be told of the loss."""
+        self._heartbeats.stop()
+        self._epoch = JOIN_EPOCH
+        self._reconciliation = None
+        self._is_due = False
+        self.state = state
+        self.events.clear()
+        lost = self._not_told()
+        self._subscription.set_revoking(lost, now)
+        if lost:
+            self.add_event(LOST, lost)
+        else:
+            self._after_loss(now)
+
+    def _after_loss(self, now: float) -> None:
+        self._give_up(now)
+        if self.state == FENCED and not self._is_giving_back:
+            self._join(now)
+
+    def _fail(self, error: KafkaError, now: float) -> None:
+        self.fault = error
+        self._poll_limit.stop()
+        self._lose_all(FATAL, now)
+
+    def _on_poll_overdue(self, now: float) -> None:
+        """No poll for max_poll_interval_ms: leaves, so that others get the partitions; the next poll joins again."""
+        if self.state in _MEMBER_STATES:
+            self.warn(
+                f"group {self._settings.group_id!r}: there was no poll for max_poll_interval_ms="
+                f"{self._settings.max_poll_interval_ms}, so this consumer leaves the group; its next poll joins again. "
+                "Poll more often, with a smaller max_poll_records, or allow more time"
+            )
+            self._lose_all(STALE, now)
+            self._heartbeats.leave(self._goodbye, _nothing, now)
+
+    # -- heartbeats -------------------------------------------------------------------------------------------------
+
+    def heartbeat(self, version: int) -> protocol.ConsumerGroupHeartbeatRequest:
+        """What the coordinator is to hear now: all when joining, later what has changed."""
+        settings, sent, joins = self._settings, self._sent, self.state == JOINING
+        message = protocol.ConsumerGroupHeartbeatRequest(
+            group_id=settings.group_id or "",
+            member_id=self._id_for(version),
+            member_epoch=self._epoch,
+            instance_id=settings.group_instance_id,
+        )
+        if joins or not sent.rest:
+            message.rebalance_timeout_ms = settings.max_poll_interval_ms
+            message.server_assignor = settings.group_remote_assignor
+        if joins:
+            message.rack_id = settings.client_rack or None
+        if joins or sent.topics != self._topics:
+            message.subscribed_topic_names = sorted(self._topics)
+        if self._pattern != sent.pattern or (joins and (self._pattern is not None or self._has_had_pattern)):
+            message.subscribed_topic_regex = self._pattern or ""
+            self._has_had_pattern = True
+        if joins or sent.owned != self._owned:
+            message.topic_partitions = _rows(self._owned.topics)
+        self._sent = _Sent(self._topics, self._pattern, self._owned, True)
+        if self.state == ACKNOWLEDGING:
+            self.state = STABLE if self._owned == self._target else RECONCILING
+        return message
+
+    def _id_for(self, version: int) -> str:
+        """In version 0 the coordinator makes the ids."""
+        own = version >= _FIRST_VERSION_WITH_OWN_ID or self._epoch > JOIN_EPOCH
+        return self._member_id if own else ""
+
+    def forget_sent(self) -> None:
+        """The next heartbeat says everything."""
+        self._sent = _Sent()
+
+    def heard(self, response: protocol.ConsumerGroupHeartbeatResponse, version: int, now: float) -> None:
+        """A heartbeat was answered."""
+        if self.state not in _MEMBER_STATES or response.member_epoch < 0:
+            return
+        if version < _FIRST_VERSION_WITH_OWN_ID and response.member_id:
+            self._member_id = response.member_id
+        self._epoch = response.member_epoch
+        if response.assignment is not None:
+            self._take_target(response.assignment, now)
+
+    def _take_target(self, told: protocol.ConsumerGroupHeartbeatResponse.Assignment, now: float) -> None:
+        topics = {row.topic_id: frozenset(row.partitions) for row in told.topic_partitions}
+        if self._target is NOTHING or topics != self._target.topics:
+            self._target = Assignment(self._target.number + 1, topics)
+        if self._owned == self._target:
+            if self.state in (RECONCILING, JOINING):
+                self.state = STABLE
+        else:
+            self.state = RECONCILING
+            self._is_due = True
+        self._names.find((*topics, *self._read), now)
+
+    def heartbeat_refused(self, error: KafkaError, now: float) -> None:
+        """A heartbeat met an error that is not about the way to the coordinator."""
+        code = error.code if isinstance(error, BrokerError) else None
+        if code in (FENCED_MEMBER_EPOCH, UNKNOWN_MEMBER_ID):
+            if self.state == LEAVING:
+                self._heartbeats.stop()
+                self._epoch = JOIN_EPOCH
+            else:
+                self._lose_all(FENCED, now)
+        elif code == TOPIC_AUTHORIZATION_FAILED:
+            self.fault = error
+        else:
+            self._fail(explained(error, _WHAT, _INSTEAD, self._coordinator.node, self._core), now)
+
+    # -- reconciling ------------------------------------------------------------------------------------------------
+
+    @property
+    @override
+    def has_event(self) -> bool:
+        return super().has_event or (self._is_due and self._reconciliation is None and self.state == RECONCILING)
+
+    @override
+    def next_event(self, now: float) -> RebalanceEvent | None:
+        if self._is_due and self._reconciliation is None and self.state == RECONCILING:
+            self._reconcile(now)
+        return super().next_event(now)
+
+    def _on_names(self, now: float) -> None:
+        self._is_due = self.state == RECONCILING
+
+    def _reconcile(self, now: float) -> None:
+        """Begins to read what the coordinator wants, as far as the names are known."""
+        self._is_due = False
+        goal = self._named(self._target)
+        if self._owned is not NOTHING and goal.topics == self._owned.topics:
+            if self._owned.number != goal.number:
+                self._acknowledge(goal, now)
+            return
+        read, wanted = self._partitions(self._read), self._partitions(goal.topics)
+        way = Reconciliation(
+            goal,
+            tuple(sorted(tp for key, tp in read.items() if key not in wanted)),
+            tuple(sorted(tp for key, tp in wanted.items() if key not in read)),
+            tuple(sorted(wanted.values())),
+        )
+        self._reconciliation = way
+        if way.revoked:
+            self._subscription.set_revoking(way.revoked, now)
+            self._commit_first(way.revoked, now, partial(self._revoke, way))
+        else:
+            self._assign(way, now)
+
+    def _named(self, target: Assignment) -> Assignment:
+        """The part of it that consists of topics whose names are known."""
+        known = {topic: numbers for topic, numbers in target.topics.items() if self._names.name(topic) is not None}
+        return Assignment(target.number, known)
+
+    def _partitions(self, topics: Mapping[UUID, Iterable[int]]) -> dict[tuple[UUID, int], TopicPartition]:
+        return {
+            (topic, number): TopicPartition(self._names.name(topic) or "", number)
+            for topic, numbers in topics.items()
+            for number in numbers
+        }
+
+    def _revoke(self, way: Reconciliation, now: float) -> None:
+        if self._reconciliation is way:
+            self._reconciliation = way._replace(step=REVOKED)
+            self.add_event(REVOKED, way.revoked)
+
+    def _assign(self, way: Reconciliation, now: float) -> None:
+        self._reconciliation = way._replace(step=ASSIGNED)
+        self._subscription.assign_by_group(way.wanted, now)
+        self._read = dict(way.goal.topics)
+        self.add_event(ASSIGNED, way.added)
+
+    @override
+    def on_event_done(self, event: RebalanceEvent, now: float) -> None:
+        way = self._reconciliation
+        if event.kind == LOST:
+            self._after_loss(now)
+            if not self._is_giving_back:
+                self.poll(now)
+        elif way is None or event.kind != way.step:
+            self._drop(event, now)
+        elif event.kind == REVOKED:
+            self._drop(event, now)
+            self._assign(way, now)
+        else:
+            self._reconciliation = None
+            self._acknowledge(way.goal, now)
+
+    def _drop(self, event: RebalanceEvent, now: float) -> None:
+        """The listener knows that these go: they go."""
+        if event.kind == REVOKED:
+            gone = frozenset(event.partitions)
+            self._subscription.assign_by_group([tp for tp in self._subscription.states if tp not in gone], now)
+
+    def _acknowledge(self, goal: Assignment, now: float) -> None:
+        """Has the next heartbeat say what is read now."""
+        self._owned = goal
+        if self.state == RECONCILING:
+            self.state = ACKNOWLEDGING
+            self._is_due = self._target.number != goal.number
+            self._heartbeats.hurry(now)
+
+    def _recover(self, now: float) -> None:
+        """After a step that was cut, perhaps on the way to an event of the listener, or from it: begins that again."""
+        if self.state in _MEMBER_STATES and not self._heartbeats.is_running:
+            self._heartbeats.begin(now)
+        if self._current is not None or self.events or self.state == LEAVING:
+            return
+        if self.state in (FENCED, STALE, FATAL):
+            self._lose_all(self.state, now)
+            return
+        self._reconciliation = None
+        self._is_due = self.state == RECONCILING
+        self._subscription.release(self._subscription.states, now)
+
+
+def _rows(
+    topics: Mapping[UUID, Iterable[int]],
+) -> list[protocol.ConsumerGroupHeartbeatRequest.TopicPartitions]:
+    made = protocol.ConsumerGroupHeartbeatRequest.TopicPartitions
+    return [made(topic_id=topic, partitions=sorted(numbers)) for topic, numbers in sorted(topics.items())]
+
+
+def _nothing(now: float) -> None:
+    """There is nothing to do when the coordinator has heard it."""

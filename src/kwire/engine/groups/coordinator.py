@@ -1,0 +1,263 @@
+"""The coordinator of one group or transactional id: which broker it is, and requests to it.
+
+Layer 3, no I/O. Looked up at the first request, and again after `is_lost` was told that it has moved or cannot be
+reached. Requests wait for the look-up, which is repeated while its error may pass; an error that will not pass
+(GROUP_AUTHORIZATION_FAILED) fails them. Nothing is sent twice: whether to repeat a request is its component's decision.
+
+    unknown     a request begins the look-up
+    looking up  any broker is asked, a second one where the first is silent; after an error that may pass, again
+    known       requests are sent at once
+
+A broker from before 0.10 tells what it can only on a connection to a coordinator (`negotiation.py`), so the look-up is
+repeated there. One that has no coordinators at all (0.8.1) leaves commits to any broker: `node` is ANY.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from kwire import protocol
+from kwire._codec import Timer
+from kwire._typing import TYPE_CHECKING
+from kwire.engine.api_keys import FIND_COORDINATOR
+from kwire.engine.error_codes import UNSUPPORTED_VERSION
+from kwire.engine.lookup import GROUP, coordinator_in, find_coordinator_request, has_moved
+from kwire.engine.request import ANY, MessageOrBuilder, OnError, OnResponse, Purpose, Request
+from kwire.engine.retry import is_retriable
+from kwire.engine.second_try import SecondTry
+from kwire.errors import BrokerError, KafkaError, KafkaTimeoutError
+
+if TYPE_CHECKING:
+    from kwire.engine.ports import Services
+
+_NAMES = {0: "group", 1: "transactional id"}
+
+
+class WaitingRequest:
+    """A request to a coordinator that has to be looked up first; ends as a Request does."""
+
+    def __init__(self, send: Callable[[int, float], Request], on_error: OnError) -> None:
+        self.sent: Request | None = None
+        self.deadline_timer: Timer | None = None
+        self._send = send
+        self._on_error = on_error
+        self._ended = False
+
+    @property
+    def done(self) -> bool:
+        """Whether a callback has run, or will not."""
+        return self._ended or (self.sent is not None and self.sent.done)
+
+    def cancel(self) -> None:
+        """Neither callback will run."""
+        self._end()
+        if self.sent is not None:
+            self.sent.cancel()
+
+    def send(self, node: int, now: float) -> None:
+        """The coordinator is known."""
+        if not self.done:
+            self._stop_timer()
+            self.sent = self._send(node, now)
+
+    def fail(self, error: KafkaError, now: float) -> None:
+        """It will not be known."""
+        if not self.done:
+            self._end()
+            self._on_error(error, now)
+
+    def _end(self) -> None:
+        self._ended = True
+        self._stop_timer()
+
+    def _stop_timer(self) -> None:
+        if self.deadline_timer is not None:
+            self.deadline_timer.cancel()
+
+
+class Coordinator:
+    """Finds and holds the coordinator of the group (or transactional id, by `kind`) `key`.
+
+    node      its node id; ANY where any broker will do; None while it is unknown
+    _purpose  the connection that look-ups go over: a coordinator's once the brokers are known to be from before 0.10
+    """
+
+    def __init__(self, core: Services, kind: int, key: str) -> None:
+        self.node: int | None = None
+        self._core = core
+        self._kind = kind
+        self._key = key
+        self._waiting: list[WaitingRequest] = []
+        self._asked: SecondTry | None = None
+        self._again: Timer | None = None
+        self._failures = 0
+        self._last: KafkaError | None = None
+        self._purpose = Purpose.DATA
+        core.recovered.append(self.recover)
+
+    @property
+    def what(self) -> str:
+        """What it coordinates, in words."""
+        return f"{_NAMES[self._kind]} {self._key!r}"
+
+    @property
+    def who(self) -> str:
+        """The broker in words."""
+        return "any broker" if self.node in (None, ANY) else self._core.describe_node(self.node or 0)
+
+    def request(
+        self,
+        api_key: int,
+        message: MessageOrBuilder,
+        on_response: OnResponse,
+        on_error: OnError,
+        now: float,
+        *,
+        purpose: int = Purpose.COORDINATOR,
+        timeout: float | None = None,
+        deadline: float | None = None,
+        versions: Sequence[int] | None = None,
+    ) -> Request | WaitingRequest:
+        """Sends a request to the coordinator, looked up first where it is unknown; see `Core.request`. One for the
+        connection for data goes over the coordinator's where only that tells what the broker can."""
+        asked = (api_key, message, on_response, on_error, purpose, timeout, deadline, versions)
+        if self.node is not None:
+            return self._send(*asked, self.node, now)
+        send = partial(self._send, *asked)
+        waiting = WaitingRequest(send, on_error)
+        self._waiting.append(waiting)
+        if deadline is not None:
+            waiting.deadline_timer = self._core.call_at(deadline, partial(self._too_late, waiting))
+        self._look_up(now)
+        return waiting
+
+    def is_lost(self, error: KafkaError, now: float) -> bool:
+        """Takes in an error of a request to the coordinator: one by which it has moved, or cannot be reached, makes the
+        next request look it up. Returns whether it is such an error."""
+        if not has_moved(error):
+            return False
+        self.node = None
+        return True
+
+    def recover(self, now: float) -> None:
+        """After a step that was cut: forgets what waits and what is asked; components ask again."""
+        self._stop_asking()
+        self._waiting.clear()
+
+    def close(self) -> None:
+        """Asks no more; what waits is not answered."""
+        self.recover(0.0)
+        if self.recover in self._core.recovered:
+            self._core.recovered.remove(self.recover)
+
+    # -- sending ----------------------------------------------------------------------------------------------------
+
+    def _send(
+        self,
+        api_key: int,
+        message: MessageOrBuilder,
+        on_response: OnResponse,
+        on_error: OnError,
+        purpose: int,
+        timeout: float | None,
+        deadline: float | None,
+        versions: Sequence[int] | None,
+        node: int,
+        now: float,
+    ) -> Request:
+        return self._core.request(
+            node,
+            api_key,
+            message,
+            on_response,
+            on_error,
+            now,
+            purpose=Purpose.COORDINATOR if self._purpose == Purpose.COORDINATOR else purpose,
+            timeout=timeout,
+            deadline=deadline,
+            versions=versions,
+        )
+
+    def _too_late(self, waiting: WaitingRequest, now: float) -> None:
+        if waiting in self._waiting:
+            self._waiting.remove(waiting)
+        why = self._last or self._core.connect_error() or "none was named in time"
+        waiting.fail(KafkaTimeoutError(f"the coordinator of {self.what} is not known: {why}"), now)
+
+    # -- looking up -------------------------------------------------------------------------------------------------
+
+    def _look_up(self, now: float) -> None:
+        if self._asked is not None or (self._again is not None and self._again.active):
+            return
+        request = SecondTry(
+            self._core,
+            FIND_COORDINATOR,
+            partial(find_coordinator_request, self._kind, self._key),
+            self._on_found,
+            self._on_error,
+            now,
+            purpose=self._purpose,
+        )
+        if not request.done:
+            self._asked = request
+
+    def _on_found(self, response: protocol.FindCoordinatorResponse, version: int, now: float) -> None:
+        try:
+            found = coordinator_in(response, self._key, version)
+        except KafkaError as error:
+            self._on_error(error, now)
+            return
+        if found.node not in self._core.cluster.brokers:
+            self._core.update_brokers({found.node: found.address}, complete=False, now=now)
+        self._set_node(found.node, now)
+
+    def _set_node(self, node: int, now: float) -> None:
+        self._stop_asking()
+        self._failures = 0
+        self._last = None
+        self.node = node
+        waiting, self._waiting = self._waiting, []
+        for request in waiting:
+            request.send(node, now)
+
+    def _on_error(self, error: KafkaError, now: float) -> None:
+        self._asked = None
+        if _is_unknown_api(error) and self._kind == GROUP:
+            self._ask_as_before_0_10(now)
+        elif is_retriable(error):
+            self._last = error
+            self._failures += 1
+            self._again = self._core.call_at(now + self._core.retry_backoff.wait(self._failures), self._ask_again)
+        else:
+            self._fail_waiting(error, now)
+
+    def _ask_as_before_0_10(self, now: float) -> None:
+        """The broker is from before 0.10, and does not say on this connection what it can."""
+        if self._purpose == Purpose.DATA:
+            self._purpose = Purpose.COORDINATOR
+            self._look_up(now)
+        else:
+            self._set_node(ANY, now)
+
+    def _ask_again(self, now: float) -> None:
+        self._again = None
+        if self._waiting:
+            self._look_up(now)
+
+    def _fail_waiting(self, error: KafkaError, now: float) -> None:
+        waiting, self._waiting = self._waiting, []
+        for request in waiting:
+            request.fail(error, now)
+
+    def _stop_asking(self) -> None:
+        if self._asked is not None:
+            self._asked.cancel()
+            self._asked = None
+        if self._again is not None:
+            self._again.cancel()
+            self._again = None
+
+
+def _is_unknown_api(error: KafkaError) -> bool:
+    return isinstance(error, BrokerError) and error.code == UNSUPPORTED_VERSION

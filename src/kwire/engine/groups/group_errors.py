@@ -1,0 +1,52 @@
+"""What to do about errors that end a membership, in words.
+
+Layer 3, no I/O.
+"""
+
+from __future__ import annotations
+
+from kwire import errors, protocol
+from kwire._typing import TYPE_CHECKING
+from kwire.engine.error_codes import (
+    FENCED_INSTANCE_ID,
+    GROUP_ID_NOT_FOUND,
+    INVALID_REGULAR_EXPRESSION,
+    UNRELEASED_INSTANCE_ID,
+    UNSUPPORTED_ASSIGNOR,
+    UNSUPPORTED_VERSION,
+)
+from kwire.errors import BrokerError, KafkaError
+
+if TYPE_CHECKING:
+    from kwire.engine.ports import Services
+
+_ADVICE = {
+    FENCED_INSTANCE_ID: "another member has taken this group_instance_id",
+    UNRELEASED_INSTANCE_ID: "another member of the group has this group_instance_id, and has not left",
+    INVALID_REGULAR_EXPRESSION: "the pattern goes to the broker, which takes regular expressions of RE2",
+    UNSUPPORTED_ASSIGNOR: "group_remote_assignor names none of the broker's assignors",
+    GROUP_ID_NOT_FOUND: "a group of another kind has this group_id, and the broker does not convert it",
+}
+
+
+def explained(error: KafkaError, what: str, instead: str, node: int | None, core: Services) -> KafkaError:
+    """The error of a heartbeat with what to do about it.
+
+    `what` names the kind of group, and `instead` says what to set where the broker has no such groups.
+    """
+    if not isinstance(error, BrokerError):
+        return error
+    if error.code == UNSUPPORTED_VERSION:
+        text = f"{_broker(node, core)} has no {what}, or has them switched off; {instead}"
+    else:
+        text = "; ".join(part for part in (error.context, _ADVICE.get(error.code, "")) if part)
+    return errors.broker.error_for(error.code, text)
+
+
+def _broker(node: int | None, core: Services) -> str:
+    """The broker and its release, as far as its versions tell it."""
+    versions = core.versions(node) if node is not None else None
+    who = core.describe_node(node) if node is not None else "the cluster"
+    if versions is None:
+        return who
+    return f"{who} (Kafka {protocol.infer_release(versions.ranges)})"

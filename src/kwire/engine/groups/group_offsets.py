@@ -1,0 +1,163 @@
+"""The offsets of one consumer in its group: what it commits, by itself and when it is told, and what it has committed.
+
+Layer 3, no I/O. `commits.py` puts commits in order and repeats them, `committed.py` asks for what there is; here it is
+decided which offsets are to be committed.
+
+    delivered  what a commit without arguments takes: all that poll() and iteration have handed out
+    finished   what an automatic commit takes: only what an earlier poll handed out, or a loop has passed, so that a
+               record the caller may still be at work on is never taken for done (`hand_out.py`)
+
+Either only where the position has moved since it was committed, so that a commit costs as much as what was read, not as
+much as what is assigned. A position that was looked up (auto_offset_reset) or sought has moved, too.
+
+Automatic commits are made at the beginning of a poll every auto_commit_interval_ms, before partitions are revoked, and
+when the consumer closes. One that fails is warned of; what it was to commit goes with the next one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+from kwire._typing import TYPE_CHECKING
+from kwire.engine.addresses import TopicPartition
+from kwire.engine.calls import Call, OnDone
+from kwire.engine.groups.commits import Commit, Commits, Rows
+from kwire.engine.groups.committed import CommittedCall, OffsetFetches
+from kwire.engine.offsets import OffsetAndMetadata
+from kwire.engine.partition_state import PartitionState
+from kwire.engine.settings import ConsumerSettings
+
+if TYPE_CHECKING:
+    from kwire.engine.groups.coordinator import Coordinator
+    from kwire.engine.groups.membership import GroupMetadata, Membership, Then
+    from kwire.engine.ports import Services
+    from kwire.engine.subscription import Subscription
+
+
+class GroupOffsets:
+    """See the text of the module. `fetches` also finds the positions of partitions that are new to the consumer."""
+
+    def __init__(
+        self,
+        core: Services,
+        settings: ConsumerSettings,
+        coordinator: Coordinator,
+        subscription: Subscription,
+        membership: Membership,
+        on_warning: Callable[[str], None],
+    ) -> None:
+        self.fetches = OffsetFetches(core, coordinator, membership, names_member=settings.group_protocol == "consumer")
+        self._core = core
+        self._subscription = subscription
+        self._on_warning = on_warning
+        self._commits = Commits(core, coordinator, subscription, membership, self._on_stored)
+        self._commits_by_itself = settings.enable_auto_commit
+        self._interval = settings.auto_commit_interval_ms / 1000
+        self._patience = settings.default_api_timeout_ms / 1000
+        self._next_at: float | None = None
+        self._running: Commit | None = None
+        membership.before_revoke.append(self.before_revoke)
+
+    # -- by the user ------------------------------------------------------------------------------------------------
+
+    def commit(self, rows: Rows | None, now: float, deadline: float, on_done: OnDone | None = None) -> Call:
+        """Commits these offsets, or all that was handed out: by that the caller says to be done with what precedes."""
+        self._core.retry_refused(now)
+        chosen = self.delivered() if rows is None else self._with_epochs(rows)
+        for tp, row in chosen.items():
+            state = self._subscription.states.get(tp)
+            if state is not None and state.unfinished is not None and state.position == row.offset:
+                state.unfinished = None
+        return self._commits.commit(chosen, now, deadline, on_done)
+
+    @property
+    def member(self) -> GroupMetadata:
+        """As whom this consumer commits."""
+        return self._commits.member
+
+    def committed(self, partitions: Collection[TopicPartition], now: float, deadline: float) -> Call:
+        """What the group committed in these."""
+        return CommittedCall(self._core, self.fetches, partitions, now, deadline)
+
+    # -- by itself --------------------------------------------------------------------------------------------------
+
+    def maybe_auto_commit(self, now: float) -> None:
+        """A poll begins: commits what is finished, when it is time."""
+        if not self._commits_by_itself or (self._next_at is not None and now < self._next_at):
+            return
+        if self._next_at is not None and self._running is None:
+            rows = self.finished()
+            if rows:
+                self._running = self._commits.commit(rows, now, now + self._patience, self._on_auto_commit)
+                if self._running.done:
+                    self._running = None
+        self._next_at = now + self._interval
+
+    def before_revoke(self, partitions: Collection[TopicPartition], now: float, on_done: Then) -> None:
+        """Partitions are about to go: calls on_done when what is finished is committed, and all commits are decided."""
+        self._commit_last(now, now + self._patience, on_done)
+
+    def on_close(self, now: float, deadline: float, on_done: Then) -> None:
+        """The consumer closes: as `before_revoke`."""
+        self._commit_last(now, deadline, on_done)
+
+    def close(self) -> None:
+        """Commits no more."""
+        self._commits.close()
+
+    def _commit_last(self, now: float, deadline: float, on_done: Then) -> None:
+        rows = self.finished() if self._commits_by_itself else {}
+        if not rows and self._commits.is_idle:
+            on_done(now)
+            return
+
+        def ended(call: Call, now: float) -> None:
+            self._warn_of(call)
+            on_done(now)
+
+        self._commits.commit(rows, now, deadline, ended)
+
+    def _on_auto_commit(self, call: Call, now: float) -> None:
+        self._running = None
+        self._warn_of(call)
+
+    def _warn_of(self, call: Call) -> None:
+        if call.error is not None:
+            self._on_warning(f"automatic commit: {call.error}")
+
+    # -- which offsets ----------------------------------------------------------------------------------------------
+
+    def delivered(self) -> Rows:
+        """The positions that have moved."""
+        return {state.tp: _row(state.delivered) for state in self._moved()}
+
+    def finished(self) -> Rows:
+        """The same, as far as the caller is done."""
+        return {state.tp: _row(state.finished) for state in self._moved() if state.finished[0] >= 0}
+
+    def _with_epochs(self, rows: Rows) -> Rows:
+        """The same; where an offset is the position, with the leader epoch that is known of it."""
+        found: Rows = {}
+        for tp, row in rows.items():
+            state = self._subscription.states.get(tp)
+            if row.leader_epoch is None and state is not None and state.position == row.offset:
+                found[tp] = row._replace(leader_epoch=_row(state.delivered).leader_epoch)
+            else:
+                found[tp] = row
+        return found
+
+    def _moved(self) -> list[PartitionState]:
+        moved, states = self._subscription.moved, self._subscription.states
+        gone = [state for state in moved if states.get(state.tp) is not state]
+        moved.difference_update(gone)
+        return [state for state in moved if state.position >= 0]
+
+    def _on_stored(self, tp: TopicPartition, row: OffsetAndMetadata) -> None:
+        state = self._subscription.states.get(tp)
+        if state is not None and state.position == row.offset:
+            self._subscription.moved.discard(state)
+
+
+def _row(place: tuple[int, int]) -> OffsetAndMetadata:
+    offset, epoch = place
+    return OffsetAndMetadata(offset, "", epoch if epoch >= 0 else None)

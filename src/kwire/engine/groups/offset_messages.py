@@ -1,0 +1,172 @@
+"""OffsetCommit and OffsetFetch at every version: from offsets by partition to messages, and back.
+
+Layer 3, no I/O; asks no broker. Topics travel by name up to version 9, by id in version 10 where all ids are known.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+
+from kwire import protocol
+from kwire._codec import no_uuid
+from kwire._typing import TYPE_CHECKING, NamedTuple
+from kwire.engine.addresses import TopicPartition
+from kwire.engine.groups.membership import GroupMetadata
+from kwire.engine.offsets import OffsetAndMetadata
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from kwire.engine.metadata import Metadata
+
+    CommitPartition = protocol.OffsetCommitRequest.OffsetCommitRequestTopic.OffsetCommitRequestPartition
+
+_LAST_VERSION_BY_NAME = 9
+_FIRST_VERSION_WITH_INSTANCE = 7
+_FIRST_VERSION_WITH_REQUIRE_STABLE = 7
+_FIRST_VERSION_WITH_GROUPS = 8
+_NO_EPOCH = -1
+
+
+class FetchedOffset(NamedTuple):
+    """What a group committed in a partition, None for nothing; or the error code instead."""
+
+    committed: OffsetAndMetadata | None
+    code: int
+
+
+def versions_for(api_key: int, topics: Iterable[str], metadata: Metadata) -> range:
+    """The versions that can name these topics."""
+    known = protocol.APIS[api_key].versions
+    by_name = any(metadata.topic_id(topic) == no_uuid() for topic in topics)
+    return range(known[0], (_LAST_VERSION_BY_NAME if by_name else known[-1]) + 1)
+
+
+# -- commit -----------------------------------------------------------------------------------------------------------
+
+
+def commit_request(
+    rows: Mapping[TopicPartition, OffsetAndMetadata], member: GroupMetadata, metadata: Metadata, version: int
+) -> protocol.OffsetCommitRequest:
+    """The request that commits these."""
+    made = protocol.OffsetCommitRequest
+    partition = made.OffsetCommitRequestTopic.OffsetCommitRequestPartition
+    topics: dict[str, list[CommitPartition]] = defaultdict(list)
+    for tp, row in rows.items():
+        topics[tp.topic].append(
+            partition(
+                partition_index=tp.partition,
+                committed_offset=row.offset,
+                committed_leader_epoch=_NO_EPOCH if row.leader_epoch is None else row.leader_epoch,
+                committed_metadata=row.metadata,
+            )
+        )
+    by_id = version > _LAST_VERSION_BY_NAME
+    return made(
+        group_id=member.group_id,
+        generation_id_or_member_epoch=member.generation_id,
+        member_id=member.member_id,
+        group_instance_id=member.group_instance_id if version >= _FIRST_VERSION_WITH_INSTANCE else None,
+        topics=[
+            made.OffsetCommitRequestTopic(topic_id=metadata.topic_id(name), partitions=partitions)
+            if by_id
+            else made.OffsetCommitRequestTopic(name=name, partitions=partitions)
+            for name, partitions in topics.items()
+        ],
+    )
+
+
+def codes_in(response: protocol.OffsetCommitResponse, names: Mapping[UUID, str]) -> dict[TopicPartition, int]:
+    """The error code of each partition; `names` has those of topics by id."""
+    return {
+        TopicPartition(topic.name or names.get(topic.topic_id, ""), row.partition_index): row.error_code
+        for topic in response.topics
+        for row in topic.partitions
+    }
+
+
+# -- fetch ------------------------------------------------------------------------------------------------------------
+
+
+def fetch_request(
+    partitions: Iterable[TopicPartition] | None,
+    member: GroupMetadata,
+    metadata: Metadata,
+    version: int,
+    *,
+    require_stable: bool = True,
+) -> protocol.OffsetFetchRequest:
+    """The request for what the group committed in these partitions; None: in all (from version 2 on).
+
+    The member and its epoch are named only where there are any: then the coordinator checks them.
+    """
+    made = protocol.OffsetFetchRequest
+    stable = require_stable and version >= _FIRST_VERSION_WITH_REQUIRE_STABLE
+    topics = None if partitions is None else _by_topic(partitions)
+    if version < _FIRST_VERSION_WITH_GROUPS:
+        rows = topics and [made.OffsetFetchRequestTopic(name=name, partition_indexes=p) for name, p in topics.items()]
+        return made(group_id=member.group_id, topics=None if topics is None else rows or (), require_stable=stable)
+    group = made.OffsetFetchRequestGroup
+    row = group.OffsetFetchRequestTopics
+    by_id = version > _LAST_VERSION_BY_NAME
+    asked = group(
+        group_id=member.group_id,
+        member_id=member.member_id or None,
+        member_epoch=member.generation_id,
+        topics=None
+        if topics is None
+        else [
+            row(topic_id=metadata.topic_id(name), partition_indexes=numbers)
+            if by_id
+            else row(name=name, partition_indexes=numbers)
+            for name, numbers in topics.items()
+        ],
+    )
+    return made(groups=[asked], require_stable=stable)
+
+
+def group_code_in(response: protocol.OffsetFetchResponse, version: int) -> int:
+    """The error code of the whole group."""
+    if version < _FIRST_VERSION_WITH_GROUPS:
+        return response.error_code
+    return response.groups[0].error_code if response.groups else 0
+
+
+def offsets_in(
+    response: protocol.OffsetFetchResponse, names: Mapping[UUID, str], version: int
+) -> dict[TopicPartition, FetchedOffset]:
+    """What the response says of each partition; `names` has those of topics by id."""
+    return dict(_rows_in(response, names, version))
+
+
+def _rows_in(
+    response: protocol.OffsetFetchResponse, names: Mapping[UUID, str], version: int
+) -> Iterator[tuple[TopicPartition, FetchedOffset]]:
+    if version < _FIRST_VERSION_WITH_GROUPS:
+        for topic in response.topics:
+            for row in topic.partitions:
+                yield TopicPartition(topic.name, row.partition_index), _fetched(row)
+        return
+    for group in response.groups:
+        for by_id in group.topics:
+            name = by_id.name or names.get(by_id.topic_id, "")
+            for found in by_id.partitions:
+                yield TopicPartition(name, found.partition_index), _fetched(found)
+
+
+def _fetched(
+    row: protocol.OffsetFetchResponse.OffsetFetchResponseTopic.OffsetFetchResponsePartition
+    | protocol.OffsetFetchResponse.OffsetFetchResponseGroup.OffsetFetchResponseTopics.OffsetFetchResponsePartitions,
+) -> FetchedOffset:
+    if row.error_code or row.committed_offset < 0:
+        return FetchedOffset(None, row.error_code)
+    epoch = None if row.committed_leader_epoch < 0 else row.committed_leader_epoch
+    return FetchedOffset(OffsetAndMetadata(row.committed_offset, row.metadata or "", epoch), 0)
+
+
+def _by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
+    topics: dict[str, list[int]] = defaultdict(list)
+    for tp in partitions:
+        topics[tp.topic].append(tp.partition)
+    return topics

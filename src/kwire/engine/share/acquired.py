@@ -1,0 +1,253 @@
+"""Records that a share group's broker has locked for this member, from the answer until they are acknowledged.
+
+Layer 3, no I/O. `Acquired` is what one answer brought of one partition; polls take `Portion`s of it, which are in the
+caller's hands until each of their records is acknowledged.
+
+    gaps       offsets that were acquired but hold no record of the program's (compacted away, control records): they
+               are acknowledged as such by themselves
+    faults     a batch that is corrupt is rejected, so that nobody gets it again; one that this client cannot read
+               (codec, memory) is released; what comes after it is released, to be acquired again
+    time       after `until` the broker has taken the lock back: records not handed out by then are dropped, and so are
+               those whose partition has another leader by then
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from operator import attrgetter
+
+from kwire._codec import Records
+from kwire._typing import TYPE_CHECKING, NamedTuple
+from kwire.engine.addresses import TopicPartition
+from kwire.errors import ConfigError
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+GAP, ACCEPT, RELEASE, REJECT, RENEW = range(5)
+
+KINDS = {"accept": ACCEPT, "release": RELEASE, "reject": REJECT, "renew": RENEW}
+
+_offset = attrgetter("offset")
+
+OffsetRange = tuple[int, int]
+"""The first and the last offset."""
+
+
+class Told(NamedTuple):
+    """Offsets `first` to `last` are acknowledged as `kind`."""
+
+    first: int
+    last: int
+    kind: int
+
+
+class Place(NamedTuple):
+    """A partition as the wire names it, by its topic's name, and the broker that holds the locks."""
+
+    topic_id: UUID
+    tp: TopicPartition
+    node: int
+
+    @property
+    def key(self) -> tuple[UUID, int]:
+        """The partition as the wire names it."""
+        return self.topic_id, self.tp.partition
+
+
+class Deliveries(NamedTuple):
+    """How often the records of a range of offsets were delivered, this time counted."""
+
+    first: int
+    last: int
+    times: int
+
+
+def ascending(ranges: Iterable[Deliveries]) -> list[Deliveries]:
+    """The ranges in order; one that overlaps another is left out."""
+    found: list[Deliveries] = []
+    for each in sorted(ranges):
+        if each.first <= each.last and (not found or each.first > found[-1].last):
+            found.append(each)
+    return found
+
+
+def cut(deliveries: Iterable[Deliveries], begin: int, end: int | None) -> list[Deliveries]:
+    """The parts of the ranges from `begin` on, before `end`."""
+    stop = end if end is not None else 1 << 63
+    return [
+        Deliveries(max(each.first, begin), min(each.last, stop - 1), each.times)
+        for each in deliveries
+        if each.last >= begin and each.first < stop
+    ]
+
+
+def merged(told: Iterable[Told]) -> list[Told]:
+    """The same in order, with as few ranges as can be."""
+    found: list[Told] = []
+    for each in sorted(told):
+        if found and found[-1].kind == each.kind and found[-1].last + 1 == each.first:
+            found[-1] = Told(found[-1].first, each.last, each.kind)
+        else:
+            found.append(each)
+    return found
+
+
+def runs(offsets: Sequence[int]) -> Iterator[OffsetRange]:
+    """Ascending offsets as ranges without gaps."""
+    first = last = None
+    for offset in offsets:
+        if first is None or last is None:
+            first = offset
+        elif offset != last + 1:
+            yield first, last
+            first = offset
+        last = offset
+    if first is not None and last is not None:
+        yield first, last
+
+
+def offsets_of(records: Records) -> list[int]:
+    """The offset of each record."""
+    if not len(records):
+        return []
+    first, last = records[0].offset, records[-1].offset
+    if last - first + 1 == len(records):
+        return list(range(first, last + 1))
+    return [record.offset for record in records]
+
+
+def ranges_of(records: Records) -> list[OffsetRange]:
+    """The offsets of the records; does not look at each record where none is missing in between."""
+    if not len(records):
+        return []
+    first, last = records[0].offset, records[-1].offset
+    return [(first, last)] if last - first + 1 == len(records) else list(runs(offsets_of(records)))
+
+
+def gaps_in(records: Records, ranges: Iterable[Deliveries]) -> list[OffsetRange]:
+    """The acquired offsets that have no record, all of `ranges` having been decoded."""
+    found: list[OffsetRange] = []
+    for first, last, _ in ranges:
+        at, end = bisect_left(records, first, key=_offset), bisect_right(records, last, key=_offset)
+        if end - at == last - first + 1:
+            continue
+        expected = first
+        for offset in offsets_of(records[at:end]):
+            if offset > expected:
+                found.append((expected, offset - 1))
+            expected = offset + 1
+        if expected <= last:
+            found.append((expected, last))
+    return found
+
+
+class Acquired:
+    """What one answer brought of one partition, less what was handed out."""
+
+    __slots__ = ("_given", "deliveries", "place", "records", "until")
+
+    def __init__(self, place: Place, records: Records, deliveries: Sequence[Deliveries], until: float) -> None:
+        self.place = place
+        self.records = records
+        self.deliveries = deliveries
+        self.until = until
+        self._given = 0
+
+    @property
+    def left(self) -> int:
+        """How many records were not handed out."""
+        return len(self.records) - self._given
+
+    def take(self, count: int) -> Portion:
+        """The next records, `count` at most."""
+        begin, self._given = self._given, min(self._given + count, len(self.records))
+        return Portion(self, self.records[begin : self._given])
+
+
+class Portion:
+    """Records in the caller's hands. `kinds` has the offsets acknowledged so far, `_open` those that are not told yet.
+
+    With `renewed` the lock was prolonged: the next poll hands the records out again.
+    """
+
+    __slots__ = ("_open", "acquired", "kinds", "records", "renewed")
+
+    def __init__(self, acquired: Acquired, records: Records, *, renewed: bool = False) -> None:
+        self.acquired = acquired
+        self.records = records
+        self.renewed = renewed
+        self.kinds: dict[int, int] = {}
+        self._open: set[int] | None = None
+
+    @property
+    def place(self) -> Place:
+        """Where the records are from."""
+        return self.acquired.place
+
+    @property
+    def deliveries(self) -> list[Deliveries]:
+        """How often its records were delivered."""
+        return cut(self.acquired.deliveries, self.records[0].offset, self.records[-1].offset + 1)
+
+    @property
+    def unacknowledged(self) -> int:
+        """How many records are in the caller's hands, and not acknowledged."""
+        return (len(self.records) if self._open is None else len(self._open)) - len(self.kinds)
+
+    def holds(self, offset: int) -> bool:
+        """Whether that record is in the caller's hands."""
+        if self._open is not None:
+            return offset in self._open
+        at = bisect_left(self.records, offset, key=_offset)
+        return at < len(self.records) and self.records[at].offset == offset
+
+    def acknowledge(self, offset: int, kind: int) -> None:
+        """Notes how; the last word counts."""
+        self.kinds[offset] = kind
+
+    def take_acknowledged(self) -> list[Told]:
+        """What was noted; these records are no longer in the caller's hands."""
+        kinds, self.kinds = self.kinds, {}
+        if not kinds:
+            return []
+        self._open = set(self._offsets()) - kinds.keys()
+        told = []
+        for kind in set(kinds.values()):
+            offsets = sorted(offset for offset, each in kinds.items() if each == kind)
+            told += [Told(first, last, kind) for first, last in runs(offsets)]
+        return merged(told)
+
+    def take_all(self, kind: int) -> list[Told]:
+        """What was noted, and `kind` for all of which nothing was: nothing is in the caller's hands any more."""
+        if self.kinds or self._open is not None:
+            for offset in self._offsets():
+                self.kinds.setdefault(offset, kind)
+            return self.take_acknowledged()
+        self._open = set()
+        return [Told(first, last, kind) for first, last in ranges_of(self.records)]
+
+    def renew(self, told: Iterable[Told], until: float) -> list[Portion]:
+        """The records that were told to be renewed, locked until then: to be handed out again."""
+        offsets = [offset for each in told if each.kind == RENEW for offset in range(each.first, each.last + 1)]
+        return self._parts(offsets, Acquired(self.place, self.records, self.acquired.deliveries, until))
+
+    def rest(self) -> list[Portion]:
+        """The records that are not told yet, in as many pieces as lie apart from each other."""
+        return [self] if self._open is None else self._parts(sorted(self._open), self.acquired)
+
+    def _parts(self, offsets: Sequence[int], acquired: Acquired) -> list[Portion]:
+        at = [(bisect_left(self.records, offset, key=_offset)) for offset in offsets]
+        return [Portion(acquired, self.records[first : last + 1], renewed=True) for first, last in runs(at)]
+
+    def _offsets(self) -> Iterable[int]:
+        return offsets_of(self.records) if self._open is None else sorted(self._open)
+
+
+def kind_of(name: str) -> int:
+    """The number of an acknowledgement; ConfigError for another word."""
+    kind = KINDS.get(name) if isinstance(name, str) else None
+    if kind is None:
+        raise ConfigError(f"acknowledge as {name!r}: one of {', '.join(map(repr, KINDS))} is needed")
+    return kind

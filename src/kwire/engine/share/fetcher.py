@@ -1,0 +1,587 @@
+"""Fetching from share partitions, and telling their brokers what became of the records.
+
+Layer 3, no I/O. Each broker has one request of its share session in flight at most: ShareFetch while a poll wants
+records and none are at hand, else ShareAcknowledge where there is something to tell. What is to be told goes along with
+a fetch of the same partitions; a renewal never does, since a fetch with one brings no records.
+
+    no record is fetched ahead of a poll: its lock would run out while it waits
+    fetched from the partitions' leaders; an answer that names another one is believed (KIP-951)
+    a lost session fails what was being told: it is not known whether the broker took it. The locks are gone then
+
+    acknowledgement                                outcome
+    of a session that is not open any more         SHARE_SESSION_NOT_FOUND
+    NOT_LEADER_OR_FOLLOWER, FENCED_LEADER_EPOCH,   that error: the locks are gone with the leader
+    UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID
+    another retriable error                        told again until its deadline
+    INVALID_RECORD_STATE and others                that error: mostly, the time of the lock was over
+    a partition that the answer leaves out         INVALID_RECORD_STATE
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
+
+from kwire import errors, protocol
+from kwire._codec import RecordFault, Records, Timer, scan_records
+from kwire._typing import TYPE_CHECKING, Any
+from kwire.engine.addresses import Address, TopicPartition
+from kwire.engine.api_keys import SHARE_ACKNOWLEDGE, SHARE_FETCH
+from kwire.engine.error_codes import (
+    FENCED_LEADER_EPOCH,
+    INVALID_RECORD_STATE,
+    INVALID_SHARE_SESSION_EPOCH,
+    NOT_LEADER_OR_FOLLOWER,
+    SHARE_SESSION_LIMIT_REACHED,
+    SHARE_SESSION_NOT_FOUND,
+    UNKNOWN_TOPIC_ID,
+    UNKNOWN_TOPIC_OR_PARTITION,
+    UNSUPPORTED_VERSION,
+)
+from kwire.engine.request import Purpose
+from kwire.engine.retry import is_retriable
+from kwire.engine.share.acknowledging import Acknowledgement
+from kwire.engine.share.acquired import (
+    GAP,
+    REJECT,
+    RELEASE,
+    Acquired,
+    Deliveries,
+    Place,
+    Portion,
+    Told,
+    ascending,
+    cut,
+    gaps_in,
+    merged,
+)
+from kwire.engine.share.session import LAST_REQUEST, ShareSession
+from kwire.errors import AuthError, BrokerError, CodecError, CorruptError, KafkaError, KafkaTimeoutError
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from kwire.engine.ports import Services
+    from kwire.engine.share.membership import ShareMembership
+    from kwire.engine.share.session import Key
+    from kwire.engine.share_settings import ShareConsumerSettings
+
+    Row = protocol.ShareFetchResponse.ShareFetchableTopicResponse.PartitionData
+    ToldRow = protocol.ShareAcknowledgeResponse.ShareAcknowledgeTopicResponse.PartitionData
+
+NO_LEADER = -1
+_VERSIONS = range(1, 3)
+_VERSIONS_WITH_RENEWAL = range(2, 3)
+_ACQUIRE_MODES = {"batch_optimized": 0, "record_limit": 1}
+
+_SESSION_IS_LOST = frozenset({SHARE_SESSION_NOT_FOUND, INVALID_SHARE_SESSION_EPOCH, SHARE_SESSION_LIMIT_REACHED})
+_LOCKS_ARE_GONE = frozenset({NOT_LEADER_OR_FOLLOWER, FENCED_LEADER_EPOCH, UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID})
+
+
+class ShareFetcher:
+    """The fetching side of one member. `wanted`: a poll waits for records, and there are none at hand.
+
+    _ready      what was acquired and not handed out, and errors in their place
+    lock_ms     how long the brokers lock what they hand out, as they last said
+    """
+
+    def __init__(self, core: Services, settings: ShareConsumerSettings) -> None:
+        self._core = core
+        self._settings = settings
+        self.membership: ShareMembership
+        self.wanted = False
+        self.lock_ms: int | None = None
+        self._sessions: dict[int, ShareSession] = {}
+        self._by_node: dict[int, list[Key]] = {}
+        self._ready: deque[Acquired | KafkaError] = deque()
+        self._is_closing = False
+        self._again: Timer | None = None
+        core.cluster.listeners.append(self.pump)
+        core.recovered.append(self._recover)
+
+    # -- handing out ------------------------------------------------------------------------------------------------
+
+    @property
+    def has_something(self) -> bool:
+        """Whether `take` would return or raise something."""
+        return bool(self._ready)
+
+    def take(self, count: int, now: float) -> list[Portion]:
+        """The next records, `count` at most, one piece of each partition; raises an error that comes before them."""
+        taken: list[Portion] = []
+        while self._ready and count > 0:
+            first = self._ready[0]
+            if isinstance(first, KafkaError):
+                if not taken:
+                    self._ready.popleft()
+                    raise first
+                break
+            if self.is_over(first, now) or not first.left:
+                self._ready.popleft()
+                continue
+            if any(portion.place.tp == first.place.tp for portion in taken):
+                break
+            portion = first.take(count)
+            count -= len(portion.records)
+            taken.append(portion)
+            if not first.left:
+                self._ready.popleft()
+        return taken
+
+    def drop_late(self, now: float) -> None:
+        """Drops what was not handed out in the time that it was locked."""
+        while self._ready and isinstance(self._ready[0], Acquired) and self.is_over(self._ready[0], now):
+            self._ready.popleft()
+
+    def is_over(self, acquired: Acquired, now: float) -> bool:
+        """Whether the locks are gone: by time, or with the leader that gave them."""
+        leader = self._core.cluster.leader(*acquired.place.tp)
+        return acquired.until <= now or leader not in (acquired.place.node, NO_LEADER)
+
+    # -- asking -----------------------------------------------------------------------------------------------------
+
+    def acknowledge(self, told: Iterable[Acknowledgement], now: float) -> None:
+        """Has these told, with the next fetch or by themselves."""
+        for each in told:
+            self._session(each.place.node).waiting.append(each)
+
+    def pump(self, now: float) -> None:
+        """Sends all requests that are due."""
+        if self._core.closed or self._is_closing:
+            return
+        self._note_leaders(now)
+        for node in {*self._by_node, *self._sessions}:
+            self._pump_session(self._session(node), now)
+
+    def _session(self, node: int) -> ShareSession:
+        found = self._sessions.get(node)
+        if found is None:
+            found = self._sessions[node] = ShareSession(node)
+        return found
+
+    def _note_leaders(self, now: float) -> None:
+        cluster = self._core.cluster
+        self._by_node = {}
+        for key, tp in self.membership.assigned.items():
+            leader = cluster.leader(tp.topic, tp.partition)
+            if leader < 0:
+                cluster.require_leader(now)
+            else:
+                self._by_node.setdefault(leader, []).append(key)
+
+    def _pump_session(self, session: ShareSession, now: float) -> None:
+        if session.in_flight:
+            return
+        if session.is_new:
+            self._fail(session.waiting, _session_is_gone(), now)
+        self._fail([each for each in session.waiting if each.deadline <= now], _too_late(), now)
+        session.waiting = deque(each for each in session.waiting if not each.ended)
+        keys = self._by_node.get(session.node, []) if self.wanted else []
+        if not keys and not session.waiting:
+            return
+        if now < session.retry_at:
+            self._look_again(session.retry_at)
+        elif session.waiting and not self._go_along(session.waiting, keys):
+            self._tell(session, now)
+        else:
+            self._fetch(session, keys, now)
+
+    @staticmethod
+    def _go_along(told: Iterable[Acknowledgement], keys: Collection[Key]) -> bool:
+        """Whether all of it may go along with a fetch of these partitions."""
+        return all(not each.renews and each.place.key in keys for each in told)
+
+    def _look_again(self, when: float) -> None:
+        if self._again is None or not self._again.active or self._again.when > when:
+            self._again = self._core.call_at(when, self.pump)
+
+    def _fetch(self, session: ShareSession, keys: list[Key], now: float) -> None:
+        told = self._begin(session)
+        self._core.request(
+            session.node,
+            SHARE_FETCH,
+            partial(self._fetch_message, session, keys, told),
+            partial(self._on_fetched, session, told),
+            partial(self._on_error, session, told),
+            now,
+            versions=_VERSIONS,
+            purpose=Purpose.FETCH,
+            timeout=max(self._core.settings.request_timeout_ms, self._settings.fetch_max_wait_ms + 1000) / 1000,
+        )
+
+    def _tell(self, session: ShareSession, now: float) -> None:
+        told = self._begin(session)
+        renews = any(each.renews for each in told)
+        self._core.request(
+            session.node,
+            SHARE_ACKNOWLEDGE,
+            partial(self._told_message, session.epoch, told),
+            partial(self._on_told, session, told),
+            partial(self._on_error, session, told),
+            now,
+            versions=_VERSIONS_WITH_RENEWAL if renews else _VERSIONS,
+            purpose=Purpose.FETCH,
+        )
+
+    @staticmethod
+    def _begin(session: ShareSession) -> list[Acknowledgement]:
+        session.in_flight = True
+        session.telling, session.waiting = list(session.waiting), deque()
+        return session.telling
+
+    # -- messages ---------------------------------------------------------------------------------------------------
+
+    def _fetch_message(
+        self, session: ShareSession, keys: list[Key], told: list[Acknowledgement], version: int
+    ) -> protocol.ShareFetchRequest:
+        made, settings = protocol.ShareFetchRequest, self._settings
+        asked = made.FetchTopic.FetchPartition
+        batch = asked.AcknowledgementBatch
+        added, forgotten = session.changes(keys)
+        by_key = _by_key(told)
+        rows = {
+            key: asked(
+                partition_index=key[1],
+                acknowledgement_batches=[
+                    batch(first_offset=row.first, last_offset=row.last, acknowledge_types=[row.kind])
+                    for row in by_key.get(key, ())
+                ],
+            )
+            for key in dict.fromkeys((*added, *by_key))
+        }
+        message = made(
+            group_id=settings.group_id,
+            member_id=self.membership.member_id,
+            share_session_epoch=session.epoch,
+            max_wait_ms=settings.fetch_max_wait_ms,
+            min_bytes=settings.fetch_min_bytes,
+            max_bytes=settings.fetch_max_bytes,
+            max_records=settings.max_poll_records,
+            batch_size=settings.max_poll_records,
+            share_acquire_mode=_ACQUIRE_MODES[settings.share_acquire_mode],
+        )
+        message.topics = [made.FetchTopic(topic_id=topic_id, partitions=parts) for topic_id, parts in _by_topic(rows)]
+        gone = _by_topic({key: key[1] for key in forgotten})
+        message.forgotten_topics_data = [
+            made.ForgottenTopic(topic_id=topic_id, partitions=parts) for topic_id, parts in gone
+        ]
+        return message
+
+    def _told_message(self, epoch: int, told: list[Acknowledgement], version: int) -> protocol.ShareAcknowledgeRequest:
+        made = protocol.ShareAcknowledgeRequest
+        asked = made.AcknowledgeTopic.AcknowledgePartition
+        batch = asked.AcknowledgementBatch
+        rows = {
+            key: asked(
+                partition_index=key[1],
+                acknowledgement_batches=[
+                    batch(first_offset=row.first, last_offset=row.last, acknowledge_types=[row.kind]) for row in batches
+                ],
+            )
+            for key, batches in _by_key(told).items()
+        }
+        return made(
+            group_id=self._settings.group_id,
+            member_id=self.membership.member_id,
+            share_session_epoch=epoch,
+            is_renew_ack=any(each.renews for each in told),
+            topics=[made.AcknowledgeTopic(topic_id=topic_id, partitions=parts) for topic_id, parts in _by_topic(rows)],
+        )
+
+    # -- answers ----------------------------------------------------------------------------------------------------
+
+    def _on_fetched(
+        self,
+        session: ShareSession,
+        told: list[Acknowledgement],
+        response: protocol.ShareFetchResponse,
+        version: int,
+        now: float,
+    ) -> None:
+        if not self._is_answered(session, told, response, "ShareFetch", now):
+            return
+        outcomes: dict[Key, KafkaError | None] = {}
+        for topic in response.responses:
+            for row in topic.partitions:
+                key = (topic.topic_id, row.partition_index)
+                outcomes[key] = _error(row.acknowledge_error_code, row.acknowledge_error_message, "acknowledgement")
+                tp = self._tp_of(key)
+                if row.error_code:
+                    self._on_row_error(session, tp, row, now)
+                elif row.acquired_records and tp is not None:
+                    self._take_in(Place(topic.topic_id, tp, session.node), row, now)
+        self._end(session, told, outcomes, now)
+
+    def _tp_of(self, key: Key) -> TopicPartition | None:
+        """The partition by its topic's name, which is known since it was asked for."""
+        found = self.membership.assigned.get(key)
+        name = self._core.cluster.names.get(key[0]) if found is None else None
+        return found if name is None else TopicPartition(name, key[1])
+
+    def _on_told(
+        self,
+        session: ShareSession,
+        told: list[Acknowledgement],
+        response: protocol.ShareAcknowledgeResponse,
+        version: int,
+        now: float,
+    ) -> None:
+        if not self._is_answered(session, told, response, "ShareAcknowledge", now):
+            return
+        outcomes: dict[Key, KafkaError | None] = {}
+        for topic in response.responses:
+            for row in topic.partitions:
+                key = (topic.topic_id, row.partition_index)
+                outcomes[key] = _error(row.error_code, row.error_message, "acknowledgement")
+                tp = self._tp_of(key)
+                if row.error_code in _LOCKS_ARE_GONE and tp is not None:
+                    self._follow_leader(tp, row.current_leader, now)
+        self._end(session, told, outcomes, now)
+
+    def _is_answered(
+        self, session: ShareSession, told: list[Acknowledgement], response: Any, what: str, now: float
+    ) -> bool:
+        """Takes in what an answer says of the session and its locks; False if that is all it says."""
+        if response.throttle_time_ms > 0:
+            session.retry_at = now + response.throttle_time_ms / 1000
+        if response.error_code:
+            text = f"{what} of broker {session.node}"
+            error = errors.broker.error_for(response.error_code, response.error_message or text)
+            self._on_session_error(session, told, error, now)
+            return False
+        session.count()
+        if response.acquisition_lock_timeout_ms > 0:
+            self.lock_ms = response.acquisition_lock_timeout_ms
+        endpoints = {row.node_id: Address(row.host, row.port) for row in response.node_endpoints}
+        if endpoints:
+            self._core.update_brokers(endpoints, complete=False, now=now)
+        return True
+
+    def _end(
+        self,
+        session: ShareSession,
+        told: list[Acknowledgement],
+        outcomes: Mapping[Key, KafkaError | None],
+        now: float,
+    ) -> None:
+        """The broker has said of each partition what it did."""
+        session.in_flight = False
+        session.telling = []
+        session.failures = session.failures if session.retry_at > now else 0
+        for each in told:
+            error = outcomes.get(each.place.key, _unanswered())
+            if isinstance(error, BrokerError) and error.retriable and error.code not in _LOCKS_ARE_GONE:
+                session.waiting.append(each)
+                self._back_off(session, now)
+            else:
+                each.end(error, now)
+        self.pump(now)
+
+    # -- records ----------------------------------------------------------------------------------------------------
+
+    def _take_in(self, place: Place, row: Row, now: float) -> None:
+        """Makes what was acquired of one partition ready to be handed out."""
+        self.wanted = False
+        deliveries = ascending(
+            Deliveries(each.first_offset, each.last_offset, each.delivery_count) for each in row.acquired_records
+        )
+        records, fault = scan_records(
+            row.records or b"",
+            check_crc=self._settings.check_crcs,
+            max_decompressed_bytes=self._settings.max_decompressed_bytes,
+            skip_control=True,
+            ascending=True,
+            ranges=[(each.first, each.last) for each in deliveries],
+        )
+        until = now + self.lock_ms / 1000 if self.lock_ms is not None else float("inf")
+        if len(records):
+            self._ready.append(Acquired(place, records, deliveries, until))
+        told = self._told_by_itself(records, deliveries, fault)
+        if told:
+            self.acknowledge([Acknowledgement(place, told, until)], now)
+        if fault is not None:
+            self._ready.append(_in_data(fault, place.tp))
+
+    @staticmethod
+    def _told_by_itself(records: Records, deliveries: list[Deliveries], fault: RecordFault | None) -> list[Told]:
+        """What is told of acquired offsets whose records the program does not get."""
+        end = fault.base_offset if fault is not None else records.next_offset or 0
+        read = cut(deliveries, 0, end)
+        told = [Told(first, last, GAP) for first, last in gaps_in(records, read)]
+        if fault is not None:
+            kind = REJECT if isinstance(fault.error, CorruptError) else RELEASE
+            told += [Told(each.first, each.last, kind) for each in cut(deliveries, end, fault.next_offset)]
+            end = fault.next_offset
+        told += [Told(each.first, each.last, RELEASE) for each in cut(deliveries, end, None)]
+        return merged(told)
+
+    # -- errors -----------------------------------------------------------------------------------------------------
+
+    def _on_row_error(self, session: ShareSession, tp: TopicPartition | None, row: Row, now: float) -> None:
+        error = errors.broker.error_for(row.error_code, row.error_message or f"ShareFetch of {tp}")
+        if tp is not None and row.error_code in _LOCKS_ARE_GONE:
+            if not self._follow_leader(tp, row.current_leader, now):
+                self._back_off(session, now)
+            return
+        self._back_off(session, now)
+        if not error.retriable:
+            self._ready.append(error)
+
+    def _follow_leader(self, tp: TopicPartition, leader: Any, now: float) -> bool:
+        """Takes in who leads the partition now, or asks; whether it is known."""
+        cluster = self._core.cluster
+        if cluster.update_leader(tp.topic, tp.partition, leader.leader_id, leader.leader_epoch):
+            return True
+        cluster.refresh(now)
+        return False
+
+    def _on_session_error(
+        self, session: ShareSession, told: list[Acknowledgement], error: BrokerError, now: float
+    ) -> None:
+        """The broker did nothing of what it was asked."""
+        session.in_flight = False
+        session.telling = []
+        if error.code in _SESSION_IS_LOST:
+            session.lose()
+        else:
+            session.count()
+        if error.stale_metadata:
+            self._core.cluster.refresh(now)
+        again = error.retriable and error.code not in _SESSION_IS_LOST
+        if again:
+            session.waiting.extendleft(reversed(told))
+        else:
+            self._fail(told, error, now)
+        if not error.retriable:
+            self._ready.append(error)
+        self._back_off(session, now)
+        self.pump(now)
+
+    def _on_error(self, session: ShareSession, told: list[Acknowledgement], error: KafkaError, now: float) -> None:
+        """There was no answer, or none that can be read."""
+        session.in_flight = False
+        session.telling = []
+        if not (isinstance(error, BrokerError) and error.code == UNSUPPORTED_VERSION):
+            session.lose()
+        elif not any(each.renews for each in told):
+            self._ready.append(error)
+        if not isinstance(error, AuthError | BrokerError) and not is_retriable(error):
+            self._ready.append(error)
+        self._fail(told, error, now)
+        self._back_off(session, now)
+        self.pump(now)
+
+    def _back_off(self, session: ShareSession, now: float) -> None:
+        session.failures += 1
+        session.retry_at = max(session.retry_at, now + self._core.retry_backoff.wait(session.failures))
+
+    @staticmethod
+    def _fail(told: Iterable[Acknowledgement], error: KafkaError, now: float) -> None:
+        for each in told:
+            each.end(error, now)
+
+    def _recover(self, now: float) -> None:
+        """After a step that was cut: the sessions are gone with their connections."""
+        for session in self._sessions.values():
+            self._fail(session.telling, _session_is_gone(), now)
+            session.in_flight = False
+            session.telling = []
+            session.lose()
+        self._again = None
+        self.pump(now)
+
+    # -- the end ----------------------------------------------------------------------------------------------------
+
+    def close(self, now: float, on_done: Callable[[float], None]) -> None:
+        """Ends all sessions, each with what is to be told: the brokers release the rest. Then calls on_done(now)."""
+        self._is_closing = True
+        self._ready.clear()
+        open_ones = [session for session in self._sessions.values() if not session.is_new]
+        left = len(open_ones)
+
+        def ended(now: float) -> None:
+            nonlocal left
+            left -= 1
+            if left <= 0:
+                on_done(now)
+
+        for session in self._sessions.values():
+            if session.is_new:
+                self._fail(session.waiting, _session_is_gone(), now)
+        if not open_ones:
+            on_done(now)
+        for session in open_ones:
+            self._end_session(session, ended, now)
+
+    def _end_session(self, session: ShareSession, ended: Callable[[float], None], now: float) -> None:
+        told, session.waiting = list(session.waiting), deque()
+
+        def on_response(response: protocol.ShareAcknowledgeResponse, version: int, now: float) -> None:
+            outcomes = {
+                (topic.topic_id, row.partition_index): _error(row.error_code, row.error_message, "acknowledgement")
+                for topic in response.responses
+                for row in topic.partitions
+            }
+            whole = _error(response.error_code, response.error_message, "ShareAcknowledge")
+            for each in told:
+                each.end(whole or outcomes.get(each.place.key, _unanswered()), now)
+            ended(now)
+
+        def on_error(error: KafkaError, now: float) -> None:
+            self._fail(told, error, now)
+            ended(now)
+
+        self._core.request(
+            session.node,
+            SHARE_ACKNOWLEDGE,
+            partial(self._told_message, LAST_REQUEST, told),
+            on_response,
+            on_error,
+            now,
+            versions=_VERSIONS_WITH_RENEWAL if any(each.renews for each in told) else _VERSIONS,
+            purpose=Purpose.FETCH,
+        )
+
+
+def _by_key(told: Iterable[Acknowledgement]) -> dict[Key, list[Told]]:
+    """What is to be told of each partition, in order."""
+    gathered: dict[Key, list[Told]] = {}
+    for each in told:
+        gathered.setdefault(each.place.key, []).extend(each.told)
+    return {key: merged(rows) for key, rows in gathered.items()}
+
+
+def _by_topic(rows: Mapping[Key, Any]) -> Iterable[tuple[UUID, list[Any]]]:
+    found: dict[UUID, list[Any]] = {}
+    for (topic_id, _), row in rows.items():
+        found.setdefault(topic_id, []).append(row)
+    return found.items()
+
+
+def _error(code: int, text: str | None, what: str) -> BrokerError | None:
+    return errors.broker.error_for(code, text or what) if code else None
+
+
+def _session_is_gone() -> BrokerError:
+    return errors.broker.error_for(
+        SHARE_SESSION_NOT_FOUND, "the session in which the records were acquired has ended: they come again"
+    )
+
+
+def _unanswered() -> BrokerError:
+    return errors.broker.error_for(INVALID_RECORD_STATE, "the broker's answer leaves the partition out")
+
+
+def _too_late() -> KafkaTimeoutError:
+    return KafkaTimeoutError("the acknowledgement was not taken in time")
+
+
+def _in_data(fault: RecordFault, tp: TopicPartition) -> CodecError:
+    """The codec's error with the place in the log."""
+    error = fault.error
+    done = "rejected" if isinstance(error, CorruptError) else "released"
+    error.message = f"{tp} at offset {fault.base_offset}: {error.message}; the records of that batch were {done}"
+    error.topic, error.partition, error.record_offset = tp.topic, tp.partition, fault.base_offset
+    error.seek_to = fault.next_offset
+    return error

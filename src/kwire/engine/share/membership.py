@@ -1,0 +1,188 @@
+"""The membership of one consumer in a share group (KIP-932): the coordinator says which partitions to fetch from.
+
+Layer 3, no I/O. An assignment only spreads the members over the partitions: what was acquired stays so until it is
+acknowledged or its lock runs out, so nothing has to be given up or agreed upon, and there is no listener.
+
+    state    what it is                          left by
+    OUT      no member                           poll -> MEMBER
+    MEMBER   heartbeats, from epoch 0 on         FENCED_MEMBER_EPOCH, UNKNOWN_MEMBER_ID -> MEMBER anew, with epoch 0;
+                                                 no poll for max_poll_interval_ms -> leaves, OUT; leave -> OUT
+    FATAL    an error that waiting does not      subscribe -> OUT
+             mend; each poll raises it
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kwire import protocol
+from kwire._typing import TYPE_CHECKING
+from kwire.engine.addresses import TopicPartition
+from kwire.engine.api_keys import SHARE_GROUP_HEARTBEAT
+from kwire.engine.error_codes import FENCED_MEMBER_EPOCH, TOPIC_AUTHORIZATION_FAILED, UNKNOWN_MEMBER_ID
+from kwire.engine.groups.epoch_heartbeats import JOIN_EPOCH, LEAVE_EPOCH, EpochHeartbeats, new_member_id
+from kwire.engine.groups.group_errors import explained
+from kwire.engine.groups.poll_limit import PollLimit
+from kwire.engine.groups.topic_names import TopicNames
+from kwire.errors import BrokerError, KafkaError
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from kwire.engine.groups.coordinator import Coordinator
+    from kwire.engine.ports import Services
+    from kwire.engine.share_settings import ShareConsumerSettings
+
+OUT = "out of the group"
+MEMBER = "member"
+FATAL = "failed"
+
+_WHAT = "share groups (Kafka 4.1)"
+_INSTEAD = "use a Consumer, or switch on the feature share.version"
+
+
+class ShareMembership:
+    """One member. `assigned` has the partitions to fetch from, by topic id and number; `on_change(now)` is called when
+    that changes. `fault` is raised by the next poll."""
+
+    def __init__(
+        self,
+        core: Services,
+        settings: ShareConsumerSettings,
+        coordinator: Coordinator,
+        on_change: Callable[[float], None],
+    ) -> None:
+        self._core = core
+        self._settings = settings
+        self._coordinator = coordinator
+        self._on_change = on_change
+        self._heartbeats = EpochHeartbeats(core, coordinator, SHARE_GROUP_HEARTBEAT, self)
+        self._names = TopicNames(core, self._resolve)
+        self._poll_limit = PollLimit(core, settings.max_poll_interval_ms / 1000, self._on_poll_overdue)
+        self._epoch = JOIN_EPOCH
+        self._target: dict[UUID, tuple[int, ...]] = {}
+        self._sent: tuple[str, ...] | None = None
+        self.member_id = new_member_id(core.rng)
+        self.topics: tuple[str, ...] = ()
+        self.state = OUT
+        self.assigned: dict[tuple[UUID, int], TopicPartition] = {}
+        self.fault: KafkaError | None = None
+
+    def subscribe(self, topics: tuple[str, ...], now: float) -> None:
+        """Wants records of these topics, from the next poll on."""
+        self.topics = topics
+        if self.state == FATAL:
+            self.state = OUT
+            self.fault = None
+        self._heartbeats.hurry(now)
+
+    def poll(self, now: float) -> None:
+        """A poll begins, or still waits."""
+        self._poll_limit.poll(now)
+        if self.topics and self.state == OUT:
+            self._join(now)
+
+    def end_poll(self, now: float) -> None:
+        """The poll is over."""
+        self._poll_limit.end(now)
+
+    def take_fault(self) -> KafkaError | None:
+        """The error for the poll to raise: once, or each time where the membership has failed."""
+        if self.state == FATAL and isinstance(self.fault, BrokerError):
+            return type(self.fault)(self.fault.context)
+        fault, self.fault = self.fault, None
+        return fault
+
+    def leave(self, now: float, on_done: Callable[[float], None]) -> None:
+        """Tells the coordinator; calls on_done(now) when it has answered, or cannot be reached."""
+        self._poll_limit.stop()
+        self._names.stop()
+        was_member = self.state == MEMBER
+        self.topics = ()
+        self._drop(OUT if self.state != FATAL else FATAL, now)
+        if was_member:
+            self._heartbeats.leave(self._goodbye, on_done, now)
+        else:
+            on_done(now)
+
+    def _join(self, now: float) -> None:
+        self._epoch = JOIN_EPOCH
+        self.state = MEMBER
+        self._heartbeats.begin(now)
+
+    def _drop(self, state: str, now: float) -> None:
+        """Fetches nothing more."""
+        self.state = state
+        self._heartbeats.stop()
+        self._target = {}
+        self._resolve(now)
+
+    def _on_poll_overdue(self, now: float) -> None:
+        if self.state == MEMBER:
+            self._drop(OUT, now)
+            self._heartbeats.leave(self._goodbye, _nothing, now)
+
+    # -- heartbeats -------------------------------------------------------------------------------------------------
+
+    def heartbeat(self, version: int) -> protocol.ShareGroupHeartbeatRequest:
+        """What the coordinator is to hear now."""
+        joins = self._epoch == JOIN_EPOCH
+        message = self._message(self._epoch)
+        if joins:
+            message.rack_id = self._settings.client_rack or None
+        if joins or self._sent != self.topics:
+            message.subscribed_topic_names = sorted(self.topics)
+        self._sent = self.topics
+        return message
+
+    def _goodbye(self, version: int) -> protocol.ShareGroupHeartbeatRequest:
+        return self._message(LEAVE_EPOCH)
+
+    def _message(self, epoch: int) -> protocol.ShareGroupHeartbeatRequest:
+        return protocol.ShareGroupHeartbeatRequest(
+            group_id=self._settings.group_id, member_id=self.member_id, member_epoch=epoch
+        )
+
+    def forget_sent(self) -> None:
+        """The answer may be lost, and an assignment with it, which is told once: the next heartbeat joins anew."""
+        self._sent = None
+        self._epoch = JOIN_EPOCH
+
+    def heard(self, response: protocol.ShareGroupHeartbeatResponse, version: int, now: float) -> None:
+        """A heartbeat was answered."""
+        if self.state != MEMBER or response.member_epoch < 0:
+            return
+        self._epoch = response.member_epoch
+        if response.assignment is not None:
+            self._target = {row.topic_id: tuple(row.partitions) for row in response.assignment.topic_partitions}
+            self._names.find(self._target, now)
+            self._resolve(now)
+
+    def heartbeat_refused(self, error: KafkaError, now: float) -> None:
+        """A heartbeat met an error that is not about the way to the coordinator."""
+        code = error.code if isinstance(error, BrokerError) else None
+        if code in (FENCED_MEMBER_EPOCH, UNKNOWN_MEMBER_ID):
+            self._drop(OUT, now)
+            self._join(now)
+        elif code == TOPIC_AUTHORIZATION_FAILED:
+            self.fault = error
+        else:
+            self.fault = explained(error, _WHAT, _INSTEAD, self._coordinator.node, self._core)
+            self._poll_limit.stop()
+            self._drop(FATAL, now)
+
+    def _resolve(self, now: float) -> None:
+        """Takes in what of the assignment has names."""
+        found = {
+            (topic_id, number): TopicPartition(name, number)
+            for topic_id, numbers in self._target.items()
+            for number in numbers
+            if (name := self._names.name(topic_id)) is not None
+        }
+        if found != self.assigned:
+            self.assigned = found
+            self._on_change(now)
+
+
+def _nothing(now: float) -> None:
+    """There is nothing to do when the coordinator has heard it."""

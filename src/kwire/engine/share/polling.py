@@ -1,0 +1,282 @@
+"""The polls of a ShareConsumer, whatever its front, and what its caller holds: acknowledging, committing, closing.
+
+Layer 3, no I/O; used with the core to itself. A front calls `begin`, waits until `ready()`, looks at `check` now and
+then, and calls `take`, then `end`; it sets `arrived` when the caller has the records.
+
+    implicit   a poll, or a commit, accepts all records of the poll before it that were not acknowledged otherwise
+    explicit   a poll raises ConfigError while a record of an earlier one is not acknowledged
+    renewed    the next poll hands the record out again, with its lock begun anew. Brokers take it for renewed, too,
+               where another member has accepted it since its lock ran out: so it is only believed in time
+    closing    releases what is not acknowledged
+
+Records that a poll took and whose caller never got them (Ctrl-C) are handed out again; none of them is accepted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from kwire._codec import ConsumerRecord
+from kwire._typing import TYPE_CHECKING
+from kwire.engine.addresses import TopicPartition
+from kwire.engine.calls import OnDone
+from kwire.engine.groups.coordinator import Coordinator
+from kwire.engine.lookup import GROUP
+from kwire.engine.retry import afresh
+from kwire.engine.share.acknowledging import Acknowledgement, Commit, Outcomes
+from kwire.engine.share.acquired import ACCEPT, RELEASE, RENEW, Portion, Told
+from kwire.engine.share.fetcher import ShareFetcher
+from kwire.engine.share.membership import ShareMembership
+from kwire.engine.share.records import ShareRecords
+from kwire.errors import ConfigError, ConnectError, KafkaError
+
+if TYPE_CHECKING:
+    from kwire.engine.ports import Services
+    from kwire.engine.share_settings import ShareConsumerSettings
+
+OnAcknowledged = Callable[[dict[TopicPartition, set[int]], KafkaError | None], None]
+"""A user's callback(offsets, error): what became of some acknowledgements."""
+
+OnCommitted = Callable[[Outcomes], None]
+"""A user's callback(outcomes): what became of one commit."""
+
+
+class SharePolling:
+    """What one ShareConsumer does. `woken` makes the current poll, or the next one, return at once with nothing.
+
+    `run_callback(function, *arguments)` has a user's function called outside the lock.
+
+    _handed    portions of the last poll, of which it is not known yet whether they arrived
+    _held      portions in the caller's hands
+    _again     portions to be handed out again
+    """
+
+    def __init__(self, core: Services, settings: ShareConsumerSettings, run_callback: Callable[..., object]) -> None:
+        self._core = core
+        self._run = run_callback
+        self._settings = settings
+        self._is_explicit = settings.share_acknowledgement_mode == "explicit"
+        self._patience = settings.default_api_timeout_ms / 1000
+        self._coordinator = Coordinator(core, GROUP, settings.group_id)
+        self._fetcher = ShareFetcher(core, settings)
+        self.membership = ShareMembership(core, settings, self._coordinator, self._fetcher.pump)
+        self._fetcher.membership = self.membership
+        self._handed: list[Portion] = []
+        self._held: list[Portion] = []
+        self._again: list[Portion] = []
+        self._missing_since: dict[str, float] = {}
+        self._alone_since: float | None = None
+        self._is_polling = False
+        self.arrived = False
+        self.woken = False
+        self.on_acknowledged: OnAcknowledged | None = None
+
+    # -- what is read -----------------------------------------------------------------------------------------------
+
+    def subscribe(self, topics: tuple[str, ...], now: float) -> None:
+        """Reads these topics from the next poll on."""
+        cluster = self._core.cluster
+        cluster.untrack([topic for topic in self.membership.topics if topic not in topics], owner=self)
+        cluster.track(topics, now, owner=self)
+        self.membership.subscribe(topics, now)
+
+    def unsubscribe(self, now: float, on_done: Callable[[float], None]) -> None:
+        """Leaves the group; what the caller holds may still be acknowledged."""
+        self._core.cluster.untrack(self.membership.topics, owner=self)
+        self.membership.leave(now, on_done)
+
+    @property
+    def lock_ms(self) -> int | None:
+        """How long records are locked for this member, as the brokers last said."""
+        return self._fetcher.lock_ms
+
+    # -- polls ------------------------------------------------------------------------------------------------------
+
+    def begin(self, now: float) -> None:
+        """Begins a poll; ConfigError while nothing is subscribed to or, in explicit mode, not all is acknowledged."""
+        self._settle()
+        if not self.membership.topics:
+            raise ConfigError("there is nothing to poll: call subscribe() first")
+        self._check_acknowledged()
+        self._acknowledge_held(now)
+        self._again += [rest for portion in self._held if portion.unacknowledged for rest in portion.rest()]
+        self._again = [portion for portion in self._again if not self._fetcher.is_over(portion.acquired, now)]
+        self._held = []
+        self._alone_since = self._alone_since if self._alone_since is not None else now
+        self._is_polling = True
+        self.membership.poll(now)
+        self._fetcher.drop_late(now)
+        self._want(now)
+
+    def _want(self, now: float) -> None:
+        self._fetcher.wanted = not (self._again or self._fetcher.has_something)
+        self._fetcher.pump(now)
+
+    def _settle(self) -> None:
+        """What the last poll handed out is in the caller's hands, or never got there."""
+        if self.arrived:
+            self._held += self._handed
+        else:
+            self._again = self._handed + self._again
+        self._handed = []
+        self.arrived = False
+
+    def _check_acknowledged(self) -> None:
+        left = sum(portion.unacknowledged for portion in self._held if not portion.renewed)
+        if self._is_explicit and left:
+            raise ConfigError(
+                f"{left} records of earlier polls are not acknowledged; acknowledge() each of them before the next "
+                "poll, or set share_acknowledgement_mode='implicit'"
+            )
+
+    def ready(self) -> bool:
+        """Whether the poll may return."""
+        return (
+            self.woken
+            or bool(self._again)
+            or self._fetcher.has_something
+            or self.membership.fault is not None
+            or (self._core.refused and self._core.refusal is not None)
+        )
+
+    def take(self, max_records: int | None, now: float) -> ShareRecords:
+        """Takes the records that the poll returns; raises an error that comes before them."""
+        woken, self.woken = self.woken, False
+        if woken:
+            return ShareRecords()
+        if not self.ready():
+            self.check(now)
+        fault = self.membership.take_fault()
+        if fault is not None:
+            raise fault
+        if self._again:
+            self._handed = self._take_again()
+        else:
+            limit = self._settings.max_poll_records
+            self._handed = self._fetcher.take(limit if max_records is None else min(max_records, limit), now)
+        if not self._handed and self._core.refused and self._core.refusal is not None:
+            raise afresh(self._core.refusal)
+        return _records_of(self._handed)
+
+    def _take_again(self) -> list[Portion]:
+        """Records that were renewed or did not arrive: one piece of each partition, the others with the next poll."""
+        pieces: dict[TopicPartition, Portion] = {}
+        for portion in self._again:
+            pieces.setdefault(portion.place.tp, portion)
+        taken = list(pieces.values())
+        self._again = [portion for portion in self._again if portion not in taken]
+        for portion in taken:
+            portion.renewed = False
+        return taken
+
+    def end(self, now: float) -> None:
+        """The poll is over: nothing more is acquired before the next one."""
+        self._is_polling = self._fetcher.wanted = False
+        self.membership.end_poll(now)
+
+    def check(self, now: float) -> None:
+        """Looks on while a poll waits: raises what makes waiting any longer useless."""
+        self.membership.poll(now)
+        self._check_brokers(now)
+        for topic in self.membership.topics:
+            error = self._core.cluster.unknown_topic(topic)
+            if error is None:
+                self._missing_since.pop(topic, None)
+            elif now - self._missing_since.setdefault(topic, now) >= self._patience:
+                del self._missing_since[topic]
+                raise error
+
+    def _check_brokers(self, now: float) -> None:
+        cluster = self._core.cluster
+        if cluster.generation > 0:
+            self._alone_since = None
+        elif self._alone_since is not None and now - self._alone_since >= self._patience and cluster.failure:
+            self._alone_since = None
+            raise afresh(cluster.failure) if isinstance(cluster.failure, ConnectError) else cluster.failure
+
+    # -- acknowledging ----------------------------------------------------------------------------------------------
+
+    def acknowledge(self, records: Iterable[ConsumerRecord], kind: int) -> None:
+        """Notes what became of records that the caller holds; ConfigError for one that it does not hold."""
+        self._settle_if_arrived()
+        for record in records:
+            self._portion_of(record).acknowledge(record.offset, kind)
+
+    def _settle_if_arrived(self) -> None:
+        if self.arrived:
+            self._settle()
+
+    def _portion_of(self, record: ConsumerRecord) -> Portion:
+        place = (record.topic, record.partition)
+        for portion in self._held:
+            if portion.place.tp == place and portion.holds(record.offset):
+                return portion
+        raise ConfigError(
+            f"{record.topic}-{record.partition}, offset {record.offset}: only a record that a poll returned and that "
+            "was not acknowledged by a commit or an earlier poll can be acknowledged"
+        )
+
+    def commit(self, now: float, deadline: float, on_done: OnDone | None = None) -> Commit:
+        """Tells the brokers what is acknowledged; in implicit mode, accepts the rest of the last poll first."""
+        self._settle_if_arrived()
+        told = self._acknowledge_held(now, deadline)
+        call = Commit(self._core, told, deadline, now, on_done)
+        self._fetcher.pump(now)
+        return call
+
+    def commit_async(self, callback: OnCommitted | None, now: float) -> None:
+        """As `commit`, and does not wait: `callback` is called with what became of it."""
+
+        def done(call: Commit, now: float) -> None:
+            if callback is not None:
+                self._run(callback, call.outcomes)
+
+        self.commit(now, now + self._patience, done)
+
+    def _acknowledge_held(self, now: float, deadline: float | None = None) -> list[Acknowledgement]:
+        """Has all told that is acknowledged of what the caller holds."""
+        sent: list[Acknowledgement] = []
+        until = now + self._patience if deadline is None else deadline
+        for portion in self._held:
+            only_noted = self._is_explicit or portion.renewed
+            told = portion.take_acknowledged() if only_noted else portion.take_all(ACCEPT)
+            if told:
+                sent.append(self._acknowledgement(portion, told, until))
+        self._held = [portion for portion in self._held if portion.unacknowledged]
+        self._fetcher.acknowledge(sent, now)
+        return sent
+
+    def _acknowledgement(self, portion: Portion, told: list[Told], until: float) -> Acknowledgement:
+        made = Acknowledgement(portion.place, told, until, portion)
+        made.listen(self._on_outcome)
+        return made
+
+    def _on_outcome(self, about: Acknowledgement, error: KafkaError | None, now: float) -> None:
+        portion = about.portion
+        if error is None and about.renews and portion is not None and portion.acquired.until > now:
+            until = now + self.lock_ms / 1000 if self.lock_ms is not None else portion.acquired.until
+            (self._again if self._is_polling else self._held).extend(portion.renew(about.told, until))
+        if self.on_acknowledged is not None:
+            offsets = {offset for each in about.told for offset in range(each.first, each.last + 1)}
+            self._run(self.on_acknowledged, {about.place.tp: offsets}, error)
+
+    # -- the end ----------------------------------------------------------------------------------------------------
+
+    def close(self, now: float, on_done: Callable[[float], None]) -> None:
+        """Tells what is acknowledged, has the rest released, and leaves the group; then calls on_done(now)."""
+        self._settle_if_arrived()
+        sent = []
+        for portion in self._held:
+            portion.kinds = {at: RELEASE if kind == RENEW else kind for at, kind in portion.kinds.items()}
+            if told := portion.take_acknowledged():
+                sent.append(self._acknowledgement(portion, told, float("inf")))
+        self._held = []
+        self._fetcher.acknowledge(sent, now)
+        self._fetcher.close(now, lambda now: self.membership.leave(now, on_done))
+
+
+def _records_of(portions: list[Portion]) -> ShareRecords:
+    return ShareRecords(
+        [(portion.place.tp, portion.records) for portion in portions],
+        [(portion.place.tp, portion.deliveries) for portion in portions],
+    )

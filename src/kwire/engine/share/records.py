@@ -1,0 +1,41 @@
+"""The records of one poll of a share group: as those of a Consumer, and how often each was delivered.
+
+Layer 3, no I/O.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from kwire._codec import ConsumerRecord, Records
+from kwire.engine.addresses import TopicPartition
+from kwire.engine.consumer_records import ConsumerRecords
+from kwire.engine.share.acquired import Deliveries
+
+
+class ShareRecords(ConsumerRecords):
+    """The records of one poll, partition by partition. Immutable; share it freely."""
+
+    __slots__ = ("_deliveries",)
+
+    def __init__(
+        self,
+        parts: Sequence[tuple[TopicPartition, Records]] = (),
+        deliveries: Iterable[tuple[TopicPartition, Sequence[Deliveries]]] = (),
+    ) -> None:
+        super().__init__(parts)
+        self._deliveries: dict[TopicPartition, list[Deliveries]] = {}
+        for tp, ranges in deliveries:
+            self._deliveries.setdefault(tp, []).extend(ranges)
+
+    def delivery_count(self, record: ConsumerRecord) -> int:
+        """How often the record of this poll was delivered to the group, this time counted; KeyError for another."""
+        offset = record.offset
+        for first, last, count in self._deliveries.get(TopicPartition(record.topic, record.partition), ()):
+            if first <= offset <= last:
+                return count
+        raise KeyError(record)
+
+    def delivery_counts(self) -> list[int]:
+        """How often each record was delivered, in the order of the records."""
+        return [self.delivery_count(record) for record in self]

@@ -1,0 +1,97 @@
+"""One request about a transaction at a time, and the wait before the next try.
+
+Layer 3, no I/O. What is to be asked is derived from the state anew each time, so nothing is queued here, and after a
+step that was cut the state asks again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from kwire._codec import Timer
+from kwire._typing import TYPE_CHECKING, Any
+from kwire.engine.request import MessageOrBuilder
+from kwire.errors import KafkaError
+
+if TYPE_CHECKING:
+    from kwire._codec import Request
+    from kwire.engine.groups.coordinator import Coordinator, WaitingRequest
+    from kwire.engine.ports import Services
+
+OnAnswer = Callable[["Coordinator", Any, int, float], None]
+OnFailure = Callable[["Coordinator", KafkaError, float], None]
+
+
+class Dialogue:
+    """`go_on(now)` is called when the next request may be sent."""
+
+    def __init__(self, core: Services, go_on: Callable[[float], None], on_failure: OnFailure) -> None:
+        self.last_error: KafkaError | None = None
+        """Why the last try failed; None after an answer."""
+        self._core = core
+        self._go_on = go_on
+        self._on_failure = on_failure
+        self._request: Request | WaitingRequest | None = None
+        self._timer: Timer | None = None
+        self._failures = 0
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a request is in flight, or the next has to wait."""
+        return self._request is not None or (self._timer is not None and self._timer.active)
+
+    def ask(
+        self,
+        coordinator: Coordinator,
+        api_key: int,
+        message: MessageOrBuilder,
+        on_answer: OnAnswer,
+        now: float,
+        versions: Sequence[int],
+    ) -> None:
+        """Sends a request; `on_answer(coordinator, response, version, now)` or the dialogue's `on_failure` follows."""
+        request = coordinator.request(
+            api_key,
+            message,
+            partial(self._answered, coordinator, on_answer),
+            partial(self._failed, coordinator),
+            now,
+            versions=versions,
+        )
+        if not request.done:
+            self._request = request
+
+    def succeeded(self) -> None:
+        """The last answer was good."""
+        self._failures = 0
+        self.last_error = None
+
+    def retry(self, why: KafkaError, now: float, wait: float | None = None) -> None:
+        """Goes on after `wait` seconds, or after those that follow from the failures in a row."""
+        self.last_error = why
+        self._failures += 1
+        patience = self._core.retry_backoff.wait(self._failures) if wait is None else wait
+        self._timer = self._core.call_at(now + patience, self._wake)
+
+    def reset(self) -> None:
+        """Forgets the request in flight: it is cancelled, or will not be answered."""
+        if self._request is not None:
+            self._request.cancel()
+        if self._timer is not None:
+            self._timer.cancel()
+        self._request = self._timer = None
+
+    def _wake(self, now: float) -> None:
+        self._timer = None
+        self._go_on(now)
+
+    def _answered(self, coordinator: Coordinator, on_answer: OnAnswer, response: Any, version: int, now: float) -> None:
+        self._request = None
+        on_answer(coordinator, response, version, now)
+        self._go_on(now)
+
+    def _failed(self, coordinator: Coordinator, error: KafkaError, now: float) -> None:
+        self._request = None
+        self._on_failure(coordinator, error, now)
+        self._go_on(now)

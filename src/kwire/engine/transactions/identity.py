@@ -1,0 +1,55 @@
+"""Producer id and epoch of a transactional producer: set by `manager.py`, read by the sender.
+
+Layer 3, no I/O. Stands where `engine/idempotence.py` stands for other producers. The sender never raises such an epoch
+by itself: a sequence that cannot go on ends its transaction, and the coordinator raises the epoch after that.
+"""
+
+from __future__ import annotations
+
+from kwire._codec import ASKING, KNOWN, REFUSED, IdempotenceBase, PartitionQueue
+from kwire._typing import override
+from kwire.errors import KafkaError
+
+
+class TransactionalIdentity(IdempotenceBase):
+    """ASKING until the coordinator has answered, REFUSED once the producer is over."""
+
+    required = True
+
+    def __init__(self) -> None:
+        self.state = ASKING
+        self.not_offered = False
+        self.producer_id = -1
+        self.epoch = -1
+        self.error = None
+        self.last_error: KafkaError | None = None
+
+    def set(self, producer_id: int, epoch: int) -> None:
+        """What the coordinator says from now on."""
+        self.producer_id = producer_id
+        self.epoch = epoch
+        self.state = KNOWN
+
+    def end(self, error: KafkaError) -> None:
+        """Nothing is sent any more."""
+        self.error = error
+        self.state = REFUSED
+
+    def recover(self, now: float) -> None:
+        """After an interrupted step: the manager asks again."""
+
+    def renew(self, queue: PartitionQueue, now: float) -> bool:
+        """Another epoch for one partition is not to be had."""
+        return False
+
+    @override
+    def ask(self, now: float) -> None:
+        """Done by the manager."""
+
+    @override
+    def may_ask_again(self, node: int) -> bool:
+        return False
+
+    @override
+    def ask_again(self, node: int, now: float) -> None:
+        """Done by the manager."""

@@ -1,0 +1,634 @@
+"""The transactions of one producer: what it may do now, what it asks the coordinator, and how its errors end.
+
+Layer 3, no I/O, no clock. The fronts call the verbs with the engine to themselves and wait for the Outcome. `advance`
+derives the next request from the state, one at a time; it is called after each answer, and by the sender when batches
+have ended that the state waits for.
+
+    state          left by                                                      for
+    UNINITIALIZED  initialise                                                   INITIALIZING
+    INITIALIZING   InitProducerId answered                                      READY
+                   ... with a transaction that was prepared, which is kept      PREPARED
+                   not allowed, not offered, no broker                          UNINITIALIZED
+                   fenced, or another error                                     FATAL
+    READY          begin                                                        OPEN
+    OPEN           commit                                                       COMMITTING
+                   abort                                                        ABORTING
+                   prepare                                                      PREPARING
+                   detach                                                       DETACHING
+                   a batch or a request failed                                  ABORTABLE, or FATAL
+    PREPARING      every batch delivered                                        PREPARED
+                   a batch or a request failed                                  ABORTABLE, or FATAL
+    DETACHING      every batch delivered                                        UNINITIALIZED
+                   a batch or a request failed                                  ABORTABLE, or FATAL
+    PREPARED       commit, abort                                                COMMITTING, ABORTING
+    COMMITTING     every batch delivered, and EndTxn answered                   READY, or BUMPING
+                   a batch or a request failed                                  ABORTABLE, or FATAL
+    ABORTABLE      abort                                                        ABORTING
+    ABORTING       nothing in flight, and EndTxn answered                       READY, or BUMPING
+                   a request failed                                             FATAL
+    BUMPING        InitProducerId answered                                      READY
+                   a request failed                                             FATAL
+    FATAL          never
+
+Records are taken in OPEN only. COMMITTING is left by an answer alone: a call that waited too long waits again by the
+same call, and nothing is aborted that may be committed.
+
+How the coordinator hears of a transaction is decided by the cluster's feature transaction.version, and again when one
+has ended (KIP-890):
+
+    below 2   AddPartitionsToTxn before a partition's first batch (`partitions.py`); AddOffsetsToTxn. The epoch stays;
+              InitProducerId raises it (KIP-360, Kafka 2.5) after an abort that leaves the fate of a batch open
+    2         Produce from version 12 on and TxnOffsetCommit from 5 on do it by themselves. Each EndTxn raises the epoch
+
+A transaction that was detached stays open at the coordinator, for another process to end (`prepared.py`). The producer
+may go on under another transactional id, by `initialise`.
+
+EndTxn is not sent for a transaction that the coordinator cannot have heard of. Below 2 that is exact, as a request
+whose answer was lost is repeated before. With 2 an abort is allowed that finds nothing.
+
+Sources: KIP-98, KIP-360, KIP-447, KIP-588, KIP-890, KIP-939, KIP-1050; TransactionManager of the Java client 4.3.
+"""
+
+from __future__ import annotations
+
+from kwire import protocol
+from kwire._codec import Accumulator, Batch, PartitionQueue
+from kwire._typing import TYPE_CHECKING, Any
+from kwire.engine.api_keys import (
+    END_TXN,
+    PRODUCE,
+)
+from kwire.engine.error_codes import (
+    CLUSTER_AUTHORIZATION_FAILED,
+    PRODUCER_FENCED,
+    TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+    UNKNOWN_PRODUCER_ID,
+    UNSUPPORTED_VERSION,
+)
+from kwire.engine.groups.committable import Rows
+from kwire.engine.groups.membership import GroupMetadata
+from kwire.engine.retry import MAY_BE_WRITTEN
+from kwire.engine.settings import ProducerSettings
+from kwire.engine.transactions.identity import TransactionalIdentity
+from kwire.engine.transactions.offsets import SentOffsets
+from kwire.engine.transactions.outcome import Outcome
+from kwire.engine.transactions.prepared import V1, V2, PreparedTransaction
+from kwire.engine.transactions.requests import TransactionRequests
+from kwire.engine.transactions.states import (
+    ABORTABLE,
+    ABORTING,
+    BUMPING,
+    COMMITTING,
+    DETACHING,
+    FATAL,
+    FOLLOWS,
+    INITIALIZING,
+    OPEN,
+    PREPARED,
+    PREPARING,
+    READY,
+    UNFINISHED,
+    UNINITIALIZED,
+)
+from kwire.engine.transactions.verdicts import ABORT, FENCED, RECOVER, verdict
+from kwire.errors import (
+    BrokerError,
+    CodecError,
+    KafkaError,
+    TransactionAbortedError,
+    TransactionError,
+    TransactionStateError,
+)
+from kwire.errors.broker import error_for
+
+if TYPE_CHECKING:
+    from kwire.engine.ports import Services
+    from kwire.engine.sender import Sender
+
+_FEATURE = "transaction.version"
+_TAKES_FAILURES = frozenset({OPEN, PREPARING, DETACHING, COMMITTING})
+_ASKS = _TAKES_FAILURES | {ABORTING}
+_NEWEST_PRODUCE = {False: 11, True: 13}
+_FIRST_INIT_WITH_EPOCH = 3
+_MAY_BE_ALLOWED_LATER = frozenset(
+    {TRANSACTIONAL_ID_AUTHORIZATION_FAILED, CLUSTER_AUTHORIZATION_FAILED, UNSUPPORTED_VERSION}
+)
+
+
+class TransactionManager:
+    """`identity` is what the sender numbers batches by. A verb that does not fit raises TransactionStateError."""
+
+    def __init__(self, core: Services, settings: ProducerSettings, accumulator: Accumulator, sender: Sender) -> None:
+        self.state = UNINITIALIZED
+        self.identity = TransactionalIdentity()
+        self.is_v2 = False
+        self.prepared: tuple[int, int] | None = None
+        """Producer id and epoch of the transaction in state PREPARED."""
+        self._core = core
+        self._settings = settings
+        self._accumulator = accumulator
+        self._sender = sender
+        self._requests = TransactionRequests(core, settings, self.identity, self, sender.warn)
+        self._outcome: Outcome | None = None
+        self._error: KafkaError | None = None
+        self._keep_prepared = False
+        self._can_bump = False
+        self._epoch_is_new = True
+        self._gives_up = False
+        self._begin_anew()
+        accumulator.is_transactional = True
+        accumulator.bar(self._refusal)
+        core.recovered.append(self.recover)
+
+    def _begin_anew(self) -> None:
+        """What is known of one transaction."""
+        self._requests.begin_anew()
+        self._needs_bump = False
+        self._gaps: dict[PartitionQueue, int | None] = {}
+        self._failed: KafkaError | None = None
+        self._sender.has_sent = False
+        self._answer: tuple[int, int] | None = None
+
+    # -- the verbs --------------------------------------------------------------------------------------------------
+
+    def initialise(self, now: float, *, keep_prepared: bool = False, transactional_id: str | None = None) -> Outcome:
+        """Asks for producer id and epoch, which ends what another producer of this transactional_id has begun; by
+        default it is that of the settings, or the last one."""
+        if (waiting := self._waiting_for("init_transactions")) is not None:
+            return waiting
+        self._require("init_transactions", UNINITIALIZED)
+        if transactional_id is not None:
+            self._sender.transactional_id = transactional_id
+            self._requests.use_id(transactional_id)
+        self._keep_prepared = keep_prepared
+        self._core.retry_refused(now)
+        return self._enter(INITIALIZING, "init_transactions", now)
+
+    def begin(self, now: float) -> None:
+        """Begins a transaction: records are taken from now on."""
+        self._require("begin_transaction", READY)
+        self._accumulator.begin_transaction(gated=not self.is_v2, anew=self._epoch_is_new)
+        self._epoch_is_new = False
+        bar = self._accumulator.bar
+        self._outcome, self.state = None, OPEN
+        bar(None)
+
+    def send_offsets(self, given: Rows, group: GroupMetadata, now: float) -> Outcome:
+        """Makes offsets of a group part of the transaction."""
+        self._take_in_failure()
+        self._require("send_offsets_to_transaction", OPEN)
+        call = SentOffsets(given, group)
+        if given:
+            self._requests.offsets.append(call)
+            self.advance(now)
+        else:
+            call.outcome.succeed()
+        return call.outcome
+
+    def commit(self, now: float) -> Outcome:
+        """Delivers every record, then commits; fails if one of them cannot be delivered."""
+        return self._finish_by(COMMITTING, "commit_transaction", (OPEN, PREPARED), now)
+
+    def abort(self, now: float) -> Outcome:
+        """Drops what is not sent yet, waits for what is in flight, then aborts."""
+        return self._finish_by(ABORTING, "abort_transaction", (OPEN, PREPARED, ABORTABLE), now)
+
+    def prepare(self, now: float) -> Outcome:
+        """Delivers every record; then the transaction waits to be committed or aborted (KIP-939)."""
+        if not self._settings.transaction_two_phase_commit_enable:
+            raise TransactionStateError("prepare_transaction: it needs transaction_two_phase_commit_enable=True")
+        return self._finish_by(PREPARING, "prepare_transaction", (OPEN,), now)
+
+    def detach(self, now: float) -> Outcome:
+        """Delivers every record, and leaves the transaction open. The result is the PreparedTransaction with which any
+        process may end it, or None where the coordinator has not heard of it."""
+        return self._finish_by(DETACHING, "detach_transaction", (OPEN,), now)
+
+    def close(self, now: float) -> None:
+        """The producer takes no more records: aborts what is open. A prepared transaction stays."""
+        if self.state in (PREPARING, DETACHING):
+            self._fail_transaction(TransactionAbortedError("the producer was closed"))
+        if self.state in (OPEN, ABORTABLE):
+            self.abort(now)
+        if self.is_ending:
+            self._core.call_at(now + self._settings.max_block_ms / 1000, self._give_up)
+
+    def _give_up(self, now: float) -> None:
+        self._gives_up = True
+
+    @property
+    def needs_start(self) -> bool:
+        """Whether no producer id was asked for yet, or is being asked for."""
+        return self.state in (UNINITIALIZED, INITIALIZING)
+
+    @property
+    def may_abort(self) -> bool:
+        """Whether there is a transaction whose end is not being decided."""
+        return self.state in (OPEN, PREPARED, ABORTABLE)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing will be answered any more."""
+        return self._core.closed
+
+    @property
+    def is_ending(self) -> bool:
+        """Whether the end of a transaction is not decided yet, and waited for."""
+        return self.state in (COMMITTING, ABORTING) and not self._gives_up
+
+    @property
+    def why_blocked(self) -> str:
+        """Why a partition is not added yet, in words."""
+        return self._requests.why_waiting
+
+    @property
+    def why_waiting(self) -> str:
+        """Why a call is not done, in words: the last error, or what it waits for."""
+        for batch in self._accumulator.pending[:1]:
+            return f"{batch.topic}[{batch.partition}]: {self._sender.why_waiting(batch)}"
+        return self._requests.why_waiting
+
+    def recover(self, now: float) -> None:
+        """After an interrupted step: asks again, and ends what was cut behind a change of state."""
+        self._requests.recover()
+        if self._answer is not None:
+            self._finish(now)
+        if self.state in (READY, PREPARED):
+            self._succeed(self.prepared)
+        elif self.state in (ABORTABLE, FATAL) and self._error is not None:
+            self._settle_error(self._error)
+        for topic in self._accumulator.topics.values():
+            self._requests.partitions.want(
+                queue for queue in topic.queues if queue.head is not None and queue.partition >= 0
+            )
+        self._sender.needs_turn = True
+        self._core.call_at(now, self.advance)
+
+    # -- what the sender says ---------------------------------------------------------------------------------------
+
+    def admit(self, now: float) -> None:
+        """Partitions that are blocked have something to send."""
+        held = self._accumulator.held
+        self._requests.partitions.want(held)
+        held.clear()
+        self.advance(now)
+
+    def take_turn(self, now: float) -> None:
+        """Batches may have ended."""
+        self.advance(now)
+        self._sender.needs_turn = self.state in (PREPARING, DETACHING, COMMITTING, ABORTING)
+
+    def batch_failed(self, batch: Batch, error: KafkaError) -> None:
+        """A batch failed for good. What follows from it comes with the sender's next turn."""
+        if self.state not in UNFINISHED:
+            return
+        if batch.base_sequence >= 0 and not self.is_v2:
+            self._note_gap(batch.queue, error)
+        if self._failed is None:
+            self._failed = error
+        self._sender.needs_turn = True
+
+    def _note_gap(self, queue: PartitionQueue, error: KafkaError) -> None:
+        """A sequence was given to a batch that may not be in the log."""
+        if self._can_bump:
+            self._needs_bump = True
+        code = error.code if isinstance(error, BrokerError) and error.code not in MAY_BE_WRITTEN else None
+        self._gaps[queue] = code if self._gaps.get(queue, code) is not None else None
+
+    # -- changing state ---------------------------------------------------------------------------------------------
+
+    def _change(self, state: str) -> None:
+        assert state in FOLLOWS[self.state], f"{self.state} -> {state}"
+        self.state = state
+
+    def _enter(self, state: str, what: str, now: float) -> Outcome:
+        """Goes into a state that a call waits for."""
+        assert state in FOLLOWS[self.state], f"{self.state} -> {state}"
+        outcome = Outcome(what)
+        self._outcome, self.state = outcome, state
+        self.advance(now)
+        return outcome
+
+    def _finish_by(self, state: str, what: str, froms: tuple[str, ...], now: float) -> Outcome:
+        if (waiting := self._waiting_for(what)) is not None:
+            return waiting
+        self._take_in_failure()
+        self._require(what, *froms)
+        self._accumulator.bar(self._refusal)
+        self._sender.needs_turn = True
+        outcome = self._enter(state, what, now)
+        self._accumulator.make_all_due()
+        self._sender.pump(now)
+        return outcome
+
+    def _waiting_for(self, what: str) -> Outcome | None:
+        """The outcome of the same call, made before and not returned yet: it ran out of time, or was cut."""
+        waiting = self._outcome
+        return waiting if waiting is not None and waiting.what == what and not waiting.taken else None
+
+    def _require(self, what: str, *states: str) -> None:
+        if self.state not in states:
+            raise self._not_now(what)
+
+    def _not_now(self, what: str) -> KafkaError:
+        if self.state in (ABORTABLE, FATAL):
+            return self._present_error()
+        words = _WORDS[self.state]
+        if self.state in (COMMITTING, ABORTING, BUMPING, INITIALIZING) and self._outcome is not None:
+            words = f"{self._outcome.what}() is not done yet: call it again to wait for it"
+        return TransactionStateError(f"{what}: {words}")
+
+    def _refusal(self) -> KafkaError:
+        """The error for a record outside of a transaction."""
+        return self._not_now("send")
+
+    def _present_error(self) -> KafkaError:
+        """The error of this state, to be raised once more."""
+        cause = self._error
+        abortable = self.state == ABORTABLE
+        what = "the transaction must be aborted" if abortable else "this producer is over, close it"
+        name = self._requests.transactional_id
+        error: KafkaError
+        if isinstance(cause, BrokerError) and cause.code == PRODUCER_FENCED:
+            error = error_for(PRODUCER_FENCED, cause.context)
+        else:
+            error = TransactionError(f"transactional id {name!r}: {what}; {cause}", abortable=abortable)
+            error.__cause__ = cause
+        if self._requests.may_have_committed:
+            error.add_note("the coordinator was told to commit before: it is not known whether it has")
+        return error
+
+    def _take_in_failure(self) -> None:
+        """What follows from a batch that failed."""
+        error = self._failed
+        if error is not None and self.state in _TAKES_FAILURES:
+            if isinstance(error, BrokerError):
+                self._judge(PRODUCE, error)
+            else:
+                self._fail_transaction(error)
+        self._failed = None
+
+    def _judge(self, api_key: int, error: BrokerError) -> None:
+        """What an error code that will not pass does to the transaction."""
+        found = verdict(api_key, error.code)
+        if found == FENCED:
+            self._die(error_for(PRODUCER_FENCED, error.context))
+        elif found == RECOVER and (self._can_bump or self.is_v2) and self._may_still_abort(api_key):
+            self._needs_bump = not self.is_v2
+            self._fail_transaction(error)
+        elif found == ABORT and self._may_still_abort(api_key):
+            self._fail_transaction(error)
+        else:
+            self._die(error)
+
+    def _may_still_abort(self, api_key: int) -> bool:
+        """Whether an abort would be believed, and is not what has just failed."""
+        ends = self.state == ABORTING and api_key == END_TXN
+        return self.state in UNFINISHED and not ends and not self._requests.may_have_committed
+
+    def _fail_transaction(self, error: KafkaError) -> None:
+        """It must be aborted. While it is being aborted, or there is none, that changes nothing."""
+        if self.state not in _TAKES_FAILURES:
+            return
+        self._error = error
+        self._change(ABORTABLE)
+        self._settle_error(error)
+
+    def _die(self, error: KafkaError) -> None:
+        """This producer is over."""
+        if self.state == FATAL:
+            return
+        self._error = error
+        self._change(FATAL)
+        self._settle_error(error)
+
+    def _settle_error(self, error: KafkaError) -> None:
+        """What follows from state ABORTABLE or FATAL. May be done twice, if the first time was cut."""
+        self._accumulator.bar(self._refusal)
+        lost = self._unsent()
+        if self.state == FATAL:
+            self.identity.end(error)
+            lost = self._accumulator.pending
+        for batch in lost:
+            self._accumulator.complete(batch, -1, -1, error)
+        self._end_calls()
+
+    def _end_calls(self) -> None:
+        """Calls that wait raise the error of this state."""
+        for call in self._requests.offsets:
+            call.outcome.fail(self._present_error())
+        self._requests.offsets = [call for call in self._requests.offsets if call.is_asked]
+        if self._outcome is not None and not self._outcome.done:
+            self._outcome.fail(self._present_error())
+            self._forget_failures()
+
+    def _forget_failures(self) -> None:
+        """The end of the transaction tells of its records: flush need not."""
+        self._accumulator.failed.clear()
+        self._accumulator.failures_dropped = 0
+
+    def _unsent(self) -> list[Batch]:
+        """The batches that no broker can have: they are in no request, and were in none."""
+        return [
+            batch
+            for batch in self._accumulator.pending
+            if batch.base_sequence < 0 and batch not in batch.queue.in_flight
+        ]
+
+    # -- the next step ----------------------------------------------------------------------------------------------
+
+    def advance(self, now: float) -> None:
+        """Does what the state needs next, unless a request is in flight."""
+        self._take_in_failure()
+        if self._answer is not None:
+            self._finish(now)
+        if self.state == ABORTING:
+            self._drop_unsent()
+        if not self._requests.is_busy:
+            self._ask_next(now)
+
+    def _drop_unsent(self) -> None:
+        for batch in self._unsent():
+            self._accumulator.abandon(
+                batch,
+                TransactionAbortedError(f"{batch.topic}[{batch.partition}]: not sent: its transaction was aborted"),
+            )
+        self._requests.partitions.drop_wanted()
+        self._forget_failures()
+        dropped = [call for call in self._requests.offsets if not call.is_asked]
+        self._requests.offsets = [call for call in self._requests.offsets if call.is_asked]
+        for call in dropped:
+            call.outcome.fail(TransactionAbortedError("the offsets were not sent: the transaction was aborted"))
+
+    def _ask_next(self, now: float) -> None:
+        state = self.state
+        if state in (INITIALIZING, BUMPING):
+            keeps = self._keep_prepared and state == INITIALIZING
+            self._requests.ask_id(now, bumps=state == BUMPING, keep_prepared=keeps)
+        elif state not in _ASKS:
+            return
+        elif self._requests.partitions.to_ask:
+            self._requests.ask_partitions(now)
+        elif self._requests.offsets:
+            self._requests.ask_offsets(now, is_v2=self.is_v2)
+        elif state != OPEN and self._accumulator.is_empty:
+            if state == PREPARING:
+                self._end_preparing()
+            elif state == DETACHING:
+                self._end_detaching()
+            elif self._is_heard_of:
+                self._requests.ask_end(now, commits=state == COMMITTING, is_v2=self.is_v2)
+            else:
+                self._answer = (-1, -1)
+                self._finish(now)
+
+    @property
+    def _is_heard_of(self) -> bool:
+        """Whether the coordinator knows of the transaction, or may."""
+        if self.prepared is not None or self._requests.has_offsets:
+            return True
+        return self._sender.has_sent if self.is_v2 else self._requests.partitions.added
+
+    def _end_preparing(self) -> None:
+        self._change(PREPARED)
+        self.prepared = (self.identity.producer_id, self.identity.epoch)
+        if self._outcome is not None:
+            self._outcome.succeed(self.prepared)
+
+    def _end_detaching(self) -> None:
+        """May be done twice, if the first time was cut."""
+        if self._is_heard_of:
+            version = V2 if self.is_v2 else V1
+            name, identity = self._requests.transactional_id, self.identity
+            self._succeed(PreparedTransaction(name, identity.producer_id, identity.epoch, version))
+        self._succeed()
+        self._begin_anew()
+        self._change(UNINITIALIZED)
+
+    def _finish(self, now: float) -> None:
+        """The transaction has ended, by the answer in `_answer`. May be done twice, if the first time was cut."""
+        assert self._answer is not None
+        producer_id, epoch = self._answer
+        if producer_id >= 0:
+            self.identity.set(producer_id, epoch)
+            self._epoch_is_new = True
+        becomes_v2 = self._core.finalized_feature(_FEATURE) >= 2
+        bumps = self._needs_bump or (becomes_v2 and not self.is_v2)
+        if not bumps and not self._rewind():
+            self._answer = None
+            self._die(_gap())
+            return
+        if self.state in (COMMITTING, ABORTING):
+            self._change(BUMPING if bumps else READY)
+        self._choose_version(becomes_v2)
+        self.prepared = None
+        self._error = None
+        self._begin_anew()
+        if self.state == READY:
+            self._succeed()
+
+    def _rewind(self) -> bool:
+        """Gives free the sequences of batches that were refused. False where the fate of one is not known."""
+        for queue, code in self._gaps.items():
+            if code is None:
+                return False
+            if code == UNKNOWN_PRODUCER_ID:
+                queue.sequences.begin(-1, -1)
+            else:
+                queue.sequences.rewind()
+        return True
+
+    def _succeed(self, result: Any = None) -> None:
+        if self._outcome is not None:
+            self._outcome.succeed(result)
+
+    def _choose_version(self, is_v2: bool) -> None:
+        self.is_v2 = is_v2
+        self._sender.newest_version = _NEWEST_PRODUCE[is_v2]
+
+    # -- what the answers say ---------------------------------------------------------------------------------------
+
+    def on_id(self, response: protocol.InitProducerIdResponse, version: int, now: float) -> None:
+        """The coordinator gave an id and an epoch. Records without them would be outside of every transaction."""
+        if response.producer_id < 0 or response.producer_epoch < 0:
+            given = f"producer id {response.producer_id}, epoch {response.producer_epoch}"
+            self._die(KafkaError(f"the answer to InitProducerId has {given}: both are at least 0"))
+            return
+        self.identity.set(response.producer_id, response.producer_epoch)
+        self._epoch_is_new = True
+        self._can_bump = version >= _FIRST_INIT_WITH_EPOCH
+        begins = self.state == INITIALIZING
+        if begins:
+            self._choose_version(self._core.finalized_feature(_FEATURE) >= 2)
+        if begins and self._keep_prepared and response.ongoing_txn_producer_id >= 0:
+            self.prepared = (response.ongoing_txn_producer_id, response.ongoing_txn_producer_epoch)
+            self._change(PREPARED)
+        else:
+            self._change(READY)
+        self._succeed(self.prepared)
+
+    def on_partitions(self, now: float) -> None:
+        """Partitions are part of the transaction: what waits for them may go."""
+        self._sender.pump(now)
+
+    def on_end(self, producer_id: int, epoch: int, now: float) -> None:
+        """The transaction has ended."""
+        if self.state in (COMMITTING, ABORTING):
+            self._answer = (producer_id, epoch)
+            self._finish(now)
+
+    def on_refusal(self, api_key: int, error: BrokerError, now: float) -> None:
+        """An answer had an error code that will not pass."""
+        if self.state == INITIALIZING and error.code in _MAY_BE_ALLOWED_LATER:
+            self._refuse_start(self._why_not_offered(error))
+        else:
+            self._judge(api_key, error)
+
+    def on_failure(self, api_key: int, error: KafkaError, now: float) -> None:
+        """There was no answer, and will be none."""
+        if self.state == INITIALIZING:
+            self._refuse_start(self._why_not_offered(error))
+        elif isinstance(error, BrokerError):
+            self._judge(api_key, error)
+        else:
+            self._die(error)
+
+    def _why_not_offered(self, error: KafkaError) -> KafkaError:
+        """What is missing, where a broker does not offer what transactions need."""
+        code = error.code if isinstance(error, BrokerError) else None
+        if code != UNSUPPORTED_VERSION and not isinstance(error, CodecError):
+            return error
+        needs = "transactions need Kafka 0.11 or newer"
+        if "InitProducerId" in str(error) and self._keep_prepared:
+            needs = "the broker keeps no prepared transactions (KIP-939)"
+        elif "InitProducerId" in str(error) and self._settings.transaction_two_phase_commit_enable:
+            needs = "two-phase commit (KIP-939) needs a broker that offers version 6 of InitProducerId"
+        refusal = error_for(UNSUPPORTED_VERSION, f"{needs}; {error}")
+        refusal.__cause__ = error
+        return refusal
+
+    def _refuse_start(self, error: KafkaError) -> None:
+        if self._outcome is not None:
+            self._outcome.fail(error)
+        self._change(UNINITIALIZED)
+
+
+_WORDS = {
+    UNINITIALIZED: "call init_transactions() first, or use `with producer.transaction()`",
+    INITIALIZING: "init_transactions() is not done yet",
+    READY: "no transaction is open: call begin_transaction() first, or use `with producer.transaction()`",
+    OPEN: "a transaction is open: commit or abort it first",
+    PREPARING: "the transaction is being prepared",
+    DETACHING: "the transaction is being detached",
+    PREPARED: "the transaction is prepared: commit or abort it",
+    COMMITTING: "the transaction is being committed",
+    ABORTING: "the transaction is being aborted",
+    BUMPING: "the transaction is being ended",
+}
+
+
+def _gap() -> KafkaError:
+    return TransactionError(
+        "it is not known whether a batch was written, and the coordinator, from before Kafka 2.5, cannot raise the "
+        "epoch of this producer to make sure (KIP-360)"
+    )

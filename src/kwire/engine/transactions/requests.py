@@ -1,0 +1,301 @@
+"""What is asked about a transaction: the five requests, and what becomes of their answers.
+
+Layer 3, no I/O. Which of them is sent when, and what a success or an error does to the transaction, is the owner's
+decision (`manager.py`). Here is what goes into a request, which broker gets it, and which errors are asked again.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from kwire import protocol
+from kwire._typing import TYPE_CHECKING
+from kwire.engine.api_keys import (
+    ADD_OFFSETS_TO_TXN,
+    ADD_PARTITIONS_TO_TXN,
+    END_TXN,
+    INIT_PRODUCER_ID,
+    TXN_OFFSET_COMMIT,
+)
+from kwire.engine.error_codes import (
+    CONCURRENT_TRANSACTIONS,
+    COORDINATOR_NOT_AVAILABLE,
+    INVALID_TXN_STATE,
+    REQUEST_TIMED_OUT,
+)
+from kwire.engine.groups.coordinator import Coordinator
+from kwire.engine.lookup import GROUP, TRANSACTION
+from kwire.engine.retry import CONCURRENT_WAIT_S, is_retriable
+from kwire.engine.settings import ProducerSettings
+from kwire.engine.transactions import offsets, partitions
+from kwire.engine.transactions.dialogue import Dialogue
+from kwire.engine.transactions.identity import TransactionalIdentity
+from kwire.engine.transactions.offsets import SentOffsets
+from kwire.engine.transactions.partitions import Partitions
+from kwire.errors import AuthError, BrokerError, KafkaError
+from kwire.errors.broker import error_for
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Protocol
+
+    from kwire.engine.ports import Services
+else:
+    Protocol = object
+
+_STABLE_INIT = range(6)
+_TWO_PHASE_INIT = range(6, 7)
+_END_BEFORE_V2 = range(5)
+_END_V2 = range(6)
+_ADD_OFFSETS = range(5)
+
+
+class Owner(Protocol):
+    """Who decides. Of an error only those come that will not pass; `api_key` is what was asked."""
+
+    def advance(self, now: float) -> None:
+        """The next request may be sent."""
+
+    def on_id(self, response: protocol.InitProducerIdResponse, version: int, now: float) -> None:
+        """The coordinator gave an id and an epoch."""
+
+    def on_partitions(self, now: float) -> None:
+        """Partitions are part of the transaction."""
+
+    def on_end(self, producer_id: int, epoch: int, now: float) -> None:
+        """The transaction has ended. The id and epoch for the next one, or -1."""
+
+    def on_refusal(self, api_key: int, error: BrokerError, now: float) -> None:
+        """An answer had an error code."""
+
+    def on_failure(self, api_key: int, error: KafkaError, now: float) -> None:
+        """There was no answer, and will be none."""
+
+
+class TransactionRequests:
+    """One request at a time. `partitions`, `offsets` and the flags are those of one transaction: see `begin_anew`."""
+
+    def __init__(
+        self,
+        core: Services,
+        settings: ProducerSettings,
+        identity: TransactionalIdentity,
+        owner: Owner,
+        warn: Callable[[str], None],
+    ) -> None:
+        assert settings.transactional_id is not None
+        self._core = core
+        self._settings = settings
+        self.transactional_id = settings.transactional_id
+        self._identity = identity
+        self._owner = owner
+        self._warn = warn
+        self._coordinator = Coordinator(core, TRANSACTION, self.transactional_id)
+        self._groups: dict[str, Coordinator] = {}
+        self._dialogue = Dialogue(core, owner.advance, self._on_no_answer)
+        self._api_key = INIT_PRODUCER_ID
+        self.begin_anew()
+
+    def begin_anew(self) -> None:
+        """Nothing is known of the next transaction."""
+        self.partitions = Partitions()
+        self.offsets: list[SentOffsets] = []
+        self.has_offsets = False
+        """Some group is part of the transaction."""
+        self._commits = False
+        self.may_have_committed = False
+        """The coordinator was told to commit, and has not answered that."""
+        self._dialogue.succeeded()
+
+    def use_id(self, transactional_id: str) -> None:
+        """From now on it is about that one."""
+        if transactional_id != self.transactional_id:
+            self.transactional_id = transactional_id
+            self._coordinator.close()
+            self._coordinator = Coordinator(self._core, TRANSACTION, transactional_id)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a request is in flight, or the next has to wait."""
+        return self._dialogue.is_busy
+
+    @property
+    def why_waiting(self) -> str:
+        """Why there is no answer yet, in words."""
+        return str(self._dialogue.last_error or f"the coordinator, {self._coordinator.who}, has not answered")
+
+    def recover(self) -> None:
+        """After an interrupted step: nothing in flight is answered."""
+        self._dialogue.reset()
+
+    # -- producer id and epoch --------------------------------------------------------------------------------------
+
+    def ask_id(self, now: float, *, bumps: bool, keep_prepared: bool) -> None:
+        """Asks for an id, or (bumps) for the next epoch of the one at hand."""
+        two_phase = self._settings.transaction_two_phase_commit_enable
+
+        def message(version: int) -> protocol.InitProducerIdRequest:
+            made = protocol.InitProducerIdRequest(
+                transactional_id=self.transactional_id, transaction_timeout_ms=self._settings.transaction_timeout_ms
+            )
+            if bumps:
+                made.producer_id = self._identity.producer_id
+                made.producer_epoch = self._identity.epoch
+            if version in _TWO_PHASE_INIT:
+                made.enable2_pc = two_phase
+                made.keep_prepared_txn = keep_prepared
+            return made
+
+        self._api_key = INIT_PRODUCER_ID
+        versions = _TWO_PHASE_INIT if two_phase or keep_prepared else _STABLE_INIT
+        self._dialogue.ask(self._coordinator, INIT_PRODUCER_ID, message, self._on_id, now, versions)
+
+    def _on_id(
+        self, coordinator: Coordinator, response: protocol.InitProducerIdResponse, version: int, now: float
+    ) -> None:
+        if response.error_code:
+            self._on_code(response.error_code, "", coordinator, now)
+        else:
+            self._owner.on_id(response, version, now)
+
+    # -- partitions -------------------------------------------------------------------------------------------------
+
+    def ask_partitions(self, now: float) -> None:
+        """Asks for all partitions at hand."""
+
+        def message(version: int) -> protocol.AddPartitionsToTxnRequest:
+            return self.partitions.message(self.transactional_id, self._identity.producer_id, self._identity.epoch)
+
+        self._api_key = ADD_PARTITIONS_TO_TXN
+        self._dialogue.ask(
+            self._coordinator, ADD_PARTITIONS_TO_TXN, message, self._on_partitions, now, partitions.VERSIONS
+        )
+
+    def _on_partitions(
+        self, coordinator: Coordinator, response: protocol.AddPartitionsToTxnResponse, version: int, now: float
+    ) -> None:
+        refused = partitions.errors_in(response)
+        if refused:
+            self.partitions.refuse_asked()
+            code, where = refused[0]
+            self._on_code(code, f", {where}", coordinator, now)
+        else:
+            self._dialogue.succeeded()
+            self.partitions.add_asked()
+            self._owner.on_partitions(now)
+
+    # -- offsets ----------------------------------------------------------------------------------------------------
+
+    def ask_offsets(self, now: float, *, is_v2: bool) -> None:
+        """The next request for the first call that has not ended."""
+        call = self.offsets[0]
+        if is_v2 or call.is_added:
+            self._ask_offset_commit(call, now, is_v2)
+            return
+        call.is_asked = True
+        message = protocol.AddOffsetsToTxnRequest(
+            transactional_id=self.transactional_id,
+            producer_id=self._identity.producer_id,
+            producer_epoch=self._identity.epoch,
+            group_id=call.group.group_id,
+        )
+        self._api_key = ADD_OFFSETS_TO_TXN
+        self._dialogue.ask(
+            self._coordinator, ADD_OFFSETS_TO_TXN, message, partial(self._on_group_added, call), now, _ADD_OFFSETS
+        )
+
+    def _on_group_added(
+        self,
+        call: SentOffsets,
+        coordinator: Coordinator,
+        response: protocol.AddOffsetsToTxnResponse,
+        version: int,
+        now: float,
+    ) -> None:
+        if response.error_code:
+            call.is_asked = False
+            self._on_code(response.error_code, f", group {call.group.group_id!r}", coordinator, now)
+        else:
+            self.has_offsets = call.is_added = True
+            call.is_asked = False
+            self._dialogue.succeeded()
+
+    def _ask_offset_commit(self, call: SentOffsets, now: float, is_v2: bool) -> None:
+        group = call.group.group_id
+        coordinator = self._groups.get(group)
+        if coordinator is None:
+            coordinator = self._groups[group] = Coordinator(self._core, GROUP, group)
+        self.has_offsets = True
+        message = partial(
+            call.commit_message, self.transactional_id, self._identity.producer_id, self._identity.epoch, self._warn
+        )
+        versions = offsets.V2 if is_v2 else offsets.BEFORE_V2
+        self._api_key = TXN_OFFSET_COMMIT
+        self._dialogue.ask(
+            coordinator, TXN_OFFSET_COMMIT, message, partial(self._on_offset_commit, call), now, versions
+        )
+
+    def _on_offset_commit(
+        self,
+        call: SentOffsets,
+        coordinator: Coordinator,
+        response: protocol.TxnOffsetCommitResponse,
+        version: int,
+        now: float,
+    ) -> None:
+        refused = call.take(response)
+        if refused:
+            code, tp = min(refused, key=lambda row: error_for(row[0]).retriable)
+            if code == REQUEST_TIMED_OUT:
+                coordinator.is_lost(error_for(COORDINATOR_NOT_AVAILABLE), now)
+            self._on_code(code, f", group {call.group.group_id!r}, {tp.topic}[{tp.partition}]", coordinator, now)
+            return
+        self._dialogue.succeeded()
+        if call in self.offsets:
+            self.offsets.remove(call)
+        call.outcome.succeed()
+
+    # -- the end ----------------------------------------------------------------------------------------------------
+
+    def ask_end(self, now: float, *, commits: bool, is_v2: bool) -> None:
+        """Commits or aborts."""
+        message = protocol.EndTxnRequest(
+            transactional_id=self.transactional_id,
+            producer_id=self._identity.producer_id,
+            producer_epoch=self._identity.epoch,
+            committed=commits,
+        )
+        self._api_key = END_TXN
+        self._commits = commits
+        versions = _END_V2 if is_v2 else _END_BEFORE_V2
+        self._dialogue.ask(self._coordinator, END_TXN, message, self._on_end, now, versions)
+
+    def _on_end(self, coordinator: Coordinator, response: protocol.EndTxnResponse, version: int, now: float) -> None:
+        if response.error_code == INVALID_TXN_STATE:
+            timeout = self._settings.transaction_timeout_ms
+            words = f" (one that is open for longer than transaction_timeout_ms={timeout} is aborted)"
+            self._on_code(response.error_code, words, coordinator, now)
+        elif response.error_code:
+            self._on_code(response.error_code, "", coordinator, now)
+        else:
+            self._owner.on_end(response.producer_id, response.producer_epoch, now)
+
+    # -- errors -----------------------------------------------------------------------------------------------------
+
+    def _on_no_answer(self, coordinator: Coordinator, error: KafkaError, now: float) -> None:
+        lost = coordinator.is_lost(error, now)
+        if lost or is_retriable(error) or (isinstance(error, AuthError) and self._core.refusal is None):
+            self.may_have_committed = self.may_have_committed or self._commits
+            self._dialogue.retry(error, now)
+        else:
+            self._owner.on_failure(self._api_key, error, now)
+
+    def _on_code(self, code: int, what: str, coordinator: Coordinator, now: float) -> None:
+        api_key = self._api_key
+        error = error_for(code, f"{protocol.APIS[api_key].name} of transactional id {self.transactional_id!r}{what}")
+        if coordinator.is_lost(error, now) or error.retriable:
+            begins = api_key in (ADD_PARTITIONS_TO_TXN, ADD_OFFSETS_TO_TXN, TXN_OFFSET_COMMIT)
+            soon = code == CONCURRENT_TRANSACTIONS and begins and not self.partitions.added
+            self._dialogue.retry(error, now, CONCURRENT_WAIT_S if soon else None)
+        else:
+            self._owner.on_refusal(api_key, error, now)

@@ -1,0 +1,88 @@
+"""What both share consumers share: everything that does not wait.
+
+Layer 5, below the clients: puts the engine's share group on a front; its logic is in `kwire.engine.share`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from functools import partial
+
+from kwire._codec import ConsumerRecord
+from kwire._typing import Any
+from kwire.drivers.loggers import LateLogger
+from kwire.engine import arguments
+from kwire.engine.share.acquired import kind_of
+from kwire.engine.share.polling import OnAcknowledged, OnCommitted, SharePolling
+from kwire.engine.share.records import ShareRecords
+from kwire.engine.share_settings import ShareConsumerSettings
+from kwire.fronts.alone import Alone
+
+CLOSING_S = 30.0
+"""Seconds that close() takes at most to tell the brokers, if it is not told otherwise."""
+
+_log = LateLogger("kwire.clients")
+
+
+class ShareConsumerFront(Alone[ShareConsumerSettings]):
+    """The base of the share consumers; one caller at a time."""
+
+    _polling: SharePolling
+
+    def _open_polling(self) -> None:
+        self._polling = SharePolling(self._core, self.settings, partial(_run_later, self._core.after_step))
+        self._used = False
+
+    def subscribe(self, topics: Iterable[str]) -> None:
+        """Reads these topics from the next poll on; the topics of an earlier call no more."""
+        names = tuple(dict.fromkeys(arguments.topic_names(topics)))
+        self._alone(lambda: self._step(partial(self._polling.subscribe, names)))
+
+    def unsubscribe(self) -> None:
+        """Leaves the group. Records in hand may still be acknowledged."""
+        self._alone(lambda: self._step(lambda now: self._polling.unsubscribe(now, _ignore)))
+
+    def subscription(self) -> set[str]:
+        """The topics subscribed to."""
+        return set(self._polling.membership.topics)
+
+    def acknowledge(self, what: ConsumerRecord | ShareRecords, kind: str = "accept") -> None:
+        """Says what became of a record of the last poll, or of all records given: "accept" (done), "release" (another
+        try, by any member), "reject" (never again), "renew" (its lock begins anew; the next poll returns it again).
+
+        Told with the next poll or commit. The last word counts. ConfigError for a record that is not in hand.
+        """
+        number = kind_of(kind)
+        records = [what] if isinstance(what, ConsumerRecord) else list(what)
+        self._alone(lambda: self._step(lambda now: self._polling.acknowledge(records, number)))
+
+    def commit_async(self, *, callback: OnCommitted | None = None) -> None:
+        """As `commit`, without waiting: `callback` is called with its result."""
+        self._alone(lambda: self._step(lambda now: self._polling.commit_async(callback, now)))
+
+    def set_acknowledgement_commit_callback(self, callback: OnAcknowledged | None) -> None:
+        """Has callback(offsets, error) called with what became of all acknowledgements, as brokers answer: offsets is
+        {TopicPartition: set of offsets}; error is None where they were taken."""
+        self._polling.on_acknowledged = callback
+
+    @property
+    def acquisition_lock_timeout_ms(self) -> int | None:
+        """How long brokers lock the records that a poll returns; None before the first answer."""
+        return self._polling.lock_ms
+
+
+def _run_later(after_step: deque[Callable[[], object]], function: Callable[..., object], *given: Any) -> None:
+    """Has the user's function called outside the lock; what it raises is logged."""
+    after_step.append(partial(_guarded, function, *given))
+
+
+def _guarded(function: Callable[..., object], *given: Any) -> None:
+    try:
+        function(*given)
+    except Exception:
+        _log.exception("a callback of a share consumer raised")
+
+
+def _ignore(now: float) -> None:
+    """Nobody waits for the end of the membership."""

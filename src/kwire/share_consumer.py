@@ -1,0 +1,118 @@
+"""ShareConsumer: records of a share group (KIP-932), acknowledged one by one.
+
+Layer 5: puts the engine's share group on the synchronous driver; its logic is in `kwire.engine.share`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+from kwire._client import Client
+from kwire._typing import TYPE_CHECKING, Any, Self, Unpack, override
+from kwire.engine import absent, arguments
+from kwire.engine.absent import without
+from kwire.engine.polling import LOOK_EVERY_S
+from kwire.engine.settings import configured_by, from_config, keywords
+from kwire.engine.share.acknowledging import Outcomes
+from kwire.engine.share.records import ShareRecords
+from kwire.engine.share_settings import ShareConsumerSettings
+from kwire.fronts.share_consumer import CLOSING_S, ShareConsumerFront
+
+if TYPE_CHECKING:
+    from kwire.engine.options import Servers, ShareConsumerOptions, Timeout
+
+__all__ = ["ShareConsumer", "ShareRecords"]
+
+
+@configured_by(ShareConsumerSettings)
+@without(absent.SHARE_CONSUMER)
+class ShareConsumer(ShareConsumerFront, Client[ShareConsumerSettings]):
+    """Reads records that a share group's members acknowledge one by one; any member may get any record. Use it from one
+    thread at a time (`wakeup` and `close` from any). Needs Kafka 4.1 or newer.
+
+        with ShareConsumer("host:9092", group_id="workers") as consumer:
+            consumer.subscribe(["jobs"])
+            for record in consumer.poll(timeout=1.0):
+                consumer.acknowledge(record, "accept" if work(record) else "release")
+
+    A record is locked for this consumer for some time (30 s by default, see `acquisition_lock_timeout_ms`); after that
+    another one may get it. A record that nobody accepts is delivered five times at most, by default. Keywords are the
+    settings below. Errors: ConfigError for settings and arguments; ConnectError; UnknownTopicError; BrokerError; and
+    for bad data in the log one of the CodecErrors.
+    """
+
+    kind = "share consumer"
+    callers = "thread"
+    reads_by_itself = True
+
+    def __init__(self, bootstrap_servers: Servers | None = None, **options: Unpack[ShareConsumerOptions]) -> None:
+        self._open(ShareConsumerSettings(**keywords(bootstrap_servers, options)))
+
+    @classmethod
+    def from_config(
+        cls,
+        config: Mapping[str, Any],
+        bootstrap_servers: Servers | None = None,
+        **options: Unpack[ShareConsumerOptions],
+    ) -> Self:
+        """From a mapping of dotted names (Java's, librdkafka's, with or without `kafka.`); keywords win."""
+        return cls._of(from_config(ShareConsumerSettings, config, **keywords(bootstrap_servers, options)))
+
+    @override
+    def _open(self, settings: ShareConsumerSettings, *, background: bool = True) -> None:
+        Client._open(self, settings, background=background)
+        self._open_polling()
+
+    def poll(self, timeout: Timeout = 0.0, max_records: int | None = None) -> ShareRecords:
+        """Records acquired for this consumer, as soon as there are any; empty when `timeout` seconds passed (None: no
+        limit), and after `wakeup()`.
+
+        Accepts what an earlier poll returned and `acknowledge` was not called for; with
+        share_acknowledgement_mode="explicit" it raises ConfigError instead. `max_records` is the limit (default:
+        max_poll_records).
+        """
+        patience = arguments.poll_seconds(timeout)
+        count = arguments.record_count(max_records, "max_records")
+        records = self._alone(lambda: self._poll(patience, count))
+        self._polling.arrived = True  # no signal handler runs from here to the caller's assignment
+        return records
+
+    def _poll(self, timeout: float | None, count: int | None) -> ShareRecords:
+        reactor, polling = self._reactor, self._polling
+        reactor.call(polling.begin)
+        try:
+            reactor.poll_once()
+            deadline = float("inf") if timeout is None else time.monotonic() + timeout
+            while (left := deadline - time.monotonic()) > 0:
+                if reactor.wait(polling.ready, min(left, LOOK_EVERY_S)):
+                    break
+                self._call_inside(polling.check)
+            return self._call_inside(lambda now: polling.take(count, now))
+        finally:
+            if not reactor.closed:
+                reactor.call(polling.end)
+
+    def commit(self, *, timeout: Timeout = None) -> Outcomes:
+        """Tells the brokers now what is acknowledged, with share_acknowledgement_mode="implicit" all that the last poll
+        returned. Returns what became of each partition: None, or the error; a record whose lock ran out is an
+        InvalidRecordStateError."""
+        outcomes: Outcomes = self._alone(lambda: self._ask(timeout, self._polling.commit))
+        return outcomes
+
+    def wakeup(self) -> None:
+        """Makes a poll that waits, or else the next one, return at once with nothing; from any thread."""
+        self._polling.woken = True
+        self._reactor.wake()
+
+    @override
+    def close(self, timeout: Timeout = None) -> None:
+        """Tells the brokers what is acknowledged, has the rest released, leaves the group and closes all connections.
+        From any thread; idempotent."""
+        given = arguments.seconds(timeout)
+        reactor = self._reactor
+        if not reactor.closed and reactor.has_resources and reactor.owned_by_process:
+            done: list[float] = []
+            reactor.call(lambda now: self._polling.close(now, done.append))
+            reactor.wait(lambda: bool(done), CLOSING_S if given is None else given)
+        super().close()
