@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kwire.testing.broker import Broker as Broker
     from kwire.testing.certificates import Certificates as Certificates
+    from kwire.testing.clock import Clock as Clock
     from kwire.testing.faults import Faults as Faults
 
-__all__ = ["Broker", "Certificates", "Faults"]
+__all__ = ["Broker", "Certificates", "Clock", "Faults"]
 
 if not TYPE_CHECKING:
     _HOMES = {
         "Broker": "kwire.testing.broker",
         "Certificates": "kwire.testing.certificates",
+        "Clock": "kwire.testing.clock",
         "Faults": "kwire.testing.faults",
     }
 

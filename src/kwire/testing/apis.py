@@ -13,27 +13,18 @@ import struct
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from types import GeneratorType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from kwire import errors, protocol
-from kwire.testing import (
-    b00_produce,
-    b01_fetch,
-    b02_list_offsets,
-    b03_metadata,
-    b17_sasl_handshake,
-    b18_api_versions,
-    b19_create_topics,
-    b20_delete_topics,
-    b22_init_producer_id,
-    b36_sasl_authenticate,
-)
+from kwire.errors import broker as codes
+from kwire.testing import b00_produce, b03_metadata, b18_api_versions
 from kwire.testing.cluster import ClusterState
 from kwire.testing.faults import Faults, Rule
+from kwire.testing.features import is_switched_off
+from kwire.testing.handlers import HANDLERS
 from kwire.testing.release import Release
-from kwire.testing.requests import CloseConnectionError, Flow, RequestContext, Suspend
+from kwire.testing.requests import CloseConnectionError, Flow, RequestContext, Suspend, Throttle
 from kwire.testing.sasl import Accounts
 from kwire.testing.sasl.exchange import MalformedError, RefusedError
 from kwire.testing.session import Session, Step
@@ -46,52 +37,57 @@ _HEAD = struct.Struct(">hhi")
 _REFUSED_LOGIN_S = 0.1
 _CUT_OFF = "the answer was cut off, by a fault that was asked for"
 
-HANDLERS: dict[int, ModuleType] = {
-    0: b00_produce,
-    1: b01_fetch,
-    2: b02_list_offsets,
-    3: b03_metadata,
-    17: b17_sasl_handshake,
-    18: b18_api_versions,
-    19: b19_create_topics,
-    20: b20_delete_topics,
-    22: b22_init_producer_id,
-    36: b36_sasl_authenticate,
-}
-
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     """The frame to send, in parts, size included; no parts where there is no response.
 
-    The connection closes after it where there is a reason to.
+    The connection closes after it where there is a reason to, and is not read from for `mute_s` seconds.
     """
 
     parts: Sequence[Buffer] = ()
     close_reason: str | None = None
+    mute_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """One connection of a client: serves its frames, and is told when it closes."""
+
+    apis: BrokerApis
+    session: Session
+
+    def __call__(self, frame: Buffer) -> Flow[Answer]:
+        return self.apis.serve(frame, self.session)
+
+    def close(self) -> None:
+        """Does what was to be done when the client is gone."""
+        for callback in self.session.on_close:
+            callback()
 
 
 class BrokerApis:
-    """Serves frames for one broker. `seen` counts the requests by (key, version). Without `accounts` nobody logs in."""
+    """Serves frames for one node. `seen` counts the requests by (key, version). Without `accounts` nobody logs in."""
 
     def __init__(
         self,
         cluster: ClusterState,
         release: Release,
         faults: Faults,
-        now: Callable[[], float],
         accounts: Accounts | None = None,
+        node: int = 1,
     ) -> None:
         self.cluster = cluster
         self.release = release
         self.faults = faults
-        self.now = now
+        self.now = cluster.now
         self.accounts = accounts
+        self.node = node
         self.seen: Counter[tuple[int, int]] = Counter()
 
-    def connect(self) -> Callable[[Buffer], Flow[Answer]]:
-        """What serves the frames of a new connection, one after the other."""
-        return partial(self.serve, session=Session(self.accounts, self.release, self.now))
+    def connect(self, host: str = "127.0.0.1") -> Served:
+        """What serves the frames of a new connection from `host`, one after the other."""
+        return Served(self, Session(self.accounts, self.release, self.now, host))
 
     def serve(self, frame: Buffer, session: Session) -> Flow[Answer]:
         """The flow of one frame (without its size). Raises CloseConnectionError."""
@@ -117,21 +113,44 @@ class BrokerApis:
         if not self.release.serves(key, version):
             return self._confused(f"{_name(key)} version {version} is not served by release {self.release.name}")
         try:
-            _, request = protocol.decode_request_body(frame)
+            header, request = protocol.decode_request_body(frame)
         except errors.CodecError as error:
             return self._confused(f"{_name(key)} version {version}: {error}")
-        context = RequestContext(request, version, self.cluster, self.release, self.now, session)
+        client_id = header.client_id or ""
+        throttle = Throttle(self.faults.take_throttle(key, client_id, session.principal))
+        context = RequestContext(
+            request, version, self.cluster, self.release, self.now, session, self.node, client_id, throttle
+        )
         handler = HANDLERS[key]
 
         def work() -> Flow[Answer]:
-            return _encoded((yield from _handled(handler, context)), version, correlation_id)
+            if key == b00_produce.KEY:
+                context.charge("producer_byte_rate", memoryview(frame).nbytes)
+            response = yield from _handled(handler, context)
+            if not throttle.ms or response is None:
+                return _encoded(response, version, correlation_id)
+            return (yield from self._throttled(response, throttle, version, correlation_id))
 
         def refuse(code: int) -> Answer:
             return _encoded(handler.refuse(context, code), version, correlation_id)
 
+        if not refused_code and is_switched_off(key, self.cluster.features):
+            refused_code = codes.UNSUPPORTED_VERSION.code
         if refused_code:
             return refuse(refused_code)
         return (yield from with_faults(self.faults, self.now, key, _name(key), work, refuse))
+
+    def _throttled(self, response: Any, throttle: Throttle, version: int, correlation_id: int) -> Flow[Answer]:
+        """Tells the client, which is not read from for that long; releases before 2.0 answer late instead (KIP-219)."""
+        if hasattr(response, "throttle_time_ms"):
+            response.throttle_time_ms = throttle.ms
+        answer = _encoded(response, version, correlation_id)
+        if self.release.mutes_throttled_clients:
+            return replace(answer, mute_s=throttle.ms / 1000)
+        until = self.now() + throttle.ms / 1000
+        while self.now() < until:
+            yield Suspend(until)
+        return answer
 
     def _bare_token(self, frame: Buffer, session: Session) -> Flow[Answer]:
         """A token of a login that SaslHandshake 0 began, and the answer to it: size and bytes."""

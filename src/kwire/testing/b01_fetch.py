@@ -3,9 +3,9 @@
 Behaviour
     Partitions are read in the order of the request. The answer waits until min_bytes are there, max_wait_ms have
     passed, or a partition has an error to report, whichever comes first. A reader that starts inside a batch gets the
-    whole batch. One replica: the high watermark and the last stable offset are the end of the log; no transactions, so
-    nothing is ever aborted. Fetch sessions are declined by answering session id 0, so that clients send whole requests;
-    a request in a session is answered with FETCH_SESSION_ID_NOT_FOUND.
+    whole batch. Followers are never behind: the high watermark is the end of the log. Readers of committed records get
+    what lies before the last stable offset, and the aborted transactions within it. Sessions are in fetch_sessions.py.
+    A reader over its quota gets nothing, at once (from release 2.0 on).
 
 Version notes
     v0-2   a first entry larger than the limit is cut at the limit, in its middle
@@ -13,8 +13,11 @@ Version notes
     v0-1   down-converted to magic 0, v2-3 to magic 1, v4 and newer as stored
     v4     last_stable_offset and aborted_transactions; v5 log_start_offset
     v7     sessions; v9 current_leader_epoch is checked
+    v11    followers serve readers; with a rack-aware selector the leader names the replica in the reader's rack
+    v12    last_fetched_epoch is checked, diverging_epoch tells
     v10    zstd; below it a partition that has zstd is refused with UNSUPPORTED_COMPRESSION_TYPE
     v13    topics by id; an unknown one is answered with UNKNOWN_TOPIC_ID
+    v16    current_leader and node_endpoints where the node does not serve the partition (KIP-951)
     v15    replica_id moves into a tagged field; followers are not told apart from consumers
 """
 
@@ -26,15 +29,22 @@ from dataclasses import dataclass
 from kwire.errors import BrokerError
 from kwire.errors import broker as codes
 from kwire.protocol import FetchRequest, FetchResponse
-from kwire.testing.cluster import Partition, check_leader_epoch
+from kwire.testing.authorizer import READ
 from kwire.testing.conversion import down_converted, magic_for_fetch
-from kwire.testing.record_sets import compression_of, split_stored
+from kwire.testing.fetch_sessions import Fetching, FetchSessions, Wanted
+from kwire.testing.leaders import MOVED, endpoints, name_leader
+from kwire.testing.partition import Partition, check_leader, check_leader_epoch
+from kwire.testing.record_sets import compression_of, last_offset_of, split_stored
 from kwire.testing.requests import Flow, RequestContext, Suspend
 
-_TopicAsked = FetchRequest.FetchTopic
+Context = RequestContext[FetchRequest]
 _Asked = FetchRequest.FetchTopic.FetchPartition
 _TopicAnswer = FetchResponse.FetchableTopicResponse
 _Answer = FetchResponse.FetchableTopicResponse.PartitionData
+_Aborted = _Answer.AbortedTransaction
+_READ_COMMITTED = 1
+_FOLLOWERS_SINCE, _LEADERS_SINCE = 11, 16
+_QUOTA = "consumer_byte_rate"
 
 
 @dataclass(slots=True)
@@ -45,18 +55,27 @@ class _Budget:
     whole_first: bool
 
 
-def answer(context: RequestContext[FetchRequest]) -> Flow[FetchResponse]:
+def answer(context: Context) -> Flow[FetchResponse]:
     """Waits as the request asks, then reads."""
-    request = context.request
-    if request.session_id != 0:
-        return FetchResponse(error_code=codes.FETCH_SESSION_ID_NOT_FOUND.code)
-    until = context.now() + max(request.max_wait_ms, 0) / 1000
-    while not _is_due(context) and context.now() < until:
-        yield Suspend(until, frozenset(_found(context)))
-    return _read(context)
+    try:
+        fetching = _sessions(context).begin(context.request, context.version, context.now())
+    except BrokerError as refused:
+        return FetchResponse(error_code=refused.code)
+    context.charge(_QUOTA, 0)
+    if context.throttle.ms and context.release.mutes_throttled_clients:
+        return fetching.throttled()
+    until = context.now() + max(context.request.max_wait_ms, 0) / 1000
+    while not _is_due(context, fetching) and context.now() < until:
+        yield Suspend(until, frozenset(_found(context, fetching)))
+    budget = _Budget(_limit(context), context.version >= 3)
+    rows = [_partition(context, wanted, budget) for wanted in fetching.wanted]
+    context.spend(_QUOTA, sum(len(row.records) for row in rows if row.records))
+    response = fetching.respond(rows, context.now())
+    _name_endpoints(context, response)
+    return response
 
 
-def refuse(context: RequestContext[FetchRequest], code: int) -> FetchResponse:
+def refuse(context: Context, code: int) -> FetchResponse:
     """Every partition answered with `code`."""
     return FetchResponse(
         responses=[
@@ -70,72 +89,128 @@ def refuse(context: RequestContext[FetchRequest], code: int) -> FetchResponse:
     )
 
 
-def _asked(context: RequestContext[FetchRequest]) -> Iterator[tuple[_TopicAsked, _Asked]]:
-    for topic in context.request.topics:
-        for asked in topic.partitions:
-            yield topic, asked
+def _sessions(context: Context) -> FetchSessions:
+    return context.cluster.fetch_sessions(context.node)
 
 
-def _found(context: RequestContext[FetchRequest]) -> Iterator[Partition]:
-    for topic, asked in _asked(context):
-        yield context.cluster.partition(topic.topic, topic.topic_id, asked.partition)
+def _found(context: Context, fetching: Fetching) -> Iterator[Partition]:
+    for wanted in fetching.wanted:
+        yield context.cluster.partition(wanted.topic, wanted.topic_id, wanted.asked.partition)
 
 
-def _is_due(context: RequestContext[FetchRequest]) -> bool:
-    """Whether there is enough to read, or an error to report at once."""
+def _is_due(context: Context, fetching: Fetching) -> bool:
+    """Whether there is enough to read, or something else to tell at once."""
     available = 0
-    for topic, asked in _asked(context):
+    for wanted in fetching.wanted:
+        asked = wanted.asked
         try:
-            partition = context.cluster.partition(topic.topic, topic.topic_id, asked.partition)
-            check_leader_epoch(partition, asked.current_leader_epoch)
-            available += min(partition.log.available(asked.fetch_offset), max(asked.partition_max_bytes, 1))
+            partition = _readable(context, wanted)
+            if _diverged(partition, asked) is not None or _better_replica(context, partition) is not None:
+                return True
+            there = partition.log.available(asked.fetch_offset, _readable_end(context, partition))
+            available += min(there, max(asked.partition_max_bytes, 1))
         except BrokerError:
             return True
-    return available >= context.request.min_bytes or not context.request.topics
+    return available >= context.request.min_bytes or not fetching.wanted
 
 
-def _limit(context: RequestContext[FetchRequest]) -> int:
+def _limit(context: Context) -> int:
     return max(context.request.max_bytes, 0) if context.version >= 3 else 2**31 - 1
 
 
-def _read(context: RequestContext[FetchRequest]) -> FetchResponse:
-    budget = _Budget(_limit(context), context.version >= 3)
-    return FetchResponse(
-        responses=[
-            _TopicAnswer(
-                topic=topic.topic,
-                topic_id=topic.topic_id,
-                partitions=[_partition(context, topic, asked, budget) for asked in topic.partitions],
-            )
-            for topic in context.request.topics
-        ]
-    )
+def _readable(context: Context, wanted: Wanted) -> Partition:
+    """The partition, if this node may serve it to this reader. Raises BrokerError."""
+    context.require_topic(READ, wanted.topic, wanted.topic_id)
+    partition = context.cluster.partition(wanted.topic, wanted.topic_id, wanted.asked.partition)
+    epoch = wanted.asked.current_leader_epoch
+    if context.version >= _FOLLOWERS_SINCE and context.node in partition.replicas:
+        check_leader_epoch(partition, epoch)
+    else:
+        check_leader(partition, context.node, epoch)
+    return partition
 
 
-def _partition(context: RequestContext[FetchRequest], topic: _TopicAsked, asked: _Asked, budget: _Budget) -> _Answer:
+def _better_replica(context: Context, partition: Partition) -> int | None:
+    """The replica in the reader's rack, where the leader is not in it and the broker selects by rack (KIP-392)."""
+    cluster, rack = context.cluster, context.request.rack_id
+    if not rack or partition.leader != context.node or not cluster.properties.selects_replicas_by_rack:
+        return None
+    near = [replica for replica in partition.isr if cluster.nodes[replica].rack == rack]
+    return near[0] if near and partition.leader not in near else None
+
+
+def _diverged(partition: Partition, asked: _Asked) -> tuple[int, int] | None:
+    """Where the reader's log parts from this one, by the epoch of its last record; None where it does not."""
+    if asked.last_fetched_epoch < 0:
+        return None
+    epoch, end = partition.end_of_epoch(asked.last_fetched_epoch)
+    if end < 0:
+        raise codes.OFFSET_OUT_OF_RANGE(f"no epoch {asked.last_fetched_epoch} is known")
+    return (epoch, end) if epoch < asked.last_fetched_epoch or end < asked.fetch_offset else None
+
+
+def _partition(context: Context, wanted: Wanted, budget: _Budget) -> _Answer:
+    asked = wanted.asked
     try:
-        partition = context.cluster.partition(topic.topic, topic.topic_id, asked.partition)
-        check_leader_epoch(partition, asked.current_leader_epoch)
-        records = _records(context, partition, asked, budget)
+        partition = _readable(context, wanted)
+        diverged = _diverged(partition, asked)
+        better = _better_replica(context, partition)
+        records = b"" if diverged or better is not None else _records(context, partition, asked, budget)
     except BrokerError as refused:
-        return _refused(asked, refused.code)
+        row = _refused(asked, refused.code)
+        if context.version >= _LEADERS_SINCE and refused.code in MOVED:
+            name_leader(row, context.cluster, wanted.topic, wanted.topic_id, asked.partition)
+        return row
     log = partition.log
-    return _Answer(
+    row = _Answer(
         partition_index=asked.partition,
         high_watermark=log.end_offset,
-        last_stable_offset=log.end_offset,
+        last_stable_offset=partition.last_stable_offset,
         log_start_offset=log.start_offset,
-        aborted_transactions=None if context.request.isolation_level == 0 else [],
+        aborted_transactions=_aborted(partition, asked.fetch_offset, records) if _is_committed(context) else None,
+        preferred_read_replica=-1 if better is None else better,
         records=records,
     )
+    if diverged:
+        row.diverging_epoch.epoch, row.diverging_epoch.end_offset = diverged
+    return row
 
 
-def _records(
-    context: RequestContext[FetchRequest], partition: Partition, asked: _Asked, budget: _Budget
-) -> bytes | memoryview:
+def _name_endpoints(context: Context, response: FetchResponse) -> None:
+    """Says where the leaders are that the rows name."""
+    if context.version < _LEADERS_SINCE:
+        return
+    rows = [row for topic in response.responses for row in topic.partitions if row.error_code in MOVED]
+    if rows:
+        leaders = {row.current_leader.leader_id for row in rows}
+        response.node_endpoints = endpoints(context.cluster, leaders, FetchResponse.NodeEndpoint)
+
+
+def _is_committed(context: Context) -> bool:
+    return context.request.isolation_level == _READ_COMMITTED
+
+
+def _readable_end(context: Context, partition: Partition) -> int:
+    """The offset before which the reader may read."""
+    return partition.last_stable_offset if _is_committed(context) else partition.log.end_offset
+
+
+def _aborted(partition: Partition, start: int, records: bytes | memoryview) -> list[_Aborted]:
+    """The aborted transactions of what is read."""
+    last = start
+    for entry in split_stored(memoryview(records)):
+        last = last_offset_of(entry)
+    return [
+        _Aborted(producer_id=each.producer_id, first_offset=each.first_offset)
+        for each in partition.producers.aborted_within(start, last + 1)
+    ]
+
+
+def _records(context: Context, partition: Partition, asked: _Asked, budget: _Budget) -> bytes | memoryview:
     limit = min(max(asked.partition_max_bytes, 0), budget.left)
     cut = context.version < 3
-    stored = partition.log.read(asked.fetch_offset, limit, first_whole=cut or budget.whole_first)
+    end = _readable_end(context, partition)
+    stored = partition.log.read(asked.fetch_offset, limit, first_whole=cut or budget.whole_first, end=end)
     if context.version < 10:
         _refuse_zstd(stored)
     given = down_converted(stored, magic_for_fetch(context.version), asked.fetch_offset)

@@ -1,8 +1,8 @@
 """CreateTopics (key 19).
 
 Behaviour
-    Each topic is made or refused by itself, at once: timeout_ms has nothing to wait for. There is one broker, so one
-    replica: a replication factor of 1, or -1 for the default, and assignments that name this broker.
+    Each topic is made or refused by itself, at once: timeout_ms has nothing to wait for. Partition n is led by the n-th
+    living node, and the nodes after it follow; or assignments name the replicas, the leader first.
 
 Version notes
     v1   validate_only checks and makes nothing; error_message
@@ -14,19 +14,22 @@ Version notes
 from __future__ import annotations
 
 from collections import Counter
+from uuid import UUID
 
 from kwire.errors import BrokerError
 from kwire.errors import broker as codes
 from kwire.protocol import CreateTopicsRequest, CreateTopicsResponse
-from kwire.testing.cluster import ClusterState, Topic, check_topic_name
+from kwire.schema.fields import NO_UUID
+from kwire.testing.authorizer import CLUSTER, CREATE, DESCRIBE_CONFIGS, TOPIC
+from kwire.testing.configs import ON_TOPIC, SHIPPED
+from kwire.testing.partition import Topic
 from kwire.testing.requests import RequestContext
-from kwire.testing.topic_settings import TopicSettings, is_default
 
 _Asked = CreateTopicsRequest.CreatableTopic
 _Result = CreateTopicsResponse.CreatableTopicResult
 _Setting = CreateTopicsResponse.CreatableTopicResult.CreatableTopicConfigs
 
-_SET_ON_TOPIC, _SHIPPED_DEFAULT = 1, 5
+_DEFAULTS_SINCE = 4
 
 
 def answer(context: RequestContext[CreateTopicsRequest]) -> CreateTopicsResponse:
@@ -48,66 +51,75 @@ def refuse(context: RequestContext[CreateTopicsRequest], code: int) -> CreateTop
 
 def _result(context: RequestContext[CreateTopicsRequest], asked: _Asked) -> _Result:
     try:
-        partitions = _partition_count(context, asked)
+        context.check_controller()
+        if not context.allows(CREATE, CLUSTER):
+            context.require(CREATE, TOPIC, asked.name)
+        validate_only = context.request.validate_only and context.version >= 1
+        make = context.cluster.plan_topic if validate_only else context.cluster.create_topic
         settings = {setting.name: setting.value for setting in asked.configs}
-        if context.request.validate_only and context.version >= 1:
-            return _validated(context.cluster, asked.name, partitions, context.cluster.settings_for(settings))
-        return _made(context.cluster.create_topic(asked.name, partitions, settings))
+        if asked.assignments:
+            assignment = _assignment(asked)
+            made = make(asked.name, len(assignment), settings, assignment=assignment)
+        else:
+            made = make(
+                asked.name, _partition_count(context, asked), settings, replication_factor=_factor(context, asked)
+            )
+        result = _described(made, NO_UUID if validate_only else made.topic_id)
+        if not context.allows(DESCRIBE_CONFIGS, TOPIC, asked.name):
+            _hide(result)
+        return result
     except BrokerError as refused:
         return _refused(asked.name, refused.code, refused.context)
 
 
 def _partition_count(context: RequestContext[CreateTopicsRequest], asked: _Asked) -> int:
-    if asked.assignments:
-        return _assigned_partitions(context.cluster, asked)
-    defaults_allowed = context.version >= 4
-    if asked.replication_factor != 1 and not (asked.replication_factor == -1 and defaults_allowed):
-        raise codes.INVALID_REPLICATION_FACTOR(
-            f"replication factor {asked.replication_factor}: there is one broker, so 1"
-            + (" (or -1) works" if defaults_allowed else " works"),
-        )
-    if asked.num_partitions == -1 and defaults_allowed:
+    if asked.num_partitions == -1 and context.version >= _DEFAULTS_SINCE:
         return context.cluster.num_partitions
     return asked.num_partitions
 
 
-def _assigned_partitions(cluster: ClusterState, asked: _Asked) -> int:
+def _factor(context: RequestContext[CreateTopicsRequest], asked: _Asked) -> int:
+    if asked.replication_factor == -1 and context.version < _DEFAULTS_SINCE:
+        raise codes.INVALID_REPLICATION_FACTOR("-1 is the default only from version 4 on")
+    return asked.replication_factor
+
+
+def _assignment(asked: _Asked) -> list[list[int]]:
     if asked.num_partitions != -1 or asked.replication_factor != -1:
         raise codes.INVALID_REQUEST("with assignments num_partitions and replication_factor have to be -1")
     if sorted(given.partition_index for given in asked.assignments) != list(range(len(asked.assignments))):
         raise codes.INVALID_REPLICA_ASSIGNMENT("partitions have to be 0, 1, 2 and so on, once each")
-    if any(list(given.broker_ids) != [cluster.node_id] for given in asked.assignments):
-        raise codes.INVALID_REPLICA_ASSIGNMENT(f"the one broker is {cluster.node_id}")
-    return len(asked.assignments)
+    if len({len(given.broker_ids) for given in asked.assignments}) > 1:
+        raise codes.INVALID_REPLICA_ASSIGNMENT("partitions have equally many replicas")
+    by_index = sorted(asked.assignments, key=lambda given: given.partition_index)
+    return [list(given.broker_ids) for given in by_index]
 
 
-def _validated(cluster: ClusterState, name: str, partitions: int, settings: TopicSettings) -> _Result:
-    check_topic_name(name)
-    if name in cluster.topics:
-        raise codes.TOPIC_ALREADY_EXISTS(f"topic {name!r} exists already")
-    if partitions < 1:
-        raise codes.INVALID_PARTITIONS(f"{partitions} partitions")
-    return _described(name, partitions, settings)
-
-
-def _made(topic: Topic) -> _Result:
-    result = _described(topic.name, len(topic.partitions), topic.settings)
-    result.topic_id = topic.topic_id
-    return result
-
-
-def _described(name: str, partitions: int, settings: TopicSettings) -> _Result:
+def _described(topic: Topic, topic_id: UUID) -> _Result:
     configs = [
         _Setting(
             name=key,
             value=value,
             read_only=False,
-            config_source=_SHIPPED_DEFAULT if is_default(key, value) else _SET_ON_TOPIC,
+            config_source=ON_TOPIC if key in topic.settings.given else SHIPPED,
             is_sensitive=False,
         )
-        for key, value in settings.values.items()
+        for key, value in topic.settings.values.items()
     ]
-    return _Result(name=name, error_message=None, num_partitions=partitions, replication_factor=1, configs=configs)
+    return _Result(
+        name=topic.name,
+        topic_id=topic_id,
+        error_message=None,
+        num_partitions=len(topic.partitions),
+        replication_factor=len(topic.partitions[0].replicas),
+        configs=configs,
+    )
+
+
+def _hide(result: _Result) -> None:
+    """Says nothing of how a topic was made to who may not know."""
+    result.topic_config_error_code = codes.TOPIC_AUTHORIZATION_FAILED.code
+    result.num_partitions, result.replication_factor, result.configs = -1, -1, []
 
 
 def _refused(name: str, code: int, reason: str | None) -> _Result:

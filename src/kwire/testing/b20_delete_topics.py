@@ -15,6 +15,7 @@ import uuid
 from kwire.errors import BrokerError
 from kwire.errors import broker as codes
 from kwire.protocol import DeleteTopicsRequest, DeleteTopicsResponse
+from kwire.testing.authorizer import DELETE
 from kwire.testing.requests import RequestContext
 
 _Result = DeleteTopicsResponse.DeletableTopicResult
@@ -43,6 +44,8 @@ def _delete(context: RequestContext[DeleteTopicsRequest], name: str | None, topi
     try:
         if context.version >= 6 and (name is None) == (topic_id == _NO_ID):
             raise codes.INVALID_REQUEST("a topic is named either by name or by id")
+        context.check_controller()
+        context.require_topic(DELETE, name, topic_id)
         topic = context.cluster.topic(name, topic_id)
         context.cluster.delete_topic(topic)
     except BrokerError as refused:

@@ -3,16 +3,17 @@
     with Broker(num_partitions=3) as broker:
         producer = Producer(broker.bootstrap_servers)
 
-It keeps everything in memory and forgets it when it stops. One node, one replica, no groups, no transactions: it
-refuses what it does not know, as a Kafka release would. This file is the public face; the protocol is in
-`b00_produce.py` and its neighbours (that of Kafka 0.7 in `wire_0_7.py`), the thread in `server.py`, the options for TLS
-and logins in `security.py`.
+It keeps everything in memory and forgets it when it ends. One node unless more are asked for; it refuses what it does
+not know, as a Kafka release would. This file is the public face, with `controls.py` for what is done to nodes; the
+protocol is in `b00_produce.py` and its neighbours (that of Kafka 0.7 in `wire_0_7.py`), the thread in `server.py`, the
+options for TLS and logins in `security.py`.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
@@ -20,14 +21,22 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 from kwire import records
 from kwire.errors import BrokerError, ConfigError, KafkaTimeoutError
 from kwire.protocol import proposal
-from kwire.testing.apis import HANDLERS, BrokerApis
+from kwire.testing.apis import BrokerApis
+from kwire.testing.authorizer import Authorizer
+from kwire.testing.clock import Clock
 from kwire.testing.cluster import ClusterState
 from kwire.testing.contents import Contents
+from kwire.testing.controls import NodeControls
 from kwire.testing.faults import Faults, key_of
+from kwire.testing.features import finalized_features
+from kwire.testing.handlers import HANDLERS
+from kwire.testing.listener import AnyApis, Listener
 from kwire.testing.log_0_7 import ByteLog
+from kwire.testing.nodes import Nodes
+from kwire.testing.properties import BrokerProperties
 from kwire.testing.release import Release
 from kwire.testing.security import Security, make_security
-from kwire.testing.server import AnyApis, Server
+from kwire.testing.server import Server
 from kwire.testing.wire_0_7 import REQUEST_NAMES, BrokerApis07, ByteTopics
 from kwire.testing.wire_proposal import REQUEST_NAMES as PROPOSED_NAMES
 from kwire.testing.wire_proposal import ProposalApis
@@ -40,6 +49,7 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 _EVERY_ADDRESS = ("", "0.0.0.0", "::")
 _LARGEST_REQUEST = 104_857_600
+_MAX_NODES = 100
 # The names of the requests, and what the broker calls its release.
 _GENERATIONS: dict[str, tuple[Mapping[str, int], str]] = {
     "0.7": (REQUEST_NAMES, "0.7.2"),
@@ -47,8 +57,8 @@ _GENERATIONS: dict[str, tuple[Mapping[str, int], str]] = {
 }
 
 
-class Broker:
-    """One broker on loopback; a context manager that starts on entry and stops on exit.
+class Broker(NodeControls):
+    """A broker on loopback; a context manager that starts on entry and stops on exit.
 
     `release` is the Apache Kafka release whose versions (and manners towards requests that it does not know) it shows,
     "0.8.0" to "4.4.0". `topics` are created at the start: {name: partitions}, or names alone for `num_partitions` each.
@@ -56,15 +66,24 @@ class Broker:
     `max_message_bytes` is the largest record batch. `retention_bytes` limits each partition: the oldest records go.
     `port` 0 takes a free port.
 
+    `nodes` is how many brokers make up the cluster, with the ids 1, 2, 3 ... and ports that follow `port`; `racks` are
+    where they stand. Topics have three replicas then, or as many as there are nodes. `clock` is the broker's time.
+
     `users` are passwords by name: clients have to log in, by one of `mechanisms`: SCRAM-SHA-512, SCRAM-SHA-256 and
     PLAIN, those of the release, unless others are named; OAUTHBEARER takes unsecured tokens of anyone. With
     `max_reauth_ms` they have to log in again that often. `tls=True` encrypts, `tls="mutual"` asks for a client
     certificate, too; `certificates` are made afresh unless given. `client_settings` has what clients of kwire need.
 
+    With `authorizer` clients may do what ACLs allow, which CreateAcls makes; `super_users` ("User:admin") everything.
+
     `generation="0.7"` speaks Kafka 0.7 instead of a release: topics come to be on first use, always, and offsets are
     byte positions. Three settings go by their names there: `max_message_size` is the largest payload, `log_file_size`
     the size at which a segment ends, `log_flush_interval` how many messages stay hidden until all are flushed.
     `generation="proposal"` speaks the wire format proposed in 2012 over such logs, in a `dialect` of it.
+
+    `features` are levels of finalized features that are not to be the release's: {"transaction.version": 1}.
+    `properties` are the broker's own, by Kafka's names with underscores: group_initial_rebalance_delay_ms=3000
+    (`BrokerProperties` has all of them).
 
     Sizes in bytes. Raises ConfigError for values that cannot work.
     """
@@ -92,10 +111,21 @@ class Broker:
         max_reauth_ms: int = 0,
         tls: bool | Literal["mutual"] = False,
         certificates: Certificates | None = None,
+        nodes: int = 1,
+        racks: Sequence[str | None] = (),
+        clock: Clock | None = None,
+        features: Mapping[str, int] | None = None,
+        authorizer: bool = False,
+        super_users: Iterable[str] = (),
+        allow_everyone_if_no_acl_found: bool = False,
+        **properties: float | str,
     ) -> None:
         _check_options(generation, host, port, num_partitions, max_request_bytes)
+        _check_range("nodes", nodes, 1, 1 if generation else _MAX_NODES)
+        self.clock = clock or Clock()
         if generation is None:
-            known = Release.find(release, HANDLERS)
+            chosen = BrokerProperties.parse(properties)
+            known = Release.find(release, HANDLERS, unstable=chosen.unstable_api_versions_enable)
             self._security = make_security(
                 known,
                 host,
@@ -111,28 +141,47 @@ class Broker:
                 num_partitions=num_partitions,
                 max_message_bytes=max_message_bytes,
                 retention_bytes=retention_bytes,
+                nodes=Nodes(nodes, racks),
+                clock=self.clock.time_ms,
+                now=self.clock.now,
+                properties=chosen,
+                features=finalized_features(known, features),
+                authorizer=Authorizer(
+                    enabled=authorizer,
+                    super_users=super_users,
+                    allow_everyone_if_no_acl_found=allow_everyone_if_no_acl_found,
+                ),
             )
             apis = self._apis_of_release(known, cluster)
         else:
             if users or tls:
                 raise ConfigError(f"users, tls: generation {generation!r} has no security")
+            if properties:
+                raise ConfigError(f"{', '.join(properties)}: generation {generation!r} has no such properties")
             self._security = Security()
-            new_log = _log_maker(log_file_size, log_flush_interval, max_message_size, retention_bytes)
+            new_log = _log_maker(self.clock, log_file_size, log_flush_interval, max_message_size, retention_bytes)
             byte_topics = ByteTopics(num_partitions=num_partitions, new_log=new_log)
-            apis = self._apis_of_generation(generation, byte_topics, dialect)
-        self._cluster = apis.cluster
-        self._cluster.host = host
-        self._apis = apis
-        self._server = Server(apis, host, port, max_request_bytes, self._security.new_transport())
+            apis = {1: self._apis_of_generation(generation, byte_topics, dialect)}
+        self._cluster = apis[1].cluster
+        self._host = host
+        new_transport = self._security.new_transport()
+        self._listeners = {
+            node: Listener(each, host, port and port + node - 1, max_request_bytes, new_transport)
+            for node, each in apis.items()
+        }
+        self._server = Server(list(self._listeners.values()), self.clock)
         for name, partitions in _counts(topics or {}, num_partitions).items():
             self.create_topic(name, partitions)
 
-    def _apis_of_release(self, release: Release, cluster: ClusterState) -> AnyApis:
+    def _apis_of_release(self, release: Release, cluster: ClusterState) -> dict[int, AnyApis]:
         self._contents: Contents | ByteTopics = Contents(cluster)
         self._keys: Mapping[str, int] | None = None
         self.faults: Faults = Faults()
         self._release, self._newest_magic = release.name, release.newest_magic
-        return BrokerApis(cluster, release, self.faults, time.monotonic, self._security.accounts)
+        accounts = self._security.accounts
+        if accounts is not None:
+            cluster.scram.attach(accounts)
+        return {node: BrokerApis(cluster, release, self.faults, accounts, node) for node in cluster.nodes.ids}
 
     def _apis_of_generation(self, name: str, topics: ByteTopics, dialect: proposal.Dialect | None) -> AnyApis:
         self._contents = topics
@@ -140,8 +189,8 @@ class Broker:
         self._newest_magic = 0
         self.faults = Faults(self._keys)
         if name == "proposal":
-            return ProposalApis(topics, dialect or proposal.Dialect(), self.faults, time.monotonic)
-        return BrokerApis07(topics, self.faults, time.monotonic)
+            return ProposalApis(topics, dialect or proposal.Dialect(), self.faults, self.clock.now)
+        return BrokerApis07(topics, self.faults, self.clock.now)
 
     def __enter__(self) -> Self:
         self.start()
@@ -161,24 +210,31 @@ class Broker:
         if self._server.running:
             raise ConfigError(f"the broker runs already, on {self.bootstrap_servers}")
         self._server.start()
-        self._cluster.port = self._server.port
+        self.clock.attach(self._advance_to)
+        if isinstance(self._cluster, ClusterState):
+            for node in self._cluster.nodes:
+                node.host, node.port = self._host, self._listeners[node.node_id].port
 
     def stop(self) -> None:
         """Closes every connection and ends the thread; harmless when it does not run."""
+        self.clock.detach(self._advance_to)
         self._server.stop()
 
     @property
     def bootstrap_servers(self) -> str:
-        """`host:port`. Raises ConfigError before the first start, when there is no port yet."""
-        if not self._server.port:
+        """`host:port`, of every node. Raises ConfigError before the first start, when there is no port yet."""
+        return ",".join(map(self.address_of, self._listeners))
+
+    def address_of(self, node: int) -> str:
+        """`host:port` of one node. Raises ConfigError before the first start."""
+        if not (port := self._listeners[node].port):
             raise ConfigError("the broker has no port before it is started: use `with Broker() as broker` or start()")
-        host = self._cluster.host
-        return f"[{host}]:{self.port}" if ":" in host else f"{host}:{self.port}"
+        return f"[{self._host}]:{port}" if ":" in self._host else f"{self._host}:{port}"
 
     @property
     def port(self) -> int:
-        """The port; it stays the same over stop and start."""
-        return self._server.port
+        """The port of the first node; it stays the same over stop and start."""
+        return self._listeners[1].port
 
     @property
     def release(self) -> str:
@@ -224,12 +280,24 @@ class Broker:
         record_set = self._record_set(what)
         return self._run(lambda: self._contents.append(topic, partition, record_set))
 
-    def values(self, topic: str, *, partition: int | None = None) -> list[bytes | None]:
-        """The values of a partition's records; for None of all partitions, one partition after the other."""
+    def values(self, topic: str, *, partition: int | None = None, committed: bool = False) -> list[bytes | None]:
+        """The values of a partition's records; for None of all partitions, one partition after the other.
+
+        With `committed` only what a reader with isolation_level="read_committed" gets.
+        """
         chosen = range(self.topics().get(topic, 1)) if partition is None else [partition]
-        generation = self._contents.generation
-        sets = [self.record_set(topic, partition=number) for number in chosen]
-        return [value for found in sets for value in records.decode(found, generation=generation).values()]
+        return [value for number in chosen for value in self._values(topic, number, committed)]
+
+    def _values(self, topic: str, partition: int, committed: bool) -> list[bytes | None]:
+        contents = self._contents
+        whole, hidden = self._run(
+            lambda: (contents.whole(topic, partition), contents.hidden(topic, partition, committed=committed))
+        )
+        decoded = records.decode(whole, generation=contents.generation)
+        gaps = [(batch.base_offset, batch.last_offset) for batch in decoded.batches if hidden.hides(batch)]
+        if not gaps:
+            return decoded.values()
+        return [record.value for record in decoded if not _is_within(gaps, record.offset)]
 
     def record_set(self, topic: str, *, partition: int = 0) -> bytes:
         """Every byte of a partition's log, as `kwire.records.decode` takes it."""
@@ -245,11 +313,14 @@ class Broker:
 
     # What a test wants to see or to break.
 
-    def request_count(self, api: str, version: int | None = None) -> int:
-        """How many requests of an API ("Produce") came in, of one version or of all."""
+    def request_count(self, api: str, version: int | None = None, *, node: int | None = None) -> int:
+        """How many requests of an API ("Produce") came in, of one version or of all, at one node or at all."""
         key = key_of(api, self._keys)
-        seen = self._apis.seen
-        return self._run(lambda: sum(n for at, n in seen.items() if at[0] == key and version in (None, at[1])))
+        chosen = self._listeners.values() if node is None else [self._listeners[node]]
+        seen = [listener.apis.seen for listener in chosen]
+        return self._run(
+            lambda: sum(n for each in seen for at, n in each.items() if at[0] == key and version in (None, at[1]))
+        )
 
     def wait_for_requests(self, api: str, count: int = 1, *, timeout: float = 10.0) -> None:
         """Returns once `count` requests of an API have come in since the broker was made. Raises KafkaTimeoutError."""
@@ -263,15 +334,32 @@ class Broker:
 
     def close_connections(self) -> int:
         """Closes every connection, as a restart would; returns how many there were."""
-        return self._run(self._server.close_connections)
+
+        def work() -> int:
+            connections = [each for listener in self._listeners.values() for each in listener.connections]
+            for connection in connections:
+                connection.close()
+            return len(connections)
+
+        return self._run(work)
 
     def refuse_connections(self) -> None:
         """New connections are refused from now on; the present ones stay."""
-        self._run(self._server.stop_listening)
+        for listener in self._listeners.values():
+            self._run(partial(self._server.stop_listening, listener))
 
     def accept_connections(self) -> None:
         """Takes new connections again, on the same port."""
-        self._run(self._server.listen)
+        for listener in self._listeners.values():
+            self._run(partial(self._server.listen, listener))
+
+    def _state(self) -> ClusterState:
+        if not isinstance(self._cluster, ClusterState):
+            raise ConfigError("a broker before 0.8 has one node, which cannot be told to die or lead")
+        return self._cluster
+
+    def _advance_to(self, moment: float) -> None:
+        self._server.run(lambda: self._server.advance_to(moment))
 
     def _record_set(self, what: Any) -> Buffer:
         """Bytes as they are; items in the newest format of the release, as of now where they have no time."""
@@ -280,7 +368,7 @@ class Broker:
             return record_set
         if self._contents.generation is not None:
             return records.encode(what, generation=self._contents.generation)
-        now = int(time.time() * 1000) if self._newest_magic else None
+        now = self.clock.time_ms() if self._newest_magic else None
         return records.encode([_at_time(item, now) for item in what], magic=self._newest_magic)
 
     def _run(self, work: Callable[[], _T]) -> _T:
@@ -312,16 +400,16 @@ def _check_options(generation: str | None, host: str, port: int, num_partitions:
 
 
 def _log_maker(
-    segment_bytes: int, flush_interval: int, max_message_size: int, retention_bytes: int | None
+    clock: Clock, segment_bytes: int, flush_interval: int, max_message_size: int, retention_bytes: int | None
 ) -> Callable[[], ByteLog]:
-    """What makes the log of a partition before 0.8, of the system's clock."""
+    """What makes the log of a partition before 0.8."""
     return partial(
         ByteLog,
         segment_bytes=segment_bytes,
         max_message_size=max_message_size,
         flush_interval=flush_interval,
         retention_bytes=retention_bytes,
-        clock=lambda: int(time.time() * 1000),
+        clock=clock.time_ms,
     )
 
 
@@ -337,6 +425,12 @@ def _counts(topics: Mapping[str, int] | Iterable[str], default: int) -> Mapping[
     return dict.fromkeys([topics] if isinstance(topics, str) else topics, default)
 
 
+def _is_within(gaps: list[tuple[int, int]], offset: int) -> bool:
+    """Whether one of these ranges of offsets, in their order, has this one."""
+    at = bisect_right(gaps, offset, key=lambda gap: gap[0]) - 1
+    return at >= 0 and offset <= gaps[at][1]
+
+
 def _has_buffer(what: Any) -> bool:
     try:
         memoryview(what).release()
@@ -349,7 +443,7 @@ def _at_time(item: Any, now: int | None) -> Any:
     """The item as a Record, of the time `now` unless it has one; what is not an item is left to the encoder."""
     if isinstance(item, tuple):
         item = records.Record(*item)
-    elif _has_buffer(item):
+    elif item is None or _has_buffer(item):
         item = records.Record(item)
     if not isinstance(item, records.Record) or item.timestamp >= 0:
         return item

@@ -1,54 +1,46 @@
 """What the embedded broker knows: itself, its topics with their partitions, and the producer ids it gave out.
 
-Plain state for one thread. Time is asked of a clock that is passed in; nothing here sees requests or sockets.
+Plain state for one thread. Time is asked of clocks that are passed in; nothing here sees requests or sockets.
 """
 
 from __future__ import annotations
 
-import re
 import time
 import uuid
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
 from kwire.errors import broker as codes
+from kwire.testing.authorizer import Authorizer
+from kwire.testing.config_names import TOPIC_CONFIGS
+from kwire.testing.configs import Configs
+from kwire.testing.coordinators import GROUP, SHARE, TRANSACTION, Coordinators
+from kwire.testing.fetch_sessions import FetchSessions
+from kwire.testing.groups.groups import Groups
 from kwire.testing.log import PartitionLog
-from kwire.testing.producer_state import ProducerStates
+from kwire.testing.nodes import Nodes
+from kwire.testing.partition import Partition, Topic, check_leader, check_topic_name
+from kwire.testing.properties import BrokerProperties
+from kwire.testing.quotas import Quotas
+from kwire.testing.replication import check_assignment, move_leader, node_came_back, node_died, place_replicas
+from kwire.testing.scram_users import ScramUsers
+from kwire.testing.timers import Timers
 from kwire.testing.topic_settings import TopicSettings
+from kwire.testing.transactions import Transactions
 
-_TOPIC_NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
 _MOST_PARTITIONS = 10_000
+_SESSION_IDS_PER_NODE = 1_000_000
 
 
 def _now_ms() -> int:
     return int(time.time() * 1000)
 
 
-@dataclass(slots=True, eq=False)
-class Partition:
-    """One partition: its log, its idempotent producers, its leader epoch."""
-
-    topic: Topic
-    index: int
-    log: PartitionLog
-    producers: ProducerStates = field(default_factory=ProducerStates)
-    leader_epoch: int = 0
-
-
-@dataclass(slots=True, eq=False)
-class Topic:
-    """A topic by name and id, with its settings and partitions."""
-
-    name: str
-    topic_id: uuid.UUID
-    settings: TopicSettings
-    partitions: list[Partition] = field(default_factory=list)
-
-
 class ClusterState:
-    """One node that leads everything.
+    """All nodes, and what they know together: each sees a change at once.
 
-    `touched` collects the partitions that something happened to, for the server, which resumes the readers that wait.
+    `touched` collects what something happened to (partitions, and whatever else requests wait for), for the server,
+    which resumes the flows that wait for it. `timers` are calls to come. `clock` is the time of records in ms since
+    1970, `now` a monotonic clock in seconds.
     """
 
     def __init__(
@@ -58,47 +50,143 @@ class ClusterState:
         num_partitions: int = 1,
         max_message_bytes: int = 1_048_588,
         retention_bytes: int | None = None,
-        node_id: int = 1,
+        nodes: Nodes | None = None,
         cluster_id: str = "kwire-testing-cluster1",
         clock: Callable[[], int] = _now_ms,
+        now: Callable[[], float] = time.monotonic,
+        properties: BrokerProperties | None = None,
+        authorizer: Authorizer | None = None,
+        features: Mapping[str, int] | None = None,
     ) -> None:
         self.auto_create_topics = auto_create_topics
         self.num_partitions = num_partitions
         self.max_message_bytes = max_message_bytes
         self.retention_bytes = retention_bytes
-        self.node_id = node_id
+        self.nodes = nodes or Nodes()
         self.cluster_id = cluster_id
         self.clock = clock
-        self.host = ""
-        self.port = 0
+        self.now = now
+        self.properties = properties or BrokerProperties()
+        self.authorizer = authorizer or Authorizer()
+        self.quotas = Quotas(now)
+        self.scram = ScramUsers()
+        self.features = dict(features or {})
+        self.features_epoch = 1
         self.topics: dict[str, Topic] = {}
         self.topics_by_id: dict[uuid.UUID, Topic] = {}
-        self.touched: set[Partition] = set()
+        self.touched: set[Hashable] = set()
+        self.timers = Timers()
+        self.groups = Groups(self)
+        self.coordinators = Coordinators(
+            {
+                GROUP: self.properties.offsets_topic_num_partitions,
+                TRANSACTION: self.properties.transaction_state_log_num_partitions,
+                SHARE: self.properties.share_coordinator_state_topic_num_partitions,
+            },
+            self.wake,
+        )
+        self.coordinators.nodes_changed(self.nodes.ids)
+        self.transactions = Transactions(self)
         self._next_producer_id = 1000
+        self._topic_defaults: dict[str, str] = {}
+        self.configs = Configs(self)
+        self._fetch_sessions: dict[int, FetchSessions] = {}
 
-    def create_topic(self, name: str, partitions: int, settings: Mapping[str, str | None] | None = None) -> Topic:
-        """Adds a topic. Raises BrokerError for a bad name, count or setting, and for a topic that exists."""
+    def create_topic(
+        self,
+        name: str,
+        partitions: int,
+        settings: Mapping[str, str | None] | None = None,
+        *,
+        replication_factor: int = -1,
+        assignment: Sequence[Sequence[int]] | None = None,
+    ) -> Topic:
+        """Adds a topic. Raises BrokerError for a bad name, count or setting, and for a topic that exists.
+
+        `assignment` names the replicas of each partition, the leader first; -1 is the default replication factor.
+        """
+        made = self.plan_topic(
+            name, partitions, settings or {}, replication_factor=replication_factor, assignment=assignment
+        )
+        self.topics[name] = self.topics_by_id[made.topic_id] = made
+        return made
+
+    def plan_topic(
+        self,
+        name: str,
+        partitions: int,
+        settings: Mapping[str, str | None],
+        *,
+        replication_factor: int = -1,
+        assignment: Sequence[Sequence[int]] | None = None,
+    ) -> Topic:
+        """The topic as `create_topic` would add it. Raises as that does."""
         check_topic_name(name)
         if name in self.topics:
             raise codes.TOPIC_ALREADY_EXISTS(f"topic {name!r} exists already")
-        if not 1 <= partitions <= _MOST_PARTITIONS:
-            raise codes.INVALID_PARTITIONS(f"{partitions} partitions; 1 to {_MOST_PARTITIONS} work")
-        made = Topic(name, uuid.uuid4(), self.settings_for(settings or {}))
-        retention = made.settings.retention_bytes
-        made.partitions = [Partition(made, index, PartitionLog(retention)) for index in range(partitions)]
-        self.topics[name] = self.topics_by_id[made.topic_id] = made
+        _check_partition_count(partitions)
+        factor = self.default_replication_factor if replication_factor == -1 else replication_factor
+        if assignment is None:
+            assignment = [place_replicas(self.nodes, index, factor) for index in range(partitions)]
+        made = Topic(name, uuid.uuid4(), self.settings_for(settings))
+        self._add_partitions(made, assignment)
         return made
+
+    @property
+    def default_replication_factor(self) -> int:
+        return min(self.properties.default_replication_factor, max(len(self.nodes.alive), 1))
+
+    def add_partitions(self, topic: Topic, count: int, assignment: Sequence[Sequence[int]] | None = None) -> None:
+        """Adds `count` partitions to a topic. Raises BrokerError."""
+        present = len(topic.partitions)
+        _check_partition_count(present + count)
+        if assignment is None:
+            factor = len(topic.partitions[0].replicas)
+            assignment = [place_replicas(self.nodes, index, factor) for index in range(present, present + count)]
+        self._add_partitions(topic, assignment)
+
+    def _add_partitions(self, topic: Topic, assignment: Sequence[Sequence[int]]) -> None:
+        for replicas in assignment:
+            check_assignment(self.nodes, replicas)
+        retention = topic.settings.retention_bytes
+        for replicas in assignment:
+            log, index = PartitionLog(retention), len(topic.partitions)
+            topic.partitions.append(Partition(topic, index, log, list(replicas), list(replicas), leader=replicas[0]))
 
     def settings_for(self, given: Mapping[str, str | None]) -> TopicSettings:
         """A topic's settings: what was given over what the broker was started with."""
         return TopicSettings.parse(
-            given, max_message_bytes=self.max_message_bytes, retention_bytes=self.retention_bytes
+            given,
+            max_message_bytes=self.max_message_bytes,
+            retention_bytes=self.retention_bytes,
+            min_insync_replicas=self.properties.min_insync_replicas,
+            from_brokers=self._topic_defaults,
         )
+
+    def change_topic(self, topic: Topic, settings: TopicSettings) -> None:
+        """Other settings from now on; retention holds at the next append."""
+        topic.settings = settings
+        for partition in topic.partitions:
+            partition.log.retention_bytes = settings.retention_bytes
+
+    def change_properties(self, properties: BrokerProperties, configs: Mapping[str, str]) -> None:
+        """Other properties from now on; `configs` are all that were set for brokers, by their dotted names."""
+        self.properties = properties
+        self._topic_defaults = {
+            name: configs[config.property] for name, config in TOPIC_CONFIGS.items() if config.property in configs
+        }
+        for topic in self.topics.values():
+            self.change_topic(topic, self.settings_for(topic.settings.given))
 
     def delete_topic(self, topic: Topic) -> None:
         """Forgets a topic; readers that wait on it are woken."""
         del self.topics[topic.name], self.topics_by_id[topic.topic_id]
-        self.touched.update(topic.partitions)
+        self.groups.delete_topic(topic.name)
+        self.wake(topic.partitions)
+
+    def wake(self, what: Iterable[Hashable]) -> None:
+        """Resumes the flows that wait for any of these."""
+        self.touched.update(what)
 
     def topic(self, name: str | None, topic_id: uuid.UUID | None = None) -> Topic:
         """The topic of that name, or of that id where there is no name. Raises BrokerError."""
@@ -121,24 +209,60 @@ class ClusterState:
             )
         return topic.partitions[index]
 
+    def partition_led_by(
+        self, node: int, name: str | None, topic_id: uuid.UUID | None, index: int, epoch: int = -1
+    ) -> Partition:
+        """The same, if `node` leads it, in the leader epoch that is asked for unless that is -1. Raises BrokerError."""
+        found = self.partition(name, topic_id, index)
+        check_leader(found, node, epoch)
+        return found
+
+    # Nodes that die and leaders that move.
+
+    def kill(self, node: int) -> None:
+        """The node is gone: others lead what it led, and coordinate what it coordinated."""
+        if self.nodes.set_alive(node, False):
+            self._fetch_sessions.pop(node, None)
+            self._nodes_changed(node_died, node)
+
+    def revive(self, node: int) -> None:
+        """The node is back, and in sync."""
+        if self.nodes.set_alive(node, True):
+            self._nodes_changed(node_came_back, node)
+
+    def move_leader(self, partition: Partition, node: int) -> None:
+        """Another leader, in a new epoch. Raises ConfigError for a node that does not live."""
+        move_leader(partition, node, self.nodes)
+        self.wake([partition])
+
+    def truncate(self, partition: Partition, offset: int) -> None:
+        """Loses the records from `offset` on, in a new epoch: an unclean election. Another replica leads if one can."""
+        partition.truncate(offset)
+        others = [each for each in partition.replicas if each != partition.leader and self.nodes.is_alive(each)]
+        partition.lead_by(others[0] if others else partition.leader)
+        self.wake([partition])
+
+    def _nodes_changed(self, what: Callable[..., None], node: int) -> None:
+        has_elr = self.features.get("eligible.leader.replicas.version", 0) > 0
+        for topic in self.topics.values():
+            for partition in topic.partitions:
+                what(partition, node, self.nodes, has_elr=has_elr)
+            self.wake(topic.partitions)
+        self.coordinators.nodes_changed(each.node_id for each in self.nodes.alive)
+
+    def fetch_sessions(self, node: int) -> FetchSessions:
+        """The fetch sessions of a node; they end when it dies."""
+        if node not in self._fetch_sessions:
+            slots = self.properties.max_incremental_fetch_session_cache_slots
+            self._fetch_sessions[node] = FetchSessions(node * _SESSION_IDS_PER_NODE, slots)
+        return self._fetch_sessions[node]
+
     def new_producer_id(self) -> int:
         """An id that no producer had before."""
         self._next_producer_id += 1
         return self._next_producer_id
 
 
-def check_topic_name(name: str) -> None:
-    """Raises BrokerError (INVALID_TOPIC_EXCEPTION) for a name that Kafka would not take."""
-    if name in {".", ".."} or not _TOPIC_NAME.fullmatch(name):
-        raise codes.INVALID_TOPIC_EXCEPTION(
-            f"{name!r}: a topic name has 1 to 249 of the characters a-z A-Z 0-9 . _ -, and is not '.' or '..'",
-        )
-
-
-def check_leader_epoch(partition: Partition, asked: int) -> None:
-    """Raises BrokerError when a reader's idea of the leader epoch is not the partition's (KIP-320); -1 is none."""
-    if asked == -1 or asked == partition.leader_epoch:
-        return
-    is_older = asked < partition.leader_epoch
-    code = codes.FENCED_LEADER_EPOCH if is_older else codes.UNKNOWN_LEADER_EPOCH
-    raise code(f"leader epoch {asked}; it is {partition.leader_epoch}")
+def _check_partition_count(partitions: int) -> None:
+    if not 1 <= partitions <= _MOST_PARTITIONS:
+        raise codes.INVALID_PARTITIONS(f"{partitions} partitions; 1 to {_MOST_PARTITIONS} work")

@@ -6,16 +6,37 @@ Every method raises UnknownTopicError for what is not there, BrokerError for wha
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from kwire import records
 from kwire.errors import UnknownTopicError
-from kwire.testing.cluster import ClusterState, Partition, Topic
+from kwire.testing.cluster import ClusterState
+from kwire.testing.partition import Partition, Topic
+from kwire.testing.producer_state import Aborted
 from kwire.testing.record_sets import whole_entries_of
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-__all__ = ["Contents"]
+__all__ = ["Contents", "Hidden"]
+
+
+class Hidden(NamedTuple):
+    """The control batches of a partition, the batches of these `aborted` transactions, and all from `stable_offset` on.
+
+    That is where the first open transaction begins; None hides only control batches.
+    """
+
+    aborted: frozenset[Aborted] = frozenset()
+    stable_offset: int | None = None
+
+    def hides(self, batch: records.BatchHeader) -> bool:
+        if batch.is_control or (self.stable_offset is not None and batch.base_offset >= self.stable_offset):
+            return True
+        return any(
+            each.producer_id == batch.producer_id and each.first_offset <= batch.base_offset < each.last_offset
+            for each in self.aborted
+        )
 
 
 class Contents:
@@ -38,19 +59,25 @@ class Contents:
     def append(self, topic: str, partition: int, record_set: Buffer) -> int:
         place = self._partition(topic, partition)
         stamp = self._cluster.clock() if place.topic.settings.append_time else None
-        first = place.log.append(whole_entries_of(record_set), leader_epoch=place.leader_epoch, append_time=stamp)
+        first = place.append(whole_entries_of(record_set), stamp)
         self._cluster.touched.add(place)
         return first
 
     def whole(self, topic: str, partition: int) -> bytes:
         return self._partition(topic, partition).log.whole()
 
+    def hidden(self, topic: str, partition: int, *, committed: bool) -> Hidden:
+        """The batches of a partition that programs do not see; with `committed` those that read committed records."""
+        place = self._partition(topic, partition)
+        aborted = place.producers.aborted if committed else []
+        return Hidden(frozenset(aborted), place.last_stable_offset if committed else None)
+
     def offsets(self, topic: str, partition: int) -> tuple[int, int]:
         log = self._partition(topic, partition).log
         return log.start_offset, log.end_offset
 
     def delete_before(self, topic: str, partition: int, offset: int) -> None:
-        self._partition(topic, partition).log.delete_before(offset)
+        self._partition(topic, partition).delete_before(offset)
 
     def _topic(self, name: str) -> Topic:
         found = self._cluster.topics.get(name)

@@ -19,6 +19,17 @@ Kind = Literal["error", "delay", "close", "mute", "truncate"]
 
 
 @dataclass(slots=True)
+class ThrottleRule:
+    """Clients to throttle: by `ms`, for the next `times` requests of an API; None is any, or for ever."""
+
+    key: int | None
+    ms: int
+    times: int | None
+    client_id: str | None
+    user: str | None
+
+
+@dataclass(slots=True)
 class Rule:
     """One fault: `amount` is the error code, the seconds or the bytes, as `kind` has it."""
 
@@ -39,6 +50,7 @@ class Faults:
         self._keys = keys
         self._lock = threading.Lock()
         self._rules: list[Rule] = []
+        self._throttles: list[ThrottleRule] = []
         self._bytes_per_second: int | None = None
 
     def error(self, api: str | None, code: int | type[BrokerError], *, times: int | None = 1) -> None:
@@ -75,10 +87,30 @@ class Faults:
         with self._lock:
             self._bytes_per_second = bytes_per_second
 
+    def throttle(
+        self,
+        api: str | None,
+        ms: int,
+        *,
+        times: int | None = None,
+        client_id: str | None = None,
+        user: str | None = None,
+    ) -> None:
+        """Tells clients that they went over a quota by `ms`, and does as a broker does then."""
+        if ms < 0:
+            raise ConfigError(f"ms {ms}: a throttle time is not negative")
+        _check_times(times)
+        with self._lock:
+            if ms == 0:
+                self._throttles = [rule for rule in self._throttles if rule.key != self._key(api)]
+                return
+            self._throttles.append(ThrottleRule(self._key(api), ms, times, client_id, user))
+
     def clear(self) -> None:
         """Forgets every rule and the speed limit."""
         with self._lock:
             self._rules.clear()
+            self._throttles.clear()
             self._bytes_per_second = None
 
     @property
@@ -108,14 +140,32 @@ class Faults:
                         self._rules.remove(rule)
         return taken
 
+    def take_throttle(self, key: int, client_id: str, user: str | None) -> int:
+        """Uses up a rule that throttles this request; 0 without any."""
+        if not self._throttles:
+            return 0
+        with self._lock:
+            for rule in self._throttles:
+                if rule.key in (None, key) and rule.client_id in (None, client_id) and rule.user in (None, user):
+                    if rule.times is not None:
+                        rule.times -= 1
+                        if rule.times == 0:
+                            self._throttles.remove(rule)
+                    return rule.ms
+        return 0
+
     def _add(self, rule: Rule) -> None:
-        if rule.times is not None and rule.times < 1:
-            raise ConfigError(f"times {rule.times}: at least 1, or None for every request")
+        _check_times(rule.times)
         with self._lock:
             self._rules.append(rule)
 
     def _key(self, api: str | None) -> int | None:
         return None if api is None else key_of(api, self._keys)
+
+
+def _check_times(times: int | None) -> None:
+    if times is not None and times < 1:
+        raise ConfigError(f"times {times}: at least 1, or None for every request")
 
 
 def key_of(api: str, keys: Mapping[str, int] | None = None) -> int:

@@ -44,6 +44,21 @@ class _Segment:
         self.last_offset = entry.last_offset
         self.used = end
 
+    def last_offset_of(self, index: int) -> int:
+        """The last offset of an entry, as far as the next one tells."""
+        return self.base_offsets[index + 1] - 1 if index + 1 < len(self.base_offsets) else self.last_offset
+
+    def copy_of_first(self, count: int) -> _Segment:
+        """The first entries alone, in memory of their own: the bytes of the others may have been handed out."""
+        made = _Segment(len(self.memory), self.start)
+        made.used = self.positions[count]
+        made.memory[: made.used] = self.memory[: made.used]
+        made.base_offsets = self.base_offsets[:count]
+        made.positions = self.positions[:count]
+        made.max_timestamps = self.max_timestamps[:count]
+        made.last_offset = self.last_offset_of(count - 1)
+        return made
+
     def entry(self, index: int) -> memoryview:
         end = self.positions[index + 1] if index + 1 < len(self.positions) else self.used
         return memoryview(self.memory)[self.positions[index] : end].toreadonly()
@@ -52,8 +67,7 @@ class _Segment:
 class PartitionLog:
     """Entries in offset order. `start_offset` is the first that may be read, `end_offset` the next to be given.
 
-    With one replica every appended record is committed, so `end_offset` is the high watermark and the last stable
-    offset as well.
+    With one replica every appended record is committed, so `end_offset` is the high watermark as well.
     """
 
     def __init__(self, retention_bytes: int | None = None) -> None:
@@ -79,33 +93,35 @@ class PartitionLog:
         self._retain()
         return first
 
-    def available(self, offset: int) -> int:
-        """How many bytes a reader from `offset` has before it. Raises BrokerError as `read` does."""
+    def available(self, offset: int, end: int | None = None) -> int:
+        """How many bytes a reader from `offset` has before it, up to the offset `end` if not None.
+
+        Raises BrokerError as `read` does.
+        """
         found = self._find(offset)
         if found is None:
             return 0
         segment, index = found
-        return self._written - (segment.start + segment.positions[index])
+        return max(self._position(end) - (segment.start + segment.positions[index]), 0)
 
-    def read(self, offset: int, max_bytes: int, *, first_whole: bool) -> bytes | memoryview:
+    def read(self, offset: int, max_bytes: int, *, first_whole: bool, end: int | None = None) -> bytes | memoryview:
         """Whole entries from the one that holds `offset` on, up to `max_bytes`, from one segment.
 
-        With `first_whole` the first entry is given even if it is larger. Raises BrokerError (OFFSET_OUT_OF_RANGE)
-        outside start..end.
+        With `first_whole` the first entry is given even if it is larger. No entry at or after the offset `end` is
+        given, if not None. Raises BrokerError (OFFSET_OUT_OF_RANGE) outside of the log.
         """
         found = self._find(offset)
-        if found is None:
+        if found is None or (end is not None and end <= offset):
             return b""
         segment, index = found
         begin = segment.positions[index]
-        if segment.used - begin <= max_bytes:
-            end = segment.used
-        else:
+        limit = min(self._position(end) - segment.start, segment.used)
+        if limit - begin > max_bytes:
             last = bisect_right(segment.positions, begin + max_bytes) - 1
-            end = segment.positions[last]
+            limit = segment.positions[last]
             if last == index and first_whole:
-                end = begin + len(segment.entry(index))
-        return memoryview(segment.memory)[begin:end].toreadonly()
+                limit = begin + len(segment.entry(index))
+        return memoryview(segment.memory)[begin:limit].toreadonly()
 
     def offset_for_timestamp(self, timestamp: int) -> tuple[int, int] | None:
         """(timestamp, offset) of the first record at or after `timestamp` (ms), or None."""
@@ -139,6 +155,23 @@ class PartitionLog:
         while self._segments and self._segments[0].last_offset < offset:
             del self._segments[0]
 
+    def truncate(self, offset: int) -> None:
+        """Loses every entry from the one that holds `offset` on, as a replica does that was ahead of its new leader."""
+        kept: list[_Segment] = []
+        for segment in self._segments:
+            held = bisect_left(segment.base_offsets, offset)
+            if held and segment.last_offset_of(held - 1) >= offset:
+                held -= 1
+            if held == len(segment.base_offsets):
+                kept.append(segment)
+                continue
+            if held:
+                kept.append(segment.copy_of_first(held))
+            break
+        self._segments = kept
+        self.end_offset = kept[-1].last_offset + 1 if kept else self.start_offset
+        self._written = kept[-1].start + kept[-1].used if kept else 0
+
     def _segment_for(self, size: int) -> _Segment:
         if not self._segments or not self._segments[-1].has_room(size):
             grown = 2 * len(self._segments[-1].memory) if self._segments else _FIRST_SEGMENT
@@ -158,6 +191,14 @@ class PartitionLog:
             return None
         segment = self._segments[bisect_left(self._segments, offset, key=lambda held: held.last_offset)]
         return segment, max(bisect_right(segment.base_offsets, offset) - 1, 0)
+
+    def _position(self, offset: int | None) -> int:
+        """Where the entry that holds `offset` begins in the log, in bytes; for None where the log ends."""
+        found = None if offset is None else self._find(offset)
+        if found is None:
+            return self._written
+        segment, index = found
+        return segment.start + segment.positions[index]
 
     def _entries(self) -> Iterator[tuple[memoryview, int]]:
         """Each entry with its greatest timestamp."""

@@ -84,10 +84,25 @@ def whole_entries_of(record_set: Buffer) -> list[Entry]:
     return [_checked(bytearray(part)) for part in parts]
 
 
+def stored_entries(stored: Buffer) -> list[Entry]:
+    """The entries of bytes that came out of a log, with the offsets that they have there."""
+    entries = whole_entries_of(stored)
+    for entry in entries:
+        head_offset = int.from_bytes(entry.data[:8], "big", signed=True)
+        entry.base_offset = head_offset if entry.magic == 2 else head_offset - entry.count + 1
+    return entries
+
+
 def compression_of(entry: memoryview) -> Compression:
     """The codec that a stored entry names."""
     at = 22 if entry[_MAGIC_AT] == 2 else 17
     return _CODECS[entry[at] & _CODEC_BITS]
+
+
+def last_offset_of(entry: memoryview) -> int:
+    """The last offset of a stored entry."""
+    offset = int.from_bytes(entry[:8], "big", signed=True)
+    return offset + int.from_bytes(entry[23:27], "big") if entry[_MAGIC_AT] == 2 else offset
 
 
 def split_stored(data: memoryview) -> Iterator[memoryview]:
@@ -139,7 +154,7 @@ def _batch(data: bytearray, decoded: records.Records) -> Entry:
         raise codes.INVALID_RECORD(
             f"a batch that claims {count} records and a last offset delta of {last_delta} holds {len(decoded)}",
         )
-    if producer_id >= 0 and (sequence < 0 or epoch < 0):
+    if producer_id >= 0 and (epoch < 0 or (sequence < 0 and not attributes & _CONTROL_BIT)):
         raise codes.INVALID_RECORD(f"producer {producer_id}, epoch {epoch}, sequence {sequence}")
     return Entry(
         data,

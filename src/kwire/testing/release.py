@@ -12,8 +12,24 @@ Seen on the releases themselves, 0.8.0 to 4.4.0:
                                               on: in the versions that have them, else UNSUPPORTED_VERSION
     ApiVersions before a login                from 1.0 on: only once
     a refused login                           from 2.1 on: told 0.1 s later
+    what only the controller does             to 3.2 (ZooKeeper): the other nodes answer NOT_CONTROLLER
+    a client over its quota                   to 1.1: answered late; from 2.0 on: at once, and not read from meanwhile
     the end of a session by max_reauth_ms     to 2.4: not after a login with bare tokens
     the end of a session by its token         to 3.2: only with max_reauth_ms, then the lesser of both
+    a transactional batch of Produce          from 2.0 on: only with a transactional id in the request; from 3.6 on:
+                                              only to partitions that are part of the transaction
+    a producer that is not known here and     0.11: OUT_OF_ORDER_SEQUENCE_NUMBER; to 2.4: UNKNOWN_PRODUCER_ID; from 2.5
+    does not begin at sequence 0              on: taken
+    UpdateFeatures                            to 3.9: each feature by itself; from 4.0 on: all or nothing
+    EndTxn of a newer epoch than the present  to 2.4: taken for the present one
+    a classic group without members           to 0.10.0: is no more; later: Empty, to 3.9 only as long as it has offsets
+    a commit for what does not exist          0.8: taken for any topic; to 1.1: for any partition of a topic
+    a heartbeat between JoinGroup and         to 2.4: REBALANCE_IN_PROGRESS; from 2.5 on: taken
+    SyncGroup
+    a refused JoinGroup                       to 2.2: says generation 0; from 2.3 on: -1
+    a new consumer or share group             to 4.2: its first assignment has epoch 1; from 4.3 on: 2
+    a consumer that joins again               to 4.1: FENCED_MEMBER_EPOCH unless it has just joined; from 4.2 on: taken
+    a consumer's commit with an older epoch   to 4.2: STALE_MEMBER_EPOCH; from 4.3 on: taken if it had them then
     Produce 0 to 2                            refused from 4.0 on, but listed all the same (KAFKA-18659)
 """
 
@@ -26,7 +42,7 @@ from kwire import protocol
 from kwire.errors import BrokerError
 from kwire.errors import broker as codes
 
-_PRODUCE = 0
+_PRODUCE, _INIT_PRODUCER_ID = 0, 22
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +54,11 @@ class Release:
     served: Mapping[int, tuple[int, int]]
 
     @classmethod
-    def find(cls, name: str, keys: Iterable[int]) -> Release:
-        """Raises ConfigError for a release whose versions are not known."""
+    def find(cls, name: str, keys: Iterable[int], *, unstable: bool = False) -> Release:
+        """With `unstable` also the versions that the release has by unstable.api.versions.enable only.
+
+        Raises ConfigError for a release whose versions are not known.
+        """
         known = protocol.versions_of(name)
         served = {}
         for key in keys:
@@ -51,6 +70,8 @@ class Release:
         number = tuple(int(part) for part in name.split("."))
         if number >= (4,):
             served[_PRODUCE] = (max(3, served[_PRODUCE][0]), served[_PRODUCE][1])
+        if unstable and number >= (4, 2) and _INIT_PRODUCER_ID in served:
+            served[_INIT_PRODUCER_ID] = (0, 6)
         return cls(name, number, served)
 
     @property
@@ -90,9 +111,42 @@ class Release:
         return self.number >= (2, 1)
 
     @property
+    def updates_features_together(self) -> bool:
+        return self.number >= (4,)
+
+    @property
+    def wants_transactional_ids(self) -> bool:
+        """Whether a Produce with transactional batches must name a transactional id."""
+        return self.number >= (2,)
+
+    @property
+    def fences_newer_epochs(self) -> bool:
+        return self.number >= (2, 5)
+
+    @property
+    def code_of_unknown_producers(self) -> type[BrokerError] | None:
+        """What a producer that is not known to the partition is told if it does not begin at sequence 0."""
+        if self.number < (1,):
+            return codes.OUT_OF_ORDER_SEQUENCE_NUMBER
+        return codes.UNKNOWN_PRODUCER_ID if self.number < (2, 5) else None
+
+    @property
+    def verifies_transactions(self) -> bool:
+        return self.number >= (3, 6)
+
+    @property
     def reads_metadata_version(self) -> bool:
         """Before 0.10 Metadata is answered in version 0, whatever was asked."""
         return self.number >= (0, 10)
+
+    @property
+    def mutes_throttled_clients(self) -> bool:
+        return self.number >= (2,)
+
+    @property
+    def is_kraft(self) -> bool:
+        """Without ZooKeeper any node does what only the controller can do."""
+        return self.number >= (3, 3)
 
     @property
     def newest_magic(self) -> int:
@@ -110,6 +164,72 @@ class Release:
         if self.number < (2, 1):
             return None
         return codes.INVALID_RECORD if self.number >= (2, 4) else codes.CORRUPT_MESSAGE
+
+    @property
+    def has_heartbeats_before_sync(self) -> bool:
+        """Before 2.5 a heartbeat between JoinGroup and SyncGroup is told to join again."""
+        return self.number >= (2, 5)
+
+    @property
+    def keeps_empty_groups(self) -> bool:
+        """Before 0.10.1 a group is gone with its last member, and commits alone make none."""
+        return self.number >= (0, 10, 1)
+
+    @property
+    def keeps_missing_metadata(self) -> bool:
+        """Before 0.10 offsets that were committed without metadata are answered without, then with an empty text."""
+        return self.number < (0, 10)
+
+    @property
+    def checks_committed_topics(self) -> bool:
+        """0.8 takes offsets for any topic, and only gives back those of partitions that exist."""
+        return self.number >= (0, 9)
+
+    @property
+    def checks_committed_partitions(self) -> bool:
+        """Before 2.0 only the topic of a committed offset has to exist."""
+        return self.number >= (2,)
+
+    @property
+    def generation_of_refused_joins(self) -> int:
+        return -1 if self.number >= (2, 3) else 0
+
+    @property
+    def operations_not_asked_for(self) -> int:
+        """What stands for authorized operations in descriptions of groups where nobody asked for them."""
+        return -(2**31) if self.number >= (2, 5) else 0
+
+    @property
+    def has_new_coordinator(self) -> bool:
+        """The coordinator that came with KIP-848. Before it, describing a group that is not stable shows no
+        assignments, an empty group goes with its last offset, and a commit to a missing group is told
+        ILLEGAL_GENERATION in every version.
+        """
+        return self.number >= (4,)
+
+    @property
+    def first_group_epoch(self) -> int:
+        """What the epoch of a new group grows from."""
+        return 1 if self.number >= (4, 3) else 0
+
+    @property
+    def takes_members_back(self) -> bool:
+        """Whether a consumer may join its group again at any epoch; before 4.2 only if it has just joined."""
+        return self.number >= (4, 2)
+
+    @property
+    def assigns_to_nobody(self) -> bool:
+        """Whether a consumer group that has become empty has a target assignment of its epoch."""
+        return self.number >= (4, 4)
+
+    @property
+    def takes_older_epochs(self) -> bool:
+        """Whether consumers may commit with an epoch from which on they had the partitions (KIP-1251)."""
+        return self.number >= (4, 3)
+
+    def name_of_state(self, state: str) -> str:
+        """The state of a classic group; before 1.1 one of them has another name."""
+        return "AwaitingSync" if state == "CompletingRebalance" and self.number < (1, 1) else state
 
     def special_time_since(self, time: int) -> int | None:
         """The ListOffsets version from which on a time below -2 has its meaning; None: it is a time like any other.

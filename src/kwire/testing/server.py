@@ -1,8 +1,7 @@
-"""The broker's thread: accepts connections, receives frames, drives flows, sends answers.
+"""The broker's thread: accepts connections, drives what they ask for, and makes the calls that are due.
 
-One selector, no lock over any broker state: everything that touches the state runs on this thread, what other threads
-want done comes through `run`. A connection serves one request at a time and is not read from meanwhile, as in Kafka. It
-knows frames and flows, no messages; how bytes become frames is its transport's to know.
+One selector for all nodes, no lock over any broker state: everything that touches the state runs on this thread, what
+other threads want done comes through `run`.
 """
 
 from __future__ import annotations
@@ -14,85 +13,32 @@ import socket
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from kwire import errors
-from kwire._codec import FrameReceiver
-from kwire.testing.apis import Answer, BrokerApis
-from kwire.testing.requests import CloseConnectionError, Flow, Suspend
-from kwire.testing.transport import PlainTransport, Transport
-from kwire.testing.wire_0_7 import BrokerApis07
-from kwire.testing.wire_proposal import ProposalApis
-
-if TYPE_CHECKING:
-    from typing_extensions import Buffer
+from kwire.testing.clock import Clock
+from kwire.testing.connection import Connection
+from kwire.testing.listener import Listener
 
 logger = logging.getLogger("kwire.testing")
 _T = TypeVar("_T")
-AnyApis = BrokerApis | BrokerApis07 | ProposalApis
-Serve = Callable[["Buffer"], Flow[Answer]]
-
-_MOST_PARTS = 512
-_SLOW_TICK = 0.02
 _JOIN_WITHIN = 10.0
 
 
-class _Connection:
-    """One client: what came in and waits, the flow in progress, what goes out."""
-
-    def __init__(self, sock: socket.socket, transport: Transport, serve: Serve, max_frame: int) -> None:
-        self.socket = sock
-        self.transport = transport
-        self.serve = serve
-        self.peer = "{}:{}".format(*sock.getpeername()[:2])
-        self.receiver = FrameReceiver(max_frame)
-        self.inbox: deque[Buffer] = deque()
-        self.flow: Flow[Answer] | None = None
-        self.suspended: Suspend | None = None
-        self.outgoing: deque[memoryview] = deque()
-        self.close_reason: str | None = None
-        self.may_send_at = 0.0
-        self.closed = False
-
-    @property
-    def idle(self) -> bool:
-        return self.flow is None and not self.sending
-
-    @property
-    def sending(self) -> bool:
-        return bool(self.outgoing) or self.transport.unsent
-
-    @property
-    def events(self) -> int:
-        """What the selector should wait for; nothing while a flow is in progress."""
-        if self.sending:
-            return selectors.EVENT_WRITE
-        return 0 if self.flow is not None else selectors.EVENT_READ
-
-
 class Server:
-    """Serves `apis` on `host`:`port` (0: a free one) from `start` to `stop`."""
+    """Serves the listeners, which share one cluster, from `start` to `stop`."""
 
-    def __init__(
-        self,
-        apis: AnyApis,
-        host: str,
-        port: int,
-        max_frame: int,
-        new_transport: Callable[[socket.socket], Transport] = PlainTransport,
-    ) -> None:
-        self._apis = apis
-        self._host, self.port = host, port
-        self._max_frame = max_frame
-        self._new_transport = new_transport
-        self._connections: set[_Connection] = set()
+    def __init__(self, listeners: Sequence[Listener], clock: Clock) -> None:
+        self._listeners = listeners
+        self._clock = clock
+        self._cluster = listeners[0].apis.cluster
         self._queued: deque[Callable[[], None]] = deque()
         self._stopping = False
+        self._selecting = False
         self._thread: threading.Thread | None = None
-        self._listener: socket.socket | None = None
 
     @property
     def running(self) -> bool:
@@ -101,22 +47,26 @@ class Server:
     @property
     def waiting(self) -> int:
         """How many requests wait for something to happen."""
-        return sum(connection.suspended is not None for connection in self._connections)
+        return sum(connection.suspended is not None for connection in self._connections())
 
     def start(self) -> None:
         """Binds and begins to serve. Raises ConfigError for an address that cannot be bound."""
         self._selector = selectors.DefaultSelector()
+        self._selecting = True
         self._wake_out, self._wake_in = socket.socketpair()
         self._wake_out.setblocking(False)
         self._wake_in.setblocking(False)
         self._stopping = False
         try:
-            self.listen()
+            for listener in self._listeners:
+                self.listen(listener)
         except BaseException:
+            self._stop_listening()
             self._release()
             raise
         self._selector.register(self._wake_out, selectors.EVENT_READ)
-        self._thread = threading.Thread(target=self._main, name=f"kwire-broker-{self.port}", daemon=True)
+        name = f"kwire-broker-{self._listeners[0].port}"
+        self._thread = threading.Thread(target=self._main, name=name, daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
@@ -151,36 +101,33 @@ class Server:
                 raise
             raise errors.KafkaTimeoutError(f"the broker did not get to it within {_JOIN_WITHIN:.0f} s") from error
 
-    def listen(self) -> None:
-        """Opens the listening socket, on the port it had before if there was one."""
-        if self._listener is not None:
-            return
-        listener = socket.socket(socket.AF_INET6 if ":" in self._host else socket.AF_INET, socket.SOCK_STREAM)
-        try:
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listener.bind((self._host, self.port))
-            listener.listen(128)
-        except (OSError, OverflowError) as error:
-            listener.close()
-            raise errors.ConfigError(f"cannot listen on {self._host}:{self.port}: {error}") from error
-        listener.setblocking(False)
-        self.port = listener.getsockname()[1]
-        self._listener = listener
-        self._selector.register(listener, selectors.EVENT_READ)
+    def listen(self, listener: Listener) -> None:
+        """Opens the listening socket, on the port it had before if there was one; while it runs."""
+        if listener.enabled and listener.socket is None and self._selecting:
+            self._selector.register(listener.open(), selectors.EVENT_READ, listener)
 
-    def stop_listening(self) -> None:
+    def stop_listening(self, listener: Listener) -> None:
         """New connections are refused; the present ones go on."""
-        if self._listener is not None:
-            self._selector.unregister(self._listener)
-            self._listener.close()
-            self._listener = None
+        if listener.socket is not None:
+            self._selector.unregister(listener.socket)
+            listener.close()
 
-    def close_connections(self) -> int:
-        """Closes all connections; returns how many there were."""
-        connections = list(self._connections)
-        for connection in connections:
-            self._close(connection)
-        return len(connections)
+    def advance_to(self, target: float) -> None:
+        """Moves the clock to `target`, from one thing that is due to the next, and does each."""
+        while (due := self._next_due()) <= target:
+            self._clock.set(due)
+            if not self._resume():
+                break
+        self._clock.set(target)
+        self._resume()
+
+    def _connections(self) -> Iterator[Connection]:
+        for listener in self._listeners:
+            yield from listener.connections
+
+    def _stop_listening(self) -> None:
+        for listener in self._listeners:
+            self.stop_listening(listener)
 
     def _wake(self) -> None:
         try:
@@ -196,197 +143,84 @@ class Server:
             logger.exception("the broker's thread ends by a fault of its own")
             raise
         finally:
-            self.close_connections()
-            self.stop_listening()
+            for connection in list(self._connections()):
+                connection.close()
+            self._stop_listening()
             self._release()
             self._run_queued()
 
     def _release(self) -> None:
+        self._selecting = False
         self._selector.close()
         self._wake_out.close()
         self._wake_in.close()
 
     def _turn(self) -> None:
         for key, _ in self._selector.select(self._wait()):
-            if key.fileobj is self._listener:
-                self._accept()
-            elif key.fileobj is self._wake_out:
+            if isinstance(key.data, Connection):
+                if not key.data.closed:
+                    key.data.serve_ready()
+                    self._watch(key.data)
+            elif isinstance(key.data, Listener):
+                self._accept(key.data)
+            else:
                 self._wake_out.recv(4096)
-            elif not key.data.closed:
-                self._serve_ready(key.data)
         self._run_queued()
-        self._resume_suspended()
+        self._resume()
 
     def _run_queued(self) -> None:
         while self._queued:
             self._queued.popleft()()
 
     def _wait(self) -> float | None:
-        """Seconds until the next suspended flow or throttled send is due; None for ever."""
-        if self._apis.cluster.touched:
+        """Seconds until something is due; None for ever."""
+        if self._cluster.touched:
             return 0.0
-        due = [connection.suspended.until for connection in self._connections if connection.suspended is not None]
-        due += [connection.may_send_at for connection in self._connections if connection.may_send_at]
-        soonest = min(due, default=math.inf)
-        return None if soonest == math.inf else max(soonest - time.monotonic(), 0.0)
+        seconds = math.inf
+        due = self._next_due()
+        if due < math.inf:
+            seconds = self._clock.seconds_until(due)
+        slow = [connection.may_send_at for connection in self._connections() if connection.may_send_at]
+        if slow:
+            seconds = min(seconds, max(min(slow) - time.monotonic(), 0.0))
+        return None if seconds == math.inf else seconds
 
-    def _accept(self) -> None:
-        assert self._listener is not None
-        try:
-            sock, _ = self._listener.accept()
-        except OSError as error:
-            logger.info("a connection went away before it was accepted: %s", error)
-            return
-        sock.setblocking(False)
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        try:
-            connection = _Connection(sock, self._new_transport(sock), self._apis.connect(), self._max_frame)
-        except OSError as error:
-            logger.info("a connection went away before it was served: %s", error)
-            sock.close()
-            return
-        self._connections.add(connection)
-        self._selector.register(sock, selectors.EVENT_READ, connection)
+    def _next_due(self) -> float:
+        """When the next flow or call is due, by the broker's clock."""
+        soonest = min((connection.due for connection in self._connections()), default=math.inf)
+        timer = self._cluster.timers.next_due
+        return soonest if timer is None else min(soonest, timer)
 
-    def _close(self, connection: _Connection, reason: str | None = None) -> None:
-        if connection.closed:
+    def _accept(self, listener: Listener) -> None:
+        if listener.socket is None:
             return
-        if reason is not None:
-            logger.warning("%s: connection closed: %s", connection.peer, reason)
-        connection.closed = True
-        self._connections.discard(connection)
+        connection = listener.accept(self._clock.now, self._forget)
+        if connection is not None:
+            self._selector.register(connection.socket, selectors.EVENT_READ, connection)
+
+    def _forget(self, connection: Connection) -> None:
         if connection.socket in self._selector.get_map():
             self._selector.unregister(connection.socket)
-        connection.transport.close()
-        if connection.flow is not None:
-            connection.flow.close()
 
-    def _lost(self, connection: _Connection, error: OSError) -> None:
-        """The client closed the connection without notice, which clients do."""
-        logger.info("%s: connection lost: %s", connection.peer, error)
-        self._close(connection)
-
-    def _serve_ready(self, connection: _Connection) -> None:
-        """The socket of an idle connection is readable, or that of a sending one writable."""
-        if connection.sending:
-            self._send(connection)
-        else:
-            self._receive(connection)
-        self._progress(connection)
-
-    def _receive(self, connection: _Connection) -> None:
-        try:
-            frames = connection.transport.receive(connection.receiver)
-            if frames is None:
-                self._close(connection)
-            else:
-                connection.inbox.extend(frames)
-        except BlockingIOError:
-            return
-        except OSError as error:
-            self._lost(connection, error)
-        except errors.KafkaError as error:
-            self._close(connection, str(error))
-
-    def _progress(self, connection: _Connection) -> None:
-        """Takes up the requests that came in, one after the other, until one has to wait."""
-        while connection.idle and connection.inbox and not connection.closed:
-            self._start(connection, connection.serve(connection.inbox.popleft()))
-        if connection.idle and not connection.closed:
-            if connection.receiver.fault is not None:
-                self._close(connection, str(connection.receiver.fault))
-            elif connection.transport.ended:
-                self._close(connection)
-        self._watch(connection)
-
-    def _start(self, connection: _Connection, flow: Flow[Answer]) -> None:
-        connection.flow = flow
-        self._step(connection)
-
-    def _step(self, connection: _Connection) -> None:
-        """Drives the flow to where it waits next, or to its answer."""
-        assert connection.flow is not None
-        try:
-            connection.suspended = next(connection.flow)
-            return
-        except StopIteration as finished:
-            connection.flow, connection.suspended = None, None
-            self._answer(connection, finished.value)
-        except CloseConnectionError as error:
-            self._abandon(connection, str(error))
-        except Exception as error:
-            logger.exception("%s: a request could not be served", connection.peer)
-            self._abandon(connection, f"a fault of the broker's own: {error!r}")
-
-    def _abandon(self, connection: _Connection, reason: str) -> None:
-        connection.flow, connection.suspended = None, None
-        self._close(connection, reason)
-
-    def _answer(self, connection: _Connection, answer: Answer) -> None:
-        connection.outgoing.extend(view for part in answer.parts if (view := memoryview(part).cast("B")).nbytes)
-        connection.close_reason = answer.close_reason
-        if connection.outgoing:
-            self._send(connection)
-        elif answer.close_reason is not None:
-            self._close(connection, answer.close_reason)
-
-    def _send(self, connection: _Connection) -> None:
-        parts = self._sendable(connection)
-        if not parts and not connection.transport.unsent:
-            return
-        try:
-            sent = connection.transport.send(parts)
-        except BlockingIOError:
-            return
-        except OSError as error:
-            self._lost(connection, error)
-            return
-        while sent:
-            head = connection.outgoing[0]
-            if sent < len(head):
-                connection.outgoing[0] = head[sent:]
-                break
-            sent -= len(head)
-            connection.outgoing.popleft()
-        if connection.sending:
-            return
-        connection.may_send_at = 0.0
-        if connection.close_reason is not None:
-            self._close(connection, connection.close_reason)
-
-    def _sendable(self, connection: _Connection) -> list[memoryview]:
-        """What may be sent now: all, or a small piece on a connection that was made slow."""
-        speed = self._apis.faults.bytes_per_second
-        if speed is None:
-            connection.may_send_at = 0.0
-            return [connection.outgoing[n] for n in range(min(len(connection.outgoing), _MOST_PARTS))]
-        now = time.monotonic()
-        if now < connection.may_send_at or not connection.outgoing:
-            return []
-        piece = max(int(speed * _SLOW_TICK), 1)
-        connection.may_send_at = now + piece / speed
-        return [connection.outgoing[0][:piece]]
-
-    def _resume_suspended(self) -> None:
-        """Drives on what was suspended and is due, or is touched by what was done meanwhile."""
-        now = time.monotonic()
-        touched = self._apis.cluster.touched
+    def _resume(self) -> bool:
+        """Makes the calls that are due, and drives on what is due or was touched; tells whether there was any."""
+        now = self._clock.now()
+        made = self._cluster.timers.run_due(now)
+        touched = self._cluster.touched
         happened = frozenset(touched)
         touched.clear()
-        for connection in list(self._connections):
-            suspended = connection.suspended
-            if suspended is not None and (suspended.until <= now or not happened.isdisjoint(suspended.partitions)):
-                self._step(connection)
-                self._progress(connection)
-            elif 0 < connection.may_send_at <= now:
-                self._send(connection)
-                self._progress(connection)
+        resumed = bool(made or happened)
+        for connection in list(self._connections()):
+            if connection.resume(now, happened):
+                resumed = True
+                self._watch(connection)
+        return resumed
 
-    def _watch(self, connection: _Connection) -> None:
+    def _watch(self, connection: Connection) -> None:
         """Tells the selector what to wait for on this connection."""
         if connection.closed:
             return
-        events = 0 if connection.may_send_at else connection.events
+        events = connection.events
         registered = connection.socket in self._selector.get_map()
         if events and registered:
             self._selector.modify(connection.socket, events, connection)

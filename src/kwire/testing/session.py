@@ -37,15 +37,20 @@ class Step(Enum):
 
 
 class Session:
-    """One connection's login. `now` is a monotonic clock in seconds.
+    """One connection's login. `now` is a monotonic clock in seconds, `host` the address of the client.
+    `on_close` is called when the connection closes.
 
     `refusal` is set when the login failed: the connection closes after the answer that says so.
     """
 
-    def __init__(self, accounts: Accounts | None, release: Release, now: Callable[[], float]) -> None:
+    def __init__(
+        self, accounts: Accounts | None, release: Release, now: Callable[[], float], host: str = "127.0.0.1"
+    ) -> None:
         self._accounts = accounts
         self._release = release
         self._now = now
+        self.host = host
+        self.on_close: list[Callable[[], None]] = []
         self._exchange: Exchange | None = None
         self._began_again = -math.inf
         self._wrong_mechanism = ""

@@ -9,59 +9,36 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kwire.errors import broker as codes
+from kwire.testing.config_names import TOPIC_CONFIGS, is_valid
 
-_DEFAULTS = {
-    "cleanup.policy": "delete",
-    "compression.gzip.level": "-1",
-    "compression.lz4.level": "9",
-    "compression.type": "producer",
-    "compression.zstd.level": "3",
-    "delete.retention.ms": "86400000",
-    "file.delete.delay.ms": "60000",
-    "flush.messages": "9223372036854775807",
-    "flush.ms": "9223372036854775807",
-    "follower.replication.throttled.replicas": "",
-    "index.interval.bytes": "4096",
-    "leader.replication.throttled.replicas": "",
-    "local.retention.bytes": "-2",
-    "local.retention.ms": "-2",
-    "max.compaction.lag.ms": "9223372036854775807",
-    "max.message.bytes": "1048588",
-    "message.downconversion.enable": "true",
-    "message.format.version": "3.0-IV1",
-    "message.timestamp.after.max.ms": "3600000",
-    "message.timestamp.before.max.ms": "9223372036854775807",
-    "message.timestamp.difference.max.ms": "9223372036854775807",
-    "message.timestamp.type": "CreateTime",
-    "min.cleanable.dirty.ratio": "0.5",
-    "min.compaction.lag.ms": "0",
-    "min.insync.replicas": "1",
-    "preallocate": "false",
-    "remote.storage.enable": "false",
-    "retention.bytes": "-1",
-    "retention.ms": "604800000",
-    "segment.bytes": "1073741824",
-    "segment.index.bytes": "10485760",
-    "segment.jitter.ms": "0",
-    "segment.ms": "604800000",
-    "unclean.leader.election.enable": "false",
-}
+_DEFAULTS = {name: config.default for name, config in TOPIC_CONFIGS.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class TopicSettings:
-    """`append_time`: the broker's clock stamps the records. `retention_bytes`: None keeps everything."""
+    """`append_time`: the broker's clock stamps the records. `retention_bytes`: None keeps everything.
+
+    `given` is what was set for the topic, `values` is what holds.
+    """
 
     append_time: bool
     max_message_bytes: int
     retention_bytes: int | None
     values: Mapping[str, str]
+    given: Mapping[str, str]
 
     @classmethod
     def parse(
-        cls, given: Mapping[str, str | None], *, max_message_bytes: int, retention_bytes: int | None
+        cls,
+        given: Mapping[str, str | None],
+        *,
+        max_message_bytes: int,
+        retention_bytes: int | None,
+        min_insync_replicas: int = 1,
+        from_brokers: Mapping[str, str] | None = None,
     ) -> TopicSettings:
-        """Reads settings as they stand in a CreateTopics request; a value of None is the default.
+        """Reads settings as they stand in a CreateTopics request; a value of None is the default. `from_brokers` holds
+        for what they do not say.
 
         Raises BrokerError (INVALID_CONFIG) for an unknown name or a value that is none.
         """
@@ -71,7 +48,13 @@ class TopicSettings:
         values = dict(_DEFAULTS)
         values["max.message.bytes"] = str(max_message_bytes)
         values["retention.bytes"] = str(-1 if retention_bytes is None else retention_bytes)
-        values.update((name, value) for name, value in given.items() if value is not None)
+        values["min.insync.replicas"] = str(min_insync_replicas)
+        values.update(from_brokers or {})
+        own = {name: value for name, value in given.items() if value is not None}
+        for name, value in own.items():
+            if not is_valid(TOPIC_CONFIGS[name], value):
+                raise codes.INVALID_CONFIG(f"{name} {value!r} is not of its type")
+        values |= own
         stamp = values["message.timestamp.type"]
         if stamp not in {"CreateTime", "LogAppendTime"}:
             raise codes.INVALID_CONFIG(f"message.timestamp.type {stamp!r}: CreateTime or LogAppendTime")
@@ -81,6 +64,7 @@ class TopicSettings:
             _whole_number("max.message.bytes", values),
             None if retention < 0 else retention,
             values,
+            own,
         )
 
 
@@ -89,8 +73,3 @@ def _whole_number(name: str, values: Mapping[str, str]) -> int:
         return int(values[name])
     except ValueError:
         raise codes.INVALID_CONFIG(f"{name} {values[name]!r} is not a whole number") from None
-
-
-def is_default(name: str, value: str) -> bool:
-    """Whether a setting has the value that Kafka ships."""
-    return _DEFAULTS[name] == value

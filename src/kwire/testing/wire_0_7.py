@@ -25,9 +25,11 @@ from kwire import errors, records
 from kwire.errors import BrokerError
 from kwire.protocol import kafka_0_7 as wire
 from kwire.testing.apis import Answer, with_faults
+from kwire.testing.contents import Hidden
 from kwire.testing.faults import Faults
 from kwire.testing.log_0_7 import ByteLog, MessageTooLargeError
 from kwire.testing.requests import CloseConnectionError, Flow
+from kwire.testing.timers import Timers
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -59,8 +61,7 @@ class ByteTopics:
 
     def __init__(self, *, num_partitions: int, new_log: Callable[[], ByteLog]) -> None:
         self.touched: set[Any] = set()
-        self.host = ""
-        self.port = 0
+        self.timers = Timers()
         self._num_partitions = num_partitions
         self._new_log = new_log
         self._counts: dict[str, int] = {}
@@ -117,6 +118,10 @@ class ByteTopics:
     def whole(self, topic: str, partition: int) -> bytes:
         return self._readable(topic, partition).whole()
 
+    def hidden(self, topic: str, partition: int, *, committed: bool) -> Hidden:
+        """Nothing: there are no transactions."""
+        return Hidden()
+
     def offsets(self, topic: str, partition: int) -> tuple[int, int]:
         log = self._readable(topic, partition)
         return log.start_offset, log.end_offset
@@ -155,7 +160,7 @@ class BrokerApis07:
         self.now = now
         self.seen: Counter[tuple[int, int]] = Counter()
 
-    def connect(self) -> Callable[[Buffer], Flow[Answer]]:
+    def connect(self, host: str = "") -> Callable[[Buffer], Flow[Answer]]:
         """What serves the frames of a new connection."""
         return self.serve
 

@@ -37,6 +37,7 @@ class Accounts:
     max_reauth_ms: int = 0
     clock: Callable[[], float] = time.time
     _scram: dict[tuple[str, str], ScramCredentials] = field(default_factory=dict, repr=False)
+    _removed: set[tuple[str, str]] = field(default_factory=set, repr=False)
 
     def begin(self, mechanism: str) -> Exchange:
         """The exchange of one login."""
@@ -46,11 +47,33 @@ class Accounts:
             return OAuthBearerExchange(self.clock)
         return ScramExchange(_HASHES[mechanism], lambda user: self._scram_credentials(mechanism, user))
 
+    def scram_iterations(self) -> dict[tuple[str, str], int]:
+        """The iterations by (mechanism, user), of those who may log in by SCRAM."""
+        held = {
+            (mechanism, user): self.iterations
+            for mechanism in self.mechanisms
+            if mechanism in _HASHES
+            for user in self.users
+        }
+        held |= {key: each.iterations for key, each in self._scram.items()}
+        return {key: iterations for key, iterations in held.items() if key not in self._removed}
+
+    def set_scram(self, mechanism: str, user: str, credentials: ScramCredentials | None) -> None:
+        """Other credentials from the next login on; None for none."""
+        self._removed.discard((mechanism, user))
+        self._scram.pop((mechanism, user), None)
+        if credentials is None:
+            self._removed.add((mechanism, user))
+        else:
+            self._scram[mechanism, user] = credentials
+
     def _scram_credentials(self, mechanism: str, user: str) -> ScramCredentials | None:
         """Made when they are first asked for: thousands of iterations take milliseconds."""
-        if user not in self.users:
+        if (mechanism, user) in self._removed:
             return None
         if (mechanism, user) not in self._scram:
+            if user not in self.users:
+                return None
             made = ScramCredentials.of(self.users[user], _HASHES[mechanism], self.iterations)
             self._scram[mechanism, user] = made
         return self._scram[mechanism, user]

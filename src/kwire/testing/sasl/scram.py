@@ -52,7 +52,13 @@ class ScramCredentials:
     def of(cls, password: str, hash_name: str, iterations: int, salt: bytes | None = None) -> Self:
         """Derived from the password, with a new salt unless one is given."""
         salt = secrets.token_bytes(16) if salt is None else salt
-        salted = hashlib.pbkdf2_hmac(hash_name, password.encode(), salt, iterations)
+        return cls.of_salted(
+            hashlib.pbkdf2_hmac(hash_name, password.encode(), salt, iterations), hash_name, iterations, salt
+        )
+
+    @classmethod
+    def of_salted(cls, salted: bytes, hash_name: str, iterations: int, salt: bytes) -> Self:
+        """Derived from what the iterations make of the password, which administrators send."""
         client_key = hmac.digest(salted, b"Client Key", hash_name)
         server_key = hmac.digest(salted, b"Server Key", hash_name)
         return cls(salt, iterations, hashlib.new(hash_name, client_key).digest(), server_key)

@@ -1,0 +1,37 @@
+"""Whether a request came to the node that coordinates its group.
+
+A group moves with its coordinator when somebody asks for it at the new one: the first request there is told
+COORDINATOR_LOAD_IN_PROGRESS.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kwire.errors import broker as codes
+from kwire.testing.authorizer import GROUP as GROUP_RESOURCE
+from kwire.testing.authorizer import READ
+from kwire.testing.coordinators import GROUP
+from kwire.testing.requests import RequestContext
+
+
+def check_coordinator(context: RequestContext[Any], group_id: str, operation: int = READ) -> None:
+    """Raises BrokerError if the client may not do this, or this node does not coordinate the group, or not yet."""
+    context.require(operation, GROUP_RESOURCE, group_id)
+    if not coordinates(context, group_id):
+        raise codes.NOT_COORDINATOR(f"node {context.node} does not coordinate group {group_id!r}")
+    if context.cluster.groups.follow_coordinator(group_id):
+        raise codes.COORDINATOR_LOAD_IN_PROGRESS(f"group {group_id!r} has just moved to node {context.node}")
+
+
+def check_group_id(context: RequestContext[Any], group_id: str, operation: int = READ) -> None:
+    """As `check_coordinator`; a name that is empty is refused, too: only offsets may have such a group."""
+    context.require(operation, GROUP_RESOURCE, group_id)
+    if not group_id:
+        raise codes.INVALID_GROUP_ID("a group has a name")
+    check_coordinator(context, group_id, operation)
+
+
+def coordinates(context: RequestContext[Any], group_id: str) -> bool:
+    """Whether the node that was asked coordinates the group."""
+    return context.cluster.coordinators.leader(GROUP, group_id) == context.node
