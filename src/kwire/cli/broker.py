@@ -23,9 +23,10 @@ examples:
   kwire broker --generation 0.7                  the broker before 0.8, whose offsets are byte positions
   kwire broker --no-auto-create --verbose        topics only by CreateTopics; every refused request is reported
   kwire broker --tls --user alice:secret         behind TLS, with a login; says which settings a client needs
+  kwire broker --nodes 3 --port 9092             three brokers, on 9092, 9093 and 9094; topics have three replicas
 
-Records are kept in memory and are gone when the broker ends. There are no consumer groups or transactions yet:
-consumers assign their partitions themselves. In tests use kwire.testing.Broker, or the pytest fixture kwire_broker.
+Records are kept in memory and are gone when the broker ends. In tests use kwire.testing.Broker, whose nodes can be
+killed, or the pytest fixture kwire_broker.
 """
 
 
@@ -40,6 +41,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default %(default)s)")
     parser.add_argument("--port", type=int, default=0, help="port to listen on (default: a free one)")
+    parser.add_argument("--nodes", type=int, default=1, metavar="N", help="how many brokers; their ports follow --port")
     parser.add_argument("--release", default="4.4.0", help="Apache Kafka release to speak as (default %(default)s)")
     parser.add_argument(
         "--generation", choices=["0.7", "proposal"], help="a protocol before 0.8 instead of a release's"
@@ -53,6 +55,13 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("--no-auto-create", action="store_true", help="do not create topics that clients ask for")
     parser.add_argument(
         "--retention-bytes", type=int, metavar="BYTES", help="per partition; the oldest records go (default: keep all)"
+    )
+    parser.add_argument(
+        "--property",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a broker's property by Kafka's name, as in group.initial.rebalance.delay.ms=3000; may be repeated",
     )
     _add_security(parser)
     parser.add_argument("--verbose", action="store_true", help="report on stderr what is refused, and why")
@@ -84,6 +93,7 @@ def _add_security(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Serves until a signal comes."""
     from kwire.testing import Broker
+    from kwire.testing.properties import read_properties
 
     level = logging.INFO if options.verbose else logging.ERROR
     logging.basicConfig(level=level, format="%(asctime)s %(message)s", stream=sys.stderr)
@@ -102,6 +112,8 @@ def run(options: argparse.Namespace) -> int:
             mechanisms=options.mechanism,
             max_reauth_ms=options.max_reauth_ms,
             tls="mutual" if options.mutual_tls else options.tls,
+            nodes=options.nodes,
+            **read_properties(dict(map(parse_property, options.property))),
         )
     asked_to_end = _when_signalled()
     with broker, ExitStack() as folders:
@@ -124,6 +136,14 @@ def parse_topic(text: str, default_partitions: int) -> tuple[str, int]:
     if not count.isdecimal() or not int(count):
         raise UsageError(f"--topic {text!r}: write NAME or NAME:PARTITIONS, as in orders:12")
     return name, int(count)
+
+
+def parse_property(text: str) -> tuple[str, str]:
+    """("num.partitions", "3") from "num.partitions=3". UsageError for anything else."""
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise UsageError(f"--property {text!r}: write NAME=VALUE, as in group.initial.rebalance.delay.ms=3000")
+    return name, value
 
 
 def _when_signalled() -> threading.Event:

@@ -12,12 +12,12 @@ import sys
 from collections.abc import Sequence
 
 from kwire import __version__
-from kwire.cli import broker, consume, copy, decode, produce, topics
+from kwire.cli import broker, consume, copy, decode, groups, produce, topics
 from kwire.cli.trouble import error_text
 from kwire.cli.usage import UsageError
 from kwire.errors import KafkaError
 
-_COMMANDS = (broker, topics, produce, consume, copy, decode)
+_COMMANDS = (broker, topics, groups, produce, consume, copy, decode)
 _RELATIVE = re.compile(r"-\d")
 
 

@@ -26,18 +26,7 @@ _NAME = re.compile(r"[\w.-]*")
 _SUBJECT = re.compile(r"(?:unknown setting )?'?([\w.-]+)")
 # Settings of Java's clients that kwire has under no name: the client they are for.
 _FOREIGN = {
-    "Consumer": (
-        "auto.commit.interval.ms",
-        "enable.auto.commit",
-        "group.instance.id",
-        "group.protocol",
-        "group.remote.assignor",
-        "heartbeat.interval.ms",
-        "max.poll.interval.ms",
-        "partition.assignment.strategy",
-        "session.timeout.ms",
-    ),
-    "Producer": ("partitioner.class", "transaction.timeout.ms", "transactional.id"),
+    "Producer": ("partitioner.class",),
     "programs": (
         "basic.auth.credentials.source",
         "basic.auth.user.info",
