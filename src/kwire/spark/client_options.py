@@ -1,8 +1,9 @@
-"""The options with the prefix `kafka.`: settings of the clients that plan and read.
+"""The options with the prefix `kafka.`: settings of the clients that plan, read and write.
 
-They are judged by the consumer's table of settings; errors name them as the job does: `kafka.ssl.keystore.location`,
-not `ssl_keystore_location`. Passwords, keys and JAAS texts become `Secret` here, before anything else sees them: a
-reader is pickled, its parts are in tracebacks, and none may show them. No socket, no Spark.
+They are judged by the table of settings of the client that takes them, Consumer or Producer; errors name them as the
+job does: `kafka.ssl.keystore.location`, not `ssl_keystore_location`. Passwords, keys and JAAS texts become `Secret`
+here, before anything else sees them: a reader is pickled, its parts are in tracebacks, and none may show them. No
+socket, no Spark.
 """
 
 from __future__ import annotations
@@ -15,45 +16,107 @@ from typing import Any, Final
 
 from kwire.engine.secret import Secret
 from kwire.engine.setting_kinds import Setting
-from kwire.engine.settings import ConsumerSettings, from_config
-from kwire.errors import ConfigError
-
-CLIENT_PREFIX: Final = "kafka."
+from kwire.engine.settings import ClientSettings, ConsumerSettings, ProducerSettings, from_config
+from kwire.errors import AuthError, ConfigError, ConnectError
+from kwire.spark.given_options import CLIENT_PREFIX, SERVERS, GivenOptions
+from kwire.spark.java_properties import ROWS, is_as_it_is, why_without_effect
 
 # A position that is not in the log is for failOnDataLoss to judge, and a read must not bring topics into being.
 CLIENT_SETTINGS: Final[dict[str, Any]] = {"auto_offset_reset": "none", "allow_auto_create_topics": False}
 
-_ROWS: Final[dict[str, Setting]] = {
-    name: row for row in ConsumerSettings.table.values() for name in (row.keyword, row.dotted, *row.aliases)
+_CONVERTED: Final = "keys and values are binary or strings; convert them with DataFrame operations"
+_REFUSED: Final[dict[type[ClientSettings], dict[str, str]]] = {
+    ConsumerSettings: {
+        "auto.offset.reset": "use startingOffsets and endingOffsets",
+        "enable.auto.commit": "the source commits no offsets",
+        "interceptor.classes": "there are no interceptors",
+        "key.deserializer": "keys come as binary; convert them with DataFrame operations",
+        "value.deserializer": "values come as binary; convert them with DataFrame operations",
+    },
+    ProducerSettings: {
+        "key.serializer": _CONVERTED,
+        "value.serializer": _CONVERTED,
+    },
 }
+_ROWS: Final[dict[str, Setting]] = {**ROWS[ProducerSettings], **ROWS[ConsumerSettings]}
+_WITH_PORT: Final = re.compile(r":[^:\]]+$")
+_LEVELS: Final = {"compression.gzip.level", "compression.lz4.level", "compression.zstd.level"}
 _DOTTED: Final = {name for name in _ROWS if "." in name}
-_KEYWORDS: Final = re.compile(rf"\b({'|'.join(name for name in ConsumerSettings.table if '_' in name)})\b")
+_NAMES: Final = sorted({row.keyword for row in _ROWS.values()})
+# A keyword that is a plain word, such as `acks`, is one at the start only.
+_KEYWORDS: Final = re.compile(
+    rf"\b(?:{'|'.join(name for name in _NAMES if '_' in name)})\b|"
+    rf"^(?:{'|'.join(name for name in _NAMES if '_' not in name)})(?==)"
+)
 _QUOTED: Final = re.compile(r"'([a-z_]+(?:\.[a-z_]+)*)'")
 
 
-def checked_properties(given: Mapping[str, str]) -> dict[str, str]:
-    """The properties, which have lost their prefix, tried on the consumer's settings: a fault shows before anything is
-    read. Secrets are hidden from here on.
+def checked_properties(given: GivenOptions, table: type[ClientSettings], **own: Any) -> dict[str, str]:
+    """The properties with the prefix, which they lose, tried on the client's settings: a fault shows before anything is
+    read or written. What a client of this kind has no use for is left out, with a warning. Secrets are hidden from here
+    on. `own` are settings that the job's clients will have besides.
     """
-    properties = {name: Secret(value) if _is_secret(name) else value for name, value in given.items()}
+    if not given.text(SERVERS):
+        raise ConfigError(
+            f"Option '{SERVERS}' must be specified for configuring Kafka {table.client.lower()}, "
+            "e.g. 'broker1:9092,broker2:9092'"
+        )
+    _check_servers(given.text(SERVERS) or "")
+    properties: dict[str, str] = {}
+    for name, value in _with_level(given.client_properties()).items():
+        refusal = _REFUSED[table].get(name)
+        if refusal and not is_as_it_is(name, value):
+            raise ConfigError(f"Kafka option '{name}' is not supported: {refusal}")
+        reason = "it asks for what is done anyway" if refusal else why_without_effect(name, value, table)
+        if reason:
+            given.has_no_effect(CLIENT_PREFIX + name, reason)
+        else:
+            properties[name] = Secret(value) if _is_secret(name) else value
     with errors_by_option(properties):
-        from_config(ConsumerSettings, properties, **CLIENT_SETTINGS)
+        from_config(table, properties, **own, **(CLIENT_SETTINGS if table is ConsumerSettings else {}))
     return properties
+
+
+def _check_servers(servers: str) -> None:
+    """Java asks for a port; without one, a read would try the usual port for a minute."""
+    for server in servers.split(","):
+        if server.strip() and not _WITH_PORT.search(server.strip()):
+            raise ConfigError(f"{SERVERS}: '{server.strip()}' has no port; expected host:port, e.g. 'broker1:9092'")
+
+
+def _with_level(properties: Mapping[str, str]) -> dict[str, str]:
+    """Java has a level for each codec; that of the codec in use is the level, the others say nothing."""
+    codec = properties.get("compression.type", "none").strip().lower()
+    changed = dict(properties)
+    for name in _LEVELS & properties.keys():
+        level = changed.pop(name)
+        if name == f"compression.{codec}.level":
+            changed.setdefault("compression.level", level)
+    return changed
 
 
 @contextmanager
 def errors_by_option(properties: Mapping[str, str], *, on_this_host: bool = False) -> Iterator[None]:
-    """Lets a ConfigError of the block name options instead of keywords; `on_this_host` adds where it was: a file may be
-    on the driver and not on an executor.
+    """Lets the errors of the block that speak of settings name options instead of keywords; `on_this_host` adds to a
+    ConfigError where it was: a file may be on the driver and not on an executor.
     """
     try:
         yield
     except ConfigError as error:
         where = f"on host {socket.gethostname()}: " if on_this_host else ""
-        raise ConfigError(where + _by_option(str(error), properties)) from None
+        raise ConfigError(where + by_option(str(error), properties)) from None
+    except AuthError as error:
+        error.message, error.reason = by_option(error.message, properties), by_option(error.reason, properties)
+        raise
+    except ConnectError as error:
+        error.message = by_option(error.message, properties)
+        error.causes = {address: by_option(cause, properties) for address, cause in error.causes.items()}
+        error.args = (error.message, error.causes)
+        raise
 
 
-def _by_option(text: str, properties: Mapping[str, str]) -> str:
+def by_option(text: str, properties: Mapping[str, str]) -> str:
+    """The text with options, as the job gave them, in the place of the keywords of kwire's clients."""
     given = {_ROWS[name].keyword: name for name in properties if name in _ROWS}
 
     def quoted(found: re.Match[str]) -> str:

@@ -1,26 +1,31 @@
-"""`format("kwire")`: Kafka topics as a batch source of Spark, through Spark's Python Data Source API.
+"""`format("kwire")`: Kafka topics as a source and a sink of Spark, through Spark's Python Data Source API.
 
 Spark makes a `KwireDataSource` from the options in a process of its own, asks it for the schema, and then for a reader,
 which plans the tasks there. The reader is pickled into every task and reads one `TaskPartition` in a Python worker.
 So both hold options only: no socket, no table. Errors about options are raised when the DataFrame is made, errors
 about the log when it is planned or read.
+
+Every session that looks a Python source up imports this module: it imports the rest of kwire when it is used.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import importlib
+import importlib.util
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from kwire.errors import ConfigError, NotInThisVersionError
-from kwire.spark.options import ReadOptions, parse_read_options
-from kwire.spark.planning import Task
-from kwire.spark.schema import spark_ddl
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.types import StructType
+
+    from kwire.spark.decoding import Decoding
+    from kwire.spark.planning import Task
+    from kwire.spark.read_options import BatchOptions
 
 
 class TaskPartition(InputPartition):
@@ -32,36 +37,44 @@ class TaskPartition(InputPartition):
 
 
 class KwireDataSource(DataSource):
-    """Reads Kafka topics; the options are those of `kwire.spark.options`, the columns those of `kwire.spark.schema`."""
+    """Reads and writes Kafka topics; options and columns are explained in docs/spark.md."""
 
     @classmethod
     def name(cls) -> str:
         return "kwire"
 
     def schema(self) -> str:
-        return spark_ddl(parse_read_options(self.options).columns)
+        check_arrow()
+        from kwire.spark.read_options import result_schema
+
+        return result_schema(self.options)
 
     def reader(self, schema: StructType) -> KwireReader:
-        options = parse_read_options(self.options)
-        _check_schema(schema.fieldNames(), options.columns)
+        from kwire.spark.read_options import parse_batch_options
+
+        options = parse_batch_options(self.options)
+        check_schema(schema.fieldNames(), options.columns, options.decoding)
         return KwireReader(options)
 
     # PySpark asks for these when a query starts, not when its DataFrame is made: no refusal can come earlier.
 
     def streamReader(self, schema: StructType) -> Any:  # noqa: N802 - Spark's name
-        raise _not_there('spark.readStream.format("kwire")', 'read in batches with spark.read.format("kwire")')
+        missing = _not_there('spark.readStream.format("kwire")', 'read in batches with spark.read.format("kwire")')
+        return _part("stream_reader", "stream_reader", missing)(self.options, schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> Any:
-        raise _not_there('write.format("kwire")', "send rows with kwire.Producer in foreachPartition")
+        missing = _not_there('write.format("kwire")', "send rows with kwire.Producer in foreachPartition")
+        return _part("write_batch", "batch_writer", missing)(self.options, schema, overwrite)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> Any:  # noqa: N802 - Spark's name
-        raise _not_there('writeStream.format("kwire")', "send rows with kwire.Producer in foreachBatch")
+        missing = _not_there('writeStream.format("kwire")', "send rows with kwire.Producer in foreachBatch")
+        return _part("write_stream", "stream_writer", missing)(self.options, schema, overwrite)
 
 
 class KwireReader(DataSourceReader):
     """Plans a batch read in the planning process and runs its tasks in the workers."""
 
-    def __init__(self, options: ReadOptions) -> None:
+    def __init__(self, options: BatchOptions) -> None:
         self.options = options
 
     def partitions(self) -> Sequence[InputPartition]:
@@ -78,14 +91,28 @@ class KwireReader(DataSourceReader):
         return read_task(self.options, partition.task)
 
 
+def check_arrow() -> None:
+    """Says how to get pyarrow where it is missing, without the cost of importing it."""
+    if importlib.util.find_spec("pyarrow") is None:
+        raise ConfigError('The Spark source needs pyarrow: pip install "kwire[spark]"')
+
+
+def _part(module: str, function: str, missing: Exception) -> Callable[..., Any]:
+    name = f"{__package__}.{module}"
+    if importlib.util.find_spec(name) is None:
+        raise missing
+    made: Callable[..., Any] = getattr(importlib.import_module(name), function)
+    return made
+
+
 def _not_there(what: str, instead: str) -> NotInThisVersionError:
     return NotInThisVersionError(f"{what} is not in this version of kwire: {instead}")
 
 
-def _check_schema(given: Sequence[str], columns: Sequence[str]) -> None:
+def check_schema(given: Sequence[str], columns: Sequence[str], decoding: Decoding) -> None:
     """The schema is the source's; `.schema(...)` on the DataFrameReader can only repeat it."""
     if list(given) != list(columns):
         raise ConfigError(
-            f"The source has a fixed schema, {spark_ddl(columns)}; got the columns {', '.join(given)}. "
+            f"The source has a fixed schema, {decoding.ddl(columns)}; got the columns {', '.join(given)}. "
             "Use the option columns to choose columns"
         )

@@ -54,14 +54,14 @@ def decode_record_sets(
 
     # Under plain names, since mapInArrow does not find columns that have dots in theirs.
     chosen = df.select(*[fn.col(_quoted(name)).alias(f"c{index}") for index, name in enumerate((column, *keep))])
-    decoder = _RecordSetDecoder(
+    decoder = RecordSetDecoder(
         column, tuple(keep), tuple(columns), check_crc, max_decompressed_bytes, complete, include_control
     )
     result = StructType([*(df.schema[name] for name in keep), *StructType.fromDDL(spark_ddl(columns)).fields])
     return chosen.mapInArrow(decoder, result)
 
 
-class _RecordSetDecoder:
+class RecordSetDecoder:
     """The function that runs in the workers: batches of (record set, kept columns ...) to batches of rows."""
 
     def __init__(

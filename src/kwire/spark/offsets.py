@@ -25,6 +25,9 @@ _OFFSETS_EXAMPLE: Final = '{"topicA":{"0":23,"1":-1},"topicB":{"0":-2}}'
 _TIMES_EXAMPLE: Final = '{"topicA":{"0":1497553200000,"1":1497553200000}}'
 _PARTITIONS_EXAMPLE: Final = '{"topicA":[0,1],"topicB":[2,4]}'
 
+_MAX_INT64: Final = (1 << 63) - 1
+_NAMED_ENDS: Final = "use -1 for latest, -2 for earliest"
+
 NoMatch = Literal["error", "latest"]
 
 
@@ -58,7 +61,7 @@ class Bound:
             parts += [f"named but not read: {_listed(foreign)}"] if foreign else []
             raise ConfigError(
                 f"The partitions specified for {self.option} don't match what are assigned ({'; '.join(parts)}). "
-                "Name every partition that is read: use -1 for latest, -2 for earliest"
+                f"Name every partition that is read: {'each with a time' if self.is_time else _NAMED_ENDS}"
             )
 
 
@@ -152,6 +155,12 @@ def _bind_one(
     times: Mapping[tuple[TopicPartition, int], int],
     fail_on_data_loss: bool,
 ) -> tuple[int, int]:
+    given_by_partition = start.is_time and end.is_time and start.everywhere is None and end.everywhere is None
+    if given_by_partition and start.at(partition) > end.at(partition):
+        raise ConfigError(
+            f"The specified start timestamp {start.at(partition)} is greater than the end timestamp "
+            f"{end.at(partition)} for topic {partition.topic} partition {partition.partition}."
+        )
     first = _offset_of(partition, start, ends, times)
     last = _offset_of(partition, end, ends, times)
     if first > last:
@@ -217,7 +226,7 @@ def _parse_numbers(option: str, text: str, example: str) -> dict[TopicPartition,
         if not isinstance(by_number, dict):
             raise expected
         for partition, number in by_number.items():
-            if not partition.isdecimal() or not _is_int(number):
+            if not partition.isdecimal() or not _is_int(number) or abs(number) > _MAX_INT64:
                 raise expected
             numbers[TopicPartition(topic, int(partition))] = number
     return numbers

@@ -1,45 +1,108 @@
-"""How a read becomes tasks: ranges of offsets, split as asked, then packed by leader and by number of offsets.
+"""How a read becomes tasks: ranges of offsets, cut where that pays, then packed by leader and by cost.
 
-Pure functions: no socket, no Spark. Splitting follows Spark's Kafka source, so that `minPartitions` means the same.
-Packing is kwire's own: a Python task costs Spark some 27 to 54 ms before its first row, so a task per partition, as
-that source has it, makes a topic of many small partitions slow. A task therefore takes several ranges, of one leader
-where that can be, so that it needs one connection.
+Pure functions: no socket, no Spark. `minPartitions` and `maxRecordsPerPartition` cut as Spark's Kafka source does, so
+that they mean the same. The rest is kwire's own: a Python task costs Spark 60 to 85 ms of CPU before its first row, as
+much as 100,000 small records, so a task per partition, as that source has it, makes a topic of many small partitions
+slow. A task therefore takes several ranges, of one leader where that can be, so that it needs one connection.
+
+Costs are counted in `units` of the fixed cost of one record, about 0.5 microseconds in Spark and its worker together.
 """
 
 from __future__ import annotations
 
 import heapq
 import math
+import os
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
+from uuid import UUID
 
 from kwire.engine.addresses import TopicPartition
 
-# A task of this many small records runs some four times as long as Spark needs to start it.
-RECORDS_PER_TASK: Final = 200_000
-
-# What a range costs beside its records (its share of requests, its own Arrow batch), counted in records.
+# Bytes that cost as much as the fixed part of a record.
+_BYTES_PER_UNIT: Final = 200
+# What a range costs beside its records: its share of requests, its own Arrow batch.
 _RANGE_COST: Final = 200
+# Less work than this is not worth a task of its own: it costs as much to start one.
+_WORTH_A_TASK: Final = 200_000
+# A task of this size runs for some three seconds: what it costs to start it does not count any more.
+_FULL_TASK: Final = 6_000_000
+_FULL_TASK_BYTES: Final = 512 << 20
+# Where brokers do not tell how large records are.
+DEFAULT_RECORD_SIZE: Final = 128
 
 
 @dataclass(frozen=True, slots=True)
 class OffsetRange:
-    """Offsets `start` to `end`, the end excluded, of one partition, and the node id of its leader."""
+    """Offsets `start` to `end`, the end excluded, of one partition; the node id of its leader, and the topic's id where
+    it is known. `record_size` is the mean number of bytes of an offset.
+    """
 
     partition: TopicPartition
     start: int
     end: int
     leader: int = -1
+    topic_id: UUID | None = None
+    record_size: float = DEFAULT_RECORD_SIZE
 
     @property
     def size(self) -> int:
         """The number of offsets; a compacted or transactional log has fewer records in them."""
         return self.end - self.start
 
+    @property
+    def cost(self) -> int:
+        """What it costs to read the range, in units; a log with less than a byte for an offset has lost most to
+        compaction.
+        """
+        stored = self.size * self.record_size
+        return _RANGE_COST + math.ceil(min(self.size, stored) + stored / _BYTES_PER_UNIT)
+
 
 Task = tuple[OffsetRange, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskLimits:
+    """What the options say of tasks: at least `min_partitions` (a hint), at most `max_tasks` (0: one for each range),
+    and at most `max_records` offsets in each.
+    """
+
+    min_partitions: int | None = None
+    max_records: int | None = None
+    max_tasks: int | None = None
+
+
+NO_LIMITS: Final = TaskLimits()
+
+
+def slots() -> int:
+    """How many tasks run at once as far as this process can know: Spark tells a source nothing of its executors."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def plan(ranges: Sequence[OffsetRange], *, limits: TaskLimits, slots: int, cut: bool = False) -> list[Task]:
+    """The tasks that read these ranges, of which `slots` run at once; none where every range is empty.
+
+    With `cut`, a range that costs more than its share is cut, so that all slots work and no task runs for too long,
+    unless `limits` tell a number of tasks. The rows of a partition are then in the order of their offsets within each
+    piece only.
+    """
+    pieces = split_ranges(ranges, min_partitions=limits.min_partitions, max_records=limits.max_records)
+    if limits.max_tasks == 0:
+        return [(each,) for each in pieces]
+    tasks = task_count(pieces, slots=slots, limits=limits)
+    if cut and limits.min_partitions is None:
+        pieces = cut_large(pieces, tasks)
+    return pack_tasks(pieces, tasks, max_records=limits.max_records)
+
+
+def cut_large(ranges: Sequence[OffsetRange], tasks: int) -> list[OffsetRange]:
+    """Cuts each range that costs more than an even share of `tasks` tasks into that many pieces."""
+    share = sum(each.cost for each in ranges) / tasks if tasks else 0
+    return [piece for each in ranges for piece in _cut(each, max(math.floor(each.cost / share + 0.5), 1))]
 
 
 def split_ranges(
@@ -67,24 +130,18 @@ def split_ranges(
     return pieces
 
 
-def task_count(
-    ranges: Sequence[OffsetRange],
-    *,
-    slots: int,
-    max_tasks: int | None = None,
-    min_partitions: int | None = None,
-) -> int:
+def task_count(ranges: Sequence[OffsetRange], *, slots: int, limits: TaskLimits = NO_LIMITS) -> int:
     """How many tasks these ranges are worth.
 
-    `max_tasks` is a limit, 0 stands for one task for each range. Without it: enough to occupy `slots`, the number of
-    tasks that run at once as far as it is known, and one for each RECORDS_PER_TASK; and never fewer than
-    `min_partitions`. Never more than there are ranges.
+    Without limits: as many as `slots`, the number of tasks that run at once as far as it is known, or a multiple of
+    that where they would be more than full; fewer where there is not enough work for them.
     """
-    if max_tasks == 0:
-        return len(ranges)
-    records = sum(each.size for each in ranges)
-    wanted = max(slots, math.ceil(records / RECORDS_PER_TASK), min_partitions or 1)
-    return min(len(ranges), wanted if max_tasks is None else min(wanted, max_tasks))
+    cost = sum(each.cost for each in ranges)
+    full = max(cost / _FULL_TASK, sum(each.size * each.record_size for each in ranges) / _FULL_TASK_BYTES)
+    turns = max(math.floor(full / slots + 0.5), 1)
+    wanted = min(slots * turns, math.ceil(cost / _WORTH_A_TASK))
+    wanted = max(wanted, min(limits.min_partitions or 0, len(ranges)))
+    return wanted if limits.max_tasks is None else min(wanted, limits.max_tasks)
 
 
 def pack_tasks(ranges: Sequence[OffsetRange], tasks: int, *, max_records: int | None = None) -> list[Task]:
@@ -110,7 +167,7 @@ def _groups(ranges: Sequence[OffsetRange], tasks: int) -> list[tuple[list[Offset
     if tasks < len(by_leader):
         return [(list(ranges), tasks)]
     counts = dict.fromkeys(sorted(by_leader), 1)
-    loads = {leader: sum(map(_weight, group)) for leader, group in by_leader.items()}
+    loads = {leader: sum(each.cost for each in group) for leader, group in by_leader.items()}
     for _ in range(tasks - len(by_leader)):
         open_leaders = [leader for leader in counts if counts[leader] < len(by_leader[leader])]
         busiest = max(open_leaders, key=lambda leader: loads[leader] / counts[leader])
@@ -126,12 +183,12 @@ def _fill(ranges: list[OffsetRange], tasks: int, max_records: int | None) -> lis
     for each in sorted(ranges, key=lambda each: (-each.size, each.partition, each.start)):
         load, index = by_load[0]
         if max_records is None or records[index] + each.size <= max_records or not contents[index]:
-            heapq.heapreplace(by_load, (load + _weight(each), index))
+            heapq.heapreplace(by_load, (load + each.cost, index))
         else:
             index = len(contents)
             contents.append([])
             records.append(0)
-            heapq.heappush(by_load, (_weight(each), index))
+            heapq.heappush(by_load, (each.cost, index))
         contents[index].append(each)
         records[index] += each.size
     return [tuple(sorted(content, key=lambda each: (each.partition, each.start))) for content in contents if content]
@@ -151,7 +208,3 @@ def _cut(whole: OffsetRange, parts: int) -> list[OffsetRange]:
 
 def _share(size: int, total: int, parts: int) -> int:
     return max(math.floor(size / total * parts + 0.5), 1)
-
-
-def _weight(each: OffsetRange) -> int:
-    return each.size + _RANGE_COST

@@ -1,19 +1,17 @@
 """Reads the ranges of one task in a Spark worker and yields their records as Arrow batches.
 
 A range ends when the position has reached its end, not when a certain record has come: compaction, aborted transactions
-and control records leave offsets without one. A worker keeps one consumer for each set of client properties, so that
-the tasks that follow find their connections open.
+and control records leave offsets without one. A worker keeps one consumer for each set of client properties.
 """
 
 from __future__ import annotations
 
-import atexit
 import logging
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from itertools import zip_longest
 from typing import Final
 
@@ -21,58 +19,46 @@ import pyarrow as pa
 
 from kwire.consumer import Consumer
 from kwire.engine.addresses import TopicPartition
-from kwire.errors import BrokerError, KafkaTimeoutError
+from kwire.errors import BrokerError, KafkaError, KafkaTimeoutError, UnknownTopicError
 from kwire.records import Records
 from kwire.spark.client_options import CLIENT_SETTINGS, errors_by_option
 from kwire.spark.columns import ColumnBatches
-from kwire.spark.offsets import DataLossError, data_loss_text
-from kwire.spark.options import ReadOptions
+from kwire.spark.offsets import DataLossError
 from kwire.spark.planning import OffsetRange, Task
+from kwire.spark.read_loss import Loss, LossCheck, is_recreated
+from kwire.spark.read_options import ReadOptions
+from kwire.spark.worker_clients import borrowed
+from kwire.spark.worker_heap import settle_heap
 
 _log = logging.getLogger("kwire.spark")
 
 _POLL_S: Final = 0.5
 # A poll returns all that a response brought: it is cut into batches here, and shorter polls cost a tenth more.
 _MOST_PER_POLL: Final = 1 << 24
+_FIRST_LOOK_S: Final = 1.0
 _OFFSET_OUT_OF_RANGE: Final = 1
-
-_idle_consumers: dict[tuple[tuple[str, str], ...], Consumer] = {}
 
 
 def read_task(options: ReadOptions, task: Task) -> Iterator[pa.RecordBatch]:
     """The records of all ranges, partition after partition as they arrive, in offset order within each range.
 
     Raises DataLossError when records of a range are gone and `fail_on_data_loss` is set (else they are left out, with a
-    warning), KafkaTimeoutError when nothing has come for `poll_timeout_s`, and CodecError, with topic, partition and
-    offset, for damaged records.
+    warning), KafkaTimeoutError when nothing has come for `poll_timeout_s`, CodecError, with topic, partition and
+    offset, for damaged records, and DecodeError for those that a decoder cannot read.
     """
-    batches = ColumnBatches(options.columns)
-    with _borrowed_consumer(options) as consumer:
+    settle_heap()
+    batches = ColumnBatches(options.columns, options.decoding)
+    name = ("consumer", *sorted(options.client.items()))
+    with borrowed(partial(_consumer, options), name) as consumer, errors_by_option(options.client):
         for ranges in _rounds(task):
             for tp, records in _RangeReader(consumer, ranges, options).read():
                 yield from batches.add(records, tp.topic, tp.partition)
     yield from batches.flush()
 
 
-@contextmanager
-def _borrowed_consumer(options: ReadOptions) -> Iterator[Consumer]:
-    """The worker's consumer for these properties. One whose task failed or was stopped is closed, not used again."""
-    name = tuple(sorted(options.client.items()))
+def _consumer(options: ReadOptions) -> Consumer:
     with errors_by_option(options.client, on_this_host=True):
-        consumer = _idle_consumers.pop(name, None) or Consumer.from_config(options.client, **CLIENT_SETTINGS)
-    try:
-        yield consumer
-    except BaseException:
-        consumer.close()
-        raise
-    _idle_consumers[name] = consumer
-
-
-@atexit.register
-def close_idle_consumers() -> None:
-    """Closes the connections that this process keeps for later tasks."""
-    while _idle_consumers:
-        _idle_consumers.popitem()[1].close()
+        return Consumer.from_config(options.client, **CLIENT_SETTINGS)
 
 
 def _rounds(task: Task) -> Iterator[list[OffsetRange]]:
@@ -91,6 +77,28 @@ def _rounds(task: Task) -> Iterator[list[OffsetRange]]:
         yield [each for each in ranges if each is not None]
 
 
+class _Silence:
+    """How long nothing has come, and when to look for the reason: after 1 s, 2 s, 4 s and so on."""
+
+    def __init__(self, patience: float) -> None:
+        self.patience = patience
+        self.break_()
+
+    def break_(self) -> None:
+        self._since = time.monotonic()
+        self._next_look = min(_FIRST_LOOK_S, self.patience)
+
+    @property
+    def is_too_long(self) -> bool:
+        return time.monotonic() - self._since > self.patience
+
+    def is_time_to_look(self) -> bool:
+        if time.monotonic() - self._since < self._next_look:
+            return False
+        self._next_look *= 2
+        return True
+
+
 class _RangeReader:
     """Reads one range in each of several partitions."""
 
@@ -98,57 +106,85 @@ class _RangeReader:
         self._consumer = consumer
         self._ranges = ranges
         self._fail_on_data_loss = options.fail_on_data_loss
-        self._patience = options.poll_timeout_s
+        self._silence = _Silence(options.poll_timeout_s)
+        self._check = LossCheck(options.client)
+        self._suspected: set[TopicPartition] = set()
+        self._told: set[TopicPartition] = set()
 
     def read(self) -> Iterator[tuple[TopicPartition, Records]]:
         consumer = self._consumer
         starts: dict[tuple[str, int], int] = {each.partition: each.start for each in self._ranges}
         ends: dict[tuple[str, int], int] = {each.partition: each.end for each in self._ranges}
         consumer.assign(ends, at=starts, until=ends)
-        last_progress, reached = time.monotonic(), -1
+        reached = -1
         while not consumer.done():
             try:
                 polled = consumer.poll(timeout=_POLL_S, max_records=_MOST_PER_POLL)
-            except BrokerError as error:
-                if error.code != _OFFSET_OUT_OF_RANGE:
-                    raise
-                self._pass_what_is_lost()
+            except (BrokerError, UnknownTopicError) as error:
+                self._judge(error)
                 continue
             if polled:
-                last_progress = time.monotonic()
+                self._silence.break_()
                 yield from polled.by_partition().items()
                 continue
             positions = sum(consumer.position(tp) for tp in ends)
             if positions != reached:
-                last_progress, reached = time.monotonic(), positions
-            elif time.monotonic() - last_progress > self._patience:
-                raise KafkaTimeoutError(self._silence())
+                self._silence.break_()
+                reached = positions
+            self._look_for_the_reason()
+        self._check_topics()
 
     def _unfinished(self) -> list[tuple[OffsetRange, int]]:
         """The ranges not read to their end, each with its position."""
         positions = [(each, self._consumer.position(each.partition)) for each in self._ranges]
         return [(each, position) for each, position in positions if position < each.end]
 
-    def _pass_what_is_lost(self) -> None:
-        """Some position is outside its log: fails, or goes on at the first record that the log still has."""
-        unfinished = self._unfinished()
-        partitions = [each.partition for each, _ in unfinished]
-        earliest = self._consumer.beginning_offsets(partitions)
-        latest = self._consumer.end_offsets(partitions)
-        for each, position in unfinished:
-            tp = each.partition
-            if earliest[tp] <= position <= latest[tp]:
-                continue
-            text = data_loss_text(tp, position, each.end, f"the log has [{earliest[tp]}, {latest[tp]})")
-            if self._fail_on_data_loss:
-                raise DataLossError(text)
-            _log.warning("%s", text)
-            self._consumer.seek(tp, min(earliest[tp], each.end) if position < earliest[tp] else each.end)
+    def _judge(self, error: KafkaError) -> None:
+        """Goes on after a loss if that is what the error is about."""
+        if not isinstance(error, UnknownTopicError) and getattr(error, "code", None) != _OFFSET_OUT_OF_RANGE:
+            raise error
+        if not self._pass(self._check.losses(self._unfinished())):
+            if self._silence.is_too_long:
+                raise error
+            time.sleep(_POLL_S)
 
-    def _silence(self) -> str:
+    def _look_for_the_reason(self) -> None:
+        """After some silence: passes what is found lost twice in a row, since a broker's first answer may be old."""
+        is_too_long = self._silence.is_too_long
+        if not is_too_long and not self._silence.is_time_to_look():
+            return
+        losses = self._check.losses(self._unfinished())
+        self._pass([loss for loss in losses if is_too_long or loss.partition in self._suspected])
+        self._suspected = {loss.partition for loss in losses}
+        if self._silence.is_too_long:
+            raise KafkaTimeoutError(self._silence_text())
+
+    def _pass(self, losses: Sequence[Loss]) -> bool:
+        """Fails because of a loss, or goes on after it; returns whether some range goes on elsewhere."""
+        if losses and self._fail_on_data_loss:
+            raise DataLossError(losses[0].text)
+        moved = [loss for loss in losses if loss.goes_on_at != self._consumer.position(loss.partition)]
+        for loss in moved:
+            if loss.partition not in self._told:
+                _log.warning("%s", loss.text)
+            self._told.add(loss.partition)
+            self._consumer.seek(loss.partition, loss.goes_on_at)
+            self._silence.break_()
+        return bool(moved)
+
+    def _check_topics(self) -> None:
+        """Fails if the rows are those of a topic that was created after the read was planned."""
+        if not self._fail_on_data_loss:
+            return
+        cluster = self._consumer._core.cluster
+        doubtful = [each for each in self._ranges if is_recreated(each, cluster.topic_id(each.partition.topic))]
+        if doubtful:
+            self._pass(self._check.losses([(each, each.start) for each in doubtful]))
+
+    def _silence_text(self) -> str:
         places = [f"{each.partition} at offset {position} of {each.end}" for each, position in self._unfinished()]
         shown = ", ".join(places[:5]) + (f" and {len(places) - 5} more" if len(places) > 5 else "")
         return (
-            f"Cannot fetch records: nothing came within {self._patience:g} s (kafkaConsumer.pollTimeoutMs). "
+            f"Cannot fetch records: nothing came within {self._silence.patience:g} s (kafkaConsumer.pollTimeoutMs). "
             f"Not read to their end: {shown}"
         )

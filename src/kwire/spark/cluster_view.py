@@ -1,0 +1,149 @@
+"""What a read needs to know of the cluster: partitions, their leaders, the ends of their logs, offsets at times.
+
+Used where a read is planned: once by a batch, for the life of a query by a stream. One Admin, and so one connection
+for each broker; each question costs one request to each leader, however many partitions there are.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from types import TracebackType
+from typing import Final, Self
+from uuid import UUID
+
+from kwire.admin import Admin, TopicInfo
+from kwire.engine.addresses import TopicPartition
+from kwire.engine.admin import calls
+from kwire.engine.settings import AdminSettings, ConsumerSettings, from_config
+from kwire.errors import ConfigError, KafkaError, UnknownTopicError
+from kwire.spark.client_options import CLIENT_SETTINGS, errors_by_option
+from kwire.spark.offsets import EARLIEST, LATEST, LogEnds
+from kwire.spark.read_options import Selection
+
+_log = logging.getLogger("kwire.spark")
+
+_SIZES_WITHIN_S: Final = 5.0
+_WHEN: Final = {EARLIEST: "earliest", LATEST: "latest"}
+
+
+class ClusterView:
+    """The cluster that a consumer with these properties sees; every call asks anew, for `timeout` seconds at most."""
+
+    def __init__(self, client: Mapping[str, str], *, timeout: float | None = None) -> None:
+        settings = from_config(ConsumerSettings, client, **CLIENT_SETTINGS)
+        self._client = client
+        self._timeout = timeout
+        self._tells_sizes = True
+        self._isolation_level = settings.isolation_level
+        self.topic_ids: dict[str, UUID] = {}
+        own = {name: value for name, value in settings.given().items() if name in AdminSettings.table}
+        with errors_by_option(client, on_this_host=True):
+            self._admin = Admin(**own)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._admin.close()
+
+    def partitions(self, selection: Selection) -> dict[TopicPartition, int]:
+        """The partitions of a selection, in order, and the node id of each one's leader (-1 while it has none).
+
+        `topic_ids` has the ids of their topics after it. Raises UnknownTopicError for a topic, and ConfigError for a
+        partition, that is named and does not exist.
+        """
+        with errors_by_option(self._client):
+            topics = self._topics(selection)
+        self.topic_ids = {name: topic.topic_id for name, topic in topics.items()}
+        if selection.partitions is not None:
+            return {tp: _leader(topics[tp.topic], tp) for tp in selection.partitions}
+        return {
+            TopicPartition(name, number): info.leader
+            for name, topic in sorted(topics.items())
+            for number, info in sorted(topic.partitions.items())
+        }
+
+    def _topics(self, selection: Selection) -> dict[str, TopicInfo]:
+        if selection.pattern is not None:
+            every = self._admin.describe_topics(timeout=self._timeout)
+            return {n: info for n, info in every.items() if not info.is_internal and re.search(selection.pattern, n)}
+        names = selection.topics or sorted({tp.topic for tp in selection.partitions or ()})
+        return self._admin.describe_topics(names, timeout=self._timeout) if names else {}
+
+    def present(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        """Those of the partitions that exist now, each with its leader; `topic_ids` has only their topics."""
+        wanted = set(partitions)
+        names = sorted({tp.topic for tp in wanted})
+        try:
+            found = self.partitions(Selection(topics=tuple(names))) if names else {}
+        except UnknownTopicError:
+            found = self._partitions_of_those_that_exist(names)
+        return {tp: leader for tp, leader in found.items() if tp in wanted}
+
+    def _partitions_of_those_that_exist(self, names: Iterable[str]) -> dict[TopicPartition, int]:
+        found: dict[TopicPartition, int] = {}
+        ids: dict[str, UUID] = {}
+        for name in names:
+            try:
+                found |= self.partitions(Selection(topics=(name,)))
+            except UnknownTopicError:
+                continue
+            ids |= self.topic_ids
+        self.topic_ids = ids
+        return found
+
+    def ends(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, LogEnds]:
+        """The present ends of each log; earliest is asked for first, so that it is never beyond latest."""
+        partitions = list(partitions)
+        earliest = self.offsets_for_times(dict.fromkeys(partitions, EARLIEST))
+        latest = self.latest(partitions)
+        return {tp: LogEnds(first, max(first, latest[tp])) for tp, first in earliest.items()}
+
+    def latest(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        """The offset that the next record gets; with `isolation.level=read_committed` the last stable offset."""
+        return self.offsets_for_times(dict.fromkeys(partitions, LATEST))
+
+    def offsets_for_times(self, times: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+        """The offset of EARLIEST, LATEST or a time (ms) in each partition; LATEST if no record is that late."""
+        when: dict[tuple[str, int], int | datetime | str] = {tp: _WHEN.get(time, time) for tp, time in times.items()}
+        with errors_by_option(self._client):
+            found = self._admin.list_offsets(when, isolation_level=self._isolation_level, timeout=self._timeout)
+        return {tp: LATEST if place is None else place.offset for tp, place in found.items()}
+
+    def commit_offsets(self, group: str, offsets: Mapping[TopicPartition, int], timeout: float) -> None:
+        """Commits offsets for a group without members, for those who watch its lag."""
+        self._admin.alter_consumer_group_offsets(group, offsets, timeout=timeout)
+
+    def record_sizes(
+        self, partitions: Iterable[TopicPartition], ends: Mapping[TopicPartition, LogEnds] | None = None
+    ) -> dict[TopicPartition, float] | None:
+        """The mean size in bytes of an offset in each partition, as it is stored; None if the brokers do not tell.
+
+        `ends` saves asking for them. Whoever may not describe the cluster is not told; that is asked once only.
+        """
+        if not self._tells_sizes:
+            return None
+        partitions = list(partitions)
+        try:
+            sizes = self._admin._run(calls.log_sizes(partitions), _SIZES_WITHIN_S)
+        except KafkaError as error:
+            self._tells_sizes = False
+            _log.info("Tasks are planned without the sizes of the logs: %s", error)
+            return None
+        ends = self.ends(partitions) if ends is None else ends
+        return {tp: size / max(ends[tp].latest - ends[tp].earliest, 1) for tp, size in sizes.items()}
+
+
+def _leader(topic: TopicInfo, tp: TopicPartition) -> int:
+    found = topic.partitions.get(tp.partition)
+    if found is None:
+        raise ConfigError(f"assign names {tp}, which does not exist; {tp.topic} has {len(topic.partitions)} partitions")
+    return found.leader

@@ -1,0 +1,100 @@
+"""`format("kwire-log")`: folders of Kafka's log segments as a batch source of Spark, without a broker.
+
+    spark.read.format("kwire-log").load("/var/lib/kafka/data/orders-*")
+
+As in `data_source`, the source and its reader hold options only, and the rest of kwire is imported when it is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
+
+from kwire.errors import NotInThisVersionError
+from kwire.spark.data_source import check_arrow, check_schema
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql.types import StructType
+
+    from kwire.spark.log_options import LogOptions
+    from kwire.spark.plan_log import LogTask
+
+
+class LogTaskPartition(InputPartition):
+    """What one task reads: pieces of segments."""
+
+    def __init__(self, task: LogTask) -> None:
+        super().__init__(task)
+        self.task = task
+
+
+class KwireLogDataSource(DataSource):
+    """Reads log segments; options and columns are explained in docs/spark.md."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "kwire-log"
+
+    def schema(self) -> str:
+        check_arrow()
+        from kwire.spark.log_options import parse_log_options
+
+        options = parse_log_options(self.options)
+        return options.decoding.ddl(options.columns)
+
+    def reader(self, schema: StructType) -> KwireLogReader:
+        from kwire.spark.log_options import parse_log_options
+
+        options = parse_log_options(self.options)
+        check_schema(schema.fieldNames(), options.columns, options.decoding)
+        return KwireLogReader(options)
+
+    # PySpark asks for these when a query starts, not when its DataFrame is made: no refusal can come earlier.
+
+    def streamReader(self, schema: StructType) -> Any:  # noqa: N802 - Spark's name
+        return _NoStream()
+
+    def writer(self, schema: StructType, overwrite: bool) -> Any:
+        raise NotInThisVersionError('segments are only read. df.write.format("kwire") writes to a topic')
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> Any:  # noqa: N802 - Spark's name
+        raise NotInThisVersionError('segments are only read. df.writeStream.format("kwire") writes to a topic')
+
+
+class _NoStream(DataSourceStreamReader):
+    """Says that there are no streams, where Spark lets it be seen: what `streamReader` raises, Spark hides."""
+
+    def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
+        return self.latestOffset()
+
+    def latestOffset(self, *_: Any) -> dict[str, Any]:  # noqa: N802 - Spark's name
+        raise NotInThisVersionError(
+            'segments are read in batches: spark.read.format("kwire-log"). '
+            'For a stream read the topic: spark.readStream.format("kwire")'
+        )
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        return iter(())  # never called
+
+
+class KwireLogReader(DataSourceReader):
+    """Plans a read of segments in the planning process and runs its tasks in the workers."""
+
+    def __init__(self, options: LogOptions) -> None:
+        self.options = options
+
+    def partitions(self) -> Sequence[InputPartition]:
+        from kwire.spark.plan_log import plan_log_tasks
+
+        return [LogTaskPartition(task) for task in plan_log_tasks(self.options)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Yields the task's records as Arrow batches. Spark runs a plan without tasks as one empty partition."""
+        if not isinstance(partition, LogTaskPartition):
+            return iter(())
+        from kwire.spark.log_task import read_log_task
+
+        return read_log_task(self.options, partition.task)
