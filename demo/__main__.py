@@ -7,10 +7,13 @@ import os
 import platform
 import sys
 import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from examples.spark import story
 
 import kwire
 from demo import serving
@@ -20,6 +23,7 @@ from demo.spark_process import SparkProcess
 from kwire import Admin, Consumer, Producer
 
 TOPIC = "orders"
+STREAMED_ORDERS = 40_000
 _DELIVERED_WITHIN_S = 120.0
 _SILENCE_S = 30.0
 _SPARK_WITHIN_S = 600.0
@@ -152,6 +156,16 @@ def run(broker: str, count: int) -> None:
             admin.create_topics({TOPIC: PARTITIONS})
         stages = [produce(servers, count, written), consume(servers, written)]
         print(summary(name, stages, run_spark(servers, written)))
+        tell_the_rest(servers)
+
+
+def tell_the_rest(servers: str) -> None:
+    """The short form of examples/spark: a streaming job that is killed and started again."""
+    print("  Streaming: JSON orders to revenue by minute and country, in Parquet and back in Kafka\n")
+    with TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        if not story.tell_story(servers, Path(folder), STREAMED_ORDERS):
+            raise MismatchError("the stream's results differ from the orders that were written")
+    print()
 
 
 def main() -> int:
