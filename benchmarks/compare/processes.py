@@ -32,12 +32,14 @@ LIMIT_S = 120
 _STOP_LIMIT_S = 10.0
 _SHOWN = 800
 _AIO_TASKS = ("aio_produce", "aio_consume", "aio_round_trip", "loop_stops")
+_GROUP_TASKS = ("group_join", "group_consume", "commits", "transactions", "subscribe_many")
 _MODULES = {
     "codec": "{}_codec",
     "threads": "{}_codec",
     "import_time": "package",
     "size": "package",
     **dict.fromkeys(_AIO_TASKS, "{}_aio"),
+    **dict.fromkeys(_GROUP_TASKS, "{}_groups"),
 }
 
 

@@ -43,6 +43,7 @@ _HEADINGS = {
     "latency": "Latency",
     "asyncio": "asyncio",
     "tls": "TLS 1.3",
+    "groups": "Groups and transactions",
     "memory": "Memory",
     "package": "Package",
 }
@@ -237,7 +238,7 @@ def about_this_run(rounds: int, quick: bool, left_out: str) -> dict[str, Any]:
         "quick": quick,
         "left_out": left_out,
         "machine": platform.machine(),
-        "processor": _processor(),
+        "processor": processor(),
         "cores": os.cpu_count(),
         "system": platform.platform(),
         "python": platform.python_version(),
@@ -247,7 +248,7 @@ def about_this_run(rounds: int, quick: bool, left_out: str) -> dict[str, Any]:
     }
 
 
-def _processor() -> str:
+def processor() -> str:
     info = Path("/proc/cpuinfo")
     if info.exists():
         for line in info.read_text().splitlines():
@@ -305,12 +306,17 @@ def load(path: Path) -> tuple[dict[str, Any], list[Result]]:
 
 def write_readme(about: dict[str, Any], results: Sequence[Result]) -> None:
     """Puts the summary between its marks. Raises ValueError when the file has none."""
-    text = README.read_text(encoding="utf-8")
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
+    put_between(BEGIN, END, summary(about, results), README)
+
+
+def put_between(begin_mark: str, end_mark: str, block: str, page: Path) -> None:
+    """Writes `block` between two marks of a page. Raises ValueError when it has none."""
+    text = page.read_text(encoding="utf-8")
+    before, begin, rest = text.partition(begin_mark)
+    _, end, after = rest.partition(end_mark)
     if not begin or not end:
-        raise ValueError(f"{README} lacks the marks {BEGIN!r} and {END!r}")
-    README.write_text(f"{before}{BEGIN}\n{summary(about, results)}\n{END}{after}", encoding="utf-8")
+        raise ValueError(f"{page} lacks the marks {begin_mark!r} and {end_mark!r}")
+    page.write_text(f"{before}{begin_mark}\n{block}\n{end_mark}{after}", encoding="utf-8")
 
 
 def summary(about: dict[str, Any], results: Sequence[Result]) -> str:

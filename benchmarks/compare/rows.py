@@ -5,7 +5,7 @@ Adding a row means adding a line here; what it does stands in `contenders/`, in 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -127,6 +127,9 @@ _AIO_STOPPED = {KWIRE: 300_000, AIOKAFKA: 20_000}
 _TLS_SENT = {KWIRE: 400_000, CONFLUENT: 200_000, OPENSSL: 400_000}
 _TLS_READ = {KWIRE: 600_000, CONFLUENT: 300_000, OPENSSL: 400_000}
 _TLS_READ_1K = {KWIRE: 100_000, CONFLUENT: 100_000, OPENSSL: 100_000}
+_MEMBERS = {KWIRE: 20, CONFLUENT: 20, AIOKAFKA: 20}
+_COMMITTED = {KWIRE: 1_500, RAW_SOCKET: 1_500, CONFLUENT: 1_000, AIOKAFKA: 500}
+_TRANSACTED = {KWIRE: 100_000, CONFLUENT: 50_000, AIOKAFKA: 10_000}
 _MILLION = dict.fromkeys((KWIRE, CONFLUENT), 1_000_000)
 
 # Kinds: what rows have in common
@@ -185,6 +188,16 @@ _TLS_DELIVERIES = {
     "records": _TLS_SENT,
     "options": {"tls": True, "read_deliveries": True},
 }
+_GROUPS = {"group": "groups"}
+_JOIN = {
+    **_GROUPS,
+    "task": "group_join",
+    "records": _MEMBERS,
+    "options": {"partitions": 1_000},
+    "same_run_as": "group-join",
+}
+_COMMIT = {**_GROUPS, "task": "commits", "unit": "µs", "records": _COMMITTED, "options": {"partitions": 1}}
+_MANY = {**_GROUPS, "task": "subscribe_many", "max_rounds": 2}
 _MEMORY = {
     "group": "memory",
     "records": _MILLION,
@@ -368,6 +381,62 @@ _OVER_TLS = [
     ),
 ]
 
+
+def _large_clusters() -> Iterator[Row]:
+    """Linear: ten times the partitions may cost each of them a quarter more."""
+    base: dict[str, str] = {}
+    for count in (1_000, 10_000, 100_000):
+        run = f"cluster-{count}"
+        kind = {**_MANY, "records": dict.fromkeys((KWIRE, CONFLUENT), count), "same_run_as": run}
+        title = f"subscribe to {count:,} partitions by pattern"
+        for name, figure, metric, unit in (
+            (run, "CPU", "cpu_us", "CPU µs per partition"),
+            (f"{run}-memory", "memory", "bytes", "bytes per partition"),
+        ):
+            limits = {base[metric]: 1.25} if metric in base else {}
+            yield _row(kind, name, f"{title}: {figure}", metric=metric, unit=unit, row_max=limits)
+            base[metric] = name
+
+
+_IN_GROUPS = [
+    _row(
+        _JOIN,
+        "group-join",
+        "20th member joins, 1,000 partitions: CPU of all members",
+        metric="cpu_ms",
+        unit="CPU ms",
+        peer_max={CONFLUENT: 0.5},
+    ),
+    _row(
+        _JOIN,
+        "group-join-time",
+        "20th member joins, 1,000 partitions: until stable",
+        metric="wall_ms",
+        unit="ms",
+        peer_max={CONFLUENT: 1},
+    ),
+    _row(
+        _GROUPS,
+        "group-consume",
+        "consume in a group with auto-commit",
+        task="group_consume",
+        records={KWIRE: 600_000},
+        metric="share",
+        unit="times assigned partitions",
+        max_cost=1.03,
+    ),
+    _row(_COMMIT, "commit", "commit(), one after the other, p50", metric="p50_us", peer_max={RAW_SOCKET: 1.5}),
+    _row(
+        _GROUPS,
+        "transactions",
+        "produce, 1,000 records per transaction",
+        task="transactions",
+        records=_TRANSACTED,
+        confluent=4,
+    ),
+    *_large_clusters(),
+]
+
 ROWS: tuple[Row, ...] = (
     *_READING,
     *_WRITING,
@@ -379,6 +448,7 @@ ROWS: tuple[Row, ...] = (
     *_LATENCY,
     *_ASYNCIO,
     *_OVER_TLS,
+    *_IN_GROUPS,
     _row(_MEMORY, "memory-produce", "resident memory added: produce 1 M, fire and forget", task="produce", max_cost=20),
     # a fetch may return 50 MiB
     _row(_MEMORY, "memory-consume", "resident memory added: consume 1 M to records", task="consume", max_cost=70),

@@ -15,11 +15,17 @@ _VERSION = 7
 def round_trip(task: Task) -> dict[str, float]:
     """The same request again and again."""
     frame = produce_frame(task)
+    with connected(task) as connection:
+        check(exchange(connection, frame), task.topic)
+        return round_trips(lambda: exchange(connection, frame), task.count)
+
+
+def connected(task: Task) -> socket.socket:
+    """A socket to the broker that sends at once."""
     host, _, port = task.bootstrap.rpartition(":")
-    with socket.create_connection((host, int(port))) as connection:
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        check(_exchange(connection, frame), task.topic)
-        return round_trips(lambda: _exchange(connection, frame), task.count)
+    connection = socket.create_connection((host, int(port)))
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return connection
 
 
 def produce_frame(task: Task) -> bytes:
@@ -32,7 +38,8 @@ def produce_frame(task: Task) -> bytes:
     return protocol.encode_request(request, _VERSION, correlation_id=1, client_id="raw")
 
 
-def _exchange(connection: socket.socket, frame: bytes) -> bytes:
+def exchange(connection: socket.socket, frame: bytes) -> bytes:
+    """Sends the frame, returns the response."""
     connection.sendall(frame)
     response = connection.recv(65_536)
     (size,) = struct.unpack_from(">i", response)

@@ -1,0 +1,242 @@
+"""The work: what each contender does for a row, as functions of the context that return a number of rows or a cost.
+
+`kafka` is Spark's own connector with its default settings, as a job has it that does not tune it.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from statistics import median
+from typing import Any
+
+import pyarrow as pa
+
+from benchmarks.spark.session import Context, Cost
+from benchmarks.spark.topics import AVRO_SCHEMA, ORDER_DDL, TOPICS
+
+Work = Callable[[Context, int], Cost]
+"""(context, records) -> cost"""
+
+KAFKA, KWIRE, READY = "kafka", "kwire", "ready-batches"
+_TRICKLE_PER_S = 2000
+_TRIGGER_LIMIT_S = 120.0
+
+
+def read(source: str, topic: str, **options: str) -> Work:
+    """A batch read of a whole topic into nothing."""
+
+    def work(context: Context, records: int) -> Cost:
+        return context.cost_of(lambda: _to_nothing(context.read(source, topic, **options), records))
+
+    return work
+
+
+def ready(size: int = 100, columns: str | None = None) -> Work:
+    """As many rows of ready batches."""
+
+    def work(context: Context, records: int) -> Cost:
+        reader = context.spark.read.format(READY).option("rows", str(records)).option("size", str(size))
+        frame = (reader.option("columns", columns) if columns else reader).load()
+        return context.cost_of(lambda: _to_nothing(frame, records))
+
+    return work
+
+
+def sum_of_lengths(source: str, topic: str, **options: str) -> Work:
+    """sum(length(value)) over a topic."""
+
+    def work(context: Context, records: int) -> Cost:
+        def run() -> int:
+            frame = context.read(source, topic, **options).selectExpr("sum(length(value)) AS bytes")
+            assert frame.collect()[0].bytes == records * 100
+            return records
+
+        return context.cost_of(run)
+
+    return work
+
+
+def json_in_map_in_arrow(source: str, topic: str, **options: str) -> Work:
+    """The three fields of JSON values by pyarrow's own reader of JSON, in `mapInArrow` after the source."""
+
+    def work(context: Context, records: int) -> Cost:
+        def run() -> int:
+            values = context.read(source, topic, **options).select("value")
+            return _to_nothing(values.mapInArrow(_parse_json, ORDER_DDL), records)
+
+        return context.cost_of(run)
+
+    return work
+
+
+def from_json(source: str, topic: str) -> Work:
+    """The same by Spark's `from_json`, in the JVM."""
+
+    def work(context: Context, records: int) -> Cost:
+        expression = f"from_json(CAST(value AS STRING), '{ORDER_DDL}') AS o"
+        frame = context.read(source, topic).selectExpr(expression).select("o.*")
+        return context.cost_of(lambda: _to_nothing(frame, records))
+
+    return work
+
+
+def from_avro(source: str, topic: str) -> Work:
+    """Three fields of Avro by Spark's `from_avro`, in the JVM."""
+
+    def work(context: Context, records: int) -> Cost:
+        from pyspark.sql.avro.functions import from_avro as decoded
+
+        frame = context.read(source, topic).select(decoded("value", AVRO_SCHEMA).alias("o")).select("o.*")
+        return context.cost_of(lambda: _to_nothing(frame, records))
+
+    return work
+
+
+def stream(source: str, topic: str, batches: int) -> Work:
+    """All of a topic in a stream of so many micro-batches, into nothing."""
+
+    def work(context: Context, records: int) -> Cost:
+        def run() -> int:
+            with tempfile.TemporaryDirectory() as checkpoint:
+                limit = {"maxOffsetsPerTrigger": str(records // batches), "startingOffsets": "earliest"}
+                query = (
+                    _stream_of(context, source, topic, **limit)
+                    .writeStream.format("noop")
+                    .option("checkpointLocation", checkpoint)
+                    .trigger(availableNow=True)
+                    .start()
+                )
+                query.awaitTermination()
+                found = sum(progress["numInputRows"] for progress in query.recentProgress)
+                assert found == records, f"{found} rows of {records}"
+            return records
+
+        return context.cost_of(run)
+
+    return work
+
+
+def trickle(source: str, partitions: int) -> Work:
+    """The time of a micro-batch while records come in slowly: the median of the triggers that had rows."""
+    topic = f"trickle-{partitions}"
+
+    def work(context: Context, records: int) -> Cost:
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as checkpoint, _trickling(context.servers, topic):
+            frame = _stream_of(context, source, topic, startingOffsets="latest")
+            query = frame.writeStream.format("noop").option("checkpointLocation", checkpoint).start()
+            try:
+                triggers = _trigger_seconds(query, 3 if context.quick else 12)
+            finally:
+                query.stop()
+        return Cost(1, 0.0, median(triggers), 0.0)
+
+    return work
+
+
+def write(source: str, topic: str) -> Work:
+    """Rows that Spark makes itself, to a topic, acks all."""
+
+    def work(context: Context, records: int) -> Cost:
+        frame = _rows_to_write(context, records)
+
+        def run() -> int:
+            writer = frame.write.format(source).option("kafka.bootstrap.servers", context.servers)
+            writer.option("topic", topic).mode("append").save()
+            return records
+
+        return context.cost_of(run)
+
+    return work
+
+
+def made_rows() -> Work:
+    """The rows of `write`, to nothing: what they cost themselves."""
+
+    def work(context: Context, records: int) -> Cost:
+        frame = _rows_to_write(context, records)
+        return context.cost_of(lambda: _to_nothing(frame, records))
+
+    return work
+
+
+def segments(folder: Callable[[Context], str]) -> Work:
+    """The log segments of a topic, as the broker wrote them, into nothing."""
+
+    def work(context: Context, records: int) -> Cost:
+        path = folder(context)
+        return context.cost_of(lambda: _to_nothing(context.spark.read.format("kwire-log").load(path), records))
+
+    return work
+
+
+def _rows_to_write(context: Context, records: int) -> Any:
+    return context.spark.range(0, records, 1, 2).selectExpr(
+        "CAST(format_string('key-%012d', id) AS BINARY) AS key",
+        "CAST(rpad(CAST(id AS STRING), 100, 'v') AS BINARY) AS value",
+    )
+
+
+def _to_nothing(frame: Any, records: int) -> int:
+    frame.write.format("noop").mode("overwrite").save()
+    return records
+
+
+def _parse_json(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+    from pyarrow import json
+
+    schema = pa.schema([("id", pa.int64()), ("price", pa.float64()), ("name", pa.string())])
+    options = json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
+    for batch in batches:
+        lines = b"\n".join(batch.column(0).to_pylist())
+        table = json.read_json(pa.BufferReader(lines), parse_options=options)
+        yield from table.to_batches()
+
+
+def _stream_of(context: Context, source: str, topic: str, **options: str) -> Any:
+    reader = context.spark.readStream.format(source).options(**options).option("subscribe", topic)
+    return reader.option("kafka.bootstrap.servers", context.servers).load()
+
+
+class _trickling:  # noqa: N801 - reads as a word in a with statement
+    """Sends records in the background, a few at a time over all partitions, to a topic that it makes where needed."""
+
+    def __init__(self, servers: str, topic: str) -> None:
+        self._servers, self._topic = servers, topic
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._send, daemon=True)
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, *exception: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def _send(self) -> None:
+        from kwire import Producer
+
+        partitions = TOPICS[self._topic].partitions
+        with Producer(self._servers, linger_ms=0) as producer:
+            number = 0
+            while not self._ended.wait(0.05):
+                for _ in range(_TRICKLE_PER_S // 20):
+                    producer.send(self._topic, b"v" * 100, partition=number % partitions)
+                    number += 1
+
+
+def _trigger_seconds(query: Any, wanted: int) -> list[float]:
+    """How long the triggers took that had rows; the first, which starts Python workers, is left out."""
+    found: dict[int, float] = {}
+    give_up = time.monotonic() + _TRIGGER_LIMIT_S
+    while len(found) <= wanted and (time.monotonic() < give_up or len(found) < 2):
+        for progress in query.recentProgress:
+            if progress["numInputRows"]:
+                found[progress["batchId"]] = progress["durationMs"]["triggerExecution"] / 1000
+        if query.exception() is not None:
+            raise RuntimeError(str(query.exception()))
+        time.sleep(0.2)
+    return [found[number] for number in sorted(found)][1:]
