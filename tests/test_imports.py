@@ -41,6 +41,29 @@ def run_bare(code: str) -> subprocess.CompletedProcess[str]:
     return done
 
 
+def brought_in_environment(statement: str) -> set[str]:
+    """The modules that a statement imports in a process that has pyspark's data sources already."""
+    code = SHOW.format(statement=statement).replace("import sys", "import sys, pyspark.sql.datasource")
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    return set(done.stdout.split())
+
+
+def test_looking_up_the_spark_source_imports_next_to_nothing() -> None:
+    pytest.importorskip("pyspark")
+    brought = brought_in_environment("import pyspark_kwire, pyspark_kwire_log")
+    assert {"pyspark_kwire", "kwire.spark.data_source", "kwire.spark.log_source"} <= brought
+    assert brought <= {
+        "pyspark_kwire", "pyspark_kwire_log", "kwire", "kwire._typing", "kwire._version", "kwire.errors", "kwire.spark",
+        "kwire.spark.data_source", "kwire.spark.log_source",
+    }  # fmt: skip
+
+
+def test_a_worker_that_reads_imports_neither_the_planner_nor_a_decoder() -> None:
+    pytest.importorskip("pyspark")
+    brought = brought_in_environment("import kwire.spark.read_task")
+    assert not brought & {"kwire.admin", "kwire.producer", "kwire.spark.cluster_view", "kwire.spark.decoders.json"}
+
+
 @pytest.mark.parametrize(
     "name", ["aio", "compression", "errors", "legacy", "partitioners", "protocol", "records", "testing"]
 )

@@ -19,7 +19,25 @@ from kwire.cli.main import main
 from tests.snippets import ROOT, run, snippet, snippets
 
 README = "README.md"
-BY_SPARK = {README: ["spark.read"], "docs/spark.md": ["broker2:9092", "SASL_SSL", "decode_record_sets"]}
+BY_SPARK = {
+    README: ["spark.read"],
+    "docs/spark.md": [
+        "slots",
+        "now = orders()",
+        "broker2:9092",
+        "SASL_SSL",
+        "broker3:9092",
+        "broker4:9092",
+        "kwire-log",
+        "rows = decode_record_sets",
+        "import encode_record_sets",
+        "register_udtfs",
+        "readStream",
+        "def lag(",
+        '"avro"',
+        '"json"',
+    ],
+}
 HERE = {
     README: ["with Producer(", "records.encode(", "testing.Broker()", "aio.Producer("],
     "docs/clients.md": [
@@ -37,9 +55,25 @@ HERE = {
     ],
     "docs/asyncio.md": ["aio.Admin(", "asyncio.gather", "to_arrow", "asyncio.timeout", "lifespan("],
     "docs/old-generations.md": ["records.encode(", "client.messages(", "partitioners.scala_0_7("],
-    "docs/testing.md": ["broker.offsets(", "def test_my_service(", "broker.client_settings)"],
+    "docs/testing.md": [
+        "broker.offsets(",
+        "def test_my_service(",
+        "broker.leader_of(",
+        "committed=True",
+        "broker.client_settings)",
+    ],
+    "docs/groups.md": [
+        "left = 10",
+        "commit_async",
+        "class Listener",
+        "class OddAndEven",
+        "admin.lag(",
+        "ShareConsumer(",
+    ],
+    "docs/transactions.md": ["invoiced customer-3", "left = 100", "def bill("],
     "docs/describe.md": ["protocol.describe("],
     "docs/logs.md": ["def read_log("],
+    "docs/spark.md": ["def measurements("],
     "docs/security.md": [
         'b"17.50"',
         "create_default_context",
@@ -116,6 +150,8 @@ def test_the_worked_example_prints_what_it_shows(capsys: pytest.CaptureFixture[s
 def test_the_document_on_testing() -> None:
     """Its second block runs in tests/testing/test_pytest_plugin.py."""
     run(snippet("docs/testing.md", "broker.offsets("))
+    run(snippet("docs/testing.md", "broker.leader_of("))
+    run(snippet("docs/testing.md", "committed=True"))
     run(snippet("docs/testing.md", "broker.client_settings)"))
 
 

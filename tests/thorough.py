@@ -1,5 +1,9 @@
-"""Whether this run takes its time: `make test` sets KWIRE_THOROUGH=1; the quick run draws less, and skips versions."""
+"""How much a run takes on: `make test` sets KWIRE_THOROUGH=1; the quick run draws less, and skips versions.
+
+`make test-soak` sets KWIRE_SOAK=1 as well: tests of faults on real brokers with many more kills and records.
+"""
 
 import os
 
 THOROUGH = os.environ.get("KWIRE_THOROUGH") == "1"
+SOAK = os.environ.get("KWIRE_SOAK") == "1"

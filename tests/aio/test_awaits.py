@@ -134,3 +134,29 @@ def test_the_first_use_imports_nothing(broker: Broker) -> None:
     command = [sys.executable, "-c", FIRST_USE, broker.bootstrap_servers]
     done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)
     assert done.stdout.split() == []
+
+
+FIRST_USE_IN_A_GROUP = """
+import asyncio, sys
+from kwire.aio import Consumer
+
+async def main(servers, protocol):
+    async with Consumer(servers, group_id="g", group_protocol=protocol, auto_offset_reset="earliest") as consumer:
+        before = set(sys.modules)
+        consumer.subscribe(["t"])
+        while not await consumer.poll(timeout=0.2):
+            pass
+        await consumer.commit()
+        print(*sorted(set(sys.modules) - before))
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_the_first_use_in_a_group_imports_nothing(protocol: str) -> None:
+    with Broker(topics=["t"], group_initial_rebalance_delay_ms=0) as broker:
+        broker.append("t", [b"v"])
+        command = [sys.executable, "-c", FIRST_USE_IN_A_GROUP, broker.bootstrap_servers, protocol]
+        done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)
+    assert done.stdout.split() == []

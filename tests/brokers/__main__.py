@@ -2,8 +2,8 @@
 
 python -m tests.brokers RELEASE              starts one, prints its address, ends it on Ctrl-C
 python -m tests.brokers RELEASE --secure     the same with TLS and SASL: prints every listener, the users and the files
-python -m tests.brokers --resolve [RELEASE]  only fetches the jars of broker and tools ("all" for the matrix, the
-                                             releases of every run if none is named)
+python -m tests.brokers --resolve [RELEASE]  only fetches the jars of broker and tools ("all" for the matrix; if
+                                             none is named, all that every run needs)
 python -m tests.brokers --list               the matrix
 """
 
@@ -24,6 +24,7 @@ from tests.brokers.listeners import USERS
 from tests.brokers.maven import resolve_clients, resolve_release, resolve_tools
 from tests.brokers.releases import CLIENTS_OF_EVERY_RUN
 from tests.brokers.secure_cluster import SecureCluster
+from tests.brokers.spark_jars import resolve_spark_jars
 from tests.certificates import PASSWORD as PASSWORD_OF_KEYS
 
 
@@ -44,8 +45,8 @@ def main(arguments: list[str]) -> int:
     try:
         if options.resolve:
             names = [release.name for release in RELEASES] if options.releases == ["all"] else options.releases
-            for version in () if options.releases else CLIENTS_OF_EVERY_RUN:
-                print(f"Kafka's clients {version}: {resolve_clients(version)}", flush=True)
+            if not options.releases:
+                _resolve_others()
             return _resolve(names or list(EVERY_RUN))
         if len(options.releases) != 1:
             parser.error("name one RELEASE")
@@ -56,6 +57,13 @@ def main(arguments: list[str]) -> int:
     except (BrokerError, ValueError) as error:
         print(error, file=sys.stderr)
         return 1
+
+
+def _resolve_others() -> None:
+    for version in CLIENTS_OF_EVERY_RUN:
+        print(f"Kafka's clients {version}: {resolve_clients(version)}", flush=True)
+    for jar in resolve_spark_jars():
+        print(f"Spark's jar: {jar}", flush=True)
 
 
 def _resolve(names: list[str]) -> int:

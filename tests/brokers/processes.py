@@ -7,12 +7,15 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from tests.brokers.failures import log_tail
 
 JVM_FLAGS = ("-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=true")
+
+_STOPPED_WITHIN_S = 30.0
 
 _DIE_WITH_PARENT = Path(__file__).with_name("die_with_parent.py")
 
@@ -59,8 +62,14 @@ class Child:
         return log_tail(self.log)
 
     def pause(self) -> None:
-        """SIGSTOP: connections stay open and nothing is answered."""
+        """SIGSTOP: connections stay open and nothing is answered, once this returns."""
         os.kill(self.pid, signal.SIGSTOP)
+        deadline = time.monotonic() + _STOPPED_WITHIN_S
+        # The signal is one of the process, and a busy machine stops its threads one after the other.
+        while not all(state in "TtZ" for state in _thread_states(self.pid)):
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"process {self.pid} still runs {_STOPPED_WITHIN_S:g} s after SIGSTOP")
+            time.sleep(0.005)
 
     def resume(self) -> None:
         """SIGCONT."""
@@ -71,3 +80,9 @@ class Child:
         if self._process.poll() is None:
             self._process.kill()
         self._process.wait(timeout=30)
+
+
+def _thread_states(pid: int) -> list[str]:
+    """The state of each thread as /proc has it, T for a stopped one; nothing where there is no /proc."""
+    # The name of a thread stands in brackets before its state, and may hold blanks and brackets itself.
+    return [stat.read_text().rpartition(")")[2].split()[0] for stat in Path(f"/proc/{pid}/task").glob("*/stat")]

@@ -78,6 +78,10 @@ def _common(release: Release, place: NodePlace, node_count: int) -> Properties:
             "transaction.state.log.min.isr": in_sync,
             "transaction.state.log.num.partitions": "4",
         }
+    if release.number >= (4, 3):
+        for kind in ("consumer", "share"):
+            properties[f"group.{kind}.assignment.interval.ms"] = "0"
+            properties[f"group.{kind}.assignor.offload.enable"] = "false"
     if release.number >= (4, 1):
         properties |= {
             "share.coordinator.state.topic.replication.factor": replicas,

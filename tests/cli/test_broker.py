@@ -61,6 +61,14 @@ def test_it_serves_and_ends_cleanly(number: signal.Signals) -> None:
         socket.create_connection(("127.0.0.1", int(address.rpartition(":")[2])), 1)
 
 
+def test_nodes_and_properties() -> None:
+    with running("--nodes", "3", "--property", "default.replication.factor=2", "--topic", "t") as (_, addresses):
+        assert addresses.count(",") == 2
+        told = AdminClient({"bootstrap.servers": addresses}).list_topics(timeout=WITHIN_S)
+        assert sorted(told.brokers) == [1, 2, 3]
+        assert told.topics["t"].partitions[0].replicas == [1, 2]
+
+
 def test_a_port_that_is_taken_is_one_line_on_stderr(capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -78,6 +86,11 @@ def test_a_port_that_is_taken_is_one_line_on_stderr(capsys: pytest.CaptureFixtur
         (["--topic", "a b"], "'a b'"),
         (["--partitions", "0"], "num_partitions 0"),
         (["--port", "70000"], "port 70000"),
+        (["--nodes", "0"], "nodes 0"),
+        (["--nodes", "3", "--generation", "0.7"], "nodes 3"),
+        (["--property", "group.max.size"], "NAME=VALUE"),
+        (["--property", "no.such=1"], "no.such"),
+        (["--property", "group.max.size=many"], "group.max.size 'many'"),
     ],
 )
 def test_wrong_options_say_what_would_work(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -45,6 +45,7 @@ def notes(kwire: Kwire, folder: Path, packets: list[Packet], *arguments: str) ->
         (b"\x15\x03\x03\x00\x02\x02\xfe", "a TLS alert, number 254"),
         (DATA, "TLS records"),
     ],
+    ids=["host", "no-host", "cut", "alert", "unknown-alert", "records"],
 )
 def test_bytes_of_tls_are_named(kwire: Kwire, tmp_path: Path, data: bytes, what: str) -> None:
     assert is_tls(data)

@@ -6,14 +6,13 @@ import pickle
 import threading
 import time
 from collections.abc import Iterator
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from kwire import Admin, TopicPartition, errors
 from kwire.admin import NewTopic
-from kwire.testing import Broker, apis, b02_list_offsets
+from kwire.testing import Broker, b02_list_offsets
 from tests.timing import SOON
 
 WITH_CREATE = ["0.10.2.2", "1.1.1", "2.4.1", "3.9.2", "4.4.0"]
@@ -45,13 +44,13 @@ def test_topics_are_made_listed_described_and_deleted(release: str) -> None:
 @pytest.mark.parametrize(("level", "code"), [("read_uncommitted", 0), ("read_committed", 1)])
 def test_offsets_of_an_isolation_level(monkeypatch: pytest.MonkeyPatch, level: str, code: int) -> None:
     asked = []
+    as_usual = b02_list_offsets.answer
 
     def answer(context: Any) -> Any:
         asked.append(context.request.isolation_level)
-        return b02_list_offsets.answer(context)
+        return as_usual(context)
 
-    answering = SimpleNamespace(answer=answer, refuse=b02_list_offsets.refuse)
-    monkeypatch.setitem(apis.HANDLERS, 2, answering)
+    monkeypatch.setattr(b02_list_offsets, "answer", answer)
     with Broker(topics=["orders"]) as started, Admin(started.bootstrap_servers) as admin:
         started.append("orders", [b"a"])
         (found,) = admin.list_offsets({("orders", 0): "latest"}, isolation_level=level).values()

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from kwire import Admin, Consumer, KafkaError, Producer, TopicPartition, records
+from kwire.errors import TransactionStateError
 from kwire.producer import Delivery
 from kwire.testing import Broker
 from tests.interrupts import Cut, Interruptions
@@ -246,3 +247,44 @@ def test_a_close_of_a_client_without_a_thread_cut_anywhere_is_finished_by_the_ne
         asked.close()
         assert not asked._reactor.has_resources
         assert not asked._reactor.snapshot().sockets
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_transaction_cut_anywhere_is_decided_by_the_same_call(version: int) -> None:
+    """Cut at its begin, at a send, or at its end: the call is made again, and each record is committed once."""
+    committed: list[int] = []
+    with Broker(topics={"t": 1}, features={"transaction.version": version}) as broker:
+        with Producer(broker.bootstrap_servers, transactional_id="tx", linger_ms=0, **AT_ONCE) as producer:
+            producer.init_transactions()
+            for interruption in each_moment(9):
+                number = len(committed)
+                try:
+                    with interruption:
+                        producer.begin_transaction()
+                        producer.send("t", b"%d" % number)
+                        producer.commit_transaction()
+                except Cut:
+                    finish(producer, number)
+                committed.append(number)
+        with Consumer(
+            broker.bootstrap_servers, auto_offset_reset="earliest", isolation_level="read_committed"
+        ) as consumer:
+            consumer.assign([T0])
+            got: list[int] = []
+            while len(got) < len(committed):
+                got += [int(value or b"") for value in consumer.poll(timeout=5).values()]
+    assert got == committed
+
+
+def finish(producer: Producer, number: int) -> None:
+    """Does what was cut again, as far as it was not done."""
+    manager = producer._sender.transactions
+    assert manager is not None
+    if manager.state == "ready" and not producer.accumulator.records_sent > number:
+        producer.begin_transaction()
+    if manager.state == "open" and producer.accumulator.records_sent == number:
+        producer.send("t", b"%d" % number)
+    try:
+        producer.commit_transaction()
+    except TransactionStateError:
+        assert manager.state == "ready"

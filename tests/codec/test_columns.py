@@ -8,6 +8,7 @@ import gc
 import sys
 import threading
 from datetime import UTC, datetime
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -329,3 +330,57 @@ def fill_columns_while_keys_change() -> None:
 
 def test_keys_that_change_while_columns_are_filled_do_not_write_beyond_them() -> None:
     runs_in_a_process(fill_columns_while_keys_change)
+
+
+_OF_FILES = [
+    ("file", "file", "string"),
+    ("position", "position", "int64"),
+    ("leader_epoch", "leader_epoch", "int32"),
+    ("producer_id", "producer_id", "int64"),
+    ("base_sequence", "base_sequence", "int32"),
+]
+
+
+def test_columns_of_the_file_and_the_batch() -> None:
+    sets = [
+        records.encode([b"a", b"b"], magic=0),
+        records.encode([(b"c", b"k")] * 2, magic=1),
+        records.encode([b"d"] * 2, magic=1, compression="gzip"),
+        records.encode([b"e"] * 2, producer_id=7, producer_epoch=0, base_sequence=5, partition_leader_epoch=3),
+    ]
+    starts = [1000 + sum(map(len, sets[:number])) for number in range(4)]
+    expected = [starts[0], starts[0] + len(sets[0]) // 2, starts[1], starts[1] + len(sets[1]) // 2]
+    expected += [starts[2]] * 2 + [starts[3]] * 2
+    found = _codec.RecordColumns(
+        _codec.ColumnPlan(_OF_FILES), [(records.decode(b"".join(sets)), "t", 0, "a.log", 1000)]
+    ).to_arrow()
+    assert found.column("file").to_pylist() == ["a.log"] * 8
+    assert found.column("position").to_pylist() == expected
+    assert found.column("leader_epoch").to_pylist() == [-1] * 6 + [3] * 2
+    assert found.column("producer_id").to_pylist() == [-1] * 6 + [7] * 2
+    assert found.column("base_sequence").to_pylist() == [-1] * 6 + [5] * 2
+
+
+def test_places_in_a_segment_of_kafka_0_7() -> None:
+    messages = [records.encode([b"%d" % number], generation="0.7", magic=number % 2) for number in range(4)]
+    messages.append(records.encode([b"x", b"y"], generation="0.7", compression="gzip"))
+    starts = [sum(map(len, messages[:number])) for number in range(5)]
+    part = (records.decode(b"".join(messages), generation="0.7"), None, 0, None, 0)
+    found = _codec.RecordColumns(_codec.ColumnPlan(_OF_FILES), [part]).to_arrow()
+    assert found.column("position").to_pylist() == [*starts, starts[-1]]
+    assert found.column("file").to_pylist() == [""] * 6
+
+
+@pytest.mark.parametrize(("topic", "file"), [("t" * 100, "f"), ("t", "f" * 100), ("", "")])
+def test_names_of_any_length_stand_beside_each_other(topic: str, file: str) -> None:
+    plan = _codec.ColumnPlan([("topic", "topic", "string"), ("file", "file", "string")])
+    one, two = records.decode(records.encode([b"a"] * 1000)), records.decode(records.encode([b"b"] * 3))
+    found = _codec.RecordColumns(plan, [(one, topic, 0, file, 0), (two, file, 1, topic, 0)]).to_arrow()
+    assert found.column("topic").to_pylist() == [topic] * 1000 + [file] * 3
+    assert found.column("file").to_pylist() == [file] * 1000 + [topic] * 3
+
+
+def test_a_part_has_three_items_or_five() -> None:
+    part: Any = (records.decode(b""), None, 0, "f")
+    with pytest.raises(TypeError, match="a part of 4 items"):
+        _codec.RecordColumns(_codec.ColumnPlan(_OF_FILES), [part])

@@ -17,7 +17,6 @@ from kwire.engine.addresses import Address
 from kwire.engine.api_keys import API_VERSIONS, INIT_PRODUCER_ID, METADATA, PRODUCE
 from kwire.engine.connection import Connection
 from kwire.engine.request import ANY
-from kwire.engine.sender import DUPLICATE_SEQUENCE_NUMBER
 from kwire.errors.broker import by_code
 from tests.engine.produce_world import Leader, ProducerWorld
 from tests.engine.world import SILENCE, Answer, Outcome
@@ -120,9 +119,7 @@ def test_an_error_code_for_ever_ends_by_the_deadline_and_is_named(trouble: Troub
         trouble(world, code)
         begun = world.now
         error = end_of(world, world.send(b"v"), begun)
-        if trouble is produce_fails and code == DUPLICATE_SEQUENCE_NUMBER:
-            assert error is None, "that code says that the batch is in the log"
-        elif trouble is init_producer_id_fails and code in {*NO_PERMISSION_TO_BE_IDEMPOTENT, NO_SUCH_VERSION}:
+        if trouble is init_producer_id_fails and code in {*NO_PERMISSION_TO_BE_IDEMPOTENT, NO_SUCH_VERSION}:
             assert error is None
             assert names(errors.KafkaError(world.warnings[0]), code)
         elif trouble is topic_fails and code in (3, 5):

@@ -172,3 +172,28 @@ def test_a_blocked_partition_sends_nothing() -> None:
     queue.blocked = False
     world.sender.pump(world.now)
     world.complete(delivery)
+
+
+def test_a_duplicate_of_a_batch_that_was_never_sent_before_is_not_believed() -> None:
+    """A leader without state may take the second batch first, and then calls the first one a duplicate."""
+    world = one_by_one()
+    world.leader.script = [46]
+    [a] = send_all(world, b"A")
+    assert world.complete(a) == [1]
+    assert world.leader.values() == [b"warm", b"A"]
+
+
+def test_a_duplicate_of_a_batch_that_was_refused_is_not_believed() -> None:
+    world = one_by_one()
+    world.leader.script = [19, 46]
+    [a] = send_all(world, b"A")
+    assert world.complete(a) == [1]
+    assert world.leader.values() == [b"warm", b"A"]
+
+
+@pytest.mark.parametrize("unanswered", ["unheard", 7, 20])
+def test_a_duplicate_of_a_batch_whose_fate_was_open_is_believed(unanswered: Any) -> None:
+    world = one_by_one()
+    world.leader.script = [unanswered, 46]
+    [a] = send_all(world, b"A")
+    assert world.complete(a) == [-1]

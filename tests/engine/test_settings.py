@@ -16,7 +16,7 @@ import pytest
 from kwire import errors
 from kwire.engine import options as options_module
 from kwire.engine.addresses import Address, parse_bootstrap
-from kwire.engine.options import AdminOptions, ConsumerOptions, ProducerOptions
+from kwire.engine.options import AdminOptions, ConsumerOptions, ProducerOptions, ShareConsumerOptions
 from kwire.engine.settings import (
     AdminSettings,
     ClientSettings,
@@ -25,6 +25,7 @@ from kwire.engine.settings import (
     documentation,
     from_config,
 )
+from kwire.engine.share_settings import ShareConsumerSettings
 
 
 @pytest.mark.parametrize(
@@ -120,15 +121,10 @@ def test_one_setting_under_two_names_must_agree() -> None:
 
 
 SPELLINGS = [
-    "enable.auto.commit",
-    "enable_auto_commit",
-    "group.instance.id",
-    "group.protocol",
     "key.serializer",
-    "partition_assignment_strategy",
-    "kafka.group.protocol",
-    "transactional.id",
-    "transactional_id",
+    "kafka.interceptor.classes",
+    "enable.auto.offset.store",
+    "share.acknowledgement.mode",
     "value_deserializer",
 ]
 
@@ -175,7 +171,7 @@ def test_all_that_is_refused_is_told_at_once() -> None:
             ConsumerSettings,
             {
                 "bootstrap.servers": "a:b",
-                "group.id": "g",
+                "group.instance.id": "i",
                 "fetch.max.byte": 5,
                 "sasl.password": "secret",
                 "fetch.min.bytes": "many",
@@ -185,7 +181,14 @@ def test_all_that_is_refused_is_told_at_once() -> None:
         )
     lines = str(caught.value).splitlines()
     assert lines[0] == "6 settings cannot be used:"
-    for words in ("'b'", "group_id='g'", "'fetch.max.byte'", "sasl_password", "fetch_min_bytes", "'check_crcs'"):
+    for words in (
+        "'b'",
+        "group_instance_id='i'",
+        "'fetch.max.byte'",
+        "sasl_password",
+        "fetch_min_bytes",
+        "'check_crcs'",
+    ):
         assert sum(words in line for line in lines[1:]) == 1, words
     assert "secret" not in str(caught.value)
 
@@ -281,10 +284,53 @@ def test_a_level_that_the_codec_lacks_is_refused_at_once() -> None:
     assert ProducerSettings(compression="zstd", level=-3).level == -3
 
 
-def test_a_group_is_not_in_this_version() -> None:
-    with pytest.raises(errors.ConfigError, match=r"group_id='g'.*assign"):
-        ConsumerSettings(group_id="g")
+def test_the_settings_of_a_group_have_java_s_names_and_defaults() -> None:
+    settings = from_config(
+        ConsumerSettings,
+        {
+            "group.id": "g",
+            "group.instance.id": "node-1",
+            "kafka.session.timeout.ms": "10000",
+            "auto.commit.enable": "false",
+            "partition.assignment.strategy": "org.apache.kafka.clients.consumer.StickyAssignor, roundrobin",
+        },
+    )
+    assert (settings.group_id, settings.group_instance_id) == ("g", "node-1")
+    assert (settings.session_timeout_ms, settings.heartbeat_interval_ms) == (10_000, 3_000)
+    assert (settings.max_poll_interval_ms, settings.enable_auto_commit) == (300_000, False)
+    assert settings.partition_assignment_strategy == ("sticky", "roundrobin")
+    assert ConsumerSettings().partition_assignment_strategy == ("range", "cooperative-sticky")
     assert ConsumerSettings(group_id=None).group_id is None
+
+
+class Custom:
+    name = "mine"
+
+    def assign(self) -> None: ...
+
+
+def test_an_assignor_may_be_an_object() -> None:
+    mine = Custom()
+    assert ConsumerSettings(partition_assignment_strategy=mine).partition_assignment_strategy == (mine,)
+    assert ConsumerSettings(partition_assignment_strategy=["range", mine]).partition_assignment_strategy[1] is mine
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"group_instance_id": "i"}, "group_instance_id='i' needs a group_id"),
+        ({"group_id": "g", "group_instance_id": "a b"}, "group_instance_id='a b'"),
+        ({"group_id": "g", "group_remote_assignor": "range"}, "group_remote_assignor needs group_protocol='consumer'"),
+        ({"group_id": "g", "heartbeat_interval_ms": 45_000}, "heartbeat_interval_ms=45000 must be below"),
+        ({"group_id": "g", "group_protocol": "consumer", "session_timeout_ms": 9}, "session_timeout_ms cannot be set"),
+        ({"group_protocol": "streams"}, "one of 'classic', 'consumer'"),
+        ({"partition_assignment_strategy": "rnage"}, "partition_assignment_strategy='rnage': one or more of 'range'"),
+        ({"partition_assignment_strategy": Custom}, "or objects with name and assign"),
+    ],
+)
+def test_settings_of_a_group_that_cannot_be_meant(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(errors.ConfigError, match=words):
+        ConsumerSettings(**options)
 
 
 def test_settings_pickle_compare_and_do_not_change() -> None:
@@ -298,7 +344,12 @@ def test_settings_pickle_compare_and_do_not_change() -> None:
 
 @pytest.mark.parametrize(
     ("table", "options"),
-    [(ProducerSettings, ProducerOptions), (ConsumerSettings, ConsumerOptions), (AdminSettings, AdminOptions)],
+    [
+        (ProducerSettings, ProducerOptions),
+        (ConsumerSettings, ConsumerOptions),
+        (ShareConsumerSettings, ShareConsumerOptions),
+        (AdminSettings, AdminOptions),
+    ],
 )
 def test_type_checkers_see_the_keywords_of_the_table(table: type[ClientSettings], options: type) -> None:
     seen = get_type_hints(options, localns={"SSLContext": ssl.SSLContext})
@@ -328,17 +379,29 @@ def test_editors_show_the_words_of_the_table() -> None:
             for field, text in pairwise(node.body):
                 if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
                     assert isinstance(text, ast.Expr), field.target.id
-                    shown[field.target.id] = ast.literal_eval(text.value)
+                    shown[(node.name == "ShareConsumerOptions", field.target.id)] = ast.literal_eval(text.value)
     tables = (ProducerSettings.table, ConsumerSettings.table)
-    expected = {keyword: row.doc for table in tables for keyword, row in table.items()}
-    del expected["bootstrap_servers"]
+    expected = {(False, keyword): row.doc for table in tables for keyword, row in table.items()}
+    own = ShareConsumerSettings.table.keys() - ClientSettings.table.keys()
+    expected |= {(True, keyword): ShareConsumerSettings.table[keyword].doc for keyword in own}
+    del expected[(False, "bootstrap_servers")]
     assert shown == expected
 
 
-@pytest.mark.parametrize("table", [ProducerSettings, ConsumerSettings, AdminSettings])
+@pytest.mark.parametrize("table", [ProducerSettings, ConsumerSettings, ShareConsumerSettings, AdminSettings])
 def test_every_setting_has_words_and_a_default_that_passes(table: type[ProducerSettings]) -> None:
     for keyword, row in table.table.items():
         assert row.doc.endswith(".")
         if row.default is not None:
             assert row.check(row.default) == row.default
         assert keyword in documentation(table)
+
+
+def test_a_share_consumer_needs_a_group_and_takes_nothing_of_a_consumer() -> None:
+    with pytest.raises(errors.ConfigError, match="group_id is missing"):
+        ShareConsumerSettings()
+    with pytest.raises(errors.ConfigError, match="'auto_offset_reset' is a setting of Consumer, not of ShareConsumer"):
+        ShareConsumerSettings(group_id="g", auto_offset_reset="earliest")
+    settings = from_config(ShareConsumerSettings, {"group.id": "g", "share.acknowledgement.mode": "explicit"})
+    assert settings.share_acknowledgement_mode == "explicit"
+    assert settings.max_poll_records == 500

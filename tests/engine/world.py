@@ -169,6 +169,7 @@ class World:
         self.apart = 0.001
         """Seconds that what runs apart takes."""
         self.core.run_apart = self.run_apart
+        self.core.wall_clock = lambda: self.now
 
     def run_apart(
         self,

@@ -54,7 +54,7 @@ class ForeignClient:
         settings = {name.replace("_", "."): value for name, value in config.items()}
         new = NewTopic(topic, num_partitions=partitions, replication_factor=1, config=settings)
         self.admin.create_topics([new])[topic].result(WITHIN_S)
-        self._wait_for_leaders(topic, partitions)
+        self.wait_for_leaders(topic, partitions)
 
     def produce(self, topic: str, items: Iterable[Item], compression: str = "none") -> list[Sent]:
         """Writes the items and gives them back with the offsets that the broker acknowledged."""
@@ -69,8 +69,9 @@ class ForeignClient:
         assert not failed, failed
         return sorted(sent, key=lambda record: (record.partition, record.offset))
 
-    def transactional_producer(self, transactional_id: str) -> Producer:
-        producer = Producer({**self._settings, "transactional.id": transactional_id})
+    def transactional_producer(self, transactional_id: str, **config: str | int) -> Producer:
+        settings = {name.replace("_", "."): value for name, value in config.items()}
+        producer = Producer({**self._settings, "transactional.id": transactional_id, **settings})
         producer.init_transactions(WITHIN_S)
         return producer
 
@@ -95,7 +96,7 @@ class ForeignClient:
             on_delivery=on_delivery,
         )
 
-    def _wait_for_leaders(self, topic: str, partitions: int) -> None:
+    def wait_for_leaders(self, topic: str, partitions: int) -> None:
         deadline = time.monotonic() + WITHIN_S
         while time.monotonic() < deadline:
             found = self.admin.list_topics(topic, timeout=WITHIN_S).topics[topic].partitions

@@ -8,13 +8,13 @@ import pytest
 from kwire import records
 from kwire.compression import DEFAULT_MAX_DECOMPRESSED_BYTES
 from kwire.errors import CorruptError
-from kwire.spark.decode import _blobs, _RecordSetDecoder
+from kwire.spark.decode import RecordSetDecoder, _blobs
 
 BLOBS = [records.encode([b"a", b"b"]), None, b"", records.encode([b"c"], base_offset=7)]
 
 
-def decoder(*keep: str) -> _RecordSetDecoder:
-    return _RecordSetDecoder("blob", keep, ("offset", "value"), True, DEFAULT_MAX_DECOMPRESSED_BYTES, False, False)
+def decoder(*keep: str) -> RecordSetDecoder:
+    return RecordSetDecoder("blob", keep, ("offset", "value"), True, DEFAULT_MAX_DECOMPRESSED_BYTES, False, False)
 
 
 def rows(batches: list[pa.RecordBatch], *keep: str) -> list[dict[str, object]]:

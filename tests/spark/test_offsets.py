@@ -44,7 +44,18 @@ def test_offsets_by_partition() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["zzz", "", "[1]", "17", '{"t":5}', '{"t":{"0":"1"}}', '{"t":{"x":1}}', '{"t":{"0":true}}', '{"t":{"0":1.5}}'],
+    [
+        "zzz",
+        "",
+        "[1]",
+        "17",
+        '{"t":5}',
+        '{"t":{"0":"1"}}',
+        '{"t":{"x":1}}',
+        '{"t":{"0":true}}',
+        '{"t":{"0":1.5}}',
+        '{"t":{"0":9223372036854775808}}',
+    ],
 )
 def test_what_is_no_offset_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(ConfigError) as caught:
@@ -125,6 +136,25 @@ def test_a_start_after_the_end_is_refused() -> None:
     for fail_on_data_loss in (True, False):
         with pytest.raises(ConfigError, match="resolved start offset 99 is greater than the resolved end offset 10"):
             bind_one(99, LATEST, LogEnds(0, 10), fail_on_data_loss=fail_on_data_loss)
+
+
+def test_a_start_time_after_the_end_time_is_refused() -> None:
+    text = "The specified start timestamp 2000 is greater than the end timestamp 1000 for topic sem partition 0"
+    logs, times = {SEM: LogEnds(0, 10)}, {(SEM, 2000): LATEST, (SEM, 1000): 5}
+    start = parse_times_by_partition("startingOffsetsByTimestamp", '{"sem":{"0":2000}}', "latest")
+    end = parse_times_by_partition("endingOffsetsByTimestamp", '{"sem":{"0":1000}}', "latest")
+    with pytest.raises(ConfigError, match=text):
+        bind(start, end, logs, times, True)
+
+
+def test_one_time_for_all_partitions_may_be_after_the_end_of_an_empty_log() -> None:
+    logs, times = {SEM: LogEnds(3, 3)}, {(SEM, 2000): LATEST, (SEM, 1000): LATEST}
+    start = parse_time_bound("startingTimestamp", "2000", "latest")
+    for end in (
+        parse_time_bound("endingTimestamp", "1000", "latest"),
+        parse_times_by_partition("endingOffsetsByTimestamp", '{"sem":{"0":1000}}', "latest"),
+    ):
+        assert bind(start, end, logs, times, True) == {SEM: (3, 3)}
 
 
 def test_offsets_must_name_exactly_what_is_read() -> None:

@@ -1,13 +1,14 @@
 """Splitting against the cuts that Spark's Kafka source was seen to make, and packing by its own promises."""
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire.engine.addresses import TopicPartition
-from kwire.spark.planning import OffsetRange, pack_tasks, split_ranges, task_count
+from kwire.spark.planning import NO_LIMITS, OffsetRange, TaskLimits, pack_tasks, plan, split_ranges, task_count
 
 # Five partitions of these sizes were given to Spark's Kafka connector 4.2.0; the cuts below are what it made of them.
 SIZES = [1000, 10, 1, 0, 333]
@@ -116,20 +117,102 @@ def test_a_leader_with_more_gets_more_tasks() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sizes", "settings", "expected"),
+    ("sizes", "slots", "limits", "expected"),
     [
-        ([1000] * 1000, {"slots": 2}, 5),
-        ([1000] * 1000, {"slots": 8}, 8),
-        ([1000] * 1000, {"slots": 2, "max_tasks": 0}, 1000),
-        ([1000] * 1000, {"slots": 2, "max_tasks": 7}, 5),
-        ([1000] * 1000, {"slots": 2, "max_tasks": 3}, 3),
-        ([1_000_000] * 12, {"slots": 2}, 12),
-        ([1_000_000] * 12, {"slots": 2, "max_tasks": 6}, 6),
-        ([100_000] * 12, {"slots": 2}, 6),
-        ([10] * 5, {"slots": 8}, 5),
-        ([10] * 20, {"slots": 2, "min_partitions": 15}, 15),
-        ([], {"slots": 2}, 0),
+        ([], 2, {}, 0),
+        ([10] * 5, 8, {}, 1),
+        ([10] * 20, 2, {"min_partitions": 15}, 15),
+        ([10] * 5, 2, {"min_partitions": 15}, 5),
+        ([100_000] * 12, 2, {}, 2),
+        ([1000] * 1000, 2, {}, 2),
+        ([1000] * 1000, 8, {}, 8),
+        ([1000] * 1000, 2, {"max_tasks": 1}, 1),
+        ([1000] * 1000, 100, {"max_tasks": 7}, 7),
+        ([400_000] * 12, 2, {}, 2),
+        ([1_000_000] * 12, 2, {}, 4),
+        ([1_000_000] * 12, 8, {}, 8),
+        ([1_000_000] * 120, 8, {}, 32),
+        ([5_000], 100, {}, 1),
+        ([500_000], 100, {}, 5),
     ],
 )
-def test_as_many_tasks_as_the_work_is_worth(sizes: list[int], settings: dict[str, int], expected: int) -> None:
-    assert task_count(ranges_of(*sizes), **settings) == expected
+def test_as_many_tasks_as_the_work_is_worth(
+    sizes: list[int], slots: int, limits: dict[str, int], expected: int
+) -> None:
+    assert task_count(ranges_of(*sizes), slots=slots, limits=TaskLimits(**limits)) == expected
+
+
+def test_large_records_make_more_tasks() -> None:
+    large = [replace(each, record_size=1 << 20) for each in ranges_of(*[1000] * 12)]
+    assert [task_count(large, slots=slots) for slots in (1, 2, 12, 50)] == [23, 24, 24, 50]
+    assert task_count(ranges_of(*[1000] * 12), slots=50) == 1
+
+
+def test_offsets_that_compaction_took_cost_next_to_nothing() -> None:
+    compacted = [replace(each, record_size=0.001) for each in ranges_of(*[10_000_000] * 12)]
+    assert task_count(compacted, slots=8) == 1
+    assert task_count(ranges_of(*[10_000_000] * 12), slots=8) == 32
+
+
+def test_small_ranges_stay_whole() -> None:
+    (first, second) = plan(ranges_of(*[100_000] * 12), limits=NO_LIMITS, slots=2, cut=True)
+    assert sorted([*first, *second], key=lambda each: each.partition) == ranges_of(*[100_000] * 12)
+
+
+def test_a_large_range_is_cut_for_all_slots() -> None:
+    tasks = plan(ranges_of(8_000_000, 100, 100), limits=NO_LIMITS, slots=4, cut=True)
+    assert sorted(sum(each.size for each in task) for task in tasks) == [2_000_000] * 2 + [2_000_100] * 2
+    assert cuts([each for task in tasks for each in task]) == {0: [2_000_000, 4_000_000, 6_000_000]}
+
+
+def test_a_huge_partition_makes_no_task_that_runs_for_minutes() -> None:
+    tasks = plan(ranges_of(1_000_000_000), limits=NO_LIMITS, slots=2, cut=True)
+    assert max(each.cost for task in tasks for each in task) < 7_000_000
+
+
+@pytest.mark.parametrize("limits", [{"max_tasks": 0}, {"min_partitions": 1}])
+def test_ranges_stay_whole_where_the_options_say_so(limits: dict[str, int]) -> None:
+    tasks = plan(ranges_of(8_000_000, 8_000_000), limits=TaskLimits(**limits), slots=4, cut=True)
+    assert [len(task) for task in tasks] == [1, 1]
+
+
+def test_without_cutting_a_partition_is_one_range() -> None:
+    assert plan(ranges_of(8_000_000), limits=NO_LIMITS, slots=4) == [tuple(ranges_of(8_000_000))]
+
+
+ranges_drawn = st.lists(
+    st.tuples(st.integers(0, 50_000_000), st.integers(0, 3), st.sampled_from([0.001, 1.0, 100.0, 1e6])), max_size=12
+)
+
+
+@given(
+    ranges_drawn,
+    st.integers(1, 50),
+    st.booleans(),
+    st.builds(
+        TaskLimits, st.none() | st.integers(1, 30), st.none() | st.integers(10**6, 10**8), st.none() | st.integers(0, 9)
+    ),
+)
+def test_a_plan_covers_every_offset_once(
+    drawn: list[tuple[int, int, float]], slots: int, cut: bool, limits: TaskLimits
+) -> None:
+    ranges = [
+        OffsetRange(TopicPartition("t", n), 7, 7 + size, leader, None, mean)
+        for n, (size, leader, mean) in enumerate(drawn)
+    ]
+    tasks = plan(ranges, limits=limits, slots=slots, cut=cut)
+    assert all(tasks)
+    if limits.max_tasks and limits.max_records is None:
+        assert len(tasks) <= limits.max_tasks
+    for whole in ranges:
+        own = sorted((each.start, each.end) for task in tasks for each in task if each.partition == whole.partition)
+        ends = [whole.start, *(end for _, end in own)]
+        assert [start for start, _ in own] == ends[:-1]
+        assert ends[-1] == whole.end
+
+
+def test_five_thousand_partitions_are_spread_over_all_slots() -> None:
+    ranges = [OffsetRange(TopicPartition("t", number), 0, 5000, number % 9) for number in range(5000)]
+    tasks = plan(ranges, limits=NO_LIMITS, slots=100, cut=True)
+    assert (len(tasks), sum(len(task) for task in tasks)) == (100, 5000)
+    assert max(len(task) for task in tasks) - min(len(task) for task in tasks) <= 6

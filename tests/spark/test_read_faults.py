@@ -89,14 +89,3 @@ def test_a_broker_that_is_not_there_is_named_in_time(read: Read) -> None:
     nowhere = {"kafka.bootstrap.servers": f"127.0.0.1:{port}", "kafka.default.api.timeout.ms": "3000"}
     fails(f"127.0.0.1:{port}", lambda: read(**nowhere).count())
     assert time.monotonic() - began < 15
-
-
-def test_streams_and_writes_say_that_they_are_not_there_yet(spark: SparkSession, servers: str, read: Read) -> None:
-    options = {"kafka.bootstrap.servers": servers, "subscribe": TOPIC}
-    stream = spark.readStream.format("kwire").options(**options).load().writeStream.format("noop")
-    fails(
-        'spark.readStream.format("kwire") is not in this version of kwire: read in batches',
-        lambda: stream.start().awaitTermination(30),
-    )
-    writer = read().write.format("kwire").mode("append").options(**options)
-    fails('write.format("kwire") is not in this version of kwire: send rows with kwire.Producer', writer.save)

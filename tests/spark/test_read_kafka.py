@@ -11,6 +11,11 @@ from typing import TYPE_CHECKING
 import pytest
 from confluent_kafka import TopicPartition
 
+from kwire.spark.offsets import DataLossError
+from kwire.spark.plan_read import plan_tasks
+from kwire.spark.planning import Task
+from kwire.spark.read_options import BatchOptions, parse_batch_options
+from kwire.spark.read_task import read_task
 from tests.brokers import Cluster
 from tests.brokers.peers import Confluent, PeerRecord
 from tests.spark.foreign import WITHIN_S, ForeignClient
@@ -110,3 +115,39 @@ def test_records_deleted_from_the_front(read: Read, newest: Cluster, new_topic: 
     assert offsets(read(subscribe=topic, **lenient)) == list(range(50, 100))
     sixty = {"endingOffsets": f'{{"{topic}":{{"0":60}}}}'}
     assert offsets(read(subscribe=topic, **lenient, **sixty)) == list(range(50, 60))
+
+
+def values(options: BatchOptions, tasks: list[Task]) -> list[bytes]:
+    return [
+        bytes(value) for task in tasks for batch in read_task(options, task) for value in batch["value"].to_pylist()
+    ]
+
+
+@pytest.mark.parametrize(
+    ("again", "told"),
+    [
+        (0, "the topic does not exist any more"),
+        (5, "the topic was deleted and created anew"),
+        (50, "the topic was deleted and created anew"),
+    ],
+)
+def test_a_topic_deleted_or_recreated_under_a_task(
+    newest: Cluster, new_topic: Callable[[], str], again: int, told: str
+) -> None:
+    topic = new_topic()
+    client = ForeignClient(newest.bootstrap_servers)
+    client.create_topic(topic, 1)
+    client.produce(topic, [(0, b"%d" % number, None, TIME, []) for number in range(10)])
+    given = {"kafka.bootstrap.servers": newest.bootstrap_servers, "subscribe": topic, "columns": "value"}
+    strict, lenient = (parse_batch_options({**given, "failOnDataLoss": fails}) for fails in ("true", "false"))
+    tasks = plan_tasks(strict)
+    assert len(values(strict, tasks)) == 10
+    client.admin.delete_topics([topic])[topic].result(WITHIN_S)
+    if again:
+        client.create_topic(topic, 1)
+        client.produce(topic, [(0, b"new", None, TIME, [])] * again)
+    began = time.monotonic()
+    with pytest.raises(DataLossError, match=told):
+        values(strict, tasks)
+    assert len(values(lenient, tasks)) == min(again, 10)
+    assert time.monotonic() - began < WITHIN_S

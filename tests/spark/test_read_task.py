@@ -9,18 +9,17 @@ import pytest
 
 from kwire import Admin, Producer
 from kwire.engine.addresses import TopicPartition
-from kwire.errors import KafkaTimeoutError
-from kwire.spark import read_task as module
 from kwire.spark.offsets import DataLossError
-from kwire.spark.options import ReadOptions, parse_read_options
 from kwire.spark.plan_read import plan_tasks
 from kwire.spark.planning import OffsetRange, Task
-from kwire.spark.read_task import close_idle_consumers, read_task
+from kwire.spark.read_options import BatchOptions, parse_batch_options
+from kwire.spark.read_task import read_task
+from kwire.spark.worker_clients import close_idle_clients, idle_clients
 from kwire.testing import Broker
 
 TOPIC = "tens"
 PARTITIONS = 3
-Options = Callable[..., ReadOptions]
+Options = Callable[..., BatchOptions]
 
 
 @pytest.fixture(scope="module")
@@ -39,18 +38,18 @@ def servers() -> Iterator[str]:
 
 @pytest.fixture
 def options(servers: str) -> Iterator[Options]:
-    def make(**more: str) -> ReadOptions:
-        return parse_read_options({"kafka.bootstrap.servers": servers, "subscribe": TOPIC, **more})
+    def make(**more: str) -> BatchOptions:
+        return parse_batch_options({"kafka.bootstrap.servers": servers, "subscribe": TOPIC, **more})
 
     yield make
-    close_idle_consumers()
+    close_idle_clients()
 
 
 def part(partition: int, start: int, end: int) -> OffsetRange:
     return OffsetRange(TopicPartition(TOPIC, partition), start, end)
 
 
-def values(options: ReadOptions, *ranges: OffsetRange) -> list[bytes]:
+def values(options: BatchOptions, *ranges: OffsetRange) -> list[bytes]:
     table = pa.Table.from_batches(list(read_task(options, ranges)), schema=pa.schema([("value", pa.binary())]))
     found: list[bytes] = table.column("value").to_pylist()
     return found
@@ -95,25 +94,19 @@ def test_a_start_before_the_log_or_behind_it(options: Options) -> None:
     assert values(lenient, part(0, 150, 160), part(1, 0, 3)) == expected(part(1, 0, 3))
 
 
-def test_a_range_that_does_not_end_is_given_up_in_time(options: Options) -> None:
-    chosen = options(columns="value", **{"kafkaConsumer.pollTimeoutMs": "700"})
-    with pytest.raises(KafkaTimeoutError, match=r"nothing came within 0\.7 s .* tens-0 at offset 100 of 120"):
-        values(chosen, part(0, 90, 120))
-
-
 def test_the_consumer_is_kept_for_the_next_task(options: Options) -> None:
     chosen = options(columns="value")
     values(chosen, part(0, 0, 10))
-    (kept,) = module._idle_consumers.values()
+    (kept,) = idle_clients()
     values(chosen, part(1, 0, 10))
-    assert list(module._idle_consumers.values()) == [kept]
+    assert idle_clients() == [kept]
 
 
 def test_a_task_that_failed_leaves_no_consumer(options: Options) -> None:
     chosen = options(columns="value")
     with pytest.raises(DataLossError):
         values(chosen, part(0, 150, 160))
-    assert module._idle_consumers == {}
+    assert idle_clients() == []
     assert values(chosen, part(0, 0, 10)) == expected(part(0, 0, 10))
 
 
@@ -127,5 +120,5 @@ def test_a_task_that_is_stopped_leaves_no_consumer(options: Options, servers: st
     assert isinstance(rows, Generator)
     assert next(rows).num_rows == 10_000
     rows.close()
-    assert module._idle_consumers == {}
+    assert idle_clients() == []
     assert sum(batch.num_rows for batch in read_task(chosen, tuple(whole))) == 30_000

@@ -55,6 +55,13 @@ for name, options in given["reads"].items():
         found[name] = [bytes(row.value).decode() for row in spark.sql("select value from orders").collect()]
     except Exception as error:
         found[name] = str(error)
+for name, options in given["writes"].items():
+    frame = spark.range(1).selectExpr("'written' AS value")
+    try:
+        frame.write.format("kwire").mode("append").options(**options).save()
+        found[name] = "written"
+    except Exception as error:
+        found[name] = str(error)
 print("FOUND" + json.dumps(found))
 spark.stop()
 """
@@ -74,8 +81,8 @@ class Done:
 def done(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Done]:
     folder = tmp_path_factory.mktemp("secure")
     with (
-        Broker(topics={"orders": 2}, users={"alice": PASSWORD}, tls="mutual") as broker,
-        Broker(topics={"orders": 2}, users={"alice": PASSWORD}, tls=True) as plain,
+        Broker(topics={"orders": 2, "written": 1}, users={"alice": PASSWORD}, tls="mutual") as broker,
+        Broker(topics={"orders": 2, "written": 1}, users={"alice": PASSWORD}, tls=True) as plain,
     ):
         for each in (broker, plain):
             each.append("orders", [b"17.50", b"3.20"])
@@ -114,12 +121,17 @@ def _run(mutual: Broker, broker: Broker, folder: Path) -> Done:
             "kafka.sasl.jaas.config": f'ScramLoginModule required password="{PASSWORD}',
         },
     }
+    writes = {
+        "good write": _for_writing(reads["good"]),
+        "write with a wrong password": _for_writing(reads["wrong password"]),
+    }
     code = snippet("docs/spark.md", "SASL_SSL").replace(ADDRESS, broker.bootstrap_servers)
     given = {
         "conf": _conf(folder / "events"),
         "snippet": code.replace('password="..."', f'password="{PASSWORD}"'),
         "ca_pem": broker.ca_pem,
         "reads": reads,
+        "writes": writes,
     }
     environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
     ended = subprocess.run(
@@ -145,6 +157,10 @@ def _options(broker: Broker, module: str, password: str) -> dict[str, str]:
         "kafka.ssl.truststore.certificates": broker.ca_pem,
         "subscribe": "orders",
     }
+
+
+def _for_writing(options: dict[str, str]) -> dict[str, str]:
+    return {**{name: value for name, value in options.items() if name != "subscribe"}, "topic": "written"}
 
 
 def _conf(events: Path) -> dict[str, str]:
@@ -177,6 +193,10 @@ def test_reads_with_a_login(done: Done, read: str) -> None:
     assert sorted(done.found[read]) == ["17.50", "3.20"]
 
 
+def test_a_write_with_a_login(done: Done) -> None:
+    assert done.found["good write"] == "written"
+
+
 @pytest.mark.parametrize(
     ("read", "said"),
     [
@@ -192,6 +212,11 @@ def test_refusals_name_the_broker_or_the_option(done: Done, read: str, said: str
         assert "ConfigError" in done.found[read]
     else:
         assert f"AuthError: the broker at {done.address}" in done.found[read]
+
+
+def test_a_write_that_is_refused_names_the_row_and_the_broker(done: Done) -> None:
+    said = f"WriteError: row 0 of the task was not written to topic written: the broker at {done.address}, "
+    assert said + "SaslAuthenticate (SCRAM-SHA-512): Authentication failed" in done.found["write with a wrong password"]
 
 
 def test_no_secret_is_in_what_is_printed_or_logged(done: Done) -> None:

@@ -14,10 +14,11 @@ WITHIN_S = 10.0
 
 
 class Client:
-    """One connection to a broker."""
+    """One connection to a node of a broker."""
 
-    def __init__(self, broker: Broker) -> None:
-        self.socket = socket.create_connection((broker.bootstrap_servers.split(":")[0], broker.port), WITHIN_S)
+    def __init__(self, broker: Broker, node: int = 1) -> None:
+        host, port = broker.address_of(node).rsplit(":", 1)
+        self.socket = socket.create_connection((host, int(port)), WITHIN_S)
         self._asked: list[tuple[int, int]] = []
 
     def __enter__(self) -> Self:

@@ -4,18 +4,30 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from uuid import UUID
 
 from kwire import protocol, records
 from kwire.protocol import (
+    AddOffsetsToTxnRequest,
+    AddPartitionsToTxnRequest,
     ApiVersionsRequest,
     CreateTopicsRequest,
     DeleteTopicsRequest,
+    DescribeProducersRequest,
+    DescribeTransactionsRequest,
+    EndTxnRequest,
     InitProducerIdRequest,
     ListOffsetsRequest,
+    ListTransactionsRequest,
     MetadataRequest,
     SaslAuthenticateRequest,
     SaslHandshakeRequest,
+    TxnOffsetCommitRequest,
+    UpdateFeaturesRequest,
+    WriteTxnMarkersRequest,
 )
+from tests.testing import admin_questions
+from tests.testing.groups import group_requests
 from tests.testing.wire import fetch, produce
 
 
@@ -56,10 +68,59 @@ def requests(key: int, version: int) -> Iterator[protocol.Request]:
             if version >= 6
             else DeleteTopicsRequest(topic_names=["made", "none"])
         ],
-        22: [InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=1)],
+        22: [InitProducerIdRequest(transactional_id=name, transaction_timeout_ms=1) for name in (None, "mine")],
+        24: [_partitions_to_add(version)],
+        25: [AddOffsetsToTxnRequest(transactional_id="mine", producer_id=1001, group_id="g")],
+        26: [EndTxnRequest(transactional_id="mine", producer_id=1001, committed=True)],
+        27: [WriteTxnMarkersRequest(markers=[_marker()])],
+        28: [_offsets_to_hold()],
         36: [SaslAuthenticateRequest(auth_bytes=b"\0alice\0secret")],
+        57: [
+            UpdateFeaturesRequest(
+                feature_updates=[
+                    UpdateFeaturesRequest.FeatureUpdateKey(feature=name, max_version_level=1)
+                    for name in ("?", "group.version")
+                ]
+            )
+        ],
+        61: [
+            DescribeProducersRequest(
+                topics=[DescribeProducersRequest.TopicRequest(name="orders", partition_indexes=[0, 9])]
+            )
+        ],
+        65: [DescribeTransactionsRequest(transactional_ids=["mine", "none"])],
+        66: [ListTransactionsRequest(state_filters=["Empty", "?"])],
     }
     yield from by_key.get(key, [])
+    yield from group_requests(key, version)
+    yield from (make(version) for _, make in admin_questions.by_key("orders").get(key, ()))
+
+
+def _partitions_to_add(version: int) -> AddPartitionsToTxnRequest:
+    topics = [AddPartitionsToTxnRequest.AddPartitionsToTxnTopic(name="orders", partitions=[0, 1])]
+    if version < 4:
+        return AddPartitionsToTxnRequest(
+            v3_and_below_transactional_id="mine", v3_and_below_producer_id=1001, v3_and_below_topics=topics
+        )
+    asked = AddPartitionsToTxnRequest.AddPartitionsToTxnTransaction
+    made = [asked(transactional_id="mine", producer_id=1001, topics=topics, verify_only=only) for only in (True, False)]
+    return AddPartitionsToTxnRequest(transactions=made)
+
+
+def _offsets_to_hold() -> TxnOffsetCommitRequest:
+    topic = TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic
+    partitions = [topic.TxnOffsetCommitRequestPartition(partition_index=index, committed_offset=5) for index in (0, 9)]
+    return TxnOffsetCommitRequest(
+        transactional_id="mine",
+        group_id="g",
+        producer_id=1001,
+        topics=[topic(name="orders", topic_id=UUID(int=1), partitions=partitions)],
+    )
+
+
+def _marker() -> WriteTxnMarkersRequest.WritableTxnMarker:
+    topic = WriteTxnMarkersRequest.WritableTxnMarker.WritableTxnMarkerTopic(name="orders", partition_indexes=[0, 9])
+    return WriteTxnMarkersRequest.WritableTxnMarker(producer_id=1001, topics=[topic])
 
 
 def corpus(release: str) -> list[bytes]:

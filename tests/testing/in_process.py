@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from kwire import protocol
-from kwire.testing.apis import HANDLERS, Answer, BrokerApis
+from kwire.testing.apis import Answer, BrokerApis
 from kwire.testing.cluster import ClusterState
 from kwire.testing.faults import Faults
+from kwire.testing.features import finalized_features
+from kwire.testing.handlers import HANDLERS
+from kwire.testing.nodes import Nodes
+from kwire.testing.properties import BrokerProperties
 from kwire.testing.release import Release
 from kwire.testing.requests import Flow, Suspend
 from kwire.testing.sasl import Accounts
@@ -38,7 +44,7 @@ class Waiting:
         touched = frozenset(self._broker.cluster.touched)
         self._broker.cluster.touched.clear()
         suspended = self.suspended
-        if suspended is not None and (suspended.until <= self._broker.now or touched & suspended.partitions):
+        if suspended is not None and (suspended.until <= self._broker.now or touched & suspended.wakers):
             self.step()
         return self.answer is not None
 
@@ -54,29 +60,50 @@ class Waiting:
 
 
 class InProcess:
-    """The APIs over fresh state, on one connection; `now` is its monotonic clock in seconds."""
+    """The APIs of some nodes over fresh state, on one connection; `now` is its monotonic clock in seconds."""
 
-    def __init__(self, release: str = "4.4.0", accounts: Accounts | None = None, **options: Any) -> None:
+    def __init__(
+        self,
+        release: str = "4.4.0",
+        accounts: Accounts | None = None,
+        *,
+        nodes: int = 1,
+        racks: Sequence[str | None] = (),
+        **options: Any,
+    ) -> None:
         self.now = 0.0
-        self.cluster = ClusterState(clock=lambda: WALL_CLOCK_MS, **options)
-        self.cluster.host, self.cluster.port = "127.0.0.1", PORT
+        properties = options.get("properties") or BrokerProperties()
+        known = Release.find(release, HANDLERS, unstable=properties.unstable_api_versions_enable)
+        options["nodes"] = Nodes(nodes, racks)
+        options["features"] = finalized_features(known, options.get("features"))
+        self.cluster = ClusterState(clock=lambda: WALL_CLOCK_MS, now=lambda: self.now, **options)
+        for node in self.cluster.nodes:
+            node.host, node.port = "127.0.0.1", PORT + node.node_id - 1
         self.faults = Faults()
-        known = Release.find(release, HANDLERS)
-        self.apis = BrokerApis(self.cluster, known, self.faults, lambda: self.now, accounts)
+        self.nodes = {
+            node: BrokerApis(self.cluster, known, self.faults, accounts, node) for node in self.cluster.nodes.ids
+        }
+        self.apis = self.nodes[1]
         self.reconnect()
 
+    def advance(self, seconds: float) -> None:
+        """Moves time on, and does what is due by then."""
+        self.now += seconds
+        self.cluster.timers.run_due(self.now)
+
     def reconnect(self) -> None:
-        """Goes on by a new connection."""
+        """Goes on by a new connection, to node 1."""
         self._serve = self.apis.connect()
 
-    def begin(self, request: protocol.Request, version: int) -> Waiting:
-        """Hands in a request as the frame that a client would send."""
+    def begin(self, request: protocol.Request, version: int, *, node: int | None = None) -> Waiting:
+        """Hands in a request as the frame that a client would send; to another node by a new connection."""
         frame = protocol.encode_request(request, version, correlation_id=77, client_id="test")
-        return Waiting(self, self._serve(frame[4:]), request.__api_key__, version)
+        serve = self._serve if node is None else self.nodes[node].connect()
+        return Waiting(self, serve(frame[4:]), request.__api_key__, version)
 
-    def ask(self, request: protocol.Request, version: int) -> Any:
+    def ask(self, request: protocol.Request, version: int, *, node: int | None = None) -> Any:
         """The response to a request that is answered at once; None where there is none."""
-        waiting = self.begin(request, version)
+        waiting = self.begin(request, version, node=node)
         assert waiting.answer is not None, f"suspended until {waiting.suspended}"
         return waiting.response
 
@@ -90,5 +117,6 @@ class InProcess:
             except StopIteration as finished:
                 answer: Answer = finished.value
                 return answer
-            self.now = max(self.now, suspended.until)
+            self.now = max(self.now, min(suspended.until, self.cluster.timers.next_due or math.inf))
+            self.cluster.timers.run_due(self.now)
         raise AssertionError("the flow never ends")

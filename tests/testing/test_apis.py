@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire import protocol
-from kwire.testing.apis import HANDLERS
+from kwire.testing.handlers import HANDLERS
 from kwire.testing.requests import CloseConnectionError
 from tests.testing.frames import corpus, damage
 from tests.testing.in_process import InProcess

@@ -60,7 +60,7 @@ def test_topics_are_named_by_id_from_version_13_on() -> None:
         (batch(b"a", magic=0)[:-1] + b"?", 1, codes.CORRUPT_MESSAGE.code),
         (b"\0" * 40, 1, codes.CORRUPT_MESSAGE.code),
         (batch(b"a", is_transactional=True, producer_id=5, producer_epoch=0, base_sequence=0), 9,
-         codes.INVALID_TXN_STATE.code),
+         codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED.code),
         (batch(b"x" * 1_048_588), 9, codes.MESSAGE_TOO_LARGE.code),
     ],
 )  # fmt: skip

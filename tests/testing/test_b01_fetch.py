@@ -140,12 +140,6 @@ def test_a_topic_that_is_deleted_wakes_its_readers(broker: InProcess) -> None:
     assert waiting.response.responses[0].partitions[0].error_code == codes.UNKNOWN_TOPIC_OR_PARTITION.code
 
 
-def test_sessions_are_declined(broker: InProcess) -> None:
-    assert broker.ask(fetch(0, session_id=0, session_epoch=0), 11).session_id == 0
-    response = broker.ask(fetch(0, session_id=7, session_epoch=1), 11)
-    assert response.error_code == codes.FETCH_SESSION_ID_NOT_FOUND.code
-
-
 def test_a_wrong_idea_of_the_leader_epoch_is_told(broker: InProcess) -> None:
     broker.cluster.topics["orders"].partitions[0].leader_epoch = 4
     request = fetch(0)

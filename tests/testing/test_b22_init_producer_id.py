@@ -1,10 +1,9 @@
-"""InitProducerId: fresh ids, and no transactions."""
+"""InitProducerId: fresh ids. Transactional ids are tested in `test_transactions.py`."""
 
 from __future__ import annotations
 
 import pytest
 
-from kwire.errors import broker as codes
 from kwire.protocol import InitProducerIdRequest
 from tests.testing.in_process import InProcess
 
@@ -16,8 +15,3 @@ def test_every_producer_gets_an_id_of_its_own(version: int) -> None:
     given = [broker.ask(request, version) for _ in range(3)]
     assert [(answer.error_code, answer.producer_epoch) for answer in given] == [(0, 0)] * 3
     assert len({answer.producer_id for answer in given}) == 3
-
-
-def test_transactions_are_refused() -> None:
-    answer = InProcess().ask(InitProducerIdRequest(transactional_id="mine", transaction_timeout_ms=1), 5)
-    assert (answer.error_code, answer.producer_id) == (codes.INVALID_REQUEST.code, -1)

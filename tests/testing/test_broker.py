@@ -153,6 +153,13 @@ def test_values_go_in_and_come_out(release: str, magic: int) -> None:
     assert all(before <= record.timestamp <= time.time() * 1000 or not magic for record in stored)
 
 
+def test_a_tombstone_gets_the_present_time_like_a_value() -> None:
+    with Broker(topics={"orders": 1}) as broker:
+        broker.append("orders", [b"a", None])
+        value, tombstone = records.decode(broker.record_set("orders"))
+    assert (tombstone.value, tombstone.timestamp) == (None, value.timestamp)
+
+
 def test_times_and_headers_of_appended_records_are_kept() -> None:
     broker = Broker(topics=["orders"])
     broker.append("orders", [(b"a", None, 5, [("h", b"1")]), (b"b", b"k", None, [("h", None)])])

@@ -270,8 +270,8 @@ def test_the_answers_are_those_of_kafka(kafka: Cluster, new_topic: Callable[[], 
     with Broker(release=release) as broker:
         broker.create_topic(topic)
         servers = kafka.bootstrap_servers, broker.bootstrap_servers
-        wait_for_producer_ids(_asker(servers[0]), spans)
-        ids = [wait_for_topic(_asker(each), topic, min(spans[3][1], 10)) for each in servers]
+        wait_for_producer_ids(asker(servers[0]), spans)
+        ids = [wait_for_topic(asker(each), topic, min(spans[3][1], 10)) for each in servers]
         theirs, ours = (questions(topic, topic_id, spans) for topic_id in ids)
         different = []
         for their_question, our_question in zip(theirs, ours, strict=True):
@@ -294,7 +294,7 @@ def is_a_fault_of(release: str, question: Question) -> bool:
     return missing and number[:2] == (2, 1) and decoded_as is not None and decoded_as[0] == 1
 
 
-def _asker(servers: str) -> Callable[[protocol.Request, int], Any]:
+def asker(servers: str) -> Callable[[protocol.Request, int], Any]:
     def ask(request: protocol.Request, version: int) -> Any:
         host, _, port = servers.rpartition(":")
         with socket.create_connection((host, int(port)), 10) as connection:

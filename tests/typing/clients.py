@@ -25,7 +25,8 @@ Producer.from_config({}, batchsize=1)  # type: ignore[call-arg]
 
 consumer = Consumer("a:1", group_id=None, auto_offset_reset="earliest", max_poll_records=None)
 assert_type(consumer.poll(timeout=1.0), ConsumerRecords)
-consumer.commit()  # type: ignore[attr-defined]
+consumer.commit(consumer.poll())
+consumer.commit("t")  # type: ignore[arg-type]
 Consumer(fetch_min_bytes=None)  # type: ignore[arg-type]
 
 with Admin("a:1", client_id="me") as admin:

@@ -1,28 +1,30 @@
 """The options of `format("kwire")` as Spark's Kafka source has them, and what is said of those that cannot be meant."""
 
+import importlib
 import logging
 import pickle
 import re
 import socket
+import sys
 
 import pytest
 
 from kwire.engine.addresses import TopicPartition
 from kwire.engine.settings import ConsumerSettings, from_config
 from kwire.errors import ConfigError
-from kwire.spark.data_source import KwireReader, TaskPartition
+from kwire.spark.data_source import KwireDataSource, KwireReader, TaskPartition
 from kwire.spark.offsets import EARLIEST, LATEST
-from kwire.spark.options import ReadOptions, parse_read_options
-from kwire.spark.planning import OffsetRange
+from kwire.spark.planning import NO_LIMITS, OffsetRange
+from kwire.spark.read_options import BatchOptions, parse_batch_options
 from kwire.spark.schema import ALL_COLUMNS, DEFAULT_COLUMNS
 
 
-def parse(**options: str) -> ReadOptions:
-    return parse_read_options({"kafka.bootstrap.servers": "broker:9092", "subscribe": "sem", **options})
+def parse(**options: str) -> BatchOptions:
+    return parse_batch_options({"kafka.bootstrap.servers": "broker:9092", "subscribe": "sem", **options})
 
 
-def parse_only(**options: str) -> ReadOptions:
-    return parse_read_options({"kafka.bootstrap.servers": "broker:9092", **options})
+def parse_only(**options: str) -> BatchOptions:
+    return parse_batch_options({"kafka.bootstrap.servers": "broker:9092", **options})
 
 
 def refused(text: str, **options: str) -> None:
@@ -37,7 +39,7 @@ def test_defaults_of_a_batch_read() -> None:
     assert options.columns == DEFAULT_COLUMNS
     assert "headers" not in options.columns
     assert options.fail_on_data_loss
-    assert (options.min_partitions, options.max_records_per_partition, options.max_tasks) == (None, None, None)
+    assert options.limits == NO_LIMITS
     assert options.poll_timeout_s == 120.0
 
 
@@ -46,13 +48,13 @@ def test_names_in_any_case_as_spark_hands_them_over() -> None:
     assert options.start.at(TopicPartition("sem", 0)) == 4
     assert options.columns == ALL_COLUMNS
     assert not options.fail_on_data_loss
-    assert options.min_partitions == 7
+    assert options.limits.min_partitions == 7
 
 
 @pytest.mark.parametrize("servers", [{}, {"kafka.bootstrap.servers": " "}])
 def test_servers_must_be_given(servers: dict[str, str]) -> None:
     with pytest.raises(ConfigError, match=r"Option 'kafka\.bootstrap\.servers' must be specified"):
-        parse_read_options({"subscribe": "sem", **servers})
+        parse_batch_options({"subscribe": "sem", **servers})
 
 
 def test_topics_are_trimmed_and_taken_once() -> None:
@@ -94,7 +96,7 @@ def test_times_go_before_offsets_which_are_then_not_parsed() -> None:
         startingOffsetsByTimestamp='{"sem":{"0":7}}', startingOffsetsByTimestampStrategy="LATEST", startingOffsets="zzz"
     )
     assert (by_partition.start.at(TopicPartition("sem", 0)), by_partition.start.no_match) == (7, "latest")
-    refused("expected 'error' or 'latest', got 'zz'", startingOffsetsByTimestampStrategy="ZZ")
+    refused("expected 'error' or 'latest', got 'ZZ'", startingOffsetsByTimestampStrategy="ZZ")
 
 
 @pytest.mark.parametrize(
@@ -115,7 +117,7 @@ def test_values_that_cannot_be_meant(name: str, value: str, text: str) -> None:
 
 def test_more_partitions_than_tasks_is_a_contradiction() -> None:
     refused("minPartitions (8) is greater than maxTasks (4)", minPartitions="8", maxTasks="4")
-    assert parse(minPartitions="8", maxTasks="0").max_tasks == 0
+    assert parse(minPartitions="8", maxTasks="0").limits.max_tasks == 0
 
 
 @pytest.mark.parametrize(
@@ -143,6 +145,21 @@ def test_kafka_properties_that_the_source_rules_itself(name: str) -> None:
     refused(f"Kafka option '{name}' is not supported: ", **{f"kafka.{name}": "x"})
 
 
+def test_what_the_source_does_anyway_may_be_asked_for(caplog: pytest.LogCaptureFixture) -> None:
+    bytes_ = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
+    with caplog.at_level(logging.WARNING, "kwire.spark"):
+        options = parse(**{"kafka.key.deserializer": bytes_, "kafka.enable.auto.commit": "false"})
+    assert options.client == {"bootstrap.servers": "broker:9092"}
+    assert len(caplog.records) == 1
+
+
+def test_a_server_without_a_port_is_refused_at_once() -> None:
+    for servers in ("broker", "one:9092, broker", "[::1]"):
+        with pytest.raises(ConfigError, match=r"kafka\.bootstrap\.servers: '.*' has no port; expected host:port"):
+            parse_batch_options({"kafka.bootstrap.servers": servers, "subscribe": "sem"})
+    parse_batch_options({"kafka.bootstrap.servers": "one:9092, [::1]:9092,", "subscribe": "sem"})
+
+
 def test_kafka_properties_pass_through() -> None:
     options = parse(**{"kafka.client.id": "job", "kafka.fetch.max.bytes": "1000000"})
     assert options.client == {"bootstrap.servers": "broker:9092", "client.id": "job", "fetch.max.bytes": "1000000"}
@@ -154,7 +171,7 @@ def test_kafka_properties_that_cannot_be_meant_are_refused_at_once() -> None:
     refused("kafka.fetch.max.bytes='many': a whole number", **{"kafka.fetch.max.bytes": "many"})
     refused("kafka.fetch.message.max.bytes='many': a whole number", **{"kafka.fetch.message.max.bytes": "many"})
     with pytest.raises(ConfigError, match="nowhere:port"):
-        parse_read_options({"kafka.bootstrap.servers": "nowhere:port", "subscribe": "sem"})
+        parse_batch_options({"kafka.bootstrap.servers": "nowhere:port", "subscribe": "sem"})
 
 
 def test_client_properties_stay_out_of_the_repr() -> None:
@@ -222,10 +239,11 @@ def test_options_without_meaning_in_a_batch_are_accepted_with_a_warning(caplog: 
     with caplog.at_level(logging.WARNING, "kwire.spark"):
         options = parse(**{"maxOffsetsPerTrigger": "7", "kafka.group.id": "team"})
     assert "group.id" not in options.client
-    assert [record.getMessage() for record in caplog.records] == [
-        "The option maxOffsetsPerTrigger has no effect: it limits the batches of a stream",
-        "The option kafka.group.id has no effect: a batch read joins no consumer group",
-    ]
+    (warning,) = [record.getMessage() for record in caplog.records]
+    assert warning == (
+        "Options without an effect here: maxOffsetsPerTrigger (it is for another kind of query); "
+        "kafka.group.id (a read joins no consumer group)"
+    )
 
 
 def test_columns() -> None:
@@ -234,3 +252,11 @@ def test_columns() -> None:
     refused("columns: there is no column 'valeu'; the columns are key, value, topic", columns="valeu")
     refused("columns: a column is named twice", columns="key,KEY")
     refused("includeHeaders is true but the option columns leaves 'headers' out", columns="key", includeHeaders="true")
+
+
+def test_without_arrow_the_schema_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [folder for folder in sys.path if "site-packages" not in folder])
+    monkeypatch.delitem(sys.modules, "pyarrow", raising=False)
+    importlib.invalidate_caches()
+    with pytest.raises(ConfigError, match=re.escape('pip install "kwire[spark]"')):
+        KwireDataSource({"kafka.bootstrap.servers": "broker:9092", "subscribe": "sem"}).schema()

@@ -1,0 +1,85 @@
+"""What the Spark comparison says of given results, and how it counts the CPU of a process with its children."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+from benchmarks.spark import report
+from benchmarks.spark.process_tree import cpu_seconds
+from benchmarks.spark.report import Result
+from benchmarks.spark.session import Cost
+
+ABOUT = {
+    "date": "2030-01-02T03:04:05+00:00",
+    "cores": 2,
+    "processor": "Z80",
+    "python": "3.11.9",
+    "pyspark": "4.3.0",
+    "load_before": [0.5, 0.5, 0.5],
+    "rounds": 3,
+    "quick": False,
+}
+PLAIN = [
+    *(Result("plain", "kwire", number, Cost(100, cpu, cpu / 2, 0.1)) for number, cpu in enumerate((1.0, 2.0, 1.0))),
+    *(Result("plain", "kafka", number, Cost(100, cpu, cpu, 0.3)) for number, cpu in enumerate((2.0, 6.0, 2.5))),
+]
+BURN = "import time\nend = time.process_time() + 0.3\nwhile time.process_time() < end: pass\n"
+
+
+def cells(text: str, start: str) -> list[str]:
+    """The cells of the first line that begins so."""
+    line = next(line for line in text.splitlines() if line.replace(" ", "").startswith(start.replace(" ", "")))
+    return [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def test_ratios_are_those_of_the_same_round() -> None:
+    assert cells(report.table(PLAIN), "| read of 100 B, 7 columns | kafka")[2:] == [
+        "25,000,000",
+        "25,000,000",
+        "3,000,000",
+        "2.50x (2.00-3.00)",
+        "5.00x (4.00-6.00)",
+    ]
+
+
+def test_a_target_that_is_missed_is_told() -> None:
+    assert cells(report.targets(PLAIN), "| read of 100 B, 7 columns")[3:] == ["2.2x", "2.50x (2.00-3.00)", "yes"]
+    slower = [Result("plain", "kafka", number, Cost(100, 1.5, 1.5, 0.3)) for number in range(3)]
+    assert cells(report.targets([*PLAIN[:3], *slower]), "| read of 100 B, 7 columns")[-1] == "**no**"
+
+
+def test_results_come_back_from_their_file(tmp_path: Path) -> None:
+    failed = Result("json", "kwire", 0, None, "no such decoder")
+    report.save(tmp_path / "run.jsonl", ABOUT, [*PLAIN, failed])
+    about, results = report.load(tmp_path / "run.jsonl")
+    assert (about, results) == (ABOUT, [*PLAIN, failed])
+    assert report.failures(results) == ["json, kwire: no such decoder"]
+
+
+def test_the_page_gets_its_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = tmp_path / "spark.md"
+    page.write_text(f"before\n{report.BEGIN}\nold\n{report.END}\nafter\n")
+    monkeypatch.setattr(report, "PAGE", page)
+    report.write_page(ABOUT, PLAIN)
+    text = page.read_text()
+    assert text.startswith("before\n")
+    assert text.endswith("\nafter\n")
+    assert "old" not in text
+    assert cells(text, "| read of 100 B, 7 columns")[1:] == ["kafka", "2.5x", "5.0x"]
+    page.write_text("no marks")
+    with pytest.raises(ValueError, match="lacks the marks"):
+        report.write_page(ABOUT, PLAIN)
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc")
+def test_children_that_have_ended_still_count() -> None:
+    before = cpu_seconds(os.getpid())
+    subprocess.run([sys.executable, "-c", BURN], check=True)
+    assert 0.25 < cpu_seconds(os.getpid()) - before < 60

@@ -1,0 +1,51 @@
+"""A group that moves from the classic protocol to KIP-848 and back while it reads, with members of kwire and Java."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.brokers import Cluster
+from tests.brokers.groups.described import committed, group_type
+from tests.brokers.groups.ledger import assert_owned_once, is_all_read
+from tests.brokers.groups.members import PARTITIONS, Kind, Members, wait_until
+from tests.brokers.groups.traffic import Traffic
+from tests.thorough import SOAK, THOROUGH
+
+CLASSIC, NEW = Kind("cooperative-sticky"), Kind("consumer")
+
+
+@pytest.mark.kafka
+@pytest.mark.timeout(240)
+@pytest.mark.skipif(not (THOROUGH or SOAK), reason="takes half a minute")
+def test_a_group_changes_its_protocol_and_back(
+    groups_cluster: Callable[[str], Cluster], tmp_path: Path, new_topic: Callable[[], str]
+) -> None:
+    cluster, topic = groups_cluster("4.4.0"), new_topic()
+    with (
+        Traffic(cluster.bootstrap_servers, topic, PARTITIONS) as traffic,
+        Members(cluster, tmp_path, f"g-{topic}", topic) as members,
+    ):
+        old = [members.kwire(CLASSIC), members.java(CLASSIC)]
+        members.wait_balanced()
+        assert group_type(cluster, members.group) == "classic"
+        new = [members.kwire(NEW)]
+        members.wait_balanced()
+        assert group_type(cluster, members.group) == "consumer"
+        old[1].end()
+        new.append(members.java(NEW))
+        members.wait_balanced()
+        old[0].end()
+        members.wait_balanced()
+        members.kwire(CLASSIC)
+        members.wait_balanced()
+        for member in new:
+            member.end()
+        members.wait_balanced()
+        assert group_type(cluster, members.group) == "classic"
+        ends = traffic.stop()
+        wait_until(lambda: is_all_read(members.all, ends), lambda: "not all records were read")
+        for member in list(members.alive):
+            member.end()
+        assert_owned_once(members.all)
+        assert committed(cluster, members.group, topic, PARTITIONS) == ends

@@ -1,0 +1,1 @@
+"""Transactions on real Apache Kafka."""

@@ -1,0 +1,57 @@
+"""`kwire groups` and `kwire lag` against the embedded broker."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from kwire import Admin, Consumer, records
+from kwire.testing import Broker
+from tests.cli.conftest import Kwire
+
+
+def test_groups_are_listed_described_and_deleted(kwire: Kwire, broker: Broker) -> None:
+    with Consumer(broker.bootstrap_servers, group_id="g", client_id="c") as consumer:
+        consumer.subscribe(["orders"])
+        while not consumer.assignment():
+            consumer.poll(0.1)
+        assert kwire("groups").lines[1].split() == ["g", "Classic", "Stable", "consumer"]
+        described = kwire("groups", "describe", "g").lines[1].split()
+        assert described[:4] == ["g", "Classic", "Stable", "range"]
+        assert described[5:] == ["c", "/127.0.0.1", "orders-0", "orders-1", "orders-2"]
+        refused = kwire("groups", "delete", "g")
+        assert (refused.code, "NON_EMPTY_GROUP" in refused.err) == (1, True)
+    assert kwire("groups", "describe", "g").lines[1].split() == ["g", "Classic", "Empty", "-", "-", "-", "-", "-"]
+    assert kwire("groups", "delete", "g").code == 0
+    assert len(kwire("groups").lines) == 1
+
+
+def test_the_lag_of_a_group(kwire: Kwire, broker: Broker) -> None:
+    broker.append("orders", records.encode([b"a", b"b", b"c"]), partition=1)
+    with Admin(broker.bootstrap_servers) as admin:
+        admin.alter_consumer_group_offsets("g", {("orders", 1): 1, ("orders", 0): 0})
+    assert [line.split() for line in kwire("lag", "g").lines[1:]] == [
+        ["g", "orders", "0", "0", "0", "0"],
+        ["g", "orders", "1", "1", "3", "2"],
+    ]
+    objects = [json.loads(line) for line in kwire("lag", "g", "--json").lines]
+    assert objects[1] == {"group": "g", "topic": "orders", "partition": 1, "committed": 1, "end": 3, "lag": 2}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["billing"], "to see a group: kwire groups describe billing"),
+        (["describe"], "name the groups to describe"),
+        (["list", "g"], "list takes no names"),
+    ],
+)
+def test_wrong_usage(kwire: Kwire, arguments: list[str], said: str) -> None:
+    outcome = kwire("groups", *arguments)
+    assert (outcome.code, said in outcome.err) == (2, True)
+
+
+def test_a_group_that_is_not_there(kwire: Kwire, broker: Broker) -> None:
+    outcome = kwire("groups", "describe", "none")
+    assert (outcome.code, "GROUP_ID_NOT_FOUND" in outcome.err) == (1, True)

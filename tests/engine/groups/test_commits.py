@@ -1,0 +1,348 @@
+"""Commits in virtual time: their order, what is repeated, and what each answer means."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from kwire import errors
+from kwire.engine.addresses import Address
+from kwire.engine.api_keys import OFFSET_COMMIT
+from kwire.engine.error_codes import (
+    COORDINATOR_NOT_AVAILABLE,
+    FENCED_INSTANCE_ID,
+    FENCED_MEMBER_EPOCH,
+    GROUP_AUTHORIZATION_FAILED,
+    GROUP_ID_NOT_FOUND,
+    ILLEGAL_GENERATION,
+    NOT_COORDINATOR,
+    REBALANCE_IN_PROGRESS,
+    REQUEST_TIMED_OUT,
+    STALE_MEMBER_EPOCH,
+    UNKNOWN_MEMBER_ID,
+    UNKNOWN_TOPIC_OR_PARTITION,
+)
+from kwire.engine.groups.membership import GroupMetadata
+from kwire.engine.offsets import OffsetAndMetadata
+from kwire.errors import CommitFailedError, KafkaTimeoutError
+from kwire.errors.broker import by_code
+from tests.engine.groups.offsets_world import Committing, OffsetsBroker, T
+from tests.engine.world import HANG_UP, SILENCE
+
+COORDINATOR_LOAD_IN_PROGRESS = 14
+OFFSET_METADATA_TOO_LARGE = 12
+OF_THE_MEMBER = {
+    ILLEGAL_GENERATION,
+    UNKNOWN_MEMBER_ID,
+    FENCED_MEMBER_EPOCH,
+    FENCED_INSTANCE_ID,
+    REBALANCE_IN_PROGRESS,
+    GROUP_ID_NOT_FOUND,
+}
+GONE_ON = OF_THE_MEMBER - {FENCED_INSTANCE_ID, REBALANCE_IN_PROGRESS}
+PASSING = {code for code in range(1, 134) if by_code(code).retriable} | {STALE_MEMBER_EPOCH}
+RELEASES = ("0.10.0.1", "0.10.2.2", "0.11.0.3", "1.1.1", "2.0.1", "2.1.1", "2.3.1", "2.8.2", "3.9.2", "4.4.0")
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_offsets_with_their_metadata_are_stored_by_every_version(release: str) -> None:
+    it = Committing(release)
+    it.assign(T[0])
+    it.world.run(lambda: it.world.core.cluster.generation > 0)
+    it.member.now_as = GroupMetadata("g", 3, "m", "i" if release >= "2.3" else None)
+    it.commit({T[0]: OffsetAndMetadata(7, "note", 5), T[1]: 0})
+    [(version, member, _)] = it.broker.commits
+    assert version == min(it.broker.versions[OFFSET_COMMIT][1], 10)
+    assert member == (it.member.now_as if version >= 7 else it.member.now_as._replace(group_instance_id=None))
+    assert it.broker.offsets == {0: (7, "note", 5 if version >= 6 else -1), 1: (0, "", -1)}
+
+
+def test_version_10_names_topics_by_id_and_9_those_without_one() -> None:
+    it = Committing()
+    it.assign(T[0])
+    it.commit({T[0]: 1})
+    assert it.broker.commits[0][0] == 9
+    it.world.run(lambda: it.world.core.cluster.generation > 0)
+    it.commit({T[0]: 2})
+    assert it.broker.commits[1][0] == 10
+
+
+def test_outside_a_group_there_is_no_generation() -> None:
+    it = Committing()
+    it.member.active = False
+    it.commit({T[0]: 1})
+    assert it.broker.commits[0][1] == GroupMetadata("g")
+
+
+def test_commits_are_sent_in_order_one_at_a_time_and_the_last_one_wins() -> None:
+    it = Committing()
+    done: list[int] = []
+    calls = [it.start({T[0]: number}, on_done=lambda call, now, n=number: done.append(n)) for number in range(50)]
+    it.end(*calls)
+    assert done == list(range(50))
+    assert it.sent() == [{0: 0}, {0: 49}]
+
+
+def test_other_partitions_leave_together() -> None:
+    it = Committing()
+    calls = [it.start({T[number]: number}) for number in range(4)]
+    it.end(*calls)
+    assert it.sent() == [{0: 0}, {1: 1, 2: 2, 3: 3}]
+
+
+def test_a_repeated_commit_does_not_undo_a_later_one() -> None:
+    it = Committing()
+    codes = [COORDINATOR_LOAD_IN_PROGRESS, 0]
+    it.broker.refuse = lambda partition, message: codes.pop(0) if codes else 0
+    first = it.start({T[0]: 1, T[1]: 1})
+    second = it.start({T[0]: 2})
+    it.end(first, second)
+    assert (first.error, second.error) == (None, None)
+    assert it.sent() == [{0: 1, 1: 1}, {0: 2}]
+    assert it.broker.offsets[0][0] == 2
+
+
+def test_a_commit_of_nothing_is_done_when_all_before_it_is() -> None:
+    it = Committing()
+    first, nothing = it.start({T[0]: 1}), it.start({})
+    assert not nothing.done
+    it.end(nothing)
+    assert first.done
+    assert it.start({}).done
+
+
+@pytest.mark.parametrize("code", [code for code in range(-1, 134) if code])
+def test_every_code(code: int) -> None:
+    """A code that may pass is asked again; any other ends the commits of that partition, and of no other."""
+    it = Committing()
+    codes = [code]
+    it.broker.refuse = lambda partition, message: codes.pop() if partition == 1 and codes else 0
+    both, other = it.start({T[0]: 5, T[1]: 5}), it.start({T[2]: 5})
+    it.end(both, other)
+    assert other.error is None
+    if code in PASSING:
+        assert both.error is None
+        assert it.broker.offsets[1][0] == 5
+    elif code in GONE_ON:
+        assert isinstance(both.error, CommitFailedError)
+        assert by_code(code).name in str(both.error)
+        assert "poll()" in str(both.error)
+    else:
+        assert type(both.error) is by_code(code) or code == -1
+        assert "t-1" in str(both.error)
+        assert "'g'" in str(both.error)
+    assert it.member.told == ([code] if code in OF_THE_MEMBER | {STALE_MEMBER_EPOCH} else [])
+
+
+@pytest.mark.parametrize("code", [NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE, REQUEST_TIMED_OUT])
+def test_a_coordinator_that_is_none_is_looked_up_anew(code: int) -> None:
+    it = Committing()
+    codes = [code]
+    it.broker.refuse = lambda partition, message: codes.pop() if codes else 0
+    it.commit({T[0]: 5})
+    assert sum(key == 10 for key, _, _ in it.broker.requests) == 2
+
+
+def test_a_coordinator_that_moved_stores_it() -> None:
+    here, there = OffsetsBroker(), OffsetsBroker(node_id=1, address=Address("b", 2))
+    here.brokers = there.brokers = {0: Address("a", 1), 1: Address("b", 2)}
+    it = Committing(broker=here)
+    it.world.peers[Address("b", 2)] = there
+    it.commit({T[0]: 5})
+    here.coordinator = there.coordinator = 1
+    it.commit({T[0]: 6})
+    assert there.offsets[0][0] == 6
+
+
+def test_lost_connections_and_lost_answers_are_survived() -> None:
+    it = Committing(request_timeout_ms=500)
+    answer, fates = it.broker.answer, [HANG_UP, SILENCE, HANG_UP]
+
+    def trouble(frame: bytes, now: float) -> Any:
+        if frame[4:6] == b"\0\x08" and fates:
+            answer(frame, now)
+            return fates.pop()
+        return answer(frame, now)
+
+    it.broker.answer = trouble  # type: ignore[method-assign]
+    it.commit({T[0]: 5})
+    assert it.sent() == [{0: 5}] * 4
+
+
+def test_a_commit_ends_when_its_time_is_over_and_the_next_goes_on() -> None:
+    it = Committing()
+    codes = [COORDINATOR_LOAD_IN_PROGRESS] * 4
+    it.broker.refuse = lambda partition, message: codes.pop() if codes else 0
+    with pytest.raises(KafkaTimeoutError, match=r"commit of t-0 by group 'g'.*COORDINATOR_LOAD_IN_PROGRESS"):
+        it.commit({T[0]: 5}, seconds=0.3)
+    it.commit({T[1]: 6})
+    assert it.broker.offsets == {1: (6, "", -1)}
+
+
+def test_a_partition_that_the_answer_leaves_out_is_committed_again() -> None:
+    it = Committing()
+    commit = it.broker.handlers[OFFSET_COMMIT]
+
+    def forgetful(message: Any, version: int, now: float) -> Any:
+        response = commit(message, version, now)
+        if len(it.broker.commits) == 1:
+            response.topics[0].partitions = response.topics[0].partitions[:1]
+        return response
+
+    it.broker.handlers[OFFSET_COMMIT] = forgetful
+    it.commit({T[0]: 5, T[1]: 5})
+    assert it.sent() == [{0: 5, 1: 5}, {1: 5}]
+
+
+def test_after_a_rebalance_kept_partitions_are_committed_and_others_are_not() -> None:
+    it = Committing()
+    it.assign(T[0], T[1])
+
+    def refuse(partition: int, message: Any) -> int:
+        if message.member_id == "m":
+            it.member.now_as = it.member.now_as._replace(generation_id=4, member_id="n")
+            it.assign(T[0])
+            return ILLEGAL_GENERATION
+        return 0
+
+    it.broker.refuse = refuse
+    both, kept, foreign = it.start({T[0]: 5, T[1]: 5}), it.start({T[0]: 6}), it.start({T[3]: 7})
+    it.end(both, kept, foreign)
+    assert kept.error is None
+    assert it.broker.offsets == {0: (6, "", -1)}
+    assert isinstance(both.error, CommitFailedError)
+    assert "t-1" in str(both.error)
+    assert isinstance(foreign.error, CommitFailedError)
+    assert "t-3" in str(foreign.error)
+    assert it.member.told == []
+
+
+def test_a_partition_that_went_and_came_back_is_not_committed_to() -> None:
+    it = Committing()
+    it.assign(T[0])
+    it.broker.refuse = lambda partition, message: COORDINATOR_LOAD_IN_PROGRESS
+    call = it.start({T[0]: 5})
+    it.world.run(lambda: len(it.broker.commits) == 1)
+    it.assign()
+    it.assign(T[0])
+    it.member.now_as = it.member.now_as._replace(generation_id=4)
+    it.broker.refuse = lambda partition, message: 0
+    it.end(call)
+    assert isinstance(call.error, CommitFailedError)
+    assert it.broker.offsets == {}
+
+
+def test_a_stale_epoch_waits_for_the_new_one() -> None:
+    it = Committing()
+    it.assign(T[0])
+    it.broker.refuse = lambda partition, message: (
+        0 if message.generation_id_or_member_epoch == 9 else STALE_MEMBER_EPOCH
+    )
+    call = it.start({T[0]: 5})
+    it.world.run(lambda: len(it.broker.commits) == 2)
+    it.member.now_as = it.member.now_as._replace(generation_id=9)
+    it.end(call)
+    assert call.error is None
+
+
+def test_one_who_is_not_a_member_yet_does_not_commit() -> None:
+    it = Committing()
+    it.member.now_as = GroupMetadata("g")
+    with pytest.raises(CommitFailedError, match=r"not a member of its group at present; poll\(\) joins it"):
+        it.commit({T[0]: 5})
+    assert it.broker.commits == []
+
+
+def test_one_who_is_not_a_member_yet_has_nothing_to_commit() -> None:
+    it = Committing()
+    it.member.now_as = GroupMetadata("g")
+    it.commit()
+    assert it.broker.commits == []
+
+
+def test_a_consumer_with_assign_is_told_that_the_group_has_members() -> None:
+    it = Committing()
+    it.member.active = False
+    it.broker.refuse = lambda partition, message: UNKNOWN_MEMBER_ID
+    with pytest.raises(CommitFailedError, match="the group has members"):
+        it.commit({T[0]: 5})
+
+
+def test_an_error_of_the_whole_look_up_ends_the_commit() -> None:
+    it = Committing()
+    find = it.broker.find_coordinator
+
+    def refuse(message: Any, version: int, now: float) -> Any:
+        response = find(message, version, now)
+        response.coordinators[0].error_code = GROUP_AUTHORIZATION_FAILED
+        return response
+
+    it.broker.handlers[10] = refuse
+    with pytest.raises(errors.broker.GroupAuthorizationFailedError, match="'g'"):
+        it.commit({T[0]: 5})
+
+
+def test_a_cut_step_sends_what_is_not_decided_again() -> None:
+    it = Committing()
+    call = it.start({T[0]: 5})
+    it.world.run(lambda: len(it.broker.commits) == 1)
+    it.world.core.recover(it.world.now)
+    it.world.open.clear()
+    it.end(call)
+    assert call.error is None
+
+
+def test_a_throttled_coordinator_is_left_alone() -> None:
+    it = Committing()
+    commit = it.broker.handlers[OFFSET_COMMIT]
+
+    def throttled(message: Any, version: int, now: float) -> Any:
+        response = commit(message, version, now)
+        response.throttle_time_ms = 700
+        return response
+
+    it.broker.handlers[OFFSET_COMMIT] = throttled
+    begun = it.world.now
+    calls = [it.start({T[0]: 5}), it.start({T[0]: 6})]
+    it.end(calls[0])
+    assert it.world.now - begun < 0.1
+    it.end(calls[1])
+    assert it.world.now - begun > 0.7
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_each_commit_is_decided_once_whatever_happens(seed: int) -> None:
+    """Random commits, codes, lost connections and rebalances: one outcome each, and the log of commits never goes
+    back within a partition of a generation."""
+    rng = random.Random(seed)
+    it = Committing(request_timeout_ms=500)
+    it.assign(*T)
+    codes = [0, 0, 0, COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR, UNKNOWN_TOPIC_OR_PARTITION, 29, 25]
+    it.broker.refuse = lambda partition, message: rng.choice(codes)
+    answer = it.broker.answer
+    fates = [HANG_UP, SILENCE, None, None, None, None]
+    it.broker.answer = (
+        lambda frame, now: (  # type: ignore[method-assign]
+            fate if frame[4:6] == b"\0\x08" and (fate := rng.choice(fates)) is not None else answer(frame, now)
+        )
+    )
+    counts: dict[int, int] = {}
+    calls = []
+    for number in range(60):
+        rows = dict.fromkeys(rng.sample(T, rng.randint(0, 3)), number)
+        call = it.start(rows, rng.choice([0.05, 1, 10]), on_done=lambda call, now, n=number: count(counts, n))
+        calls.append(call)
+        if rng.random() < 0.1:
+            it.member.now_as = it.member.now_as._replace(generation_id=it.member.now_as.generation_id + 1)
+        it.world.run(it.world.now + rng.random() * 0.1)
+    it.end(*calls)
+    assert counts == dict.fromkeys(range(60), 1)
+    for tp in T:
+        sent = [rows[tp.partition] for rows in it.sent() if tp.partition in rows]
+        assert sent == sorted(sent)
+
+
+def count(counts: dict[int, int], number: int) -> None:
+    counts[number] = counts.get(number, 0) + 1

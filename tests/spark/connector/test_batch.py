@@ -1,0 +1,26 @@
+"""Batch reads with random options: kwire has the rows of Spark's connector, or fails for the same reason."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.brokers import Cluster
+from tests.spark.connector.filled import Topic
+from tests.spark.connector.option_sets import draw_options
+from tests.spark.connector.outcome import read_batch
+from tests.thorough import SOAK, THOROUGH
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SETS = 300 if SOAK else 40 if THOROUGH else 12
+
+
+@pytest.mark.parametrize("seed", range(SETS))
+def test_random_options(seed: int, spark_of_both: SparkSession, cluster: Cluster, topics: list[Topic]) -> None:
+    options = draw_options(seed, topics) | {"kafka.bootstrap.servers": cluster.bootstrap_servers}
+    expected = read_batch(spark_of_both, "kafka", options)
+    found = read_batch(spark_of_both, "kwire", options)
+    assert found.agrees_with(expected), f"seed {seed}: {expected.difference(found)}\n{options}"

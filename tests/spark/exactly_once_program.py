@@ -1,0 +1,46 @@
+"""A query that copies a topic exactly once, as a process of its own: to be killed, and started again.
+
+python -m tests.spark.exactly_once_program SERVERS SOURCE TARGET CHECKPOINT
+"""
+
+from __future__ import annotations
+
+import sys
+
+
+def main(servers: str, source: str, target: str, checkpoint: str) -> None:
+    from pyspark.sql import SparkSession
+
+    session = (
+        SparkSession.builder.master("local[2,4]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.driver.memory", "1g")
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+        .config("spark.sql.shuffle.partitions", "3")
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("ERROR")
+    read = {
+        "kafka.bootstrap.servers": servers,
+        "subscribe": source,
+        "startingOffsets": "earliest",
+        "maxOffsetsPerTrigger": "40",
+    }
+    write = {
+        "kafka.bootstrap.servers": servers,
+        "topic": target,
+        "deliveryGuarantee": "exactly-once",
+        "transactionalIdPrefix": "copy",
+        "checkpointLocation": checkpoint,
+    }
+    rows = session.readStream.format("kwire").options(**read).load().select("key", "value").repartition(3)
+    query = rows.writeStream.format("kwire").options(**write).trigger(availableNow=True).start()
+    query.awaitTermination()
+    print("the query has ended", flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

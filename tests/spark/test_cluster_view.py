@@ -1,0 +1,108 @@
+"""What a read asks of the cluster, on the embedded broker."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+
+import pytest
+
+from kwire import Admin, records
+from kwire.engine.addresses import TopicPartition
+from kwire.errors import AuthError, ConfigError, ConnectError, UnknownTopicError
+from kwire.spark.client_options import errors_by_option
+from kwire.spark.cluster_view import ClusterView
+from kwire.spark.offsets import LATEST, LogEnds
+from kwire.spark.read_options import Selection
+from kwire.testing import Broker
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[Broker]:
+    with Broker(topics={"a": 2, "b": 1, "other": 1}) as broker:
+        broker.append("a", records.encode([(b"1", None, 5), (b"2", None, 6), (b"3", None, 7)]), partition=1)
+        yield broker
+
+
+@pytest.fixture
+def cluster(broker: Broker) -> Iterator[ClusterView]:
+    with ClusterView({"bootstrap.servers": broker.bootstrap_servers}) as cluster:
+        yield cluster
+
+
+A0, A1, B0 = TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b", 0)
+
+
+def test_the_partitions_of_each_kind_of_selection(cluster: ClusterView) -> None:
+    assert list(cluster.partitions(Selection(topics=("b", "a")))) == [A0, A1, B0]
+    assert list(cluster.partitions(Selection(pattern="^[ab]$"))) == [A0, A1, B0]
+    assert list(cluster.partitions(Selection(partitions=(A1, B0)))) == [A1, B0]
+    assert all(leader >= 0 for leader in cluster.partitions(Selection(topics=("a",))).values())
+
+
+def test_what_does_not_exist_is_named(cluster: ClusterView) -> None:
+    with pytest.raises(UnknownTopicError, match="missing"):
+        cluster.partitions(Selection(topics=("missing",)))
+    with pytest.raises(ConfigError, match="assign names a-7, which does not exist; a has 2 partitions"):
+        cluster.partitions(Selection(partitions=(TopicPartition("a", 7),)))
+
+
+def test_partitions_that_come_later_are_seen(broker: Broker, cluster: ClusterView) -> None:
+    assert TopicPartition("late", 0) not in cluster.partitions(Selection(pattern=".*"))
+    broker.create_topic("late", 1)
+    assert TopicPartition("late", 0) in cluster.partitions(Selection(pattern=".*"))
+
+
+def test_ends_and_times(cluster: ClusterView) -> None:
+    assert cluster.ends([A0, A1]) == {A0: LogEnds(0, 0), A1: LogEnds(0, 3)}
+    assert cluster.latest([A1]) == {A1: 3}
+    assert cluster.offsets_for_times({A1: 6, A0: 6}) == {A1: 1, A0: LATEST}
+    assert cluster.ends([]) == {}
+
+
+def test_the_ids_of_the_topics_tell_a_recreated_one(broker: Broker, cluster: ClusterView) -> None:
+    broker.create_topic("again", 1)
+    cluster.partitions(Selection(topics=("again",)))
+    before = cluster.topic_ids["again"]
+    broker.delete_topic("again")
+    broker.create_topic("again", 1)
+    cluster.partitions(Selection(topics=("again",)))
+    assert cluster.topic_ids["again"] != before
+
+
+def test_offsets_are_committed_for_a_group_without_members(broker: Broker, cluster: ClusterView) -> None:
+    cluster.commit_offsets("watchers", {A1: 2}, 10)
+    with Admin(broker.bootstrap_servers) as admin:
+        assert admin.list_consumer_group_offsets("watchers")[A1].offset == 2
+
+
+def test_the_mean_size_of_a_record(cluster: ClusterView) -> None:
+    sizes = cluster.record_sizes([A0, A1])
+    assert sizes is not None
+    assert sizes[A0] == 0
+    assert 20 < sizes[A1] < 60
+
+
+def test_brokers_that_do_not_tell_sizes_are_asked_once() -> None:
+    with Broker(topics=["a"], release="0.10.2") as old:
+        with ClusterView({"bootstrap.servers": old.bootstrap_servers}) as cluster:
+            assert cluster.record_sizes([A0]) is None
+            assert cluster.record_sizes([A0]) is None
+            assert cluster.ends([A0]) == {A0: LogEnds(0, 0)}
+
+
+def test_errors_of_connections_name_options() -> None:
+    with Broker(users={"alice": "secret"}) as guarded:
+        plaintext = {"bootstrap.servers": guarded.bootstrap_servers, "default.api.timeout.ms": "3000"}
+        with ClusterView(plaintext) as cluster, pytest.raises(AuthError) as refused:
+            cluster.partitions(Selection(topics=("a",)))
+    assert "kafka.security.protocol" in str(refused.value)
+    assert "security_protocol" not in str(refused.value)
+
+
+def test_causes_of_an_unreachable_cluster_name_options(broker: Broker) -> None:
+    properties = {"security.protocol": "SSL"}
+    with pytest.raises(ConnectError) as failed, errors_by_option(properties):
+        raise ConnectError("no broker", {"a:1": "is security_protocol=PLAINTEXT meant?"})
+    assert str(failed.value) == "no broker: a:1: is kafka.security.protocol=PLAINTEXT meant?"
+    assert str(pickle.loads(pickle.dumps(failed.value))) == str(failed.value)

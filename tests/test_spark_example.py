@@ -1,0 +1,78 @@
+"""The Spark example without Spark: its orders, its progress, and which files of a sink count."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+from examples.spark import shop
+from examples.spark.progress import plot, sparkline
+from examples.spark.story import committed_files, from_kafka
+
+from kwire import Consumer, Producer, testing
+
+
+def test_the_shop_writes_what_it_says_by_turns_and_closes() -> None:
+    with testing.Broker() as broker:
+        shop.write(broker.bootstrap_servers, 1000, 1_000_000)
+        partitions = [(shop.TOPIC, partition) for partition in range(shop.PARTITIONS)]
+        with Consumer(broker.bootstrap_servers, auto_offset_reset="earliest") as consumer:
+            consumer.assign(partitions, until=consumer.end_offsets(partitions))
+            found = []
+            while not consumer.done():
+                found += [json.loads(value or b"") for value in consumer.poll(timeout=5.0).values()]
+    closed = [order for order in found if order["country"] == shop.CLOSED]
+    assert [order["order"] for order in closed] == [1000]
+    sold = [order for order in found if order["country"] != shop.CLOSED]
+    assert sorted(order["order"] for order in sold) == list(range(1000))
+    expected = shop.revenue(1000).values()
+    assert sum(order["cents"] for order in sold) == sum(cents for _, cents in expected)
+    assert sum(number for number, _ in expected) == 1000
+
+
+def test_a_plot_shows_rows_over_time_and_where_it_was_killed(tmp_path: Path) -> None:
+    file = tmp_path / "progress.jsonl"
+    batches = [{"query": "kafka", "at": 100.0 + second, "rows": 100} for second in range(4)]
+    file.write_text("".join(json.dumps(batch) + "\n" for batch in [*batches, {"query": "x", "at": 1.0, "rows": 9}]))
+    lines = plot(file, "kafka", [101.5]).splitlines()
+    assert lines[0].split("|")[0].strip() == "400"
+    assert all("x" in line.split("|")[1] for line in lines[:-2])
+    assert lines[-1].split() == ["0", "s", "3", "s", "x:", "killed"]
+
+
+def test_a_sparkline_is_as_high_as_its_numbers() -> None:
+    assert sparkline([0, 4, 8]) == " ▄█"
+    assert sparkline([]) == ""
+
+
+def test_files_count_that_the_sinks_log_names(tmp_path: Path) -> None:
+    log = tmp_path / "_spark_metadata"
+    log.mkdir()
+
+    def write(name: str, *files: str) -> None:
+        lines = [json.dumps({"path": f"file:///out/{file}", "action": "add"}) for file in files]
+        (log / name).write_text("\n".join(["v1", *lines]))
+
+    write("8", "a")
+    write("9.compact", "a", "b")
+    write("10", "c")
+    (log / ".10.crc").write_bytes(b"\0")
+    assert sorted(committed_files(tmp_path)) == ["/out/a", "/out/b", "/out/c"]
+
+
+def test_only_committed_rows_are_counted() -> None:
+    row = b'{"minute":"09:00","country":"JP","orders":2,"cents":5}'
+    with testing.Broker() as broker:
+        broker.create_topic("shop-revenue", 2)
+        with Producer(broker.bootstrap_servers, transactional_id="t") as producer:
+            with producer.transaction():
+                producer.send("shop-revenue", row, partition=0)
+            producer.begin_transaction()
+            producer.send("shop-revenue", row, partition=1)
+            producer.flush()
+            producer.abort_transaction()
+        assert from_kafka(broker.bootstrap_servers) == [(("09:00", "JP"), (2, 5))]
