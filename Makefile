@@ -8,6 +8,8 @@ PYTHON ?= python3
 VENV   := .venv
 PY     := $(VENV)/bin/python
 BROKER ?= embedded
+# Processes of `make test`, each with real brokers of its own.
+WORKERS ?= 2
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export KWIRE_CACHE ?= $(CURDIR)/.cache
 
@@ -62,17 +64,29 @@ demo: build java  ## a million records from a producer to a PySpark job (BROKER=
 test: build java kerberos  ## all tests, with real Kafka and real Spark
 	@echo "== Apache Kafka, once, into $(KWIRE_CACHE)"
 	@$(PY) -m tests.brokers --resolve
-	@KWIRE_THOROUGH=1 $(PY) -m pytest -m "not kafka_all" $(PYTEST_ARGS)
+	@KWIRE_THOROUGH=1 $(PY) -m pytest -m "not kafka_all" -n $(WORKERS) --dist loadfile $(PYTEST_ARGS)
 
 .PHONY: test-quick
 test-quick: build  ## the tests that need no Java
-	@$(PY) -m pytest -m "not kafka and not kafka_all and not spark" $(PYTEST_ARGS)
+	@$(PY) -m pytest -m "not kafka and not kafka_all and not spark" -n $(WORKERS) --dist loadfile $(PYTEST_ARGS)
 
 .PHONY: test-brokers
 test-brokers: build java kerberos  ## exchange with every Kafka release of the matrix, 0.8.0 to 4.4.0
 	@echo "== Apache Kafka, once, into $(KWIRE_CACHE)"
 	@$(PY) -m tests.brokers --resolve all
 	@$(PY) -m pytest -m "kafka or kafka_all" tests/brokers tests/testing/test_like_kafka.py $(PYTEST_ARGS)
+
+.PHONY: test-spark
+test-spark: build java  ## the tests of the Spark source with PySpark 4.0, 4.1, 4.2 and 4.3 (SPARK_VERSIONS="4.0 4.2")
+	@echo "== Apache Kafka, once, into $(KWIRE_CACHE)"
+	@$(PY) -m tests.brokers --resolve
+	@scripts/test-spark "$(PY)" "$(KWIRE_CACHE)" $(PYTEST_ARGS)
+
+.PHONY: test-soak
+test-soak: build java  ## real Kafka under many more kills, Spark beside its own connector, in an hour or two
+	@$(PY) -m tests.brokers --resolve
+	@KWIRE_THOROUGH=1 KWIRE_SOAK=1 $(PY) -m pytest tests/brokers/groups tests/brokers/transactions \
+		tests/spark/connector $(PYTEST_ARGS)
 
 .PHONY: test-asan
 test-asan: build  ## the codec under AddressSanitizer and UndefinedBehaviorSanitizer
@@ -109,6 +123,11 @@ docs: build  ## docs/settings.md from the tables of settings, the stub's docstri
 .PHONY: bench
 bench: build $(VENV)/.bench-ready  ## the same work through kwire and its peers: tables, data file, plots (BENCH_ARGS=--quick)
 	@$(PY) -m benchmarks.compare --publish $(BENCH_ARGS)
+
+.PHONY: bench-spark
+bench-spark: build java  ## the same Spark jobs through kwire and Spark's own Kafka connector (BENCH_ARGS=--quick, --publish)
+	@$(PY) -m tests.brokers --resolve
+	@$(PY) -m benchmarks.spark $(BENCH_ARGS)
 
 .PHONY: bench-codec
 bench-codec: build $(VENV)/.bench-ready  ## the codec's benchmarks by pytest-benchmark

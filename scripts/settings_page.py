@@ -11,6 +11,7 @@ from pathlib import Path
 from kwire.engine.connection_settings import ConnectionSettings
 from kwire.engine.setting_kinds import Setting
 from kwire.engine.settings import ClientSettings, ConsumerSettings, ProducerSettings
+from kwire.engine.share_settings import ShareConsumerSettings
 
 PAGE = Path(__file__).parents[1] / "docs" / "settings.md"
 
@@ -50,6 +51,7 @@ def page() -> str:
         _section("All clients: TLS and SASL", security),
         _section("Producer", (row for key, row in ProducerSettings.table.items() if key not in common)),
         _section("Consumer", (row for key, row in ConsumerSettings.table.items() if key not in common)),
+        _section("ShareConsumer", (row for key, row in ShareConsumerSettings.table.items() if key not in common)),
     ]
     return "\n".join(parts)
 
