@@ -1,6 +1,7 @@
 """Fixtures that every test folder may use."""
 
 import gc
+import os
 import signal
 from collections.abc import Iterator
 
@@ -10,7 +11,10 @@ from hypothesis import settings
 from tests.thorough import THOROUGH
 
 # A test is not about time: on a busy machine any example may take longer than Hypothesis allows by default.
-settings.register_profile("kwire", deadline=None, max_examples=100 if THOROUGH else 40)
+# Continuous integration judges a change by the same examples each time; everyone else looks for new ones.
+settings.register_profile(
+    "kwire", deadline=None, max_examples=100 if THOROUGH else 40, derandomize=bool(os.environ.get("CI")), print_blob=True
+)
 settings.load_profile("kwire")
 
 pytest_plugins = ("tests.brokers.plugin", "tests.oracle.plugin")
