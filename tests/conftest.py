@@ -13,7 +13,11 @@ from tests.thorough import THOROUGH
 # A test is not about time: on a busy machine any example may take longer than Hypothesis allows by default.
 # Continuous integration judges a change by the same examples each time; everyone else looks for new ones.
 settings.register_profile(
-    "kwire", deadline=None, max_examples=100 if THOROUGH else 40, derandomize=bool(os.environ.get("CI")), print_blob=True
+    "kwire",
+    deadline=None,
+    max_examples=100 if THOROUGH else 40,
+    derandomize=bool(os.environ.get("CI")),
+    print_blob=True,
 )
 settings.load_profile("kwire")
 
