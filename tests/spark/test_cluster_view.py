@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 import pickle
+import socket
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import pytest
 
 from kwire import Admin, records
 from kwire.engine.addresses import TopicPartition
 from kwire.errors import AuthError, ConfigError, ConnectError, UnknownTopicError
+from kwire.spark import cluster_view
 from kwire.spark.client_options import errors_by_option
 from kwire.spark.cluster_view import ClusterView
 from kwire.spark.offsets import LATEST, LogEnds
@@ -106,3 +110,60 @@ def test_causes_of_an_unreachable_cluster_name_options(broker: Broker) -> None:
         raise ConnectError("no broker", {"a:1": "is security_protocol=PLAINTEXT meant?"})
     assert str(failed.value) == "no broker: a:1: is kafka.security.protocol=PLAINTEXT meant?"
     assert str(pickle.loads(pickle.dumps(failed.value))) == str(failed.value)
+
+
+@pytest.fixture
+def refusing() -> Iterator[str]:
+    """An address that refuses every connection, as long as the test runs."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        yield f"127.0.0.1:{bound.getsockname()[1]}"
+
+
+def test_a_cluster_that_refuses_is_given_up_early(refusing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster_view, "_REFUSED_FOR_S", 0.2)
+    properties = {"bootstrap.servers": f"{refusing},no-such-host.invalid:9092"}
+    with ClusterView(properties, gives_up_early=True) as cluster, pytest.raises(ConnectError) as failed:
+        cluster.partitions(Selection(topics=("a",)))
+    text = str(failed.value)
+    assert text.startswith(f"kafka.bootstrap.servers '{refusing},no-such-host.invalid:9092': no answer for 0 s ")
+    assert "(kafka.default.api.timeout.ms is how long to wait)" in text
+    assert f"{refusing}: Connection refused" in text
+    assert "no-such-host.invalid:9092: the name 'no-such-host.invalid' cannot be resolved" in text
+    assert "advertised" not in text
+
+
+@pytest.mark.parametrize("given", [{}, {"default.api.timeout.ms": "60000"}])
+def test_a_cluster_that_comes_back_is_reached(given: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a stream waits, and whoever says how long."""
+    monkeypatch.setattr(cluster_view, "_REFUSED_FOR_S", 0.0)
+    with Broker() as gone:
+        servers = gone.bootstrap_servers
+    started: list[Broker] = []
+
+    class StartsIt(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if "cannot be reached" in record.getMessage() and not started:
+                started.append(brokers.enter_context(Broker(port=int(servers.split(":")[1]), topics=["a"])))
+
+    watching = StartsIt()
+    with ExitStack() as brokers:
+        logging.getLogger("kwire").addHandler(watching)
+        brokers.callback(logging.getLogger("kwire").removeHandler, watching)
+        with ClusterView({"bootstrap.servers": servers, **given}, gives_up_early=bool(given)) as cluster:
+            assert list(cluster.partitions(Selection(topics=("a",)))) == [A0]
+    assert started
+
+
+def test_an_address_that_only_brokers_give_is_told(broker: Broker, cluster: ClusterView) -> None:
+    def unreachable(*_: object, **__: object) -> None:
+        raise ConnectError("could not connect", {"broker.internal:9092": "Connection refused"})
+
+    cluster.partitions(Selection(topics=("a",)))
+    cluster._admin.list_offsets = unreachable  # type: ignore[method-assign,assignment]
+    with pytest.raises(ConnectError) as failed:
+        cluster.latest([A0])
+    assert "the brokers give broker.internal:9092 as their address (advertised.listeners); could not" in str(
+        failed.value
+    )
+    assert failed.value.causes == {"broker.internal:9092": "Connection refused"}

@@ -6,20 +6,24 @@ for each broker; each question costs one request to each leader, however many pa
 
 from __future__ import annotations
 
+import errno
 import logging
+import os
 import re
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, Self, TypeVar
 from uuid import UUID
 
 from kwire.admin import Admin, TopicInfo
 from kwire.engine.addresses import TopicPartition
 from kwire.engine.admin import calls
 from kwire.engine.settings import AdminSettings, ConsumerSettings, from_config
-from kwire.errors import ConfigError, KafkaError, UnknownTopicError
+from kwire.errors import ConfigError, ConnectError, KafkaError, KafkaTimeoutError, UnknownTopicError
 from kwire.spark.client_options import CLIENT_SETTINGS, errors_by_option
+from kwire.spark.given_options import SERVERS
 from kwire.spark.offsets import EARLIEST, LATEST, LogEnds
 from kwire.spark.read_options import Selection
 
@@ -27,15 +31,29 @@ _log = logging.getLogger("kwire.spark")
 
 _SIZES_WITHIN_S: Final = 5.0
 _WHEN: Final = {EARLIEST: "earliest", LATEST: "latest"}
+# A broker that starts anew refuses connections for some seconds, an address with a typo for ever.
+_REFUSED_FOR_S: Final = 15.0
+_REFUSALS: Final = (os.strerror(errno.ECONNREFUSED), "cannot be resolved")
+_HOW_LONG_TO_WAIT: Final = {"default.api.timeout.ms", "default_api_timeout_ms"}
+
+Answer = TypeVar("Answer")
 
 
 class ClusterView:
-    """The cluster that a consumer with these properties sees; every call asks anew, for `timeout` seconds at most."""
+    """The cluster that a consumer with these properties sees; every call asks anew, for `timeout` seconds at most.
 
-    def __init__(self, client: Mapping[str, str], *, timeout: float | None = None) -> None:
+    `gives_up_early`: where each address refuses the first connection, or has no known name, that is an error after
+    _REFUSED_FOR_S, unless the properties say how long to wait.
+    """
+
+    def __init__(
+        self, client: Mapping[str, str], *, timeout: float | None = None, gives_up_early: bool = False
+    ) -> None:
         settings = from_config(ConsumerSettings, client, **CLIENT_SETTINGS)
         self._client = client
-        self._timeout = timeout
+        self._timeout = settings.default_api_timeout_ms / 1000 if timeout is None else timeout
+        self._settings = settings
+        self._gives_up_early = gives_up_early and not _HOW_LONG_TO_WAIT & client.keys()
         self._tells_sizes = True
         self._isolation_level = settings.isolation_level
         self.topic_ids: dict[str, UUID] = {}
@@ -60,8 +78,7 @@ class ClusterView:
         `topic_ids` has the ids of their topics after it. Raises UnknownTopicError for a topic, and ConfigError for a
         partition, that is named and does not exist.
         """
-        with errors_by_option(self._client):
-            topics = self._topics(selection)
+        topics = self._topics(selection)
         self.topic_ids = {name: topic.topic_id for name, topic in topics.items()}
         if selection.partitions is not None:
             return {tp: _leader(topics[tp.topic], tp) for tp in selection.partitions}
@@ -73,10 +90,10 @@ class ClusterView:
 
     def _topics(self, selection: Selection) -> dict[str, TopicInfo]:
         if selection.pattern is not None:
-            every = self._admin.describe_topics(timeout=self._timeout)
+            every = self._ask(lambda timeout: self._admin.describe_topics(timeout=timeout))
             return {n: info for n, info in every.items() if not info.is_internal and re.search(selection.pattern, n)}
         names = selection.topics or sorted({tp.topic for tp in selection.partitions or ()})
-        return self._admin.describe_topics(names, timeout=self._timeout) if names else {}
+        return self._ask(lambda timeout: self._admin.describe_topics(names, timeout=timeout)) if names else {}
 
     def present(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         """Those of the partitions that exist now, each with its leader; `topic_ids` has only their topics."""
@@ -114,9 +131,41 @@ class ClusterView:
     def offsets_for_times(self, times: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
         """The offset of EARLIEST, LATEST or a time (ms) in each partition; LATEST if no record is that late."""
         when: dict[tuple[str, int], int | datetime | str] = {tp: _WHEN.get(time, time) for tp, time in times.items()}
-        with errors_by_option(self._client):
-            found = self._admin.list_offsets(when, isolation_level=self._isolation_level, timeout=self._timeout)
+        level = self._isolation_level
+        found = self._ask(lambda timeout: self._admin.list_offsets(when, isolation_level=level, timeout=timeout))
         return {tp: LATEST if place is None else place.offset for tp, place in found.items()}
+
+    def _ask(self, question: Callable[[float], Answer]) -> Answer:
+        """The answer to a question that waits for so many seconds; an error names the servers and how long it took."""
+        began = time.monotonic()
+        with errors_by_option(self._client):
+            try:
+                answer = self._ask_for_long(question)
+            except ConnectError as error:
+                raise ConnectError(self._unreached(began, error.message, error.causes), error.causes) from None
+            except KafkaTimeoutError as error:
+                raise KafkaTimeoutError(self._unreached(began, str(error))) from None
+        self._gives_up_early = False
+        return answer
+
+    def _ask_for_long(self, question: Callable[[float], Answer]) -> Answer:
+        if not self._gives_up_early:
+            return question(self._timeout)
+        early = min(_REFUSED_FOR_S, self._timeout)
+        try:
+            return question(early)
+        except (ConnectError, KafkaTimeoutError) as error:
+            causes = error.causes if isinstance(error, ConnectError) else {}
+            if causes and all(any(refusal in cause for refusal in _REFUSALS) for cause in causes.values()):
+                raise
+        return question(self._timeout - early)
+
+    def _unreached(self, began: float, what: str, causes: Mapping[str, str] = {}) -> str:
+        waited = f"no answer for {time.monotonic() - began:.0f} s (kafka.default.api.timeout.ms is how long to wait)"
+        own = {str(address) for address in self._settings.addresses}
+        foreign = ", ".join(sorted(causes.keys() - own))
+        hint = f"; the brokers give {foreign} as their address (advertised.listeners)" if foreign else ""
+        return f"{SERVERS} '{self._settings.bootstrap_servers}': {waited}{hint}; {what}"
 
     def commit_offsets(self, group: str, offsets: Mapping[TopicPartition, int], timeout: float) -> None:
         """Commits offsets for a group without members, for those who watch its lag."""

@@ -19,9 +19,10 @@ def plan_tasks(options: BatchOptions) -> list[Task]:
     """The tasks of a batch read; none where there is nothing to read.
 
     Raises ConfigError for bounds that contradict the log, DataLossError for records that are gone, UnknownTopicError,
-    and ConnectError, with a cause for each address, when no broker answers within `kafka.default.api.timeout.ms`.
+    and ConnectError, with a cause for each address, when no broker answers within `kafka.default.api.timeout.ms`, or
+    each address refuses for 15 s.
     """
-    with ClusterView(options.client) as cluster:
+    with ClusterView(options.client, gives_up_early=True) as cluster:
         leaders = cluster.partitions(options.selection)
         ends = cluster.ends(leaders)
         times = _offsets_of_times(cluster, (options.start, options.end), leaders)
