@@ -8,7 +8,9 @@ import pytest
 
 from kwire.errors import ConfigError
 from kwire.spark.given_options import GivenOptions, names_of_all_uses
+from kwire.spark.read_options import parse_batch_options
 from kwire.spark.stream_options import parse_stream_options
+from kwire.spark.write_options import parse_write_options
 
 
 def test_names_count_without_their_case_and_values_without_blanks() -> None:
@@ -103,3 +105,26 @@ def test_the_options_of_a_table_are_refused_with_what_works_instead() -> None:
 def test_a_property_without_its_prefix_is_shown_with_it(name: str) -> None:
     with pytest.raises(ConfigError, match=f"Unknown option '{name}'; did you mean 'kafka.{name}'"):
         GivenOptions({name: "1"}).check_names(["subscribe"])
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "kafka.sasl.pasword",
+        "kafka.no.such.thing",
+        "kafka.password",
+        "pasword",
+        "kafka.bootstrap.server",
+        "decoder.registry.pasword",
+    ],
+)
+@pytest.mark.parametrize("parse", [parse_batch_options, parse_stream_options, parse_write_options])
+def test_the_value_of_an_unknown_name_is_not_shown(parse: Callable[[dict[str, str]], object], name: str) -> None:
+    """It may be a password whose name has a typo."""
+    given = {"kafka.bootstrap.servers": "a:1", "topic" if parse is parse_write_options else "subscribe": "t"}
+    if name.startswith("decoder."):
+        given |= {} if parse is parse_write_options else {"decoder": "avro", "decoder.schema": '"string"'}
+    with pytest.raises(ConfigError) as refused:
+        parse({**given, name: "hunter2"})
+    assert name in str(refused.value)
+    assert "hunter2" not in str(refused.value)

@@ -1,5 +1,6 @@
 """Splitting against the cuts that Spark's Kafka source was seen to make, and packing by its own promises."""
 
+import logging
 from collections import Counter
 from dataclasses import replace
 
@@ -8,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire.engine.addresses import TopicPartition
+from kwire.errors import ConfigError
 from kwire.spark.planning import NO_LIMITS, OffsetRange, TaskLimits, pack_tasks, plan, split_ranges, task_count
 
 # Five partitions of these sizes were given to Spark's Kafka connector 4.2.0; the cuts below are what it made of them.
@@ -216,3 +218,35 @@ def test_five_thousand_partitions_are_spread_over_all_slots() -> None:
     tasks = plan(ranges, limits=NO_LIMITS, slots=100, cut=True)
     assert (len(tasks), sum(len(task) for task in tasks)) == (100, 5000)
     assert max(len(task) for task in tasks) - min(len(task) for task in tasks) <= 6
+
+
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        (TaskLimits(max_records=1), "maxRecordsPerPartition=1"),
+        (TaskLimits(min_partitions=30_000), "minPartitions=30000"),
+        (TaskLimits(max_records=2, max_tasks=0), "maxRecordsPerPartition=2, maxTasks=0"),
+    ],
+)
+def test_very_many_small_tasks_are_warned_of(limits: TaskLimits, said: str, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "kwire.spark"):
+        assert len(plan(ranges_of(30_000), limits=limits, slots=2)) > 10_000
+    assert f"tasks for 30000 offsets with {said}: a task costs" in caplog.text
+
+
+def test_as_many_large_tasks_are_not(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "kwire.spark"):
+        assert len(plan(ranges_of(10**11), limits=TaskLimits(max_records=5_000_000), slots=2)) == 20_000
+    assert not caplog.records
+
+
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        (TaskLimits(max_records=1), "maxRecordsPerPartition=1"),
+        (TaskLimits(min_partitions=2**40), f"minPartitions={2**40}"),
+    ],
+)
+def test_more_tasks_than_a_driver_bears_are_refused_before_they_are_made(limits: TaskLimits, said: str) -> None:
+    with pytest.raises(ConfigError, match=f"tasks or parts of tasks with {said}; the limit is 1000000"):
+        plan(ranges_of(10**12), limits=limits, slots=2)

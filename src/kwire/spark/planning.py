@@ -1,9 +1,9 @@
 """How a read becomes tasks: ranges of offsets, cut where that pays, then packed by leader and by cost.
 
-Pure functions: no socket, no Spark. `minPartitions` and `maxRecordsPerPartition` cut as Spark's Kafka source does, so
-that they mean the same. The rest is kwire's own: a Python task costs Spark 60 to 85 ms of CPU before its first row, as
-much as 100,000 small records, so a task per partition, as that source has it, makes a topic of many small partitions
-slow. A task therefore takes several ranges, of one leader where that can be, so that it needs one connection.
+No socket, no Spark. `minPartitions` and `maxRecordsPerPartition` cut as Spark's Kafka source does, so that they mean
+the same. The rest is kwire's own: a Python task costs Spark 60 to 85 ms of CPU before its first row, as much as 100,000
+small records, so a task per partition, as that source has it, makes a topic of many small partitions slow. A task
+therefore takes several ranges, of one leader where that can be, so that it needs one connection.
 
 Costs are counted in `units` of the fixed cost of one record, about 0.5 microseconds in Spark and its worker together.
 """
@@ -11,6 +11,7 @@ Costs are counted in `units` of the fixed cost of one record, about 0.5 microsec
 from __future__ import annotations
 
 import heapq
+import logging
 import math
 import os
 from collections import defaultdict
@@ -20,6 +21,9 @@ from typing import Final
 from uuid import UUID
 
 from kwire.engine.addresses import TopicPartition
+from kwire.errors import ConfigError
+
+_log = logging.getLogger("kwire.spark")
 
 # Bytes that cost as much as the fixed part of a record.
 _BYTES_PER_UNIT: Final = 200
@@ -30,6 +34,9 @@ _WORTH_A_TASK: Final = 200_000
 # A task of this size runs for some three seconds: what it costs to start it does not count any more.
 _FULL_TASK: Final = 6_000_000
 _FULL_TASK_BYTES: Final = 512 << 20
+# More tasks than this are worth a word where they are small, and more pieces than this are more than a driver bears.
+_MANY_TASKS: Final = 10_000
+_TOO_MANY_PIECES: Final = 1_000_000
 # Where brokers do not tell how large records are.
 DEFAULT_RECORD_SIZE: Final = 128
 
@@ -90,13 +97,43 @@ def plan(ranges: Sequence[OffsetRange], *, limits: TaskLimits, slots: int, cut: 
     unless `limits` tell a number of tasks. The rows of a partition are then in the order of their offsets within each
     piece only.
     """
+    _check_pieces(ranges, limits)
     pieces = split_ranges(ranges, min_partitions=limits.min_partitions, max_records=limits.max_records)
+    tasks = _tasks_of(pieces, limits, slots, cut)
+    if len(tasks) > _MANY_TASKS and sum(each.cost for each in pieces) < len(tasks) * _WORTH_A_TASK:
+        _log.warning(
+            "%d tasks for %d offsets%s: a task costs Spark 60 to 85 ms of CPU before its first row",
+            len(tasks),
+            sum(each.size for each in pieces),
+            _because_of(limits),
+        )
+    return tasks
+
+
+def _tasks_of(pieces: list[OffsetRange], limits: TaskLimits, slots: int, cut: bool) -> list[Task]:
     if limits.max_tasks == 0:
         return [(each,) for each in pieces]
     tasks = task_count(pieces, slots=slots, limits=limits)
     if cut and limits.min_partitions is None:
         pieces = cut_large(pieces, tasks)
     return pack_tasks(pieces, tasks, max_records=limits.max_records)
+
+
+def _check_pieces(ranges: Sequence[OffsetRange], limits: TaskLimits) -> None:
+    by_size = sum(math.ceil(each.size / (limits.max_records or max(each.size, 1))) for each in ranges)
+    pieces = max(by_size, min(limits.min_partitions or 0, sum(each.size for each in ranges)))
+    if pieces > _TOO_MANY_PIECES:
+        raise ConfigError(f"{pieces} tasks or parts of tasks{_because_of(limits)}; the limit is {_TOO_MANY_PIECES}")
+
+
+def _because_of(limits: TaskLimits) -> str:
+    given = {
+        "maxRecordsPerPartition": limits.max_records,
+        "minPartitions": limits.min_partitions,
+        "maxTasks": limits.max_tasks,
+    }
+    shown = ", ".join(f"{name}={value}" for name, value in given.items() if value is not None)
+    return f" with {shown}" if shown else ""
 
 
 def cut_large(ranges: Sequence[OffsetRange], tasks: int) -> list[OffsetRange]:
