@@ -122,6 +122,8 @@ def _as_ours(error: BaseException, kind: type[errors.CodecError], what: str) -> 
     """
     if isinstance(error, MemoryError):
         return errors.LimitError(f"out of memory while {what}")
+    if isinstance(error, ImportError):
+        return errors.CodecError(f"no library was found while {what}: {error}")
     if isinstance(error, errors.KafkaError) or (not isinstance(error, Exception) and type(error).__name__ != _PANIC):
         return error
     return kind(f"the library failed while {what}: {error}")
@@ -159,9 +161,7 @@ def _decompress_growing(
         try:
             output.advance(into(view, output.room(size)))
             return output.finish()
-        except MemoryError:
-            raise
-        except Exception as error:
+        except _library("cramjam").DecompressionError as error:
             if size < most:
                 size = min(size * _GROWTH, most)
                 continue
@@ -246,7 +246,7 @@ def _unsnappy(view: memoryview, budget: int) -> Buffer:
         at = begin + size
         try:
             output.advance(decompress_raw_into(view[begin:at], output.room(claim)))
-        except Exception as error:
+        except _library("cramjam").DecompressionError as error:
             raise corrupt_stream("snappy", error) from None
     return output.finish()
 
@@ -325,7 +325,7 @@ def _unlz4_block(block: memoryview, max_block: int, budget: int, output: OutputB
     decompress_block_into = _library("cramjam").lz4.decompress_block_into
     try:
         output.advance(decompress_block_into(block, room, output_len=len(room)))
-    except Exception as error:
+    except _library("cramjam").DecompressionError as error:
         raise (over_budget("lz4", budget) if left < possible else corrupt_stream("lz4", error)) from None
 
 

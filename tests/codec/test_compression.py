@@ -14,6 +14,7 @@ import zlib
 from pathlib import Path
 from typing import Any
 
+import cramjam
 import lz4.frame
 import pytest
 import snappy
@@ -399,12 +400,28 @@ class PanicException(BaseException):
     """What a panic inside the library comes as: no Exception."""
 
 
+class FailingLibrary:
+    """Every function of it raises `raised`."""
+
+    DecompressionError = cramjam.DecompressionError
+
+    def __init__(self, raised: BaseException) -> None:
+        self._raised = raised
+
+    def __getattr__(self, name: str) -> FailingLibrary:
+        return self
+
+    def __call__(self, *arguments: object, **options: object) -> Any:
+        raise self._raised
+
+
 @pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
 @pytest.mark.parametrize(
     ("raised", "decoding", "encoding"),
     [
         (PanicException("index out of bounds"), errors.CorruptError, errors.CodecError),
         (MemoryError(), errors.LimitError, errors.LimitError),
+        (ImportError("No module named 'cramjam'"), errors.CodecError, errors.CodecError),
         (KeyboardInterrupt(), KeyboardInterrupt, KeyboardInterrupt),
     ],
 )
@@ -416,13 +433,10 @@ def test_only_our_errors_leave(
     encoding: type[BaseException],
 ) -> None:
     packed = compression.compress(codec, b"some bytes " * 100)
-
-    def fail(name: str) -> Any:
-        raise raised
-
-    monkeypatch.setattr(compression, "_library", fail)
+    monkeypatch.setattr(compression, "_library", lambda name: FailingLibrary(raised))
     monkeypatch.setattr(compression, "_isal", lambda: None)
-    with pytest.raises(decoding):
+    with pytest.raises(decoding) as decoded:
         compression.decompress(codec, packed, 10_000)
-    with pytest.raises(encoding):
+    with pytest.raises(encoding) as encoded:
         compression.compress(codec, b"some bytes")
+    assert (decoded.type, encoded.type) == (decoding, encoding)
