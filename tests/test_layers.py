@@ -31,8 +31,9 @@ INCLUDE = re.compile(r'^include "([\w/.]+)"', re.MULTILINE)
 LAYERS = {
     "codec: bytes": "primitives slots tricks uuids blocks framing checksums output containers",
     "codec: records": "attributes builder encode arrow encode_arrow arrow_streams record_index record_batches "
-    "message_sets record_scan messages_0_7 records columns record_columns",
-    "codec: values": "column_builder values avro_columns protobuf_columns text_plan json_columns csv_columns",
+    "message_sets record_scan messages_0_7 records column_plan columns record_columns",
+    "codec: values": "column_builder values avro_columns protobuf_plan protobuf_columns text_plan json_columns "
+    "csv_columns",
     "codec: messages": "plans plans_decode plans_encode",
     "engine": "timers at_hand delivery batch queues sequences sink send_arguments accumulator sent_rows "
     "consumer_records versions request connection node core idempotence produce_request sender",

@@ -451,7 +451,7 @@ class ConsumedIterator:
     def __next__(self) -> ConsumerRecord: ...
     def end(self) -> int: ...
 
-# columns.pxi
+# column_plan.pxi
 @final
 class ColumnPlan:
     names: tuple[str, ...]
@@ -543,7 +543,7 @@ def decode_avro(values: _ArrowArray, layout: ColumnLayout, plans: AvroPlan | Map
     null in all columns. A value that cannot be decoded is one of the result's `faults`. Runs without the GIL.
     """
 
-# protobuf_columns.pxi
+# protobuf_plan.pxi
 @final
 class ProtobufPlan:
     """How messages go into the columns of `layout`: ProtobufPlan(layout, messages, path), the root message first.
@@ -565,6 +565,7 @@ class ProtobufPlan:
         path: Sequence[int] | None = None,
     ) -> Self: ...
 
+# protobuf_columns.pxi
 def decode_protobuf(values: _ArrowArray, layout: ColumnLayout, plan: ProtobufPlan) -> BuiltColumns:
     """The Protobuf messages of a binary column (anything with `__arrow_c_array__`) as BuiltColumns.
 

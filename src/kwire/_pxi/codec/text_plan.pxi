@@ -236,6 +236,7 @@ cdef bint _long_double(const uint8_t *p, size_t size, double *out) noexcept nogi
     """Any number, correctly rounded; False without memory."""
     cdef char short[SHORT_NUMBER]
     cdef char *copy = short
+    cdef bint done = True
     if size >= SHORT_NUMBER:
         copy = <char *>malloc(size + 1)
         if copy == NULL:
@@ -245,11 +246,11 @@ cdef bint _long_double(const uint8_t *p, size_t size, double *out) noexcept nogi
     with gil:
         try:
             out[0] = PyOS_string_to_double(copy, NULL, NULL)
-        except Exception:
-            out[0] = 0.0
+        except MemoryError:
+            done = False
     if copy != short:
         free(copy)
-    return True
+    return done
 
 
 cdef inline bint _is_word(const uint8_t *p, size_t size, const char *word, size_t word_size) noexcept nogil:
