@@ -142,6 +142,21 @@ def test_options_that_cannot_be(options: dict[str, str], said: str) -> None:
     assert said in str(caught.value)
 
 
+def test_a_record_within_itself_is_named_with_what_to_do_and_that_works() -> None:
+    def tree(*fields: dict[str, Any]) -> str:
+        return json.dumps({"type": "record", "name": "Tree", "fields": [{"name": "id", "type": "long"}, *fields]})
+
+    whole = tree({"name": "next", "type": ["null", "Tree"]})
+    with pytest.raises(ConfigError) as caught:
+        decoding(schema=whole)
+    assert "decoder.schema: Avro schema, at next: record Tree contains itself, which no column can" in str(caught.value)
+    assert "give the whole one as decoder.writerSchema" in str(caught.value)
+    assert "or decode with a function, decoder=package.module:function" in str(caught.value)
+    how = decoding(schema=tree(), writerSchema=whole)
+    value = long(1) + long(1) + long(2) + long(0)
+    assert rows(how, [value], ("id",)) == [{"id": 1}]
+
+
 # --- schemas by id ---
 
 

@@ -108,3 +108,15 @@ def test_options_that_cannot_be(options: dict[str, str], said: str) -> None:
     with pytest.raises(ConfigError) as caught:
         decoding(**options)
     assert said in str(caught.value)
+
+
+def test_a_message_within_itself_is_named_with_what_to_do() -> None:
+    file = descriptor_pb2.FileDescriptorProto(name="tree.proto", package="shop", syntax="proto3")
+    file.message_type.add(name="Tree").field.add(name="next", number=1, type=11, label=1, type_name=".shop.Tree")
+    schema = base64.b64encode(descriptor_pb2.FileDescriptorSet(file=[file]).SerializeToString()).decode()
+    with pytest.raises(ConfigError) as caught:
+        decoding(schema=schema, messageName="shop.Tree")
+    assert "decoder.messageName: next: message shop.Tree contains itself, which no column can. Leave the field out" in (
+        str(caught.value)
+    )
+    assert "or decode with a function, decoder=package.module:function" in str(caught.value)

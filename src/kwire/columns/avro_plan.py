@@ -16,7 +16,7 @@ from typing import Final
 from kwire._codec import AvroPlan
 from kwire.columns.avro_defaults import DefaultError, encode_default
 from kwire.columns.avro_schema import MAX_PRECISION, AvroType
-from kwire.columns.layout import MAX_DEPTH, ROOT, Layout
+from kwire.columns.layout import MAX_DEPTH, ROOT, Layout, RecursiveTypeError
 from kwire.errors import ConfigError
 
 MAX_STEPS: Final = 50_000
@@ -124,7 +124,9 @@ def _column_of(part: AvroType, layout: Layout, parent: int, name: str, place: st
         return _column_of_union(part, layout, parent, name, place, open_)
     if part.kind == "record":
         if part.name in open_:
-            raise ConfigError(f"Avro schema, at {place}: record {part.name} contains itself, which no column can")
+            raise RecursiveTypeError(
+                f"Avro schema, at {place}: record {part.name} contains itself, which no column can"
+            )
         node = layout.add(parent, name, "+s")
         return _Column(node, _columns_of_fields(part, layout, node, place, open_ | {part.name}))
     if part.items is not None and part.kind == "array":

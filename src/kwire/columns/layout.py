@@ -27,6 +27,10 @@ _DDL: Final = {
 }
 
 
+class RecursiveTypeError(ConfigError):
+    """A type that contains itself has no columns."""
+
+
 class Layout:
     """Columns in the making: each is added below its parent; those below `ROOT` are the result's."""
 

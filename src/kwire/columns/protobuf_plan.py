@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from kwire._codec import ColumnLayout, ProtobufPlan
-from kwire.columns.layout import MAX_DEPTH, ROOT, Layout
+from kwire.columns.layout import MAX_DEPTH, ROOT, Layout, RecursiveTypeError
 from kwire.columns.protobuf_schema import ProtoEnum, ProtoField, ProtoMessage, ProtoTypes
 from kwire.errors import ConfigError
 
@@ -138,7 +138,7 @@ class _Planner:
     def _is_shown(self, message: ProtoMessage, place: str, open_: tuple[str, ...]) -> bool:
         """Whether a message has columns: one without fields, or with such messages only, has none."""
         if message.name in open_:
-            raise ConfigError(f"{place}: message {message.name} contains itself, which no column can")
+            raise RecursiveTypeError(f"{place}: message {message.name} contains itself, which no column can")
         if len(open_) > MAX_DEPTH:
             raise ConfigError(f"{place[:200]}: messages are nested more than {MAX_DEPTH} deep")
         if message.name not in self._shown:

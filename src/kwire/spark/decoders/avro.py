@@ -105,6 +105,7 @@ class _Plans:
 def parse(settings: DecoderSettings) -> AvroFormat:
     """The decoder that the options ask for; ConfigError names the one at fault."""
     from kwire.columns.avro_plan import AvroReader
+    from kwire.columns.layout import RecursiveTypeError
 
     settings.check_suffixes(_SUFFIXES)
     registry = _registry(settings)
@@ -117,6 +118,12 @@ def parse(settings: DecoderSettings) -> AvroFormat:
             reader.plan(writer.parse())
         columns = ", ".join(f"`{name.replace('`', '``')}` {kind}" for name, kind in reader.fields)
         schema = parse_schema(columns)
+    except RecursiveTypeError as fault:
+        raise ConfigError(
+            f"{settings.option('schema')}: {fault}. Leave the field out of this schema, and give the whole one as "
+            f"{settings.option('writerSchema')} where no registry has it; or decode with a function, "
+            f"{settings.role}=package.module:function"
+        ) from None
     except ConfigError as fault:
         raise ConfigError(f"{settings.option('schema')}: {fault}") from None
     if registry is not None and writer is not None:

@@ -66,6 +66,7 @@ class ProtobufFormat:
 
 def parse(settings: DecoderSettings) -> ProtobufFormat:
     """The decoder that the options ask for; ConfigError names the one at fault."""
+    from kwire.columns.layout import RecursiveTypeError
     from kwire.columns.protobuf_plan import ProtobufReader
     from kwire.columns.protobuf_schema import parse_descriptor_set
 
@@ -83,6 +84,11 @@ def parse(settings: DecoderSettings) -> ProtobufFormat:
         fields = ProtobufReader(types, message, options).fields
         columns = ", ".join(f"`{name.replace('`', '``')}` {kind}" for name, kind in fields)
         schema = parse_schema(columns)
+    except RecursiveTypeError as fault:
+        raise ConfigError(
+            f"{settings.option('messageName')}: {fault}. Leave the field out of the descriptor set (what it does "
+            f"not have is read over); or decode with a function, {settings.role}=package.module:function"
+        ) from None
     except ConfigError as fault:
         raise ConfigError(f"{settings.option('messageName')}: {fault}") from None
     return ProtobufFormat(schema, (settings.column,), descriptors, message, options, framed)
