@@ -54,6 +54,10 @@ class Cluster(Metadata):
         asked = ", ".join(str(address) for address in self.brokers.values())
         return UnknownTopicError(f"topic {name!r} does not exist; asked: {asked}; {self.how_to_make_a_topic}")
 
+    def missing(self, topic: str, partition: int) -> UnknownTopicError | None:
+        """The error for a partition that the brokers say they do not have, or whose topic they do not have."""
+        return self.unknown_topic(topic) or self.beyond(topic, partition)
+
     @property
     def how_to_make_a_topic(self) -> str:
         """What would work where a topic is missing, in words."""

@@ -102,10 +102,15 @@ class Metadata:
             return None
         if info.error:
             return errors.broker.error_for(info.error, f"topic {name!r}")
-        if info.partitions and partition not in info.partitions and self.generation > newer_than:
-            most = max(info.partitions)
-            return UnknownTopicError(f"topic {name!r} has no partition {partition}: its partitions are 0 to {most}")
-        return None
+        return self.beyond(name, partition) if self.generation > newer_than else None
+
+    def beyond(self, name: str, partition: int) -> UnknownTopicError | None:
+        """The error for a partition that a topic with partitions does not have."""
+        info = self.topics.get(name)
+        if info is None or not info.partitions or partition in info.partitions:
+            return None
+        most = max(info.partitions)
+        return UnknownTopicError(f"topic {name!r} has no partition {partition}: its partitions are 0 to {most}")
 
     def is_unsettled(self, name: str) -> bool:
         """Whether the topic is missing, refused or without a leader somewhere: it is worth asking again."""

@@ -151,7 +151,8 @@ class Polling:
             del self._missing_since[topic]
             raise error
         self._missing_since[topic] = float("inf")
-        self._membership.warn(f"{error}; the group reads it when it is there")
+        if all(tp.topic != topic for tp in self._fetcher.subscription.states):  # else the membership tells
+            self._membership.warn(f"{error}; the group reads it when it is there")
 
     def _check_brokers(self, now: float) -> None:
         if self._alone_since is None:

@@ -34,7 +34,15 @@ from kwire.engine.partition_state import NO_EPOCH, PartitionState
 from kwire.engine.retry import is_retriable
 from kwire.engine.settings import ConsumerSettings
 from kwire.engine.subscription import Subscription
-from kwire.errors import AuthError, ConfigError, ConnectError, KafkaError, KafkaTimeoutError, LogTruncationError
+from kwire.errors import (
+    AuthError,
+    ConfigError,
+    ConnectError,
+    KafkaError,
+    KafkaTimeoutError,
+    LogTruncationError,
+    UnknownTopicError,
+)
 
 if TYPE_CHECKING:
     from kwire.engine.groups.committed import Found, OffsetFetches
@@ -117,13 +125,12 @@ class PositionLookup:
         leader = cluster.leader(tp.topic, tp.partition)
         if leader >= 0:
             return leader
-        # A group's leader may have seen a partition that is news to this member.
-        known = cluster.generation if self._subscription.by_group else 0
-        error = cluster.definite_error(tp.topic, tp.partition, newer_than=known)
+        error = cluster.definite_error(tp.topic, tp.partition, newer_than=0)
         if error is None:
             cluster.require_leader(now)
         elif now >= state.retry_at and state.fault is None:
-            state.fault = error
+            if not (self._subscription.by_group and isinstance(error, UnknownTopicError)):
+                state.fault = error  # in a group `AssignedPartitions` tells: its leader may know of what is news here
             self.back_off([state], now)
             cluster.refresh(now)
         return None
@@ -352,7 +359,7 @@ class PositionLookup:
                 continue
             if state.lookup_since + self._max_wait <= now:
                 state.lookup_since = now
-                if cluster.generation and cluster.unknown_topic(state.tp.topic) is None:  # else the poll tells
+                if cluster.generation and cluster.missing(state.tp.topic, state.tp.partition) is None:  # else told
                     overdue[cluster.leader(state.tp.topic, state.tp.partition)].append(state)
             self._watch(state.lookup_since + self._max_wait)
         for leader, states in overdue.items():

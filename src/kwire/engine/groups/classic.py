@@ -139,6 +139,7 @@ class ClassicGroup(Membership):
         self._overdue = False
         self._is_held = False
         self._failures = 0
+        self._foreign: list[str] = []
         self._retry: Timer | None = None
         core.cluster.listeners.append(self._on_metadata)
         core.recovered.append(self._recover)
@@ -345,7 +346,9 @@ class ClassicGroup(Membership):
         assert self._came is not None
         self.state = HANDING
         wanted = set(self._came)
-        if not all(self._topics.wants(tp.topic) for tp in wanted):
+        foreign = sorted({tp.topic for tp in wanted if not self._topics.wants(tp.topic)})
+        if foreign:
+            self._warn_of_foreign(foreign)
             self._came = None
             self.state = STABLE
             self._want("the assignment is of topics that are not subscribed to any more")
@@ -357,6 +360,16 @@ class ClassicGroup(Membership):
         self._want("partitions were revoked, and wait for their next owner")
         self._subscription.set_revoking(going, now)
         self._commit_before(going, now, lambda now: self._tell(REVOKED, going, now))
+
+    def _warn_of_foreign(self, topics: list[str]) -> None:
+        """The leader has assigned topics that this member has not asked for: it will again, so it is said once."""
+        if not self._topics.changed and topics != self._foreign:
+            self._foreign = topics
+            self.warn(
+                f"group {self._member.group_id!r} has assigned partitions of {topics} to this consumer, which is "
+                f"subscribed to {list(self._topics.joined)}: it joins again. The leader's assignor "
+                f"{self._member.protocol!r} is at fault"
+            )
 
     def _assign(self, now: float) -> None:
         assert self._came is not None

@@ -38,7 +38,7 @@ Sources: KIP-848, KIP-1082 (members make their ids); Apache's client 4.3 where t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import partial
 
 from kwire import protocol
@@ -51,6 +51,7 @@ from kwire.engine.error_codes import (
     TOPIC_AUTHORIZATION_FAILED,
     UNKNOWN_MEMBER_ID,
 )
+from kwire.engine.groups.assigned import Missing
 from kwire.engine.groups.epoch_heartbeats import (
     JOIN_EPOCH,
     LEAVE_EPOCH,
@@ -134,7 +135,8 @@ class ConsumerGroup(Membership):
         super().__init__(core, settings, coordinator, subscription)
         self.state = OUT
         self._heartbeats = EpochHeartbeats(core, coordinator, CONSUMER_GROUP_HEARTBEAT, self)
-        self._names = TopicNames(core, self._on_names)
+        self._names = TopicNames(core, self._on_names, self._on_nameless)
+        self._nameless = Missing(settings, self)
         self._member_id = new_member_id(core.rng)
         self._epoch = JOIN_EPOCH
         self._topics: frozenset[str] = frozenset()
@@ -405,6 +407,18 @@ class ConsumerGroup(Membership):
 
     def _on_names(self, now: float) -> None:
         self._is_due = self.state == RECONCILING
+
+    def _on_nameless(self, topic_ids: Collection[UUID], now: float) -> None:
+        """Topics of these ids may have been assigned, and no broker knows their names."""
+        targets = {topic_id: self._target.topics.get(topic_id) for topic_id in sorted(topic_ids)}
+        self._nameless.look(
+            {
+                f"{', '.join(map(str, sorted(numbers)))} of the topic with id {topic_id}": "no broker has that id"
+                for topic_id, numbers in targets.items()
+                if numbers
+            },
+            now,
+        )
 
     def _reconcile(self, now: float) -> None:
         """Begins to read what the coordinator wants, as far as the names are known."""

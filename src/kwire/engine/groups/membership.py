@@ -16,6 +16,7 @@ from collections.abc import Callable, Collection, Iterable
 
 from kwire._typing import TYPE_CHECKING, NamedTuple
 from kwire.engine.addresses import TopicPartition
+from kwire.engine.groups.assigned import AssignedPartitions, Missing
 from kwire.errors import KafkaError
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ class Membership:
         self.fault: KafkaError | None = None
         self.before_revoke: list[BeforeRevoke] = []
         self.warn: Callable[[str], object] = _ignore
+        core.cluster.listeners.append(AssignedPartitions(core, subscription, Missing(settings, self)).on_metadata)
 
     # -- for the subclass to define ---------------------------------------------------------------------------------
 

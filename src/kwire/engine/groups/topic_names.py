@@ -7,7 +7,7 @@ about to take away again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from kwire import errors, protocol
 from kwire._codec import Timer
@@ -24,12 +24,23 @@ if TYPE_CHECKING:
 _FIRST_VERSION_BY_ID = 12
 
 
-class TopicNames:
-    """The names that one member of a group knows; `on_found(now)` is called when there are more of them."""
+def _ignore(topic_ids: Collection[UUID], now: float) -> None:
+    """Nobody is told of what has no name."""
 
-    def __init__(self, core: Services, on_found: Callable[[float], None]) -> None:
+
+class TopicNames:
+    """The names that one member of a group knows; `on_found(now)` is called when there are more of them, and after
+    each answer `on_missing` with the ids that no broker has named yet."""
+
+    def __init__(
+        self,
+        core: Services,
+        on_found: Callable[[float], None],
+        on_missing: Callable[[Collection[UUID], float], object] = _ignore,
+    ) -> None:
         self._core = core
         self._on_found = on_found
+        self._on_missing = on_missing
         self._known: dict[UUID, str] = {}
         self._missing: frozenset[UUID] = frozenset()
         self._request: Request | None = None
@@ -97,6 +108,7 @@ class TopicNames:
             (row.topic_id, row.name) for row in response.topics if row.name is not None and not row.error_code
         )
         self._take_in(now)
+        self._on_missing(self._missing, now)
         if self._missing:
             self._retry(now)
 
