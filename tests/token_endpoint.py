@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import ssl
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
+
+from tests.http_server import http_server
 
 
 class Endpoint:
@@ -33,23 +34,6 @@ class Endpoint:
 
 @contextmanager
 def serving(endpoint: Endpoint, context: ssl.SSLContext | None = None) -> Iterator[Endpoint]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            endpoint.answer(self)
-
-        def log_message(self, format: str, *arguments: object) -> None:  # noqa: A002
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    if context is not None:
-        server.socket = context.wrap_socket(server.socket, server_side=True)
-    endpoint.url = f"{'https' if context else 'http'}://127.0.0.1:{server.server_port}/token"
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    try:
+    with http_server(endpoint.answer, context) as url:
+        endpoint.url = url + "/token"
         yield endpoint
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

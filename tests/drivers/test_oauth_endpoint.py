@@ -65,6 +65,7 @@ def test_a_lifetime_out_of_the_token() -> None:
             "HTTP status 401: invalid_client: no such",
         ),
         ((400, b"<html>"), "HTTP status 400"),
+        ((400, b"[" * 100_000), "HTTP status 400"),
         ((403, {"error": f"{SECRET} is wrong"}), "HTTP status 403: [hidden] is wrong"),
         ((302, {}), "HTTP status 302"),
         ((404, ["a list"]), "HTTP status 404"),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import ssl
-import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
+
+from tests.http_server import http_server
 
 
 class RegistryServer:
@@ -34,36 +34,11 @@ class RegistryServer:
             data = b""
         handler.send_header("Content-Length", str(len(data)))
         handler.end_headers()
-        if data == b"slow":
-            for byte in data:
-                handler.wfile.write(bytes([byte]))
-                handler.wfile.flush()
-                time.sleep(0.2)
-            return
         handler.wfile.write(data)
 
 
 @contextmanager
 def serving(context: ssl.SSLContext | None = None) -> Iterator[RegistryServer]:
     registry = RegistryServer()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            registry.answer(self)
-
-        def log_message(self, format: str, *arguments: object) -> None:  # noqa: A002
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    if context is not None:
-        server.socket = context.wrap_socket(server.socket, server_side=True)
-    registry.url = f"{'https' if context else 'http'}://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    try:
+    with http_server(registry.answer, context) as registry.url:
         yield registry
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

@@ -8,11 +8,13 @@ import ssl
 import struct
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from kwire import records
+from kwire.drivers import http_answers
 from kwire.errors import ConfigError
 from kwire.spark import schema_registry
 from kwire.spark.columns import ColumnBatches
@@ -261,8 +263,8 @@ def test_a_registry_that_fails_for_a_moment(registry: RegistryServer) -> None:
 
 
 def test_a_slow_registry(registry: RegistryServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(schema_registry, "TIMEOUT_S", 0.3)
-    registry.answers["/schemas/ids/7"] = (200, b"slow")
+    monkeypatch.setattr(http_answers, "time", SimpleNamespace(monotonic=lambda: float("inf")))
+    registry.add(7, OLD)
     with pytest.raises(RegistryError, match="its answer takes too long"):
         Registry(registry.url).by_id(7)
 

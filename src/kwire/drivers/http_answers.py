@@ -6,6 +6,7 @@ go better at the next try. Imports nothing of urllib.
 
 from __future__ import annotations
 
+import json
 import time
 
 from kwire._typing import Any
@@ -30,3 +31,14 @@ def whole_body(response: Any, end: float, max_size: int) -> bytes:
             raise TransientError("its answer takes too long")
         parts.append(part)
     return b"".join(parts)
+
+
+def told_by_refusal(response: Any, end: float, max_size: int) -> dict[str, Any]:
+    """The JSON object in the body of a refusal; {} without one that can be read: then the status says enough."""
+    from http.client import HTTPException
+
+    try:
+        told = json.loads(whole_body(response, end, max_size))
+    except (OSError, HTTPException, TransientError, ValueError, RecursionError):
+        return {}
+    return told if isinstance(told, dict) else {}

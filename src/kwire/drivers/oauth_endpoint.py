@@ -24,7 +24,7 @@ from urllib.parse import quote_plus, urlencode, urlsplit
 from urllib.request import HTTPRedirectHandler, HTTPSHandler, OpenerDirector, ProxyHandler, Request, build_opener
 
 from kwire._typing import Any, override
-from kwire.drivers.http_answers import RETRIED, TransientError, whole_body
+from kwire.drivers.http_answers import RETRIED, TransientError, told_by_refusal, whole_body
 from kwire.drivers.tls_context import load_authorities, load_location, load_trust_store
 from kwire.engine.sasl.exchange import quoted
 from kwire.engine.secret import without_secrets
@@ -128,12 +128,8 @@ def _of_tls(error: ssl.SSLError) -> str:
 
 
 def _refused(refusal: HTTPError, settings: SecuritySettings, end: float) -> Exception:
-    said = ""
-    try:
-        fields = json.loads(whole_body(refusal, end, _MAX_ANSWER))
-        said = ": ".join(str(fields[name]) for name in ("error", "error_description") if fields.get(name))
-    except (OSError, ValueError, AttributeError, http.client.HTTPException, TransientError):
-        pass  # the status says enough
+    told = told_by_refusal(refusal, end, _MAX_ANSWER)
+    said = ": ".join(str(told[name]) for name in ("error", "error_description") if told.get(name))
     why = f"HTTP status {refusal.code}" + (f": {_without_secrets(said, settings)}" if said else "")
     if refusal.code in RETRIED:
         return TransientError(why)

@@ -21,8 +21,9 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 from kwire.columns.avro_schema import AvroType, named_types, parse_avro_schema
-from kwire.drivers.http_answers import RETRIED, TransientError, whole_body
+from kwire.drivers.http_answers import RETRIED, TransientError, told_by_refusal, whole_body
 from kwire.engine.secret import Secret, without_secrets
+from kwire.engine.security_conflicts import is_loopback
 from kwire.errors import ConfigError, KafkaError
 
 if TYPE_CHECKING:
@@ -204,11 +205,7 @@ class _Client:
         return request
 
     def _refused(self, refusal: Any, what: str, end: float) -> Exception:
-        said = ""
-        try:
-            said = str(json.loads(whole_body(refusal, end, _MAX_ANSWER)).get("message", ""))[:_SAID]
-        except Exception:  # whatever is wrong with the text, the status says enough
-            pass
+        said = str(told_by_refusal(refusal, end, _MAX_ANSWER).get("message", ""))[:_SAID]
         said = without_secrets(said, [self._registry.password.reveal()] if self._registry.password else [])
         why = f"HTTP status {refusal.code}" + (f": {said}" if said else "")
         if refusal.code in RETRIED:
@@ -226,8 +223,7 @@ def _opener(registry: Registry) -> OpenerDirector:
         context = ssl.create_default_context(cafile=registry.ca_file or None)
     except (OSError, ssl.SSLError) as fault:
         raise ConfigError(f"the certificates in {registry.ca_file} cannot be loaded: {fault}") from None
-    host = urlsplit(registry.url).hostname or ""
     handlers = [HTTPSHandler(context=context)]
-    if host in ("localhost", "::1") or host.startswith("127."):
+    if is_loopback(urlsplit(registry.url).hostname or ""):
         return build_opener(*handlers, ProxyHandler({}))
     return build_opener(*handlers)

@@ -11,7 +11,7 @@ from kwire import errors
 from tests.brokers.keys import Keys
 from tests.brokers.plugin import SecureClusterOf
 from tests.brokers.security.logins import Settings, settings_for, unsecured_token
-from tests.brokers.security.token_endpoint import CLIENT_ID, CLIENT_SECRET, TokenEndpoint
+from tests.brokers.security.token_endpoint import CLIENT_ID, CLIENT_SECRET, TokenEndpoint, token_endpoint
 from tests.brokers.security.work import ATTEMPTS, exchange, exchange_aio
 
 _WITHIN_S = 20.0
@@ -21,7 +21,7 @@ NewTopic = Callable[[], str]
 
 @pytest.fixture(scope="module")
 def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TokenEndpoint]:
-    with TokenEndpoint(tmp_path_factory.mktemp("endpoint")) as endpoint:
+    with token_endpoint(tmp_path_factory.mktemp("endpoint")) as endpoint:
         yield endpoint
 
 
