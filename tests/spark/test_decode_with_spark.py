@@ -127,8 +127,9 @@ def plain(table: pa.Table) -> list[dict[str, Any]]:
     return rows
 
 
-def ours(kind: str, schema: str, values: list[str]) -> list[dict[str, Any]]:
+def ours(kind: str, schema: str, values: list[str], **more: str) -> list[dict[str, Any]]:
     given = {"decoder": kind, "decoder.schema": schema, "decoder.mode": "null"}
+    given |= {f"decoder.{name}": text for name, text in more.items()}
     format = parse_decoding(GivenOptions(given)).value.format  # type: ignore[union-attr]  # noqa: A001
     raw = pa.record_batch({"value": pa.array([value.encode() for value in values])})
     arrays, _ = format.open(format.schema.fieldNames())(raw)
@@ -163,3 +164,33 @@ def test_csv_is_read_as_spark_reads_it(spark: SparkSession) -> None:
     pairs = zip(ours("csv", schema, CSV_CASES), theirs(spark, "from_csv", schema, CSV_CASES), strict=True)
     differ = {text for text, (a, b) in zip(CSV_CASES, pairs, strict=True) if repr(a) != repr(b)}
     assert differ == DIFFERENT_CSV
+
+
+@pytest.fixture
+def in_zone(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[str]:
+    """Sets the session's time zone."""
+    before = str(spark.conf.get("spark.sql.session.timeZone"))
+    spark.conf.set("spark.sql.session.timeZone", request.param)
+    yield request.param
+    spark.conf.set("spark.sql.session.timeZone", before)
+
+
+LOCAL_TIMES = [
+    f"{day} {hour:02}:{minute:02}:00"
+    for day in ("2024-03-10", "2024-11-03", "1974-01-06", "2024-07-01", "2100-03-14", "2150-11-01", "9999-07-01")
+    for hour in range(4)
+    for minute in (0, 29, 30, 59)
+] + ["1883-11-18 12:03:57", "1883-11-18 12:03:58", "1883-11-18 11:59:59", "1500-07-01 00:00:00", "0001-01-01 00:00:00"]
+
+
+@pytest.mark.parametrize("in_zone", ["America/New_York", "UTC"], indirect=True)
+def test_times_without_a_zone_are_read_as_in_a_session_of_that_zone(spark: SparkSession, in_zone: str) -> None:
+    """Also those that clocks show twice or not at all, and far from today."""
+    for kind, function, values in (
+        ("json", "from_json", [f'{{"a": "{text}", "b": "{text}"}}' for text in LOCAL_TIMES]),
+        ("csv", "from_csv", [f"{text},{text}" for text in LOCAL_TIMES]),
+    ):
+        schema = "a TIMESTAMP, b TIMESTAMP_NTZ"
+        expected = theirs(spark, function, schema, values)
+        assert ours(kind, schema, values, timeZone=in_zone) == expected
+        assert None not in expected[0].values()

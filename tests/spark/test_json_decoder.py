@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+from bisect import bisect_right
+from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pyarrow as pa
@@ -70,6 +72,7 @@ def test_a_fault_says_where() -> None:
     [
         ("UTC", "2024-07-01 12:00:00", "2024-07-01 12:00:00"),
         ("+02:00", "2024-07-01 12:00:00", "2024-07-01 10:00:00"),
+        ("GMT+02:00", "2024-07-01 12:00:00", "2024-07-01 10:00:00"),
         ("-03:30", "2024-07-01 12:00:00", "2024-07-01 15:30:00"),
         ("Europe/Paris", "2024-07-01 12:00:00", "2024-07-01 10:00:00"),
         ("Europe/Paris", "2024-01-01 12:00:00", "2024-01-01 11:00:00"),
@@ -84,16 +87,19 @@ def test_timestamps_without_a_zone_are_in_the_one_of_the_options(zone: str, text
     assert f"{columns[0][0]:%Y-%m-%d %H:%M:%S}" == utc
 
 
-def test_a_zone_table_says_what_zoneinfo_says() -> None:
-    from datetime import datetime, timedelta
-
-    for name in ("Europe/Paris", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu"):
-        table, zone = zone_table(name), ZoneInfo(name)
-        for days in range(0, 60_000, 11):
-            local = datetime(1890, 1, 1, 3, 17) + timedelta(days=days)
-            shown = (local - datetime(1970, 1, 1)) // timedelta(seconds=1)
-            east = next(seconds for time, seconds in table if time is None or shown < time)
-            assert local.replace(tzinfo=zone).utcoffset() == timedelta(seconds=east), (name, local)
+@pytest.mark.parametrize(
+    "name",
+    ["Europe/Paris", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu", "America/Argentina/Catamarca"],
+)
+def test_a_zone_table_says_what_zoneinfo_says(name: str) -> None:
+    """Also of two changes in one month, and of the years that only a rule is for."""
+    table, zone = zone_table(name), ZoneInfo(name)
+    until = [time for time, _ in table if time is not None]
+    days = [*range(0, 60_000, 11), *range(60_000, 2_960_000, 1_009)]
+    for local in (datetime(1890, 1, 1, 3, 17) + timedelta(days=day) for day in days):
+        shown = (local - datetime(1970, 1, 1)) // timedelta(seconds=1)
+        east = table[bisect_right(until, shown)][1]
+        assert local.replace(tzinfo=zone).utcoffset() == timedelta(seconds=east), (name, local)
 
 
 @pytest.mark.parametrize(
@@ -102,6 +108,8 @@ def test_a_zone_table_says_what_zoneinfo_says() -> None:
         ({"schema": "a MAP<INT, INT>"}, r"decoder\.schema: a: the keys of a map in JSON are STRING"),
         ({"schema": "a INT", "timeZone": "Mars/Olympus"}, r"decoder\.timeZone: there is no time zone 'Mars/Olympus'"),
         ({"schema": "a INT", "timeZone": "../etc/passwd"}, r"decoder\.timeZone: there is no time zone"),
+        ({"schema": "a INT", "timeZone": "+18:01"}, r"decoder\.timeZone: there is no time zone '\+18:01'"),
+        ({"schema": "a INT", "timeZone": "+02:60"}, r"decoder\.timeZone: there is no time zone '\+02:60'"),
         ({"schema": "a INT", "sep": ";"}, r"decoder\.sep has no meaning with decoder=json"),
         ({}, r"decoder: the option decoder\.schema must be given"),
     ],

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
+from collections.abc import Iterator
+from datetime import UTC, datetime
 from functools import cache
 from itertools import pairwise
 from typing import Final
@@ -30,8 +31,15 @@ _FORMATS: Final = {
     "timestamp_ntz": "tsu:",
 }
 _Node = tuple[str, str, tuple[int, ...]]
-_FIXED_ZONE: Final = re.compile(r"(?:UTC|GMT|Z)|([+-])(\d\d):(\d\d)")
-_ZONE_YEARS: Final = range(1850, 2101)
+_FIXED_ZONE: Final = re.compile(r"(?:UTC|GMT|Z)?(?:([+-])(\d\d):(\d\d))?")
+_MAX_OFFSET_S: Final = 18 * 3600
+# Today's rule of a zone holds for all years to come, and the calendar repeats itself: these cycles end beyond 9999.
+_CYCLE_FROM: Final = int(datetime(2100, 1, 1, tzinfo=UTC).timestamp())
+_CYCLE_S: Final = 146_097 * 86_400
+_CYCLES: Final = 20
+_ZONE_FROM: Final = int(datetime(1850, 1, 1, tzinfo=UTC).timestamp())
+# No zone has changed its clocks twice within a week.
+_WEEK_S: Final = 7 * 86_400
 
 
 def time_zone(settings: DecoderSettings) -> str:
@@ -84,30 +92,43 @@ def zone_table(name: str) -> tuple[tuple[int | None, int], ...]:
     """
     fixed = _FIXED_ZONE.fullmatch(name)
     if fixed:
-        return ((None, int(f"{fixed[1] or ''}1") * (int(fixed[2] or 0) * 3600 + int(fixed[3] or 0) * 60)),)
+        return ((None, _fixed_offset(fixed)),)
     zone = ZoneInfo(name)
-    days = [datetime(year, month, 1, tzinfo=UTC) for year in _ZONE_YEARS for month in range(1, 13)]
-    table: list[tuple[int | None, int]] = []
-    for before, after in pairwise(days):
+    table = list(_changes(zone))
+    repeated = [row for row in table if row[0] >= _CYCLE_FROM]
+    later = [(until + cycle * _CYCLE_S, east) for cycle in range(1, _CYCLES) for until, east in repeated]
+    return (*table, *later, (None, _east(zone, _CYCLE_FROM + _CYCLE_S)))
+
+
+def _fixed_offset(found: re.Match[str]) -> int:
+    seconds = int(found[2] or 0) * 3600 + int(found[3] or 0) * 60
+    if seconds > _MAX_OFFSET_S or int(found[3] or 0) > 59:
+        raise ValueError(found[0])
+    return -seconds if found[1] == "-" else seconds
+
+
+def _changes(zone: ZoneInfo) -> Iterator[tuple[int, int]]:
+    until = _CYCLE_FROM + _CYCLE_S
+    for before, after in pairwise([*range(_ZONE_FROM, until, _WEEK_S), until]):
         while _east(zone, before) != _east(zone, after):
             change = _first_change(zone, before, after)
-            old, new = _east(zone, change - timedelta(seconds=1)), _east(zone, change)
-            table.append((int(change.timestamp()) + max(old, new), old))
+            old, new = _east(zone, change - 1), _east(zone, change)
+            yield change + max(old, new), old
             before = change
-    return (*table, (None, _east(zone, days[-1])))
 
 
-def _first_change(zone: ZoneInfo, before: datetime, after: datetime) -> datetime:
+def _first_change(zone: ZoneInfo, before: int, after: int) -> int:
     """The first second of another offset than at `before`, between the two."""
-    while after - before > timedelta(seconds=1):
-        middle = before + timedelta(seconds=(after - before) // timedelta(seconds=1) // 2)
-        if _east(zone, middle) == _east(zone, before):
+    old = _east(zone, before)
+    while after - before > 1:
+        middle = (before + after) // 2
+        if _east(zone, middle) == old:
             before = middle
         else:
             after = middle
     return after
 
 
-def _east(zone: ZoneInfo, at: datetime) -> int:
-    offset = at.astimezone(zone).utcoffset()
+def _east(zone: ZoneInfo, at: int) -> int:
+    offset = datetime.fromtimestamp(at, zone).utcoffset()
     return 0 if offset is None else int(offset.total_seconds())
