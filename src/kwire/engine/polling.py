@@ -129,9 +129,11 @@ class Polling:
         return next(iter(refusals), None) if None not in refusals else None
 
     def check(self, now: float) -> None:
-        """Raises what makes waiting any longer useless. The poll goes on."""
+        """Raises what makes waiting any longer useless. The poll goes on, and commits what earlier ones returned."""
         if self._membership is not None:
             self._membership.poll(now)
+        if self._offsets is not None:
+            self._offsets.maybe_auto_commit(now)
         self._check(now)
 
     def _check(self, now: float) -> None:

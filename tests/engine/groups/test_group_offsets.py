@@ -9,6 +9,7 @@ import pytest
 from kwire.engine.addresses import TopicPartition
 from kwire.engine.consumer_records import ConsumerRecords
 from kwire.engine.error_codes import GROUP_AUTHORIZATION_FAILED, REBALANCE_IN_PROGRESS
+from kwire.engine.polling import Polling
 from tests.engine.groups.offsets_world import Committing, T
 
 
@@ -64,6 +65,18 @@ def test_an_automatic_commit_takes_what_an_earlier_poll_handed_out() -> None:
     it.offsets.maybe_auto_commit(it.world.now)
     it.world.run(it.world.now + 0.1)
     assert it.sent() == [{0: 2}, {0: 2}]
+
+
+def test_it_comes_while_a_poll_waits() -> None:
+    it = reading(2)
+    polling = Polling(it.world.core, it.settings, it.fetcher, None, it.offsets)
+    it.poll()
+    polling.begin(it.world.now)
+    assert it.broker.commits == []
+    pass_interval(it)
+    polling.check(it.world.now)
+    it.world.run(it.world.now + 0.1)
+    assert it.sent() == [{0: 2}]
 
 
 def test_it_comes_no_more_often_than_asked() -> None:

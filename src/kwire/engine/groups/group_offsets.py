@@ -10,8 +10,8 @@ decided which offsets are to be committed.
 Either only where the position has moved since it was committed, so that a commit costs as much as what was read, not as
 much as what is assigned. A position that was looked up (auto_offset_reset) or sought has moved, too.
 
-Automatic commits are made at the beginning of a poll every auto_commit_interval_ms, before partitions are revoked, and
-when the consumer closes. One that fails is warned of; what it was to commit goes with the next one.
+Automatic commits are made in polls, also while they wait, every auto_commit_interval_ms, before partitions are revoked,
+and when the consumer closes. One that fails is warned of; what it was to commit goes with the next one.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class GroupOffsets:
     # -- by itself --------------------------------------------------------------------------------------------------
 
     def maybe_auto_commit(self, now: float) -> None:
-        """A poll begins: commits what is finished, when it is time."""
+        """A poll begins, or still waits: commits what is finished, when it is time."""
         if not self._commits_by_itself or (self._next_at is not None and now < self._next_at):
             return
         if self._next_at is not None and self._running is None:
