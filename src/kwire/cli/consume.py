@@ -1,17 +1,24 @@
-"""`kwire consume`: the records of a topic on standard output."""
+"""`kwire consume`: the records of a topic on standard output.
+
+Without --group it is no member of a group and commits nothing, whatever group the settings name. With it, records are
+committed as soon as they are written: at least once.
+"""
 
 from __future__ import annotations
 
 import argparse
 import re
+import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kwire.cli.connecting import add_connection_options, opened, waiting
 from kwire.cli.rendering import FORMATS, record_table_head, write_records
+from kwire.cli.settings import name_value_pairs
 from kwire.cli.trouble import trouble_on_stderr
 from kwire.cli.usage import UsageError, positive
 from kwire.errors import ConfigError, ConnectError, KafkaTimeoutError, UnknownTopicError
@@ -27,6 +34,14 @@ examples:
   kwire consume orders --from -1h                       those of the last hour (s, m, h or d)
   kwire consume orders --from 2024-05-01T12:00:00+00:00 from a time on
   kwire consume orders --partition 3 --from 1500 --count 10 --format table
+  kwire consume orders --group billing                  as a member of a group, until Ctrl-C
+
+with --group:
+  The members of a group share the partitions of the topic: start the command twice, and each prints half. What is
+  printed is committed, every five seconds and when the command ends, so the next start goes on there. Ctrl-C and
+  SIGTERM leave the group, and the other members take over at once. What is printed but not committed when the command
+  is killed is printed again by the next one. --from is for partitions in which the group has committed nothing yet:
+  latest (the default), earliest, or -1h. To begin anew, take another name, or: kwire groups delete GROUP
 """
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 _AGO = re.compile(r"-(\d{1,9})([smhd])")
@@ -59,10 +74,12 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument(
         "--from",
         dest="start",
-        default="earliest",
         metavar="WHERE",
-        help="earliest, latest (or end), an offset, -N (the last N of each partition), -1h (an hour ago), or a time "
-        "such as 2024-05-01T12:00:00+00:00 (default %(default)s)",
+        help="earliest (default), latest (or end), an offset, -N (the last N of each partition), -1h (an hour ago), or "
+        "a time such as 2024-05-01T12:00:00+00:00; with --group see below",
+    )
+    parser.add_argument(
+        "--group", metavar="GROUP", help="read as a member of this consumer group, from what it has committed on"
     )
     parser.add_argument("--count", type=positive, metavar="N", help="end after N records")
     parser.add_argument("--follow", action="store_true", help="wait for new records instead of ending")
@@ -76,22 +93,64 @@ def run(options: argparse.Namespace) -> int:
     """Prints until the end, the count, or Ctrl-C."""
     from kwire.consumer import Consumer
 
-    start = parse_start(options.start)
-    settings = {"allow_auto_create_topics": False, **waiting(options)}
-    with trouble_on_stderr("consume"), opened(Consumer, options, **settings) as consumer:
-        _assign(consumer, options, start)
+    start = parse_start(options.start or "earliest")
+    settings = {"allow_auto_create_topics": False, **waiting(options), **_membership(options)}
+    ending = nullcontext() if options.group is None else sigterm_as_interrupt()
+    with trouble_on_stderr("consume"), ending, opened(Consumer, options, **settings) as consumer:
+        if options.group is None:
+            _assign(consumer, options, start)
+        else:
+            _partitions(consumer, options.topic)
+            consumer.subscribe([options.topic])
         if options.format == "table":
             print(record_table_head(place=True), flush=True)
         _print_records(consumer, options)
+        if options.group is not None and consumer.settings.enable_auto_commit:
+            consumer.commit()
     return 0
 
 
+@contextmanager
+def sigterm_as_interrupt() -> Iterator[None]:
+    """SIGTERM ends the block as Ctrl-C does, so that a member leaves its group."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _membership(options: argparse.Namespace) -> dict[str, Any]:
+    """What --group and --from mean as settings of the consumer."""
+    if options.group is None:
+        if "group.id" in name_value_pairs("-X", options.settings):
+            raise UsageError("-X group.id: name the group by --group, to read as a member of it")
+        return {"group_id": None, "group_instance_id": None}
+    if not options.group:
+        raise UsageError("--group is empty")
+    if options.partition is not None:
+        raise UsageError("--partition does not go with --group: the group assigns the partitions")
+    if options.start is None:
+        return {"group_id": options.group}
+    ago = _AGO.fullmatch(options.start)
+    if ago is not None:
+        reset = f"by_duration:P{'' if ago[2] == 'd' else 'T'}{ago[1]}{ago[2].upper()}"
+    elif options.start in ("earliest", "latest", "end"):
+        reset = options.start
+    else:
+        raise UsageError(
+            f"--from {options.start!r} with --group: earliest, latest or -1h, where the group has committed nothing yet"
+        )
+    return {"group_id": options.group, "auto_offset_reset": reset}
+
+
 def _print_records(consumer: Consumer, options: argparse.Namespace) -> None:
-    """Raises KafkaTimeoutError when nothing comes though the end is not reached."""
-    patience = None if options.follow else _patience(consumer)
+    """Raises KafkaTimeoutError when nothing comes though the end is not reached. A group's topic has no end."""
+    follow = options.follow or options.group is not None
+    patience = None if follow else _patience(consumer)
     null = options.null.encode()
     left = options.count
-    while (left is None or left > 0) and (options.follow or not consumer.done()):
+    while (left is None or left > 0) and (follow or not consumer.done()):
         records = consumer.poll(timeout=patience, max_records=left)
         written = write_records(records, options.format, sys.stdout.buffer, place=True, null=null)
         sys.stdout.buffer.flush()
