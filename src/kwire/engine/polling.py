@@ -17,9 +17,10 @@ from __future__ import annotations
 from kwire._typing import TYPE_CHECKING
 from kwire.engine.addresses import TopicPartition
 from kwire.engine.fetcher import HAND_OVER_RECORDS, Fetched, Fetcher
+from kwire.engine.poll_patience import PollPatience
 from kwire.engine.retry import afresh
 from kwire.engine.settings import ConsumerSettings
-from kwire.errors import AuthError, ConfigError, ConnectError, KafkaError, KafkaTimeoutError, UnknownTopicError
+from kwire.errors import AuthError, ConfigError, ConnectError, KafkaError, KafkaTimeoutError
 
 if TYPE_CHECKING:
     from kwire.engine.groups.group_offsets import GroupOffsets
@@ -49,9 +50,7 @@ class Polling:
         self._cluster = core.cluster
         self._fetcher = fetcher
         self._max_records = settings.max_poll_records
-        self._patience = settings.default_api_timeout_ms / 1000
-        self._missing_since: dict[str, float] = {}
-        self._alone_since: float | None = None
+        self._patience = PollPatience(core.cluster, settings.default_api_timeout_ms / 1000)
         self._told: AuthError | None = None
         self._membership = membership
         self._offsets = offsets
@@ -66,6 +65,7 @@ class Polling:
         """Begins a poll; raises ConfigError while nothing is assigned or subscribed to."""
         self._fetcher.settle(finished=True)
         self._fetcher.polled_at = now
+        self._patience.begin(now)
         if self._membership is not None:
             self._membership.poll(now)
         if self._size is not None:
@@ -137,32 +137,14 @@ class Polling:
         self._check(now)
 
     def _check(self, now: float) -> None:
-        if self._cluster.generation > 0:
-            self._alone_since = None
-        else:
-            self._check_brokers(now)
-        for topic in self._fetcher.subscription.topics:
-            error = self._cluster.unknown_topic(topic)
-            if error is None:
-                self._missing_since.pop(topic, None)
-            elif now - self._missing_since.setdefault(topic, now) >= self._patience:
-                self._is_missing(topic, error)
-
-    def _is_missing(self, topic: str, error: UnknownTopicError) -> None:
-        if self._membership is None or not self._fetcher.subscription.by_group:
-            del self._missing_since[topic]
-            raise error
-        self._missing_since[topic] = float("inf")
-        if all(tp.topic != topic for tp in self._fetcher.subscription.states):  # else the membership tells
-            self._membership.warn(f"{error}; the group reads it when it is there")
-
-    def _check_brokers(self, now: float) -> None:
-        if self._alone_since is None:
-            self._alone_since = self._fetcher.polled_at
-        failure = self._cluster.failure
-        if now - self._alone_since >= self._patience and failure is not None:
-            self._alone_since = None
-            raise afresh(failure) if isinstance(failure, ConnectError) else failure
+        self._patience.check_brokers(now)
+        subscription = self._fetcher.subscription
+        group = self._membership if subscription.by_group else None
+        for topic, error in self._patience.missing(subscription.topics, now, once=group is not None):
+            if group is None:
+                raise error
+            if all(tp.topic != topic for tp in subscription.states):  # else the membership tells
+                group.warn(f"{error}; the group reads it when it is there")
 
     # -- positions --------------------------------------------------------------------------------------------------
 

@@ -22,13 +22,14 @@ from kwire.engine.addresses import TopicPartition
 from kwire.engine.calls import OnDone
 from kwire.engine.groups.coordinator import Coordinator
 from kwire.engine.lookup import GROUP
+from kwire.engine.poll_patience import PollPatience
 from kwire.engine.retry import afresh
 from kwire.engine.share.acknowledging import Acknowledgement, Commit, Outcomes
 from kwire.engine.share.acquired import ACCEPT, RELEASE, RENEW, Portion, Told
 from kwire.engine.share.fetcher import ShareFetcher
 from kwire.engine.share.membership import ShareMembership
 from kwire.engine.share.records import ShareRecords
-from kwire.errors import ConfigError, ConnectError, KafkaError
+from kwire.errors import ConfigError, KafkaError
 
 if TYPE_CHECKING:
     from kwire.engine.ports import Services
@@ -56,7 +57,8 @@ class SharePolling:
         self._run = run_callback
         self._settings = settings
         self._is_explicit = settings.share_acknowledgement_mode == "explicit"
-        self._patience = settings.default_api_timeout_ms / 1000
+        self._commit_timeout = settings.default_api_timeout_ms / 1000
+        self._patience = PollPatience(core.cluster, self._commit_timeout)
         self._coordinator = Coordinator(core, GROUP, settings.group_id)
         self._fetcher = ShareFetcher(core, settings)
         self.membership = ShareMembership(core, settings, self._coordinator, self._fetcher.pump)
@@ -64,8 +66,6 @@ class SharePolling:
         self._handed: list[Portion] = []
         self._held: list[Portion] = []
         self._again: list[Portion] = []
-        self._missing_since: dict[str, float] = {}
-        self._alone_since: float | None = None
         self._is_polling = False
         self.arrived = False
         self.woken = False
@@ -102,8 +102,8 @@ class SharePolling:
         self._again += [rest for portion in self._held if portion.unacknowledged for rest in portion.rest()]
         self._again = [portion for portion in self._again if not self._fetcher.is_over(portion.acquired, now)]
         self._held = []
-        self._alone_since = self._alone_since if self._alone_since is not None else now
         self._is_polling = True
+        self._patience.begin(now)
         self.membership.poll(now)
         self._fetcher.drop_late(now)
         self._want(now)
@@ -177,22 +177,9 @@ class SharePolling:
     def check(self, now: float) -> None:
         """Looks on while a poll waits: raises what makes waiting any longer useless."""
         self.membership.poll(now)
-        self._check_brokers(now)
-        for topic in self.membership.topics:
-            error = self._core.cluster.unknown_topic(topic)
-            if error is None:
-                self._missing_since.pop(topic, None)
-            elif now - self._missing_since.setdefault(topic, now) >= self._patience:
-                del self._missing_since[topic]
-                raise error
-
-    def _check_brokers(self, now: float) -> None:
-        cluster = self._core.cluster
-        if cluster.generation > 0:
-            self._alone_since = None
-        elif self._alone_since is not None and now - self._alone_since >= self._patience and cluster.failure:
-            self._alone_since = None
-            raise afresh(cluster.failure) if isinstance(cluster.failure, ConnectError) else cluster.failure
+        self._patience.check_brokers(now)
+        for _, error in self._patience.missing(self.membership.topics, now):
+            raise error
 
     # -- acknowledging ----------------------------------------------------------------------------------------------
 
@@ -231,12 +218,12 @@ class SharePolling:
             if callback is not None:
                 self._run(callback, call.outcomes)
 
-        self.commit(now, now + self._patience, done)
+        self.commit(now, now + self._commit_timeout, done)
 
     def _acknowledge_held(self, now: float, deadline: float | None = None) -> list[Acknowledgement]:
         """Has all told that is acknowledged of what the caller holds."""
         sent: list[Acknowledgement] = []
-        until = now + self._patience if deadline is None else deadline
+        until = now + self._commit_timeout if deadline is None else deadline
         for portion in self._held:
             only_noted = self._is_explicit or portion.renewed
             told = portion.take_acknowledged() if only_noted else portion.take_all(ACCEPT)
