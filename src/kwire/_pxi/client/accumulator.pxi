@@ -1,7 +1,7 @@
 # From send() to the batch: topic -> partition -> the open batch there, compiled whole.
 #
-# A send turns its arguments into pointers first and makes the objects it may need. The rest makes no Python call, so
-# with the GIL held no other thread, signal handler or finalizer sees it half done.
+# A send turns its arguments into pointers first and makes the objects it may need. The rest runs no Python, so with the
+# GIL held no other thread, signal handler or finalizer sees it half done.
 #
 #   open batch     one per partition with records; takes records until the next does not fit
 #   waiting        batches that are closed, oldest first, and those to be sent again
@@ -9,13 +9,29 @@
 #   unassigned     partition -1 of a topic whose partitions are not known yet; its records are placed once they are
 #
 # THREADS. Any number of threads run send() with the GIL alone; one at a time, with the reactor's lock, runs the sender.
-# Both change the state of this file and of queues.pxi, under one rule: what both touch is changed and read by compiled
-# code that makes no Python call in between and keeps the GIL. Python gets copies (`topics`, `pending`) and takes from
-# the deques by popleft; it never iterates over what send() may change.
+# Both change the state of this file and of queues.pxi, under one rule: what both touch is read and changed in stretches
+# of compiled code that keep the GIL and run no Python. Up to Python 3.11 every allocation of an object that the cyclic
+# collector tracks may run it, and so finalizers, weak references' callbacks and gc.callbacks. Hence in a stretch
+#
+#   may stand      reads, assignments, arithmetic; append, popleft, get, pop and item assignment of lists, deques and
+#                  dicts with keys of ours; int, float, bytes; objects without_gc (Delivery); a drop of a reference that
+#                  is not the last one, or to an object of which that is so
+#   may not stand  a call of Python; `with nogil`; a new list, dict, set, tuple, iterator, bound method, exception or
+#                  instance of a class; hash and comparison of users' objects; the drop of the last reference to what
+#                  leads to users' objects: an error with a traceback, a callback, a future
+#
+# What a stretch needs is made before it, and then everything is looked at again (`_commit`); where it is not known
+# before what that is, the collector is switched off meanwhile (`update_partitions`, `_scatter`). A copy is one stretch:
+# list(x) makes the list and the iterator before it reads. Python gets copies (`topics`, `pending`) and takes from the
+# deques by popleft; it never iterates over what send() may change.
 
 from collections import deque as _deque
 
 MAX_FAILED_RESULTS = 10000
+
+cdef extern from "Python.h":
+    bint PyGC_Disable()
+    bint PyGC_Enable()
 
 cdef extern from "clock.h" nogil:
     int64_t kw_wall_milliseconds()
@@ -105,7 +121,7 @@ cdef class Accumulator:
     @property
     def topics(self):
         """Name -> TopicQueue, a copy."""
-        return self.topics_by_name.copy()
+        return dict(self.topics_by_name)
 
     @property
     def pending(self):
@@ -179,7 +195,7 @@ cdef class Accumulator:
                      Delivery delivery) except -1:
         """Appends one record to the open batch of its partition, and points `delivery` at it.
 
-        Everything that may run Python comes before that.
+        After whatever may run Python it looks again; from the last look on it is one stretch.
         """
         cdef PartitionQueue queue
         cdef Batch batch, fresh = None
@@ -196,26 +212,32 @@ cdef class Accumulator:
                 self._make_room(bound, nowait, waits_since)
                 continue
             queue = self._choose(topic, record, requested)
+            if queue is None:
+                self._add_unknown_partition(topic, requested)
+                continue
             batch = queue.open
-            if batch is not None:
-                if queue.partition < 0 and requested >= 0 and batch.requested is None:
-                    batch.requested = {}
+            if batch is None:
+                if fresh is None:
+                    fresh = self._new_batch()
                     continue
-                size = builder_record_size(&batch.core, record)
-                if batch.core.count == 0 or <int64_t>batch.core.used + size <= self.batch_size:
-                    break
-                self._close(queue)
+                if self.barred is not None:  # while Python ran since the first look; an open batch is still waited for
+                    raise self._refusal()
+                batch = fresh
+            if (queue.partition < 0 and requested >= 0 and batch.requested is None) or (
+                    stamped and batch.lacks_room_for_stamp()):
+                batch.make_room_for_notes()
                 continue
-            if fresh is None:
-                fresh = self._new_batch()
-                continue
-            if self.barred is not None:  # while Python ran since the first look; an open batch is still waited for
-                raise self._refusal()
-            self._open(queue, fresh)
-            fresh = None
+            size = builder_record_size(&batch.core, record)
+            if batch is fresh or <int64_t>batch.core.used + size <= self.batch_size:
+                break
+            self._close(queue)
+        if batch is fresh and queue.expected:
+            builder_room(&batch.core, queue.expected)
         fault = builder_append(&batch.core, record)
         if fault != BUILD_OK:
             raise_build_fault(fault, 2)
+        if batch is fresh:
+            self._open(queue, batch)
         batch.has_headers = batch.has_headers or record.header_count > 0
         batch.accounted += size
         self.used += size
@@ -227,14 +249,14 @@ cdef class Accumulator:
             batch.names_partition = True
             if queue.partition < 0:
                 batch.requested[delivery.index] = requested
+        if stamped:
+            batch.note_stamp(delivery.index)
         if queue is topic.sticky:
             topic.sticky_bytes += size
         if <int64_t>batch.core.used >= self.batch_size:
             self._close(queue)
         elif self.lingering and not self.linger_reported:
             self._look_at_oldest(<Batch>self.lingering[0])
-        if stamped:  # last, because it may allocate, and a collection may run Python
-            batch.note_stamp(delivery.index)
         return 0
 
     cdef int _warn_of_seconds(self, int64_t timestamp) except -1:
@@ -250,28 +272,29 @@ cdef class Accumulator:
         return 0
 
     cdef inline PartitionQueue _choose(self, TopicQueue topic, const record_datum_t *record, int32_t requested):
+        """The queue for the record; None if it is that of an unknown partition and has yet to be made."""
         cdef Py_ssize_t known = PyList_GET_SIZE(topic.partitions)
         if known == 0:
             return self._not_too_old(topic.unassigned)
         if requested >= 0:
             if requested < known:
                 return <PartitionQueue>topic.partitions[requested]
-            return self._unknown_partition(topic, requested)
+            return self._not_too_old(<PartitionQueue>topic.unknown_partitions.get(requested))
         if record.key.size >= 0:
             return <PartitionQueue>topic.partitions[
                 (murmur2_of(record.key.data, <size_t>record.key.size) & 0x7FFFFFFF) % <uint32_t>known]
         return topic.sticky
 
-    cdef PartitionQueue _unknown_partition(self, TopicQueue topic, int32_t requested):
-        """The queue of a partition beyond those that are known."""
-        queue = topic.unknown_partitions.get(requested)
-        if queue is None:
-            queue = topic.unknown_partitions.setdefault(requested, self._new_queue(topic, requested))
-        return self._not_too_old(<PartitionQueue>queue)
+    cdef int _add_unknown_partition(self, TopicQueue topic, int32_t requested) except -1:
+        """Makes a queue for a partition beyond those that are known, if it still is."""
+        cdef PartitionQueue queue = self._new_queue(topic, requested)
+        if requested >= PyList_GET_SIZE(topic.partitions):
+            topic.unknown_partitions.setdefault(requested, queue)
+        return 0
 
     cdef PartitionQueue _not_too_old(self, PartitionQueue queue):
         """The queue, for records whose partition is not known: its batch takes no more when it has waited for long."""
-        if queue.open is not None and self._now() - queue.open.created_at > self.max_unassigned_age:
+        if queue is not None and queue.open is not None and self._now() - queue.open.created_at > self.max_unassigned_age:
             self._close(queue)
         return queue
 
@@ -348,7 +371,7 @@ cdef class Accumulator:
     # -- queues and batches ---------------------------------------------------------------------------------------
 
     cdef TopicQueue _new_topic(self, object name):
-        cdef TopicQueue topic
+        cdef TopicQueue topic, winner
         if not isinstance(name, str):
             raise TypeError(f"a topic is a str, not {type(name).__name__}")
         check_topic_name(name)
@@ -359,9 +382,11 @@ cdef class Accumulator:
         topic.unknown_partitions = {}
         topic.available = []
         topic.unassigned = self._new_queue(topic, -1)
-        self.unknown_topics.append(topic)
-        self.attention = True
-        return <TopicQueue>self.topics_by_name.setdefault(topic.name, topic)
+        winner = <TopicQueue>self.topics_by_name.setdefault(topic.name, topic)
+        if winner is topic:
+            self.unknown_topics.append(topic)
+            self.attention = True
+        return winner
 
     cdef PartitionQueue _new_queue(self, TopicQueue topic, int32_t partition):
         cdef PartitionQueue queue = PartitionQueue.__new__(PartitionQueue)
@@ -375,20 +400,21 @@ cdef class Accumulator:
 
     cdef Batch _new_batch(self):
         cdef Batch batch = Batch.__new__(Batch)
+        batch.batch_result = self._new_result()
+        batch.is_transactional = self.is_transactional
+        return batch
+
+    cdef BatchResult _new_result(self):
         cdef BatchResult result = BatchResult.__new__(BatchResult)
         result.base_offset = -1
         result.append_time = -1
         result.owner = self
-        batch.batch_result = result
-        batch.is_transactional = self.is_transactional
-        return batch
+        return result
 
     cdef int _open(self, PartitionQueue queue, Batch batch) except -1:
-        """Makes `batch` the open batch of the queue, which has none."""
+        """Makes `batch`, which has a record, the open batch of the queue, which has none."""
         self._adopt(queue, batch, self._now())
         queue.open = batch
-        if queue.expected:
-            builder_room(&batch.core, queue.expected)
         if not 0 <= queue.partition < PyList_GET_SIZE(queue.topic.partitions):
             self._needs_metadata(queue.topic)
         elif self.linger <= 0:
@@ -514,7 +540,7 @@ cdef class Accumulator:
         cdef PartitionQueue queue
         self.gated = gated
         self.held.clear()
-        for topic in self.topics_by_name.values():
+        for topic in list(self.topics_by_name.values()):
             for queue in topic.queues:
                 queue.blocked = gated
                 if anew:
@@ -572,6 +598,23 @@ cdef class Accumulator:
         partitions that are gone wait for them to appear again, as those of any unknown partition.
         """
         cdef PartitionQueue queue
+        cdef list numbers = list(available)
+        cdef list placed = []  # dropped when all is done: an error that a batch had may lead to users' objects
+        cdef bint collecting
+        self._restore_unplaced(topic, count if anew else topic.known)
+        collecting = PyGC_Disable()
+        try:
+            self._take_partitions(topic, count, numbers, anew)
+            if topic.partitions:
+                self._place_unassigned(topic)
+                for queue in list(topic.unknown_partitions.values()):
+                    placed.append(self._place_elsewhere(queue))
+        finally:
+            if collecting:
+                PyGC_Enable()
+
+    cdef int _take_partitions(self, TopicQueue topic, int count, list available, bint anew) except -1:
+        cdef PartitionQueue queue
         cdef Py_ssize_t known = PyList_GET_SIZE(topic.partitions)
         cdef list partitions = topic.partitions[:count] if anew else topic.partitions[:]
         cdef list gone = topic.partitions[count:] if anew else []
@@ -589,21 +632,29 @@ cdef class Accumulator:
             self._next_sticky(topic)
         for queue in [*partitions[known:], *gone]:
             self._begin(queue)
-        if partitions:
-            self._place_unassigned(topic)
-            for queue in list(topic.unknown_partitions.values()):
-                self._place_elsewhere(queue)
+        return 0
+
+    cdef int _restore_unplaced(self, TopicQueue topic, Py_ssize_t count) except -1:
+        """Decompresses, which calls Python, the batches that may be placed elsewhere once there are `count` partitions."""
+        cdef PartitionQueue queue
+        cdef Batch batch
+        for queue in [*topic.partitions[count:], *topic.unknown_partitions.values()]:
+            for batch in list(queue.waiting):
+                if not batch.names_partition:
+                    batch._restore()
+        return 0
 
     def forget_partitions(self, TopicQueue topic not None):
         """Nothing is known of the topic from now on; False if it has records. Its sequences are kept."""
         cdef PartitionQueue queue
+        cdef list partitions = [], available = []
         if topic.pending_batches:
             return False
         for queue in topic.partitions:
             queue._leave_leader()
             topic.unknown_partitions[queue.partition] = queue
-        topic.partitions = []
-        topic.available = []
+        topic.partitions = partitions
+        topic.available = available
         topic.sticky = None
         topic.topic_id = None
         return True
@@ -624,8 +675,11 @@ cdef class Accumulator:
             self._scatter(unassigned.waiting.popleft(), 0)
         return 0
 
-    cdef int _place_elsewhere(self, PartitionQueue queue) except -1:
-        """Chooses other partitions for the records of one that is gone with its log, but for those that name it."""
+    cdef list _place_elsewhere(self, PartitionQueue queue):
+        """Chooses other partitions for the records of one that is gone with its log, but for those that name it.
+
+        Returns the batches that it held.
+        """
         cdef list batches
         cdef Batch batch
         if queue.open is not None and not queue.open.names_partition:
@@ -637,7 +691,7 @@ cdef class Accumulator:
                 queue.waiting.append(batch)
             else:
                 self._scatter(batch, 0)
-        return 0
+        return batches
 
     def split(self, Batch batch not None):
         """Halves a batch that was too large for the broker; its records go on in smaller ones, first in line.
@@ -665,11 +719,27 @@ cdef class Accumulator:
         most that many bytes at the head of the same queue, with consecutive sequences where `whole` had one. With
         refusal, records with headers fail with it, or (by_timestamp) those whose timestamp the caller gave.
         """
+        cdef BatchResult failed
+        cdef bint collecting
+        whole._restore()
+        collecting = PyGC_Disable()
+        try:
+            failed = self._scatter_records(whole, max_bytes, refusal, by_timestamp)
+        finally:
+            if collecting:
+                PyGC_Enable()
+        if failed is not None:
+            failed.complete(-1, -1, refusal)
+            self._note_failed(failed)
+        return 0
+
+    cdef BatchResult _scatter_records(self, Batch whole, int64_t max_bytes, object refusal, bint by_timestamp):
+        """Returns the result of those that are to fail with `refusal`, None if there are none."""
         cdef record_walk_t walk
         cdef record_datum_t record
         cdef list redirects = [], made = []
         cdef Batch target = None
-        cdef Batch failed = None
+        cdef BatchResult failed = None
         cdef int32_t index = 0
         cdef int32_t requested
         whole._walk(&walk)
@@ -678,11 +748,11 @@ cdef class Accumulator:
             while walk_next(&walk, &record):
                 if refusal is not None and (whole.is_stamped(index) if by_timestamp else record.header_count > 0):
                     if failed is None:
-                        failed = self._new_batch()
-                        failed.batch_result.topic = whole.batch_result.topic
-                        failed.batch_result.partition = whole.batch_result.partition
-                    failed.batch_result.count += 1
-                    note_redirect(redirects, index, failed.batch_result, 0)
+                        failed = self._new_result()
+                        failed.topic = whole.batch_result.topic
+                        failed.partition = whole.batch_result.partition
+                    failed.count += 1
+                    note_redirect(redirects, index, failed, 0)
                 elif max_bytes == 0:
                     requested = -1 if whole.requested is None else whole.requested.get(index, -1)
                     target = self._scatter_one(whole, &record, requested, redirects, index)
@@ -707,35 +777,41 @@ cdef class Accumulator:
         if made:
             self._mark_ready(whole.queue)
         whole.batch_result.redirect(redirects)
-        if failed is not None:
-            failed.batch_result.complete(-1, -1, refusal)
-            self._note_failed(failed.batch_result)
         self._release(whole)
-        return 0
+        return failed
 
     cdef Batch _scatter_one(self, Batch whole, record_datum_t *record, int32_t requested, list redirects,
                             int32_t index):
         """Appends the record where its key or the sticky partition leads, or to the one that was requested."""
         cdef TopicQueue topic = whole.queue.topic
-        cdef PartitionQueue queue = self._choose(topic, record, requested)
+        cdef PartitionQueue queue = self._place_for(topic, record, requested)
         cdef Batch batch = queue.open
         if batch is not None and (
                 <int64_t>batch.core.used + builder_record_size(&batch.core, record) > self.batch_size):
             self._close(queue)
-            queue = self._choose(topic, record, requested)
+            queue = self._place_for(topic, record, requested)
             batch = queue.open
-        if batch is None:
+        if batch is not None:
+            self._add(batch, record, redirects, index)
+        else:
             batch = self._new_batch()
+            self._add(batch, record, redirects, index)
             self._open(queue, batch)
             batch.created_at = whole.created_at
             batch.due = True
             self._mark_ready(queue)
-        self._add(batch, record, redirects, index)
         if requested >= 0:
             batch.names_partition = True
         if queue is topic.sticky:
             topic.sticky_bytes += builder_record_size(&batch.core, record)
         return batch
+
+    cdef PartitionQueue _place_for(self, TopicQueue topic, record_datum_t *record, int32_t requested):
+        cdef PartitionQueue queue = self._choose(topic, record, requested)
+        if queue is None:
+            self._add_unknown_partition(topic, requested)
+            queue = self._choose(topic, record, requested)
+        return queue
 
     cdef Batch _part_of(self, Batch whole, int32_t index):
         cdef Batch part = self._new_batch()

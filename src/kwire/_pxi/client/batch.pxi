@@ -75,7 +75,7 @@ cdef class Batch:
     cdef bint has_headers
     cdef bint names_partition             # the caller chose the partition of some of its records
     cdef int32_t stamped_first            # so many of its first records have a timestamp that the caller gave
-    cdef set stamped                      # indexes of others that have one; None: no others
+    cdef set stamped                      # indexes of others that have one; None: no others so far
     cdef public bint is_transactional
     cdef int64_t order                    # its place in the order of opening; parts of a split share one
     cdef int64_t first_index              # of its first record in the batch that was split
@@ -101,6 +101,15 @@ cdef class Batch:
     def __dealloc__(self):
         kw_block_release(self.core.block)
 
+    cdef int make_room_for_notes(self) except -1:
+        cdef dict requested = {}
+        cdef set stamped = set()
+        if self.requested is None:
+            self.requested = requested
+        if self.stamped is None:
+            self.stamped = stamped
+        return 0
+
     cdef int note_stamp(self, int32_t index) except -1:
         """Notes that the caller gave the timestamp of that record."""
         if index == self.stamped_first:
@@ -111,11 +120,15 @@ cdef class Batch:
             self.stamped.add(index)
         return 0
 
+    cdef inline bint lacks_room_for_stamp(self) noexcept:
+        """Whether `note_stamp` of the next record would make a set."""
+        return self.stamped is None and self.stamped_first != self.core.count
+
     cdef inline bint is_stamped(self, int32_t index) except -1:
         return index < self.stamped_first or (self.stamped is not None and index in self.stamped)
 
     cdef inline bint has_stamps(self):
-        return self.stamped_first > 0 or self.stamped is not None
+        return self.stamped_first > 0 or (self.stamped is not None and len(self.stamped) > 0)
 
     def __len__(self):
         return self.core.count

@@ -93,9 +93,9 @@ cdef class BatchResult:
             return [failure for entry in self.redirects for failure in (<BatchResult>entry[1]).failures()]
         if self.error is None or self.reported >= self.count:
             return []
-        found = [(self.error, self.count - self.reported)]
+        unreported = self.count - self.reported
         self.reported = self.count
-        return found
+        return [(self.error, unreported)]
 
 
 cdef int note_redirect(list redirects, int32_t index, BatchResult result, int32_t there) except -1:
@@ -236,13 +236,14 @@ cdef class Delivery:
         return found
 
     cdef int _add_future(self, future) except -1:
+        cdef dict fresh = {future: self}
         cdef BatchResult result = self._follow()
         if result.done:
             result.owner.settle_future(future)
         elif result.futures is None:
-            result.futures = {future: self}
+            result.futures = fresh
         else:
-            result.futures[future] = self
+            result.futures.update(fresh)
         return 0
 
     cdef int _remove_future(self, future) except -1:

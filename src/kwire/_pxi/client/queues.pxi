@@ -66,7 +66,10 @@ cdef class PartitionQueue:
     @property
     def everything(self):
         """Its batches that are not in flight, oldest first, the open one last."""
-        return [*self.waiting, *([] if self.open is None else [self.open])]
+        cdef list found = list(self.waiting)
+        if self.open is not None:
+            found.append(self.open)
+        return found
 
     def is_first(self, Batch batch):
         """Whether no batch that was opened before it is in flight or waiting."""
@@ -125,10 +128,7 @@ cdef class PartitionQueue:
     cdef int _insert(self, Batch batch) except -1:
         """Inserts it into `waiting`, in the order of opening."""
         cdef Py_ssize_t place = 0
-        cdef Batch other
-        for other in self.waiting:
-            if comes_before(batch, other):
-                break
+        while place < len(self.waiting) and not comes_before(batch, <Batch>self.waiting[place]):
             place += 1
         self.waiting.insert(place, batch)
         return 0

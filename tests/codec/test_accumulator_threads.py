@@ -1,0 +1,144 @@
+"""The accumulator where another thread comes in at an allocation: it sees nothing half done, and no record is lost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kwire import errors
+from kwire._codec import Delivery
+from tests.at_collections import ALLOCATIONS, at_allocation
+from tests.codec.test_accumulator import TOPIC, Path, read
+
+
+def deliver(path: Path) -> dict[int, list[Any]]:
+    """Completes all that can be taken; what was written to each partition, in order."""
+    logs: dict[int, list[Any]] = {}
+    while taken := path.drain():
+        for batch in taken:
+            log = logs.setdefault(batch.partition, [])
+            values = read(batch).values()
+            path.accumulator.complete(batch, len(log), -1, None)
+            log += values
+    assert not path.accumulator.pending
+    assert path.accumulator.used == 0
+    return logs
+
+
+def begun() -> Path:
+    """Of the topic, partition 0 is known."""
+    path = Path()
+    path.send(TOPIC, b"first", partition=0)
+    path.know(1)
+    return path
+
+
+@pytest.mark.parametrize("number", ALLOCATIONS)
+def test_partitions_appear_while_a_batch_is_opened(number: int) -> None:
+    path = Path()
+
+    def appear() -> None:
+        if path.accumulator.pending:
+            path.know()
+
+    with at_allocation(number, appear):
+        delivery = path.send(TOPIC, b"v", partition=1)
+    path.know()
+    assert deliver(path) == {1: [b"v"]}
+    assert delivery.result().partition == 1
+
+
+@pytest.mark.parametrize("number", ALLOCATIONS)
+@pytest.mark.parametrize("partition", [0, None])
+def test_records_are_sent_while_others_are_placed(number: int, partition: int | None) -> None:
+    path = Path(batch_size=100)
+    sent: list[Delivery] = []
+
+    def send() -> None:
+        sent.append(path.send(TOPIC, b"%d" % len(sent), partition=partition, key=b"k"))
+
+    for _ in range(20):
+        send()
+    with at_allocation(number, send):
+        path.know()
+    send()
+    [log] = deliver(path).values()
+    assert log == [b"%d" % place for place in range(len(sent))]
+    assert [delivery.result().offset for delivery in sent] == list(range(len(sent)))
+
+
+@pytest.mark.parametrize("number", ALLOCATIONS)
+def test_a_partition_is_sent_to_while_it_appears(number: int) -> None:
+    path = begun()
+    sent: list[Delivery] = []
+    with at_allocation(number, lambda: sent.append(path.send(TOPIC, b"v", partition=2))):
+        path.know(3)
+    path.know(3)
+    deliver(path)
+    assert all(delivery.done() for delivery in sent)
+
+
+@pytest.mark.parametrize("number", ALLOCATIONS)
+def test_a_partition_appears_while_it_is_sent_to(number: int) -> None:
+    path = begun()
+    with at_allocation(number, lambda: path.know(3)):
+        delivery = path.send(TOPIC, b"v", partition=2)
+    path.know(3)
+    assert [queue.partition for queue in path.accumulator.topics[TOPIC].queues] == [0, 1, 2, -1]
+    deliver(path)
+    assert delivery.done()
+
+
+@pytest.mark.parametrize("number", ALLOCATIONS)
+@pytest.mark.parametrize("partition", [0, None])
+def test_partitions_are_sent_to_while_they_are_forgotten(number: int, partition: int | None) -> None:
+    path = begun()
+    deliver(path)
+    sent: list[Delivery] = []
+    with at_allocation(number, lambda: sent.append(path.send(TOPIC, b"v", partition=partition))):
+        path.accumulator.forget_partitions(path.accumulator.topics[TOPIC])
+    path.know(1)
+    deliver(path)
+    assert all(delivery.done() for delivery in sent)
+
+
+@pytest.mark.parametrize("number", ALLOCATIONS)
+def test_a_topic_that_two_threads_send_to_first_is_one(number: int) -> None:
+    path = Path()
+    sent: list[Delivery] = []
+    with at_allocation(number, lambda: sent.append(path.send(TOPIC, b"v"))):
+        sent.append(path.send(TOPIC, b"v"))
+    topic = path.accumulator.topics[TOPIC]
+    assert [waiting is topic for waiting in path.accumulator.unknown_topics] == [True]
+    path.know()
+    deliver(path)
+    assert all(delivery.done() for delivery in sent)
+
+
+@pytest.mark.parametrize("number", ALLOCATIONS)
+def test_two_threads_give_timestamps_to_records_of_one_batch(number: int) -> None:
+    path = begun()
+    path.send(TOPIC, b"without", partition=0)
+    sent: list[Delivery] = []
+
+    def send() -> None:
+        sent.append(path.send(TOPIC, b"with", partition=0, timestamp=1_700_000_000_000))
+
+    with at_allocation(number, send):
+        send()
+    for batch in path.drain():
+        path.accumulator.without_timestamps(batch, errors.KafkaError("the broker stores no timestamps"))
+    assert deliver(path) == {0: [b"first", b"without"]}
+    assert [str(delivery.exception()) for delivery in sent] == ["the broker stores no timestamps"] * len(sent)
+
+
+@pytest.mark.parametrize("number", ALLOCATIONS)
+def test_records_are_sent_while_a_batch_is_split(number: int) -> None:
+    path = begun()
+    path.send_many(TOPIC, [b"%d" % place for place in range(20)], partition=0)
+    [batch] = path.drain()
+    more: list[Delivery] = []
+    with at_allocation(number, lambda: more.append(path.send(TOPIC, b"later", partition=0))):
+        assert path.accumulator.split(batch)
+    assert deliver(path) == {0: [b"first", *(b"%d" % place for place in range(20)), *[b"later"] * len(more)]}
