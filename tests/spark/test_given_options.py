@@ -95,6 +95,15 @@ def test_a_name_near_one_of_another_kind_of_query_is_shown() -> None:
         GivenOptions({"maxOffsetPerTrigger": "1"}).check_names(["subscribe"])
 
 
+@pytest.mark.parametrize("parse", [parse_batch_options, parse_write_options])
+def test_no_options_at_all_are_those_of_a_table(parse: Callable[[dict[str, str]], object]) -> None:
+    """Spark makes one in saveAsTable, after it has written, and hands over nothing when it is read or inserted into."""
+    for given, said in (({}, True), ({"topic": "t"} if parse is parse_write_options else {"subscribe": "t"}, False)):
+        with pytest.raises(ConfigError, match=r"Option 'kafka\.bootstrap\.servers' must be specified") as refused:
+            parse(given)
+        assert ("as for a table (saveAsTable, CREATE TABLE ... AS)" in str(refused.value)) is said
+
+
 def test_the_options_of_a_table_are_refused_with_what_works_instead() -> None:
     of_spark = {"provider": "kwire", "owner": "me", "option.subscribe": "a", "subscribe": "a"}
     with pytest.raises(ConfigError, match="CREATE TEMPORARY VIEW"):

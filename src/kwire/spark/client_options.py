@@ -24,6 +24,10 @@ from kwire.spark.java_properties import ROWS, is_as_it_is, why_without_effect
 # A position that is not in the log is for failOnDataLoss to judge, and a read must not bring topics into being.
 CLIENT_SETTINGS: Final[dict[str, Any]] = {"auto_offset_reset": "none", "allow_auto_create_topics": False}
 
+_NOT_OF_A_TABLE: Final = (
+    ". There are no options at all, as for a table (saveAsTable, CREATE TABLE ... AS): Spark does not tell a Python "
+    "source its options. Use spark.read and write.save, or CREATE TEMPORARY VIEW ... USING kwire OPTIONS (...)"
+)
 _CONVERTED: Final = "keys and values are binary or strings; convert them with DataFrame operations"
 _REFUSED: Final[dict[type[ClientSettings], dict[str, str]]] = {
     ConsumerSettings: {
@@ -59,7 +63,7 @@ def checked_properties(given: GivenOptions, table: type[ClientSettings], **own: 
     if not given.text(SERVERS):
         raise ConfigError(
             f"Option '{SERVERS}' must be specified for configuring Kafka {table.client.lower()}, "
-            "e.g. 'broker1:9092,broker2:9092'"
+            f"e.g. 'broker1:9092,broker2:9092'{'' if any(given) else _NOT_OF_A_TABLE}"
         )
     _check_servers(given.text(SERVERS) or "")
     properties: dict[str, str] = {}
