@@ -49,8 +49,10 @@ def test_losses_are_those_of_sparks_source(
 
 def test_topic_created_anew_with_a_longer_log_is_a_loss() -> None:
     judged = judge({A: 10}, {A: 30}, {}, recreated={"t"})
-    assert judged.losses == (
-        "Topic t was deleted and created anew; records of the new t-0 before offset 10 are not read",
+    (loss,) = judged.losses
+    assert loss == (
+        "Topic t was deleted and created anew; records of the new t-0 before offset 10 are not read, and a query "
+        "started again from this checkpoint does not notice that. A new checkpoint reads all of it"
     )
     assert judged.ranges == {A: (10, 30)}
 

@@ -331,7 +331,11 @@ def test_topic_created_anew_is_a_loss_though_its_log_is_longer(
     cluster.delete()
     cluster.create(1)
     cluster.write(5)
-    assert loses(strict, at(2), step(strict, at(2))).startswith("Topic orders was deleted and created anew;")
+    loss = loses(strict, at(2), step(strict, at(2)))
+    assert loss.startswith("Topic orders was deleted and created anew;")
+    assert "a query started again from this checkpoint does not notice that" in loss
+    started_again = cluster.stream()
+    assert ranges(started_again.plan(at(2), step(started_again, at(2)))) == [(0, 2, 5)]
     with caplog.at_level(logging.WARNING):
         assert ranges(lenient.plan(at(2), step(lenient, at(2)))) == [(0, 2, 5)]
     assert "records of the new orders-0 before offset 2 are not read" in caplog.text

@@ -92,6 +92,8 @@ def check_frozen_ends(frozen: Offsets, end: Offsets, latest: Offsets) -> None:
             )
 
 
+# The checkpoint has no ids of topics.
+_UNNOTICED = ", and a query started again from this checkpoint does not notice that. A new checkpoint reads all of it"
 _RESTART = "A topic may have been deleted or recreated, or its log truncated; start the query again"
 
 
@@ -110,7 +112,7 @@ def _rewound(begins: Offsets, end: Offsets, recreated: Collection[str]) -> Itera
                 f"{_unread(tp, end[tp]) if tp.topic in recreated else ''}"
             )
         elif tp.topic in recreated and begins[tp] > 0:
-            yield f"Topic {tp.topic} was deleted and created anew{_unread(tp, begins[tp])}"
+            yield f"Topic {tp.topic} was deleted and created anew{_unread(tp, begins[tp])}{_UNNOTICED}"
 
 
 def _unread(tp: TopicPartition, until: int) -> str:
