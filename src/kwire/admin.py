@@ -111,13 +111,14 @@ class Admin(Client[AdminSettings]):
         self, groups: Iterable[str], *, timeout: Timeout = None
     ) -> dict[str, GroupDescription]:
         """State, assignor and members of each group, of either protocol. Raises BrokerError (code 69) for one that does
-        not exist."""
+        not exist; of several that failed its `failures` has the error of each."""
         found = self._run(group_calls.describe_classic(groups), timeout)
         return self._run(group_calls.describe_others(found), timeout)
 
     def delete_consumer_groups(self, groups: Iterable[str], *, timeout: Timeout = None) -> None:
         """Deletes groups without members, and their offsets. Raises the BrokerError of the first that failed (code 68
-        where it has members, 69 where it does not exist)."""
+        where it has members, 69 where it does not exist), whose `failures` has the error of each; the others are
+        deleted."""
         self._run(group_calls.delete_groups(groups), timeout)
 
     def list_consumer_group_offsets(
@@ -130,20 +131,21 @@ class Admin(Client[AdminSettings]):
         self, group: str, offsets: Mapping[Partition, int | OffsetAndMetadata], *, timeout: Timeout = None
     ) -> None:
         """Commits these offsets in the group's place; a group that does not exist is made. Raises BrokerError (code 25)
-        while it has members."""
+        while it has members; its `failures` has the error of each partition that failed."""
         self._run(group_calls.alter_offsets(group, offsets), timeout)
 
     def delete_consumer_group_offsets(
         self, group: str, partitions: Iterable[tuple[str, int]], *, timeout: Timeout = None
     ) -> None:
         """Deletes what the group has committed in these partitions. Raises BrokerError (code 86) for topics that a
-        member has subscribed to."""
+        member has subscribed to; its `failures` has the error of each partition that failed."""
         self._run(group_calls.delete_offsets(group, partitions), timeout)
 
     def remove_members_from_consumer_group(
         self, group: str, members: Iterable[str], *, timeout: Timeout = None
     ) -> None:
-        """Puts static members, by their `group_instance_id`, out of a classic group at once."""
+        """Puts static members, by their `group_instance_id`, out of a classic group at once. The `failures` of the
+        BrokerError have the error of each that is not there."""
         self._run(group_calls.remove_members(group, members), timeout)
 
     def lag(self, group: str, *, timeout: Timeout = None) -> dict[TopicPartition, int]:

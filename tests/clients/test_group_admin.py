@@ -89,6 +89,27 @@ def test_a_group_with_members_keeps_its_offsets(broker: Broker, admin: Admin) ->
         admin.delete_consumer_groups("g")
 
 
+def test_of_several_that_fail_each_is_named_and_the_rest_is_done(broker: Broker, admin: Admin) -> None:
+    admin.alter_consumer_group_offsets("empty", {T0: 1})
+    with member_of(broker, "busy"):
+        with pytest.raises(errors.broker.NonEmptyGroupError, match="and 1 more: 'none': GROUP_ID_NOT_FOUND") as e:
+            admin.delete_consumer_groups(["busy", "empty", "none"])
+        assert list(e.value.failures) == ["busy", "none"]
+        assert [row.group_id for row in admin.list_groups()] == ["busy"]
+        with pytest.raises(errors.broker.UnknownMemberIdError, match="and 1 more: t-1: UNKNOWN_MEMBER_ID") as e:
+            admin.alter_consumer_group_offsets("busy", {T0: 1, T1: 1})
+        assert list(e.value.failures) == [T0, T1]
+    with pytest.raises(errors.broker.GroupIdNotFoundError) as e:
+        admin.describe_consumer_groups(["busy", "one", "two"])
+    assert list(e.value.failures) == ["one", "two"]
+    with pytest.raises(errors.broker.UnknownMemberIdError) as e:
+        admin.remove_members_from_consumer_group("busy", ["i", "j"])
+    assert list(e.value.failures) == ["i", "j"]
+    with pytest.raises(errors.broker.TopicAlreadyExistsError) as e:
+        admin.create_topics({"t": 1, "u": 1})
+    assert list(e.value.failures) == ["t"]
+
+
 def test_static_members_are_put_out(broker: Broker, admin: Admin) -> None:
     with member_of(broker, "g", group_instance_id="static-1"):
         admin.remove_members_from_consumer_group("g", ["static-1"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -15,7 +16,9 @@ from kwire.engine.admin.a19_create_topics import CreateTopics, NewTopic
 from kwire.engine.admin.a20_delete_topics import DeleteTopics
 from kwire.engine.api_keys import CREATE_TOPICS, DELETE_TOPICS, FIND_COORDINATOR, LIST_OFFSETS, METADATA
 from kwire.engine.error_codes import (
+    COORDINATOR_LOAD_IN_PROGRESS,
     COORDINATOR_NOT_AVAILABLE,
+    GROUP_AUTHORIZATION_FAILED,
     NOT_CONTROLLER,
     NOT_COORDINATOR,
     THROTTLING_QUOTA_EXCEEDED,
@@ -30,6 +33,7 @@ from tests.engine.world import HANG_UP, SILENCE, Answer, Broker, World
 
 A, B, C = Address("a", 1), Address("b", 2), Address("c", 3)
 NOT_LEADER = 6
+NON_EMPTY_GROUP = 68
 LIST_GROUPS, DESCRIBE_GROUPS = 16, 15
 
 
@@ -42,6 +46,7 @@ class Kafka:
         self.leaders = [0, 1, 2]
         self.coordinators = {"g": 0, "h": 1}
         self.asked: list[tuple[int, Any]] = []
+        self.group_codes: dict[str, int] = {}
         self.answers: Callable[[int, Any], int] = lambda node, message: 0
         for node, broker in enumerate(self.brokers):
             broker.brokers = {0: A, 1: B, 2: C}
@@ -120,7 +125,7 @@ class Kafka:
                 row(
                     group_id=name,
                     group_state=f"at {node}",
-                    error_code=0 if self.coordinators[name] == node else NOT_COORDINATOR,
+                    error_code=self.group_codes.get(name, 0) if self.coordinators[name] == node else NOT_COORDINATOR,
                 )
                 for name in message.groups
             ]
@@ -239,6 +244,49 @@ def test_groups_are_asked_about_at_their_coordinators(release: str) -> None:
     assert kafka.run(DescribeGroups("g", "h")) == {"g": "at 0", "h": "at 1"}
     assert sorted(kafka.nodes(protocol.DescribeGroupsRequest)) == [0, 1]
     assert len(kafka.nodes(protocol.FindCoordinatorRequest)) == 2
+
+
+class DescribeAll(DescribeGroups):
+    tells_all = True
+
+
+def test_every_key_that_fails_is_named_where_all_are_to_be_told() -> None:
+    kafka = Kafka()
+    kafka.coordinators.update(i=2, j=0)
+    kafka.group_codes = {"g": GROUP_AUTHORIZATION_FAILED, "i": NON_EMPTY_GROUP}
+    with pytest.raises(errors.broker.GroupAuthorizationFailedError, match="and 1 more: 'i': NON_EMPTY_GROUP") as raised:
+        kafka.run(DescribeAll("g", "h", "i", "j"))
+    failures = raised.value.failures
+    assert {key: type(error) for key, error in failures.items()} == {
+        "g": errors.broker.GroupAuthorizationFailedError,
+        "i": errors.broker.NonEmptyGroupError,
+    }
+    assert all(error is not raised.value for error in failures.values())
+    assert pickle.loads(pickle.dumps(raised.value)).failures.keys() == failures.keys()
+    assert sorted(kafka.nodes(protocol.DescribeGroupsRequest)) == [0, 1, 2]
+
+
+def test_a_key_that_failed_is_asked_about_no_more() -> None:
+    kafka = Kafka()
+    kafka.group_codes = {"g": NON_EMPTY_GROUP, "h": COORDINATOR_LOAD_IN_PROGRESS}
+    api = DescribeAll("g", "h")
+    call = FanOutCall(kafka.world.core, api, deadline=kafka.world.now + 5, now=kafka.world.now)
+    kafka.world.run(lambda: len(kafka.nodes(protocol.DescribeGroupsRequest)) > 4)
+    assert kafka.nodes(protocol.DescribeGroupsRequest).count(0) == 1
+    kafka.world.run(lambda: call.done)
+    assert isinstance(call.error, errors.broker.NonEmptyGroupError)
+    assert isinstance(call.error.failures["h"], errors.KafkaTimeoutError)
+    assert "COORDINATOR_LOAD_IN_PROGRESS" in str(call.error)
+
+
+def test_a_group_whose_coordinator_may_not_be_known_is_named_beside_others() -> None:
+    kafka = Kafka()
+    kafka.answers = lambda node, message: (
+        GROUP_AUTHORIZATION_FAILED if "h" in getattr(message, "coordinator_keys", ()) else 0
+    )
+    kafka.group_codes = {"g": NON_EMPTY_GROUP}
+    with pytest.raises(errors.broker.NonEmptyGroupError, match="'h': GROUP_AUTHORIZATION_FAILED"):
+        kafka.run(DescribeAll("g", "h"))
 
 
 def test_a_coordinator_that_moves_is_looked_up_again() -> None:

@@ -3,7 +3,8 @@
 Layer 3, no I/O. An `AdminApi` describes one API: what its arguments come apart into (keys), who is asked about a key
 (`lookup.py`), the request for the keys of one broker, what its response says of each, and how that is put together.
 `FanOutCall` runs it: keys without a result are looked up and asked about at each try, so a controller, leader or
-coordinator that moves is found. One error that will not pass ends the call. Java's AdminApiDriver does the same.
+coordinator that moves is found. One error that will not pass ends the call, or where all are to be told, its key alone.
+Java's AdminApiDriver does the same.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
 from kwire._typing import TYPE_CHECKING, Any, Generic, TypeVar, override
+from kwire.engine.admin.refusals import all_of
 from kwire.engine.calls import Call, OnDone
 from kwire.engine.error_codes import (
     COORDINATOR_LOAD_IN_PROGRESS,
@@ -58,6 +60,8 @@ class AdminApi(Generic[Key, Result]):
     """Whether every retriable code is asked again, not only those that say that the request had no effect."""
     asks_one_by_one = False
     """Whether a request is about one key alone."""
+    tells_all = False
+    """Whether the call goes on with the other keys when one has failed, and names all that have."""
 
     def split(self, core: Services) -> Sequence[Key] | None:
         """Returns the keys to ask about; None while they are not known (the brokers, before there is metadata)."""
@@ -88,6 +92,7 @@ class FanOutCall(Call, Generic[Key, Result]):
     ) -> None:
         self._api = api
         self._found: dict[Key, Result] = {}
+        self._failed: dict[Key, KafkaError] = {}
         self._asked: dict[Key, Request | SecondTry] = {}
         core.retry_refused(now)
         self.keys = api.split(core)
@@ -102,7 +107,10 @@ class FanOutCall(Call, Generic[Key, Result]):
         for key in self.keys or ():
             if key not in self._found and (error := self._api.lookup.why_not_found(key)) is not None:
                 return error
-        return super().timed_out()
+        late = super().timed_out()
+        if not self._failed:
+            return late
+        return all_of({**self._failed, **{key: late for key in self.keys or () if not self._is_settled(key)}})
 
     @override
     def on_end(self) -> None:
@@ -142,15 +150,22 @@ class FanOutCall(Call, Generic[Key, Result]):
         """Whether every key has its result; ends the call then."""
         if self.keys is None:
             self.keys = self._api.split(self.core)
-        if self.keys is None or len(self._found) < len(self.keys):
+        if self.keys is None or len(self._found) + len(self._failed) < len(self.keys):
             return False
-        self.succeed(self._api.merge({key: self._found[key] for key in self.keys}), now)
+        if self._failed:
+            failed = {key: self._failed[key] for key in self.keys if key in self._failed}
+            self.fail(self._api.explain(all_of(failed)), now)
+        else:
+            self.succeed(self._api.merge({key: self._found[key] for key in self.keys}), now)
         return True
+
+    def _is_settled(self, key: Key) -> bool:
+        return key in self._found or key in self._failed
 
     def _targets(self, keys: Sequence[Key], now: float) -> dict[int, list[Key]]:
         by_target: dict[int, list[Key]] = defaultdict(list)
         for key in keys:
-            if key not in self._found and key not in self._asked:
+            if not self._is_settled(key) and key not in self._asked:
                 target = self._api.lookup.find(key, now)
                 if target is not None:
                     by_target[target].append(key)
@@ -184,20 +199,25 @@ class FanOutCall(Call, Generic[Key, Result]):
             else:
                 self._found[key] = result
         if not self._is_complete(now):
-            self._on_failed(failed, now)
+            self.on_failed(failed, now)
 
     def _on_error(self, keys: list[Key], error: KafkaError, now: float) -> None:
         self._forget(keys)
-        self._on_failed(dict.fromkeys(keys, error), now)
+        self.on_failed(dict.fromkeys(keys, error), now)
 
-    def _on_failed(self, failed: Mapping[Key, KafkaError], now: float) -> None:
-        for error in failed.values():
-            if not self._may_retry(error):
-                self.fail(self._api.explain(error), now)
-                return
+    def on_failed(self, failed: Mapping[Key, KafkaError], now: float) -> None:
+        """These were asked about, or looked up, in vain."""
+        final = {key: error for key, error in failed.items() if not self._may_retry(error)}
+        if final and not self._api.tells_all:
+            self.fail(self._api.explain(next(iter(final.values()))), now)
+            return
+        self._failed.update(final)
+        if self._is_complete(now):
+            return
         for key, error in failed.items():
-            self._api.lookup.refused(key, error, now)
-            self.retry(self.send, error, now)
+            if key not in final:
+                self._api.lookup.refused(key, error, now)
+                self.retry(self.send, error, now)
 
     def _may_retry(self, error: KafkaError) -> bool:
         if self._api.retries_codes:

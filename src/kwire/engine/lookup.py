@@ -222,4 +222,4 @@ class Coordinator(Lookup[str]):
         if is_retriable(error):
             self.call.retry(self.call.send, error, now)
         else:
-            self.call.fail(error, now)
+            self.call.on_failed({key: error}, now)

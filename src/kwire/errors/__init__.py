@@ -79,7 +79,13 @@ __all__ = [
 
 
 class KafkaError(Exception):
-    """The base of every exception that kwire raises."""
+    """The base of every exception that kwire raises.
+
+    Of a call about several groups, partitions or topics, `failures` has each that failed with its error, and the error
+    itself is that of the first.
+    """
+
+    failures: Mapping[Any, KafkaError] = {}
 
 
 class ConfigError(KafkaError, ValueError):

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from kwire import errors, protocol
 from kwire._typing import TYPE_CHECKING, NamedTuple, override
-from kwire.engine.admin.refusals import raise_first
+from kwire.engine.admin.refusals import raise_all
 from kwire.engine.api_keys import CREATE_TOPICS
 from kwire.engine.error_codes import UNSUPPORTED_VERSION
 from kwire.engine.fan_out import AdminApi
@@ -89,7 +89,7 @@ class CreateTopics(AdminApi[str, CreatedTopic]):
     def result(
         self, keys: Sequence[str], response: protocol.CreateTopicsResponse, version: int
     ) -> Mapping[str, CreatedTopic]:
-        raise_first(((row.name, row.error_code, row.error_message) for row in response.topics), "CreateTopics")
+        raise_all(((row.name, row.error_code, row.error_message) for row in response.topics), "CreateTopics")
         return {
             row.name: CreatedTopic(row.name, row.topic_id, row.num_partitions, row.replication_factor)
             for row in response.topics

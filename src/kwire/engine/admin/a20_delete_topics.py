@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from kwire import protocol
 from kwire._typing import TYPE_CHECKING, override
-from kwire.engine.admin.refusals import raise_first
+from kwire.engine.admin.refusals import raise_all
 from kwire.engine.api_keys import DELETE_TOPICS
 from kwire.engine.fan_out import AdminApi
 from kwire.engine.lookup import Controller
@@ -42,7 +42,7 @@ class DeleteTopics(AdminApi[str, None]):
 
     @override
     def result(self, keys: Sequence[str], response: protocol.DeleteTopicsResponse, version: int) -> Mapping[str, None]:
-        raise_first(((row.name, row.error_code, row.error_message) for row in response.responses), "DeleteTopics")
+        raise_all(((row.name, row.error_code, row.error_message) for row in response.responses), "DeleteTopics")
         return dict.fromkeys(keys)
 
     @override

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from kwire import errors, protocol
 from kwire._typing import TYPE_CHECKING, Any, Generic, TypeVar, override
 from kwire.engine.addresses import TopicPartition
+from kwire.engine.admin.refusals import all_of, name_of
 from kwire.engine.api_keys import LEAVE_GROUP, OFFSET_COMMIT, OFFSET_DELETE, OFFSET_FETCH
 from kwire.engine.fan_out import NOT_LOOKED_AT, AdminApi
 from kwire.engine.groups.membership import GroupMetadata
@@ -46,13 +47,14 @@ class _OfGroup(AdminApi[str, Result], Generic[Result]):
     def merge(self, results: Mapping[str, Result]) -> Result:
         return results[self._member.group_id]
 
-    def _raise_first(self, codes: Mapping[TopicPartition, int]) -> None:
-        """Raises the first error; one that says that the request had no effect before all others, to be asked again."""
-        failed = sorted((code not in NOT_LOOKED_AT, tp, code) for tp, code in codes.items() if code)
+    def _raise_all(self, codes: Mapping[Any, int]) -> None:
+        """Raises the errors by what they are about; one that says that the request had no effect is the first, to be
+        asked again."""
+        failed = sorted((code not in NOT_LOOKED_AT, key, code) for key, code in codes.items() if code)
         if failed:
-            _, tp, code = failed[0]
-            others = f" (and {len(failed) - 1} more partitions)" if len(failed) > 1 else ""
-            raise errors.broker.error_for(code, f"{self.what}: {tp}{others}")
+            raise all_of(
+                {key: errors.broker.error_for(code, f"{self.what}: {name_of(key)}") for _, key, code in failed}
+            )
 
 
 class ListGroupOffsets(_OfGroup[Offsets]):
@@ -78,7 +80,7 @@ class ListGroupOffsets(_OfGroup[Offsets]):
         if code:
             raise errors.broker.error_for(code, self.what)
         rows = offsets_in(response, {}, version)
-        self._raise_first({tp: row.code for tp, row in rows.items()})
+        self._raise_all({tp: row.code for tp, row in rows.items()})
         return {keys[0]: {tp: row.committed for tp, row in sorted(rows.items()) if row.committed is not None}}
 
 
@@ -98,7 +100,7 @@ class AlterGroupOffsets(_OfGroup[None]):
 
     @override
     def result(self, keys: Sequence[str], response: protocol.OffsetCommitResponse, version: int) -> Mapping[str, None]:
-        self._raise_first(codes_in(response, {}))
+        self._raise_all(codes_in(response, {}))
         return dict.fromkeys(keys)
 
 
@@ -125,7 +127,7 @@ class DeleteGroupOffsets(_OfGroup[None]):
     def result(self, keys: Sequence[str], response: protocol.OffsetDeleteResponse, version: int) -> Mapping[str, None]:
         if response.error_code:
             raise errors.broker.error_for(response.error_code, self.what)
-        self._raise_first(
+        self._raise_all(
             {
                 TopicPartition(topic.name, row.partition_index): row.error_code
                 for topic in response.topics
@@ -158,8 +160,5 @@ class RemoveMembers(_OfGroup[None]):
     def result(self, keys: Sequence[str], response: protocol.LeaveGroupResponse, version: int) -> Mapping[str, None]:
         if response.error_code:
             raise errors.broker.error_for(response.error_code, self.what)
-        for row in response.members:
-            if row.error_code:
-                text = f"{self.what}: member {row.group_instance_id!r}"
-                raise errors.broker.error_for(row.error_code, text)
+        self._raise_all({row.group_instance_id or row.member_id: row.error_code for row in response.members})
         return dict.fromkeys(keys)

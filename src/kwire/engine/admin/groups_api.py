@@ -18,6 +18,8 @@ Result = TypeVar("Result")
 class GroupsApi(AdminApi[str, Result]):
     """The keys are group ids."""
 
+    tells_all = True
+
     def __init__(self, groups: Sequence[str]) -> None:
         self.what = f"{APIS[self.api_key].name} of {', '.join(groups)}"
         self.lookup = Coordinator(GROUP)

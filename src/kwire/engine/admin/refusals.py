@@ -1,17 +1,47 @@
-"""The error of an API that refuses topics one by one, when the caller wants all of them or an error. Layer 3."""
+"""The error of a call about several things (groups, partitions, topics) of which some failed. Layer 3.
+
+The error of the first is raised, so that its class and code say what is wrong; it names the others.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from copy import copy
 
 from kwire import errors
+from kwire._typing import Any
+from kwire.errors import BrokerError, KafkaError
 
 
-def raise_first(rows: Iterable[tuple[str | None, int, str | None]], api: str) -> None:
-    """Raises the error of the first (name, code, text) that has a code; it names the others."""
-    failed = [row for row in rows if row[1]]
-    if not failed:
-        return
-    name, code, text = failed[0]
-    others = f" (and {len(failed) - 1} more: {', '.join(repr(row[0]) for row in failed[1:])})" if failed[1:] else ""
-    raise errors.broker.error_for(code, f"{api} of {name!r}{others}" + (f": {text}" if text else ""))
+def all_of(failed: Mapping[Any, KafkaError]) -> KafkaError:
+    """The error that tells of all these, of which there is one at least."""
+    first, *others = failed
+    error = failed[first]
+    if isinstance(error, BrokerError):
+        names = ", ".join(f"{name_of(key)}: {_short(failed[key])}" for key in others)
+        more = f" (and {len(others)} more: {names})" if others else ""
+        error = errors.broker.error_for(error.code, error.context + more)
+    else:
+        error = copy(error)
+    error.failures = dict(failed)
+    return error
+
+
+def raise_all(rows: Iterable[tuple[str | None, int, str | None]], api: str) -> None:
+    """Raises the error of those (name, code, text) that have a code."""
+    failed = {
+        name: errors.broker.error_for(code, f"{api} of {name!r}" + (f": {text}" if text else ""))
+        for name, code, text in rows
+        if code
+    }
+    if failed:
+        raise all_of(failed)
+
+
+def name_of(key: object) -> str:
+    """A key, as errors have it."""
+    return repr(key) if isinstance(key, str) else str(key)
+
+
+def _short(error: KafkaError) -> str:
+    return error.name if isinstance(error, BrokerError) else str(error)
