@@ -39,6 +39,23 @@ def test_the_lag_of_a_group(kwire: Kwire, broker: Broker) -> None:
     assert objects[1] == {"group": "g", "topic": "orders", "partition": 1, "committed": 1, "end": 3, "lag": 2}
 
 
+def test_the_lag_of_groups_that_are_not_there_or_have_committed_nothing(kwire: Kwire, broker: Broker) -> None:
+    missing = "kwire lag: consumer group 'none' does not exist; 'kwire groups' lists those that do\n"
+    alone = kwire("lag", "none")
+    assert (alone.code, alone.out, alone.err) == (1, b"", missing)
+    with Admin(broker.bootstrap_servers) as admin:
+        admin.alter_consumer_group_offsets("g", {("orders", 1): 0})
+    with Consumer(broker.bootstrap_servers, group_id="new", enable_auto_commit=False) as consumer:
+        consumer.subscribe(["orders"])
+        while not consumer.assignment():
+            consumer.poll(0.1)
+    beside = kwire("lag", "none", "g", "new")
+    assert beside.code == 1
+    assert [line.split() for line in beside.lines[1:]] == [["g", "orders", "1", "0", "0", "0"]]
+    assert beside.err == f"{missing}kwire lag: consumer group 'new' has committed nothing yet\n"
+    assert kwire("lag", "new").code == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +13,13 @@ from kwire.cli.connecting import add_connection_options, opened, waiting
 from kwire.cli.rendering import table
 from kwire.cli.trouble import trouble_on_stderr
 from kwire.cli.usage import UsageError
+from kwire.engine.error_codes import GROUP_ID_NOT_FOUND
+from kwire.errors import BrokerError
 
 if TYPE_CHECKING:
     from kwire.admin import Admin
+    from kwire.engine.addresses import TopicPartition
+    from kwire.engine.offsets import OffsetAndMetadata
 
     Table = tuple[Sequence[str], list[Sequence[Any]]]
 
@@ -72,10 +77,22 @@ def run_groups(options: argparse.Namespace) -> int:
 
 
 def run_lag(options: argparse.Namespace) -> int:
-    """Shows the lag of each group; errors of the broker are raised."""
+    """Shows the lag of each group, and says which do not exist; other errors of the broker are raised."""
     with ExitStack() as stack:
-        _show(_lags(_admin(options, stack, "lag"), options.names), options)
-    return 0
+        admin = _admin(options, stack, "lag")
+        committed = {name: admin.list_consumer_group_offsets(name) for name in options.names}
+        missing = _missing(admin, [name for name, offsets in committed.items() if not offsets])
+        if len(missing) < len(committed):
+            _show(_lags(admin, committed), options)
+        for name, offsets in committed.items():
+            if name in missing:
+                print(
+                    f"kwire lag: consumer group {name!r} does not exist; 'kwire groups' lists those that do",
+                    file=sys.stderr,
+                )
+            elif not offsets:
+                print(f"kwire lag: consumer group {name!r} has committed nothing yet", file=sys.stderr)
+    return 1 if missing else 0
 
 
 def _admin(options: argparse.Namespace, stack: ExitStack, command: str) -> Admin:
@@ -112,14 +129,24 @@ def _described(admin: Admin, names: Sequence[str]) -> Table:
     return ("group", "type", "state", "assignor", "member", "client", "host", "partitions"), rows
 
 
-def _lags(admin: Admin, names: Sequence[str]) -> Table:
+def _missing(admin: Admin, names: Sequence[str]) -> set[str]:
+    """Which of these groups do not exist."""
+    try:
+        admin.describe_consumer_groups(names)
+    except BrokerError as error:
+        if any(getattr(each, "code", 0) != GROUP_ID_NOT_FOUND for each in error.failures.values()):
+            raise
+        return set(error.failures)
+    return set()
+
+
+def _lags(admin: Admin, committed: Mapping[str, Mapping[TopicPartition, OffsetAndMetadata]]) -> Table:
     rows: list[Sequence[Any]] = []
-    for name in names:
-        committed = admin.list_consumer_group_offsets(name)
-        lags = admin.lag(name)
+    for name, offsets in committed.items():
+        lags = admin.lag(name) if offsets else {}
         rows.extend(
             (name, tp.topic, tp.partition, row.offset, row.offset + lags[tp], lags[tp])
-            for tp, row in committed.items()
+            for tp, row in offsets.items()
             if tp in lags
         )
     return ("group", "topic", "partition", "committed", "end", "lag"), rows
