@@ -23,8 +23,9 @@ BROKER: Final = {
     "log.cleaner.backoff.ms": "100",
     "log.retention.check.interval.ms": "300",
     "log.initial.task.delay.ms": "100",
+    "transaction.max.timeout.ms": "7200000",
 }
-"""What the broker of these topics is told, so that compaction does not take minutes."""
+"""What the broker of these topics is told: compaction takes no minutes, a transaction may stay open for a whole run."""
 
 _ROLL_MS: Final = 100
 _MINUTE_MS: Final = 60_000
@@ -100,7 +101,9 @@ class Filler:
         name = "diff_open"
         self._client.create_topic(name, 2)
         self._transact(dice, name, 2, rounds=4)
-        producer = self._client.transactional_producer(f"{name}-left", transaction_timeout_ms=900_000)
+        producer = self._client.transactional_producer(
+            f"{name}-left", transaction_timeout_ms=int(BROKER["transaction.max.timeout.ms"])
+        )
         producer.begin_transaction()
         self._send(producer, name, list(self._items(dice, 0, 7)))
         self._open.append(producer)
