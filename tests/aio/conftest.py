@@ -11,6 +11,17 @@ import pytest
 from kwire.testing import Broker
 
 Run = Callable[[Coroutine[Any, Any, Any]], Any]
+Test = Callable[[Broker], Coroutine[Any, Any, None]]
+
+
+def on_each_loop(test: Test) -> Callable[[Broker, Run], None]:
+    """The test of a broker, run on asyncio's own loop and on uvloop's."""
+
+    def running(broker: Broker, run: Run) -> None:
+        run(test(broker))
+
+    running.__name__ = test.__name__
+    return running
 
 
 def _loops() -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:

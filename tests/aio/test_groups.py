@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -12,9 +12,8 @@ import pytest
 from kwire import Admin, KafkaError, Producer, TopicPartition, errors
 from kwire.aio import Consumer
 from kwire.testing import Broker
-from tests.aio.conftest import Run
+from tests.aio.conftest import on_each_loop
 
-Test = Callable[[Broker], Coroutine[Any, Any, None]]
 ALL = {TopicPartition("t", number) for number in range(4)}
 
 
@@ -24,16 +23,6 @@ def broker() -> Iterator[Broker]:
         with Admin(started.bootstrap_servers) as admin:
             admin.create_topics({"t": 4})
         yield started
-
-
-def on_each_loop(test: Test) -> Callable[[Broker, Run], None]:
-    """The test, run on asyncio's own loop and on uvloop's."""
-
-    def running(broker: Broker, run: Run) -> None:
-        run(test(broker))
-
-    running.__name__ = test.__name__
-    return running
 
 
 class Told:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,10 +11,9 @@ import pytest
 from kwire import Admin, TopicPartition, errors
 from kwire.aio import ShareConsumer
 from kwire.testing import Broker
-from tests.aio.conftest import Run
+from tests.aio.conftest import on_each_loop
 from tests.clients.test_share_consumer import begin_at_first, write
 
-Test = Callable[[Broker], Coroutine[Any, Any, None]]
 T0 = TopicPartition("t", 0)
 
 
@@ -25,16 +24,6 @@ def broker() -> Iterator[Broker]:
             admin.create_topics({"t": 2})
         begin_at_first(started, "g")
         yield started
-
-
-def on_each_loop(test: Test) -> Callable[[Broker, Run], None]:
-    """The test, run on asyncio's own loop and on uvloop's."""
-
-    def running(broker: Broker, run: Run) -> None:
-        run(test(broker))
-
-    running.__name__ = test.__name__
-    return running
 
 
 def member_of(broker: Broker, **options: Any) -> ShareConsumer:

@@ -10,7 +10,9 @@ import pytest
 
 from kwire import protocol, records
 from tests.brokers import Cluster
-from tests.cli.captures import Wire, pcap, pcapng
+from tests.brokers.wire import Wire
+from tests.cli import captures
+from tests.cli.captures import pcap, pcapng
 from tests.cli.conftest import Kwire, kwire
 
 __all__ = ["kwire"]
@@ -24,33 +26,21 @@ _OTHER_REQUESTS = {
 }
 
 
-class _Recorder:
-    """A bare connection to a broker that writes down what went over it."""
+class _Recorder(Wire):
+    """A connection that writes down what went over it."""
 
     def __init__(self, connection: socket.socket) -> None:
-        self._connection = connection
-        self._correlation_id = 0
-        self.wire = Wire().open()
+        super().__init__(connection)
+        self.wire = captures.Wire().open()
         self.asked: list[tuple[str, int]] = []
 
     def call(self, request: Any, version: int) -> Any:
-        self._correlation_id += 1
-        frame = protocol.encode_request(request, version, correlation_id=self._correlation_id, client_id="tests")
-        self._connection.sendall(frame)
-        self.wire.ask(frame)
-        size = self._read(4)
-        answer = size + self._read(int.from_bytes(size, "big"))
-        self.wire.answer(answer)
         self.asked.append((protocol.APIS[request.__api_key__].name, version))
-        return protocol.decode_response(answer, request.__api_key__, version)[1]
+        return super().call(request, version)
 
-    def _read(self, size: int) -> bytes:
-        data = bytearray()
-        while len(data) < size:
-            part = self._connection.recv(size - len(data))
-            assert part, "the broker closed the connection"
-            data += part
-        return bytes(data)
+    def _on_exchange(self, request: bytes, answer: bytes) -> None:
+        self.wire.ask(request)
+        self.wire.answer(answer)
 
 
 def _exchange(cluster: Cluster, topic: str) -> _Recorder:

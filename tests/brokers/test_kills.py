@@ -11,7 +11,15 @@ import pytest
 
 import kwire
 from tests.brokers import Cluster
-from tests.brokers.traffic import PARTITIONS, READ_WITHIN_S, Follower, Writer, read_by_confluent, read_by_kwire
+from tests.brokers.traffic import (
+    PARTITIONS,
+    READ_WITHIN_S,
+    Follower,
+    Writer,
+    check_order,
+    read_by_confluent,
+    read_by_kwire,
+)
 
 
 def _leader(cluster: Cluster, topic: str, partition: int) -> int:
@@ -65,16 +73,7 @@ def test_leaders_die_and_every_record_arrives_once_in_order(
             cluster.kill_node(leader)
             _wait_for_another_leader(cluster, topic, partition, leader)
             cluster.start_node(leader)
-        writer.stop()
-        writer.join(READ_WITHIN_S + 30)
-        assert not writer.is_alive()
-        assert writer.failure is None
-        ends = [1 + sent for sent in writer.sent]
-        assert writer.offsets == [list(range(1, end)) for end in ends]
-        follower.until(ends)
-        follower.join(READ_WITHIN_S + 30)
-        assert follower.failure is None
-        expected = [list(range(-1, sent)) for sent in writer.sent]
-        assert follower.seen == expected
+        expected = check_order(writer, follower)
+        ends = [len(numbers) for numbers in expected]
         assert read_by_kwire(cluster, topic, ends) == expected
         assert read_by_confluent(cluster, topic, sum(ends)) == expected

@@ -12,7 +12,15 @@ import kwire
 from tests.brokers import Cluster
 from tests.brokers.mortal_proxy import MortalProxy
 from tests.brokers.ports import LOOPBACK, free_ports
-from tests.brokers.traffic import PARTITIONS, READ_WITHIN_S, Follower, Writer, read_by_confluent, read_by_kwire
+from tests.brokers.traffic import (
+    PARTITIONS,
+    READ_WITHIN_S,
+    Follower,
+    Writer,
+    check_order,
+    read_by_confluent,
+    read_by_kwire,
+)
 
 _DEATHS = 12
 
@@ -36,17 +44,8 @@ def test_connections_that_die_lose_and_double_nothing(release: str, new_topic: C
             while proxy.deaths < _DEATHS and writer.is_alive():
                 assert time.monotonic() < give_up, f"only {proxy.deaths} connections died"
                 time.sleep(0.05)
-            writer.stop()
-            writer.join(READ_WITHIN_S)
-            assert not writer.is_alive()
-            assert writer.failure is None
-            ends = [1 + sent for sent in writer.sent]
-            assert writer.offsets == [list(range(1, end)) for end in ends]
-            follower.until(ends)
-            follower.join(READ_WITHIN_S + 30)
-            assert follower.failure is None
-            expected = [list(range(-1, sent)) for sent in writer.sent]
-            assert follower.seen == expected
+            expected = check_order(writer, follower)
+            ends = [len(numbers) for numbers in expected]
             assert read_by_kwire(cluster, topic, ends) == expected
         with MortalProxy(port, target, life=(600, 600), seed=2):
             assert read_by_confluent(cluster, topic, sum(ends)) == expected

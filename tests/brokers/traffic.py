@@ -89,6 +89,24 @@ class Follower(threading.Thread):
         self._ends = ends
 
 
+def check_order(writer: Writer, follower: Follower) -> list[list[int]]:
+    """Ends both: each record was acknowledged and seen once and in order; returns what a reader is to find.
+
+    The log of each partition begins with -1, which another producer wrote.
+    """
+    writer.stop()
+    writer.join(READ_WITHIN_S + 30)
+    assert not writer.is_alive()
+    assert writer.failure is None
+    assert writer.offsets == [list(range(1, 1 + sent)) for sent in writer.sent]
+    follower.until([1 + sent for sent in writer.sent])
+    follower.join(READ_WITHIN_S + 30)
+    assert follower.failure is None
+    expected = [list(range(-1, sent)) for sent in writer.sent]
+    assert follower.seen == expected
+    return expected
+
+
 def read_by_kwire(cluster: Cluster, topic: str, ends: list[int]) -> list[list[int]]:
     places = [(topic, partition) for partition in range(PARTITIONS)]
     found: list[list[int]] = [[] for _ in range(PARTITIONS)]

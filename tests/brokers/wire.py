@@ -25,9 +25,13 @@ class Wire:
         self._connection.sendall(frame)
         size = self._read(4)
         answer = size + self._read(int.from_bytes(size, "big"))
+        self._on_exchange(frame, answer)
         header, response = protocol.decode_response(answer, request.__api_key__, version)
         assert header.correlation_id == self._correlation_id
         return response
+
+    def _on_exchange(self, request: bytes, answer: bytes) -> None:
+        """The frames of one exchange, with their sizes: for a subclass that keeps them."""
 
     def _read(self, size: int) -> bytes:
         data = bytearray()

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from kwire._codec import Accumulator, Delivery
+from kwire._codec import Delivery
 from kwire.engine.addresses import TopicPartition
 from kwire.engine.fetcher import Fetcher
 from kwire.engine.sender import Sender
 from kwire.engine.settings import ConsumerSettings, ProducerSettings
-from kwire.fronts.producer import UNASSIGNED_SHARE
+from kwire.fronts.producer import new_accumulator
 from tests.engine.embedded_world import EmbeddedClient, EmbeddedWorld
 from tests.engine.produce_world import Sending
 
@@ -22,15 +22,7 @@ class EmbeddedProducer(EmbeddedClient):
         settings = ProducerSettings(**shared.settings(given))
         super().__init__(shared, settings)
         self.warnings: list[str] = []
-        self.accumulator = Accumulator(
-            batch_size=settings.batch_size,
-            linger=settings.linger_ms / 1000,
-            buffer_memory=settings.buffer_memory,
-            max_request_size=settings.max_request_size,
-            max_unassigned_age=settings.max_block_ms / 1000 * UNASSIGNED_SHARE,
-            seed=5,
-            after_step=self.core.after_step,
-        )
+        self.accumulator = new_accumulator(settings, 5, self.core.after_step)
         self.accumulator.run_callback = lambda function, delivery: function(delivery)
         self.sender = Sender(self.core, settings, self.accumulator, self.warnings.append)
         self.accumulator.on_attention = lambda: self.sender.pump(self.now)

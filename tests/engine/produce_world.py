@@ -11,11 +11,11 @@ from typing import Any
 from uuid import UUID
 
 from kwire import protocol, records
-from kwire._codec import Accumulator, Delivery, ProducerBase
+from kwire._codec import Delivery, ProducerBase
 from kwire.engine.addresses import Address
 from kwire.engine.sender import Sender
 from kwire.engine.settings import ProducerSettings
-from kwire.fronts.producer import UNASSIGNED_SHARE
+from kwire.fronts.producer import new_accumulator
 from tests.engine.world import HANG_UP, HERE, Answer, Broker, World
 
 TOPIC_IDS = {"t": UUID(int=7), "u": UUID(int=8)}
@@ -152,15 +152,7 @@ class ProducerWorld(World):
         settings = ProducerSettings(**options)
         super().__init__({places[leader.node_id]: leader for leader in self.leaders}, settings)
         self.warnings: list[str] = []
-        self.accumulator = Accumulator(
-            batch_size=settings.batch_size,
-            linger=settings.linger_ms / 1000,
-            buffer_memory=settings.buffer_memory,
-            max_request_size=settings.max_request_size,
-            max_unassigned_age=settings.max_block_ms / 1000 * UNASSIGNED_SHARE,
-            seed=5,
-            after_step=self.core.after_step,
-        )
+        self.accumulator = new_accumulator(settings, 5, self.core.after_step)
         self.accumulator.run_callback = lambda function, delivery: function(delivery)
         self.sender = Sender(self.core, settings, self.accumulator, self.warnings.append)
         self.accumulator.on_attention = lambda: self.sender.pump(self.now)

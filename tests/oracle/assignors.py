@@ -3,17 +3,14 @@
 The classes are those of the newest clients that the tools come with. Standard library only.
 """
 
-import json
 import subprocess
 from collections.abc import Mapping, Sequence
-from types import TracebackType
 from typing import Any, NamedTuple
 
-from tests.brokers import BrokerError, find_release
+from tests.brokers import find_release
 from tests.brokers.maven import resolve_tools
-from tests.brokers.processes import dying_with_parent
 from tests.oracle.compiling import program
-from tests.oracle.driver import RefusedError, from_base64, to_base64
+from tests.oracle.driver import JavaProgram, JsonObject, RefusedError, from_base64, to_base64
 
 Racks = Mapping[str, Sequence[Sequence[str | None]]]
 """By topic the racks of each partition's replicas."""
@@ -34,32 +31,12 @@ class Times(NamedTuple):
     with_bytes: float
 
 
-class JavaAssignors:
-    """One JVM; a context manager."""
+class JavaAssignors(JavaProgram):
+    """The assignors; a context manager."""
 
     def __init__(self) -> None:
-        jars = resolve_tools(find_release("4.4.0"))
-        self._process = subprocess.Popen(
-            dying_with_parent(program("Assignors", jars)),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-            encoding="utf-8",
-        )
-
-    def __enter__(self) -> "JavaAssignors":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Ends the JVM; harmless when it has ended."""
-        self._process.kill()
-        self._process.communicate()
+        command = program("Assignors", resolve_tools(find_release("4.4.0")))
+        super().__init__("the JVM with the assignors", command, subprocess.DEVNULL)
 
     def assign(
         self, assignor: str, topics: Racks, members: Sequence[Member], *, leader: str | None = None
@@ -95,15 +72,8 @@ class JavaAssignors:
         )
         return from_base64(answer["metadata"]) or b""
 
-    def _ask(self, assignor: str, **question: object) -> dict[str, Any]:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps({"assignor": assignor, **question}) + "\n")
-        self._process.stdin.flush()
-        line = self._process.stdout.readline()
-        if not line:
-            raise BrokerError(f"the JVM with the assignors ended with exit code {self._process.wait(10)}")
-        answer: dict[str, Any] = json.loads(line)
+    def _ask(self, assignor: str, **question: object) -> JsonObject:
+        answer = self.answer({"assignor": assignor, **question})
         if "error" in answer:
             java_class, _, message = answer["error"].partition(": ")
             raise RefusedError(java_class, message)

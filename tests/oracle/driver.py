@@ -1,4 +1,4 @@
-"""Runs one JVM with the Java program and one release's jars, and asks it: a JSON object a line, both ways.
+"""Runs a Java program in one JVM and asks it: a JSON object a line, both ways.
 
 Standard library only.
 """
@@ -6,9 +6,10 @@ Standard library only.
 import base64
 import json
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from tests.brokers import BrokerError, find_release
 from tests.brokers.java import find_java
@@ -31,22 +32,21 @@ class RefusedError(Exception):
         self.message = message
 
 
-class Oracle:
-    """One JVM with the classes of one release (4.4.0, or one that still has what 4.x dropped); a context manager."""
+class JavaProgram:
+    """One JVM that answers questions, a JSON object a line; a context manager. `what` names it in errors."""
 
-    def __init__(self, release: str) -> None:
-        jars = resolve_release(find_release(release))
-        classes = compiled(release, sorted(_SOURCES.rglob("*.java")), jars)
-        command = [find_java(), *JVM_FLAGS, "-cp", f"{classes}:{jars}/*", _MAIN]
+    def __init__(self, what: str, command: Sequence[str], stderr: int | None = None) -> None:
+        self._what = what
         self._process = subprocess.Popen(
             dying_with_parent(command),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            stderr=stderr,
             text=True,
             encoding="utf-8",
         )
 
-    def __enter__(self) -> "Oracle":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -59,16 +59,32 @@ class Oracle:
         self._process.kill()
         self._process.communicate()
 
-    def ask(self, verb: str, **question: object) -> JsonObject:
-        """The answer to one question; what the Kafka classes threw is raised as RefusedError."""
+    def answer(self, question: JsonObject) -> JsonObject:
+        """The answer to one question, an error among them."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps({"verb": verb, **question}) + "\n")
+        self._process.stdin.write(json.dumps(question) + "\n")
         self._process.stdin.flush()
         line = self._process.stdout.readline()
         if not line:
-            raise BrokerError(f"the oracle ended with exit code {self._process.wait(10)} when asked to {verb}")
+            raise BrokerError(
+                f"{self._what} ended with exit code {self._process.wait(10)} when asked {question!r:.200}"
+            )
         answer: JsonObject = json.loads(line)
+        return answer
+
+
+class Oracle(JavaProgram):
+    """One JVM with the classes of one release (4.4.0, or one that still has what 4.x dropped)."""
+
+    def __init__(self, release: str) -> None:
+        jars = resolve_release(find_release(release))
+        classes = compiled(release, sorted(_SOURCES.rglob("*.java")), jars)
+        super().__init__("the oracle", [find_java(), *JVM_FLAGS, "-cp", f"{classes}:{jars}/*", _MAIN])
+
+    def ask(self, verb: str, **question: object) -> JsonObject:
+        """The answer to one question; what the Kafka classes threw is raised as RefusedError."""
+        answer = self.answer({"verb": verb, **question})
         if "error" in answer:
             raise RefusedError(answer["error"]["class"], answer["error"]["message"])
         return answer

@@ -6,6 +6,7 @@ Layer 5, below the clients: no protocol logic, no sockets.
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable
 from functools import partial
 
@@ -36,15 +37,7 @@ class ProducerFront(Front[ProducerSettings]):
     def _open_sender(self) -> None:
         """Puts accumulator and sender together; the hooks by which the accumulator waits are each client's own."""
         settings, after_step = self.settings, self._core.after_step
-        self.accumulator = Accumulator(
-            batch_size=settings.batch_size,
-            linger=settings.linger_ms / 1000,
-            buffer_memory=settings.buffer_memory,
-            max_request_size=settings.max_request_size,
-            max_unassigned_age=settings.max_block_ms / 1000 * UNASSIGNED_SHARE,
-            seed=random_bits(63),
-            after_step=after_step,
-        )
+        self.accumulator = new_accumulator(settings, random_bits(63), after_step)
         self.accumulator.run_callback = _run_callback
         self._sender = Sender(
             self._core,
@@ -70,6 +63,19 @@ class ProducerFront(Front[ProducerSettings]):
     def _close_in_child(self) -> None:
         """In a forked process: takes no more records."""
         self.accumulator.closed = f"this producer belongs to process {os.getppid()}: make a new one after a fork"
+
+
+def new_accumulator(settings: ProducerSettings, seed: int, after_step: deque[Callable[[], object]]) -> Accumulator:
+    """An accumulator as the settings want it."""
+    return Accumulator(
+        batch_size=settings.batch_size,
+        linger=settings.linger_ms / 1000,
+        buffer_memory=settings.buffer_memory,
+        max_request_size=settings.max_request_size,
+        max_unassigned_age=settings.max_block_ms / 1000 * UNASSIGNED_SHARE,
+        seed=seed,
+        after_step=after_step,
+    )
 
 
 def note_failed_close(error: BaseException, failure: KafkaError) -> None:

@@ -4,7 +4,10 @@ from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import NamedTuple
 
-from tests.brokers.groups.members import Member, Partition, partitions_of
+from tests.brokers import Cluster
+from tests.brokers.groups.described import committed
+from tests.brokers.groups.members import PARTITIONS, Member, Members, Partition, partitions_of, wait_until
+from tests.brokers.groups.traffic import Traffic
 
 _SLACK_MS = 5
 
@@ -15,6 +18,16 @@ class Tenure(NamedTuple):
     since: float
     until: float
     member: str
+
+
+def assert_nothing_lost(cluster: Cluster, topic: str, traffic: Traffic, members: Members) -> None:
+    """Ends traffic and members: all was read and committed, and each partition was one member's at a time."""
+    ends = traffic.stop()
+    wait_until(lambda: is_all_read(members.all, ends), lambda: "not all records were read")
+    for member in list(members.alive):
+        member.end()
+    assert_owned_once(members.all)
+    assert committed(cluster, members.group, topic, PARTITIONS) == ends
 
 
 def assert_owned_once(members: Iterable[Member]) -> None:

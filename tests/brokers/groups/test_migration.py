@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from tests.brokers import Cluster
-from tests.brokers.groups.described import committed, group_type
-from tests.brokers.groups.ledger import assert_owned_once, is_all_read
-from tests.brokers.groups.members import PARTITIONS, Kind, Members, wait_until
+from tests.brokers.groups.described import group_type
+from tests.brokers.groups.ledger import assert_nothing_lost
+from tests.brokers.groups.members import PARTITIONS, Kind, Members
 from tests.brokers.groups.traffic import Traffic
 from tests.thorough import SOAK, THOROUGH
 
@@ -43,9 +43,4 @@ def test_a_group_changes_its_protocol_and_back(
             member.end()
         members.wait_balanced()
         assert group_type(cluster, members.group) == "classic"
-        ends = traffic.stop()
-        wait_until(lambda: is_all_read(members.all, ends), lambda: "not all records were read")
-        for member in list(members.alive):
-            member.end()
-        assert_owned_once(members.all)
-        assert committed(cluster, members.group, topic, PARTITIONS) == ends
+        assert_nothing_lost(cluster, topic, traffic, members)

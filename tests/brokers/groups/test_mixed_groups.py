@@ -7,8 +7,8 @@ import pytest
 
 from kwire.engine.groups.assignors.blobs import decode_assignment
 from tests.brokers import Cluster
-from tests.brokers.groups.described import committed, computed, describe_classic, describe_new
-from tests.brokers.groups.ledger import assert_owned_once, is_all_read
+from tests.brokers.groups.described import computed, describe_classic, describe_new
+from tests.brokers.groups.ledger import assert_nothing_lost
 from tests.brokers.groups.members import PARTITIONS, Kind, Members, wait_until
 from tests.brokers.groups.traffic import Traffic
 from tests.oracle.assignors import JavaAssignors
@@ -63,12 +63,7 @@ def test_a_mixed_group(
         _check_balance(members, kind, java, 2)
         members.aio(kind)
         _check_balance(members, kind, java, 3)
-        ends = traffic.stop()
-        wait_until(lambda: is_all_read(members.all, ends), lambda: "not all records were read")
-        for member in list(members.alive):
-            member.end()
-        assert_owned_once(members.all)
-        assert committed(cluster, members.group, topic, PARTITIONS) == ends
+        assert_nothing_lost(cluster, topic, traffic, members)
         assert not [event for member in members.all for event in member.named("failed")]
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from tests.brokers import Cluster
-from tests.brokers.groups.described import committed, describe_classic
-from tests.brokers.groups.ledger import assert_owned_once, is_all_read
-from tests.brokers.groups.members import PARTITIONS, Kind, Members, wait_until
+from tests.brokers.groups.described import describe_classic
+from tests.brokers.groups.ledger import assert_nothing_lost
+from tests.brokers.groups.members import PARTITIONS, Kind, Members
 from tests.brokers.groups.traffic import Traffic
 from tests.thorough import SOAK
 
@@ -48,9 +48,4 @@ def test_a_group_becomes_cooperative(
         members.kwire(COOPERATIVE)
         after = members.wait_balanced()
         assert after[new[0].name] < before
-        ends = traffic.stop()
-        wait_until(lambda: is_all_read(members.all, ends), lambda: "not all records were read")
-        for member in list(members.alive):
-            member.end()
-        assert_owned_once(members.all)
-        assert committed(cluster, members.group, topic, PARTITIONS) == ends
+        assert_nothing_lost(cluster, topic, traffic, members)
