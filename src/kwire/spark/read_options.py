@@ -155,6 +155,7 @@ def _limits(given: GivenOptions) -> TaskLimits:
 
 
 def is_selection_given(given: GivenOptions) -> bool:
+    """Whether some option says what is read."""
     return any(name in given for name in _SELECTIONS)
 
 

@@ -30,6 +30,7 @@ def offsets_to_json(offsets: Offsets, *, marked: bool = False) -> dict[str, dict
 
 
 def is_marked(value: object) -> bool:
+    """Whether these offsets, as the checkpoint has them, bear the mark of a first batch."""
     return isinstance(value, dict) and _MARK in value
 
 

@@ -56,7 +56,7 @@ class Place(NamedTuple):
         return self.topic_id, self.tp.partition
 
 
-class Deliveries(NamedTuple):
+class DeliveryCount(NamedTuple):
     """How often the records of a range of offsets were delivered, this time counted."""
 
     first: int
@@ -64,21 +64,21 @@ class Deliveries(NamedTuple):
     times: int
 
 
-def ascending(ranges: Iterable[Deliveries]) -> list[Deliveries]:
+def ascending(ranges: Iterable[DeliveryCount]) -> list[DeliveryCount]:
     """The ranges in order; one that overlaps another is left out."""
-    found: list[Deliveries] = []
+    found: list[DeliveryCount] = []
     for each in sorted(ranges):
         if each.first <= each.last and (not found or each.first > found[-1].last):
             found.append(each)
     return found
 
 
-def cut(deliveries: Iterable[Deliveries], begin: int, end: int | None) -> list[Deliveries]:
+def cut(counts: Iterable[DeliveryCount], begin: int, end: int | None) -> list[DeliveryCount]:
     """The parts of the ranges from `begin` on, before `end`."""
     stop = end if end is not None else 1 << 63
     return [
-        Deliveries(max(each.first, begin), min(each.last, stop - 1), each.times)
-        for each in deliveries
+        DeliveryCount(max(each.first, begin), min(each.last, stop - 1), each.times)
+        for each in counts
         if each.last >= begin and each.first < stop
     ]
 
@@ -126,7 +126,7 @@ def ranges_of(records: Records) -> list[OffsetRange]:
     return [(first, last)] if last - first + 1 == len(records) else list(runs(offsets_of(records)))
 
 
-def gaps_in(records: Records, ranges: Iterable[Deliveries]) -> list[OffsetRange]:
+def gaps_in(records: Records, ranges: Iterable[DeliveryCount]) -> list[OffsetRange]:
     """The acquired offsets that have no record, all of `ranges` having been decoded."""
     found: list[OffsetRange] = []
     for first, last, _ in ranges:
@@ -146,12 +146,12 @@ def gaps_in(records: Records, ranges: Iterable[Deliveries]) -> list[OffsetRange]
 class Acquired:
     """What one answer brought of one partition, less what was handed out."""
 
-    __slots__ = ("_given", "deliveries", "place", "records", "until")
+    __slots__ = ("_given", "counts", "place", "records", "until")
 
-    def __init__(self, place: Place, records: Records, deliveries: Sequence[Deliveries], until: float) -> None:
+    def __init__(self, place: Place, records: Records, counts: Sequence[DeliveryCount], until: float) -> None:
         self.place = place
         self.records = records
-        self.deliveries = deliveries
+        self.counts = counts
         self.until = until
         self._given = 0
 
@@ -187,9 +187,9 @@ class Portion:
         return self.acquired.place
 
     @property
-    def deliveries(self) -> list[Deliveries]:
+    def counts(self) -> list[DeliveryCount]:
         """How often its records were delivered."""
-        return cut(self.acquired.deliveries, self.records[0].offset, self.records[-1].offset + 1)
+        return cut(self.acquired.counts, self.records[0].offset, self.records[-1].offset + 1)
 
     @property
     def unacknowledged(self) -> int:
@@ -231,7 +231,7 @@ class Portion:
     def renew(self, told: Iterable[Told], until: float) -> list[Portion]:
         """The records that were told to be renewed, locked until then: to be handed out again."""
         offsets = [offset for each in told if each.kind == RENEW for offset in range(each.first, each.last + 1)]
-        return self._parts(offsets, Acquired(self.place, self.records, self.acquired.deliveries, until))
+        return self._parts(offsets, Acquired(self.place, self.records, self.acquired.counts, until))
 
     def rest(self) -> list[Portion]:
         """The records that are not told yet, in as many pieces as lie apart from each other."""

@@ -47,7 +47,7 @@ from kwire.engine.share.acquired import (
     REJECT,
     RELEASE,
     Acquired,
-    Deliveries,
+    DeliveryCount,
     Place,
     Portion,
     Told,
@@ -383,8 +383,8 @@ class ShareFetcher:
     def _take_in(self, place: Place, row: Row, now: float) -> None:
         """Makes what was acquired of one partition ready to be handed out."""
         self.wanted = False
-        deliveries = ascending(
-            Deliveries(each.first_offset, each.last_offset, each.delivery_count) for each in row.acquired_records
+        counts = ascending(
+            DeliveryCount(each.first_offset, each.last_offset, each.delivery_count) for each in row.acquired_records
         )
         records, fault = scan_records(
             row.records or b"",
@@ -392,28 +392,28 @@ class ShareFetcher:
             max_decompressed_bytes=self._settings.max_decompressed_bytes,
             skip_control=True,
             ascending=True,
-            ranges=[(each.first, each.last) for each in deliveries],
+            ranges=[(each.first, each.last) for each in counts],
         )
         until = now + self.lock_ms / 1000 if self.lock_ms is not None else float("inf")
         if len(records):
-            self._ready.append(Acquired(place, records, deliveries, until))
-        told = self._told_by_itself(records, deliveries, fault)
+            self._ready.append(Acquired(place, records, counts, until))
+        told = self._told_by_itself(records, counts, fault)
         if told:
             self.acknowledge([Acknowledgement(place, told, until)], now)
         if fault is not None:
             self._ready.append(_in_data(fault, place.tp))
 
     @staticmethod
-    def _told_by_itself(records: Records, deliveries: list[Deliveries], fault: RecordFault | None) -> list[Told]:
+    def _told_by_itself(records: Records, counts: list[DeliveryCount], fault: RecordFault | None) -> list[Told]:
         """What is told of acquired offsets whose records the program does not get."""
         end = fault.base_offset if fault is not None else records.next_offset or 0
-        read = cut(deliveries, 0, end)
+        read = cut(counts, 0, end)
         told = [Told(first, last, GAP) for first, last in gaps_in(records, read)]
         if fault is not None:
             kind = REJECT if isinstance(fault.error, CorruptError) else RELEASE
-            told += [Told(each.first, each.last, kind) for each in cut(deliveries, end, fault.next_offset)]
+            told += [Told(each.first, each.last, kind) for each in cut(counts, end, fault.next_offset)]
             end = fault.next_offset
-        told += [Told(each.first, each.last, RELEASE) for each in cut(deliveries, end, None)]
+        told += [Told(each.first, each.last, RELEASE) for each in cut(counts, end, None)]
         return merged(told)
 
     # -- errors -----------------------------------------------------------------------------------------------------

@@ -265,5 +265,5 @@ class SharePolling:
 def _records_of(portions: list[Portion]) -> ShareRecords:
     return ShareRecords(
         [(portion.place.tp, portion.records) for portion in portions],
-        [(portion.place.tp, portion.deliveries) for portion in portions],
+        [(portion.place.tp, portion.counts) for portion in portions],
     )

@@ -10,28 +10,28 @@ from collections.abc import Iterable, Sequence
 from kwire._codec import ConsumerRecord, Records
 from kwire.engine.addresses import TopicPartition
 from kwire.engine.consumer_records import ConsumerRecords
-from kwire.engine.share.acquired import Deliveries
+from kwire.engine.share.acquired import DeliveryCount
 
 
 class ShareRecords(ConsumerRecords):
     """The records of one poll, partition by partition. Immutable; share it freely."""
 
-    __slots__ = ("_deliveries",)
+    __slots__ = ("_counts",)
 
     def __init__(
         self,
         parts: Sequence[tuple[TopicPartition, Records]] = (),
-        deliveries: Iterable[tuple[TopicPartition, Sequence[Deliveries]]] = (),
+        counts: Iterable[tuple[TopicPartition, Sequence[DeliveryCount]]] = (),
     ) -> None:
         super().__init__(parts)
-        self._deliveries: dict[TopicPartition, list[Deliveries]] = {}
-        for tp, ranges in deliveries:
-            self._deliveries.setdefault(tp, []).extend(ranges)
+        self._counts: dict[TopicPartition, list[DeliveryCount]] = {}
+        for tp, ranges in counts:
+            self._counts.setdefault(tp, []).extend(ranges)
 
     def delivery_count(self, record: ConsumerRecord) -> int:
         """How often the record of this poll was delivered to the group, this time counted; KeyError for another."""
         offset = record.offset
-        for first, last, count in self._deliveries.get(TopicPartition(record.topic, record.partition), ()):
+        for first, last, count in self._counts.get(TopicPartition(record.topic, record.partition), ()):
             if first <= offset <= last:
                 return count
         raise KeyError(record)
