@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from kwire import Admin, Consumer, Producer
+from kwire.errors import KafkaTimeoutError
 
 confluent_kafka = pytest.importorskip("confluent_kafka")
 
@@ -38,6 +39,16 @@ def test_records_go_through_it_and_back(servers: str) -> None:
             found += consumer.poll(timeout=1.0).values()
         assert time.monotonic() - begun < 3
     assert sorted(value or b"" for value in found) == sorted([b"first", *(b"%d" % number for number in range(count))])
+
+
+def test_its_groups_cannot_be_joined_and_that_is_told(servers: str) -> None:
+    """It hangs up on a JoinGroup of the newest version that it offers."""
+    with Producer(servers) as producer:
+        producer.send("mock-topic", b"x").result(10)
+    with Consumer(servers, group_id="g", default_api_timeout_ms=1500) as consumer:
+        consumer.subscribe(["mock-topic"])
+        with pytest.raises(KafkaTimeoutError, match=r"group 'g' was not joined within 1.5 s: JoinGroup at broker \d"):
+            consumer.poll(timeout=20)
 
 
 def test_its_topics_are_listed(servers: str) -> None:

@@ -309,6 +309,8 @@ class ClassicGroup(Membership):
 
     def _on_synced(self, partitions: tuple[TopicPartition, ...], now: float) -> None:
         self.state = JOINED
+        self.has_joined = True
+        self._coordinator.serves()
         self._failures = 0
         self._came = partitions
         self._heartbeats.begin(now)
@@ -496,7 +498,7 @@ class ClassicGroup(Membership):
         self._member.forget()
         self._lost = False
         self._wanted = None
-        self.active = False
+        self.active = self.has_joined = False
         self.state = OUT
 
     def _send_leave(self, reason: str, now: float, on_done: Then | None) -> None:

@@ -236,7 +236,7 @@ class ConsumerGroup(Membership):
     @override
     def leave(self, now: float, on_done: Then) -> None:
         was_leaving = self.state == LEAVING
-        self.active = self._is_giving_back = False
+        self.active = self.has_joined = self._is_giving_back = False
         self._give_up(now)
         self._subscription.assign((), now)
         self._names.stop()
@@ -363,6 +363,7 @@ class ConsumerGroup(Membership):
         if version < _FIRST_VERSION_WITH_OWN_ID and response.member_id:
             self._member_id = response.member_id
         self._epoch = response.member_epoch
+        self.has_joined = True
         if response.assignment is not None:
             self._take_target(response.assignment, now)
 

@@ -10,6 +10,9 @@ reached. Requests wait for the look-up, which is repeated while its error may pa
 
 A broker from before 0.10 tells what it can only on a connection to a coordinator (`negotiation.py`), so the look-up is
 repeated there. One that has no coordinators at all (0.8.1) leaves commits to any broker: `node` is ANY.
+
+Trouble (none is found, it loads, it cannot be reached, it hangs up) is told to `on_trouble` each time, with the moment
+at which it began, until the component says that the coordinator `serves`.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from kwire import protocol
 from kwire._codec import Timer
 from kwire._typing import TYPE_CHECKING
 from kwire.engine.api_keys import FIND_COORDINATOR
-from kwire.engine.error_codes import UNSUPPORTED_VERSION
+from kwire.engine.error_codes import COORDINATOR_LOAD_IN_PROGRESS, UNSUPPORTED_VERSION
 from kwire.engine.lookup import GROUP, coordinator_in, find_coordinator_request, has_moved
 from kwire.engine.request import ANY, MessageOrBuilder, OnError, OnResponse, Purpose, Request
 from kwire.engine.retry import is_retriable
@@ -81,6 +84,7 @@ class Coordinator:
 
     node      its node id; ANY where any broker will do; None while it is unknown
     _purpose  the connection that look-ups go over: a coordinator's once the brokers are known to be from before 0.10
+    _sent     the API that was last asked of it
     """
 
     def __init__(self, core: Services, kind: int, key: str) -> None:
@@ -94,6 +98,9 @@ class Coordinator:
         self._failures = 0
         self._last: KafkaError | None = None
         self._purpose = Purpose.DATA
+        self._sent = 0
+        self._troubled_since: float | None = None
+        self.on_trouble: Callable[[str, float, float], object] = _ignore
         core.recovered.append(self.recover)
 
     @property
@@ -135,10 +142,22 @@ class Coordinator:
     def is_lost(self, error: KafkaError, now: float) -> bool:
         """Takes in an error of a request to the coordinator: one by which it has moved, or cannot be reached, makes the
         next request look it up. Returns whether it is such an error."""
-        if not has_moved(error):
-            return False
-        self.node = None
-        return True
+        moved = has_moved(error)
+        if moved or (isinstance(error, BrokerError) and error.code == COORDINATOR_LOAD_IN_PROGRESS):
+            where = f"{protocol.APIS[self._sent].name} at {self.who}"
+            self._tell_trouble(where if str(error) in where else f"{where}: {error}", now)
+        if moved:
+            self.node = None
+        return moved
+
+    def serves(self) -> None:
+        """It does what it is for: what troubled it before is over."""
+        self._troubled_since = None
+
+    def _tell_trouble(self, what: str, now: float) -> None:
+        if self._troubled_since is None:
+            self._troubled_since = now
+        self.on_trouble(what, self._troubled_since, now)
 
     def recover(self, now: float) -> None:
         """After a step that was cut: forgets what waits and what is asked; components ask again."""
@@ -166,6 +185,7 @@ class Coordinator:
         node: int,
         now: float,
     ) -> Request:
+        self._sent = api_key
         return self._core.request(
             node,
             api_key,
@@ -228,6 +248,7 @@ class Coordinator:
         elif is_retriable(error):
             self._last = error
             self._failures += 1
+            self._tell_trouble(f"FindCoordinator: {error}", now)
             self._again = self._core.call_at(now + self._core.retry_backoff.wait(self._failures), self._ask_again)
         else:
             self._fail_waiting(error, now)
@@ -257,6 +278,10 @@ class Coordinator:
         if self._again is not None:
             self._again.cancel()
             self._again = None
+
+
+def _ignore(what: str, since: float, now: float) -> None:
+    """Nobody is told of trouble."""
 
 
 def _is_unknown_api(error: KafkaError) -> bool:

@@ -173,6 +173,7 @@ class EpochHeartbeats:
             return
         self._is_in_flight = False
         self._failures = 0
+        self._coordinator.serves()
         self._interval = response.heartbeat_interval_ms / 1000
         self._schedule(max(now, self._sent_at + self._interval))
         self._member.heard(response, version, now)

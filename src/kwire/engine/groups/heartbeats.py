@@ -82,6 +82,7 @@ class Heartbeats:
             return
         self._request = None
         self._failures = 0
+        self._coordinator.serves()
         self._timer = self._core.call_at(max(sent_at + self._interval, now), self._send)
 
     def _on_error(self, error: KafkaError, now: float) -> None:

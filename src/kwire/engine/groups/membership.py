@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection, Iterable
 from kwire._typing import TYPE_CHECKING, NamedTuple
 from kwire.engine.addresses import TopicPartition
 from kwire.engine.groups.assigned import AssignedPartitions, Missing
-from kwire.errors import KafkaError
+from kwire.errors import KafkaError, KafkaTimeoutError
 
 if TYPE_CHECKING:
     from kwire.engine.groups.coordinator import Coordinator
@@ -61,6 +61,7 @@ class Membership:
     fault          raised by the next poll
     before_revoke  hooks that run one after the other before partitions go, as long as their offsets can be committed
     warn           takes a text for the log; set by the front
+    has_joined     it has been a member since it subscribed
     """
 
     def __init__(
@@ -73,11 +74,27 @@ class Membership:
         self._subscription = subscription
         self._current: RebalanceEvent | None = None
         self.active = False
+        self.has_joined = False
+        self._told_trouble_at = 0.0
+        coordinator.on_trouble = self._on_trouble
         self.events: deque[RebalanceEvent] = deque()
         self.fault: KafkaError | None = None
         self.before_revoke: list[BeforeRevoke] = []
         self.warn: Callable[[str], object] = _ignore
         core.cluster.listeners.append(AssignedPartitions(core, subscription, Missing(settings, self)).on_metadata)
+
+    def _on_trouble(self, what: str, since: float, now: float) -> None:
+        """The coordinator has failed. After default_api_timeout_ms of that, each such time: a member that was one goes
+        on trying, and warns; for one that never was, perhaps nothing will ever help: the next poll says so."""
+        patience = self._settings.default_api_timeout_ms / 1000
+        if not self.active or not self._core.cluster.generation or now - max(since, self._told_trouble_at) < patience:
+            return
+        self._told_trouble_at = now
+        group = f"group {self._settings.group_id!r}"
+        if self.has_joined:
+            self.warn(f"{group}: its coordinator has failed for {now - since:.0f} s now, and is tried again: {what}")
+        else:
+            self.fault = self.fault or KafkaTimeoutError(f"{group} was not joined within {patience:g} s: {what}")
 
     # -- for the subclass to define ---------------------------------------------------------------------------------
 
