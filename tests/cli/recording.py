@@ -30,12 +30,15 @@ class Recording:
             return [packet for wire in self._wires for packet in wire.packets]
 
     def __enter__(self) -> Self:
-        threading.Thread(target=self._accept, daemon=True).start()
+        self._thread = threading.Thread(target=self._accept, daemon=True)
+        self._thread.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._thread.join()  # or it would accept from whatever has the listener's number next
         self._listener.close()
         for each in self._sockets:
             each.close()
