@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.timing import PATIENT
+
 pytest.importorskip("pyspark")
 
 from examples.spark import shop
@@ -24,7 +26,7 @@ def test_the_shop_writes_what_it_says_by_turns_and_closes() -> None:
             consumer.assign(partitions, until=consumer.end_offsets(partitions))
             found = []
             while not consumer.done():
-                found += [json.loads(value or b"") for value in consumer.poll(timeout=5.0).values()]
+                found += [json.loads(value or b"") for value in consumer.poll(timeout=PATIENT).values()]
     closed = [order for order in found if order["country"] == shop.CLOSED]
     assert [order["order"] for order in closed] == [1000]
     sold = [order for order in found if order["country"] != shop.CLOSED]

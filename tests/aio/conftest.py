@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
 
 import pytest
 
+from kwire import KafkaError
 from kwire.testing import Broker
+from tests.timing import PATIENT
 
 Run = Callable[[Coroutine[Any, Any, Any]], Any]
 Test = Callable[[Broker], Coroutine[Any, Any, None]]
@@ -22,6 +25,17 @@ def on_each_loop(test: Test) -> Callable[[Broker, Run], None]:
 
     running.__name__ = test.__name__
     return running
+
+
+async def raised(ask: Callable[[], Coroutine[Any, Any, object]], words: str) -> None:
+    """Asks until the error has these words; on a busy machine there may be others of kwire's before."""
+    give_up = time.monotonic() + PATIENT
+    while True:
+        with pytest.raises(KafkaError) as caught:
+            await ask()
+        if words in str(caught.value):
+            return
+        assert time.monotonic() < give_up, caught.value
 
 
 def _loops() -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
@@ -45,7 +59,7 @@ def run(request: pytest.FixtureRequest) -> Run:
 
         async def checked() -> Any:
             asyncio.get_running_loop().set_exception_handler(lambda loop, context: reports.append(context))
-            result = await asyncio.wait_for(main, 60)
+            result = await asyncio.wait_for(main, 2 * PATIENT)
             await asyncio.sleep(0)
             left = asyncio.all_tasks() - {asyncio.current_task()}
             assert not left, left

@@ -123,7 +123,7 @@ async def main(servers):
         before = set(sys.modules)
         await producer.send("t", b"v")
         consumer.assign([("t", 0)])
-        await consumer.poll(timeout=10)
+        await consumer.poll(timeout=60)
         print(*sorted(set(sys.modules) - before))
 
 asyncio.run(main(sys.argv[1]))

@@ -15,6 +15,7 @@ from kwire import aio, errors, records
 from kwire.testing import Broker
 from tests.aio.conftest import Run
 from tests.thorough import THOROUGH
+from tests.timing import PATIENT
 
 CANCELLATIONS = 10_000 if THOROUGH else 1_500
 
@@ -63,7 +64,7 @@ def test_no_record_that_was_sent_is_lost_or_doubled(run: Run, linger_ms: int, tl
                     await cut(rng, rng.choices(verbs, (6, 2, 2))[0]())
 
             await asyncio.gather(*(sender(name) for name in range(8)))
-            await producer.flush(timeout=30)
+            await producer.flush(timeout=PATIENT)
             assert not producer._driver._waiters
             assert all(delivery.exception(0) is None for delivery in deliveries)
         assert not producer._driver.has_resources
@@ -110,7 +111,7 @@ def test_no_record_is_lost_or_returned_twice(run: Run, broker: Broker) -> None:
                     await cut(rng, consumer.position(("wide", 0)) if consumer.assignment() else asyncio.sleep(0))
             await producer.flush()
             while len(read) < len(sent):
-                read += (await consumer.poll(timeout=5)).values()
+                read += (await consumer.poll(timeout=PATIENT)).values()
             assert sorted(map(bytes, filter(None, read))) == sorted(sent)
             assert not await consumer.poll(timeout=0.1)
             assert not consumer._driver._waiters
@@ -151,7 +152,7 @@ def test_a_close_that_is_cancelled_delivers_all_the_same(run: Run, broker: Broke
             with pytest.raises(errors.ClientClosedError):
                 producer.send("t", b"late")
         for delivery in deliveries:
-            await asyncio.wait_for(delivery, 30)
+            await asyncio.wait_for(delivery, PATIENT)
         for driver in drivers:
             while not driver.closed or driver.has_resources:
                 await asyncio.sleep(0.001)

@@ -12,6 +12,7 @@ import kwire
 from kwire import aio, errors, records
 from kwire.testing import Broker
 from tests.aio.conftest import Run
+from tests.timing import PATIENT
 
 
 def values(broker: Broker, topic: str = "t", partition: int = 0) -> list[bytes | None]:
@@ -27,7 +28,7 @@ def test_await_a_delivery_flush_and_close(run: Run, broker: Broker) -> None:
             assert (metadata.topic, metadata.partition, metadata.offset, metadata.timestamp) == ("t", 0, 0, 5)
             assert await delivery == metadata == delivery.result()
             later = [producer.send("t", b"%d" % i) for i in range(1000)]
-            await producer.flush(timeout=10)
+            await producer.flush(timeout=PATIENT)
             assert [delivery.result(0).offset for delivery in later] == list(range(1, 1001))
             producer.send("t", b"last")
         with pytest.raises(errors.ClientClosedError):
@@ -69,7 +70,7 @@ def test_poll_and_iterate(run: Run, broker: Broker) -> None:
         broker.append("t", [b"%d" % i for i in range(5000)])
         async with aio.Consumer(broker.bootstrap_servers, auto_offset_reset="earliest") as consumer:
             consumer.subscribe(["t"])
-            first = await consumer.poll(timeout=10, max_records=10)
+            first = await consumer.poll(timeout=PATIENT, max_records=10)
             assert first.values() == [b"%d" % i for i in range(10)]
             seen = []
             async for record in consumer:
@@ -80,7 +81,7 @@ def test_poll_and_iterate(run: Run, broker: Broker) -> None:
             consumer.seek(("t", 0), 4000)
             rest: list[bytes | None] = []
             while len(rest) < 1000:
-                rest += (await consumer.poll(timeout=10)).values()
+                rest += (await consumer.poll(timeout=PATIENT)).values()
             assert seen == [b"%d" % i for i in range(10, 110)]
             assert rest == [b"%d" % i for i in range(4000, 5000)]
             assert await consumer.end_offsets([("t", 0)]) == {("t", 0): 5000}
@@ -125,7 +126,7 @@ def test_two_tasks_may_not_use_one_consumer(run: Run, broker: Broker) -> None:
     async def main() -> None:
         async with aio.Consumer(broker.bootstrap_servers) as consumer:
             consumer.subscribe(["t"])
-            waiting = asyncio.create_task(consumer.poll(timeout=30))
+            waiting = asyncio.create_task(consumer.poll(timeout=PATIENT))
             await asyncio.sleep(0)
             with pytest.raises(errors.ConcurrentUseError, match="another task"):
                 await consumer.poll()
@@ -141,7 +142,7 @@ def test_close_ends_a_poll_that_waits(run: Run, broker: Broker) -> None:
     async def main() -> None:
         consumer = aio.Consumer(broker.bootstrap_servers)
         consumer.subscribe(["t"])
-        waiting = asyncio.create_task(consumer.poll(timeout=30))
+        waiting = asyncio.create_task(consumer.poll(timeout=PATIENT))
         await asyncio.sleep(0.05)
         await consumer.close()
         with pytest.raises(errors.ClientClosedError):
@@ -212,7 +213,7 @@ def test_a_fetch_asks_for_less_where_records_are_compressed_well(run: Run, broke
             consumer.subscribe(["t"])
             count = 0
             while count < 200_000:
-                records = await consumer.poll(timeout=10)
+                records = await consumer.poll(timeout=PATIENT)
                 count += len(records)
             (source,) = consumer._fetcher._sources.values()
             assert source.size < 1 << 20

@@ -18,6 +18,7 @@ import pytest
 from kwire import aio, errors
 from kwire.testing import Broker
 from tests.aio.conftest import LOOPS, Run
+from tests.timing import PATIENT
 
 
 @pytest.fixture
@@ -60,7 +61,7 @@ def test_next_takes_no_record_when_it_is_cancelled_before_it_begins(run: Run, br
                 assert cut.cancelled()
             assert (await anext(records)).value == b"1"
             asyncio.ensure_future(anext(records)).cancel()
-            assert (await consumer.poll(timeout=10)).values() == [b"2", b"3", b"4", b"5"]
+            assert (await consumer.poll(timeout=PATIENT)).values() == [b"2", b"3", b"4", b"5"]
 
     run(main())
 

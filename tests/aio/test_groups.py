@@ -13,6 +13,7 @@ from kwire import Admin, KafkaError, Producer, TopicPartition, errors
 from kwire.aio import Consumer
 from kwire.testing import Broker
 from tests.aio.conftest import on_each_loop
+from tests.timing import PATIENT
 
 ALL = {TopicPartition("t", number) for number in range(4)}
 
@@ -47,7 +48,7 @@ def member_of(broker: Broker, **options: Any) -> Consumer:
     return Consumer(broker.bootstrap_servers, **{"partition_assignment_strategy": "cooperative-sticky", **given})
 
 
-async def poll_until(consumers: list[Consumer], done: Callable[[], bool], seconds: float = 20.0) -> None:
+async def poll_until(consumers: list[Consumer], done: Callable[[], bool], seconds: float = PATIENT) -> None:
     deadline = time.monotonic() + seconds
     while not done():
         assert time.monotonic() < deadline, [consumer.assignment() for consumer in consumers]
@@ -73,10 +74,14 @@ async def test_two_members_share_a_topic_and_listeners_may_wait(broker: Broker) 
 @on_each_loop
 async def test_heartbeats_go_on_while_the_program_works(broker: Broker) -> None:
     told = Told()
-    async with member_of(broker, session_timeout_ms=400) as one:
+    async with member_of(broker, session_timeout_ms=60_000) as one:
         one.subscribe(["t"], listener=told)
         await poll_until([one], lambda: one.assignment() == ALL)
-        await asyncio.sleep(1.5)
+        for _ in range(5):  # half a session each, by the broker's clock
+            await asyncio.to_thread(
+                broker.wait_for_requests, "Heartbeat", broker.request_count("Heartbeat") + 1, timeout=PATIENT
+            )
+            broker.clock.advance(30)
         for _ in range(5):
             await one.poll(0.02)
         assert told.events == ["assigned 4"]
@@ -93,7 +98,7 @@ async def test_a_listener_may_use_its_consumer(broker: Broker) -> None:
 
         async def on_assigned(self, partitions: list[TopicPartition]) -> None:
             for tp in partitions:
-                assert await consumer.position(tp, timeout=5) == 0
+                assert await consumer.position(tp, timeout=PATIENT) == 0
                 consumer.seek(tp, 1)
             try:
                 await consumer.poll()
@@ -104,7 +109,7 @@ async def test_a_listener_may_use_its_consumer(broker: Broker) -> None:
     async with member_of(broker) as consumer:
         consumer.subscribe(["t"], listener=listener)
         values: list[bytes | None] = []
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + PATIENT
         while len(values) < 4 and time.monotonic() < deadline:
             values.extend((await consumer.poll(0.2)).values())
         assert sorted(filter(None, values)) == [b"4", b"5", b"6", b"7"]
@@ -122,7 +127,7 @@ async def test_another_task_is_refused_while_a_listener_waits(broker: Broker) ->
 
     async with member_of(broker) as consumer:
         consumer.subscribe(["t"], listener=Waiting())
-        poll = asyncio.create_task(consumer.poll(5))
+        poll = asyncio.create_task(consumer.poll(PATIENT))
         await inside.wait()
         with pytest.raises(errors.ConcurrentUseError):
             consumer.assignment()
@@ -158,7 +163,7 @@ async def test_a_cancelled_listener_is_called_again_by_the_next_poll(broker: Bro
 
     async with member_of(broker) as one:
         one.subscribe(["t"], listener=Slow())
-        poll = asyncio.create_task(one.poll(30))
+        poll = asyncio.create_task(one.poll(PATIENT))
         while not calls:
             await asyncio.sleep(0.01)
         poll.cancel()
@@ -198,7 +203,7 @@ async def test_iteration_goes_on_through_rebalances(broker: Broker) -> None:
                 seen.append(record.value)
 
         readers = [asyncio.create_task(read(each)) for each in (one, two)]
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENT):
             while len(seen) < 40:
                 with Producer(broker.bootstrap_servers) as producer:
                     for number in range(4):
@@ -226,11 +231,18 @@ async def test_tasks_of_a_listener_may_use_its_consumer(broker: Broker) -> None:
 
 @on_each_loop
 async def test_a_cancelled_poll_is_over_and_the_next_has_to_come_in_time(broker: Broker) -> None:
+    told = Told()
     async with member_of(broker, max_poll_interval_ms=300) as one, member_of(broker) as two:
-        one.subscribe(["t"])
-        with pytest.raises(asyncio.TimeoutError):
-            await asyncio.wait_for(one.poll(None), 1.0)
+        one.subscribe(["t"], listener=told)
+        poll = asyncio.create_task(one.poll(None))
+        while not told.events:
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.6)  # a poll that waits is a poll
+        poll.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await poll
         assert one.assignment() == ALL
+        assert told.events == ["assigned 4"]
         two.subscribe(["t"])
         await poll_until([two], lambda: two.assignment() == ALL)
 
@@ -246,10 +258,10 @@ async def test_an_unsubscribe_that_fails_or_is_cancelled_leaves_all_the_same(bro
             raise ValueError("no")
 
     async with member_of(broker) as one:
-        for seconds, error in ((0.0, KafkaError), (60.0, asyncio.TimeoutError)):
+        for seconds, error, within in ((0.0, KafkaError, PATIENT), (PATIENT, asyncio.TimeoutError, 0.5)):
             one.subscribe(["t"], listener=Stubborn(seconds))
             await poll_until([one], lambda: one.assignment() == ALL)
             with pytest.raises(error):
-                await asyncio.wait_for(one.unsubscribe(), 0.5)
+                await asyncio.wait_for(one.unsubscribe(), within)
         one.subscribe(["t"])
         await poll_until([one], lambda: one.assignment() == ALL)

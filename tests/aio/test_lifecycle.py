@@ -20,6 +20,7 @@ import kwire
 from kwire import aio, errors, records
 from kwire.testing import Broker
 from tests.aio.conftest import LOOPS, Run
+from tests.timing import PATIENT
 
 CLIENTS: list[Callable[..., Any]] = [aio.Producer, aio.Consumer, aio.Admin]
 
@@ -260,7 +261,7 @@ def test_wakeup_comes_from_any_thread(run: Run, broker: Broker) -> None:
     async def main() -> None:
         async with aio.Consumer(broker.bootstrap_servers) as consumer:
             consumer.subscribe(["t"])
-            waiting = asyncio.create_task(consumer.poll(timeout=30))
+            waiting = asyncio.create_task(consumer.poll(timeout=PATIENT))
             await asyncio.sleep(0.01)
             await asyncio.get_running_loop().run_in_executor(None, consumer.wakeup)
             assert not await waiting

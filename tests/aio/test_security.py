@@ -11,6 +11,7 @@ import pytest
 from kwire import aio, errors
 from kwire.testing import Broker
 from tests.aio.conftest import Run
+from tests.timing import PATIENT
 
 DOORS: list[dict[str, Any]] = [
     {"tls": True},
@@ -54,7 +55,7 @@ def test_a_large_record_goes_through_a_full_socket(run: Run) -> None:
             broker.bootstrap_servers, auto_offset_reset="earliest", **broker.client_settings
         ) as consumer:
             consumer.subscribe(["t"])
-            assert (await consumer.poll(timeout=30)).values() == [value]
+            assert (await consumer.poll(timeout=PATIENT)).values() == [value]
 
     for tls in (False, True):
         with Broker(topics={"t": 1}, tls=tls, max_message_bytes=1 << 24) as broker:
@@ -66,11 +67,11 @@ def test_a_wrong_password_is_said_at_once(run: Run) -> None:
         settings = {**broker.client_settings, "sasl_password": "wrong"}
         async with aio.Admin(broker.bootstrap_servers, **settings) as admin:
             with pytest.raises(errors.AuthError):
-                await admin.list_topics(timeout=20)
+                await admin.list_topics(timeout=PATIENT)
         async with aio.Consumer(broker.bootstrap_servers, **settings) as consumer:
             consumer.subscribe(["t"])
             with pytest.raises(errors.AuthError):
-                await asyncio.wait_for(consumer.poll(timeout=20), 20)
+                await asyncio.wait_for(consumer.poll(timeout=PATIENT), PATIENT)
 
     with Broker(topics={"t": 1}, users={"alice": "secret"}) as broker:
         run(main(broker))
@@ -80,7 +81,7 @@ def test_a_certificate_that_is_not_trusted_is_said_at_once(run: Run) -> None:
     async def main(broker: Broker) -> None:
         async with aio.Admin(broker.bootstrap_servers, security_protocol="SSL") as admin:
             with pytest.raises(errors.AuthError, match="certificate"):
-                await admin.list_topics(timeout=20)
+                await admin.list_topics(timeout=PATIENT)
 
     with Broker(topics={"t": 1}, tls=True) as broker:
         run(main(broker))
@@ -96,7 +97,7 @@ def test_a_source_of_tokens_that_never_returns_does_not_hold_up_the_end_of_the_l
     go_on, returned = threading.Event(), threading.Event()
 
     def source() -> None:
-        go_on.wait(20)
+        go_on.wait(PATIENT)
         returned.set()
 
     async def main(broker: Broker) -> None:
@@ -123,7 +124,7 @@ def test_a_call_for_a_token_that_is_cancelled_is_made_again(run: Run) -> None:
             return good()
 
         async with aio.Admin(broker.bootstrap_servers, sasl_oauth_token=source, **settings) as admin:
-            listed = asyncio.ensure_future(admin.list_topics(timeout=20))
+            listed = asyncio.ensure_future(admin.list_topics(timeout=PATIENT))
             while not calls:
                 await asyncio.sleep(0.01)
             assert calls[0] is not None
@@ -143,7 +144,7 @@ def test_what_a_source_of_tokens_raises_is_an_error_of_the_login(run: Run, raise
         _, settings = tokens_of(broker)
         async with aio.Admin(broker.bootstrap_servers, sasl_oauth_token=source, **settings) as admin:
             with pytest.raises(errors.AuthError, match="the token of sasl_oauth_token"):
-                await admin.list_topics(timeout=20)
+                await admin.list_topics(timeout=PATIENT)
 
     with Broker(users={"alice": "secret"}, mechanisms=["OAUTHBEARER"]) as broker:
         run(main(broker))

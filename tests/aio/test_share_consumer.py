@@ -13,6 +13,7 @@ from kwire.aio import ShareConsumer
 from kwire.testing import Broker
 from tests.aio.conftest import on_each_loop
 from tests.clients.test_share_consumer import begin_at_first, write
+from tests.timing import PATIENT
 
 T0 = TopicPartition("t", 0)
 
@@ -38,13 +39,13 @@ async def test_reads_acknowledges_and_commits(broker: Broker) -> None:
     told: list[Any] = []
     async with member_of(broker, share_acknowledgement_mode="explicit") as consumer:
         consumer.set_acknowledgement_commit_callback(lambda offsets, error: told.append((offsets, error)))
-        records = await consumer.poll(timeout=5)
+        records = await consumer.poll(timeout=PATIENT)
         assert records.values() == [b"1", b"2", b"3"]
         consumer.acknowledge(records[0])
         consumer.acknowledge(records[1], "release")
         consumer.acknowledge(records[2], "reject")
         assert await consumer.commit() == {T0: None}
-        again = await consumer.poll(timeout=5)
+        again = await consumer.poll(timeout=PATIENT)
         assert (again.values(), again.delivery_counts()) == ([b"2"], [2])
     assert ({T0: {0, 1, 2}}, None) in told
 
@@ -60,7 +61,7 @@ async def test_members_share_the_records(broker: Broker) -> None:
                 found.extend((await consumer.poll(timeout=0.2)).values())
             await consumer.commit()
 
-    await asyncio.wait_for(asyncio.gather(work(), work(), work()), 20)
+    await asyncio.wait_for(asyncio.gather(work(), work(), work()), PATIENT)
     assert sorted(found, key=lambda value: int(value or 0)) == [b"%d" % number for number in range(60)]
 
 
@@ -74,7 +75,7 @@ async def test_a_cancelled_poll_loses_no_record(broker: Broker) -> None:
         with pytest.raises(asyncio.CancelledError):
             await task
         await asyncio.to_thread(write, broker, [b"1"])
-        records = await consumer.poll(timeout=5)
+        records = await consumer.poll(timeout=PATIENT)
         assert (records.values(), records.delivery_counts()) == ([b"1"], [1])
 
 
@@ -82,11 +83,11 @@ async def test_a_cancelled_poll_loses_no_record(broker: Broker) -> None:
 async def test_closing_releases_and_wakes_nobody(broker: Broker) -> None:
     write(broker, [b"1"])
     async with member_of(broker) as one:
-        assert len(await one.poll(timeout=5)) == 1
+        assert len(await one.poll(timeout=PATIENT)) == 1
     with pytest.raises(errors.ClientClosedError):
         await one.poll()
     async with member_of(broker) as two:
-        assert (await two.poll(timeout=5)).delivery_counts() == [2]
+        assert (await two.poll(timeout=PATIENT)).delivery_counts() == [2]
 
 
 @on_each_loop

@@ -15,6 +15,7 @@ from kwire import aio, errors
 from kwire.errors import ProducerFencedError, TransactionError, TransactionStateError
 from kwire.testing import Broker
 from tests.aio.conftest import Run
+from tests.timing import PATIENT
 
 GROUP = SimpleNamespace(group_id="g", generation_id=-1, member_id="", group_instance_id=None)
 
@@ -83,10 +84,12 @@ def test_a_cancelled_block_aborts(run: Run, broker: Broker) -> None:
             async def block() -> None:
                 async with producer.transaction():
                     await producer.send("t", b"gone")
-                    await asyncio.sleep(60)
+                    sent.set()
+                    await asyncio.sleep(PATIENT)
 
+            sent = asyncio.Event()
             task = asyncio.create_task(block())
-            await asyncio.sleep(0.2)
+            await sent.wait()
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
@@ -103,12 +106,13 @@ def test_a_cancelled_commit_goes_on(run: Run, broker: Broker) -> None:
             await producer.init_transactions()
             await producer.begin_transaction()
             await producer.send("t", b"v")
-            broker.faults.delay("EndTxn", 0.3)
+            broker.faults.delay("EndTxn", 60)
             task = asyncio.create_task(producer.commit_transaction())
-            await asyncio.sleep(0.05)
+            await asyncio.to_thread(broker.wait_for_waiting, timeout=PATIENT)
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
+            broker.clock.advance(60)
             await producer.commit_transaction()
         assert await committed(broker, 1) == [b"v"]
 

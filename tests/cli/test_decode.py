@@ -13,6 +13,7 @@ import pytest
 
 from kwire import records
 from tests.cli.conftest import Kwire
+from tests.timing import PATIENT
 
 SOURCE = str(Path(__file__).parents[2] / "src")
 
@@ -103,7 +104,7 @@ def test_a_reader_that_goes_away_is_no_traceback(tmp_path: Path) -> None:
     process.stdout.close()
     assert process.stderr.read() == b""
     process.stderr.close()
-    assert process.wait(20) == 1
+    assert process.wait(PATIENT) == 1
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from kwire import errors, protocol, records
 from kwire.cli.hex_dumps import bytes_of_hex, looks_like_hex
 from tests.cli.captures import CLIENT, SERVER, tcp
 from tests.cli.conftest import Kwire
+from tests.timing import PATIENT
 
 REQUEST = protocol.encode_request(
     protocol.MetadataRequest(topics=[protocol.MetadataRequest.MetadataRequestTopic(name="orders")]),
@@ -91,7 +92,7 @@ def test_words_of_hexdump_and_od_are_turned_around() -> None:
 def test_what_the_tools_of_this_machine_print(command: list[str], exact: bool) -> None:
     if shutil.which(command[0]) is None:
         pytest.skip(f"{command[0]} is not installed")
-    printed = subprocess.run(command, input=EVEN, capture_output=True, check=True, timeout=20).stdout.decode()
+    printed = subprocess.run(command, input=EVEN, capture_output=True, check=True, timeout=PATIENT).stdout.decode()
     assert bytes_of_hex(printed)[0] == EVEN
     assert looks_like_hex(printed.encode()) or not exact
 

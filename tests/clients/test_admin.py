@@ -13,7 +13,7 @@ import pytest
 from kwire import Admin, TopicPartition, errors
 from kwire.admin import NewTopic
 from kwire.testing import Broker, b02_list_offsets
-from tests.timing import SOON
+from tests.timing import PATIENT, SOON
 
 WITH_CREATE = ["0.10.2.2", "1.1.1", "2.4.1", "3.9.2", "4.4.0"]
 
@@ -181,7 +181,7 @@ def test_any_thread_may_ask(broker: Broker) -> None:
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(20)
+            thread.join(PATIENT)
         assert failures == []
         assert admin.list_topics() == [f"t{number}" for number in range(8)]
 

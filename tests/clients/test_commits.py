@@ -12,6 +12,7 @@ import pytest
 import kwire
 from kwire import Admin, Consumer, KafkaError, OffsetAndMetadata, Producer, TopicPartition, errors
 from kwire.testing import Broker
+from tests.timing import PATIENT
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
@@ -35,7 +36,7 @@ def consumer_of(broker: Broker, **options: Any) -> Consumer:
 def read(consumer: Consumer, count: int, **options: Any) -> list[bytes | None]:
     """The values of the next records."""
     found: list[bytes | None] = []
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + PATIENT
     while len(found) < count and time.monotonic() < deadline:
         found += consumer.poll(0.1, **options).values()
     return found

@@ -36,7 +36,7 @@ def consumer_of(broker: Broker, **settings: Any) -> Consumer:
     return Consumer(broker.bootstrap_servers, **{"auto_offset_reset": "earliest", **settings})
 
 
-def read(consumer: Consumer, count: int, seconds: float = 10.0) -> list[Any]:
+def read(consumer: Consumer, count: int, seconds: float = PATIENT) -> list[Any]:
     found: list[Any] = []
     give_up = time.monotonic() + seconds
     while len(found) < count and time.monotonic() < give_up:
@@ -66,13 +66,13 @@ def test_a_poll_gives_objects_and_columns(broker: Broker) -> None:
     broker.append("t", [(b"c", None, 3000, ())], partition=1)
     with consumer_of(broker) as consumer:
         consumer.assign([("t", 0), ("t", 1)])
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + PATIENT
         time.sleep(0.1)
-        got = consumer.poll(timeout=5)
+        got = consumer.poll(timeout=PATIENT)
         while len(got) < 3 and time.monotonic() < deadline:
             consumer.seek_to_beginning()
             time.sleep(0.1)
-            got = consumer.poll(timeout=5)
+            got = consumer.poll(timeout=PATIENT)
     assert len(got) == 3
     assert got
     assert sorted(map(str, got.values())) == sorted(map(str, [b"a", None, b"c"]))
@@ -118,10 +118,10 @@ def test_slices_of_what_a_poll_returns(broker: Broker) -> None:
     broker.append("t", [b"%d" % number for number in range(3, 5)], partition=1)
     with consumer_of(broker) as consumer:
         consumer.assign([T0, T1])
-        got = consumer.poll(timeout=5)
+        got = consumer.poll(timeout=PATIENT)
         while len(got) < 5:
             consumer.seek_to_beginning()
-            got = consumer.poll(timeout=5)
+            got = consumer.poll(timeout=PATIENT)
     values = got.values()
     for start, stop in ((0, 2), (2, 4), (1, None), (None, -1), (4, 4), (-2, None), (9, 12)):
         cut = got[start:stop]
@@ -152,7 +152,7 @@ def test_reading_begins_where_assign_says(broker: Broker) -> None:
     ):
         with Consumer(broker.bootstrap_servers) as consumer:
             consumer.assign([T0], at={T0: at})
-            assert consumer.poll(timeout=5)[0].value == first
+            assert consumer.poll(timeout=PATIENT)[0].value == first
     with Consumer(broker.bootstrap_servers, auto_offset_reset="earliest") as consumer:
         consumer.assign([T0], at={T0: "latest"})
         assert consumer.position(T0) == 3
@@ -162,7 +162,7 @@ def test_records_outlive_their_consumer(broker: Broker) -> None:
     broker.append("t", [b"kept" * 100])
     with consumer_of(broker) as consumer:
         consumer.assign([T0])
-        got = consumer.poll(timeout=5)
+        got = consumer.poll(timeout=PATIENT)
     assert got.values() == [b"kept" * 100]
 
 
@@ -170,10 +170,10 @@ def test_a_limit_and_the_rest(broker: Broker) -> None:
     broker.append("t", [b"%d" % number for number in range(5)])
     with consumer_of(broker, max_poll_records=2) as consumer:
         consumer.assign([T0])
-        assert consumer.poll(timeout=5).values() == [b"0", b"1"]
+        assert consumer.poll(timeout=PATIENT).values() == [b"0", b"1"]
         assert consumer.position(T0) == 2
-        assert consumer.poll(timeout=5, max_records=1).values() == [b"2"]
-        assert consumer.poll(timeout=5).values() == [b"3", b"4"]
+        assert consumer.poll(timeout=PATIENT, max_records=1).values() == [b"2"]
+        assert consumer.poll(timeout=PATIENT).values() == [b"3", b"4"]
         assert not consumer.poll(timeout=0)
         with pytest.raises(errors.ConfigError, match="max_records=0"):
             consumer.poll(max_records=0)
@@ -186,9 +186,9 @@ def test_seek_goes_where_it_is_told(broker: Broker) -> None:
         consumer.assign([T0])
         consumer.seek(T0, 3)
         assert consumer.position(T0) == 3
-        assert consumer.poll(timeout=5)[0].value == b"3"
+        assert consumer.poll(timeout=PATIENT)[0].value == b"3"
         consumer.seek(T0, datetime.fromtimestamp(1500, UTC))
-        assert consumer.poll(timeout=5)[0].value == b"2"
+        assert consumer.poll(timeout=PATIENT)[0].value == b"2"
         consumer.seek_to_end()
         assert consumer.position(T0) == 5
         consumer.seek(T0, "earliest")
@@ -218,7 +218,7 @@ def test_latest_is_the_default(broker: Broker) -> None:
         consumer.assign([T0])
         assert consumer.position(T0) == 1
         broker.append("t", [b"new"])
-        assert consumer.poll(timeout=5).values() == [b"new"]
+        assert consumer.poll(timeout=PATIENT).values() == [b"new"]
 
 
 def test_a_long_poll_ends_as_soon_as_something_comes(broker: Broker) -> None:
@@ -292,7 +292,7 @@ def test_leaving_a_loop_keeps_the_rest_for_the_next(broker: Broker) -> None:
                 got[record.partition].append(record.offset)
             assert [consumer.position(("t", partition)) for partition in (0, 1)] == [len(got[0]), len(got[1])]
         while len(got[0]) + len(got[1]) < 60:
-            for tp, part in consumer.poll(timeout=5.0).by_partition().items():
+            for tp, part in consumer.poll(timeout=PATIENT).by_partition().items():
                 got[tp.partition] += [record.offset for record in part]
     assert got == {0: [*range(30)], 1: [*range(30)]}
 
@@ -342,7 +342,7 @@ def test_wakeup_ends_a_poll_of_another_thread(broker: Broker) -> None:
         assert not consumer.poll(timeout=PATIENT)
         assert time.monotonic() - begun < SOON
         consumer.wakeup()
-        assert not consumer.poll(timeout=10)
+        assert not consumer.poll(timeout=PATIENT)
 
 
 def test_a_second_thread_is_told(broker: Broker) -> None:
@@ -390,12 +390,12 @@ def test_a_broker_that_restarts_is_found_again() -> None:
         port = broker.port
         with Consumer(broker.bootstrap_servers, auto_offset_reset="earliest") as consumer:
             consumer.assign([T0])
-            assert consumer.poll(timeout=5).values() == [b"before"]
+            assert consumer.poll(timeout=PATIENT).values() == [b"before"]
             broker.stop()
             assert not consumer.poll(timeout=0.3)
             with Broker(port=port, topics={"t": 1}) as again:
                 again.append("t", [b"lost", b"after"])
-                assert consumer.poll(timeout=5).values() == [b"after"]
+                assert consumer.poll(timeout=PATIENT).values() == [b"after"]
 
 
 @pytest.mark.parametrize("fault", ["close", "truncate", "delay"])
@@ -427,7 +427,7 @@ def test_no_broker_is_said_in_time() -> None:
         consumer.assign([T0])
         assert not consumer.poll(timeout=0.1)
         with pytest.raises(errors.ConnectError) as caught:
-            consumer.poll(timeout=30)
+            consumer.poll(timeout=PATIENT)
         assert set(caught.value.causes) == {"127.0.0.1:1", "[::1]:1"}
         with pytest.raises(errors.ConnectError, match=r"127\.0\.0\.1:1"):
             consumer.end_offsets([T0], timeout=0.3)
@@ -443,7 +443,7 @@ def test_a_topic_that_does_not_exist_is_named() -> None:
             consumer.assign([("nowhere", 0)])
             consumer.poll(timeout=0.1)
             with pytest.raises(errors.UnknownTopicError, match="'nowhere'"):
-                consumer.poll(timeout=5)
+                consumer.poll(timeout=PATIENT)
             with pytest.raises(errors.UnknownTopicError, match="'elsewhere'"):
                 consumer.partitions_for("elsewhere")
 
@@ -454,7 +454,7 @@ def test_a_partition_that_does_not_exist_is_named(broker: Broker) -> None:
             consumer.end_offsets([("t", 9)])
         consumer.assign([("t", 9)])
         with pytest.raises(errors.UnknownTopicError, match="no partition 9"):
-            consumer.poll(timeout=5)
+            consumer.poll(timeout=PATIENT)
 
 
 @pytest.mark.parametrize(
@@ -544,7 +544,7 @@ def test_it_pickles_as_its_settings(broker: Broker) -> None:
             assert other.settings == consumer.settings
             assert other.assignment() == set()
             other.assign([T0])
-            assert other.poll(timeout=5).values() == [b"0"]
+            assert other.poll(timeout=PATIENT).values() == [b"0"]
 
 
 def test_from_config_takes_the_usual_names(broker: Broker) -> None:
@@ -579,7 +579,7 @@ def test_without_a_position_and_without_a_rule_for_one_it_says_so(broker: Broker
     broker.append("t", [b"a", b"b"])
     with consumer_of(broker, auto_offset_reset="none") as consumer:
         consumer.assign([T0])
-        for ask in (lambda: consumer.poll(timeout=5.0), lambda: consumer.position(T0, timeout=5.0)):
+        for ask in (lambda: consumer.poll(timeout=PATIENT), lambda: consumer.position(T0, timeout=PATIENT)):
             with pytest.raises(errors.ConfigError, match=r"t-0 has no position.*auto_offset_reset='none'.*seek\(\)"):
                 ask()
         consumer.seek(T0, 1)
@@ -597,4 +597,4 @@ def test_reading_nothing_is_told_instead_of_waited_for(broker: Broker) -> None:
         assert not consumer.poll(timeout=0.1)
         consumer.unsubscribe()
         with pytest.raises(errors.ConfigError, match="nothing to poll"):
-            consumer.poll(timeout=5.0)
+            consumer.poll(timeout=PATIENT)

@@ -14,7 +14,7 @@ import pytest
 
 from kwire import Admin, Consumer, Producer, TopicPartition, errors, records
 from kwire.testing import Broker
-from tests.timing import SOON
+from tests.timing import PATIENT, SOON
 
 T0 = TopicPartition("t", 0)
 QUICK_RETRIES: dict[str, Any] = {"request_timeout_ms": 300, "reconnect_backoff_max_ms": 50, "retry_backoff_ms": 20}
@@ -32,7 +32,7 @@ def assert_interrupted(call: Callable[[], object], selecting: Callable[[], bool]
     ended = threading.Event()
 
     def press() -> None:
-        give_up = time.monotonic() + 20
+        give_up = time.monotonic() + PATIENT
         seen = 0
         while seen < 10 and time.monotonic() < give_up and not ended.wait(0.01):
             seen = seen + 1 if selecting() else 0
@@ -65,7 +65,7 @@ def test_ctrl_c_in_a_producer_whose_broker_is_silent(broker: Broker, ctrl_c: int
     with Producer(
         broker.bootstrap_servers, buffer_memory=20_000, batch_size=4000, max_block_ms=60_000, **QUICK_RETRIES
     ) as producer:
-        producer.send("t", b"before").result(30)
+        producer.send("t", b"before").result(PATIENT)
         broker.faults.mute("Produce", times=None)
         delivery = producer.send("t", b"during")
         calls: dict[str, Callable[[], object]] = {
@@ -150,12 +150,12 @@ def test_ctrl_c_while_the_first_broker_says_nothing(ctrl_c: int, client: Callabl
 
 def test_ctrl_c_in_one_who_sleeps_while_another_thread_drives(broker: Broker, ctrl_c: int) -> None:
     with Producer(broker.bootstrap_servers, delivery_timeout_ms=60_000, **QUICK_RETRIES) as producer:
-        producer.send("t", b"before").result(30)
+        producer.send("t", b"before").result(PATIENT)
         broker.faults.mute("Produce", times=None)
         delivery = producer.send("t", b"during")
         other = threading.Thread(target=delivery.result)
         other.start()
-        give_up = time.monotonic() + 30
+        give_up = time.monotonic() + PATIENT
         while producer._reactor.snapshot().driver != other.ident and time.monotonic() < give_up:
             time.sleep(0.001)
         asleep = lambda: producer._reactor.snapshot().sleeping > 0  # noqa: E731

@@ -11,6 +11,7 @@ import pytest
 import kwire
 from kwire import Admin, Consumer, OffsetAndMetadata, Producer, TopicPartition, errors
 from kwire.testing import Broker
+from tests.timing import PATIENT
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
@@ -72,7 +73,7 @@ def test_offsets_are_told_altered_and_deleted(broker: Broker, admin: Admin) -> N
     assert admin.list_consumer_group_offsets("g", require_stable=True) == {T0: OffsetAndMetadata(4)}
     with Consumer(broker.bootstrap_servers, group_id="g", auto_offset_reset="earliest") as consumer:
         consumer.assign([T0])
-        assert consumer.poll(5.0)[0].offset == 4
+        assert consumer.poll(PATIENT)[0].offset == 4
 
 
 def test_a_group_with_members_keeps_its_offsets(broker: Broker, admin: Admin) -> None:

@@ -15,6 +15,7 @@ from kwire.producer import Delivery
 from kwire.testing import Broker
 from tests.interrupts import Cut, Interruptions
 from tests.thorough import THOROUGH
+from tests.timing import PATIENT
 
 pytestmark = pytest.mark.filterwarnings(  # of a socket that was cut before anybody had it
     "ignore::pytest.PytestUnraisableExceptionWarning"
@@ -48,7 +49,7 @@ def each_moment(stride: int) -> Iterator[Interruptions]:
         at += stride
 
 
-def come_to_their_end(deliveries: list[Delivery], seconds: float = 30.0) -> None:
+def come_to_their_end(deliveries: list[Delivery], seconds: float = PATIENT) -> None:
     """Waits without a call that drives: what was cut must not need its thread's help to go on."""
     give_up = time.monotonic() + seconds
     while not all(delivery.done() for delivery in deliveries):
@@ -77,7 +78,7 @@ def test_a_poll_cut_anywhere_gives_each_record_once(broker: Broker) -> None:
             interruption = Interruptions(at)
             try:
                 with interruption:
-                    handed = consumer.poll(timeout=30, max_records=20)
+                    handed = consumer.poll(timeout=PATIENT, max_records=20)
             except Cut:
                 places.add(interruption.place)
             if handed is not None:
@@ -129,7 +130,7 @@ def test_a_loop_cut_anywhere_and_left_now_and_then_gives_each_record_once(broker
 def test_a_producer_cut_anywhere_delivers_each_record_once_and_by_itself(broker: Broker, work: str) -> None:
     taken: list[tuple[int, Delivery]] = []
     with Producer(broker.bootstrap_servers, linger_ms=0 if work == "send" else 1, **AT_ONCE) as producer:
-        producer.send("t", b"0").result(30)
+        producer.send("t", b"0").result(PATIENT)
         for number, interruption in enumerate(each_moment(3), 1):
             delivery = None if work == "send" else producer.send("t", b"%d" % number)
             try:
@@ -137,15 +138,15 @@ def test_a_producer_cut_anywhere_delivers_each_record_once_and_by_itself(broker:
                     if delivery is None:
                         delivery = producer.send("t", b"%d" % number)
                     elif work == "result":
-                        delivery.result(30)
+                        delivery.result(PATIENT)
                     else:
-                        producer.flush(30)
+                        producer.flush(PATIENT)
             except Cut:
                 pass
             if delivery is not None:
                 taken.append((number, delivery))
                 come_to_their_end([delivery])
-        producer.flush(30)
+        producer.flush(PATIENT)
         assert all(delivery.exception(0) is None for _, delivery in taken)
     log = numbers(broker)
     assert log == sorted(set(log)), "doubled, or out of order"
@@ -160,7 +161,7 @@ def test_the_first_send_of_a_producer_cut_anywhere_does_not_stop_the_second(brok
             try:
                 with interruption:
                     deliveries.append(producer.send("t", b"%d" % (2 * number)))
-                    deliveries[0].result(30)
+                    deliveries[0].result(PATIENT)
             except Cut:
                 pass
             deliveries.append(producer.send("t", b"%d" % (2 * number + 1)))
@@ -190,7 +191,7 @@ def test_a_close_cut_anywhere_is_finished_by_the_next(broker: Broker) -> None:
             producer.send("t", b"v")
         assert not producer._reactor.has_resources
         assert not producer._reactor.snapshot().sockets
-    give_up = time.monotonic() + 30
+    give_up = time.monotonic() + PATIENT
     while [thread for thread in threading.enumerate() if thread.name == "kwire-producer"]:
         assert time.monotonic() < give_up
         time.sleep(0.001)
@@ -201,17 +202,17 @@ def test_a_close_cut_anywhere_is_finished_by_the_next(broker: Broker) -> None:
 
 def consumer_calls(consumer: Consumer) -> None:
     consumer.assign([T0])
-    assert consumer.position(T0, timeout=30) == 0
-    assert consumer.end_offsets([T0], timeout=30) == {T0: 0}
-    assert consumer.partitions_for("t", timeout=30) == [T0]
+    assert consumer.position(T0, timeout=PATIENT) == 0
+    assert consumer.end_offsets([T0], timeout=PATIENT) == {T0: 0}
+    assert consumer.partitions_for("t", timeout=PATIENT) == [T0]
     consumer.seek_to_end()
     consumer.pause([T0])
     consumer.resume([T0])
 
 
 def admin_calls(admin: Admin) -> None:
-    assert admin.list_topics(timeout=30) == ["t"]
-    assert admin.list_offsets({T0: "latest"}, timeout=30)[T0] is not None
+    assert admin.list_topics(timeout=PATIENT) == ["t"]
+    assert admin.list_offsets({T0: "latest"}, timeout=PATIENT)[T0] is not None
 
 
 @pytest.mark.parametrize(("client", "calls"), [(Consumer, consumer_calls), (Admin, admin_calls)])
@@ -272,7 +273,7 @@ def test_a_transaction_cut_anywhere_is_decided_by_the_same_call(version: int) ->
             consumer.assign([T0])
             got: list[int] = []
             while len(got) < len(committed):
-                got += [int(value or b"") for value in consumer.poll(timeout=5).values()]
+                got += [int(value or b"") for value in consumer.poll(timeout=PATIENT).values()]
     assert got == committed
 
 

@@ -21,6 +21,7 @@ from kwire import Admin, Consumer, Producer, TopicPartition, errors, records
 from kwire._codec import pool_statistics
 from kwire.testing import Broker
 from tests.thorough import THOROUGH
+from tests.timing import PATIENT
 
 T0 = TopicPartition("t", 0)
 CLIENTS: list[Callable[..., Any]] = [Producer, Consumer, Admin]
@@ -202,7 +203,7 @@ def settle(left: Callable[[], tuple[int, int, int]]) -> None:
     """Until what is left behind has been the same for some time."""
     same = 0
     last = left()
-    give_up = time.monotonic() + 30
+    give_up = time.monotonic() + PATIENT
     while same < 10 and time.monotonic() < give_up:
         time.sleep(0.01)
         now = left()

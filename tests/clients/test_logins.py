@@ -16,6 +16,7 @@ from kwire import Admin, Consumer, Producer
 from kwire.testing import Broker, Certificates
 from kwire.testing.sasl.oauthbearer import unsecured_token
 from tests.certificates import PASSWORD, Issued
+from tests.timing import PATIENT
 from tests.token_endpoint import Endpoint, serving
 
 HUSH = "hush-5f1c"
@@ -30,11 +31,11 @@ def get_in(config: Mapping[str, Any], broker: Broker) -> None:
     with Admin.from_config(given) as admin:
         assert "topic" in admin.list_topics()
     with Producer.from_config(given) as producer:
-        end = producer.send("topic", b"value").result(timeout=10).offset + 1
+        end = producer.send("topic", b"value").result(timeout=PATIENT).offset + 1
     with Consumer.from_config(given) as consumer:
         consumer.assign([("topic", 0)])
         consumer.seek(("topic", 0), end - 1)
-        assert [record.value for record in consumer.poll(timeout=10)] == [b"value"]
+        assert [record.value for record in consumer.poll(timeout=PATIENT)] == [b"value"]
 
 
 def test_logins_by_password(caplog: pytest.LogCaptureFixture) -> None:

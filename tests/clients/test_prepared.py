@@ -15,6 +15,7 @@ from kwire._prepared import PreparedTransaction
 from kwire.errors import TransactionError
 from kwire.testing import Broker
 from tests.brokers import Cluster
+from tests.timing import PATIENT
 
 TopicNames = Callable[[], str]
 VERSIONS = pytest.mark.parametrize("release", ["3.9.2", "4.4.0"])
@@ -85,7 +86,7 @@ def committed(servers: str, topic: str, count: int) -> list[bytes | None]:
     found: list[bytes | None] = []
     with Consumer(servers, auto_offset_reset="earliest", isolation_level="read_committed") as consumer:
         consumer.assign([(topic, 0)])
-        until = time.monotonic() + 20
+        until = time.monotonic() + PATIENT
         while len(found) < count and time.monotonic() < until:
             found += consumer.poll(timeout=1.0).values()
         found += consumer.poll(timeout=0.5).values()

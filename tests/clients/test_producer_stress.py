@@ -12,6 +12,7 @@ import pytest
 
 from kwire import Producer, testing
 from kwire.errors import KafkaError
+from tests.timing import PATIENT
 
 
 @pytest.fixture
@@ -65,8 +66,8 @@ def test_topics_appear_and_vanish_while_others_are_sent_to(
 
             def steady(number: int, turn: int) -> None:
                 value = b"%d" % turn
+                producer.send("fixed", value, partition=number).result(PATIENT)  # may fail: max_block_ms is short
                 values[number].append(value)
-                producer.send("fixed", value, partition=number).result(10)
 
             def restless(number: int, turn: int) -> None:
                 producer.send(f"t-{number}-{turn % 50}", b"v", partition=turn % 3)
@@ -83,7 +84,7 @@ def test_topics_appear_and_vanish_while_others_are_sent_to(
             with caplog.at_level(logging.ERROR, "kwire"):
                 crew.run()
                 try:
-                    producer.flush(10)
+                    producer.flush(PATIENT)
                 except KafkaError:
                     pass
         assert not [record for record in caplog.records if record.levelno >= logging.ERROR], caplog.text
@@ -98,7 +99,7 @@ def test_batches_of_many_partitions_expire_while_threads_send(
         producer = Producer(
             broker.bootstrap_servers, linger_ms=0, request_timeout_ms=100, delivery_timeout_ms=150, max_block_ms=150
         )
-        producer.send("wide", b"v").result(10)
+        producer.send("wide", b"v").result(PATIENT)
         broker.stop()
 
         def send(number: int, turn: int) -> None:

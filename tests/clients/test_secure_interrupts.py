@@ -12,6 +12,7 @@ from kwire.testing import Broker
 from tests.clients.test_interrupts import AT_ONCE, come_to_their_end, each_moment, numbers
 from tests.interrupts import Cut, Interruptions
 from tests.thorough import THOROUGH
+from tests.timing import PATIENT
 
 pytestmark = pytest.mark.filterwarnings(  # of a socket that was cut before anybody had it
     "ignore::pytest.PytestUnraisableExceptionWarning"
@@ -51,7 +52,7 @@ def test_the_first_send_of_a_producer_cut_anywhere_does_not_stop_the_second(secu
             try:
                 with interruption:
                     deliveries.append(producer.send("t", b"%d" % (2 * number)))
-                    deliveries[0].result(30)
+                    deliveries[0].result(PATIENT)
             except Cut:
                 places.add(interruption.place)
             deliveries.append(producer.send("t", b"%d" % (2 * number + 1)))
@@ -82,7 +83,7 @@ def test_a_poll_cut_anywhere_gives_each_record_once(secured: Secured) -> None:
             interruption = Interruptions(at)
             try:
                 with interruption:
-                    handed = consumer.poll(timeout=30, max_records=20)
+                    handed = consumer.poll(timeout=PATIENT, max_records=20)
             except Cut:
                 pass
             if handed is not None:

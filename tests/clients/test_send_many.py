@@ -13,6 +13,7 @@ import pytest
 
 from kwire import Consumer, Producer, errors, records
 from kwire.testing import Broker
+from tests.timing import PATIENT
 
 
 @pytest.fixture
@@ -25,7 +26,7 @@ def sent(broker: Broker, columns: Any) -> list[tuple[Any, ...]]:
     """What stands in the log after `columns` were sent: (value, key, headers) of each record."""
     with Producer(broker.bootstrap_servers) as producer:
         deliveries = producer.send_many("t", columns)
-        assert [delivery.result(10).offset for delivery in deliveries] == list(range(len(deliveries)))
+        assert [delivery.result(PATIENT).offset for delivery in deliveries] == list(range(len(deliveries)))
     stored = records.decode(broker.record_set("t", partition=0))
     return [(record.value, record.key, tuple(record.headers)) for record in stored]
 
@@ -137,7 +138,7 @@ def test_columns_that_are_not_used_are_named_in_a_warning(broker: Broker) -> Non
         producer.flush()
         with Consumer(broker.bootstrap_servers, auto_offset_reset="earliest") as consumer:
             consumer.assign([("t", 0)])
-            polled = consumer.poll(timeout=5)
+            polled = consumer.poll(timeout=PATIENT)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             for part in polled.by_partition().values():

@@ -186,16 +186,23 @@ def test_a_fenced_block_raises_that_it_is_fenced(broker: Broker) -> None:
     assert committed(broker, 0) == []
 
 
+def end_the_delay(broker: Broker) -> None:
+    """Of a request that waits for 60 seconds to pass."""
+    broker.wait_for_waiting(timeout=PATIENT)
+    broker.clock.advance(60)
+
+
 def test_a_call_that_ran_out_of_time_is_waited_for_by_the_same_call(broker: Broker) -> None:
     with made(broker) as producer:
         producer.init_transactions()
         producer.begin_transaction()
         producer.send("t", b"v").result()
-        broker.faults.delay("EndTxn", 0.5)
+        broker.faults.delay("EndTxn", 60)
         with pytest.raises(KafkaTimeoutError, match="call it again"):
             producer.commit_transaction(timeout=0.05)
         with pytest.raises(TransactionStateError, match="commit_transaction"):
             producer.abort_transaction()
+        end_the_delay(broker)
         producer.commit_transaction()
     assert committed(broker, 1) == [b"v"]
 
@@ -205,10 +212,11 @@ def test_a_call_that_ran_out_of_time_tells_how_it_ended(broker: Broker) -> None:
         producer.init_transactions()
         producer.begin_transaction()
         producer.send("t", b"v").result()
-        broker.faults.delay("EndTxn", 0.2)
+        broker.faults.delay("EndTxn", 60)
         with pytest.raises(KafkaTimeoutError):
             producer.commit_transaction(timeout=0.05)
-        time.sleep(1)
+        end_the_delay(broker)
+        time.sleep(0.2)
         producer.commit_transaction()
         with pytest.raises(TransactionStateError, match="no transaction is open"):
             producer.commit_transaction()
@@ -303,7 +311,7 @@ def test_a_killed_producer_leaves_nothing(broker: Broker) -> None:
 def test_a_broker_from_before_transactions(release: str) -> None:
     with Broker(release=release) as broker, made(broker) as producer:
         with pytest.raises(errors.broker.UnsupportedVersionError, match=r"transactions need Kafka 0\.11"):
-            producer.init_transactions(timeout=20)
+            producer.init_transactions(timeout=PATIENT)
 
 
 @pytest.mark.parametrize("release", ["0.11.0.3", "1.1.1", "2.3.1", "2.5.1", "3.9.2", "4.0.0"])

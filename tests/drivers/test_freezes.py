@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import select
 import signal
 import time
 from collections.abc import Iterator
-from types import FrameType
+from types import SimpleNamespace
 
 import pytest
 
@@ -16,8 +17,8 @@ from kwire.testing import Broker
 from tests.drivers.waiting import Answer, Make
 from tests.timing import PATIENT
 
-TIMEOUT_S = 0.3
-FROZEN_S = 3 * TIMEOUT_S
+TIMEOUT_S = 2.0
+FROZEN_S = 1.2 * TIMEOUT_S
 
 
 @pytest.fixture
@@ -28,22 +29,26 @@ def connected(broker: Broker, make: Make) -> Reactor:
     return reactor
 
 
+def freeze(reactor: Reactor) -> None:
+    """Until a request is late, and its answer is there to be read."""
+    time.sleep(FROZEN_S)
+    [near] = reactor._sockets.values()
+    assert select.select([near.socket], [], [], PATIENT)[0]
+
+
 def test_the_background_reads_before_it_calls_a_request_late(
     connected: Reactor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answer = Answer(connected)
-    sleep = time.sleep
-    monkeypatch.setattr(reactor_module.time, "sleep", lambda seconds: sleep(FROZEN_S))
-    connected._look_in()
+    with monkeypatch.context() as patch:
+        patch.setattr(reactor_module, "time", SimpleNamespace(sleep=lambda seconds: freeze(connected)))
+        connected._look_in()
     assert isinstance(answer.outcomes[0], protocol.MetadataResponse)
 
 
 @pytest.fixture
-def freezing_alarm() -> Iterator[None]:
-    def freeze(number: int, frame: FrameType | None) -> None:
-        time.sleep(FROZEN_S)
-
-    before = signal.signal(signal.SIGALRM, freeze)
+def freezing_alarm(connected: Reactor) -> Iterator[None]:
+    before = signal.signal(signal.SIGALRM, lambda number, frame: freeze(connected))
     yield
     signal.setitimer(signal.ITIMER_REAL, 0)
     signal.signal(signal.SIGALRM, before)
@@ -60,6 +65,6 @@ def test_a_waiter_reads_before_it_calls_a_request_late(broker: Broker, connected
 
 def test_a_caller_that_computed_for_long_reads_first(connected: Reactor) -> None:
     answer = Answer(connected)
-    time.sleep(FROZEN_S)
+    freeze(connected)
     assert connected.wait(answer.here, PATIENT)
     assert isinstance(answer.outcomes[0], protocol.MetadataResponse)

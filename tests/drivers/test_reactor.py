@@ -15,7 +15,7 @@ from kwire._codec import LATE_S
 from kwire.drivers.reactor import IDLE_AFTER_S
 from kwire.testing import Broker
 from tests.brokers.ports import free_ports
-from tests.drivers.waiting import Answer, Make
+from tests.drivers.waiting import Answer, Make, until
 from tests.interrupts import dropped
 from tests.timing import PATIENT, SOON
 
@@ -23,14 +23,14 @@ from tests.timing import PATIENT, SOON
 def test_a_waiter_reads_its_own_answer(broker: Broker, make: Make) -> None:
     reactor = make(broker.bootstrap_servers, background=True)
     answer = Answer(reactor)
-    assert reactor.wait(answer.here, 5)
+    assert reactor.wait(answer.here, PATIENT)
     assert answer.thread == threading.get_ident()
 
 
 def test_the_background_reads_what_nobody_waits_for(broker: Broker, make: Make) -> None:
     reactor = make(broker.bootstrap_servers, background=True)
     answer = Answer(reactor)
-    give_up = time.monotonic() + 5
+    give_up = time.monotonic() + PATIENT
     while not answer.here() and time.monotonic() < give_up:
         time.sleep(0.002)
     assert answer.here()
@@ -44,32 +44,30 @@ def test_without_a_background_nothing_happens_between_calls(broker: Broker, make
     time.sleep(0.05)
     assert not answer.here()
     assert threading.active_count() == threads
-    assert reactor.wait(answer.here, 5)
+    assert reactor.wait(answer.here, PATIENT)
 
 
 def test_a_waiter_takes_the_driver_role_from_an_idle_background(broker: Broker, make: Make) -> None:
     reactor = make(broker.bootstrap_servers, background=True)
-    assert reactor.wait(Answer(reactor).here, 5)
+    assert reactor.wait(Answer(reactor).here, PATIENT)
     time.sleep(IDLE_AFTER_S * 3)
-    assert reactor.wait(Answer(reactor).here, 5)
+    assert reactor.wait(Answer(reactor).here, PATIENT)
 
 
 def test_an_idle_background_keeps_its_timers(broker: Broker, make: Make) -> None:
     reactor = make(broker.bootstrap_servers, background=True)
-    assert reactor.wait(Answer(reactor).here, 5)
+    assert reactor.wait(Answer(reactor).here, PATIENT)
     time.sleep(IDLE_AFTER_S * 3)
     fired: list[float] = []
     begun = time.monotonic()
     reactor.call(lambda now: reactor.core.call_at(now + 0.05, fired.append))
-    while not fired and time.monotonic() - begun < PATIENT:
-        time.sleep(0.002)
-    assert fired
+    until(lambda: bool(fired))
     assert fired[0] - begun >= 0.05
 
 
 def test_timers_run_while_a_caller_computes(broker: Broker, make: Make) -> None:
     reactor = make(broker.bootstrap_servers, background=True)
-    assert reactor.wait(Answer(reactor).here, 5)
+    assert reactor.wait(Answer(reactor).here, PATIENT)
     fired: list[float] = []
     begun = time.monotonic()
     reactor.call(lambda now: reactor.core.call_at(now + 0.005, fired.append))
@@ -97,9 +95,9 @@ def test_what_may_be_done_ahead_is_done_where_a_parked_driver_came_late(
     broker: Broker, make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reactor = make(broker.bootstrap_servers, background=True)
-    assert reactor.wait(Answer(reactor).here, 5)
+    assert reactor.wait(Answer(reactor).here, PATIENT)
     monkeypatch.setattr(reactor, "_look_in", lambda: time.sleep(0.01))
-    give_up = time.monotonic() + 10
+    give_up = time.monotonic() + PATIENT
     while reactor.snapshot().polling_until is None and time.monotonic() < give_up:
         time.sleep(0.01)
     told: list[tuple[float, float]] = []
@@ -123,14 +121,14 @@ def test_many_threads_wait_at_once(broker: Broker, make: Make) -> None:
     def work() -> None:
         for _ in range(30):
             answer = Answer(reactor)
-            if not reactor.wait(answer.here, 10) or isinstance(answer.outcomes[0], Exception):
+            if not reactor.wait(answer.here, PATIENT) or isinstance(answer.outcomes[0], Exception):
                 failures.append(answer.outcomes)
 
     threads = [threading.Thread(target=work) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(PATIENT)
     assert not any(thread.is_alive() for thread in threads)
     assert failures == []
 
@@ -140,12 +138,12 @@ def test_one_waiter_ends_while_another_goes_on(broker: Broker, make: Make) -> No
     broker.faults.delay("Metadata", 0.4)
     slow = Answer(reactor)
     ended: list[bool] = []
-    other = threading.Thread(target=lambda: ended.append(reactor.wait(slow.here, 5)))
+    other = threading.Thread(target=lambda: ended.append(reactor.wait(slow.here, PATIENT)))
     short = threading.Thread(target=lambda: reactor.wait(slow.here, 0.05))
     short.start()
     other.start()
-    short.join(5)
-    other.join(5)
+    short.join(PATIENT)
+    other.join(PATIENT)
     assert ended == [True]
 
 
@@ -177,7 +175,7 @@ def test_callbacks_of_two_threads_do_not_get_into_each_others_way(broker: Broker
 
     def first() -> None:
         first_is_in.set()
-        second_is_in.wait(5)
+        second_is_in.wait(PATIENT)
 
     def second() -> None:
         second_is_in.set()
@@ -185,10 +183,10 @@ def test_callbacks_of_two_threads_do_not_get_into_each_others_way(broker: Broker
 
     one = threading.Thread(target=lambda: reactor.call(lambda now: reactor.core.after_step.append(first)))
     one.start()
-    assert first_is_in.wait(5)
+    assert first_is_in.wait(PATIENT)
     reactor.call(lambda now: reactor.core.after_step.append(second))
-    one.join(5)
-    assert reactor.wait(Answer(reactor).here, 5)
+    one.join(PATIENT)
+    assert reactor.wait(Answer(reactor).here, PATIENT)
     assert reactor._in_callbacks == set()
 
 
@@ -204,19 +202,19 @@ def test_a_callback_that_raises_is_logged_and_harms_nobody(
     reactor.call(lambda now: reactor.core.after_step.extend([bad, lambda: seen.append(1)]))
     assert seen == [1]
     assert "a callback raised" in caplog.text
-    assert reactor.wait(Answer(reactor).here, 5)
+    assert reactor.wait(Answer(reactor).here, PATIENT)
 
 
 def test_callbacks_may_call(broker: Broker, make: Make) -> None:
     reactor = make(broker.bootstrap_servers)
     answers: list[Answer] = []
     reactor.call(lambda now: reactor.core.after_step.append(lambda: answers.append(Answer(reactor))))
-    assert reactor.wait(answers[0].here, 5)
+    assert reactor.wait(answers[0].here, PATIENT)
 
 
 def test_an_interrupted_step_is_recovered_from(broker: Broker, make: Make) -> None:
     reactor = make(broker.bootstrap_servers)
-    assert reactor.wait(Answer(reactor).here, 5)
+    assert reactor.wait(Answer(reactor).here, PATIENT)
 
     def cut(now: float) -> None:
         raise KeyboardInterrupt
@@ -225,11 +223,11 @@ def test_an_interrupted_step_is_recovered_from(broker: Broker, make: Make) -> No
     with pytest.raises(KeyboardInterrupt):
         reactor.call(cut)
     assert reactor.core.dirty
-    assert reactor.wait(lost.here, 5)
+    assert reactor.wait(lost.here, PATIENT)
     assert isinstance(lost.outcomes[0], errors.ConnectError)
     assert not reactor.core.dirty
     after = Answer(reactor)
-    assert reactor.wait(after.here, 5)
+    assert reactor.wait(after.here, PATIENT)
     assert not isinstance(after.outcomes[0], Exception)
 
 
@@ -242,7 +240,7 @@ def test_an_exception_of_a_call_is_no_interrupt(broker: Broker, make: Make) -> N
 
     with pytest.raises(errors.ConfigError):
         reactor.call(refuse)
-    assert reactor.wait(waiting.here, 5)
+    assert reactor.wait(waiting.here, PATIENT)
     assert not isinstance(waiting.outcomes[0], Exception)
 
 
@@ -266,7 +264,7 @@ def test_interrupts_at_any_moment_leave_it_usable(broker: Broker, make: Make) ->
                 try:
                     signal.setitimer(signal.ITIMER_REAL, delay)
                     answer = Answer(reactor)
-                    reactor.wait(answer.here, 5)
+                    reactor.wait(answer.here, PATIENT)
                     signal.setitimer(signal.ITIMER_REAL, 0)
                     answered += 1
                 except _Alarm:
@@ -276,10 +274,10 @@ def test_interrupts_at_any_moment_leave_it_usable(broker: Broker, make: Make) ->
         signal.signal(signal.SIGALRM, before)
     assert interrupted > 20
     final = Answer(reactor)
-    assert reactor.wait(final.here, 10)
+    assert reactor.wait(final.here, PATIENT)
     if isinstance(final.outcomes[0], errors.ConnectError):
         final = Answer(reactor)
-        assert reactor.wait(final.here, 10)
+        assert reactor.wait(final.here, PATIENT)
     assert not isinstance(final.outcomes[0], Exception)
     assert reactor.snapshot().sockets <= 2
 
@@ -297,7 +295,7 @@ def test_ctrl_c_answers_at_once(make: Make, ctrl_c: int) -> None:
 
 def test_close_ends_waits_and_threads(broker: Broker, make: Make) -> None:
     reactor = make(broker.bootstrap_servers, background=True)
-    assert reactor.wait(Answer(reactor).here, 5)
+    assert reactor.wait(Answer(reactor).here, PATIENT)
     ended: list[bool] = []
     waiter = threading.Thread(target=lambda: ended.append(reactor.wait(lambda: False, PATIENT)))
     waiter.start()
@@ -320,7 +318,7 @@ def test_a_reactor_that_was_never_used_opens_nothing(make: Make) -> None:
 
 def test_a_child_process_is_told_to_make_its_own(broker: Broker, make: Make) -> None:
     reactor = make(broker.bootstrap_servers, background=True)
-    assert reactor.wait(Answer(reactor).here, 5)
+    assert reactor.wait(Answer(reactor).here, PATIENT)
     child = os.fork()
     if child == 0:
         code = 1
@@ -333,7 +331,7 @@ def test_a_child_process_is_told_to_make_its_own(broker: Broker, make: Make) -> 
             os._exit(code)
     assert os.waitpid(child, 0)[1] == 0
     again = Answer(reactor)
-    assert reactor.wait(again.here, 5)
+    assert reactor.wait(again.here, PATIENT)
     assert not isinstance(again.outcomes[0], Exception)
 
 

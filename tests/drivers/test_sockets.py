@@ -26,7 +26,7 @@ def test_literals_need_no_look_up() -> None:
 def test_a_broker_that_is_not_there_is_said_at_once(make: Make) -> None:
     reactor = make("127.0.0.1:1,[::1]:1")
     answer = Answer(reactor)
-    assert reactor.wait(answer.here, 5)
+    assert reactor.wait(answer.here, PATIENT)
     [error] = answer.outcomes
     assert isinstance(error, errors.ConnectError)
     assert set(error.causes) == {"127.0.0.1:1", "[::1]:1"}
@@ -43,7 +43,7 @@ def test_a_host_that_answers_nothing_costs_no_more_than_the_deadline(make: Make)
             each.connect_ex(deaf.getsockname())
         reactor = make(f"127.0.0.1:{deaf.getsockname()[1]}")
         answer = Answer(reactor, deadline=0.3)
-        assert reactor.wait(answer.here, 5)
+        assert reactor.wait(answer.here, PATIENT)
         for each in backlog:
             each.close()
     assert isinstance(answer.outcomes[0], errors.KafkaTimeoutError)
@@ -52,7 +52,7 @@ def test_a_host_that_answers_nothing_costs_no_more_than_the_deadline(make: Make)
 def test_a_name_that_does_not_exist_is_said(make: Make) -> None:
     reactor = make("no-such-host.invalid:9092")
     answer = Answer(reactor)
-    assert reactor.wait(answer.here, 20)
+    assert reactor.wait(answer.here, PATIENT)
     [error] = answer.outcomes
     assert isinstance(error, errors.ConnectError)
     assert "'no-such-host.invalid' cannot be resolved" in error.causes["no-such-host.invalid:9092"]
@@ -69,7 +69,7 @@ def test_a_slow_look_up_does_not_block_the_caller(make: Make, monkeypatch: pytes
     monkeypatch.setattr(socket, "getaddrinfo", slow)
     reactor = make("slow.invalid:9092")
     answer = Answer(reactor, deadline=0.2)
-    assert reactor.wait(answer.here, 5)
+    assert reactor.wait(answer.here, PATIENT)
     assert looked_up == []
     released.set()
 
@@ -88,5 +88,5 @@ def test_a_name_with_several_addresses_uses_the_one_that_answers(
     monkeypatch.setattr(socket, "getaddrinfo", found)
     reactor = make(f"two-faced.invalid:{port}")
     answer = Answer(reactor)
-    assert reactor.wait(answer.here, 5)
+    assert reactor.wait(answer.here, PATIENT)
     assert not isinstance(answer.outcomes[0], Exception)

@@ -244,7 +244,7 @@ def test_close_says_goodbye(listen: Listen, secure: Make, broker: Broker, tmp_pa
 
 def failure(reactor: Reactor, words: str) -> str:
     """The error that a request ends in, once one has these words."""
-    give_up = time.monotonic() + 5
+    give_up = time.monotonic() + PATIENT
     while words not in (found := str(outcome(reactor))):
         assert time.monotonic() < give_up, found
     return found

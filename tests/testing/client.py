@@ -9,8 +9,7 @@ from typing import Any, Self
 
 from kwire import protocol
 from kwire.testing import Broker
-
-WITHIN_S = 10.0
+from tests.timing import PATIENT
 
 
 class Client:
@@ -18,7 +17,7 @@ class Client:
 
     def __init__(self, broker: Broker, node: int = 1) -> None:
         host, port = broker.address_of(node).rsplit(":", 1)
-        self.socket = socket.create_connection((host, int(port)), WITHIN_S)
+        self.socket = socket.create_connection((host, int(port)), PATIENT)
         self._asked: list[tuple[int, int]] = []
 
     def __enter__(self) -> Self:

@@ -15,6 +15,7 @@ from kwire.testing import Broker
 from tests.testing.committed import committed, committed_values
 from tests.testing.java_tools import CountWords, JavaTool, VerifiableConsumer, VerifiableShareConsumer, run, settle
 from tests.thorough import SOAK, THOROUGH
+from tests.timing import PATIENT
 
 pytestmark = pytest.mark.kafka
 
@@ -61,7 +62,7 @@ def test_members_share_a_topic_and_one_takes_over_from_the_other(members: str, t
         both = [running.enter_context(VerifiableConsumer(tmp_path, f"member-{n}", *start)) for n in range(2)]
         settle(both, PARTITIONS)
         write(broker, tmp_path, RECORDS)
-        until = time.monotonic() + 30
+        until = time.monotonic() + PATIENT
         while sum(each.consumed() for each in both) < RECORDS:
             assert time.monotonic() < until, [each.events()[-3:] for each in both]
             time.sleep(0.05)
@@ -83,7 +84,7 @@ def test_members_of_a_share_group_acknowledge_each_record_once(tmp_path: Path) -
         for each in members:
             each.wait_for(lambda member: bool(member.events("offset_reset_strategy_set")), "the group is set up")
         write(broker, tmp_path, 3 * RECORDS)
-        until = time.monotonic() + 30
+        until = time.monotonic() + PATIENT
         while sum(len(each.acknowledged()) for each in members) < 3 * RECORDS:
             assert time.monotonic() < until, [(len(each.acknowledged()), each.tail()[-300:]) for each in members]
             time.sleep(0.1)

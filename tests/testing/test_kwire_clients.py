@@ -13,8 +13,7 @@ from kwire.errors import broker as codes
 from kwire.schema.releases import RELEASES
 from kwire.testing import Broker, Faults
 from tests.thorough import THOROUGH
-
-WITHIN_S = 20
+from tests.timing import PATIENT
 
 
 def number(release: str) -> tuple[int, ...]:
@@ -27,14 +26,14 @@ def test_records_go_through_every_release(release: str) -> None:
     with Broker(release=release) as broker:
         with Producer(broker.bootstrap_servers) as producer:
             deliveries = [producer.send("topic", value, key=value, partition=0) for value in sent]
-            assert [delivery.result(WITHIN_S).offset for delivery in deliveries] == list(range(100))
+            assert [delivery.result(PATIENT).offset for delivery in deliveries] == list(range(100))
         assert broker.offsets("topic") == (0, 100)
         with Consumer(broker.bootstrap_servers) as consumer:
             consumer.assign([("topic", 0)], until={("topic", 0): 100})
             consumer.seek(("topic", 0), "earliest")
             read = []
             while not consumer.done():
-                read += consumer.poll(WITHIN_S).values()
+                read += consumer.poll(PATIENT).values()
         assert read == sent
 
 

@@ -12,6 +12,7 @@ from kwire.protocol import MetadataRequest
 from kwire.testing import Broker, Clock
 from tests.testing.client import Client
 from tests.testing.wire import fetch, values
+from tests.timing import PATIENT
 
 
 def test_every_node_has_a_port_of_its_own() -> None:
@@ -96,7 +97,7 @@ def test_kwire_goes_on_while_nodes_die() -> None:
             broker.revive(node)
             read += consumer.poll(timeout=0.2).values()
         while len(read) < 600:
-            read += consumer.poll(timeout=5.0).values()
+            read += consumer.poll(timeout=PATIENT).values()
         assert sorted(int(value) for value in read if value is not None) == list(range(600))
 
 

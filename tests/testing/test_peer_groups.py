@@ -12,8 +12,8 @@ from confluent_kafka import Consumer
 from kwire.protocol import ListGroupsRequest
 from kwire.testing import Broker
 from tests.testing.client import Client
+from tests.timing import PATIENT
 
-WITHIN_S = 20.0
 PARTITIONS = 4
 
 
@@ -27,7 +27,7 @@ def member(broker: Broker, protocol: str, topic: str = "t", **settings: Any) -> 
 
 def settle(members: Sequence[Consumer], records: int = 0) -> None:
     """Polls until the partitions are shared out evenly and that many records were read."""
-    until = time.monotonic() + WITHIN_S
+    until = time.monotonic() + PATIENT
     read = 0
     while read < records or any(len(each.assignment()) != PARTITIONS // len(members) for each in members):
         assert time.monotonic() < until, f"{read} records, {[each.assignment() for each in members]}"

@@ -20,8 +20,9 @@ from kafka.structs import OffsetAndMetadata
 
 from kwire.testing import Broker
 from tests.testing.committed import committed_values
+from tests.timing import PATIENT
 
-RECORDS, PARTITIONS, WITHIN_S = 120, 4, 30
+RECORDS, PARTITIONS = 120, 4
 RELEASES = ["4.4.0", "2.8.2", "0.11.0.3"]
 Progress = Callable[[], int]
 
@@ -29,7 +30,7 @@ Progress = Callable[[], int]
 def confluent(broker: Broker, copied: Progress) -> None:
     common = {"bootstrap.servers": broker.bootstrap_servers}
     producer = ConfluentProducer({**common, "transactional.id": "copier"})
-    producer.init_transactions(WITHIN_S)
+    producer.init_transactions(PATIENT)
     settings = {**common, "group.id": "g", "auto.offset.reset": "earliest", "enable.auto.commit": False}
     members = [ConfluentConsumer({**settings, "session.timeout.ms": 6000}) for _ in range(2)]
     for member in members:
@@ -44,15 +45,15 @@ def confluent(broker: Broker, copied: Progress) -> None:
         for message in found:
             producer.produce("out", message.value())
         producer.send_offsets_to_transaction(
-            member.position(member.assignment()), member.consumer_group_metadata(), WITHIN_S
+            member.position(member.assignment()), member.consumer_group_metadata(), PATIENT
         )
         if next(aborts) == 1:
-            producer.flush(WITHIN_S)
-            producer.abort_transaction(WITHIN_S)
+            producer.flush(PATIENT)
+            producer.abort_transaction(PATIENT)
             for message in before.values():
                 member.seek(_confluent_place(message))
         else:
-            producer.commit_transaction(WITHIN_S)
+            producer.commit_transaction(PATIENT)
     for member in members:
         member.close()
 
@@ -139,11 +140,11 @@ async def _aiokafka(broker: Broker, copied: Progress) -> None:
 
 
 def _in_turn(members: list[Any], copied: Progress) -> Any:
-    until = time.monotonic() + WITHIN_S
+    until = time.monotonic() + PATIENT
     for member in itertools.cycle(members):
         if copied() >= RECORDS:
             return
-        assert time.monotonic() < until, f"{copied()} of {RECORDS} were copied within {WITHIN_S} s"
+        assert time.monotonic() < until, f"{copied()} of {RECORDS} were copied within {PATIENT} s"
         yield member
 
 

@@ -25,6 +25,7 @@ from kwire.testing import Broker, Certificates
 from tests.testing.client import Client
 from tests.testing.frames import damage
 from tests.testing.wire import batch, fetch, produce, values
+from tests.timing import PATIENT
 
 ALL_TOPICS = MetadataRequest(topics=None)
 V1_2, V1_3 = ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3
@@ -134,12 +135,12 @@ def byte_by_byte(target: int) -> Iterator[int]:
                 back.start()
                 copy(near, far, 1)
                 far.shutdown(socket.SHUT_RDWR)
-                back.join(10)
+                back.join(PATIENT)
 
         thread = threading.Thread(target=pump)
         thread.start()
         yield listener.getsockname()[1]
-        thread.join(10)
+        thread.join(PATIENT)
 
 
 def copy(source: socket.socket, sink: socket.socket, size: int) -> None:

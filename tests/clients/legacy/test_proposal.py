@@ -12,6 +12,7 @@ from kwire import errors
 from kwire.legacy import ProposalClient
 from kwire.protocol import proposal
 from kwire.testing import Broker
+from tests.timing import PATIENT
 
 DIALECTS = {
     "ours": proposal.Dialect(),
@@ -79,7 +80,7 @@ def test_a_fetch_waits_for_its_bytes(broker: Broker, client: ProposalClient) -> 
         other.produce({("t", 0): [b""]})
         broker.wait_for_waiting()
         other.produce({("t", 0): [b"enough"]})
-    reader.join(20)
+    reader.join(PATIENT)
     assert waiting == [[b"", b"enough"]]
     begin = time.monotonic()
     assert client.fetch({("t", 1): 0}, max_wait_ms=50)[("t", 1)].values() == []

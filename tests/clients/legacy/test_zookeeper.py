@@ -14,6 +14,7 @@ from kwire.legacy import Client
 from kwire.legacy.zookeeper import registered
 from kwire.testing import Broker
 from tests.brokers import Cluster
+from tests.timing import PATIENT
 
 RELEASE = "0.8.2.2"
 
@@ -51,7 +52,7 @@ def test_brokers_and_topics_are_found(keeper: KazooClient) -> None:
         found = registered(where(keeper), 30)
         assert found.brokers == {7: Address("127.0.0.1", one.port), 12: Address("127.0.0.1", two.port)}
         assert found.topics == {"clicks": {7: 2, 12: 3}}
-        with Client.from_zookeeper(where(keeper), timeout=30, fetch_max_bytes=100) as client:
+        with Client.from_zookeeper(where(keeper), timeout=PATIENT, fetch_max_bytes=100) as client:
             assert client.brokers == tuple(found.brokers.values())
             client.produce("clicks", [b"hi"], broker=client.brokers[1])
             client.flush()
