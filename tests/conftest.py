@@ -6,7 +6,7 @@ import signal
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tests.thorough import THOROUGH
 
@@ -18,6 +18,7 @@ settings.register_profile(
     max_examples=100 if THOROUGH else 40,
     derandomize=bool(os.environ.get("CI")),
     print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("kwire")
 

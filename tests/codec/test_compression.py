@@ -103,7 +103,7 @@ def test_many_gzip_members_take_no_more_than_linear_time() -> None:
         return time.process_time() - begun
 
     seconds(100)
-    assert seconds(60_000) < 0.5  # copying the rest after each member takes seconds
+    assert seconds(120_000) < 5  # copying the rest after each member takes half a minute
 
 
 @pytest.mark.parametrize("codec", ["snappy", "lz4"])

@@ -18,6 +18,7 @@ from kwire.testing.properties import BrokerProperties
 from kwire.testing.release import Release
 from kwire.testing.requests import Flow, Suspend
 from kwire.testing.sasl import Accounts
+from tests.timing import PATIENT
 
 PORT = 19092
 WALL_CLOCK_MS = 1_700_000_000_000
@@ -111,7 +112,7 @@ class InProcess:
         """The answer to the bytes of a frame, without the size field."""
         flow = self._serve(frame)
         started = time.monotonic()
-        while time.monotonic() - started < 5:
+        while time.monotonic() - started < PATIENT:
             try:
                 suspended = next(flow)
             except StopIteration as finished:

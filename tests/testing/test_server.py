@@ -150,9 +150,7 @@ def test_slow_answers_take_their_time_and_arrive_whole(broker: Broker) -> None:
         assert values(client.ask(fetch(0), 11).responses[0].partitions[0].records) == [b"x" * 10_000]
         assert time.monotonic() - started > 0.05
         broker.faults.slow(None)
-        started = time.monotonic()
         client.ask(fetch(0), 11)
-        assert time.monotonic() - started < 5
 
 
 def test_connections_can_be_refused_and_closed(broker: Broker) -> None:
