@@ -223,16 +223,16 @@ cdef class Accumulator:
                 if self.barred is not None:  # while Python ran since the first look; an open batch is still waited for
                     raise self._refusal()
                 batch = fresh
+                if queue.expected:
+                    builder_room(&batch.core, queue.expected)
             if (queue.partition < 0 and requested >= 0 and batch.requested is None) or (
                     stamped and batch.lacks_room_for_stamp()):
                 batch.make_room_for_notes()
                 continue
             size = builder_record_size(&batch.core, record)
-            if batch is fresh or <int64_t>batch.core.used + size <= self.batch_size:
+            if <int64_t>batch.core.used + size <= self.batch_size or batch is fresh:
                 break
             self._close(queue)
-        if batch is fresh and queue.expected:
-            builder_room(&batch.core, queue.expected)
         fault = builder_append(&batch.core, record)
         if fault != BUILD_OK:
             raise_build_fault(fault, 2)
