@@ -7,10 +7,15 @@ Up to Python 3.11 any allocation of an object that the collector tracks may run 
 from __future__ import annotations
 
 import gc
+import random
+import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 NEVER = 1_000_000
+SOON_S = 1e-5
+LONG_ENOUGH_S = 1e-4
 MORE_THAN_ARE_FREED = 50
 ALLOCATIONS = range(1, 40)
 
@@ -52,3 +57,28 @@ def at_allocation(number: int, step: Callable[[], object]) -> Iterator[None]:
         gc.unfreeze()
     if faults:
         raise faults[0]
+
+
+@contextmanager
+def threads_that_switch_at_allocations(threshold: int) -> Iterator[None]:
+    """Lets other threads run wherever `threshold` more tracked objects were made than freed, and between byte codes."""
+
+    chance = random.Random(threshold)
+
+    def collecting(_: str, __: dict[str, int]) -> None:
+        if chance.random() < 0.3:
+            time.sleep(chance.choice((0, 0, LONG_ENOUGH_S)))
+
+    thresholds = gc.get_threshold()
+    interval = sys.getswitchinterval()
+    gc.freeze()
+    gc.callbacks.append(collecting)
+    try:
+        sys.setswitchinterval(SOON_S)
+        gc.set_threshold(threshold, 100, 100)
+        yield
+    finally:
+        gc.set_threshold(*thresholds)
+        sys.setswitchinterval(interval)
+        gc.callbacks.remove(collecting)
+        gc.unfreeze()

@@ -1,6 +1,7 @@
 """How much a run takes on: `make test` sets KWIRE_THOROUGH=1; the quick run draws less, and skips versions.
 
-`make test-soak` sets KWIRE_SOAK=1 as well: tests of faults on real brokers with many more kills and records.
+`make test-soak` sets KWIRE_SOAK=1 as well: tests of faults on real brokers with many more kills and records, and
+of threads that switch at every allocation for longer.
 """
 
 import os

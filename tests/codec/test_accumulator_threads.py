@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -142,3 +143,25 @@ def test_records_are_sent_while_a_batch_is_split(number: int) -> None:
     with at_allocation(number, lambda: more.append(path.send(TOPIC, b"later", partition=0))):
         assert path.accumulator.split(batch)
     assert deliver(path) == {0: [b"first", *(b"%d" % place for place in range(20)), *[b"later"] * len(more)]}
+
+
+class Future:
+    """What a task waits for, without a loop."""
+
+    def __iter__(self) -> Iterator[Future]:
+        yield self
+
+
+@pytest.mark.parametrize("number", ALLOCATIONS)
+def test_a_record_is_delivered_while_a_task_begins_to_wait_for_it(number: int) -> None:
+    path = begun()
+    settled: list[Any] = []
+    path.accumulator.future_for = lambda delivery: Future()  # type: ignore[assignment, return-value]
+    path.accumulator.settle_future = settled.append
+    delivery = path.send(TOPIC, b"v", partition=0)
+    waiting = delivery.__await__()
+    with at_allocation(number, lambda: deliver(path)):
+        future = next(waiting)  # type: ignore[call-overload]
+    if not delivery.done():
+        deliver(path)
+    assert settled == [future]
