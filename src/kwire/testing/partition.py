@@ -97,11 +97,6 @@ class Partition:
             return epoch, self.epochs[0][1]
         return self.epochs[later - 1][0], self.epochs[later][1]
 
-    def epoch_at(self, offset: int) -> int:
-        """The epoch in which the record at `offset` was written."""
-        later = bisect_right(self.epochs, offset, key=lambda held: held[1])
-        return self.epochs[later - 1][0] if later else self.leader_epoch
-
     def truncate(self, offset: int) -> None:
         """Loses what was appended from `offset` on, whole batches, as an unclean election does."""
         self.log.truncate(offset)

@@ -98,11 +98,6 @@ class Shares:
         for each in self._known(group_id, session):
             each.release_member(member_id)
 
-    def end_all_of(self, node: int) -> None:
-        """The node is gone, and its sessions with it."""
-        for key in [key for key in self._sessions if key[0] == node]:
-            del self._sessions[key]
-
     def _known(self, group_id: str, session: ShareSession | None) -> Iterator[SharePartition]:
         for key in session.partitions if session is not None else ():
             found = self._partitions.get((group_id, key))
