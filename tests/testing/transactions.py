@@ -8,15 +8,28 @@ from typing import Any
 from kwire import records
 from kwire.protocol import (
     AddPartitionsToTxnRequest,
+    DescribeTransactionsRequest,
     EndTxnRequest,
     InitProducerIdRequest,
     ProduceRequest,
 )
 from tests.testing.in_process import InProcess
 
+V1, V2 = {"transaction.version": 1}, {"transaction.version": 2}
 _Topic = AddPartitionsToTxnRequest.AddPartitionsToTxnTopic
 _TopicData = ProduceRequest.TopicProduceData
 _PartitionData = _TopicData.PartitionProduceData
+
+
+def broker_of(release: str = "4.4.0", **options: Any) -> InProcess:
+    broker = InProcess(release, **options)
+    broker.cluster.create_topic("orders", 3)
+    return broker
+
+
+def describe(broker: InProcess, transactional_id: str = "mine") -> Any:
+    [found] = broker.ask(DescribeTransactionsRequest(transactional_ids=[transactional_id]), 0).transaction_states
+    return found
 
 
 def init_request(transactional_id: str | None = "mine", timeout_ms: int = 60_000, **fields: Any) -> Any:

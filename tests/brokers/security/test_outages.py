@@ -14,7 +14,8 @@ from tests.brokers.keys import Keys
 from tests.brokers.listeners import SESSION_LIFETIME_MS
 from tests.brokers.plugin import SecureClusterOf
 from tests.brokers.secure_cluster import SecureCluster
-from tests.brokers.security.logins import NO_KERBEROS, Settings, settings_for
+from tests.brokers.security.logins import NO_KERBEROS, settings_for
+from tests.brokers.security.work import read_whole
 
 pytestmark = [pytest.mark.kafka, pytest.mark.kafka_all]
 
@@ -23,16 +24,6 @@ _LOAD_S = 3.2 * SESSION_LIFETIME_MS / 1000
 _BATCH = 1000
 
 NewTopic = Callable[[], str]
-
-
-def _read(address: str, settings: Settings, topic: str) -> list[bytes | None]:
-    with kwire.Consumer(address, auto_offset_reset="earliest", **settings) as consumer:
-        place = kwire.TopicPartition(topic, 0)
-        consumer.assign([place], until=consumer.end_offsets([place]))
-        found: list[bytes | None] = []
-        while not consumer.done():
-            found += consumer.poll(_WITHIN_S).values()
-    return found
 
 
 @pytest.mark.timeout(180)
@@ -59,7 +50,7 @@ def test_a_broker_that_is_killed_and_comes_back(keys: Keys, realm: Kdc | None, m
             send_for(4.0)
             producer.flush(_WITHIN_S)
         assert [delivery.result(0).offset for delivery in sent] == list(range(len(sent)))
-        assert _read(listener.address, settings, "outlives-its-broker") == [
+        assert read_whole(listener.address, settings, "outlives-its-broker") == [
             b"%d" % number for number in range(len(sent))
         ]
 

@@ -16,7 +16,8 @@ from tests.brokers.keys import Keys
 from tests.brokers.listeners import SESSION_LIFETIME_MS, Listener
 from tests.brokers.plugin import SecureClusterOf
 from tests.brokers.security.logged_in import logged_in
-from tests.brokers.security.logins import NO_KERBEROS, Settings, settings_for, unsecured_token
+from tests.brokers.security.logins import NO_KERBEROS, settings_for, unsecured_token
+from tests.brokers.security.work import read_whole
 
 _TRAFFIC_S = 4.2 * SESSION_LIFETIME_MS / 1000
 _SHORT_TRAFFIC_S = 2.3 * SESSION_LIFETIME_MS / 1000
@@ -57,16 +58,6 @@ class Watch:
         assert self.settled
         assert self.seen == self.settled
         assert self.left == self.settled
-
-
-def _log(address: str, settings: Settings, topic: str) -> list[bytes | None]:
-    with kwire.Consumer(address, auto_offset_reset="earliest", **settings) as consumer:
-        place = kwire.TopicPartition(topic, 0)
-        consumer.assign([place], until=consumer.end_offsets([place]))
-        found: list[bytes | None] = []
-        while not consumer.done():
-            found += consumer.poll(_WITHIN_S).values()
-    return found
 
 
 def _numbered(count: int) -> list[bytes]:
@@ -127,7 +118,7 @@ def test_traffic_goes_on(
             read += consumer.poll(1.0).values()
     assert [delivery.result(0).offset for delivery in deliveries] == list(range(1, count))
     assert read == _numbered(count)
-    assert _log(listener.address, settings, topic) == _numbered(count)
+    assert read_whole(listener.address, settings, topic) == _numbered(count)
     watch.check()
 
 

@@ -47,6 +47,17 @@ async def exchange_aio(address: str, settings: Settings, topic: str) -> None:
     assert found == _VALUES
 
 
+def read_whole(address: str, settings: Settings, topic: str) -> list[bytes | None]:
+    """The values in partition 0 of the topic, to its end."""
+    with kwire.Consumer(address, auto_offset_reset="earliest", **settings) as consumer:
+        place = kwire.TopicPartition(topic, 0)
+        consumer.assign([place], until=consumer.end_offsets([place]))
+        found: list[bytes | None] = []
+        while not consumer.done():
+            found += consumer.poll(_WITHIN_S).values()
+    return found
+
+
 def send(address: str, settings: Settings) -> Any:
     """One record of a producer."""
     with kwire.Producer(address, **_GIVE_UP, **settings) as producer:

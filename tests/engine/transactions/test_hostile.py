@@ -33,23 +33,29 @@ def error_of(outcome: Outcome, producer: TransactionalProducer) -> KafkaError:
     return outcome.error
 
 
+def ends_asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What each EndTxn asks for from now on, "commit" or "abort", as it is sent."""
+    asked: list[str] = []
+    ask_end = TransactionRequests.ask_end
+
+    def counted(requests: TransactionRequests, now: float, *, commits: bool, is_v2: bool) -> None:
+        asked.append("commit" if commits else "abort")
+        ask_end(requests, now, commits=commits, is_v2=is_v2)
+
+    monkeypatch.setattr(TransactionRequests, "ask_end", counted)
+    return asked
+
+
 @VERSIONS
 def test_an_abort_that_the_coordinator_does_not_know_the_producer_of_is_the_end(
     version: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world, producer = opened(version)
-    asked: list[bool] = []
-    ask_end = TransactionRequests.ask_end
-
-    def counted(requests: TransactionRequests, now: float, *, commits: bool, is_v2: bool) -> None:
-        asked.append(commits)
-        ask_end(requests, now, commits=commits, is_v2=is_v2)
-
-    monkeypatch.setattr(TransactionRequests, "ask_end", counted)
+    asked = ends_asked(monkeypatch)
     world.faults.error("EndTxn", UNKNOWN_PRODUCER_ID, times=None)
     outcome = producer.manager.abort(producer.now)
     world.run(world.now + 5)
-    assert (producer.state, asked) == (states.FATAL, [False])
+    assert (producer.state, asked) == (states.FATAL, ["abort"])
     assert "UNKNOWN_PRODUCER_ID" in str(outcome.error)
 
 
@@ -112,14 +118,7 @@ def test_a_transaction_begun_right_after_a_cut_end_is_told_to_the_coordinator(mo
 @VERSIONS
 def test_an_end_that_loads_for_long_is_asked_with_pauses(version: int, monkeypatch: pytest.MonkeyPatch) -> None:
     world, producer = opened(version)
-    asked: list[float] = []
-    ask_end = TransactionRequests.ask_end
-
-    def counted(requests: TransactionRequests, now: float, *, commits: bool, is_v2: bool) -> None:
-        asked.append(now)
-        ask_end(requests, now, commits=commits, is_v2=is_v2)
-
-    monkeypatch.setattr(TransactionRequests, "ask_end", counted)
+    asked = ends_asked(monkeypatch)
     world.faults.error("EndTxn", COORDINATOR_LOAD_IN_PROGRESS, times=None)
     producer.manager.commit(producer.now)
     world.run(world.now + 30)
