@@ -123,6 +123,15 @@ def test_chunks_of_tiered_storage(tmp_path: Path, manifest: dict[str, object], k
         open_log(tmp_path)
 
 
+@pytest.mark.parametrize("manifest", ["", "[]", pytest.param("[" * 4000, id="nested")])
+def test_what_is_no_manifest_of_tiered_storage(tmp_path: Path, manifest: str) -> None:
+    path = write_segment(tmp_path / f"orders-{UUID}" / "1", [batch(0)])
+    path = path.rename(path.with_name(f"{0:020d}-{UUID}.log"))
+    path.with_suffix(".rsm-manifest").write_text(manifest)
+    with pytest.raises(ConfigError, match=r"\.rsm-manifest: not a manifest of Aiven's plug-in"):
+        open_log(tmp_path)
+
+
 def test_indexes_are_read_up_to_the_zeros_that_fill_them(tmp_path: Path) -> None:
     path = write_segment(tmp_path / "orders-0", [batch(10 * number) for number in range(5000)])
     index = path.with_suffix(".index")

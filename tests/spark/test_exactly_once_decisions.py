@@ -59,7 +59,9 @@ def test_a_part_of_another_decision_is_refused() -> None:
         decode(texts, job(), "t")
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[]", "7", '{"kwire":2}', "something else"])
+@pytest.mark.parametrize(
+    "text", ["", "{}", "[]", "7", '{"kwire":2}', "something else", pytest.param("[" * 4000, id="nested")]
+)
 def test_the_offsets_of_something_else_are_refused(text: str) -> None:
     with pytest.raises(ExactlyOnceError, match="used for something else"):
         parsed(text)

@@ -75,7 +75,9 @@ def test_assigned_partitions() -> None:
     assert parse_partitions("assign", "{}") == ()
 
 
-@pytest.mark.parametrize("text", ["sem", '{"sem":0}', '{"sem":["0"]}', '{"sem":[-1]}', "[]"])
+@pytest.mark.parametrize(
+    "text", ["sem", '{"sem":0}', '{"sem":["0"]}', '{"sem":[-1]}', "[]", pytest.param("[" * 4000, id="nested")]
+)
 def test_what_assigns_nothing_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match="No topicpartitions to assign as specified value for option 'assign' is"):
         parse_partitions("assign", text)

@@ -211,7 +211,7 @@ def _check_manifests(storage: Storage, folder: LogFolder) -> None:
         try:
             content = json.loads(read_whole(storage, manifest))
             kinds = [kind for kind in ("compression", "encryption") if content.get(kind)]
-        except (ValueError, AttributeError):
+        except (ValueError, AttributeError, RecursionError):
             raise ConfigError(
                 f"{where}: not a manifest of Aiven's plug-in for tiered storage that kwire knows"
             ) from None

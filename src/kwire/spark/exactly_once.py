@@ -220,7 +220,7 @@ def parsed(text: str) -> dict[str, Any]:
     """One part. Raises ExactlyOnceError for the metadata of somebody else's offset."""
     try:
         found = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict) or found.get("kwire") != _FORMAT:
         raise ExactlyOnceError(

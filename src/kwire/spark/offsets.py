@@ -235,7 +235,7 @@ def _parse_numbers(option: str, text: str, example: str) -> dict[TopicPartition,
 def _parse_object(text: str, expected: ConfigError) -> dict[str, object]:
     try:
         parsed = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise expected from None
     if not isinstance(parsed, dict):
         raise expected
