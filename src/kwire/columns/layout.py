@@ -1,4 +1,7 @@
-"""The tree of columns that a schema asks for, by Arrow's formats, and the same in Spark's words."""
+"""The tree of columns that a schema asks for, by Arrow's formats, and the same in Spark's words.
+
+Knows no schema language, no Arrow library and no Spark.
+"""
 
 from __future__ import annotations
 

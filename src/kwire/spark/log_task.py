@@ -1,4 +1,7 @@
-"""Reads the pieces of segments of one task in a Spark worker and yields their records as Arrow batches."""
+"""Reads the pieces of segments of one task in a Spark worker and yields their records as Arrow batches.
+
+Asks no broker: what the bounds come to was decided when the read was planned.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What a test does to the nodes of a `Broker`: they die and come back, leaders and coordinators move."""
+"""What a test does to the nodes of a `Broker`: they die and come back, leaders and coordinators move.
+
+Methods of `Broker`, for any thread: each does its work on the broker's own.
+"""
 
 from __future__ import annotations
 

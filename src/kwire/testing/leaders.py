@@ -1,4 +1,7 @@
-"""What an answer says of the leader when it is another node (KIP-951)."""
+"""What an answer says of the leader when it is another node (KIP-951).
+
+Fills in rows of answers; decides nothing.
+"""
 
 from __future__ import annotations
 

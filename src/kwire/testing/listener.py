@@ -1,4 +1,7 @@
-"""Where one node listens: its address, and the connections that it accepted."""
+"""Where one node listens: its address, and the connections that it accepted.
+
+What comes over an accepted socket is for its connection to know.
+"""
 
 from __future__ import annotations
 

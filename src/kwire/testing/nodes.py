@@ -1,4 +1,7 @@
-"""The nodes of the embedded cluster: where each listens, which of them live, and which is the controller."""
+"""The nodes of the embedded cluster: where each listens, which of them live, and which is the controller.
+
+Plain state for the broker's thread; no sockets.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What the handler of an API takes, and what it returns: an answer, or a flow that waits before it answers."""
+"""What the handler of an API takes, and what it returns: an answer, or a flow that waits before it answers.
+
+Knows no frames and no sockets.
+"""
 
 from __future__ import annotations
 

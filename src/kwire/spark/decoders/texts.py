@@ -1,4 +1,7 @@
-"""What the decoders of texts, json and csv, share: a schema laid out for the codec, and time zones."""
+"""What the decoders of texts, json and csv, share: a schema laid out for the codec, and time zones.
+
+No Arrow and no Spark session; only PySpark's type classes.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""All groups of a cluster by id, of whatever type, with their offsets."""
+"""All groups of a cluster by id, of whatever type, with their offsets.
+
+Plain state for the broker's thread; sees no requests.
+"""
 
 from __future__ import annotations
 
