@@ -124,6 +124,7 @@ def test_a_bad_value_is_named_with_its_place_and_byte() -> None:
     [
         ({}, "decoder: the option decoder.schema must be given: an Avro schema as JSON"),
         ({"registry": "http://r"}, "with one; or decoder.registry.subject"),
+        ({"schema": "order.avsc"}, "decoder.schema: is 'order.avsc' a file? Then give its path, './order.avsc'"),
         ({"schema": "{"}, "decoder.schema: the Avro schema is not JSON"),
         ({"schema": '{"type":"record","name":"R","fields":[]}'}, "decoder.schema: expected a column name"),
         ({"schema": '"long"', "writerSchema": '"string"'}, "string cannot be read as long"),

@@ -99,6 +99,14 @@ def test_a_function_that_is_not_there(function: str) -> None:
         decoded(function)
 
 
+def test_a_function_of_the_program_itself_is_refused_at_once() -> None:
+    options = {"decoder": "__main__:decode", "decoder.schema": SCHEMA}
+    with pytest.raises(
+        ValueError, match=r"decoder: expected package\.module:function, a module that workers can import"
+    ):
+        parse_decoding(GivenOptions(options))
+
+
 def test_the_function_of_the_documentation() -> None:
     measurements = run(snippet("docs/spark.md", "def measurements("))["measurements"]
     made = measurements(pa.record_batch({"value": pa.array([b"12.5 kWh", None, b"-3 m"])}))

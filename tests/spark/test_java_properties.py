@@ -51,6 +51,15 @@ def checked(properties: dict[str, str], table: type, caplog: pytest.LogCaptureFi
     return left, warning
 
 
+def test_a_partitioner_is_refused_with_what_there_is_instead(caplog: pytest.LogCaptureFixture) -> None:
+    package = "org.apache.kafka.clients.producer"
+    left, warning = checked({"partitioner.class": f"{package}.internals.DefaultPartitioner"}, ProducerSettings, caplog)
+    assert left == {"bootstrap.servers": "broker:9092"}
+    assert "kafka.partitioner.class (it asks for what is done anyway)" in warning
+    with pytest.raises(ConfigError, match=r"'partitioner\.class' is not supported: .* the column partition says"):
+        checked({"partitioner.class": f"{package}.RoundRobinPartitioner"}, ProducerSettings, caplog)
+
+
 def test_a_read_takes_what_serves_all_java_clients(caplog: pytest.LogCaptureFixture) -> None:
     shared = {**OF_ALL, **OF_CONSUMERS, **OF_PRODUCERS, "request.timeout.ms": "7000"}
     left, warning = checked(shared, ConsumerSettings, caplog)

@@ -134,8 +134,11 @@ def test_an_unknown_option_is_refused_with_the_nearest(name: str, nearest: str) 
 
 
 def test_an_option_like_no_other_is_refused_with_the_list() -> None:
-    with pytest.raises(ConfigError, match=r"Unknown option 'foo'; the options are assign, columns, .*prefix 'kafka\.'"):
+    with pytest.raises(
+        ConfigError, match=r"Unknown option 'foo'; the options are assign, columns, .*prefix 'kafka\.'"
+    ) as caught:
         parse(foo="bar")
+    assert "decoder, decoder.*, endingOffsets" in str(caught.value), "each decoder's options are not listed"
 
 
 @pytest.mark.parametrize(

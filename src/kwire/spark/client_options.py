@@ -20,6 +20,7 @@ from kwire.engine.settings import ClientSettings, ConsumerSettings, ProducerSett
 from kwire.errors import AuthError, ConfigError, ConnectError
 from kwire.spark.given_options import CLIENT_PREFIX, SERVERS, GivenOptions
 from kwire.spark.java_properties import ROWS, is_as_it_is, why_without_effect
+from kwire.spark.named_function import NamedFunction, names_function
 
 # A position that is not in the log is for failOnDataLoss to judge, and a read must not bring topics into being.
 CLIENT_SETTINGS: Final[dict[str, Any]] = {"auto_offset_reset": "none", "allow_auto_create_topics": False}
@@ -35,10 +36,12 @@ _REFUSED: Final[dict[type[ClientSettings], dict[str, str]]] = {
         "enable.auto.commit": "the source commits no offsets",
         "interceptor.classes": "there are no interceptors",
         "key.deserializer": "keys come as binary; convert them with DataFrame operations",
+        "schema.registry.url": "use the options decoder=avro and decoder.registry",
         "value.deserializer": "values come as binary; convert them with DataFrame operations",
     },
     ProducerSettings: {
         "key.serializer": _CONVERTED,
+        "partitioner.class": "rows go by their key as with Java's default; the column partition says another one",
         "value.serializer": _CONVERTED,
     },
 }
@@ -75,7 +78,7 @@ def checked_properties(given: GivenOptions, table: type[ClientSettings], **own: 
         if reason:
             given.has_no_effect(CLIENT_PREFIX + name, reason)
         else:
-            properties[name] = Secret(value) if _is_secret(name) else value
+            properties[name] = _value(name, value)
     with errors_by_option(properties):
         from_config(table, properties, **own, **(CLIENT_SETTINGS if table is ConsumerSettings else {}))
     return properties
@@ -132,5 +135,13 @@ def by_option(text: str, properties: Mapping[str, str]) -> str:
     return _KEYWORDS.sub(keyword, _QUOTED.sub(quoted, text))
 
 
-def _is_secret(name: str) -> bool:
-    return name in _ROWS and _ROWS[name].secret
+def _value(name: str, value: str) -> str:
+    row = _ROWS.get(name)
+    if row is not None and row.keyword == "sasl_oauth_token":
+        if not names_function(value.strip()):
+            raise ConfigError(
+                f"{CLIENT_PREFIX}{name}: expected package.module:function, a function without arguments that returns "
+                "(token, lifetime in seconds), in a module that driver and workers can import"
+            )
+        return NamedFunction(value.strip())
+    return Secret(value) if row is not None and row.secret else value

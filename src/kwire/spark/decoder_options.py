@@ -7,6 +7,7 @@ imported when an option names it. No Arrow, no Spark session; reads the file tha
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ from kwire.spark.decoding import MODES, ColumnDecoder, Decoding, Format, Mode
 if TYPE_CHECKING:
     from kwire.spark.given_options import GivenOptions
 
+_BARE_FILE: Final = re.compile(r"[\w./-]+\.(avsc|json|ddl|sql|txt|desc|pb|bin|protoset)")
 _ROLES: Final = {"key": "keyDecoder", "value": "decoder"}
 _FORMATS: Final = ("json", "csv", "avro", "protobuf")
 # In the order of the documentation: for all formats, then for some.
@@ -82,6 +84,10 @@ class DecoderSettings:
         """The option's text, or the bytes of the file that it names: `/path`, `./path`, `../path` or `file:/path`."""
         text = self.required(suffix, what)
         if not text.startswith(("/", "./", "../", "file:")):
+            if _BARE_FILE.fullmatch(text):
+                raise ConfigError(
+                    f"{self.option(suffix)}: is '{text}' a file? Then give its path, './{text}' or '/...'"
+                )
             return text.encode()
         path = Path(text.removeprefix("file://").removeprefix("file:"))
         try:

@@ -178,5 +178,6 @@ def _nearest(name: str, known: Mapping[str, str], foreign: Mapping[str, str]) ->
         close = difflib.get_close_matches(name, candidates, n=1)
         if close:
             return f"; did you mean '{candidates[close[0]]}'?"
-    options = ", ".join(sorted(shown.values(), key=str.lower))
+    heads = {name.partition(".")[0] + ".*" if "ecoder." in name else name for name in shown.values()}
+    options = ", ".join(sorted(heads, key=str.lower))
     return f"; the options are {options}, and Kafka's properties with the prefix 'kafka.'"

@@ -82,8 +82,10 @@ def why_without_effect(name: str, value: str, table: type[ClientSettings]) -> st
 
 
 def is_as_it_is(name: str, value: str) -> bool:
-    """Whether a property that is refused asks for what happens anyway: plain bytes, no commits, no interceptors."""
+    """Whether a property that is refused asks for what happens anyway, such as plain bytes and no commits."""
     text = value.strip()
+    if name == "partitioner.class":
+        return text in ("", "org.apache.kafka.clients.producer.internals.DefaultPartitioner")
     if name.endswith("serializer"):
         return text.startswith("org.apache.kafka.common.serialization.ByteArray")
     return (name, text.lower()) in (("enable.auto.commit", "false"), ("interceptor.classes", ""))

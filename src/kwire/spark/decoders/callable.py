@@ -8,8 +8,7 @@ makes null.
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,6 +17,7 @@ from pyspark.sql.types import StructType
 from kwire.errors import ConfigError
 from kwire.spark.decoder_options import DecoderSettings
 from kwire.spark.decoding import Decode, Fault
+from kwire.spark.named_function import find_function, names_function
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,7 +36,10 @@ class CallableFormat:
     def open(self, fields: Sequence[str]) -> Decode:
         from kwire.spark.arrow_types import arrow_schema
 
-        function = _find(self.name)
+        try:
+            function = find_function(self.name)
+        except ConfigError as fault:
+            raise ConfigError(f"decoder {fault} (the module must be there in the workers)") from fault
         wanted = [each for each in arrow_schema(self.schema) if each.name in fields]
 
         def decode(raw: pa.RecordBatch) -> tuple[list[pa.Array], Sequence[Fault]]:
@@ -50,9 +53,10 @@ class CallableFormat:
 def parse(settings: DecoderSettings) -> CallableFormat:
     """The decoder that the options name. The function itself is looked up in the workers only."""
     name = settings.given.text(settings.role) or ""
-    module, _, function = name.partition(":")
-    if not all(part.isidentifier() for part in (*module.split("."), *function.split("."))):
-        raise ConfigError(f"{settings.role}: expected package.module:function, got '{name}'")
+    if not names_function(name):
+        raise ConfigError(
+            f"{settings.role}: expected package.module:function, a module that workers can import, got '{name}'"
+        )
     settings.check_suffixes(("schema", "columns"))
     if settings.text("mode", "fail") != "fail":
         raise ConfigError(f"{settings.option('mode')}: a function says itself what becomes of a bad record")
@@ -66,19 +70,6 @@ def _inputs(settings: DecoderSettings) -> tuple[str, ...]:
         if name.lower() not in by_lower_name:
             raise ConfigError(f"{settings.option('columns')}: there is no '{name}'; there are {', '.join(_RAW)}")
     return tuple(dict.fromkeys(by_lower_name[name.lower()] for name in names))
-
-
-def _find(name: str) -> Callable[[pa.RecordBatch], Any]:
-    module, _, path = name.partition(":")
-    try:
-        found: Any = importlib.import_module(module)
-        for part in path.split("."):
-            found = getattr(found, part)
-    except (ImportError, AttributeError) as error:
-        raise ConfigError(f"decoder {name} cannot be imported in a worker: {error}") from error
-    if not callable(found):
-        raise ConfigError(f"decoder {name} is a {type(found).__name__}, not a function")
-    return found  # type: ignore[no-any-return]
 
 
 def _check_result(returned: Any, rows: int, names: Sequence[str]) -> None:
