@@ -153,15 +153,18 @@ class Future:
 
 
 @pytest.mark.parametrize("number", ALLOCATIONS)
-def test_a_record_is_delivered_while_a_task_begins_to_wait_for_it(number: int) -> None:
+@pytest.mark.parametrize("others_wait", [0, 1])
+def test_a_record_is_delivered_while_a_task_begins_to_wait_for_it(number: int, others_wait: int) -> None:
     path = begun()
     settled: list[Any] = []
     path.accumulator.future_for = lambda delivery: Future()  # type: ignore[assignment, return-value]
     path.accumulator.settle_future = settled.append
     delivery = path.send(TOPIC, b"v", partition=0)
+    others = [delivery.__await__() for _ in range(others_wait)]
+    expected = [next(other) for other in others]  # type: ignore[call-overload]
     waiting = delivery.__await__()
     with at_allocation(number, lambda: deliver(path)):
-        future = next(waiting)  # type: ignore[call-overload]
+        expected.append(next(waiting))  # type: ignore[call-overload]
     if not delivery.done():
         deliver(path)
-    assert settled == [future]
+    assert settled == expected

@@ -14,11 +14,12 @@
 # collector tracks may run it, and so finalizers, weak references' callbacks and gc.callbacks. Hence in a stretch
 #
 #   may stand      reads, assignments, arithmetic; append, popleft, get, pop and item assignment of lists, deques and
-#                  dicts with keys of ours; int, float, bytes; objects without_gc (Delivery); a drop of a reference that
-#                  is not the last one, or to an object of which that is so
+#                  dicts with keys of ours; int, float, bytes; instances of no_gc classes (Delivery); the drop of a
+#                  reference that is not the last one, or is to what leads to no object of users
 #   may not stand  a call of Python; `with nogil`; a new list, dict, set, tuple, iterator, bound method, exception or
-#                  instance of a class; hash and comparison of users' objects; the drop of the last reference to what
-#                  leads to users' objects: an error with a traceback, a callback, a future
+#                  instance of a class; a method that takes its arguments as a tuple (dict.update); hash and comparison
+#                  of users' objects; the drop of the last reference to what leads to such: an error with a traceback,
+#                  a callback, a future
 #
 # What a stretch needs is made before it, and then everything is looked at again (`_commit`); where it is not known
 # before what that is, the collector is switched off meanwhile (`update_partitions`, `_scatter`). A copy is one stretch:

@@ -243,7 +243,7 @@ cdef class Delivery:
         elif result.futures is None:
             result.futures = fresh
         else:
-            result.futures.update(fresh)
+            result.futures[future] = self
         return 0
 
     cdef int _remove_future(self, future) except -1:
