@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from kwire import Admin, Consumer, Producer, testing
+from tests.clients.test_share_consumer import set_for_group
 from tests.snippets import run, snippet
 
 GROUPS = "docs/groups.md"
@@ -80,6 +81,7 @@ def test_share_groups(broker: testing.Broker, outcome: Callable[..., dict[str, A
         with Producer(broker.bootstrap_servers) as producer:
             producer.send_many("jobs", [b"one", b"broken", b"two"])
 
+    set_for_group(broker, "workers", "share.auto.offset.reset", "earliest")  # the first poll may be over too soon
     assert outcome(GROUPS, "ShareConsumer(", submit_jobs=submit_jobs)["outcome"] == {("jobs", 0): None}
 
 

@@ -12,7 +12,8 @@ from kwire.cli.properties import read_properties
 from kwire.cli.usage import UsageError
 from kwire.testing import Broker
 from tests.cli.conftest import Kwire
-from tests.cli.test_broker import WITHIN_S, running
+from tests.cli.test_broker import line_with, running
+from tests.timing import PATIENT
 
 HUSH = "hunter2"
 
@@ -73,17 +74,20 @@ def test_clients_come_in_by_the_file(options: list[str], kwire: Kwire, tmp_path:
         assert process.stdout.readline() == f"bootstrap.servers={address}\n"
         config = str(folder / "client.properties")
         assert kwire("topics", "create", "orders", "--config", config).code == 0
+        told = line_with("--config", process.stderr)
         process.send_signal(signal.SIGTERM)
-        out, said = process.communicate(timeout=WITHIN_S)
-        assert f"--config {config}" in said
-        assert HUSH not in out + said
+        assert process.stderr is not None
+        said = process.stdout.read() + told + process.stderr.read()  # communicate() would miss what is read ahead
+        assert f"--config {config}" in told
+        assert HUSH not in said
 
 
 def test_the_folder_of_the_clients_files_goes_with_the_broker() -> None:
     with running("--tls") as (process, _):
+        authority = line_with("ssl.ca.location", process.stdout).strip().partition("=")[2]
+        assert Path(authority).exists()
         process.send_signal(signal.SIGTERM)
-        out, _ = process.communicate(timeout=WITHIN_S)
-        [authority] = [line.partition("=")[2] for line in out.splitlines() if line.startswith("ssl.ca.location")]
+        process.wait(PATIENT)
         assert not Path(authority).parent.exists()
 
 

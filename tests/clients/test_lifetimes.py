@@ -186,8 +186,14 @@ def test_clients_opened_and_closed_a_hundred_times_leave_nothing(broker: Broker,
 
     cycle(20 if THOROUGH else 5)
     settle(left)
-    before, memory = left(), resident()
-    cycle(100 if THOROUGH else 15)
+    before = left()
+    for _ in range(3):  # what leaks does so each time; the allocator may take its share once
+        memory = resident()
+        cycle(100 if THOROUGH else 15)
+        if resident() - memory < 4 * 2**20:
+            break
+    else:
+        raise AssertionError(f"{resident() - memory} bytes more")
     give_up = time.monotonic() + 60
     now = left()
     # The broker sees the last connection end a little later; a thread that began late ends at once.
@@ -196,7 +202,6 @@ def test_clients_opened_and_closed_a_hundred_times_leave_nothing(broker: Broker,
         gc.collect()
         now = left()
     assert not any(map(operator.gt, now, before)), (now, before)
-    assert resident() - memory < 4 * 2**20
 
 
 def settle(left: Callable[[], tuple[int, int, int]]) -> None:

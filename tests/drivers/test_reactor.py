@@ -39,11 +39,10 @@ def test_the_background_reads_what_nobody_waits_for(broker: Broker, make: Make) 
 
 def test_without_a_background_nothing_happens_between_calls(broker: Broker, make: Make) -> None:
     reactor = make(broker.bootstrap_servers)
-    threads = threading.active_count()
     answer = Answer(reactor)
     time.sleep(0.05)
     assert not answer.here()
-    assert threading.active_count() == threads
+    assert not [thread for thread in threading.enumerate() if thread.name == "kwire-test"]
     assert reactor.wait(answer.here, PATIENT)
 
 
@@ -312,7 +311,7 @@ def test_close_ends_waits_and_threads(broker: Broker, make: Make) -> None:
 def test_a_reactor_that_was_never_used_opens_nothing(make: Make) -> None:
     before = len(os.listdir("/proc/self/fd"))
     reactor = make("127.0.0.1:1")
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert len(os.listdir("/proc/self/fd")) <= before  # what other tests left behind may go meanwhile
     assert not reactor.has_resources
 
 
