@@ -21,34 +21,33 @@ ALLOCATIONS = range(1, 40)
 
 
 @contextmanager
-def at_allocation(number: int, step: Callable[[], object]) -> Iterator[None]:
-    """Runs `step` where the block makes a tracked object, the first, second, ... of all; raises at the end what it did.
+def at_allocations(step: Callable[[], object]) -> Iterator[None]:
+    """Runs `step` wherever the block makes a tracked object; raises at the end what it did, the first time only.
 
     A collection comes where more objects were made than freed since the last one: some are kept for that.
     """
     faults: list[BaseException] = []
-    kept: list[object] = []
-    collections = -1
+    kept: list[set[int]] = []
+    used: list[dict[str, int]] = []
 
     def collecting(moment: str, info: dict[str, int]) -> None:
-        nonlocal collections
-        kept.append(info)  # once free, it would be the next dict, made without a collection
-        if moment == "stop":
-            kept.append([{0} for _ in range(MORE_THAN_ARE_FREED)])
-            return
-        collections += 1
-        if collections == number:
-            gc.set_threshold(NEVER)
-            try:
-                step()
-            except BaseException as fault:
-                faults.append(fault)
+        if moment == "start":
+            kept.clear()
+            if not faults:
+                try:
+                    step()
+                except BaseException as fault:
+                    faults.append(fault)
+        else:
+            kept.extend({0} for _ in range(MORE_THAN_ARE_FREED))
+        used.append(info)  # once free, it would be the next dict, made without a collection
 
     thresholds = gc.get_threshold()
     gc.freeze()
-    gc.callbacks.append(collecting)
     gc.collect()  # empties the lists of free dicts, lists and tuples too, from which one is made without a collection
+    gc.callbacks.append(collecting)
     try:
+        collecting("stop", {})
         gc.set_threshold(1, NEVER, NEVER)
         yield
     finally:
@@ -57,6 +56,21 @@ def at_allocation(number: int, step: Callable[[], object]) -> Iterator[None]:
         gc.unfreeze()
     if faults:
         raise faults[0]
+
+
+@contextmanager
+def at_allocation(number: int, step: Callable[[], object]) -> Iterator[None]:
+    """Runs `step` once, where the block makes its first, second, ... tracked object; raises at the end what it did."""
+    made = 0
+
+    def count() -> None:
+        nonlocal made
+        made += 1
+        if made == number:
+            step()
+
+    with at_allocations(count):
+        yield
 
 
 @contextmanager

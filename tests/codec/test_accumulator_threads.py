@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from kwire import errors
-from kwire._codec import Delivery
-from tests.at_collections import ALLOCATIONS, at_allocation
+from kwire._codec import Batch, Delivery
+from tests.at_collections import ALLOCATIONS, at_allocation, at_allocations
 from tests.codec.test_accumulator import TOPIC, Path, read
+from tests.thorough import THOROUGH
 
 
 def deliver(path: Path) -> dict[int, list[Any]]:
@@ -145,6 +147,15 @@ def test_records_are_sent_while_a_batch_is_split(number: int) -> None:
     assert deliver(path) == {0: [b"first", *(b"%d" % place for place in range(20)), *[b"later"] * len(more)]}
 
 
+@pytest.mark.parametrize("number", ALLOCATIONS)
+def test_a_topic_is_sent_to_first_while_a_transaction_begins(number: int) -> None:
+    path = begun()
+    deliver(path)
+    with at_allocation(number, lambda: path.send("another", b"v")):
+        path.accumulator.begin_transaction(gated=True, anew=False)
+    assert all(queue.blocked for queue in path.accumulator.topics[TOPIC].queues)
+
+
 class Future:
     """What a task waits for, without a loop."""
 
@@ -168,3 +179,100 @@ def test_a_record_is_delivered_while_a_task_begins_to_wait_for_it(number: int, o
     if not delivery.done():
         deliver(path)
     assert settled == expected
+
+
+class Watched:
+    """Plays events, and looks at every allocation whether each batch is in one place, with records.
+
+    Then another thread may come in: any that sends, or the driver where none drives.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.path = Path(batch_size=150, linger=0.005, buffer_memory=10_000)
+        self.flying: list[Batch] = []
+        self.sent: list[Delivery] = []
+        self.drives = False
+
+    def meanwhile(self) -> None:
+        self.look()
+        if self.random.random() < 0.2:
+            self.send() if self.drives else self.play()
+            self.look()
+
+    def look(self) -> None:
+        places: list[Batch] = []
+        for topic in self.path.accumulator.topics.values():
+            queues = topic.queues
+            assert len({queue.partition for queue in queues}) == len(queues)
+            for queue in queues:
+                assert all(len(batch) > 0 for batch in queue.everything)
+                places += [*queue.everything, *queue.in_flight]
+        assert len(places) == len(set(places))
+        assert set(self.path.accumulator.pending) == set(places)
+
+    def send(self) -> None:
+        name = self.random.choice(["a", "b"])
+        partition = self.random.choice([None, 0, 1, 2, 3])
+        timestamp = self.random.choice([None, 1_700_000_000_000])
+        try:
+            self.sent.append(
+                self.path.send(name, b"v", partition=partition, timestamp=timestamp, key=b"k", nowait=True)
+            )
+        except errors.BufferFull:
+            pass
+
+    def learn(self) -> None:
+        for topic in self.path.accumulator.topics.values():
+            anew = topic.known > 0 and self.random.random() < 0.3
+            count = self.random.randint(1 if anew else max(topic.known, 1), 4)
+            self.path.accumulator.update_partitions(topic, count, range(count), anew=anew)
+            self.path.accumulator.unroute_all()
+
+    def take(self) -> None:
+        self.path.accumulator.make_all_due()
+        for queue in self.path.accumulator.route_ready():
+            while queue.head is not None:
+                queue.take(self.flying)
+
+    def end(self) -> None:
+        if self.flying:
+            batch = self.flying.pop(self.random.randrange(len(self.flying)))
+            event = self.random.choice(["complete", "fail", "split", "back", "sealed", "plain"])
+            if event == "sealed":
+                batch.seal(2, 1, None)
+            if event == "plain":
+                self.path.accumulator.without_timestamps(batch, errors.KafkaError("no timestamps"))
+            elif event in ("complete", "fail"):
+                self.path.accumulator.complete(batch, 0, -1, errors.KafkaError("as asked") if event == "fail" else None)
+            elif event != "split" or not self.path.accumulator.split(batch):
+                batch.queue.reenqueue(batch)
+
+    def forget(self) -> None:
+        for topic in self.path.accumulator.topics.values():
+            self.path.accumulator.forget_partitions(topic)
+
+    def play(self) -> None:
+        event = self.random.choice([self.send] * 12 + [self.end] * 4 + [self.take, self.learn, self.forget])
+        before = self.drives
+        self.drives = event != self.send
+        event()
+        self.drives = before
+
+    def finish(self) -> None:
+        for batch in self.flying:
+            batch.queue.reenqueue(batch)
+        for topic in self.path.accumulator.topics.values():
+            self.path.accumulator.update_partitions(topic, 4, range(4))
+        self.path.accumulator.unroute_all()
+        deliver(self.path)
+        assert all(delivery.done() for delivery in self.sent)
+
+
+@pytest.mark.parametrize("seed", range(100 if THOROUGH else 10))
+def test_each_batch_is_in_one_place_at_every_allocation(seed: int) -> None:
+    watched = Watched(seed)
+    for _ in range(200):
+        with at_allocations(watched.meanwhile):
+            watched.play()
+    watched.finish()

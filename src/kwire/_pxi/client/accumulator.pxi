@@ -295,7 +295,8 @@ cdef class Accumulator:
 
     cdef PartitionQueue _not_too_old(self, PartitionQueue queue):
         """The queue, for records whose partition is not known: its batch takes no more when it has waited for long."""
-        if queue is not None and queue.open is not None and self._now() - queue.open.created_at > self.max_unassigned_age:
+        if queue is not None and queue.open is not None and (
+                self._now() - queue.open.created_at > self.max_unassigned_age):
             self._close(queue)
         return queue
 
@@ -636,7 +637,7 @@ cdef class Accumulator:
         return 0
 
     cdef int _restore_unplaced(self, TopicQueue topic, Py_ssize_t count) except -1:
-        """Decompresses, which calls Python, the batches that may be placed elsewhere once there are `count` partitions."""
+        """Decompresses, which calls Python, what may be placed elsewhere once there are `count` partitions."""
         cdef PartitionQueue queue
         cdef Batch batch
         for queue in [*topic.partitions[count:], *topic.unknown_partitions.values()]:
