@@ -10,6 +10,7 @@ from kwire import errors, protocol
 from kwire.cli.capture.conversations import looks_like_request
 from kwire.cli.usage import UsageError
 from kwire.errors import ConfigError
+from kwire.errors.listing import first_of
 
 __all__ = ["are_requests", "decode_frames", "is_one_frame"]
 
@@ -117,8 +118,7 @@ def _advice(fitting: list[str]) -> str:
     text = "a frame that is not a request; if it is a response, name its request with --response API:VERSION"
     if not fitting:
         return f"{text}. It fits none that kwire knows without bytes left over"
-    more = f" and {len(fitting) - _MAX_CANDIDATES} more" if len(fitting) > _MAX_CANDIDATES else ""
-    return f"{text}. It would fit {', '.join(fitting[:_MAX_CANDIDATES])}{more}"
+    return f"{text}. It would fit {first_of(fitting, _MAX_CANDIDATES)}"
 
 
 def _fits(data: bytes, key: int, version: int) -> bool:

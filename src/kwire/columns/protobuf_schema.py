@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import Final, NoReturn
 
 from kwire.errors import ConfigError
+from kwire.errors.listing import first_of
 
 MAX_DESCRIPTOR_BYTES: Final = 64 << 20
 MAX_NESTING: Final = 64
@@ -94,8 +95,7 @@ class ProtoTypes:
         if same:
             raise ConfigError(f"there are several messages {name}: {', '.join(sorted(same))}")
         known = sorted(full for full, each in self.messages.items() if not each.is_map_entry)
-        shown = ", ".join(known[:10]) + (f" and {len(known) - 10} more" if len(known) > 10 else "")
-        raise ConfigError(f"there is no message {name}; there are {shown or 'none'}")
+        raise ConfigError(f"there is no message {name}; there are {first_of(known, 10) or 'none'}")
 
 
 def parse_descriptor_set(data: bytes) -> ProtoTypes:

@@ -43,6 +43,7 @@ from kwire.errors import (
     LogTruncationError,
     UnknownTopicError,
 )
+from kwire.errors.listing import first_of
 
 if TYPE_CHECKING:
     from kwire.engine.groups.committed import Found, OffsetFetches
@@ -368,8 +369,7 @@ class PositionLookup:
             self._on_change(now)
 
     def _no_position(self, leader: int, states: list[PartitionState]) -> KafkaError:
-        names = ", ".join(map(str, states[:5])) + (f" and {len(states) - 5} more" if len(states) > 5 else "")
-        text = f"no position of {names} within {self._max_wait:g} s"
+        text = f"no position of {first_of(states, 5)} within {self._max_wait:g} s"
         if self.committed is not None and all(state.awaits_committed for state in states):
             return KafkaTimeoutError(f"{text}: OffsetFetch was not answered: {self.committed.trouble}")
         if leader < 0:

@@ -17,6 +17,7 @@ from typing import Final, Literal, NamedTuple
 
 from kwire.engine.addresses import TopicPartition
 from kwire.errors import ConfigError, KafkaError
+from kwire.errors.listing import first_of
 
 EARLIEST: Final = -2
 LATEST: Final = -1
@@ -26,6 +27,7 @@ _TIMES_EXAMPLE: Final = '{"topicA":{"0":1497553200000,"1":1497553200000}}'
 _PARTITIONS_EXAMPLE: Final = '{"topicA":[0,1],"topicB":[2,4]}'
 
 _MAX_INT64: Final = (1 << 63) - 1
+_NAMED: Final = 10
 _NAMED_ENDS: Final = "use -1 for latest, -2 for earliest"
 
 NoMatch = Literal["error", "latest"]
@@ -57,8 +59,8 @@ class Bound:
         missing = sorted(expected - self.by_partition.keys())
         foreign = sorted(self.by_partition.keys() - expected)
         if missing or foreign:
-            parts = [f"not named: {_listed(missing)}"] if missing else []
-            parts += [f"named but not read: {_listed(foreign)}"] if foreign else []
+            parts = [f"not named: {first_of(missing, _NAMED)}"] if missing else []
+            parts += [f"named but not read: {first_of(foreign, _NAMED)}"] if foreign else []
             raise ConfigError(
                 f"The partitions specified for {self.option} don't match what are assigned ({'; '.join(parts)}). "
                 f"Name every partition that is read: {'each with a time' if self.is_time else _NAMED_ENDS}"
@@ -244,8 +246,3 @@ def _parse_object(text: str, expected: ConfigError) -> dict[str, object]:
 
 def _is_int(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _listed(partitions: list[TopicPartition], limit: int = 10) -> str:
-    shown = ", ".join(map(str, partitions[:limit]))
-    return shown if len(partitions) <= limit else f"{shown} and {len(partitions) - limit} more"

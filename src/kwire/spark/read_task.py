@@ -20,6 +20,7 @@ import pyarrow as pa
 from kwire.consumer import Consumer
 from kwire.engine.addresses import TopicPartition
 from kwire.errors import BrokerError, KafkaError, KafkaTimeoutError, UnknownTopicError
+from kwire.errors.listing import first_of
 from kwire.records import Records
 from kwire.spark.client_options import CLIENT_SETTINGS, errors_by_option
 from kwire.spark.columns import ColumnBatches
@@ -182,9 +183,8 @@ class _RangeReader:
             self._pass(self._check.losses([(each, each.start) for each in doubtful]))
 
     def _silence_text(self) -> str:
-        places = [f"{each.partition} at offset {position} of {each.end}" for each, position in self._unfinished()]
-        shown = ", ".join(places[:5]) + (f" and {len(places) - 5} more" if len(places) > 5 else "")
+        places = (f"{each.partition} at offset {position} of {each.end}" for each, position in self._unfinished())
         return (
             f"Cannot fetch records: nothing came within {self._silence.patience:g} s (kafkaConsumer.pollTimeoutMs). "
-            f"Not read to their end: {shown}"
+            f"Not read to their end: {first_of(places, 5)}"
         )

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from kwire.engine.addresses import TopicPartition
 from kwire.errors import KafkaError
+from kwire.errors.listing import first_of
 from kwire.spark.stream_offsets import Offsets
 
 _NAMED = 10
@@ -71,8 +72,8 @@ def check_frozen_ends(frozen: Offsets, end: Offsets, latest: Offsets) -> None:
     foreign = sorted(frozen.keys() ^ end.keys())
     if foreign:
         raise EndsChangedError(
-            f"The partitions of the batch are not those that Trigger.AvailableNow began with: {_listed(foreign)} "
-            f"differ. {_RESTART}"
+            "The partitions of the batch are not those that Trigger.AvailableNow began with: "
+            f"{first_of(foreign, _NAMED)} differ. {_RESTART}"
         )
     for tp in sorted(end):
         if end[tp] > frozen[tp]:
@@ -82,7 +83,7 @@ def check_frozen_ends(frozen: Offsets, end: Offsets, latest: Offsets) -> None:
     gone = sorted(end.keys() - latest.keys())
     if gone:
         raise EndsChangedError(
-            f"Partitions {_listed(gone)} have been deleted while Trigger.AvailableNow reads them. {_RESTART}"
+            f"Partitions {first_of(gone, _NAMED)} have been deleted while Trigger.AvailableNow reads them. {_RESTART}"
         )
     for tp in sorted(end):
         if end[tp] > latest[tp]:
@@ -99,9 +100,9 @@ _RESTART = "A topic may have been deleted or recreated, or its log truncated; st
 
 def _vanished(new: Collection[TopicPartition], old: Collection[TopicPartition]) -> Iterable[str]:
     if new:
-        yield f"Cannot find earliest offsets of {_listed(sorted(new))}, which have been deleted"
+        yield f"Cannot find earliest offsets of {first_of(sorted(new), _NAMED)}, which have been deleted"
     if old:
-        yield f"Partitions {_listed(sorted(old))} have been deleted, or the options do not name them any more"
+        yield f"Partitions {first_of(sorted(old), _NAMED)} have been deleted, or the options do not name them any more"
 
 
 def _rewound(begins: Offsets, end: Offsets, recreated: Collection[str]) -> Iterable[str]:
@@ -117,8 +118,3 @@ def _rewound(begins: Offsets, end: Offsets, recreated: Collection[str]) -> Itera
 
 def _unread(tp: TopicPartition, until: int) -> str:
     return f"; records of the new {tp} before offset {until} are not read"
-
-
-def _listed(partitions: list[TopicPartition]) -> str:
-    more = f" and {len(partitions) - _NAMED} more" if len(partitions) > _NAMED else ""
-    return ", ".join(map(str, partitions[:_NAMED])) + more

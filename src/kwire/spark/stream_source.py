@@ -15,6 +15,7 @@ from uuid import UUID
 
 from kwire.engine.addresses import TopicPartition
 from kwire.errors import ConfigError, UnknownTopicError
+from kwire.errors.listing import first_of
 from kwire.spark.cluster_view import ClusterView
 from kwire.spark.offsets import EARLIEST, LATEST, DataLossError
 from kwire.spark.planning import DEFAULT_RECORD_SIZE, OffsetRange, Task, plan, slots
@@ -287,4 +288,4 @@ class _RecordSizes:
 
 
 def _shown(behind: dict[TopicPartition, tuple[int, int]]) -> str:
-    return ", ".join(f"{tp}: {before}, {now}" for tp, (before, now) in sorted(behind.items())[:10])
+    return first_of((f"{tp}: {before}, {now}" for tp, (before, now) in sorted(behind.items())), 10)

@@ -12,6 +12,7 @@ from kwire.engine.fan_out import AdminApi
 from kwire.engine.lookup import Leader
 from kwire.engine.offsets import OffsetAndTimestamp, list_offsets_request, offset_in, too_old_for, versions_for
 from kwire.errors import KafkaError
+from kwire.errors.listing import first_of
 
 if TYPE_CHECKING:
     from kwire.engine.ports import Services
@@ -58,5 +59,4 @@ class ListOffsets(AdminApi[TopicPartition, OffsetAndTimestamp]):
 
 
 def _some(partitions: Iterable[TopicPartition]) -> str:
-    names = [f"{tp.topic}-{tp.partition}" for tp in partitions]
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    return first_of((f"{tp.topic}-{tp.partition}" for tp in partitions), 3)

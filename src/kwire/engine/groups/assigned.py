@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 from kwire._typing import TYPE_CHECKING
 from kwire.errors import UnknownTopicError
+from kwire.errors.listing import first_of
 
 if TYPE_CHECKING:
     from kwire.engine.groups.membership import Membership
@@ -79,5 +80,4 @@ class AssignedPartitions:
 
 
 def _in_words(names: list[str], missing: Why) -> tuple[str, object]:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more, missing[names[0]]
+    return first_of(names, _SHOWN), missing[names[0]]

@@ -47,6 +47,7 @@ from kwire.engine.request import Request
 from kwire.engine.retry import is_retriable
 from kwire.engine.subscription import Subscription
 from kwire.errors import BrokerError, CommitFailedError, ConnectError, KafkaError, KafkaTimeoutError
+from kwire.errors.listing import first_of
 
 if TYPE_CHECKING:
     from kwire.engine.partition_state import PartitionState
@@ -91,9 +92,7 @@ class Commit(Call):
     @property
     def name(self) -> str:
         """The commit in words."""
-        rows = list(self.rows)
-        names = ", ".join(map(str, rows[:3])) + (f" and {len(rows) - 3} more" if len(rows) > 3 else "")
-        return f"the commit of {names} by group {self.member.group_id!r}"
+        return f"the commit of {first_of(self.rows, 3)} by group {self.member.group_id!r}"
 
     @override
     def timed_out(self) -> KafkaError:
