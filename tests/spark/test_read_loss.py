@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import re
+import socket
 import time
 from collections.abc import Callable, Iterator
 
@@ -15,6 +16,7 @@ import pytest
 from kwire import Producer
 from kwire.engine.addresses import TopicPartition
 from kwire.errors import KafkaTimeoutError
+from kwire.spark import read_loss
 from kwire.spark.offsets import DataLossError
 from kwire.spark.plan_read import plan_tasks
 from kwire.spark.planning import OffsetRange, Task
@@ -130,6 +132,18 @@ def test_an_end_beyond_the_log(options: Options) -> None:
 def test_a_short_patience_still_has_the_right_error(options: Options) -> None:
     impatient = options(**{"kafkaConsumer.pollTimeoutMs": "80"})
     refused_soon(r"the log has \[0, 10\)", impatient, (OffsetRange(TopicPartition("gone", 0), 5, 30),))
+
+
+def test_a_cluster_that_is_gone_is_told(options: Options, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(read_loss, "_ANSWER_WITHIN_S", 0.5)
+    with socket.socket() as refusing:
+        refusing.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{refusing.getsockname()[1]}"
+        gone = options(**{"kafka.bootstrap.servers": address, "kafkaConsumer.pollTimeoutMs": "80"})
+        with pytest.raises(KafkaTimeoutError) as caught:
+            values(gone, (OffsetRange(TopicPartition("gone", 0), 0, 5),))
+    assert "gone-0 at offset 0 of 5. kafka.bootstrap.servers" in str(caught.value)
+    assert f"{address}: Connection refused" in str(caught.value)
 
 
 def test_records_that_an_open_transaction_holds_back_are_waited_for(broker: Broker, options: Options) -> None:

@@ -52,6 +52,7 @@ class ClusterView:
         settings = from_config(ConsumerSettings, client, **CLIENT_SETTINGS)
         self._client = client
         self._timeout = settings.default_api_timeout_ms / 1000 if timeout is None else timeout
+        self._timeout_is_an_option = timeout is None
         self._settings = settings
         self._gives_up_early = gives_up_early and not _HOW_LONG_TO_WAIT & client.keys()
         self._tells_sizes = True
@@ -161,7 +162,9 @@ class ClusterView:
         return question(self._timeout - early)
 
     def _unreached(self, began: float, what: str, causes: Mapping[str, str] = {}) -> str:
-        waited = f"no answer for {time.monotonic() - began:.0f} s (kafka.default.api.timeout.ms is how long to wait)"
+        waited = f"no answer for {time.monotonic() - began:.0f} s"
+        if self._timeout_is_an_option:
+            waited += " (kafka.default.api.timeout.ms is how long to wait)"
         own = {str(address) for address in self._settings.addresses}
         foreign = ", ".join(sorted(causes.keys() - own))
         hint = f"; the brokers give {foreign} as their address (advertised.listeners)" if foreign else ""

@@ -38,6 +38,8 @@ class LossCheck:
     def __init__(self, client: Mapping[str, str]) -> None:
         # Behind an open transaction records are held back, not lost: what counts is that they are there.
         self._client = {**client, "isolation.level": "read_uncommitted"}
+        self.trouble: KafkaError | None = None
+        """Why the cluster could not be asked the last time."""
 
     def losses(self, waiting: Sequence[tuple[OffsetRange, int]]) -> list[Loss]:
         """What of these ranges, each with its position, is lost; nothing while the cluster cannot be asked."""
@@ -47,8 +49,10 @@ class LossCheck:
             with ClusterView(self._client, timeout=_ANSWER_WITHIN_S) as cluster:
                 present = cluster.present([each.partition for each, _ in waiting])
                 ends = cluster.ends(present)
+                self.trouble = None
                 return list(_losses(waiting, cluster, ends))
         except KafkaError as error:
+            self.trouble = error
             _log.warning("Cannot see whether records are lost: %s", error)
             return []
 

@@ -184,7 +184,8 @@ class _RangeReader:
 
     def _silence_text(self) -> str:
         places = (f"{each.partition} at offset {position} of {each.end}" for each, position in self._unfinished())
+        trouble = "" if self._check.trouble is None else f". {self._check.trouble}"
         return (
             f"Cannot fetch records: nothing came within {self._silence.patience:g} s (kafkaConsumer.pollTimeoutMs). "
-            f"Not read to their end: {first_of(places, 5)}"
+            f"Not read to their end: {first_of(places, 5)}{trouble}"
         )

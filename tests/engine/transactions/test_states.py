@@ -97,6 +97,7 @@ def test_init_waits_for_brokers_that_are_not_there_yet() -> None:
     outcome = producer.manager.initialise(producer.now)
     world.run(world.now + 5)
     assert not outcome.done
+    assert producer.manager.why_waiting.startswith("no broker is connected: ")
     world.calm()
     producer.wait(outcome)
     assert producer.state == states.READY

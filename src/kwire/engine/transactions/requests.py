@@ -122,7 +122,8 @@ class TransactionRequests:
     @property
     def why_waiting(self) -> str:
         """Why there is no answer yet, in words."""
-        return str(self._dialogue.last_error or f"the coordinator, {self._coordinator.who}, has not answered")
+        why = self._dialogue.last_error or self._core.connect_error()
+        return str(why or f"the coordinator, {self._coordinator.who}, has not answered")
 
     def recover(self) -> None:
         """After an interrupted step: nothing in flight is answered."""
