@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from kwire import aio, errors, records
+from kwire import aio, errors
 from kwire.testing import Broker
 from tests.aio.conftest import Run
 from tests.thorough import THOROUGH
@@ -32,14 +32,6 @@ async def cut(rng: random.Random, work: Awaitable[Any]) -> Any:
         return await task
     except asyncio.CancelledError:
         return None
-
-
-def values(broker: Broker, topic: str, partitions: int) -> list[bytes | None]:
-    return [
-        record.value
-        for partition in range(partitions)
-        for record in records.decode(broker.record_set(topic, partition=partition))
-    ]
 
 
 @pytest.mark.parametrize("tls", [False, True], ids=["plain", "tls"])
@@ -68,7 +60,7 @@ def test_no_record_that_was_sent_is_lost_or_doubled(run: Run, linger_ms: int, tl
             assert not producer._driver._waiters
             assert all(delivery.exception(0) is None for delivery in deliveries)
         assert not producer._driver.has_resources
-        written = values(broker, "wide", 8)
+        written = broker.values("wide")
         assert len(written) == len(set(written)) == len(deliveries)
 
     with Broker(topics={"wide": 8}, tls=tls) as broker:
@@ -156,7 +148,7 @@ def test_a_close_that_is_cancelled_delivers_all_the_same(run: Run, broker: Broke
         for driver in drivers:
             while not driver.closed or driver.has_resources:
                 await asyncio.sleep(0.001)
-        assert len(values(broker, "wide", 8)) == len(set(values(broker, "wide", 8))) == len(deliveries)
+        assert len(broker.values("wide")) == len(set(broker.values("wide"))) == len(deliveries)
 
     with warnings.catch_warnings():
         warnings.simplefilter("error", ResourceWarning)

@@ -15,10 +15,6 @@ from tests.aio.conftest import Run
 from tests.timing import PATIENT
 
 
-def values(broker: Broker, topic: str = "t", partition: int = 0) -> list[bytes | None]:
-    return [record.value for record in records.decode(broker.record_set(topic, partition=partition))]
-
-
 def test_await_a_delivery_flush_and_close(run: Run, broker: Broker) -> None:
     async def main() -> None:
         async with aio.Producer(broker.bootstrap_servers) as producer:
@@ -35,7 +31,7 @@ def test_await_a_delivery_flush_and_close(run: Run, broker: Broker) -> None:
             producer.send("t", b"v")
 
     run(main())
-    assert values(broker) == [b"v", *(b"%d" % i for i in range(1000)), b"last"]
+    assert broker.values("t") == [b"v", *(b"%d" % i for i in range(1000)), b"last"]
 
 
 def test_records_of_one_turn_leave_in_one_batch(run: Run, broker: Broker) -> None:

@@ -11,14 +11,10 @@ from typing import Any
 
 import pytest
 
-from kwire import aio, errors, records
+from kwire import aio, errors
 from kwire.testing import Broker
 from tests.aio.conftest import Run, raised
 from tests.timing import PATIENT, SOON
-
-
-def values(broker: Broker) -> list[bytes | None]:
-    return records.decode(broker.record_set("t")).values()
 
 
 @pytest.mark.parametrize("tls", [False, True], ids=["plain", "tls"])
@@ -52,7 +48,7 @@ def test_connections_that_end_lose_and_double_nothing(run: Run, tls: bool) -> No
 
     with Broker(topics={"t": 1}, tls=tls) as broker:
         run(main(broker))
-        assert values(broker) == read == sent
+        assert broker.values("t") == read == sent
 
 
 def test_a_broker_that_hangs_up_in_an_answer(run: Run, broker: Broker) -> None:
@@ -103,7 +99,7 @@ def test_records_without_acknowledgement_are_all_written(run: Run, broker: Broke
                 await producer.drain()
 
     run(main())
-    assert values(broker) == [b"0", *(b"%d" % number * 300 for number in range(1, 500))]
+    assert broker.values("t") == [b"0", *(b"%d" % number * 300 for number in range(1, 500))]
 
 
 def test_bytes_that_are_not_kafka_close_the_connection(run: Run) -> None:
@@ -173,7 +169,7 @@ def test_a_step_that_is_cut_is_recovered_from(run: Run, broker: Broker) -> None:
                 assert (await delivery).offset == number
 
     run(main())
-    assert values(broker) == [b"%d" % number for number in range(20)]
+    assert broker.values("t") == [b"%d" % number for number in range(20)]
 
 
 def test_a_loop_that_stood_still_reads_before_it_calls_anything_late(run: Run, broker: Broker) -> None:
@@ -204,7 +200,7 @@ def test_many_clients_on_one_loop(run: Run, broker: Broker) -> None:
         await asyncio.gather(*map(work, producers))
 
     run(main())
-    assert len(values(broker)) == 1000
+    assert len(broker.values("t")) == 1000
 
 
 def test_a_flush_and_a_drain_that_wait_end_with_a_close(run: Run) -> None:

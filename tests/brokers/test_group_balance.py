@@ -6,12 +6,12 @@ import asyncio
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 
 import pytest
 
 from kwire import Consumer, aio
 from tests.brokers import Cluster
+from tests.clients.polling import poll_until
 
 SESSION_MS = 6000
 
@@ -68,11 +68,3 @@ async def share_with(one: Consumer, servers: str, topic: str, options: dict[str,
             await other.poll(0.05)
             one.poll(0)
         assert not one.assignment() & other.assignment()
-
-
-def poll_until(consumers: list[Consumer], done: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 40
-    while not done():
-        assert time.monotonic() < deadline, [consumer.assignment() for consumer in consumers]
-        for consumer in consumers:
-            consumer.poll(0.05)

@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 import pytest
 
-from kwire import Producer, errors, records
+from kwire import Producer, errors
 from kwire.producer import Delivery
 from kwire.testing import Broker
 from tests.thorough import THOROUGH
@@ -22,10 +22,6 @@ from tests.timing import PATIENT, SOON
 
 BUFFER = 100_000
 MAX_BLOCK_S = 0.5
-
-
-def values(broker: Broker) -> list[bytes | None]:
-    return [record.value for record in records.decode(broker.record_set("t"))]
 
 
 def producer_of(broker: Broker, **options: object) -> Producer:
@@ -100,7 +96,7 @@ def test_send_waits_max_block_ms_names_the_cause_and_goes_on_when_the_broker_doe
             delivery.result(60)
         assert producer.accumulator.used == 0
         producer.send("t", b"last").result(60)
-        assert [(value or b"").rstrip() for value in values(broker)] == [
+        assert [(value or b"").rstrip() for value in broker.values("t")] == [
             b"first",
             *[b"%d" % number for number in range(len(taken))],
             b"last",

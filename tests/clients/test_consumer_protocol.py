@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,6 +11,7 @@ import pytest
 import kwire.aio
 from kwire import Admin, Consumer, TopicPartition, errors
 from kwire.testing import Broker
+from tests.clients.polling import poll_until
 from tests.timing import PATIENT
 
 ALL = {TopicPartition("t", number) for number in range(4)}
@@ -28,14 +28,6 @@ def broker() -> Iterator[Broker]:
 def member_of(broker: Broker, **options: Any) -> Consumer:
     given = {"group_id": "g", "group_protocol": "consumer", "auto_offset_reset": "earliest", **options}
     return Consumer(broker.bootstrap_servers, **given)
-
-
-def poll_until(consumers: list[Consumer], done: Callable[[], bool]) -> None:
-    give_up = time.monotonic() + PATIENT
-    while not done():
-        assert time.monotonic() < give_up, [consumer.assignment() for consumer in consumers]
-        for consumer in consumers:
-            consumer.poll(0.02)
 
 
 class Committing:

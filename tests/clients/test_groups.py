@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from kwire import Admin, Consumer, KafkaError, Producer, TopicPartition, errors
 from kwire.testing import Broker
+from tests.clients.polling import poll_until
 from tests.drivers.waiting import until
 from tests.timing import PATIENT, SOON
 
@@ -44,14 +45,6 @@ def broker() -> Iterator[Broker]:
 def member_of(broker: Broker, **options: Any) -> Consumer:
     given = {"group_id": "g", "auto_offset_reset": "earliest", "heartbeat_interval_ms": 50, **options}
     return Consumer(broker.bootstrap_servers, **{"partition_assignment_strategy": "range", **given})
-
-
-def poll_until(consumers: list[Consumer], done: Callable[[], bool], seconds: float = PATIENT) -> None:
-    deadline = time.monotonic() + seconds
-    while not done():
-        assert time.monotonic() < deadline, [consumer.assignment() for consumer in consumers]
-        for consumer in consumers:
-            consumer.poll(0.02)
 
 
 def test_two_members_share_a_topic_and_the_second_hands_it_back(broker: Broker) -> None:

@@ -58,7 +58,7 @@ def come_to_their_end(deliveries: list[Delivery], seconds: float = PATIENT) -> N
 
 
 def numbers(broker: Broker) -> list[int]:
-    return [int(record.value or b"") for record in records.decode(broker.record_set("t"))]
+    return [int(value or b"") for value in broker.values("t")]
 
 
 def test_a_poll_cut_anywhere_gives_each_record_once(broker: Broker) -> None:

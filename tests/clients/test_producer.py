@@ -28,10 +28,6 @@ def broker() -> Iterator[Broker]:
         yield running
 
 
-def values(broker: Broker, topic: str = "t", partition: int = 0) -> list[bytes | None]:
-    return [record.value for record in records.decode(broker.record_set(topic, partition=partition))]
-
-
 def test_send_result_flush_close(broker: Broker) -> None:
     with Producer(broker.bootstrap_servers) as producer:
         delivery = producer.send("t", b"v", key=b"k", timestamp=5, headers=[("h", b"1"), ("h", None)])
@@ -119,7 +115,7 @@ def test_what_cannot_be_sent_is_refused_at_once_and_harms_nothing(broker: Broker
         with pytest.raises(kind):
             producer.send(**arguments)
         producer.send("t", b"good")
-    assert values(broker) == [b"good"]
+    assert broker.values("t") == [b"good"]
 
 
 def test_nobody_there_gives_each_address_with_its_cause_within_the_time_asked() -> None:
@@ -193,7 +189,7 @@ def test_flush_and_close_say_what_failed_unless_it_was_said(broker: Broker) -> N
     with pytest.raises(errors.DeliveryError, match=r"^1 record in 1 batch "):
         producer.close()
     producer.close()
-    assert values(broker) == []
+    assert broker.values("t") == []
 
 
 def test_leaving_the_block_by_an_exception_flushes_and_raises_it(broker: Broker) -> None:
@@ -204,7 +200,7 @@ def test_leaving_the_block_by_an_exception_flushes_and_raises_it(broker: Broker)
 
     with pytest.raises(ZeroDivisionError):
         interrupted()
-    assert values(broker) == [b"v"]
+    assert broker.values("t") == [b"v"]
 
 
 def test_back_pressure_blocks_and_nowait_raises(broker: Broker) -> None:
@@ -318,7 +314,7 @@ def test_many_threads_share_one_producer(broker: Broker) -> None:
         for thread in threads:
             thread.join(PATIENT)
     assert sorted(offsets) == list(range(4000))
-    seen = values(broker)
+    seen = broker.values("t")
     for number in range(8):
         own = [value for value in seen if value is not None and value.startswith(b"%d " % number)]
         assert own == [b"%d %d" % (number, i) for i in range(500)]
@@ -334,7 +330,7 @@ def test_connections_that_die_lose_and_double_nothing(broker: Broker) -> None:
             if i % 700 == 699:
                 broker.close_connections()
         producer.flush(PATIENT)
-    assert values(broker) == sent
+    assert broker.values("t") == sent
 
 
 def test_a_broker_that_is_silent_for_a_while_is_waited_for(broker: Broker) -> None:
@@ -342,7 +338,7 @@ def test_a_broker_that_is_silent_for_a_while_is_waited_for(broker: Broker) -> No
         producer.send("t", b"0").result(PATIENT)
         broker.faults.mute("Produce", after_effect=True)
         assert producer.send("t", b"1").result(PATIENT).offset == 1
-    assert values(broker) == [b"0", b"1"]
+    assert broker.values("t") == [b"0", b"1"]
 
 
 def test_a_batch_above_the_brokers_limit_is_split() -> None:
@@ -351,7 +347,7 @@ def test_a_batch_above_the_brokers_limit_is_split() -> None:
         with Producer(broker.bootstrap_servers, batch_size=10_000) as producer:
             deliveries = producer.send_many("t", sent)
             assert [delivery.result(PATIENT).offset for delivery in deliveries] == list(range(200))
-        assert values(broker) == sent
+        assert broker.values("t") == sent
 
 
 def test_it_pickles_as_its_configuration(broker: Broker) -> None:
@@ -382,7 +378,7 @@ def test_a_forked_child_is_told_and_the_parent_goes_on(broker: Broker) -> None:
         os.close(reader)
         os.close(writer)
         assert pending.result(PATIENT).offset == 1
-    assert values(broker) == [b"before", b"pending"]
+    assert broker.values("t") == [b"before", b"pending"]
 
 
 def test_what_a_producer_dropped_as_a_temporary_was_given_is_delivered(broker: Broker) -> None:
@@ -419,7 +415,7 @@ LAST_RECORD = """
 def test_records_are_delivered_when_the_process_ends(broker: Broker, ending: str) -> None:
     done = run_script(LAST_RECORD.format(ending=ending), broker.bootstrap_servers)
     assert done.returncode == 0, done.stderr
-    assert values(broker) == [b"v"]
+    assert broker.values("t") == [b"v"]
     assert ("1 records undelivered" in done.stderr) == (ending == "del producer")
     assert "kwire:" not in done.stderr
 

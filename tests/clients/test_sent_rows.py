@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pytest
 
-from kwire import Admin, Producer, errors, records
+from kwire import Admin, Producer, errors
 from kwire._codec import SentRows
 from kwire.testing import Broker
 from tests.timing import PATIENT
@@ -24,10 +24,6 @@ def int32s(*numbers: int) -> bytes:
     return struct.pack(f"={len(numbers)}i", *numbers)
 
 
-def values(broker: Broker, topic: str, partition: int) -> list[bytes | None]:
-    return [record.value for record in records.decode(broker.record_set(topic, partition=partition))]
-
-
 def test_rows_go_to_the_topics_and_partitions_that_are_named(broker: Broker) -> None:
     with Producer(broker.bootstrap_servers) as producer:
         rows = SentRows(producer.accumulator)
@@ -38,9 +34,9 @@ def test_rows_go_to_the_topics_and_partitions_that_are_named(broker: Broker) -> 
         assert rows.all_complete
         assert rows.failed() == ([], None)
         assert rows.next_offsets() == {("t", 2): 1, ("t", 0): 1, ("u", 0): 2}
-    assert values(broker, "t", 2) == [b"a"]
-    assert values(broker, "t", 0) == [b"c"]
-    assert values(broker, "u", 0) == [b"b", None]
+    assert broker.values("t", partition=2) == [b"a"]
+    assert broker.values("t", partition=0) == [b"c"]
+    assert broker.values("u", partition=0) == [b"b", None]
 
 
 def test_a_batch_of_rows_is_sent_once(broker: Broker) -> None:
@@ -77,13 +73,13 @@ def test_the_row_at_which_sending_stops_is_known(broker: Broker) -> None:
         assert len(rows) == 2
         producer.flush()
         assert rows.all_complete
-    assert values(broker, "u", 0) == [b"a", b"b"]
+    assert broker.values("u", partition=0) == [b"a", b"b"]
 
 
 def test_failed_rows_are_told_once_and_not_again_by_flush(broker: Broker) -> None:
     producer = Producer(broker.bootstrap_servers, max_block_ms=200, linger_ms=0)
     while producer.send("u", b"the topic is known", partition=0).exception(PATIENT) is not None:
-        assert not values(broker, "u", 0)
+        assert not broker.values("u", partition=0)
     rows = SentRows(producer.accumulator)
     rows.send(["u", "missing-partition"], pa.record_batch({"value": [b"a", b"b", b"c"]}), None, int32s(0, 7, 7))
     with pytest.raises(errors.DeliveryError):
@@ -107,4 +103,4 @@ def test_rows_of_a_batch_that_is_split_are_followed(broker: Broker) -> None:
         assert rows.all_complete
         assert rows.failed() == ([], None)
         assert rows.next_offsets() == {("small", 0): 100}
-    assert values(broker, "small", 0) == [b"%050d" % row for row in range(100)]
+    assert broker.values("small", partition=0) == [b"%050d" % row for row in range(100)]
