@@ -43,6 +43,7 @@ class Alarms:
 
     def __init__(self) -> None:
         self.armed = False
+        self.over = False
         self.cuts = 0
 
     def set(self, seconds: float) -> None:
@@ -51,6 +52,8 @@ class Alarms:
 
     def ring(self, number: int, frame: FrameType | None) -> None:
         """The signal's handler."""
+        if self.over:
+            return
         if not self.armed:
             self.set(SNOOZE)
             return
@@ -87,8 +90,18 @@ def alarms() -> Iterator[Alarms]:
             yield made
         finally:
             made.armed = False
+            made.over = True  # before the timer stops: Python runs a handler late, which would begin it again
             signal.setitimer(signal.ITIMER_REAL, 0)
-            signal.signal(signal.SIGALRM, before)
+            put_back(signal.SIGALRM, before)
+
+
+def put_back(number: int, handler: Any) -> None:
+    """Sets a handler that was there before; a signal that another thread has yet to take does not reach it.
+
+    By default SIGALRM ends the process. What is pending is forgotten where a signal is ignored.
+    """
+    signal.signal(number, signal.SIG_IGN)
+    signal.signal(number, handler)
 
 
 class Trip:

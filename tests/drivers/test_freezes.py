@@ -15,6 +15,7 @@ from kwire.drivers import reactor as reactor_module
 from kwire.drivers.reactor import Reactor
 from kwire.testing import Broker
 from tests.drivers.waiting import Answer, Make
+from tests.interrupts import put_back
 from tests.timing import PATIENT
 
 TIMEOUT_S = 2.0
@@ -51,7 +52,7 @@ def freezing_alarm(connected: Reactor) -> Iterator[None]:
     before = signal.signal(signal.SIGALRM, lambda number, frame: freeze(connected))
     yield
     signal.setitimer(signal.ITIMER_REAL, 0)
-    signal.signal(signal.SIGALRM, before)
+    put_back(signal.SIGALRM, before)
 
 
 @pytest.mark.usefixtures("freezing_alarm")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
@@ -16,7 +17,7 @@ from kwire.drivers.reactor import IDLE_AFTER_S
 from kwire.testing import Broker
 from tests.brokers.ports import free_ports
 from tests.drivers.waiting import Answer, Make, until
-from tests.interrupts import dropped
+from tests.interrupts import Cut, alarms
 from tests.timing import PATIENT, SOON
 
 
@@ -243,35 +244,19 @@ def test_an_exception_of_a_call_is_no_interrupt(broker: Broker, make: Make) -> N
     assert not isinstance(waiting.outcomes[0], Exception)
 
 
-class _Alarm(BaseException):
-    pass
-
-
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 def test_interrupts_at_any_moment_leave_it_usable(broker: Broker, make: Make) -> None:
     reactor = make(broker.bootstrap_servers, reconnect_backoff_ms=0, reconnect_backoff_max_ms=0)
 
-    def ring(number: int, frame: object) -> None:
-        raise _Alarm
-
-    before = signal.signal(signal.SIGALRM, ring)
-    interrupted = answered = 0
-    try:
-        with dropped(_Alarm):
-            for round_number in range(600):
-                delay = 0.00005 + (round_number % 97) * 0.00001
-                try:
-                    signal.setitimer(signal.ITIMER_REAL, delay)
-                    answer = Answer(reactor)
-                    reactor.wait(answer.here, PATIENT)
-                    signal.setitimer(signal.ITIMER_REAL, 0)
-                    answered += 1
-                except _Alarm:
-                    interrupted += 1
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-    assert interrupted > 20
+    with alarms() as alarm:
+        for round_number in range(600):
+            alarm.set(0.00005 + (round_number % 97) * 0.00001)
+            with contextlib.suppress(Cut):
+                alarm.armed = True
+                answer = Answer(reactor)
+                reactor.wait(answer.here, PATIENT)
+                alarm.armed = False
+        assert alarm.cuts > 20
     final = Answer(reactor)
     assert reactor.wait(final.here, PATIENT)
     if isinstance(final.outcomes[0], errors.ConnectError):

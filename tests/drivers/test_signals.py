@@ -17,7 +17,7 @@ import pytest
 from kwire import errors
 from kwire.testing import Broker
 from tests.drivers.waiting import Answer, Make, Waiter, until
-from tests.interrupts import Trip
+from tests.interrupts import Trip, put_back
 from tests.thorough import THOROUGH
 from tests.timing import PATIENT, SOON
 
@@ -34,7 +34,7 @@ def handling(number: int, handler: Callable[[], object]) -> Iterator[None]:
     try:
         yield
     finally:
-        signal.signal(number, before)
+        put_back(number, before)
 
 
 def test_a_handler_that_waits_takes_the_driver_role_from_the_wait_that_it_interrupts(
@@ -114,13 +114,14 @@ def test_a_handler_may_send_and_wait_wherever_it_is_run(broker: Broker, make: Ma
         give_up = time.monotonic() + PATIENT
         with handling(signal.SIGALRM, handler):
             signal.setitimer(signal.ITIMER_REAL, 0.001, 0.003)
-            while len(handled) < TIMES and time.monotonic() < give_up:
-                ask()
-                if len(handled) % 10 == 9:
-                    broker.close_connections()
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            try:
+                while len(handled) < TIMES and time.monotonic() < give_up:
+                    ask()
+                    if len(handled) % 10 == 9:
+                        broker.close_connections()
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0)
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
         over.set()
         for thread in threads:
             thread.join(PATIENT)

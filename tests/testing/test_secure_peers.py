@@ -117,9 +117,10 @@ def by_confluent(broker: Broker, mechanism: str | None, password: str, folder: P
     assert producer.flush(PATIENT) == 0
     consumer = confluent_kafka.Consumer({**settings, "group.id": "none", "enable.auto.commit": False})
     consumer.assign([confluent_kafka.TopicPartition("orders", 0, 0)])
-    consumer.poll(0)
-    message = consumer.poll(PATIENT)
-    assert message is not None
+    give_up, message = time.monotonic() + PATIENT, None
+    while message is None:
+        assert time.monotonic() < give_up
+        message = consumer.poll(0.1)  # it may end early, with a token refreshed
     consumer.unassign()
     return message.value() or b""
 
