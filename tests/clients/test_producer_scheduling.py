@@ -5,11 +5,12 @@ from __future__ import annotations
 import random
 import threading
 import time
+from typing import Any
 
 import pytest
 
 from kwire import Delivery, Producer, testing
-from kwire.errors import ConfigError, DeliveryError
+from kwire.errors import ConfigError, DeliveryError, KafkaTimeoutError
 from tests.at_collections import threads_that_switch_at_allocations
 from tests.thorough import SOAK
 
@@ -76,10 +77,21 @@ class Member:
 
 
 class Steady(Member):
-    """Sends to a topic that stays, and awaits some."""
+    """Sends to topics that stay; awaits some records, and is called back for others."""
+
+    def __init__(self, producer: Producer, broker: testing.Broker, number: int) -> None:
+        super().__init__(producer, broker, number)
+        self.to_be_told: list[Delivery] = []
+        self.told: list[Delivery] = []
 
     def step(self, turn: int) -> None:
-        delivery = self.send("steady" if turn % 3 else "narrow", self.number)
+        try:
+            delivery = self.send("steady" if turn % 3 else "narrow", self.number)
+        except KafkaTimeoutError:
+            return  # no room so far: it was not taken
+        if self.chance.random() < 0.1:
+            self.to_be_told.append(delivery)
+            delivery.add_done_callback(self.told.append)
         if self.chance.random() < 0.1:
             delivery.result(30)
         if self.chance.random() < 0.01:
@@ -110,11 +122,16 @@ class Maker(Member):
         time.sleep(0.002)
 
 
-@pytest.mark.parametrize("threshold", [1, 2, 3])
-def test_threads_send_while_topics_come_and_go(threshold: int) -> None:
+@pytest.mark.parametrize(
+    ("threshold", "settings"),
+    [(1, {}), (2, {"compression": "gzip", "linger_ms": 1}), (3, {"buffer_memory": 20_000, "linger_ms": 2})],
+)
+def test_threads_send_while_topics_come_and_go(threshold: int, settings: dict[str, Any]) -> None:
     with testing.Broker(topics={"steady": STEADY}, num_partitions=2) as broker:
         broker.create_topic("narrow", STEADY, settings=NARROW)
-        with Producer(broker.bootstrap_servers, batch_size=500, linger_ms=threshold - 1, max_block_ms=500) as producer:
+        with Producer(
+            broker.bootstrap_servers, batch_size=500, max_request_size=10_000, max_block_ms=500, **settings
+        ) as producer:
             members = [Steady(producer, broker, number) for number in range(STEADY)]
             strangers = [Pioneer(producer, broker, number) for number in range(2)]
             crew = Crew()
@@ -128,6 +145,8 @@ def test_threads_send_while_topics_come_and_go(threshold: int) -> None:
             for member in (*members, *strangers):
                 assert all(delivery.done() for *_, delivery in member.sent)
         for member in members:
+            assert len(member.told) == len(member.to_be_told)
+            assert set(member.told) == set(member.to_be_told)
             for topic in ("steady", "narrow"):
                 own = [(value, delivery.result()) for name, _, value, delivery in member.sent if name == topic]
                 assert broker.values(topic, partition=member.number) == [value for value, _ in own]
