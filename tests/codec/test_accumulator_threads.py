@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kwire import errors
-from kwire._codec import Batch, Delivery
+from kwire._codec import Batch, Delivery, TopicQueue
 from tests.at_collections import ALLOCATIONS, at_allocation, at_allocations
 from tests.codec.test_accumulator import TOPIC, Path, read
 from tests.thorough import THOROUGH
@@ -154,6 +154,16 @@ def test_a_topic_is_sent_to_first_while_a_transaction_begins(number: int) -> Non
     with at_allocation(number, lambda: path.send("another", b"v")):
         path.accumulator.begin_transaction(gated=True, anew=False)
     assert all(queue.blocked for queue in path.accumulator.topics[TOPIC].queues)
+
+
+@pytest.mark.parametrize("number", ALLOCATIONS)
+def test_the_driver_is_told_of_a_topic_that_it_missed_while_it_was_sent_to(number: int) -> None:
+    path = Path()
+    told: list[TopicQueue] = []
+    path.accumulator.on_attention = lambda: told.extend(path.accumulator.unknown_topics)
+    with at_allocation(number, path.accumulator.route_ready):
+        path.send(TOPIC, b"v")
+    assert told == [path.accumulator.topics[TOPIC]]
 
 
 class Future:

@@ -373,7 +373,7 @@ cdef class Accumulator:
     # -- queues and batches ---------------------------------------------------------------------------------------
 
     cdef TopicQueue _new_topic(self, object name):
-        cdef TopicQueue topic, winner
+        cdef TopicQueue topic
         if not isinstance(name, str):
             raise TypeError(f"a topic is a str, not {type(name).__name__}")
         check_topic_name(name)
@@ -384,11 +384,7 @@ cdef class Accumulator:
         topic.unknown_partitions = {}
         topic.available = []
         topic.unassigned = self._new_queue(topic, -1)
-        winner = <TopicQueue>self.topics_by_name.setdefault(topic.name, topic)
-        if winner is topic:
-            self.unknown_topics.append(topic)
-            self.attention = True
-        return winner
+        return <TopicQueue>self.topics_by_name.setdefault(topic.name, topic)
 
     cdef PartitionQueue _new_queue(self, TopicQueue topic, int32_t partition):
         cdef PartitionQueue queue = PartitionQueue.__new__(PartitionQueue)
@@ -444,7 +440,7 @@ cdef class Accumulator:
     cdef int _needs_metadata(self, TopicQueue topic) except -1:
         if topic not in self.unknown_topics:
             self.unknown_topics.append(topic)
-            self.attention = True
+        self.attention = True
         return 0
 
     cdef Batch _close_batch(self, PartitionQueue queue):
