@@ -79,6 +79,9 @@ def test_a_consumer_group_is_described_with_its_epochs() -> None:
     assert found.members[0].target_assignment == found.members[0].assignment
     missing = group.ask(ConsumerGroupDescribeRequest(group_ids=["none"]), 1).groups[0]
     assert missing.error_code == codes.GROUP_ID_NOT_FOUND.code
+    group.broker.cluster.authorizer.deny("describe", "topic", "orders", None)
+    [refused] = group.ask(ConsumerGroupDescribeRequest(group_ids=["g"]), 1).groups
+    assert (refused.error_code, refused.members) == (codes.TOPIC_AUTHORIZATION_FAILED.code, ())
 
 
 def test_only_empty_groups_are_deleted() -> None:

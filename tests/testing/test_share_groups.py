@@ -375,6 +375,9 @@ def test_a_share_group_is_described() -> None:
     assert found.members[0].assignment.topic_partitions[0].partitions == (0, 1, 2, 3)
     [missing] = group.ask(ShareGroupDescribeRequest(group_ids=["none"]), 1).groups
     assert missing.error_code == codes.GROUP_ID_NOT_FOUND.code
+    group.broker.cluster.authorizer.deny("describe", "topic", "orders", None)
+    [refused] = group.ask(ShareGroupDescribeRequest(group_ids=["g"]), 1).groups
+    assert (refused.error_code, refused.members) == (codes.TOPIC_AUTHORIZATION_FAILED.code, ())
 
 
 def test_readers_of_committed_records_do_not_get_aborted_ones() -> None:

@@ -2,7 +2,8 @@
 
 Behaviour
     Consumer groups with their epochs, and of each member what it may read now and what it is to read. A group that is
-    missing, or is no consumer group, is answered with GROUP_ID_NOT_FOUND.
+    missing, or is no consumer group, is answered with GROUP_ID_NOT_FOUND; one whose members are assigned topics that
+    the client may not describe, with TOPIC_AUTHORIZATION_FAILED.
 
 Version notes
     v1   member_type: 0 for members that use the classic protocol, 1 for consumers
@@ -11,11 +12,10 @@ Version notes
 from __future__ import annotations
 
 from kwire.errors import BrokerError
-from kwire.errors import broker as codes
 from kwire.protocol import ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse
-from kwire.testing.authorizer import DESCRIBE, GROUP, TOPIC
+from kwire.testing.authorizer import DESCRIBE, GROUP
 from kwire.testing.groups.consumer_group import ConsumerGroup, ConsumerMember, by_topic
-from kwire.testing.groups.coordinator import check_group_id
+from kwire.testing.groups.coordinator import check_described, check_group_id
 from kwire.testing.groups.server_assignors import Assignment
 from kwire.testing.requests import RequestContext
 
@@ -41,7 +41,8 @@ def _described(context: Context, group_id: str) -> _Group:
     try:
         check_group_id(context, group_id, DESCRIBE)
         group = context.cluster.groups.consumer(group_id)
-        _check_topics(context, group)
+        members = group.members.values()
+        check_described(context, {topic for each in members for topic, _ in each.assigned | group.target_of(each)})
     except BrokerError as refused:
         return _Group(group_id=group_id, error_code=refused.code, error_message=refused.context)
     described = _Group(
@@ -55,14 +56,6 @@ def _described(context: Context, group_id: str) -> _Group:
     if context.request.include_authorized_operations:
         described.authorized_operations = context.operations(GROUP, group_id)
     return described
-
-
-def _check_topics(context: Context, group: ConsumerGroup) -> None:
-    names = {name for member in group.members.values() for name in group.names_of(member)}
-    if not all(context.allows(DESCRIBE, TOPIC, name) for name in names):
-        raise codes.TOPIC_AUTHORIZATION_FAILED(
-            "The group has described topic(s) that the client is not authorized to describe."
-        )
 
 
 def _member(group: ConsumerGroup, member: ConsumerMember) -> _Member:

@@ -2,7 +2,8 @@
 
 Behaviour
     Share groups with their members and what each fetches from. A group that is missing, or is no share group, is
-    answered with GROUP_ID_NOT_FOUND.
+    answered with GROUP_ID_NOT_FOUND; one whose members are assigned topics that the client may not describe, with
+    TOPIC_AUTHORIZATION_FAILED.
 
 Version notes
     v1   the first that is not a preview
@@ -14,7 +15,7 @@ from kwire.errors import BrokerError
 from kwire.protocol import ShareGroupDescribeRequest, ShareGroupDescribeResponse
 from kwire.testing.authorizer import DESCRIBE, GROUP
 from kwire.testing.groups.consumer_group import by_topic
-from kwire.testing.groups.coordinator import check_group_id
+from kwire.testing.groups.coordinator import check_described, check_group_id
 from kwire.testing.groups.share_group import ASSIGNOR, ShareGroup, ShareMember
 from kwire.testing.requests import RequestContext
 
@@ -39,6 +40,7 @@ def _described(context: Context, group_id: str) -> _Group:
     try:
         check_group_id(context, group_id, DESCRIBE)
         group = context.cluster.groups.share(group_id)
+        check_described(context, {topic for each in group.members.values() for topic, _ in each.assigned})
     except BrokerError as refused:
         return _Group(group_id=group_id, error_code=refused.code, error_message=refused.context)
     described = _Group(

@@ -1,4 +1,4 @@
-"""Whether a request came to the node that coordinates its group.
+"""Whether a request about a group may be answered: by this node, which coordinates it, and to this client.
 
 A group moves with its coordinator when somebody asks for it at the new one: the first request there is told
 COORDINATOR_LOAD_IN_PROGRESS.
@@ -6,11 +6,13 @@ COORDINATOR_LOAD_IN_PROGRESS.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
+from uuid import UUID
 
 from kwire.errors import broker as codes
+from kwire.testing.authorizer import DESCRIBE, READ, TOPIC
 from kwire.testing.authorizer import GROUP as GROUP_RESOURCE
-from kwire.testing.authorizer import READ
 from kwire.testing.coordinators import GROUP
 from kwire.testing.requests import RequestContext
 
@@ -30,6 +32,15 @@ def check_group_id(context: RequestContext[Any], group_id: str, operation: int =
     if not group_id:
         raise codes.INVALID_GROUP_ID("a group has a name")
     check_coordinator(context, group_id, operation)
+
+
+def check_described(context: RequestContext[Any], topic_ids: Iterable[UUID]) -> None:
+    """Raises BrokerError if the members to be described have a topic that the client may not describe."""
+    topics = context.cluster.topics_by_id
+    if not all(context.allows(DESCRIBE, TOPIC, topics[each].name) for each in topic_ids if each in topics):
+        raise codes.TOPIC_AUTHORIZATION_FAILED(
+            "The group has described topic(s) that the client is not authorized to describe."
+        )
 
 
 def coordinates(context: RequestContext[Any], group_id: str) -> bool:
