@@ -114,6 +114,7 @@ def errors_by_option(properties: Mapping[str, str], *, on_this_host: bool = Fals
         raise ConfigError(where + by_option(str(error), properties)) from None
     except AuthError as error:
         error.message, error.reason = by_option(error.message, properties), by_option(error.reason, properties)
+        error.step = by_option(error.step, properties)
         raise
     except ConnectError as error:
         error.message = by_option(error.message, properties)
