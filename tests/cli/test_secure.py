@@ -105,8 +105,8 @@ def test_a_client_without_tls_or_login(
     kwire: Kwire, secure: Broker, config: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(VARIABLE, secure.bootstrap_servers)
-    assert "TLS" in kwire("topics", "--timeout", "1").err
+    assert "TLS" in kwire("topics", "--timeout", "3").err
     authority = f"ssl.ca.location={config.parent / 'ca.pem'}"
-    outcome = kwire("topics", "-X", "security.protocol=SSL", "-X", authority, "--timeout", "5")
+    outcome = kwire("topics", "-X", "security.protocol=SSL", "-X", authority, "--timeout", "60")
     assert outcome.code == 1
     assert "a listener that wants a login (SASL)" in outcome.err

@@ -61,7 +61,7 @@ def test_where_the_brokers_are(
         arguments += ["-X", f"bootstrap.servers={here if first == '-X' else nowhere}"]
     if first == "-b":
         arguments += ["-b", here]
-    assert kwire("topics", *arguments, "--timeout", "5").code == 0
+    assert kwire("topics", *arguments, "--timeout", "60").code == 0
 
 
 def test_settings_of_other_clients_in_a_file_are_passed_over(kwire: Kwire, broker: Broker, config: Path) -> None:
