@@ -5,8 +5,8 @@
 #                  records that were placed); `redirects` = [(first index, BatchResult, index there)], ascending
 #
 # A Delivery never points to the payload. It is not tracked by the cyclic collector: what it reaches leads to user
-# objects only through callbacks and futures, and a BatchResult drops those when it is done. All changes are made with
-# the GIL and with no Python call between check and update, so a Delivery may be asked from any thread.
+# objects only through callbacks and futures, and a BatchResult drops those when it is done. Check and update are one
+# stretch, by the rule THREADS in accumulator.pxi, so a Delivery may be asked from any thread.
 
 from cpython.list cimport PyList_GET_SIZE
 

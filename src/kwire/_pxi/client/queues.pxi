@@ -1,7 +1,7 @@
 # The queues of the accumulator: a topic, its partitions, and which batches wait for each.
 #
-# A batch is in one place of one queue (open, waiting, in flight), and each move is one stretch of compiled code: an
-# interrupt finds it before or after, never between.
+# A batch is in one place of one queue (open, waiting, in flight), and each move is one stretch, by the rule THREADS in
+# accumulator.pxi: an interrupt finds it before or after, never between.
 
 cdef uint32_t murmur2_of(const uint8_t *data, size_t size) noexcept nogil:
     """The hash by which the Java client chooses the partition of a key (org.apache.kafka.common.utils.Utils)."""
