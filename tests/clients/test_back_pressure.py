@@ -133,7 +133,6 @@ def test_deliveries_end_in_time_though_nobody_waits_for_them(break_it: Callable[
                 delivery.result(0)
 
 
-@pytest.mark.timeout(300)
 def test_buffer_memory_bounds_what_the_process_takes() -> None:
     """Against a broker that answers no Produce, with compression off and on: the growth stays below twice the bound."""
     script = textwrap.dedent("""

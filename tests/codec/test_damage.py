@@ -77,7 +77,6 @@ def use(read: records.Records) -> None:
     assert read.consumed <= read.batches[-1].position + read.batches[-1].size if read.batches else read.consumed == 0
 
 
-@pytest.mark.timeout(300)
 def test_damaged_records_give_errors_of_kwire_or_records() -> None:
     rng = random.Random(20_240_817)
     blocks = _codec.pool_statistics()["live_blocks"]

@@ -322,11 +322,11 @@ class Broker(NodeControls):
             lambda: sum(n for each in seen for at, n in each.items() if at[0] == key and version in (None, at[1]))
         )
 
-    def wait_for_requests(self, api: str, count: int = 1, *, timeout: float = 10.0) -> None:
+    def wait_for_requests(self, api: str, count: int = 1, *, timeout: float = 60.0) -> None:
         """Returns once `count` requests of an API have come in since the broker was made. Raises KafkaTimeoutError."""
         self._wait(lambda: self.request_count(api) >= count, timeout, f"{count} requests of {api}")
 
-    def wait_for_waiting(self, count: int = 1, *, timeout: float = 10.0) -> None:
+    def wait_for_waiting(self, count: int = 1, *, timeout: float = 60.0) -> None:
         """Returns once `count` requests wait for records or for time to pass. Raises KafkaTimeoutError."""
         self._wait(lambda: self._run(lambda: self._server.waiting) >= count, timeout, f"{count} waiting requests")
 

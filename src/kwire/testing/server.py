@@ -25,7 +25,7 @@ from kwire.testing.listener import Listener
 
 logger = logging.getLogger("kwire.testing")
 _T = TypeVar("_T")
-_JOIN_WITHIN = 10.0
+_JOIN_WITHIN = 60.0
 
 
 class Server:
