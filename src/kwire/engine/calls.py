@@ -23,7 +23,11 @@ class Call:
     """One such operation; `done` turns True when `result` or `error` is set, then `on_done(self, now)` is called.
 
     From the constructor on, `ask_again` may be called: a subclass has its attributes before it calls this one's.
+
+    recovers   whether it asks again by itself after a step that was cut; else its owner does that
     """
+
+    recovers = True
 
     def __init__(self, core: Services, what: str, deadline: float, on_done: OnDone | None = None) -> None:
         self.core = core
@@ -36,7 +40,8 @@ class Call:
         self._failures = 0
         self._retry: Timer | None = None
         self._limit = core.call_at(deadline, self._out_of_time)
-        core.recovered.append(self._recover)
+        if self.recovers:
+            core.recovered.append(self._recover)
 
     def value(self) -> Any:
         """The result; raises the error, and ClientClosedError where the client was closed before there was either."""
@@ -91,7 +96,7 @@ class Call:
     def _end(self, now: float) -> None:
         self.done = True
         self._limit.cancel()
-        if self._recover in self.core.recovered:
+        if self.recovers and self._recover in self.core.recovered:
             self.core.recovered.remove(self._recover)
         if self._retry is not None:
             self._retry.cancel()

@@ -33,16 +33,20 @@ class Alone(Front[SettingsType]):
         Neither another thread nor a signal comes between check and assignment, because no call stands there.
         """
         if self._used:
-            raise ConcurrentUseError(
-                f"this consumer is in use by another {self.callers}, or by the call that this one "
-                "interrupts; only wakeup() and close() may be called meanwhile"
-            )
+            return self._beside(work)
         try:
             self._used = True
             self._check_open()
             return work()
         finally:
             self._used = False
+
+    def _beside(self, work: Callable[[], T]) -> T:
+        """Refuses the work, because another call is in progress."""
+        raise ConcurrentUseError(
+            f"this consumer is in use by another {self.callers}, or by the call that this one "
+            "interrupts; only wakeup() and close() may be called meanwhile"
+        )
 
     def _call_inside(self, work: Callable[[float], T]) -> T:
         self._check_open()

@@ -155,12 +155,12 @@ class ConsumerFront(Alone[ConsumerSettings], Rebalances, GroupOffsetsFront):
     # -- help -------------------------------------------------------------------------------------------------------
 
     @override
-    def _alone(self, work: Callable[[], T]) -> T:
+    def _beside(self, work: Callable[[], T]) -> T:
         """As the base; the listener's own calls are let through."""
-        if self._used and self._is_listener():
+        if self._is_listener():
             self._check_open()
             return work()
-        return super()._alone(work)
+        return super()._beside(work)
 
     @override
     def _call(self, work: Callable[[float], T]) -> T:

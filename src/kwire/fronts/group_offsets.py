@@ -66,9 +66,7 @@ class GroupOffsetsFront(Front[ConsumerSettings]):
     def _committing(self, what: object, name: str) -> Callable[..., Call]:
         """What begins the commit, as (now, deadline, on_done=None); ConfigError for what cannot be committed."""
         offsets = self._require_offsets(name)
-        from kwire.engine.groups.committable import committable
-
-        rows = committable(what)
+        rows = offsets.committable(what)
 
         def begin(now: float, deadline: float, on_done: OnDone | None = None) -> Call:
             self._fetcher.settle()

@@ -71,7 +71,10 @@ _GONE_ON = frozenset({ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH
 
 
 class Commit(Call):
-    """One commit that was asked for: of these `rows`; `left` is what the coordinator has not confirmed."""
+    """One commit that was asked for: of these `rows`; `left` is what the coordinator has not confirmed. `states` are
+    the partitions that were assigned then."""
+
+    recovers = False
 
     def __init__(
         self,
@@ -83,7 +86,7 @@ class Commit(Call):
     ) -> None:
         self.rows: Rows = dict(rows)
         self.left: Rows = dict(rows)
-        self.states = {tp: commits.subscription.states.get(tp) for tp in rows}
+        self.states = commits.subscription.states
         self.member = commits.member
         self.sent = False
         self._commits = commits
@@ -188,7 +191,7 @@ class Commits:
 
     def _pump(self, now: float) -> None:
         """Sends everything that is not decided, unless a request is in flight or has to wait."""
-        if self._request is not None or self._again is not None:
+        if self._request is not None or self._again is not None or not self._queue:
             return
         rows: Rows = {}
         for call in list(self._queue):
@@ -236,7 +239,7 @@ class Commits:
             )
         if member == call.member:
             return None
-        lost = [tp for tp in call.left if not self._is_kept(call.states[tp], tp)]
+        lost = [tp for tp in call.left if not self._is_kept(call.states.get(tp), tp)]
         if lost:
             return CommitFailedError(
                 f"{call.name} was not sent: the group was rebalanced meanwhile, and this consumer had to give up "

@@ -31,7 +31,11 @@ def committable(what: object, name: str = "what") -> Rows | None:
     if isinstance(what, ConsumerRecord):
         return {TopicPartition(what.topic, what.partition): OffsetAndMetadata(what.offset + 1)}
     if isinstance(what, Mapping):
-        return {tp: _row(tp, row) for tp, row in arguments.by_partition(what, name).items()}
+        rows: Rows = {}
+        for entry, row in what.items():
+            tp = arguments.partition(entry)
+            rows[tp] = _row(tp, row)
+        return rows
     raise ConfigError(f"{name}={what!r}: {_WANTED} is needed")
 
 

@@ -40,8 +40,8 @@ _NAMES = {0: "group", 1: "transactional id"}
 class WaitingRequest:
     """A request to a coordinator that has to be looked up first; ends as a Request does."""
 
-    def __init__(self, send: Callable[[int, float], Request], on_error: OnError) -> None:
-        self.sent: Request | None = None
+    def __init__(self, send: Callable[[float], Request | WaitingRequest], on_error: OnError) -> None:
+        self.sent: Request | WaitingRequest | None = None
         self.deadline_timer: Timer | None = None
         self._send = send
         self._on_error = on_error
@@ -58,11 +58,11 @@ class WaitingRequest:
         if self.sent is not None:
             self.sent.cancel()
 
-    def send(self, node: int, now: float) -> None:
+    def send(self, now: float) -> None:
         """The coordinator is known."""
         if not self.done:
             self._stop_timer()
-            self.sent = self._send(node, now)
+            self.sent = self._send(now)
 
     def fail(self, error: KafkaError, now: float) -> None:
         """It will not be known."""
@@ -128,11 +128,32 @@ class Coordinator:
     ) -> Request | WaitingRequest:
         """Sends a request to the coordinator, looked up first where it is unknown; see `Core.request`. One for the
         connection for data goes over the coordinator's where only that tells what the broker can."""
-        asked = (api_key, message, on_response, on_error, purpose, timeout, deadline, versions)
         if self.node is not None:
-            return self._send(*asked, self.node, now)
-        send = partial(self._send, *asked)
-        waiting = WaitingRequest(send, on_error)
+            self._sent = api_key
+            return self._core.request(
+                self.node,
+                api_key,
+                message,
+                on_response,
+                on_error,
+                now,
+                purpose=Purpose.COORDINATOR if self._purpose == Purpose.COORDINATOR else purpose,
+                timeout=timeout,
+                deadline=deadline,
+                versions=versions,
+            )
+        again = partial(
+            self.request,
+            api_key,
+            message,
+            on_response,
+            on_error,
+            purpose=purpose,
+            timeout=timeout,
+            deadline=deadline,
+            versions=versions,
+        )
+        waiting = WaitingRequest(again, on_error)
         self._waiting.append(waiting)
         if deadline is not None:
             waiting.deadline_timer = self._core.call_at(deadline, partial(self._too_late, waiting))
@@ -169,35 +190,6 @@ class Coordinator:
         self.recover(0.0)
         if self.recover in self._core.recovered:
             self._core.recovered.remove(self.recover)
-
-    # -- sending ----------------------------------------------------------------------------------------------------
-
-    def _send(
-        self,
-        api_key: int,
-        message: MessageOrBuilder,
-        on_response: OnResponse,
-        on_error: OnError,
-        purpose: int,
-        timeout: float | None,
-        deadline: float | None,
-        versions: Sequence[int] | None,
-        node: int,
-        now: float,
-    ) -> Request:
-        self._sent = api_key
-        return self._core.request(
-            node,
-            api_key,
-            message,
-            on_response,
-            on_error,
-            now,
-            purpose=Purpose.COORDINATOR if self._purpose == Purpose.COORDINATOR else purpose,
-            timeout=timeout,
-            deadline=deadline,
-            versions=versions,
-        )
 
     def _too_late(self, waiting: WaitingRequest, now: float) -> None:
         if waiting in self._waiting:
@@ -239,7 +231,7 @@ class Coordinator:
         self.node = node
         waiting, self._waiting = self._waiting, []
         for request in waiting:
-            request.send(node, now)
+            request.send(now)
 
     def _on_error(self, error: KafkaError, now: float) -> None:
         self._asked = None

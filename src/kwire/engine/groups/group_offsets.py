@@ -22,6 +22,7 @@ from kwire._typing import TYPE_CHECKING
 from kwire.engine.addresses import TopicPartition
 from kwire.engine.calls import Call, OnDone
 from kwire.engine.groups.commits import Commit, Commits, Rows
+from kwire.engine.groups.committable import committable
 from kwire.engine.groups.committed import CommittedCall, OffsetFetches
 from kwire.engine.offsets import OffsetAndMetadata
 from kwire.engine.partition_state import PartitionState
@@ -60,14 +61,19 @@ class GroupOffsets:
 
     # -- by the user ------------------------------------------------------------------------------------------------
 
+    committable = staticmethod(committable)
+
     def commit(self, rows: Rows | None, now: float, deadline: float, on_done: OnDone | None = None) -> Call:
         """Commits these offsets, or all that was handed out: by that the caller says to be done with what precedes."""
         self._core.retry_refused(now)
-        chosen = self.delivered() if rows is None else self._with_epochs(rows)
+        chosen = self.delivered() if rows is None else dict(rows)
+        states = self._subscription.states
         for tp, row in chosen.items():
-            state = self._subscription.states.get(tp)
-            if state is not None and state.unfinished is not None and state.position == row.offset:
+            state = states.get(tp)
+            if state is not None and state.position == row.offset:
                 state.unfinished = None
+                if row.leader_epoch is None and (epoch := state.delivered[1]) >= 0:
+                    chosen[tp] = OffsetAndMetadata(row.offset, row.metadata, epoch)
         return self._commits.commit(chosen, now, deadline, on_done)
 
     @property
@@ -133,18 +139,8 @@ class GroupOffsets:
 
     def finished(self) -> Rows:
         """The same, as far as the caller is done."""
-        return {state.tp: _row(state.finished) for state in self._moved() if state.finished[0] >= 0}
-
-    def _with_epochs(self, rows: Rows) -> Rows:
-        """The same; where an offset is the position, with the leader epoch that is known of it."""
-        found: Rows = {}
-        for tp, row in rows.items():
-            state = self._subscription.states.get(tp)
-            if row.leader_epoch is None and state is not None and state.position == row.offset:
-                found[tp] = row._replace(leader_epoch=_row(state.delivered).leader_epoch)
-            else:
-                found[tp] = row
-        return found
+        places = [(state.tp, state.finished) for state in self._moved()]
+        return {tp: _row(place) for tp, place in places if place[0] >= 0}
 
     def _moved(self) -> list[PartitionState]:
         moved, states = self._subscription.moved, self._subscription.states

@@ -38,11 +38,16 @@ class Member:
         self.member_id = NO_MEMBER
         self.generation = NO_GENERATION
         self.protocol = ""
+        self._metadata = GroupMetadata(self.group_id, NO_GENERATION, NO_MEMBER, self.instance_id)
 
     @property
     def metadata(self) -> GroupMetadata:
         """How commits name it."""
-        return GroupMetadata(self.group_id, self.generation, self.member_id, self.instance_id)
+        known = self._metadata
+        if known.generation_id != self.generation or known.member_id != self.member_id:
+            known = GroupMetadata(self.group_id, self.generation, self.member_id, self.instance_id)
+            self._metadata = known
+        return known
 
     @property
     def is_known(self) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 
 from kwire import protocol
 from kwire._codec import no_uuid
@@ -38,9 +39,16 @@ class FetchedOffset(NamedTuple):
 
 def versions_for(api_key: int, topics: Iterable[str], metadata: Metadata) -> range:
     """The versions that can name these topics."""
-    known = protocol.APIS[api_key].versions
-    by_name = any(metadata.topic_id(topic) == no_uuid() for topic in topics)
-    return range(known[0], (_LAST_VERSION_BY_NAME if by_name else known[-1]) + 1)
+    unknown, found = no_uuid(), metadata.topics
+    for topic in topics:
+        if topic not in found or found[topic].topic_id is unknown:
+            return _versions_by_name(api_key)
+    return protocol.APIS[api_key].versions
+
+
+@cache
+def _versions_by_name(api_key: int) -> range:
+    return range(protocol.APIS[api_key].versions[0], _LAST_VERSION_BY_NAME + 1)
 
 
 # -- commit -----------------------------------------------------------------------------------------------------------
@@ -79,11 +87,12 @@ def commit_request(
 
 def codes_in(response: protocol.OffsetCommitResponse, names: Mapping[UUID, str]) -> dict[TopicPartition, int]:
     """The error code of each partition; `names` has those of topics by id."""
-    return {
-        TopicPartition(topic.name or names.get(topic.topic_id, ""), row.partition_index): row.error_code
-        for topic in response.topics
-        for row in topic.partitions
-    }
+    codes: dict[TopicPartition, int] = {}
+    for topic in response.topics:
+        name = topic.name or names.get(topic.topic_id, "")
+        for row in topic.partitions:
+            codes[TopicPartition(name, row.partition_index)] = row.error_code
+    return codes
 
 
 # -- fetch ------------------------------------------------------------------------------------------------------------
