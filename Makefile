@@ -83,11 +83,11 @@ test-spark: build java  ## the tests of the Spark source with PySpark 4.0, 4.1, 
 	@scripts/test-spark "$(PY)" "$(KWIRE_CACHE)" $(PYTEST_ARGS)
 
 .PHONY: test-soak
-test-soak: build java  ## real Kafka under many more kills, Spark beside its own connector, in an hour or two
+test-soak: build java  ## real Kafka under many more kills, Spark beside its own connector, in some hours
 	@$(PY) -m tests.brokers --resolve
 	@KWIRE_THOROUGH=1 KWIRE_SOAK=1 $(PY) -m pytest tests/brokers/groups tests/brokers/transactions \
-		tests/spark/connector tests/clients/test_producer_scheduling.py tests/codec/test_accumulator_scheduling.py \
-		$(PYTEST_ARGS)
+		tests/spark/connector tests/spark/test_exactly_once*.py tests/clients/test_producer_scheduling.py \
+		tests/codec/test_accumulator_scheduling.py $(PYTEST_ARGS)
 
 .PHONY: test-asan
 test-asan: build  ## the codec under AddressSanitizer and UndefinedBehaviorSanitizer

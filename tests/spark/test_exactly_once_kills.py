@@ -22,7 +22,7 @@ import pytest
 from kwire import Admin, Consumer, Producer
 from kwire.testing import Broker
 from tests.brokers import Cluster
-from tests.thorough import SOAK
+from tests.thorough import FIRST_SEED, SOAK, seeds
 
 _SPARK = tuple(map(int, pyspark.__version__.split(".")[:2]))
 pytestmark = [
@@ -125,7 +125,7 @@ def hold_and_kill(broker: Broker, running: Life, rng: random.Random) -> str:
     return "it had ended" if over else f"killed in {api}, {'with' if effect else 'without'} effect"
 
 
-@pytest.mark.parametrize("seed", range(4 if SOAK else 1))
+@pytest.mark.parametrize("seed", seeds(4 if SOAK else 1))
 def test_killed_drivers_on_the_embedded_broker(tmp_path: Path, seed: int) -> None:
     rng, happened = random.Random(seed), []
     with Broker(topics={"in": 2, "out": 3}) as broker:
@@ -151,7 +151,7 @@ def test_killed_drivers_on_the_embedded_broker(tmp_path: Path, seed: int) -> Non
 def test_killed_drivers_on_real_kafka(
     tmp_path: Path, kafka_cluster: Callable[[str], Cluster], new_topic: Callable[[], str], release: str
 ) -> None:
-    rng, servers = random.Random(1), kafka_cluster(release).bootstrap_servers
+    rng, servers = random.Random(FIRST_SEED), kafka_cluster(release).bootstrap_servers
     source, target = new_topic(), new_topic()
     with Admin(servers) as admin, Producer(servers) as producer:
         admin.create_topics({source: 2, target: 3})

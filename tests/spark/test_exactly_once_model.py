@@ -10,9 +10,9 @@ from kwire import Admin
 from kwire.spark import exactly_once_commit
 from tests.brokers import Cluster
 from tests.spark.exactly_once_world import EmbeddedQueryWorld, QueryWorld
-from tests.thorough import SOAK, THOROUGH
+from tests.thorough import SOAK, THOROUGH, seeds
 
-SEEDS = range(400 if SOAK else 15 if THOROUGH else 5)
+SEEDS = seeds(400 if SOAK else 15 if THOROUGH else 5)
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +33,7 @@ def test_each_row_is_committed_once(release: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("release", ["3.9.2", "4.4.0"])
-@pytest.mark.parametrize("seed", range(25 if SOAK else 2))
+@pytest.mark.parametrize("seed", seeds(25 if SOAK else 2))
 def test_each_row_is_committed_once_on_real_kafka(
     kafka_cluster: Callable[[str], Cluster], new_topic: Callable[[], str], release: str, seed: int
 ) -> None:

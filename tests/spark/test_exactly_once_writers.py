@@ -20,9 +20,9 @@ from kwire.spark.worker_clients import close_idle_clients
 from kwire.spark.write_options import parse_write_options
 from kwire.testing import Broker
 from tests.spark.exactly_once_world import Killed
-from tests.thorough import SOAK, THOROUGH
+from tests.thorough import SOAK, THOROUGH, seeds
 
-SEEDS = range(200 if SOAK else 10 if THOROUGH else 4)
+SEEDS = seeds(200 if SOAK else 10 if THOROUGH else 4)
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from tests.brokers import Cluster
 from tests.brokers.groups.members import PARTITIONS, QUICK_GROUPS
 from tests.brokers.mortal_proxy import MortalProxy
 from tests.brokers.ports import LOOPBACK, free_ports
-from tests.thorough import SOAK, THOROUGH
+from tests.thorough import FIRST_SEED, SOAK, THOROUGH
 
 RECORDS = 500_000 if SOAK else 20_000
 STAGES = 3
@@ -84,7 +84,7 @@ def test_a_chain_of_groups_loses_nothing_while_connections_die(protocol: str, ne
     settings = {**QUICK_GROUPS, "num.partitions": str(PARTITIONS), "advertised.listeners": f"PLAINTEXT://{servers}"}
     with Cluster("4.4.0", overrides=settings) as cluster:
         target = int(cluster.bootstrap_servers.rpartition(":")[2])
-        with MortalProxy(port, target, life=(0.5, 1.5), seed=5) as proxy:
+        with MortalProxy(port, target, life=(0.5, 1.5), seed=FIRST_SEED) as proxy:
             chain = list(zip(topics, [*topics[1:], None], strict=True))
             copiers = [
                 Copier(servers, source, target_topic, f"g-{source}", protocol)

@@ -13,6 +13,7 @@ import kwire
 from tests.brokers import Cluster
 from tests.brokers.processes import Child
 from tests.brokers.transactions.copier import SIZE
+from tests.thorough import FIRST_SEED
 
 PARTITIONS = 3
 QUICK = {
@@ -113,7 +114,7 @@ def copy_under_kills(
     fill(cluster, source, count)
     reader = Reader(cluster.bootstrap_servers, target)
     reader.start()
-    chance = random.Random(count)
+    chance = random.Random(FIRST_SEED + count)
     deadline = time.monotonic() + _COPIED_WITHIN_S
     with running(Copiers(cluster, source, target, 3, log)) as copiers:
         for kill in range(kills):

@@ -10,7 +10,7 @@ from tests.brokers import Cluster
 from tests.spark.connector.filled import Topic
 from tests.spark.connector.option_sets import draw_options
 from tests.spark.connector.outcome import read_batch
-from tests.thorough import SOAK, THOROUGH
+from tests.thorough import SOAK, THOROUGH, seeds
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 SETS = 300 if SOAK else 40 if THOROUGH else 12
 
 
-@pytest.mark.parametrize("seed", range(SETS))
+@pytest.mark.parametrize("seed", seeds(SETS))
 def test_random_options(seed: int, spark_of_both: SparkSession, cluster: Cluster, topics: list[Topic]) -> None:
     options = draw_options(seed, topics) | {"kafka.bootstrap.servers": cluster.bootstrap_servers}
     expected = read_batch(spark_of_both, "kafka", options)

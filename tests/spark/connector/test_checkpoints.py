@@ -17,7 +17,7 @@ from tests.spark.connector.option_sets import QUICK, Options
 from tests.spark.connector.outcome import Row
 from tests.spark.connector.streaming import Run, as_places, forget_last_commit, run_stream
 from tests.spark.foreign import ForeignClient
-from tests.thorough import SOAK, THOROUGH
+from tests.thorough import SOAK, THOROUGH, seeds
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -88,7 +88,7 @@ def stop_early(query: StreamingQuery) -> None:
         query.awaitTermination(0.01)
 
 
-@pytest.mark.parametrize("seed", range(SWAPS))
+@pytest.mark.parametrize("seed", seeds(SWAPS))
 def test_swapped_in_mid_stream(seed: int, spark_of_both: SparkSession, cluster: Cluster, tmp_path: Path) -> None:
     dice = random.Random(f"swaps {seed}")
     start = dice.choice(("earliest", "latest"))

@@ -14,7 +14,7 @@ from tests.brokers import Cluster
 from tests.spark.connector.outcome import Row, kind_of, rows_of
 from tests.spark.connector.write_plans import PARTITIONS, WritePlan, draw_write
 from tests.spark.foreign import ForeignClient
-from tests.thorough import SOAK, THOROUGH
+from tests.thorough import SOAK, THOROUGH, seeds
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 FRAMES = 100 if SOAK else 12 if THOROUGH else 5
 
 
-@pytest.mark.parametrize("seed", range(FRAMES))
+@pytest.mark.parametrize("seed", seeds(FRAMES))
 def test_random_frame(seed: int, spark_of_both: SparkSession, cluster: Cluster) -> None:
     plan = draw_write(seed)
     prefixes = {source: f"sink_{seed}_{source}_" for source in ("kafka", "kwire")}

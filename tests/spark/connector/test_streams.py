@@ -11,7 +11,7 @@ from tests.brokers import Cluster
 from tests.spark.connector.stream_plans import Stage, StreamPlan
 from tests.spark.connector.streaming import Run, as_places, boundaries, process_all, run_stream
 from tests.spark.foreign import ForeignClient
-from tests.thorough import SOAK, THOROUGH
+from tests.thorough import SOAK, THOROUGH, seeds
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -22,7 +22,7 @@ _RACE_OF_THE_CONNECTOR = "ConcurrentModificationException"
 SOURCES = ("kafka", "kwire")
 
 
-@pytest.mark.parametrize("seed", range(PLANS))
+@pytest.mark.parametrize("seed", seeds(PLANS))
 def test_random_plan(seed: int, spark_of_both: SparkSession, cluster: Cluster, tmp_path: Path) -> None:
     plan = StreamPlan(seed, f"stream_{seed}", ForeignClient(cluster.bootstrap_servers))
     pinned = dict.fromkeys(SOURCES, False)
