@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def broker() -> Iterator[Broker]:
-    with Broker(topics={"rows": 3, "named": 1, "stream": 2, "counts": 1, "headers": 1}) as running:
+    with Broker(topics={"rows": 3, "named": 1, "stream": 2, "counts": 1, "headers": 1, "threads": 1}) as running:
         yield running
 
 
@@ -132,3 +133,15 @@ def test_headers_made_empty_instead_of_null_are_no_headers(spark: SparkSession, 
     frame = spark.range(0, 2, numPartitions=1).selectExpr("'v' AS value", f"{headers} AS headers")
     save(frame.selectExpr("value", "coalesce(headers, array()) AS headers"), broker, topic="headers")
     assert [len(record.headers) for record in stored(broker, "headers", 1)] == [1, 0]
+
+
+def test_a_thread_writes_once_the_session_is_active_there(spark: SparkSession, broker: Broker) -> None:
+    frame = spark.range(5).selectExpr("CAST(id AS STRING) AS value")
+
+    def write() -> None:
+        spark.createDataFrame([], "id int")
+        save(frame, broker, topic="threads")
+
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(write).result()
+    assert sorted(record.value or b"" for record in stored(broker, "threads", 1)) == [b"0", b"1", b"2", b"3", b"4"]
