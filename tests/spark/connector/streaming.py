@@ -43,8 +43,12 @@ def run_stream(
     options: Mapping[str, str],
     checkpoint: Path,
     meanwhile: Callable[[StreamingQuery], None] | None = None,
+    through: Callable[[DataFrame], DataFrame] = lambda frame: frame,
 ) -> Run:
-    """Reads all that is there and stops: by AvailableNow, or else after `meanwhile`, which is called with the query."""
+    """Reads all that is there and stops: by AvailableNow, or else after `meanwhile`, which is called with the query.
+
+    The rows go `through` a function of the frame first.
+    """
     run = Run()
 
     def keep(frame: DataFrame, number: int) -> None:
@@ -52,7 +56,7 @@ def run_stream(
 
     try:
         stream = spark.readStream.format(source).options(**options).load()
-        writer = stream.writeStream.foreachBatch(keep).option("checkpointLocation", str(checkpoint))
+        writer = through(stream).writeStream.foreachBatch(keep).option("checkpointLocation", str(checkpoint))
         query = (writer if meanwhile else writer.trigger(availableNow=True)).start()
         try:
             if meanwhile:

@@ -34,22 +34,23 @@ DOWN_S = 20.0 if SOAK else 5.0
 
 
 class Gate:
-    """Holds a task in its first batch until the test lets it go on. Two files: workers are other processes."""
+    """Holds a task in one of its batches until the test lets it go on. Two files: workers are other processes."""
 
     def __init__(self, folder: Path) -> None:
         self._reached, self._opened = folder / "reached", folder / "opened"
 
-    def hold(self, frame: DataFrame) -> DataFrame:
-        """The frame, whose tasks stop at the gate."""
+    def hold(self, frame: DataFrame, *, after: int = 0) -> DataFrame:
+        """The frame, whose tasks stop at the gate when so many batches have gone through."""
         reached, opened = str(self._reached), str(self._opened)
 
         def wait(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             import os
             import time
 
-            for batch in batches:
-                open(reached, "w").close()
-                while not os.path.exists(opened):
+            for number, batch in enumerate(batches):
+                if number >= after:
+                    open(reached, "w").close()
+                while number >= after and not os.path.exists(opened):
                     time.sleep(0.02)
                 yield batch
 
@@ -185,14 +186,110 @@ def test_broker_is_down_for_a_while(spark: SparkSession, tmp_path: Path) -> None
         def restart_broker(query: StreamingQuery) -> None:
             query.processAllAvailable()
             cluster.kill_node(1)
-            time.sleep(DOWN_S)
-            cluster.start_node(1)
+            be_down(cluster)
             client.produce("down", items)
             process_all(query)
 
         run = run_stream(spark, "kwire", options, tmp_path / "checkpoint", restart_broker)
     assert run.error is None, run.text
     assert as_places(run.rows) == {("down", partition, offset): 1 for partition in range(2) for offset in range(100)}
+
+
+def test_broker_is_down_within_a_task(spark: SparkSession, tmp_path: Path) -> None:
+    gate = Gate(tmp_path)
+    with Cluster(RELEASE) as cluster:
+        fill(cluster.bootstrap_servers, "down", 2)
+        options = {
+            "kafka.bootstrap.servers": cluster.bootstrap_servers,
+            "subscribe": "down",
+            "maxTasks": "1",
+            "kafka.fetch.max.bytes": "200000",
+        }
+        frame = gate.hold(spark.read.format("kwire").options(**options).load().select("partition", "offset", "value"))
+        found: list[Counter[tuple[int, int]]] = []
+        reader = Thread(target=lambda: found.append(offsets(frame)))
+        reader.start()
+        with gate.closed():
+            cluster.kill_node(1)
+        be_down(cluster)
+        reader.join(3 * WITHIN_S)
+    assert found == [Counter((tp, offset) for tp in range(2) for offset in range(RECORDS // 2))]
+
+
+def test_broker_is_down_within_a_micro_batch(spark: SparkSession, tmp_path: Path) -> None:
+    gate = Gate(tmp_path)
+    with Cluster(RELEASE) as cluster:
+        fill(cluster.bootstrap_servers, "down", 2)
+        options = {
+            "kafka.bootstrap.servers": cluster.bootstrap_servers,
+            "subscribe": "down",
+            "startingOffsets": "earliest",
+            "maxOffsetsPerTrigger": str(RECORDS // 2),
+            "kafka.fetch.max.bytes": "200000",
+        }
+
+        def restart_broker(query: StreamingQuery) -> None:
+            with gate.closed():
+                cluster.kill_node(1)
+            be_down(cluster)
+            process_all(query)
+
+        run = run_stream(spark, "kwire", options, tmp_path / "checkpoint", restart_broker, gate.hold)
+    assert run.error is None, run.text
+    assert as_places(run.rows) == {
+        ("down", partition, offset): 1 for partition in range(2) for offset in range(RECORDS // 2)
+    }
+
+
+@pytest.mark.parametrize("after", [0, 1])
+@pytest.mark.parametrize("guarantee", ["at-least-once", "exactly-once"])
+def test_broker_is_down_within_a_write(guarantee: str, after: int, spark: SparkSession, tmp_path: Path) -> None:
+    """Of a task that goes on no row is there twice, whatever the guarantee."""
+    gate, tail = Gate(tmp_path), "x" * 400
+    with Cluster(RELEASE) as cluster:
+        options = {
+            "kafka.bootstrap.servers": cluster.bootstrap_servers,
+            "topic": "down",
+            "deliveryGuarantee": guarantee,
+        }
+        if guarantee == "exactly-once":
+            options["transactionalIdPrefix"] = "down"
+        with kwire.Admin(cluster.bootstrap_servers) as admin:
+            admin.create_topics({"down": 2})
+        failures: list[Exception] = []
+
+        def write() -> None:
+            # This also makes the session that of the thread: Spark looks Python sources up there when it writes.
+            count = spark.createDataFrame([(RECORDS,)], "count int")
+            rows = count.selectExpr("explode(sequence(1, count)) AS id").selectExpr(
+                f"cast(id AS string) || '{tail}' AS value"
+            )
+            sink = gate.hold(rows, after=after).write.format("kwire").options(**options)
+            try:
+                sink.mode("append").save()
+            except Exception as failure:
+                failures.append(failure)
+
+        writer = Thread(target=write)
+        writer.start()
+        with gate.closed():
+            cluster.kill_node(1)
+        be_down(cluster)
+        writer.join(3 * WITHIN_S)
+        assert not writer.is_alive()
+        read = {"kafka.bootstrap.servers": cluster.bootstrap_servers, "subscribe": "down"}
+        read["kafka.isolation.level"] = "read_committed"
+        found = rows_of(spark.read.format("kwire").options(**read).load())
+    assert not failures, failures
+    assert Counter(row[1] for row in found.elements()) == Counter(
+        b"%d" % n + tail.encode() for n in range(1, RECORDS + 1)
+    )
+
+
+def be_down(cluster: Cluster) -> None:
+    """The time that the killed broker is away."""
+    time.sleep(DOWN_S)
+    cluster.start_node(1)
 
 
 def test_answers_to_the_sink_are_late(spark_of_both: SparkSession) -> None:
