@@ -1,7 +1,7 @@
 """Random options of a batch read, by seed: what a user could say about the topics of filled.py.
 
 Left out is only what kwire reads differently on purpose (docs/spark.md names it): a partition of `assign` that does not
-exist, and unknown options.
+exist, unknown options, and a start behind the end of the log where the connector cuts its ranges.
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ QUICK: Final = {
 """The connector waits at the end of each range and before it says that records are gone: not for long here."""
 
 
+_CUTTING: Final = ("minPartitions", "maxRecordsPerPartition")
+
+
 def draw_options(seed: int, topics: Sequence[Topic]) -> Options:
     """The options of one batch read of some of the topics."""
     dice = random.Random(f"options {seed}")
@@ -43,6 +46,8 @@ def draw_options(seed: int, topics: Sequence[Topic]) -> Options:
         options["includeHeaders"] = dice.choice(("true", "TRUE", "false"))
     if dice.random() < 0.5:
         options["failOnDataLoss"] = dice.choice(("true", "false"))
+    if _starts_behind(options, logs, committed):
+        options = {name: value for name, value in options.items() if name not in _CUTTING}
     return _respelled(dice, {**options, **_fetch_sizes(dice)})
 
 
@@ -84,6 +89,16 @@ def _start_at(dice: random.Random, log: Log) -> int:
     if dice.random() < 0.04:
         return dice.randint(0, log.latest + 3)
     return dice.randint(log.earliest, log.earliest + (log.stable - log.earliest) // 2)
+
+
+def _starts_behind(options: Options, logs: Logs, committed: bool) -> bool:
+    """Whether a partition is to be read from an offset on that comes after its `latest`."""
+    text = options.get("startingOffsets", "")
+    given = json.loads(text) if text.startswith("{") else {}
+    return any(
+        given.get(name, {}).get(str(partition), 0) > (log.stable if committed else log.latest)
+        for (name, partition), log in logs.items()
+    )
 
 
 def _end(dice: random.Random, chosen: Sequence[Topic], logs: Logs, committed: bool) -> Options:
