@@ -36,7 +36,9 @@ class Told:
 
 @pytest.fixture
 def broker() -> Iterator[Broker]:
-    with Broker(group_initial_rebalance_delay_ms=0, group_min_session_timeout_ms=100) as started:
+    with Broker(
+        group_initial_rebalance_delay_ms=0, group_min_session_timeout_ms=100, group_consumer_heartbeat_interval_ms=50
+    ) as started:
         with Admin(started.bootstrap_servers) as admin:
             admin.create_topics({"t": 6})
         yield started
@@ -291,6 +293,23 @@ def test_close_from_another_thread_ends_a_poll_and_leaves(broker: Broker) -> Non
     poller.join(PATIENT)
     assert not poller.is_alive()
     broker.wait_for_requests("LeaveGroup")
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_a_topic_that_is_deleted_before_it_was_committed_holds_up_nothing(broker: Broker, protocol: str) -> None:
+    broker.create_topic("t2", 1)
+    broker.append("t2", [b"gone"])
+    options: dict[str, Any] = {"group_protocol": protocol, "group_id": "g", "auto_offset_reset": "earliest"}
+    with (
+        Admin(broker.bootstrap_servers) as admin,
+        Consumer(broker.bootstrap_servers, allow_auto_create_topics=False, **options) as one,
+    ):
+        one.subscribe(["t", "t2"])
+        poll_until([one], lambda: len(one.assignment()) == 7 and one.position(("t2", 0)) == 1)
+        admin.delete_topics(["t2"])
+        poll_until([one], lambda: one.assignment() == ALL)
+        broker.append("t", [b"kept"], partition=0)
+        poll_until([one], lambda: one.position(("t", 0)) == 1)
 
 
 def test_wakeup_comes_from_any_thread(broker: Broker) -> None:

@@ -83,7 +83,10 @@ class Commit(Call):
         rows: Mapping[TopicPartition, OffsetAndMetadata],
         deadline: float,
         on_done: OnDone | None,
+        *,
+        leaves_out_deleted: bool,
     ) -> None:
+        self.leaves_out_deleted = leaves_out_deleted
         self.rows: Rows = dict(rows)
         self.left: Rows = dict(rows)
         self.states = commits.subscription.states
@@ -157,9 +160,14 @@ class Commits:
         now: float,
         deadline: float,
         on_done: OnDone | None = None,
+        *,
+        leaves_out_deleted: bool = False,
     ) -> Commit:
-        """Commits these after all that was committed before; of nothing, it is done when all of that is."""
-        call = Commit(self, self._core, rows, deadline, on_done)
+        """Commits these after all that was committed before; of nothing, it is done when all of that is.
+
+        With `leaves_out_deleted` it does not wait for topics that no broker has: what else there is gets committed.
+        """
+        call = Commit(self, self._core, rows, deadline, on_done, leaves_out_deleted=leaves_out_deleted)
         self._queue.append(call)
         self._pump(now)
         return call
@@ -263,6 +271,7 @@ class Commits:
             error = self._error(tp, codes.get(tp), now)
             if is_retriable(error):
                 retry = error
+                self._leave_out_if_deleted(tp, now)
             else:
                 self._fail(tp, error, now)
         self._go_on(retry, response.throttle_time_ms / 1000, now)
@@ -271,6 +280,13 @@ class Commits:
         self._on_stored(tp, row)
         for call in list(self._queue):
             if call.sent and call.left.pop(tp, None) is not None and not call.left:
+                call.succeed(None, now)
+
+    def _leave_out_if_deleted(self, tp: TopicPartition, now: float) -> None:
+        if not self._core.cluster.unknown_topic(tp.topic):
+            return
+        for call in list(self._queue):
+            if call.sent and call.leaves_out_deleted and call.left.pop(tp, None) is not None and not call.left:
                 call.succeed(None, now)
 
     def _fail(self, tp: TopicPartition, error: KafkaError, now: float) -> None:

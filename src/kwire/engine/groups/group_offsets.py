@@ -94,7 +94,9 @@ class GroupOffsets:
         if self._next_at is not None and self._running is None:
             rows = self.finished()
             if rows:
-                self._running = self._commits.commit(rows, now, now + self._patience, self._on_auto_commit)
+                self._running = self._commits.commit(
+                    rows, now, now + self._patience, self._on_auto_commit, leaves_out_deleted=True
+                )
                 if self._running.done:
                     self._running = None
         self._next_at = now + self._interval
@@ -121,7 +123,7 @@ class GroupOffsets:
             self._warn_of(call)
             on_done(now)
 
-        self._commits.commit(rows, now, deadline, ended)
+        self._commits.commit(rows, now, deadline, ended, leaves_out_deleted=True)
 
     def _on_auto_commit(self, call: Call, now: float) -> None:
         self._running = None
