@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -43,6 +45,67 @@ class Committing:
     def on_revoked(self, partitions: list[TopicPartition]) -> None:
         self.consumer.commit({tp: self.consumer.position(tp) for tp in partitions})
         self.calls.append(("revoked", len(partitions)))
+
+
+class Closing:
+    """A listener that closes its consumer."""
+
+    def __init__(self, consumer: Consumer) -> None:
+        self.consumer = consumer
+
+    def on_assigned(self, partitions: list[TopicPartition]) -> None:
+        self.consumer.close()
+
+
+def wait_until_empty(broker: Broker) -> None:
+    """Until the group has no members; a session would last for 45 s."""
+    give_up = time.monotonic() + 20
+    with Admin(broker.bootstrap_servers) as admin:
+        while admin.describe_consumer_groups(["g"])["g"].members:
+            assert time.monotonic() < give_up
+            time.sleep(0.01)
+
+
+@pytest.fixture
+def patient_broker() -> Iterator[Broker]:
+    with Broker(group_consumer_heartbeat_interval_ms=50, topics={"t": 4}) as started:
+        yield started
+
+
+def test_a_close_from_another_thread_leaves_the_group(patient_broker: Broker) -> None:
+    one = member_of(patient_broker)
+    one.subscribe(["t"])
+    poll_until([one], lambda: one.assignment() == ALL)
+    closing = threading.Timer(0.1, one.close)
+    closing.start()
+    with pytest.raises(errors.ClientClosedError):
+        one.poll(30)
+    closing.join()
+    wait_until_empty(patient_broker)
+
+
+def test_a_close_in_the_listener_leaves_the_group(patient_broker: Broker) -> None:
+    one = member_of(patient_broker)
+    one.subscribe(["t"], listener=Closing(one))
+    with pytest.raises(errors.ClientClosedError):
+        one.poll(30)
+    wait_until_empty(patient_broker)
+
+
+def test_a_close_while_another_task_polls_leaves_the_group(patient_broker: Broker) -> None:
+    async def main() -> None:
+        one = kwire.aio.Consumer(patient_broker.bootstrap_servers, group_id="g", group_protocol="consumer")
+        one.subscribe(["t"])
+        while one.assignment() != ALL:
+            await one.poll(0.02)
+        polling = asyncio.create_task(one.poll(30))
+        await asyncio.sleep(0)
+        await one.close()
+        with pytest.raises(errors.ClientClosedError):
+            await polling
+
+    asyncio.run(main())
+    wait_until_empty(patient_broker)
 
 
 def test_the_listener_commits_what_it_gives_back(broker: Broker) -> None:

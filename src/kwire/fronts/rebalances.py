@@ -152,7 +152,7 @@ class Rebalances(Front[ConsumerSettings]):
 
     def _check_may_listen(self) -> None:
         if self._listening is not None:
-            raise ConcurrentUseError("a rebalance listener may not poll, unsubscribe or close: it runs inside a poll")
+            raise ConcurrentUseError("a rebalance listener may not poll or unsubscribe: it runs inside a poll")
 
     @staticmethod
     def _listener_error(event: RebalanceEvent, cause: Exception) -> KafkaError:

@@ -235,14 +235,14 @@ class ConsumerGroup(Membership):
 
     @override
     def leave(self, now: float, on_done: Then) -> None:
-        was_leaving = self.state == LEAVING
+        was_member = self.state == LEAVING or self.state in _MEMBER_STATES
         self.active = self.has_joined = self._is_giving_back = False
         self._give_up(now)
         self._subscription.assign((), now)
         self._names.stop()
         if self.state != FATAL:
             self.state = OUT
-        if was_leaving:
+        if was_member:
             self._say_goodbye(on_done, now)
         else:
             self._heartbeats.stop()
