@@ -14,7 +14,7 @@ import kwire.aio
 from kwire import Admin, Consumer, TopicPartition, errors
 from kwire.testing import Broker
 from tests.clients.polling import poll_until
-from tests.timing import PATIENT
+from tests.timing import PATIENT, SOON
 
 ALL = {TopicPartition("t", number) for number in range(4)}
 
@@ -58,22 +58,16 @@ class Closing:
 
 
 def wait_until_empty(broker: Broker) -> None:
-    """Until the group has no members; a session would last for 45 s."""
-    give_up = time.monotonic() + 20
+    """Until the group has no members, before their sessions are over."""
+    give_up = time.monotonic() + SOON
     with Admin(broker.bootstrap_servers) as admin:
         while admin.describe_consumer_groups(["g"])["g"].members:
             assert time.monotonic() < give_up
             time.sleep(0.01)
 
 
-@pytest.fixture
-def patient_broker() -> Iterator[Broker]:
-    with Broker(group_consumer_heartbeat_interval_ms=50, topics={"t": 4}) as started:
-        yield started
-
-
-def test_a_close_from_another_thread_leaves_the_group(patient_broker: Broker) -> None:
-    one = member_of(patient_broker)
+def test_a_close_from_another_thread_leaves_the_group(broker: Broker) -> None:
+    one = member_of(broker)
     one.subscribe(["t"])
     poll_until([one], lambda: one.assignment() == ALL)
     closing = threading.Timer(0.1, one.close)
@@ -81,20 +75,20 @@ def test_a_close_from_another_thread_leaves_the_group(patient_broker: Broker) ->
     with pytest.raises(errors.ClientClosedError):
         one.poll(30)
     closing.join()
-    wait_until_empty(patient_broker)
+    wait_until_empty(broker)
 
 
-def test_a_close_in_the_listener_leaves_the_group(patient_broker: Broker) -> None:
-    one = member_of(patient_broker)
+def test_a_close_in_the_listener_leaves_the_group(broker: Broker) -> None:
+    one = member_of(broker)
     one.subscribe(["t"], listener=Closing(one))
     with pytest.raises(errors.ClientClosedError):
         one.poll(30)
-    wait_until_empty(patient_broker)
+    wait_until_empty(broker)
 
 
-def test_a_close_while_another_task_polls_leaves_the_group(patient_broker: Broker) -> None:
+def test_a_close_while_another_task_polls_leaves_the_group(broker: Broker) -> None:
     async def main() -> None:
-        one = kwire.aio.Consumer(patient_broker.bootstrap_servers, group_id="g", group_protocol="consumer")
+        one = kwire.aio.Consumer(broker.bootstrap_servers, group_id="g", group_protocol="consumer")
         one.subscribe(["t"])
         while one.assignment() != ALL:
             await one.poll(0.02)
@@ -105,7 +99,7 @@ def test_a_close_while_another_task_polls_leaves_the_group(patient_broker: Broke
             await polling
 
     asyncio.run(main())
-    wait_until_empty(patient_broker)
+    wait_until_empty(broker)
 
 
 def test_the_listener_commits_what_it_gives_back(broker: Broker) -> None:
@@ -150,6 +144,21 @@ def test_a_pattern_is_the_brokers_to_match(broker: Broker) -> None:
         poll_until([one], lambda: one.assignment() == {TopicPartition("other", 0)})
         one.unsubscribe()
         assert one.assignment() == set()
+
+
+def test_a_topic_that_matched_is_not_made_again_by_asking_for_it(broker: Broker) -> None:
+    broker.create_topic("t2", 1)
+    with member_of(broker, metadata_max_age_ms=50) as one, Admin(broker.bootstrap_servers) as admin:
+        one.subscribe(pattern="t.?")
+        poll_until([one], lambda: one.assignment() == ALL | {TopicPartition("t2", 0)})
+        broker.faults.error("ConsumerGroupHeartbeat", errors.broker.CoordinatorLoadInProgressError, times=None)
+        admin.delete_topics(["t2"])
+        asked = broker.request_count("Metadata")
+        poll_until([one], lambda: broker.request_count("Metadata") > asked + 3)
+        assert TopicPartition("t2", 0) in one.assignment()
+        assert admin.list_topics() == ["t"]
+        broker.faults.clear()
+        poll_until([one], lambda: one.assignment() == ALL)
 
 
 def test_static_members_come_back_to_what_they_had(broker: Broker) -> None:

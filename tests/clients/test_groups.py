@@ -302,7 +302,9 @@ def test_a_topic_that_is_deleted_before_it_was_committed_holds_up_nothing(broker
     options: dict[str, Any] = {"group_protocol": protocol, "group_id": "g", "auto_offset_reset": "earliest"}
     with (
         Admin(broker.bootstrap_servers) as admin,
-        Consumer(broker.bootstrap_servers, allow_auto_create_topics=False, **options) as one,
+        Consumer(
+            broker.bootstrap_servers, allow_auto_create_topics=False, default_api_timeout_ms=600_000, **options
+        ) as one,
     ):
         one.subscribe(["t", "t2"])
         poll_until([one], lambda: len(one.assignment()) == 7 and one.position(("t2", 0)) == 1)

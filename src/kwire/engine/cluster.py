@@ -171,17 +171,18 @@ class Cluster(Metadata):
     def _next_question(self) -> tuple[frozenset[str] | None, bool]:
         """The topics to ask for (None: all), and whether the asking may create those that are missing.
 
-        Where some may be created and others may not, the former are asked for by themselves every other time.
+        Where some may be created and others may not, also if they are deleted later, the former are asked for by
+        themselves every other time that one of them is missing.
         """
         if self._patterns:
             return None, False
-        missing = {name for name in self._wanted if name not in self.topics or self.unknown_topic(name)}
-        uncreatable = {name for name in missing if not any(self._wanted[name].values())}
+        uncreatable = {name for name, owners in self._wanted.items() if not any(owners.values())}
         if not self.allow_auto_create or not uncreatable:
             return frozenset(self._wanted), self.allow_auto_create
-        if missing == uncreatable or self._creates:
+        creatable = self._wanted.keys() - uncreatable
+        if self._creates or not any(name not in self.topics or self.unknown_topic(name) for name in creatable):
             return frozenset(self._wanted), False
-        return frozenset(self._wanted.keys() - uncreatable), True
+        return frozenset(creatable), True
 
     def _ask(self, now: float) -> Request:
         return self._core.request(ANY, METADATA, self._request, self._on_answer, self._on_error, now)

@@ -184,8 +184,12 @@ class Subscription:
         self._assigned = tuple(topics)
         kept = {*topics, *self._subscribed}
         self._cluster.untrack([topic for topic in before if topic not in kept], owner=self)
-        if topics:
-            self._cluster.track(topics, now, owner=self)
+        named = [topic for topic in topics if not self._by_group or topic in self._subscribed]
+        matched_by_the_broker = [topic for topic in topics if topic not in named]
+        if named:
+            self._cluster.track(named, now, owner=self)
+        if matched_by_the_broker:
+            self._cluster.track(matched_by_the_broker, now, owner=self, may_create=False)
         self._on_change(now)
 
     def _has_id(self, tp: TopicPartition) -> bool:
