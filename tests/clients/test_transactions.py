@@ -337,3 +337,16 @@ def test_a_member_is_not_told_to_a_coordinator_that_is_too_old(caplog: pytest.Lo
                 producer.send_offsets_to_transaction({("in", 0): offset}, member)
     assert [row.message for row in caplog.records if "before Kafka 2.5" in row.message] != []
     assert len([row for row in caplog.records if "before Kafka 2.5" in row.message]) == 1
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_offsets_of_a_group_with_members_may_come_from_who_names_none(broker: Broker, protocol: str) -> None:
+    given: dict[str, Any] = {"group_id": "g", "group_protocol": protocol, "enable_auto_commit": False}
+    with made(broker) as producer, Consumer(broker.bootstrap_servers, **given) as consumer:
+        consumer.subscribe(["in"])
+        until = time.monotonic() + PATIENT
+        while not consumer.assignment() and time.monotonic() < until:
+            consumer.poll(0.1)
+        with producer.transaction():
+            producer.send_offsets_to_transaction({("in", 0): 7}, GROUP)
+        assert consumer.committed([("in", 0)]) == {TopicPartition("in", 0): OffsetAndMetadata(7)}

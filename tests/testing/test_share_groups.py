@@ -82,6 +82,11 @@ class Reader:
         return [(a.first_offset, a.last_offset, a.delivery_count) for row in rows for a in row.acquired_records]
 
     def acknowledge(self, *given: tuple[int, int, int | Sequence[int]], **fields: Any) -> int:
+        code: int = self.told(*given, **fields).error_code
+        return code
+
+    def told(self, *given: tuple[int, int, int | Sequence[int]], **fields: Any) -> Any:
+        """What is said of acknowledgements, or of the whole request."""
         asked = ShareAcknowledgeRequest.AcknowledgeTopic
         batches = [
             asked.AcknowledgePartition.AcknowledgementBatch(
@@ -99,11 +104,9 @@ class Reader:
         )
         answer = self.group.ask(request, 2)
         if answer.error_code:
-            code: int = answer.error_code
-            return code
+            return answer
         self.epoch += 1
-        refused: int = answer.responses[0].partitions[0].error_code
-        return refused
+        return answer.responses[0].partitions[0]
 
 
 def beat(group: Group, member: str, epoch: int = 0, topics: Sequence[str] | None = ("orders",), **fields: Any) -> Any:
@@ -201,7 +204,9 @@ def test_a_lock_times_out() -> None:
     group.pass_time(LOCK_S + 1)
     assert waiting.wake()
     assert waiting.response.responses[0].partitions[0].acquired_records[0].delivery_count == 2
-    assert reader.acknowledge((0, 9, ACCEPT)) == codes.INVALID_RECORD_STATE.code
+    refused = reader.told((0, 9, ACCEPT))
+    assert refused.error_code == codes.INVALID_RECORD_STATE.code
+    assert refused.error_message == "Member is not the owner of batch record"
 
 
 def test_a_renewed_lock_lasts_longer() -> None:

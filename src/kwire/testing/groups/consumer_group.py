@@ -345,8 +345,8 @@ class ConsumerGroup:
             self._check_epoch(member, epoch)
 
     def check_transactional_commit(self, member_id: str, instance_id: str | None, generation: int) -> None:
-        """As `check_commit`, told as a classic group does."""
-        if generation < 0 and not self.members:
+        """As `check_commit`, told as a classic group does; whoever names no member may commit at any time."""
+        if generation < 0 and (not self.members or (not member_id and instance_id is None)):
             return
         member = self.find_member(member_id, None)
         if generation != member.epoch:

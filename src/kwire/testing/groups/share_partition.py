@@ -290,7 +290,9 @@ class SharePartition:
                 raise codes.INVALID_REQUEST(
                     "Batch record not found. The request batch offsets are not found in the cache."
                 )
-            if slot.state is not RecordState.ACQUIRED or slot.lock is None or slot.lock.member_id != member_id:
+            if slot.lock is not None and slot.lock.member_id != member_id:
+                raise codes.INVALID_RECORD_STATE("Member is not the owner of batch record")
+            if slot.state is not RecordState.ACQUIRED or slot.lock is None:
                 raise codes.INVALID_RECORD_STATE(
                     "The batch cannot be acknowledged. The batch is not in the acquired state."
                 )
