@@ -78,15 +78,37 @@ def test_what_can_be_committed(broker: Broker) -> None:
         assert committed(broker)[T0] == OffsetAndMetadata(2)
         one.commit({("t", 0): 7, T1: OffsetAndMetadata(1, "note", 0)})
         assert committed(broker) == {T0: OffsetAndMetadata(7), T1: OffsetAndMetadata(1, "note", 0)}
+        one.commit({T1: OffsetAndMetadata(2, None)})  # type: ignore[arg-type]  # as other clients are called
+        assert committed(broker)[T1] == OffsetAndMetadata(2, "")
         one.commit(one.poll(0.0, max_records=1)[:0])
 
 
 @pytest.mark.parametrize(
-    "what", ["t", 5, [("t", 0)], {"t": 0}, {("t", 0): -1}, {("t", 0): "x"}, {("t", 0): OffsetAndMetadata(-1)}]
+    "what",
+    [
+        "t",
+        5,
+        [("t", 0)],
+        {"t": 0},
+        {("t", 0): -1},
+        {("t", 0): "x"},
+        {("t", 0): OffsetAndMetadata(-1)},
+        {T0: OffsetAndMetadata(1, b"x")},  # type: ignore[arg-type]
+    ],
 )
 def test_what_cannot_be_committed_is_refused(broker: Broker, what: Any) -> None:
     with consumer_of(broker) as one, pytest.raises(errors.ConfigError):
         one.commit(what)
+
+
+def test_a_group_of_another_kind_is_named_as_that(broker: Broker) -> None:
+    with kwire.ShareConsumer(broker.bootstrap_servers, group_id="g") as other, consumer_of(broker) as one:
+        other.subscribe(["t"])
+        while not len(other.poll(0.1)):
+            broker.append("t", [b"more"])
+        one.assign([T0])
+        with pytest.raises(errors.CommitFailedError, match="GROUP_ID_NOT_FOUND: a group of another kind"):
+            one.commit({T0: 1})
 
 
 def test_in_a_loop_the_record_at_hand_is_committed_too(broker: Broker) -> None:

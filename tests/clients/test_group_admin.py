@@ -78,7 +78,7 @@ def test_offsets_are_told_altered_and_deleted(broker: Broker, admin: Admin) -> N
 
 def test_a_group_with_members_keeps_its_offsets(broker: Broker, admin: Admin) -> None:
     with member_of(broker, "g"):
-        with pytest.raises(errors.broker.UnknownMemberIdError, match="OffsetCommit of group 'g': t-0"):
+        with pytest.raises(errors.broker.UnknownMemberIdError, match="group 'g': t-0: the group has members; stop"):
             admin.alter_consumer_group_offsets("g", {T0: 4})
         with pytest.raises(errors.broker.GroupSubscribedToTopicError, match="OffsetDelete of group 'g'"):
             admin.delete_consumer_group_offsets("g", [T0])

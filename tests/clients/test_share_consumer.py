@@ -119,6 +119,8 @@ def test_a_lock_that_ran_out_is_told(broker: Broker) -> None:
         assert isinstance(outcomes[T0], errors.broker.InvalidRecordStateError)
         with pytest.raises(errors.ConfigError, match="t-0, offset 0"):
             consumer.acknowledge(records[0])
+        with pytest.raises(errors.ConfigError, match="a record of the last poll is needed"):
+            consumer.acknowledge("t-0")  # type: ignore[arg-type]
         assert read(consumer, 1)[0].value == b"1"
 
 

@@ -17,6 +17,7 @@ from kwire.engine.share.acquired import kind_of
 from kwire.engine.share.polling import OnAcknowledged, OnCommitted, SharePolling
 from kwire.engine.share.records import ShareRecords
 from kwire.engine.share_settings import ShareConsumerSettings
+from kwire.errors import ConfigError
 from kwire.fronts.alone import Alone
 
 CLOSING_S = 30.0
@@ -55,6 +56,8 @@ class ShareConsumerFront(Alone[ShareConsumerSettings]):
         """
         number = kind_of(kind)
         records = [what] if isinstance(what, ConsumerRecord) else list(what)
+        if not all(isinstance(each, ConsumerRecord) for each in records):
+            raise ConfigError(f"acknowledge({what!r}): a record of the last poll is needed, or several")
         self._alone(lambda: self._step(lambda now: self._polling.acknowledge(records, number)))
 
     def commit_async(self, *, callback: OnCommitted | None = None) -> None:

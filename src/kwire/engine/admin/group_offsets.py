@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from kwire import errors, protocol
 from kwire._typing import TYPE_CHECKING, Any, Generic, TypeVar, override
 from kwire.engine.addresses import TopicPartition
 from kwire.engine.admin.refusals import all_of, name_of
 from kwire.engine.api_keys import LEAVE_GROUP, OFFSET_COMMIT, OFFSET_DELETE, OFFSET_FETCH
+from kwire.engine.error_codes import UNKNOWN_MEMBER_ID
 from kwire.engine.fan_out import NOT_LOOKED_AT, AdminApi
 from kwire.engine.groups.membership import GroupMetadata
 from kwire.engine.groups.offset_messages import codes_in, commit_request, fetch_request, group_code_in, offsets_in
@@ -47,13 +49,16 @@ class _OfGroup(AdminApi[str, Result], Generic[Result]):
     def merge(self, results: Mapping[str, Result]) -> Result:
         return results[self._member.group_id]
 
-    def _raise_all(self, codes: Mapping[Any, int]) -> None:
+    def _raise_all(self, codes: Mapping[Any, int], reasons: Mapping[int, str] = MappingProxyType({})) -> None:
         """Raises the errors by what they are about; one that says that the request had no effect is the first, to be
-        asked again."""
+        asked again. `reasons` say by code what is behind it."""
         failed = sorted((code not in NOT_LOOKED_AT, key, code) for key, code in codes.items() if code)
         if failed:
             raise all_of(
-                {key: errors.broker.error_for(code, f"{self.what}: {name_of(key)}") for _, key, code in failed}
+                {
+                    key: errors.broker.error_for(code, f"{self.what}: {name_of(key)}{reasons.get(code, '')}")
+                    for _, key, code in failed
+                }
             )
 
 
@@ -100,7 +105,7 @@ class AlterGroupOffsets(_OfGroup[None]):
 
     @override
     def result(self, keys: Sequence[str], response: protocol.OffsetCommitResponse, version: int) -> Mapping[str, None]:
-        self._raise_all(codes_in(response, {}))
+        self._raise_all(codes_in(response, {}), {UNKNOWN_MEMBER_ID: ": the group has members; stop them first"})
         return dict.fromkeys(keys)
 
 

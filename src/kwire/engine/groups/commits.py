@@ -319,6 +319,8 @@ class Commits:
         return CommitFailedError(self._gone_on(error, what)) if error.code in _GONE_ON else error
 
     def _gone_on(self, error: BrokerError, what: str) -> str:
+        if error.code == GROUP_ID_NOT_FOUND:
+            return f"{what}: {error.name}: a group of another kind has this group_id, or none that commits"
         if not self._membership.active:
             return f"{what}: {error.name}: the group has members, and only these may commit; subscribe() makes one"
         interval = self._core.settings.max_poll_interval_ms

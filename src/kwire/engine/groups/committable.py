@@ -43,9 +43,10 @@ def _row(tp: TopicPartition, row: Any) -> OffsetAndMetadata:
     if not isinstance(row, OffsetAndMetadata):
         return OffsetAndMetadata(arguments.offset(tp, row))
     arguments.offset(tp, row.offset)
-    if not isinstance(row.metadata, str):
+    note: object = row.metadata
+    if note is not None and not isinstance(note, str):
         raise ConfigError(f"the metadata {row.metadata!r} of {tp} is not a str")
     epoch = row.leader_epoch
     if epoch is not None and (isinstance(epoch, bool) or not isinstance(epoch, int) or epoch < 0):
         raise ConfigError(f"the leader epoch {epoch!r} of {tp} is neither a whole number from 0 nor None")
-    return row
+    return OffsetAndMetadata(row.offset, note or "", epoch)
