@@ -35,7 +35,7 @@ LAYERS = {
     "codec: values": "column_builder values avro_columns protobuf_plan protobuf_columns text_plan json_columns "
     "csv_columns",
     "codec: messages": "plans plans_decode plans_encode",
-    "engine": "timers at_hand delivery batch queues sequences sink send_arguments accumulator sent_rows "
+    "engine": "timers at_hand delivery batch queues sequences sink send_arguments accumulator placing sent_rows "
     "consumer_records versions request connection node core idempotence produce_request sender",
     "drivers": "reactor_lock reactor loop_driver",
     "clients": "producer_hooks producer loop_iterator",
@@ -45,7 +45,7 @@ LAYERS = {
 COMPONENTS = (
     {"encode", "record_batches", "record_scan", "messages_0_7", "records", "record_columns"},
     {"plans", "plans_decode", "plans_encode"},
-    {"delivery", "batch", "queues", "sequences", "sink", "accumulator"},
+    {"delivery", "batch", "queues", "sequences", "sink", "accumulator", "placing"},
     {"produce_request", "sender"},
 )
 """Files of one layer that are one thing, so that they may use each other both ways."""

@@ -22,7 +22,7 @@
 #                  a callback, a future
 #
 # What a stretch needs is made before it, and then everything is looked at again (`_commit`); where it is not known
-# before what that is, the collector is switched off meanwhile (`update_partitions`, `_scatter`). A copy is one stretch:
+# before what that is, the collector is switched off meanwhile (placing.pxi). A copy is one stretch:
 # list(x) makes the list and the iterator before it reads. Python gets copies (`topics`, `pending`) and takes from the
 # deques by popleft; it never iterates over what send() may change.
 
@@ -599,48 +599,17 @@ cdef class Accumulator:
         cdef list numbers = list(available)
         cdef list placed = []  # dropped when all is done: an error that a batch had may lead to users' objects
         cdef bint collecting
-        self._restore_unplaced(topic, count if anew else topic.known)
+        restore_unplaced(self, topic, count if anew else topic.known)
         collecting = PyGC_Disable()
         try:
-            self._take_partitions(topic, count, numbers, anew)
+            take_partitions(self, topic, count, numbers, anew)
             if topic.partitions:
-                self._place_unassigned(topic)
+                place_unassigned(self, topic)
                 for queue in list(topic.unknown_partitions.values()):
-                    placed.append(self._place_elsewhere(queue))
+                    placed.append(place_elsewhere(self, queue))
         finally:
             if collecting:
                 PyGC_Enable()
-
-    cdef int _take_partitions(self, TopicQueue topic, int count, list available, bint anew) except -1:
-        cdef PartitionQueue queue
-        cdef Py_ssize_t known = PyList_GET_SIZE(topic.partitions)
-        cdef list partitions = topic.partitions[:count] if anew else topic.partitions[:]
-        cdef list gone = topic.partitions[count:] if anew else []
-        for number in range(known, count):
-            queue = topic.unknown_partitions.pop(number, None)
-            partitions.append(queue if queue is not None else self._new_queue(topic, number))
-        if anew:
-            for queue in topic.partitions:
-                queue._leave_leader()
-        for queue in gone:
-            topic.unknown_partitions[queue.partition] = queue
-        topic.available = [partitions[i] for i in available if i < len(partitions)] or partitions[:]
-        topic.partitions = partitions
-        if topic.available and topic.sticky not in topic.available:
-            self._next_sticky(topic)
-        for queue in [*partitions[known:], *gone]:
-            self._begin(queue)
-        return 0
-
-    cdef int _restore_unplaced(self, TopicQueue topic, Py_ssize_t count) except -1:
-        """Decompresses, which calls Python, what may be placed elsewhere once there are `count` partitions."""
-        cdef PartitionQueue queue
-        cdef Batch batch
-        for queue in [*topic.partitions[count:], *topic.unknown_partitions.values()]:
-            for batch in list(queue.waiting):
-                if not batch.names_partition:
-                    batch._restore()
-        return 0
 
     def forget_partitions(self, TopicQueue topic not None):
         """Nothing is known of the topic from now on; False if it has records. Its sequences are kept."""
@@ -657,40 +626,6 @@ cdef class Accumulator:
         topic.topic_id = None
         return True
 
-    cdef int _begin(self, PartitionQueue queue) except -1:
-        """A partition that becomes known, or is not known any more: what it holds has lingered."""
-        if queue.open is not None:
-            queue.open.due = True
-        if queue.open is not None or queue.waiting:
-            self._mark_ready(queue)
-        return 0
-
-    cdef int _place_unassigned(self, TopicQueue topic) except -1:
-        cdef PartitionQueue unassigned = topic.unassigned
-        if unassigned.open is not None:
-            self._close(unassigned)
-        while unassigned.waiting:
-            self._scatter(unassigned.waiting.popleft(), 0)
-        return 0
-
-    cdef list _place_elsewhere(self, PartitionQueue queue):
-        """Chooses other partitions for the records of one that is gone with its log, but for those that name it.
-
-        Returns the batches that it held.
-        """
-        cdef list batches
-        cdef Batch batch
-        if queue.open is not None and not queue.open.names_partition:
-            self._close(queue)
-        batches = list(queue.waiting)
-        queue.waiting.clear()
-        for batch in batches:
-            if batch.names_partition:
-                queue.waiting.append(batch)
-            else:
-                self._scatter(batch, 0)
-        return batches
-
     def split(self, Batch batch not None):
         """Halves a batch that was too large for the broker; its records go on in smaller ones, first in line.
 
@@ -698,140 +633,14 @@ cdef class Accumulator:
         """
         if batch.core.count < 2:
             return False
-        self._scatter(batch, max(<int64_t>batch.core.used // 2, 1))
+        scatter_batch(self, batch, max(<int64_t>batch.core.used // 2, 1))
         return True
 
     def without_headers(self, Batch batch not None, object error):
         """Takes the records with headers out of the batch and fails them; the others go on, first in line."""
-        self._scatter(batch, MAX_BATCH_BYTES, error)
+        scatter_batch(self, batch, MAX_BATCH_BYTES, error)
 
     @cython.nonecheck(True)
     def without_timestamps(self, Batch batch not None, object error):
         """Takes the records whose timestamp the caller gave out of the batch and fails them; the others go on."""
-        self._scatter(batch, MAX_BATCH_BYTES, error, True)
-
-    cdef int _scatter(self, Batch whole, int64_t max_bytes, object refusal=None, bint by_timestamp=False) except -1:
-        """Copies the records of `whole` into other batches and redirects its result there.
-
-        max_bytes 0: wherever their keys and the sticky partition lead (unassigned records); else into batches of at
-        most that many bytes at the head of the same queue, with consecutive sequences where `whole` had one. With
-        refusal, records with headers fail with it, or (by_timestamp) those whose timestamp the caller gave.
-        """
-        cdef BatchResult failed
-        cdef bint collecting
-        whole._restore()
-        collecting = PyGC_Disable()
-        try:
-            failed = self._scatter_records(whole, max_bytes, refusal, by_timestamp)
-        finally:
-            if collecting:
-                PyGC_Enable()
-        if failed is not None:
-            failed.complete(-1, -1, refusal)
-            self._note_failed(failed)
-        return 0
-
-    cdef BatchResult _scatter_records(self, Batch whole, int64_t max_bytes, object refusal, bint by_timestamp):
-        """Returns the result of those that are to fail with `refusal`, None if there are none."""
-        cdef record_walk_t walk
-        cdef record_datum_t record
-        cdef list redirects = [], made = []
-        cdef Batch target = None
-        cdef BatchResult failed = None
-        cdef int32_t index = 0
-        cdef int32_t requested
-        whole._walk(&walk)
-        whole.queue.forget(whole)
-        try:
-            while walk_next(&walk, &record):
-                if refusal is not None and (whole.is_stamped(index) if by_timestamp else record.header_count > 0):
-                    if failed is None:
-                        failed = self._new_result()
-                        failed.topic = whole.batch_result.topic
-                        failed.partition = whole.batch_result.partition
-                    failed.count += 1
-                    note_redirect(redirects, index, failed, 0)
-                elif max_bytes == 0:
-                    requested = -1 if whole.requested is None else whole.requested.get(index, -1)
-                    target = self._scatter_one(whole, &record, requested, redirects, index)
-                    if whole.is_stamped(index):
-                        target.note_stamp(target.core.count - 1)
-                else:
-                    if target is None or (
-                            <int64_t>target.core.used + builder_record_size(&target.core, &record) > max_bytes):
-                        target = self._part_of(whole, index)
-                        made.append(target)
-                    self._add(target, &record, redirects, index)
-                    target.names_partition = whole.names_partition
-                    if whole.is_stamped(index):
-                        target.note_stamp(target.core.count - 1)
-                index += 1
-            if walk.reader.error != FAULT_NONE:
-                raise_read_fault(&walk.reader, "records")
-        finally:
-            walk_end(&walk)
-        for target in made:
-            whole.queue._insert(target)
-        if made:
-            self._mark_ready(whole.queue)
-        whole.batch_result.redirect(redirects)
-        self._release(whole)
-        return failed
-
-    cdef Batch _scatter_one(self, Batch whole, record_datum_t *record, int32_t requested, list redirects,
-                            int32_t index):
-        """Appends the record where its key or the sticky partition leads, or to the one that was requested."""
-        cdef TopicQueue topic = whole.queue.topic
-        cdef PartitionQueue queue = self._place_for(topic, record, requested)
-        cdef Batch batch = queue.open
-        if batch is not None and (
-                <int64_t>batch.core.used + builder_record_size(&batch.core, record) > self.batch_size):
-            self._close(queue)
-            queue = self._place_for(topic, record, requested)
-            batch = queue.open
-        if batch is not None:
-            self._add(batch, record, redirects, index)
-        else:
-            batch = self._new_batch()
-            self._add(batch, record, redirects, index)
-            self._open(queue, batch)
-            batch.created_at = whole.created_at
-            batch.due = True
-            self._mark_ready(queue)
-        if requested >= 0:
-            batch.names_partition = True
-        if queue is topic.sticky:
-            topic.sticky_bytes += builder_record_size(&batch.core, record)
-        return batch
-
-    cdef PartitionQueue _place_for(self, TopicQueue topic, record_datum_t *record, int32_t requested):
-        cdef PartitionQueue queue = self._choose(topic, record, requested)
-        if queue is None:
-            self._add_unknown_partition(topic, requested)
-            queue = self._choose(topic, record, requested)
-        return queue
-
-    cdef Batch _part_of(self, Batch whole, int32_t index):
-        cdef Batch part = self._new_batch()
-        self._adopt(whole.queue, part, whole.created_at)
-        part.closed = True
-        part.order = whole.order
-        part.first_index = whole.first_index + index
-        part.attempts = whole.attempts
-        part.last_error = whole.last_error
-        if whole.base_sequence >= 0:
-            part.producer_id = whole.producer_id
-            part.producer_epoch = whole.producer_epoch
-            part.base_sequence = (whole.base_sequence + index) & 0x7FFFFFFF
-        return part
-
-    cdef int _add(self, Batch batch, record_datum_t *record, list redirects, int32_t index) except -1:
-        cdef int64_t size = builder_record_size(&batch.core, record)
-        cdef int fault = builder_append(&batch.core, record)
-        if fault != BUILD_OK:
-            raise_build_fault(fault, 2)
-        batch.has_headers = batch.has_headers or record.header_count > 0
-        batch.accounted += size
-        self.used += size
-        note_redirect(redirects, index, batch.batch_result, batch.core.count - 1)
-        return 0
+        scatter_batch(self, batch, MAX_BATCH_BYTES, error, True)

@@ -1,0 +1,207 @@
+# Where records go that are in a batch already: to partitions that became known, or into smaller batches.
+#
+# The accumulator's rule of THREADS holds here, too. What these stretches need is not known before they run, so the
+# collector is switched off meanwhile, and what calls Python, which decompressing does, comes before.
+
+
+cdef int take_partitions(Accumulator owner, TopicQueue topic, int count, list available, bint anew) except -1:
+    cdef PartitionQueue queue
+    cdef Py_ssize_t known = PyList_GET_SIZE(topic.partitions)
+    cdef list partitions = topic.partitions[:count] if anew else topic.partitions[:]
+    cdef list gone = topic.partitions[count:] if anew else []
+    for number in range(known, count):
+        queue = topic.unknown_partitions.pop(number, None)
+        partitions.append(queue if queue is not None else owner._new_queue(topic, number))
+    if anew:
+        for queue in topic.partitions:
+            queue._leave_leader()
+    for queue in gone:
+        topic.unknown_partitions[queue.partition] = queue
+    topic.available = [partitions[i] for i in available if i < len(partitions)] or partitions[:]
+    topic.partitions = partitions
+    if topic.available and topic.sticky not in topic.available:
+        owner._next_sticky(topic)
+    for queue in [*partitions[known:], *gone]:
+        begin_partition(owner, queue)
+    return 0
+
+
+cdef int restore_unplaced(Accumulator owner, TopicQueue topic, Py_ssize_t count) except -1:
+    """Decompresses, which calls Python, what may be placed elsewhere once there are `count` partitions."""
+    cdef PartitionQueue queue
+    cdef Batch batch
+    for queue in [*topic.partitions[count:], *topic.unknown_partitions.values()]:
+        for batch in list(queue.waiting):
+            if not batch.names_partition:
+                batch._restore()
+    return 0
+
+
+cdef int begin_partition(Accumulator owner, PartitionQueue queue) except -1:
+    """A partition that becomes known, or is not known any more: what it holds has lingered."""
+    if queue.open is not None:
+        queue.open.due = True
+    if queue.open is not None or queue.waiting:
+        owner._mark_ready(queue)
+    return 0
+
+
+cdef int place_unassigned(Accumulator owner, TopicQueue topic) except -1:
+    cdef PartitionQueue unassigned = topic.unassigned
+    if unassigned.open is not None:
+        owner._close(unassigned)
+    while unassigned.waiting:
+        scatter_batch(owner, unassigned.waiting.popleft(), 0)
+    return 0
+
+
+cdef list place_elsewhere(Accumulator owner, PartitionQueue queue):
+    """Chooses other partitions for the records of one that is gone with its log, but for those that name it.
+
+    Returns the batches that it held.
+    """
+    cdef list batches
+    cdef Batch batch
+    if queue.open is not None and not queue.open.names_partition:
+        owner._close(queue)
+    batches = list(queue.waiting)
+    queue.waiting.clear()
+    for batch in batches:
+        if batch.names_partition:
+            queue.waiting.append(batch)
+        else:
+            scatter_batch(owner, batch, 0)
+    return batches
+
+
+cdef int scatter_batch(Accumulator owner, Batch whole, int64_t max_bytes, object refusal=None,
+                       bint by_timestamp=False) except -1:
+    """Copies the records of `whole` into other batches and redirects its result there.
+
+    max_bytes 0: wherever their keys and the sticky partition lead (unassigned records); else into batches of at
+    most that many bytes at the head of the same queue, with consecutive sequences where `whole` had one. With
+    refusal, records with headers fail with it, or (by_timestamp) those whose timestamp the caller gave.
+    """
+    cdef BatchResult failed
+    cdef bint collecting
+    whole._restore()
+    collecting = PyGC_Disable()
+    try:
+        failed = scatter_records(owner, whole, max_bytes, refusal, by_timestamp)
+    finally:
+        if collecting:
+            PyGC_Enable()
+    if failed is not None:
+        failed.complete(-1, -1, refusal)
+        owner._note_failed(failed)
+    return 0
+
+
+cdef BatchResult scatter_records(Accumulator owner, Batch whole, int64_t max_bytes, object refusal, bint by_timestamp):
+    """Returns the result of those that are to fail with `refusal`, None if there are none."""
+    cdef record_walk_t walk
+    cdef record_datum_t record
+    cdef list redirects = [], made = []
+    cdef Batch target = None
+    cdef BatchResult failed = None
+    cdef int32_t index = 0
+    cdef int32_t requested
+    whole._walk(&walk)
+    whole.queue.forget(whole)
+    try:
+        while walk_next(&walk, &record):
+            if refusal is not None and (whole.is_stamped(index) if by_timestamp else record.header_count > 0):
+                if failed is None:
+                    failed = owner._new_result()
+                    failed.topic = whole.batch_result.topic
+                    failed.partition = whole.batch_result.partition
+                failed.count += 1
+                note_redirect(redirects, index, failed, 0)
+            elif max_bytes == 0:
+                requested = -1 if whole.requested is None else whole.requested.get(index, -1)
+                target = scatter_one(owner, whole, &record, requested, redirects, index)
+                if whole.is_stamped(index):
+                    target.note_stamp(target.core.count - 1)
+            else:
+                if target is None or (
+                        <int64_t>target.core.used + builder_record_size(&target.core, &record) > max_bytes):
+                    target = part_of_batch(owner, whole, index)
+                    made.append(target)
+                add_record(owner, target, &record, redirects, index)
+                target.names_partition = whole.names_partition
+                if whole.is_stamped(index):
+                    target.note_stamp(target.core.count - 1)
+            index += 1
+        if walk.reader.error != FAULT_NONE:
+            raise_read_fault(&walk.reader, "records")
+    finally:
+        walk_end(&walk)
+    for target in made:
+        whole.queue._insert(target)
+    if made:
+        owner._mark_ready(whole.queue)
+    whole.batch_result.redirect(redirects)
+    owner._release(whole)
+    return failed
+
+
+cdef Batch scatter_one(Accumulator owner, Batch whole, record_datum_t *record, int32_t requested, list redirects,
+                       int32_t index):
+    """Appends the record where its key or the sticky partition leads, or to the one that was requested."""
+    cdef TopicQueue topic = whole.queue.topic
+    cdef PartitionQueue queue = queue_for(owner, topic, record, requested)
+    cdef Batch batch = queue.open
+    if batch is not None and (
+            <int64_t>batch.core.used + builder_record_size(&batch.core, record) > owner.batch_size):
+        owner._close(queue)
+        queue = queue_for(owner, topic, record, requested)
+        batch = queue.open
+    if batch is not None:
+        add_record(owner, batch, record, redirects, index)
+    else:
+        batch = owner._new_batch()
+        add_record(owner, batch, record, redirects, index)
+        owner._open(queue, batch)
+        batch.created_at = whole.created_at
+        batch.due = True
+        owner._mark_ready(queue)
+    if requested >= 0:
+        batch.names_partition = True
+    if queue is topic.sticky:
+        topic.sticky_bytes += builder_record_size(&batch.core, record)
+    return batch
+
+
+cdef PartitionQueue queue_for(Accumulator owner, TopicQueue topic, record_datum_t *record, int32_t requested):
+    cdef PartitionQueue queue = owner._choose(topic, record, requested)
+    if queue is None:
+        owner._add_unknown_partition(topic, requested)
+        queue = owner._choose(topic, record, requested)
+    return queue
+
+
+cdef Batch part_of_batch(Accumulator owner, Batch whole, int32_t index):
+    cdef Batch part = owner._new_batch()
+    owner._adopt(whole.queue, part, whole.created_at)
+    part.closed = True
+    part.order = whole.order
+    part.first_index = whole.first_index + index
+    part.attempts = whole.attempts
+    part.last_error = whole.last_error
+    if whole.base_sequence >= 0:
+        part.producer_id = whole.producer_id
+        part.producer_epoch = whole.producer_epoch
+        part.base_sequence = (whole.base_sequence + index) & 0x7FFFFFFF
+    return part
+
+
+cdef int add_record(Accumulator owner, Batch batch, record_datum_t *record, list redirects, int32_t index) except -1:
+    cdef int64_t size = builder_record_size(&batch.core, record)
+    cdef int fault = builder_append(&batch.core, record)
+    if fault != BUILD_OK:
+        raise_build_fault(fault, 2)
+    batch.has_headers = batch.has_headers or record.header_count > 0
+    batch.accounted += size
+    owner.used += size
+    note_redirect(redirects, index, batch.batch_result, batch.core.count - 1)
+    return 0
