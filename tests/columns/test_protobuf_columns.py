@@ -314,6 +314,15 @@ def test_a_fault_says_where_and_why(data: bytes, at: int, reason: str) -> None:
     assert [row["n"] for row in rows] == [1, None, 2]
 
 
+def test_a_required_field_with_a_number_that_its_enum_lacks_is_missing() -> None:
+    types_ = made("proto2", ("e", 1, ENUM, {"type_name": ".p.E", "label": REQUIRED}))
+    unknown = tagged(1, 0, uvarint(77))
+    _, faults = decoded(types_, [unknown])
+    assert [fault[3] for fault in faults] == ["a required field is missing"]
+    with pytest.raises(reference.UnreadableError):
+        reference.read(types_.descriptor(), unknown)
+
+
 def test_many_small_messages_of_a_large_type() -> None:
     types_ = made("proto3", ("r", 1, MESSAGE, {"type_name": ".p.Wide", "label": REPEATED}))
     wide = types_.file.message_type.add(name="Wide")

@@ -136,7 +136,7 @@ def _shown(descriptor: Any, found: dict[int, Any], in_map: bool = False) -> dict
     shown = {}
     for field in descriptor.fields:
         value = found.get(field.number)
-        if field.is_required and value is None:
+        if field.is_required and (value is None or _is_unknown(field, value)):
             raise UnreadableError(f"{field.name} is missing")
         if field.message_type is not None and not field.message_type.fields:
             continue
@@ -152,6 +152,12 @@ def _shown(descriptor: Any, found: dict[int, Any], in_map: bool = False) -> dict
             made = _default(field)
         shown[field.name] = made
     return shown
+
+
+def _is_unknown(field: Any, value: Any) -> bool:
+    """A number that a closed enum does not have is kept among the unknown fields: the field itself is not set."""
+    enum = field.enum_type
+    return enum is not None and enum.is_closed and value not in enum.values_by_number
 
 
 def _shown_value(field: Any, value: Any) -> Any:
