@@ -42,7 +42,12 @@ class Life:
     def __init__(self, servers: str, source: str, target: str, checkpoint: Path) -> None:
         command = [sys.executable, "-m", "tests.spark.exactly_once_program", servers, source, target, str(checkpoint)]
         self.process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+            env={**os.environ, "PYSPARK_PYTHON": sys.executable},
         )
 
     @property
