@@ -118,7 +118,7 @@ class GroupSettings(Settings):
         aliases=("auto.commit.enable",),
     )
     auto_commit_interval_ms: int = setting(
-        int, 5_000, "How often that is done, at the beginning of a poll.", minimum=0, maximum=_INT_MAX
+        int, 5_000, "How often that is done, while the consumer is polled.", minimum=0, maximum=_INT_MAX
     )
     exclude_internal_topics: bool = setting(
         bool, True, "Leave the cluster's own topics, such as __consumer_offsets, out of subscriptions by pattern."

@@ -202,7 +202,7 @@ class GroupOptions(TypedDict, total=False):
     enable_auto_commit: bool
     """Commit, now and then, what earlier polls returned; only with a group_id."""
     auto_commit_interval_ms: int
-    """How often that is done, at the beginning of a poll."""
+    """How often that is done, while the consumer is polled."""
     exclude_internal_topics: bool
     """Leave the cluster's own topics, such as __consumer_offsets, out of subscriptions by pattern."""
 
