@@ -82,25 +82,33 @@ def offsets(frame: DataFrame) -> Counter[tuple[int, int]]:
     return Counter((row.partition, row.offset) for row in frame.select("partition", "offset").collect())
 
 
+@contextmanager
+def read_in_one_task(
+    spark: SparkSession, gate: Gate, cluster: Cluster, topic: str
+) -> Iterator[list[Counter[tuple[int, int]]]]:
+    """The block runs beside a read of the topic, held at the gate; after it the list has the offsets that were read."""
+    options = {
+        "kafka.bootstrap.servers": cluster.bootstrap_servers,
+        "subscribe": topic,
+        "maxTasks": "1",
+        "kafka.fetch.max.bytes": "200000",
+    }
+    frame = gate.hold(spark.read.format("kwire").options(**options).load().select("partition", "offset", "value"))
+    found: list[Counter[tuple[int, int]]] = []
+    reader = Thread(target=lambda: found.append(offsets(frame)))
+    reader.start()
+    yield found
+    reader.join(3 * WITHIN_S)
+
+
 def test_leader_changes_within_a_task(spark: SparkSession, tmp_path: Path) -> None:
     partitions, gate = 3, Gate(tmp_path)
     with Cluster(RELEASE, nodes=3) as cluster:
         fill(cluster.bootstrap_servers, "leaders", partitions)
-        options = {
-            "kafka.bootstrap.servers": cluster.bootstrap_servers,
-            "subscribe": "leaders",
-            "maxTasks": "1",
-            "kafka.fetch.max.bytes": "200000",
-        }
-        frame = gate.hold(spark.read.format("kwire").options(**options).load().select("partition", "offset", "value"))
-        found: list[Counter[tuple[int, int]]] = []
-        reader = Thread(target=lambda: found.append(offsets(frame)))
-        reader.start()
-        with gate.closed():
+        with read_in_one_task(spark, gate, cluster, "leaders") as found, gate.closed():
             with kwire.Admin(cluster.bootstrap_servers) as admin:
                 leader = admin.describe_topics(["leaders"])["leaders"].partitions[0].leader
             cluster.kill_node(leader)
-        reader.join(3 * WITHIN_S)
     assert found == [Counter((tp, offset) for tp in range(partitions) for offset in range(RECORDS // partitions))]
 
 
@@ -199,20 +207,10 @@ def test_broker_is_down_within_a_task(spark: SparkSession, tmp_path: Path) -> No
     gate = Gate(tmp_path)
     with Cluster(RELEASE) as cluster:
         fill(cluster.bootstrap_servers, "down", 2)
-        options = {
-            "kafka.bootstrap.servers": cluster.bootstrap_servers,
-            "subscribe": "down",
-            "maxTasks": "1",
-            "kafka.fetch.max.bytes": "200000",
-        }
-        frame = gate.hold(spark.read.format("kwire").options(**options).load().select("partition", "offset", "value"))
-        found: list[Counter[tuple[int, int]]] = []
-        reader = Thread(target=lambda: found.append(offsets(frame)))
-        reader.start()
-        with gate.closed():
-            cluster.kill_node(1)
-        be_down(cluster)
-        reader.join(3 * WITHIN_S)
+        with read_in_one_task(spark, gate, cluster, "down") as found:
+            with gate.closed():
+                cluster.kill_node(1)
+            be_down(cluster)
     assert found == [Counter((tp, offset) for tp in range(2) for offset in range(RECORDS // 2))]
 
 
