@@ -166,7 +166,7 @@ def test_killed_drivers_on_real_kafka(
     for _ in range(10 if SOAK else 1):
         end = _ends(servers, target)
         with life(*given) as running:
-            until(lambda: running.is_over or _ends(servers, target) > end, _MAX_LIFE_S)
+            until(lambda end=end: running.is_over or _ends(servers, target) > end, _MAX_LIFE_S)
             time.sleep(rng.uniform(0, 3))
     with life(*given) as running:
         told = running.wait()
