@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kwire.spark.encode import encode_record_sets as encode_record_sets
     from kwire.spark.log_source import KwireLogDataSource as KwireLogDataSource
     from kwire.spark.offsets import DataLossError as DataLossError
+    from kwire.spark.registration import register as register
     from kwire.spark.udtfs import register_udtfs as register_udtfs
     from kwire.spark.write_task import WriteError as WriteError
 
@@ -31,6 +32,7 @@ __all__ = [
     "WriteError",
     "decode_record_sets",
     "encode_record_sets",
+    "register",
     "register_udtfs",
 ]
 
@@ -43,6 +45,7 @@ if not TYPE_CHECKING:
         "WriteError": "kwire.spark.write_task",
         "decode_record_sets": "kwire.spark.decode",
         "encode_record_sets": "kwire.spark.encode",
+        "register": "kwire.spark.registration",
         "register_udtfs": "kwire.spark.udtfs",
     }
 

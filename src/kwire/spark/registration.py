@@ -1,0 +1,58 @@
+"""The sources under their names in one session, for programs that start several queries or name their own Python.
+
+A source that Spark has found by itself has one map of environment variables for all queries of the JVM, and each
+streaming query that starts writes to it without a lock (PythonStreamingSourceRunner.init). Two at once can leave
+it with a count that is wrong for good: every later query ends in `Task not serializable`. Registered here, the source
+has a map that threads may share. Stands on names of PySpark that are not public; with Spark Connect, where the map
+belongs to the server, on public ones.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from kwire.spark.data_source import KwireDataSource
+from kwire.spark.log_source import KwireLogDataSource
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.datasource import DataSource
+
+_SOURCES: Final = (KwireDataSource, KwireLogDataSource)
+_JAVA_SOURCE: Final = "org.apache.spark.sql.execution.datasources.v2.python.UserDefinedPythonDataSource"
+
+
+def register(spark: SparkSession) -> None:
+    """Registers `format("kwire")` and `format("kwire-log")` in this session. Call it once, before the first `load()`.
+
+    After that any number of queries may start at the same time. Tasks run in the Python of `PYSPARK_PYTHON`, where a
+    source that Spark finds by itself takes `PYSPARK_DRIVER_PYTHON` if that is set. With Spark Connect each call makes a
+    map of its own, which queries still share without a lock: there call it before the `load()` of each query.
+    """
+    for source in _SOURCES:
+        if hasattr(spark, "_jsparkSession"):
+            _register_in_jvm(spark, source)
+        else:
+            spark.dataSource.register(source)
+
+
+def _register_in_jvm(spark: SparkSession, source: type[DataSource]) -> None:
+    """As PySpark's `dataSource.register` does it, but for the map."""
+    made = getattr(spark._jvm, _JAVA_SOURCE)(_with_shared_environment(spark, source))
+    spark._jsparkSession.dataSource().registerPython(source.name(), made)
+
+
+def _with_shared_environment(spark: SparkSession, source: type[DataSource]) -> Any:
+    from pyspark.sql.udf import _wrap_function
+
+    jvm: Any = spark._jvm
+    function = _wrap_function(spark.sparkContext, source)
+    return jvm.SimplePythonFunction(
+        function.command(),
+        jvm.java.util.concurrent.ConcurrentHashMap(function.envVars()),
+        function.pythonIncludes(),
+        function.pythonExec(),
+        function.pythonVer(),
+        function.broadcastVars(),
+        function.accumulator(),
+    )

@@ -1,0 +1,78 @@
+"""`kwire.spark.register`: the sources in one session, under queries that start at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from threading import Barrier, Thread
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import kwire
+from kwire.spark import register
+from kwire.testing import Broker
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming import StreamingQuery
+
+_QUERIES = 2
+_WITHIN_S = 120
+
+
+@pytest.fixture
+def session(spark: SparkSession) -> SparkSession:
+    """A session of its own: what is registered in it, the other tests do not see."""
+    other = spark.newSession()
+    register(other)
+    return other
+
+
+def environment(session: SparkSession, source: str) -> Any:
+    """The map that all queries over a source of the session share."""
+    manager = session._jsparkSession.sessionState().dataSourceManager()
+    return manager.lookupDataSource(source).dataSourceCls().envVars()
+
+
+@pytest.mark.parametrize("source", ["kwire", "kwire-log"])
+def test_queries_share_a_map_that_threads_may_share(session: SparkSession, source: str) -> None:
+    assert environment(session, source).getClass().getSimpleName() == "ConcurrentHashMap"
+
+
+def test_queries_that_start_at_once_read_everything(session: SparkSession, tmp_path: Path) -> None:
+    with Broker(topics={"orders": 2}) as broker:
+        with kwire.Producer(broker.bootstrap_servers) as producer:
+            producer.send_many("orders", [b"%d" % number for number in range(100)])
+        rows: list[int] = []
+        together = Barrier(_QUERIES)
+
+        def start(name: str) -> StreamingQuery:
+            stream = session.readStream.format("kwire").option("kafka.bootstrap.servers", broker.bootstrap_servers)
+            frame = stream.option("subscribe", "orders").option("startingOffsets", "earliest").load()
+            writer = frame.writeStream.format("parquet").option("path", str(tmp_path / name / "rows"))
+            writer = writer.option("checkpointLocation", str(tmp_path / name / "checkpoint"))
+            together.wait()
+            return writer.trigger(availableNow=True).start()
+
+        def run(name: str) -> None:
+            query = start(name)
+            assert query.awaitTermination(_WITHIN_S)
+            assert query.exception() is None
+            rows.append(session.read.parquet(str(tmp_path / name / "rows")).count())
+
+        threads = [Thread(target=run, args=(f"query-{number}",)) for number in range(_QUERIES)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert rows == [100] * _QUERIES
+
+
+def test_a_batch_read_and_a_write_go_through_it(session: SparkSession) -> None:
+    with Broker(topics={"orders": 2, "copy": 1}) as broker:
+        with kwire.Producer(broker.bootstrap_servers) as producer:
+            producer.send_many("orders", [b"%d" % number for number in range(10)])
+        where = {"kafka.bootstrap.servers": broker.bootstrap_servers}
+        frame = session.read.format("kwire").options(**where, subscribe="orders").load()
+        frame.select("value").write.format("kwire").mode("append").options(**where, topic="copy").save()
+        assert sorted(broker.values("copy"), key=int) == [b"%d" % number for number in range(10)]
