@@ -13,6 +13,7 @@ import argparse
 import os
 import sys
 import threading
+import time
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -21,11 +22,13 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from examples.spark.progress import Progress
 from examples.spark.shop import TOPIC
+from kwire.spark import register
 
 ORDER = "order BIGINT, at TIMESTAMP, country STRING, cents BIGINT"
 RESULT_TOPIC = "shop-revenue"
 _LATE = "30 minutes"
 _LOOK_S = 0.2
+_START_LOOK_S = 0.05
 
 
 def orders(spark: SparkSession, servers: str, per_batch: int) -> DataFrame:
@@ -91,17 +94,27 @@ def session() -> SparkSession:
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.python.unix.domain.socket.enabled", "true")
         .getOrCreate()
     )
     spark.sparkContext.setLogLevel("ERROR")
+    register(spark)  # two queries over a source that Spark has found by itself break each other if they start at once
     return spark
+
+
+def start(result: DataFrame, servers: str, folder: Path) -> list[StreamingQuery]:
+    """Both queries, one after the other: Spark gives the Python process of each ten seconds to start."""
+    first = to_parquet(result, folder)
+    while first.isActive and first.status["message"].startswith("Initializing"):
+        time.sleep(_START_LOOK_S)
+    return [first, to_kafka(result, servers, folder)]
 
 
 def run(servers: str, folder: Path, per_batch: int) -> None:
     """Runs both queries until standard input ends, then finishes what is there."""
     spark = session()
     result = revenue(orders(spark, servers, per_batch))
-    queries = [to_parquet(result, folder), to_kafka(result, servers, folder)]
+    queries = start(result, servers, folder)
     finish = threading.Event()
     threading.Thread(target=_wait_for_end_of_input, args=(finish,), daemon=True).start()
     progress = Progress(queries, folder / "progress.jsonl")
