@@ -13,9 +13,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-import kwire
+from examples.spark.spark_log import keep, reason
 
-_LOG_SHOWN = 8000
+import kwire
 
 
 class SparkProcess:
@@ -29,7 +29,7 @@ class SparkProcess:
         self._within_s = within_s
 
     def __enter__(self) -> Self:
-        self._log = tempfile.TemporaryFile("w+")
+        self._log = tempfile.NamedTemporaryFile("w+", prefix="spark-", suffix=".log")
         self._child = subprocess.Popen(
             self._command, stdout=subprocess.PIPE, stderr=self._log, text=True, env=self._environment
         )
@@ -47,12 +47,15 @@ class SparkProcess:
             self._child.wait()
 
     def next_message(self) -> dict[str, Any]:
-        """What the job says next; RuntimeError with the end of its log when it ended instead."""
+        """What the job says next; RuntimeError with the reason and the place of its log when it ended instead."""
         assert self._child.stdout is not None
         for line in self._child.stdout:
             if line.startswith("{"):
                 message: dict[str, Any] = json.loads(line)
                 return message
         code = self._child.wait()
-        self._log.seek(0)
-        raise RuntimeError(f"the Spark job ended early, with code {code}:\n{self._log.read()[-_LOG_SHOWN:]}")
+        log = Path(self._log.name)
+        raise RuntimeError(
+            f"the Spark job ended early, with code {code}: {reason(log.read_text(errors='replace'))}\n"
+            f"  its log: {keep(log)}"
+        )

@@ -13,6 +13,7 @@ pytest.importorskip("pyspark")
 
 from examples.spark import shop
 from examples.spark.progress import plot, sparkline
+from examples.spark.spark_log import keep, reason
 from examples.spark.story import committed_files, from_kafka
 
 from kwire import Consumer, Producer, testing
@@ -64,6 +65,50 @@ def test_files_count_that_the_sinks_log_names(tmp_path: Path) -> None:
     write("10", "c")
     (log / ".10.crc").write_bytes(b"\0")
     assert sorted(committed_files(tmp_path)) == ["/out/a", "/out/b", "/out/c"]
+
+
+_JVM = """26/11/24 12:07:30 WARN Utils: Set SPARK_LOCAL_IP if you need to bind to another address
+Traceback (most recent call last):
+  File "pipeline.py", line 5, in run
+    raise failure
+pyspark.errors.exceptions.captured.StreamingQueryException: [STREAM_FAILED] Query terminated. Task not serializable
+=== Streaming Query ===
+"""
+_CAUSED = """Caused by: java.io.InvalidObjectException: Illegal size 5 of collection, expected 7
+\tat java.base/java.io.ObjectInputStream.readObject(ObjectInputStream.java:467)
+Caused by: java.lang.Error: deeper
+"""
+_OF_PYTHON = """Caused by: org.apache.spark.api.python.PythonException: Traceback (most recent call last):
+  File "worker.py", line 1, in main
+    process()
+kwire.errors.ConnectError: no broker could be reached
+
+\tat org.apache.spark.api.python.BasePythonRunner.handlePythonException(PythonRunner.scala:1)
+Caused by: java.lang.Error: deeper
+"""
+
+
+@pytest.mark.parametrize(
+    ("log", "why"),
+    [
+        (_JVM + _CAUSED, "java.io.InvalidObjectException: Illegal size 5 of collection, expected 7"),
+        (_JVM + _OF_PYTHON, "kwire.errors.ConnectError: no broker could be reached"),
+        (_JVM, _JVM.splitlines()[4]),
+        ("java: command not found\n\n", "java: command not found"),
+        ("", "it wrote nothing"),
+    ],
+)
+def test_the_reason_of_a_failure_is_one_line(log: str, why: str) -> None:
+    assert reason(log) == why
+
+
+def test_a_log_is_kept(tmp_path: Path) -> None:
+    log = tmp_path / "spark.log"
+    log.write_text("why")
+    kept = keep(log)
+    log.unlink()
+    assert kept.read_text() == "why"
+    kept.unlink()
 
 
 def test_only_committed_rows_are_counted() -> None:

@@ -26,11 +26,11 @@ import pyarrow.parquet as pq
 from examples.spark import shop
 from examples.spark.pipeline import RESULT_TOPIC
 from examples.spark.progress import plot
+from examples.spark.spark_log import keep, reason
 from kwire import Admin, Consumer, errors
 
 _KILLED_AFTER_BATCHES = 3
 _WITHIN_S = 300.0
-_LOG_SHOWN = 4000
 
 Revenue = dict[tuple[str, str], tuple[int, int]]
 
@@ -74,21 +74,28 @@ class Pipeline:
         """Lets it read what is there, and waits for its end."""
         assert self._child.stdin is not None
         self._child.stdin.close()
-        code = self._child.wait(_WITHIN_S)
+        try:
+            code = self._child.wait(_WITHIN_S)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise self._failed(f"the pipeline did not finish within {_WITHIN_S:g} s") from None
         self._log.close()
         if code:
-            raise RuntimeError(f"the pipeline ended with exit code {code}:\n{self._said()}")
+            raise self._failed(f"the pipeline ended with exit code {code}")
 
-    def _said(self) -> str:
-        """The end of its log."""
-        return Path(self._log.name).read_text(errors="replace")[-_LOG_SHOWN:]
+    def _failed(self, what: str) -> RuntimeError:
+        """What happened, why, and where its log is."""
+        log = Path(self._log.name)
+        return RuntimeError(f"{what}: {reason(log.read_text(errors='replace'))}\n  its log: {keep(log)}")
 
     def wait_for(self, progress: Path, batches: int) -> None:
         """Until so many micro-batches have ended."""
         give_up = time.monotonic() + _WITHIN_S
         while not progress.exists() or progress.read_text().count("\n") < batches:
-            if self._child.poll() is not None or time.monotonic() > give_up:
-                raise RuntimeError(f"the pipeline came to nothing:\n{self._said()}")
+            if (code := self._child.poll()) is not None:
+                raise self._failed(f"the pipeline ended with exit code {code}")
+            if time.monotonic() > give_up:
+                raise self._failed(f"the pipeline made no {batches} micro-batches within {_WITHIN_S:g} s")
             time.sleep(0.05)
 
 
