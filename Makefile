@@ -8,6 +8,7 @@ PYTHON ?= python3
 VENV   := .venv
 PY     := $(VENV)/bin/python
 BROKER ?= embedded
+RESOLVE := $(PY) -m tests.brokers --resolve
 # Processes of `make test`, each with real brokers of its own.
 WORKERS ?= 2
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
@@ -28,42 +29,50 @@ java:  ## Java 17 or newer and Maven, for Spark and real Kafka
 	@scripts/ensure java
 
 $(VENV)/.ready: pyproject.toml | python
-	@echo "== python environment in $(VENV)"
 	@$(PYTHON) -m venv $(VENV)
-	@$(PY) -m pip install -q --upgrade "pip>=25.1"
-	@$(PY) -m pip install -q --group test --group spark --group check
+	@scripts/with-progress "pip in $(VENV)" $(PY) -m pip install -q --upgrade "pip>=25.1"
+	@scripts/with-progress "PySpark, pandas, pyarrow and Cython into $(VENV): 1 GB, a minute" \
+		$(PY) -m pip install -q --group build --group spark
 	@touch $@
 
-$(VENV)/.bench-ready: $(VENV)/.ready
-	@$(PY) -m pip install -q --group bench
+$(VENV)/.tests-ready: $(VENV)/.ready
+	@scripts/with-progress "what tests and checks need, into $(VENV): half a minute" \
+		$(PY) -m pip install -q --group test --group check
+	@touch $@
+
+$(VENV)/.bench-ready: $(VENV)/.tests-ready
+	@scripts/with-progress "what the benchmarks need, into $(VENV)" $(PY) -m pip install -q --group bench
 	@touch $@
 
 $(VENV)/.built: $(VENV)/.ready $(EXTENSION_SOURCES)
-	@echo "== build of the extension"
-	@$(PY) -m pip install -q --no-build-isolation -e .
+	@scripts/with-progress "the extension: Cython, then the C compiler; a minute and a half" \
+		$(PY) -m pip install -q --no-build-isolation -e .
 	@touch $@
 
+.PHONY: extension
+extension: $(VENV)/.built
+
 .PHONY: build
-build: $(VENV)/.built  ## the environment and the extension, in the tree
+build: extension $(VENV)/.tests-ready  ## the environment and the extension, in the tree
 
 .PHONY: kerberos
 kerberos: $(VENV)/.kerberos-tried
 
 # Once: tests of Kerberos are skipped where it could not be installed.
-$(VENV)/.kerberos-tried: $(VENV)/.ready
+$(VENV)/.kerberos-tried: $(VENV)/.tests-ready
 	@scripts/ensure kerberos
 	@$(PY) -m pip install -q --group kerberos >$(VENV)/kerberos.log 2>&1 || \
 		echo "kwire: Python's gssapi could not be built ($(VENV)/kerberos.log); tests of Kerberos are skipped"
 	@touch $@
 
 .PHONY: demo
-demo: build java  ## a million records from a producer to a PySpark job (BROKER=embedded or BROKER=kafka)
+demo: extension java  ## a million records from a producer to a PySpark job (BROKER=embedded or BROKER=kafka)
+	@if [ $(BROKER) = kafka ]; then scripts/with-progress "Apache Kafka, once, into $(KWIRE_CACHE)" $(RESOLVE) 4.4.0; fi
 	@$(PY) -m demo --broker $(BROKER)
 
 .PHONY: test
 test: build java kerberos  ## all tests, with real Kafka and real Spark
-	@echo "== Apache Kafka, once, into $(KWIRE_CACHE)"
-	@$(PY) -m tests.brokers --resolve
+	@scripts/with-progress "Apache Kafka, once, into $(KWIRE_CACHE)" $(RESOLVE)
 	@KWIRE_THOROUGH=1 $(PY) -m pytest -m "not kafka_all" -n $(WORKERS) --dist loadfile $(PYTEST_ARGS)
 
 .PHONY: test-quick
@@ -72,19 +81,17 @@ test-quick: build  ## the tests that need no Java
 
 .PHONY: test-brokers
 test-brokers: build java kerberos  ## exchange with every Kafka release of the matrix, 0.8.0 to 4.4.0
-	@echo "== Apache Kafka, once, into $(KWIRE_CACHE)"
-	@$(PY) -m tests.brokers --resolve all
+	@scripts/with-progress "Apache Kafka, every release, once, into $(KWIRE_CACHE)" $(RESOLVE) all
 	@$(PY) -m pytest -m "kafka or kafka_all" tests/brokers tests/testing/test_like_kafka.py $(PYTEST_ARGS)
 
 .PHONY: test-spark
 test-spark: build java  ## the tests of the Spark source with PySpark 4.0, 4.1, 4.2 and 4.3 (SPARK_VERSIONS="4.0 4.2")
-	@echo "== Apache Kafka, once, into $(KWIRE_CACHE)"
-	@$(PY) -m tests.brokers --resolve
+	@scripts/with-progress "Apache Kafka, once, into $(KWIRE_CACHE)" $(RESOLVE)
 	@scripts/test-spark "$(PY)" "$(KWIRE_CACHE)" $(PYTEST_ARGS)
 
 .PHONY: test-soak
 test-soak: build java  ## real Kafka under many more kills, Spark beside its own connector, in some hours
-	@$(PY) -m tests.brokers --resolve
+	@scripts/with-progress "Apache Kafka, once, into $(KWIRE_CACHE)" $(RESOLVE)
 	@KWIRE_THOROUGH=1 KWIRE_SOAK=1 $(PY) -m pytest tests/brokers/groups tests/brokers/transactions \
 		tests/spark/connector tests/spark/test_exactly_once*.py tests/clients/test_producer_scheduling.py \
 		tests/codec/test_accumulator_scheduling.py $(PYTEST_ARGS)
@@ -127,7 +134,7 @@ bench: build $(VENV)/.bench-ready  ## the same work through kwire and its peers:
 
 .PHONY: bench-spark
 bench-spark: build java  ## the same Spark jobs through kwire and Spark's own Kafka connector (BENCH_ARGS=--quick, --publish)
-	@$(PY) -m tests.brokers --resolve
+	@scripts/with-progress "Apache Kafka, once, into $(KWIRE_CACHE)" $(RESOLVE)
 	@$(PY) -m benchmarks.spark $(BENCH_ARGS)
 
 .PHONY: bench-codec
@@ -141,7 +148,7 @@ bench-instructions: build  ## instructions of the hot loops against the committe
 	@$(PY) -m benchmarks.instructions --optional $(BENCH_ARGS)
 
 .PHONY: wheel
-wheel: $(VENV)/.ready  ## sdist, the wheel from the sdist, and its install in a clean environment
+wheel: $(VENV)/.tests-ready  ## sdist, the wheel from the sdist, and its install in a clean environment
 	@scripts/build-wheel "$(PY)"
 
 .PHONY: clean
