@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import pytest
 from confluent_kafka.admin import AdminClient
@@ -12,8 +15,10 @@ from confluent_kafka.cimpl import NewPartitions
 import kwire
 from kwire.engine.addresses import TopicPartition
 from kwire.errors import ConfigError, UnknownTopicError
+from kwire.errors.broker import ClusterAuthorizationFailedError, UnknownServerError
+from kwire.spark import stream_source
 from kwire.spark.offsets import DataLossError
-from kwire.spark.planning import Task
+from kwire.spark.planning import DEFAULT_RECORD_SIZE, Task
 from kwire.spark.stream_offsets import Offsets
 from kwire.spark.stream_options import parse_stream_options
 from kwire.spark.stream_source import StreamSource
@@ -38,6 +43,7 @@ class Cluster:
         self.producer = kwire.Producer(self.servers)
         self.sources: list[StreamSource] = []
         self.waits: list[float] = []
+        self.clock: Callable[[], float] = time.monotonic
 
     def write(self, count: int, partition: int = 0, topic: str = TOPIC) -> None:
         for number in range(count):
@@ -54,12 +60,20 @@ class Cluster:
     def delete(self) -> None:
         self.admin.delete_topics([TOPIC])
 
+    @contextmanager
+    def faults(self) -> Iterator[None]:
+        """What goes wrong in the block ends with it."""
+        try:
+            yield
+        finally:
+            self.broker.faults.clear()
+
     def stream(self, **options: str) -> StreamSource:
         """A stream as a new run has it: nothing remembered."""
         defaults = {"kafka.bootstrap.servers": self.servers}
         if "subscribePattern" not in options:
             defaults["subscribe"] = TOPIC
-        source = StreamSource(parse_stream_options(defaults | options), sleep=self.waits.append)
+        source = StreamSource(parse_stream_options(defaults | options), clock=self.clock, sleep=self.waits.append)
         self.sources.append(source)
         return source
 
@@ -239,6 +253,100 @@ def test_batch_is_limited_by_bytes(cluster: Cluster) -> None:
     assert step(stream, at(95, 95)) == at(100, 100)
 
 
+def lines(cluster: Cluster, count: int) -> None:
+    for _ in range(count):
+        cluster.producer.send(TOPIC, b"x" * 1000, partition=0)
+    cluster.producer.flush()
+
+
+class Clock:
+    """Goes on when it is told to."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def describe_log_dirs_fails(broker: Broker, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if how == "late":
+        monkeypatch.setattr(stream_source, "SIZES_WITHIN_S", 0.1)
+        broker.faults.delay("DescribeLogDirs", 3)
+    else:
+        broker.faults.error("DescribeLogDirs", UnknownServerError, times=None)
+
+
+FAILURES = pytest.mark.parametrize("how", ["late", "error"])
+
+
+@FAILURES
+def test_sizes_that_were_told_count_until_they_are_told_anew(
+    cluster: Cluster, how: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    cluster.create(1)
+    lines(cluster, 100)
+    cluster.clock = clock = Clock()
+    stream = cluster.stream(startingOffsets="earliest", maxBytesPerTrigger="10000")
+    (end,) = step(stream, at(0)).values()
+    assert 5 <= end <= 10
+    clock.now += 61
+    with cluster.faults():
+        describe_log_dirs_fails(cluster.broker, how, monkeypatch)
+        assert step(stream, at(0)) == at(end)
+        cluster.broker.faults.clear()
+        cluster.broker.faults.error("DescribeLogDirs", ClusterAuthorizationFailedError, times=None)
+        assert step(stream, at(0)) == at(end), "after a failure it is not asked at once"
+        clock.now += 11
+        monkeypatch.undo()
+        with pytest.raises(ConfigError, match="needs the permission Describe on the cluster"):
+            step(stream, at(0))
+    assert "maxBytesPerTrigger counts" not in caplog.text
+
+
+@FAILURES
+def test_sizes_that_were_never_told_are_guessed_and_asked_for_again(
+    cluster: Cluster, how: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    cluster.create(1)
+    lines(cluster, 100)
+    cluster.clock = clock = Clock()
+    stream = cluster.stream(
+        startingOffsets="earliest",
+        maxBytesPerTrigger="10000",
+        **{"kafka.default.api.timeout.ms": "2000"},
+    )
+    with cluster.faults():
+        describe_log_dirs_fails(cluster.broker, how, monkeypatch)
+        assert step(stream, at(0)) == at(10_000 // DEFAULT_RECORD_SIZE)
+    assert "maxBytesPerTrigger counts 128 bytes for a record of 1 partitions until they do" in caplog.text
+    clock.now += 11
+    (end,) = step(stream, at(0)).values()
+    assert 5 <= end <= 10
+
+
+def test_a_first_answer_that_takes_as_long_as_any_other_is_waited_for(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stream_source, "SIZES_WITHIN_S", 0.01)
+    cluster.create(1)
+    lines(cluster, 100)
+    stream = cluster.stream(startingOffsets="earliest", maxBytesPerTrigger="10000")
+    with cluster.faults():
+        cluster.broker.faults.delay("DescribeLogDirs", 0.3)
+        (end,) = step(stream, at(0)).values()
+    assert 5 <= end <= 10
+
+
+def test_a_log_that_its_leader_does_not_list_is_guessed(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk may have failed."""
+    cluster.create(1)
+    lines(cluster, 100)
+    stream = cluster.stream(startingOffsets="earliest", maxBytesPerTrigger="10000")
+    monkeypatch.setattr(stream._cluster, "record_sizes", lambda partitions, within: dict.fromkeys(partitions, 0.0))
+    assert step(stream, at(0)) == at(10_000 // DEFAULT_RECORD_SIZE)
+
+
 def test_minimum_is_waited_for_but_not_when_all_is_to_be_read(cluster: Cluster) -> None:
     cluster.create(1)
     cluster.write(2)
@@ -389,6 +497,55 @@ def test_offsets_beyond_the_frozen_ends_fail(cluster: Cluster) -> None:
     cluster.create(1)
     with pytest.raises(kwire.KafkaError, match="The log of orders-0 now ends at 0, before 2"):
         stream.plan(at(0), at(2))
+
+
+class Forgetful:
+    """Answers a question wrongly for so many times, as a broker that has just started, or just become leader."""
+
+    def __init__(self, question: Callable[..., Any], wrong: object, times: int) -> None:
+        self.question, self.wrong, self.left = question, wrong, times
+
+    def __call__(self, *given: object) -> object:
+        self.left -= 1
+        if self.left < 0:
+            return self.question(*given)
+        if isinstance(self.wrong, Exception):
+            raise self.wrong
+        return self.wrong
+
+
+UNKNOWN = UnknownTopicError("topic 'orders' does not exist")
+
+
+@pytest.mark.parametrize("wrong", [UNKNOWN, at(1)], ids=["unknown", "behind"])
+def test_what_available_now_is_to_read_may_be_out_of_sight_for_a_moment(
+    cluster: Cluster, wrong: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster.create(2)
+    cluster.write(2)
+    stream = cluster.stream()
+    stream.freeze()
+    assert step(stream, at(0, 0)) == at(2, 0)
+    monkeypatch.setattr(stream._cluster, "latest", Forgetful(stream._cluster.latest, wrong, 2))
+    assert ranges(stream.plan(at(0, 0), at(2, 0))) == [(0, 0, 2)]
+
+
+@pytest.mark.parametrize("wrong", [UNKNOWN, {}], ids=["unknown", "forgotten"])
+def test_a_topic_may_be_out_of_sight_when_a_query_starts(
+    cluster: Cluster, wrong: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster.create(1)
+    cluster.write(2)
+    uses: list[Callable[[StreamSource], list[Task]]] = [
+        lambda stream: stream.plan(at(0), at(2)),
+        lambda stream: stream.plan(at(0), step(stream, at(0))),
+    ]
+    if wrong:
+        uses.append(lambda stream: stream.plan(stream.initial(), at(2)))
+    for use in uses:
+        stream = cluster.stream(startingOffsets="earliest")
+        monkeypatch.setattr(stream._cluster, "partitions", Forgetful(stream._cluster.partitions, wrong, 2))
+        assert ranges(use(stream)) == [(0, 0, 2)]
 
 
 def test_first_batch_made_before_a_partition_was_added(cluster: Cluster) -> None:

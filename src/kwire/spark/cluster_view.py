@@ -20,8 +20,9 @@ from uuid import UUID
 from kwire.admin import Admin, TopicInfo
 from kwire.engine.addresses import TopicPartition
 from kwire.engine.admin import calls
+from kwire.engine.error_codes import CLUSTER_AUTHORIZATION_FAILED, UNSUPPORTED_VERSION
 from kwire.engine.settings import AdminSettings, ConsumerSettings, from_config
-from kwire.errors import ConfigError, ConnectError, KafkaError, KafkaTimeoutError, UnknownTopicError
+from kwire.errors import BrokerError, ConfigError, ConnectError, KafkaError, KafkaTimeoutError, UnknownTopicError
 from kwire.spark.client_options import CLIENT_SETTINGS, errors_by_option
 from kwire.spark.given_options import SERVERS
 from kwire.spark.offsets import EARLIEST, LATEST, LogEnds
@@ -29,7 +30,10 @@ from kwire.spark.read_options import Selection
 
 _log = logging.getLogger("kwire.spark")
 
-_SIZES_WITHIN_S: Final = 5.0
+SIZES_WITHIN_S: Final = 5.0
+"""How long a read waits for the sizes of logs that it can be planned without."""
+
+_NEVER_TOLD: Final = frozenset({CLUSTER_AUTHORIZATION_FAILED, UNSUPPORTED_VERSION})
 _WHEN: Final = {EARLIEST: "earliest", LATEST: "latest"}
 # A broker that starts anew refuses connections for some seconds, an address with a typo for ever.
 _REFUSED_FOR_S: Final = 15.0
@@ -175,21 +179,27 @@ class ClusterView:
         self._admin.alter_consumer_group_offsets(group, offsets, timeout=timeout)
 
     def record_sizes(
-        self, partitions: Iterable[TopicPartition], ends: Mapping[TopicPartition, LogEnds] | None = None
+        self,
+        partitions: Iterable[TopicPartition],
+        ends: Mapping[TopicPartition, LogEnds] | None = None,
+        *,
+        within: float | None = SIZES_WITHIN_S,
     ) -> dict[TopicPartition, float] | None:
-        """The mean size in bytes of an offset in each partition, as it is stored; None if the brokers do not tell.
+        """The mean size in bytes of an offset in each partition, as it is stored: {} if the brokers did not tell within
+        so many seconds (None: the timeout of every question), None if they never will.
 
-        `ends` saves asking for them. Whoever may not describe the cluster is not told; that is asked once only.
+        `ends` saves asking for them. They never tell who may not describe the cluster, nor do those before Kafka 1.0;
+        these are asked once only. Whatever else goes wrong may pass.
         """
         if not self._tells_sizes:
             return None
         partitions = list(partitions)
         try:
-            sizes = self._admin._run(calls.log_sizes(partitions), _SIZES_WITHIN_S)
+            sizes = self._admin._run(calls.log_sizes(partitions), self._timeout if within is None else within)
         except KafkaError as error:
-            self._tells_sizes = False
-            _log.info("Tasks are planned without the sizes of the logs: %s", error)
-            return None
+            self._tells_sizes = not (isinstance(error, BrokerError) and error.code in _NEVER_TOLD)
+            _log.info("The brokers did not tell the sizes of the logs: %s", error)
+            return {} if self._tells_sizes else None
         ends = self.ends(partitions) if ends is None else ends
         return {tp: size / max(ends[tp].latest - ends[tp].earliest, 1) for tp, size in sizes.items()}
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Collection, Mapping
-from typing import Final
+from typing import Final, TypeVar
 from uuid import UUID
 
 from kwire.engine.addresses import TopicPartition
 from kwire.errors import ConfigError, UnknownTopicError
 from kwire.errors.listing import first_of
-from kwire.spark.cluster_view import ClusterView
+from kwire.spark.cluster_view import SIZES_WITHIN_S, ClusterView
 from kwire.spark.offsets import EARLIEST, LATEST, DataLossError
 from kwire.spark.planning import DEFAULT_RECORD_SIZE, OffsetRange, Task, plan, slots
 from kwire.spark.stream_group import GroupCommits
@@ -27,12 +27,16 @@ from kwire.spark.stream_options import StreamOptions
 
 _log = logging.getLogger("kwire.spark")
 
+Answer = TypeVar("Answer")
+
 # A broker that has just become leader may answer with an offset that is behind.
 _ATTEMPTS: Final = 3
 _BETWEEN_ATTEMPTS_S: Final = 1.0
-# A batch with fewer is one task, whatever the size of its records; they are asked for no sooner than this again.
+# A batch with fewer is planned without the size of its records. They are asked for no sooner than this again, and after
+# a question that failed no sooner than that.
 _MANY_OFFSETS: Final = 10_000
 _SIZES_LAST_S: Final = 60.0
+_SIZES_AGAIN_S: Final = 10.0
 
 _FIRST_BATCH_OF_SPARKS: Final = (
     "The checkpoint has a first batch that Spark's own Kafka source made and did not finish, and its log of offsets "
@@ -65,7 +69,7 @@ class StreamSource:
         self._frozen: Offsets | None = None
         self._topic_ids: dict[str, UUID] = {}
         self._recreated: set[str] = set()
-        self._sizes = _RecordSizes(self._cluster, clock)
+        self._sizes = _RecordSizes(self._cluster, clock, are_needed=options.trigger.max_bytes is not None)
         self._group: GroupCommits | None = None
         if options.commit_group is not None:
             self._group = GroupCommits(options.commit_group, self._cluster.commit_offsets, clock)
@@ -128,9 +132,9 @@ class StreamSource:
         if start == end:
             return []
         if self._frozen is not None:
-            check_frozen_ends(self._frozen, end, self._latest_of(self._partitions()))
+            check_frozen_ends(self._frozen, end, self._look_up_latest(end))
         if not end.keys() <= self._leaders.keys():
-            self._partitions()
+            self._ask_until(self._partitions, lambda there: not end.keys() <= set(there))
         judged = judge(start, end, self._first_of(end.keys() - start.keys()), self._recreated)
         self._recreated = set()
         if judged.losses:
@@ -140,7 +144,7 @@ class StreamSource:
     def _tasks(self, ranges: Mapping[TopicPartition, tuple[int, int]]) -> list[Task]:
         """Few tasks: on a trickle one, however many partitions there are. Sizes are asked for where they may matter."""
         many = sum(last - first for first, last in ranges.values()) > _MANY_OFFSETS
-        sizes = self._sizes.of(list(ranges)) or {} if many else {}
+        sizes = (self._sizes.of(list(ranges)) if many else None) or {}
         whole = [
             OffsetRange(
                 tp,
@@ -148,7 +152,7 @@ class StreamSource:
                 last,
                 self._leaders.get(tp, -1),
                 self._topic_ids.get(tp.topic),
-                sizes.get(tp) or DEFAULT_RECORD_SIZE,
+                sizes.get(tp, DEFAULT_RECORD_SIZE),
             )
             for tp, (first, last) in ranges.items()
         ]
@@ -207,26 +211,37 @@ class StreamSource:
         return self._newest
 
     def _look_up_latest(self, start: Offsets) -> Offsets:
-        """The latest offsets; asks again while one is before `start`, and while a topic is not there."""
-        for attempt in range(1, _ATTEMPTS + 1):
-            last = attempt == _ATTEMPTS
+        """The latest offsets; asks again while one is before `start`, while one of its partitions is not there, and
+        while a topic is not.
+        """
+
+        def is_behind(latest: dict[TopicPartition, int]) -> bool:
+            behind = {tp: (start[tp], offset) for tp, offset in latest.items() if offset < start.get(tp, 0)}
+            if behind:
+                _log.warning("Offsets went backwards (partition: before, now): %s", _shown(behind))
+            return bool(behind) or not start.keys() <= latest.keys()
+
+        return self._ask_until(lambda: self._latest_of(self._partitions()), is_behind)
+
+    def _ask_until(self, question: Callable[[], Answer], is_doubtful: Callable[[Answer], bool]) -> Answer:
+        """The answer to a question that is asked again while it is doubtful, or a topic is not there; the last one
+        counts. A broker that has just started, or just become leader, may not know better.
+        """
+        for _ in range(_ATTEMPTS - 1):
             try:
-                latest = self._latest_of(self._partitions())
-            except UnknownTopicError:
-                if last:
-                    raise
+                answer = question()
+            except UnknownTopicError as error:
+                _log.warning("%s; asking again", error)
             else:
-                behind = {tp: (start[tp], offset) for tp, offset in latest.items() if offset < start.get(tp, 0)}
-                if last or not behind:
-                    return latest
-                _log.warning("Offsets went backwards (partition: before, now), asking again: %s", _shown(behind))
+                if not is_doubtful(answer):
+                    return answer
             self._sleep(_BETWEEN_ATTEMPTS_S)
-        raise AssertionError("the last attempt returns or raises")
+        return question()
 
     def _look_up_start(self) -> Offsets:
         """The start of a new query; `_moving` are the partitions where it would be another one later."""
         bound = self._options.start
-        partitions = self._partitions()
+        partitions = self._ask_until(self._partitions, lambda there: False)
         bound.check_names_exactly(partitions)
         numbers = {tp: bound.at(tp) for tp in partitions}
         asked = {tp: number for tp, number in numbers.items() if bound.is_time or number < 0}
@@ -268,23 +283,43 @@ class StreamSource:
 
 
 class _RecordSizes:
-    """The mean sizes of records, asked for now and then."""
+    """The mean sizes of records, asked for now and then. Those that were told last count until they are told anew."""
 
-    def __init__(self, cluster: ClusterView, clock: Callable[[], float]) -> None:
+    def __init__(self, cluster: ClusterView, clock: Callable[[], float], *, are_needed: bool) -> None:
         self._cluster = cluster
         self._clock = clock
         self._known: Mapping[TopicPartition, float] = {}
         self._old_at = clock()
+        self._has_failed = False
+        self._are_needed = are_needed
+        self._waits_long = are_needed
 
     def of(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, float] | None:
-        """The sizes of these partitions and perhaps of others; None if the brokers do not tell."""
-        if self._clock() >= self._old_at or not self._known.keys() >= set(partitions):
-            sizes = self._cluster.record_sizes(partitions)
+        """The size for each of these partitions, DEFAULT_RECORD_SIZE where it is not known; None if the brokers never
+        tell.
+        """
+        is_missing = not self._has_failed and not self._known.keys() >= set(partitions)
+        if partitions and (is_missing or self._clock() >= self._old_at):
+            within = None if self._waits_long else SIZES_WITHIN_S
+            sizes = self._cluster.record_sizes(partitions, within=within)
             if sizes is None:
                 return None
-            self._known = {**dict.fromkeys(partitions, DEFAULT_RECORD_SIZE), **sizes}
-            self._old_at = self._clock() + _SIZES_LAST_S
-        return self._known
+            self._take(sizes, partitions)
+        return {tp: self._known.get(tp) or DEFAULT_RECORD_SIZE for tp in partitions}
+
+    def _take(self, sizes: dict[TopicPartition, float], asked: Collection[TopicPartition]) -> None:
+        self._waits_long = False
+        self._has_failed = not sizes
+        self._known = {tp: self._known[tp] for tp in asked if tp in self._known} | sizes
+        self._old_at = self._clock() + (_SIZES_AGAIN_S if self._has_failed else _SIZES_LAST_S)
+        guessed = sum(tp not in self._known for tp in asked)
+        if guessed and self._are_needed:
+            _log.warning(
+                "The brokers do not tell how large their logs are at the moment: maxBytesPerTrigger counts %d bytes "
+                "for a record of %d partitions until they do",
+                DEFAULT_RECORD_SIZE,
+                guessed,
+            )
 
 
 def _shown(behind: dict[TopicPartition, tuple[int, int]]) -> str:

@@ -25,6 +25,7 @@ class LogSizes(AdminApi[TopicPartition, int]):
     """The size in bytes of each partition's log at its leader; 0 for one that the leader does not list."""
 
     api_key = DESCRIBE_LOG_DIRS
+    retries_codes = True
     what = "DescribeLogDirs"
 
     def __init__(self, partitions: Sequence[TopicPartition]) -> None:
