@@ -2,6 +2,13 @@
 `DefaultSource`. Nothing else belongs here.
 """
 
-from kwire.spark.data_source import KwireDataSource as DefaultSource
+from kwire.spark.data_source import KwireDataSource
+
+
+class DefaultSource(KwireDataSource):
+    """The source as Spark finds it, and runs it in another Python than one that a program registers."""
+
+    is_found_by_spark = True
+
 
 __all__ = ["DefaultSource"]

@@ -13,7 +13,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
@@ -39,12 +39,15 @@ class TaskPartition(InputPartition):
 class KwireDataSource(DataSource):
     """Reads and writes Kafka topics; options and columns are explained in docs/spark.md."""
 
+    is_found_by_spark: ClassVar[bool] = False
+
     @classmethod
     def name(cls) -> str:
         return "kwire"
 
     def schema(self) -> str:
         check_arrow()
+        tell_which_python(self)
         from kwire.spark.read_options import result_schema
 
         return result_schema(self.options)
@@ -63,10 +66,12 @@ class KwireDataSource(DataSource):
         return _part("stream_reader", "stream_reader", missing)(self.options, schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> Any:
+        tell_which_python(self)
         missing = _not_there('write.format("kwire")', "send rows with kwire.Producer in foreachPartition")
         return _part("write_batch", "batch_writer", missing)(self.options, schema, overwrite)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> Any:  # noqa: N802 - Spark's name
+        tell_which_python(self)
         missing = _not_there('writeStream.format("kwire")', "send rows with kwire.Producer in foreachBatch")
         return _part("write_stream", "stream_writer", missing)(self.options, schema, overwrite)
 
@@ -95,6 +100,14 @@ def check_arrow() -> None:
     """Says how to get pyarrow where it is missing, without the cost of importing it."""
     if importlib.util.find_spec("pyarrow") is None:
         raise ConfigError('The Spark source needs pyarrow: pip install "kwire[spark]"')
+
+
+def tell_which_python(source: Any) -> None:
+    """Warns where a source that Spark has found by itself runs in another Python than the tasks of UDFs."""
+    if source.is_found_by_spark:
+        from kwire.spark.worker_python import warn_of_the_drivers_python
+
+        warn_of_the_drivers_python()
 
 
 def _part(module: str, function: str, missing: Exception) -> Callable[..., Any]:

@@ -8,12 +8,12 @@ As in `data_source`, the source and its reader hold options only, and the rest o
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 
 from kwire.errors import NotInThisVersionError
-from kwire.spark.data_source import check_arrow, check_schema
+from kwire.spark.data_source import check_arrow, check_schema, tell_which_python
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,12 +34,15 @@ class LogTaskPartition(InputPartition):
 class KwireLogDataSource(DataSource):
     """Reads log segments; options and columns are explained in docs/spark.md."""
 
+    is_found_by_spark: ClassVar[bool] = False
+
     @classmethod
     def name(cls) -> str:
         return "kwire-log"
 
     def schema(self) -> str:
         check_arrow()
+        tell_which_python(self)
         from kwire.spark.log_options import parse_log_options
 
         options = parse_log_options(self.options)
