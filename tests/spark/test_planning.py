@@ -3,6 +3,7 @@
 import logging
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,19 @@ from hypothesis import strategies as st
 
 from kwire.engine.addresses import TopicPartition
 from kwire.errors import ConfigError
-from kwire.spark.planning import NO_LIMITS, OffsetRange, TaskLimits, pack_tasks, plan, split_ranges, task_count
+from kwire.spark.planning import (
+    NO_LIMITS,
+    ROWS_OF_A_BATCH_TASK,
+    ROWS_OF_A_STREAM_TASK,
+    OffsetRange,
+    TaskLimits,
+    pack_tasks,
+    split_ranges,
+    task_count,
+)
+from kwire.spark.planning import plan as plan_of
+
+plan = partial(plan_of, rows_of_a_task=ROWS_OF_A_BATCH_TASK)
 
 # Five partitions of these sizes were given to Spark's Kafka connector 4.2.0; the cuts below are what it made of them.
 SIZES = [1000, 10, 1, 0, 333]
@@ -138,22 +151,55 @@ def test_a_leader_with_more_gets_more_tasks() -> None:
         ([500_000], 100, {}, 5),
     ],
 )
-def test_as_many_tasks_as_the_work_is_worth(
+def test_as_many_tasks_as_the_read_is_worth(
     sizes: list[int], slots: int, limits: dict[str, int], expected: int
 ) -> None:
-    assert task_count(ranges_of(*sizes), slots=slots, limits=TaskLimits(**limits)) == expected
+    found = task_count(ranges_of(*sizes), slots=slots, rows_of_a_task=10**9, limits=TaskLimits(**limits))
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("sizes", "slots", "limits", "batch", "stream"),
+    [
+        ([10] * 100, 64, {}, 1, 1),
+        ([1], 64, {}, 1, 1),
+        ([200] * 6, 6, {}, 2, 1),
+        ([1_000] * 6, 2, {}, 2, 2),
+        ([1_000] * 6, 6, {}, 6, 2),
+        ([10_000] * 12, 1, {}, 1, 1),
+        ([10_000] * 12, 12, {}, 12, 12),
+        ([10_000] * 12, 64, {}, 12, 12),
+        ([50_000] * 12, 2, {}, 2, 2),
+        ([50_000] * 12, 64, {}, 12, 12),
+        ([120_000, 0, 0], 64, {}, 1, 1),
+        ([10_000] * 12, 12, {"max_tasks": 1}, 1, 1),
+        ([1] * 2_000, 1_200, {}, 3, 3),
+    ],
+)
+def test_as_many_tasks_as_what_follows_may_be_worth(
+    sizes: list[int], slots: int, limits: dict[str, int], batch: int, stream: int
+) -> None:
+    for rows, cut, expected in ((ROWS_OF_A_BATCH_TASK, True, batch), (ROWS_OF_A_STREAM_TASK, False, stream)):
+        ranges = ranges_of(*sizes)
+        tasks = plan_of(ranges, limits=TaskLimits(**limits), slots=slots, rows_of_a_task=rows, cut=cut)
+        assert len(tasks) == expected
+
+
+def test_a_partition_that_has_most_of_the_rows_is_cut_in_a_batch() -> None:
+    tasks = plan(ranges_of(30_000, 100, 100, 100), limits=NO_LIMITS, slots=4, cut=True)
+    assert max(sum(each.size for each in task) for task in tasks) <= 8_000
 
 
 def test_large_records_make_more_tasks() -> None:
     large = [replace(each, record_size=1 << 20) for each in ranges_of(*[1000] * 12)]
-    assert [task_count(large, slots=slots) for slots in (1, 2, 12, 50)] == [23, 24, 24, 50]
-    assert task_count(ranges_of(*[1000] * 12), slots=50) == 1
+    assert [task_count(large, slots=slots, rows_of_a_task=10**9) for slots in (1, 2, 12, 50)] == [23, 24, 24, 50]
+    assert task_count(ranges_of(*[1000] * 12), slots=50, rows_of_a_task=10**9) == 1
 
 
 def test_offsets_that_compaction_took_cost_next_to_nothing() -> None:
     compacted = [replace(each, record_size=0.001) for each in ranges_of(*[10_000_000] * 12)]
-    assert task_count(compacted, slots=8) == 1
-    assert task_count(ranges_of(*[10_000_000] * 12), slots=8) == 32
+    assert task_count(compacted, slots=8, rows_of_a_task=10**9) == 1
+    assert task_count(ranges_of(*[10_000_000] * 12), slots=8, rows_of_a_task=10**9) == 32
 
 
 def test_small_ranges_stay_whole() -> None:

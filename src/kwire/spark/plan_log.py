@@ -24,14 +24,14 @@ from kwire.log_files.transactions import NO_TRANSACTIONS, Transactions, find_tra
 from kwire.spark.log_options import LogOptions
 from kwire.spark.log_storage import storages_of
 from kwire.spark.offsets import LATEST, Bound, LogEnds, bind
-from kwire.spark.planning import slots
+from kwire.spark.planning import DEFAULT_RECORD_SIZE, ROWS_OF_A_BATCH_TASK, slots
 from kwire.spark.read_options import Selection
 
 LogTask = tuple[Piece, ...]
 _Logs = dict[TopicPartition, PartitionLog]
 
-# A task's start costs as much as reading some ten megabytes.
-_SMALLEST_TASK = 8 << 20
+# Some thousand rows: a task's start costs as much as reading some ten megabytes, but what follows the read counts.
+_SMALLEST_TASK = ROWS_OF_A_BATCH_TASK * DEFAULT_RECORD_SIZE
 _QUESTIONS_AT_ONCE = 16
 _T = TypeVar("_T")
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from kwire.engine.addresses import TopicPartition
 from kwire.spark.cluster_view import ClusterView
 from kwire.spark.offsets import Bound, bind
-from kwire.spark.planning import DEFAULT_RECORD_SIZE, OffsetRange, Task, plan, slots
+from kwire.spark.planning import DEFAULT_RECORD_SIZE, ROWS_OF_A_BATCH_TASK, OffsetRange, Task, plan, slots
 from kwire.spark.read_options import BatchOptions
 
 
@@ -33,7 +33,8 @@ def plan_tasks(options: BatchOptions) -> list[Task]:
         OffsetRange(tp, start, end, leaders[tp], ids[tp.topic], sizes.get(tp) or DEFAULT_RECORD_SIZE)
         for tp, (start, end) in bound.items()
     ]
-    return plan(ranges, limits=options.limits, slots=options.slots or slots(), cut=True)
+    at_once = options.slots or slots()
+    return plan(ranges, limits=options.limits, slots=at_once, rows_of_a_task=ROWS_OF_A_BATCH_TASK, cut=True)
 
 
 def _offsets_of_times(

@@ -3,7 +3,9 @@
 No socket, no Spark. `minPartitions` and `maxRecordsPerPartition` cut as Spark's Kafka source does, so that they mean
 the same. The rest is kwire's own: a Python task costs Spark 60 to 85 ms of CPU before its first row, as much as 100,000
 small records, so a task per partition, as that source has it, makes a topic of many small partitions slow. A task
-therefore takes several ranges, of one leader where that can be, so that it needs one connection.
+therefore takes several ranges, of one leader where that can be, so that it needs one connection. But what follows the
+read in its stage, a function in Python or a call over the network for each row, runs in the same tasks, and may cost
+any multiple of it: where there are some thousands of rows, all slots get a task.
 
 Costs are counted in `units` of the fixed cost of one record, about 0.5 microseconds in Spark and its worker together.
 """
@@ -29,7 +31,10 @@ _log = logging.getLogger("kwire.spark")
 _BYTES_PER_UNIT: Final = 200
 # What a range costs beside its records: its share of requests, its own Arrow batch.
 _RANGE_COST: Final = 200
-# Less work than this is not worth a task of its own: it costs as much to start one.
+# So many rows are worth a task for what follows the read. Micro-batches come several times a second: a trickle is one.
+ROWS_OF_A_BATCH_TASK: Final = 1_000
+ROWS_OF_A_STREAM_TASK: Final = 5_000
+# Less work than this is not worth a task of its own for the read alone: it costs as much to start one.
 _WORTH_A_TASK: Final = 200_000
 # A task of this size runs for some three seconds: what it costs to start it does not count any more.
 _FULL_TASK: Final = 6_000_000
@@ -60,12 +65,14 @@ class OffsetRange:
         return self.end - self.start
 
     @property
+    def rows(self) -> int:
+        """How many records there may be; a log with less than a byte for an offset has lost most to compaction."""
+        return min(self.size, math.ceil(self.size * self.record_size))
+
+    @property
     def cost(self) -> int:
-        """What it costs to read the range, in units; a log with less than a byte for an offset has lost most to
-        compaction.
-        """
-        stored = self.size * self.record_size
-        return _RANGE_COST + math.ceil(min(self.size, stored) + stored / _BYTES_PER_UNIT)
+        """What it costs to read the range, in units."""
+        return _RANGE_COST + math.ceil(self.rows + self.size * self.record_size / _BYTES_PER_UNIT)
 
 
 Task = tuple[OffsetRange, ...]
@@ -90,8 +97,12 @@ def slots() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def plan(ranges: Sequence[OffsetRange], *, limits: TaskLimits, slots: int, cut: bool = False) -> list[Task]:
+def plan(
+    ranges: Sequence[OffsetRange], *, limits: TaskLimits, slots: int, rows_of_a_task: int, cut: bool = False
+) -> list[Task]:
     """The tasks that read these ranges, of which `slots` run at once; none where every range is empty.
+
+    `rows_of_a_task` rows are worth a task, as long as there are slots and ranges for it.
 
     With `cut`, a range that costs more than its share is cut, so that all slots work and no task runs for too long,
     unless `limits` tell a number of tasks. The rows of a partition are then in the order of their offsets within each
@@ -99,7 +110,9 @@ def plan(ranges: Sequence[OffsetRange], *, limits: TaskLimits, slots: int, cut: 
     """
     _check_pieces(ranges, limits)
     pieces = split_ranges(ranges, min_partitions=limits.min_partitions, max_records=limits.max_records)
-    tasks = _tasks_of(pieces, limits, slots, cut)
+    tasks = _tasks_of(
+        pieces, limits, task_count(pieces, slots=slots, rows_of_a_task=rows_of_a_task, limits=limits), cut
+    )
     if len(tasks) > _MANY_TASKS and sum(each.cost for each in pieces) < len(tasks) * _WORTH_A_TASK:
         _log.warning(
             "%d tasks for %d offsets%s: a task costs Spark 60 to 85 ms of CPU before its first row",
@@ -110,10 +123,9 @@ def plan(ranges: Sequence[OffsetRange], *, limits: TaskLimits, slots: int, cut: 
     return tasks
 
 
-def _tasks_of(pieces: list[OffsetRange], limits: TaskLimits, slots: int, cut: bool) -> list[Task]:
+def _tasks_of(pieces: list[OffsetRange], limits: TaskLimits, tasks: int, cut: bool) -> list[Task]:
     if limits.max_tasks == 0:
         return [(each,) for each in pieces]
-    tasks = task_count(pieces, slots=slots, limits=limits)
     if cut and limits.min_partitions is None:
         pieces = cut_large(pieces, tasks)
     return pack_tasks(pieces, tasks, max_records=limits.max_records)
@@ -167,17 +179,20 @@ def split_ranges(
     return pieces
 
 
-def task_count(ranges: Sequence[OffsetRange], *, slots: int, limits: TaskLimits = NO_LIMITS) -> int:
+def task_count(
+    ranges: Sequence[OffsetRange], *, slots: int, rows_of_a_task: int, limits: TaskLimits = NO_LIMITS
+) -> int:
     """How many tasks these ranges are worth.
 
     Without limits: as many as `slots`, the number of tasks that run at once as far as it is known, or a multiple of
-    that where they would be more than full; fewer where there is not enough work for them.
+    that where they would be more than full; fewer where neither the read nor the number of rows is worth them.
     """
     cost = sum(each.cost for each in ranges)
     full = max(cost / _FULL_TASK, sum(each.size * each.record_size for each in ranges) / _FULL_TASK_BYTES)
     turns = max(math.floor(full / slots + 0.5), 1)
     wanted = min(slots * turns, math.ceil(cost / _WORTH_A_TASK))
-    wanted = max(wanted, min(limits.min_partitions or 0, len(ranges)))
+    by_rows = min(slots, len(ranges), math.ceil(sum(each.rows for each in ranges) / rows_of_a_task))
+    wanted = max(wanted, by_rows, min(limits.min_partitions or 0, len(ranges)))
     return wanted if limits.max_tasks is None else min(wanted, limits.max_tasks)
 
 

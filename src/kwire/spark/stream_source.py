@@ -18,7 +18,7 @@ from kwire.errors import ConfigError, UnknownTopicError
 from kwire.errors.listing import first_of
 from kwire.spark.cluster_view import SIZES_WITHIN_S, ClusterView
 from kwire.spark.offsets import EARLIEST, LATEST, DataLossError
-from kwire.spark.planning import DEFAULT_RECORD_SIZE, OffsetRange, Task, plan, slots
+from kwire.spark.planning import DEFAULT_RECORD_SIZE, ROWS_OF_A_STREAM_TASK, OffsetRange, Task, plan, slots
 from kwire.spark.stream_group import GroupCommits
 from kwire.spark.stream_limits import MinimumWait, limit_bytes, limit_offsets
 from kwire.spark.stream_loss import check_frozen_ends, judge, loss_text
@@ -156,7 +156,8 @@ class StreamSource:
             )
             for tp, (first, last) in ranges.items()
         ]
-        return plan(whole, limits=self._options.limits, slots=self._options.slots or slots())
+        at_once = self._options.slots or slots()
+        return plan(whole, limits=self._options.limits, slots=at_once, rows_of_a_task=ROWS_OF_A_STREAM_TASK)
 
     def _report_loss(self, text: str) -> None:
         if self._options.fail_on_data_loss:
