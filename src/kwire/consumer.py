@@ -105,7 +105,7 @@ class Consumer(ConsumerFront, Client[ConsumerSettings]):
         except BaseException:
             self._end_failed_poll()
             raise
-        return ConsumerRecords(self._call_inside(lambda now: polling.take(count, now)))
+        return self._call_inside(lambda now: polling.take_records(count, now))
 
     def _rebalance(self, membership: Membership) -> bool:
         """Does what the group wants done before the poll goes on, calls the listener for it; whether there was any."""
@@ -263,7 +263,8 @@ class Consumer(ConsumerFront, Client[ConsumerSettings]):
         after it); or {(topic, partition): offset or OffsetAndMetadata}, of the next record to read. Where nothing has
         moved since the last commit nothing is sent.
 
-        Errors: CommitFailedError where the group has gone on without this consumer, and poll() has to join it again;
+        Errors: CommitFailedError where the group has gone on without this consumer, and poll() has to join it again, or
+        has taken a partition since these records were returned;
         BrokerError (REBALANCE_IN_PROGRESS: poll, then commit again; FENCED_INSTANCE_ID; no authorization);
         KafkaTimeoutError or ConnectError after `timeout` seconds (default: `default_api_timeout_ms`).
         """

@@ -6,18 +6,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from kwire import aio, errors
+from kwire.engine.groups.tenure import ConsumerGroupMetadata
 from kwire.errors import ProducerFencedError, TransactionError, TransactionStateError
 from kwire.testing import Broker
 from tests.aio.conftest import Run
 from tests.timing import PATIENT
 
-GROUP = SimpleNamespace(group_id="g", generation_id=-1, member_id="", group_instance_id=None)
+GROUP = ConsumerGroupMetadata.outside("g")
 
 
 @pytest.fixture(params=[1, 2])

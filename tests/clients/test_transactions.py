@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from kwire import Consumer, OffsetAndMetadata, Producer, TopicPartition, errors
+from kwire.engine.groups.tenure import ConsumerGroupMetadata
 from kwire.errors import (
     ConfigError,
     DeliveryError,
@@ -29,7 +30,7 @@ from kwire.errors import (
 from kwire.testing import Broker
 from tests.timing import PATIENT
 
-GROUP = SimpleNamespace(group_id="g", generation_id=-1, member_id="", group_instance_id=None)
+GROUP = ConsumerGroupMetadata.outside("g")
 
 
 @pytest.fixture(params=[1, 2])

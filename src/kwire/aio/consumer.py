@@ -134,7 +134,7 @@ class Consumer(ConsumerFront, Client[ConsumerSettings]):
         except BaseException:
             self._end_failed_poll()
             raise
-        return ConsumerRecords(self._call_inside(lambda now: polling.take(count, now)))
+        return self._call_inside(lambda now: polling.take_records(count, now))
 
     async def _rebalance(self, membership: Membership) -> bool:
         """Does what the group wants done before the poll goes on, calls the listener for it; whether there was any."""

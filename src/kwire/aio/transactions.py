@@ -56,8 +56,10 @@ class TransactionCalls(TransactionsFront):
         """Commits offsets of a consumer group together with the records: those after what a poll returned, or a mapping
         {partition: offset of the next record}.
 
-        `group_metadata` is what the consumer's `group_metadata()` returns: a consumer that lost its partitions
-        meanwhile makes the transaction abortable.
+        `group_metadata` is what the consumer's `group_metadata()` returns. A consumer that has lost partitions since
+        the records were returned may not commit them: TransactionError, abortable, whose cause is CommitFailedError
+        where the consumer knew it, else the coordinator's error. ConfigError for metadata that names no member, unless
+        it is that of a consumer that has called `assign()`.
         """
         await self._await(self._sending_offsets(offsets, group_metadata), timeout)
 

@@ -77,6 +77,7 @@ class PartitionState:
     unfinished         (offset, leader epoch) from which on the caller may still be at work on what was delivered; None
                        where it is done with all that is before the position
     moved              where the partition says that its position has changed; None without a group
+    tenure             numbers the assignments by a group, from 1 on; 0 for what the program has assigned to itself
 
     `fetch_at` and the position change beside `chunks` without a call in between: no exception comes there.
     """
@@ -107,6 +108,7 @@ class PartitionState:
         "retry_at",
         "revision",
         "stopped",
+        "tenure",
         "tp",
         "unfinished",
     )
@@ -139,6 +141,7 @@ class PartitionState:
         self.awaits_committed = False
         self.unfinished: tuple[int, int] | None = None
         self.moved: set[PartitionState] | None = None
+        self.tenure = 0
 
     def __str__(self) -> str:
         return f"{self.tp.topic}-{self.tp.partition}"

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from kwire._typing import TYPE_CHECKING
 from kwire.engine.addresses import TopicPartition
+from kwire.engine.consumer_records import ConsumerRecords
 from kwire.engine.fetcher import HAND_OVER_RECORDS, Fetched, Fetcher
 from kwire.engine.poll_patience import PollPatience
 from kwire.engine.retry import afresh
@@ -107,6 +108,11 @@ class Polling:
             self._size.end(sum(len(records) for _, records in taken), now)
         self._fetcher.pump_if_due(now)
         return taken
+
+    def take_records(self, max_records: int | None, now: float) -> ConsumerRecords:
+        """As `take`, for the caller of the poll."""
+        taken = self.take(max_records, now)
+        return ConsumerRecords(taken, None if self._membership is None else self._fetcher.hand_out.tenures)
 
     def _raise_refusal(self) -> None:
         refusal = self._news_of_refusal()

@@ -35,6 +35,8 @@ class Subscription:
     offset_reset  where reading begins without a position
     in_group  positions come from what the group committed
     moved     in a group: partitions whose position has changed since that
+    ended     partitions that the group has assigned and that went, with the number of that assignment (`tenure`);
+    withdrawn those of them that did not come back. Neither is changed in place
     """
 
     def __init__(self, core: Services, settings: ConsumerSettings, on_change: Callable[[float], None]) -> None:
@@ -48,6 +50,9 @@ class Subscription:
         self.offset_reset = OffsetReset(settings.auto_offset_reset, core)
         self.in_group = False
         self.moved: set[PartitionState] = set()
+        self.ended: Mapping[TopicPartition, int] = {}
+        self.withdrawn: frozenset[TopicPartition] = frozenset()
+        self._tenures = 0
         self._subscribed: tuple[str, ...] = ()
         self._assigned: tuple[str, ...] = ()
         self._gone: dict[TopicPartition, PartitionState] = {}
@@ -173,7 +178,9 @@ class Subscription:
             self._gone.update(
                 (tp, state) for tp, state in self.states.items() if tp not in wanted and not self._has_id(tp)
             )
-        self.states = {tp: self.states.get(tp) or self._gone.pop(tp, None) or self._new_state(tp) for tp in wanted}
+        old = self.states
+        self.states = {tp: old.get(tp) or self._gone.pop(tp, None) or self._new_state(tp) for tp in wanted}
+        self._end_tenures(old)
         for tp in held:
             self.state(tp).held = True
         for tp, offset in at.items():
@@ -192,6 +199,14 @@ class Subscription:
             self._cluster.track(matched_by_the_broker, now, owner=self, may_create=False)
         self._on_change(now)
 
+    def _end_tenures(self, old: Mapping[TopicPartition, PartitionState]) -> None:
+        """Notes what the group has assigned and is read no more."""
+        ended = {tp: state.tenure for tp, state in old.items() if state.tenure and self.states.get(tp) is not state}
+        if ended:
+            self.ended = {**self.ended, **ended}
+        if ended or not self.withdrawn.isdisjoint(self.states):
+            self.withdrawn = (self.withdrawn | ended.keys()) - self.states.keys()
+
     def _has_id(self, tp: TopicPartition) -> bool:
         """Whether the topic has an id, so that one made anew is told from one that a broker knows only in part."""
         return self._ids.get(tp.topic, no_uuid()) != no_uuid()
@@ -202,6 +217,9 @@ class Subscription:
         if self.in_group:
             made.awaits_committed = True
             made.moved = self.moved
+        if self._by_group:
+            self._tenures += 1
+            made.tenure = self._tenures
         return made
 
     # -- questions --------------------------------------------------------------------------------------------------

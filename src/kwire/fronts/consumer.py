@@ -74,6 +74,8 @@ class ConsumerFront(Alone[ConsumerSettings], Rebalances, GroupOffsetsFront):
 
         def work(now: float) -> None:
             subscription = self._fetcher.subscription
+            if self._membership is not None and wanted:
+                self._membership.stay_outside()
             subscription.assign(wanted, now, at=offsets, until=ends)
             for tp, when in times.items():
                 subscription.state(tp).reset(when)

@@ -58,9 +58,12 @@ class GroupOffsetsFront(Front[ConsumerSettings]):
         self._call(lambda now: begin(now, now + patience, tell))
 
     def group_metadata(self) -> GroupMetadata:
-        """How the group knows this consumer at present: for `Producer.send_offsets_to_transaction`."""
+        """How the group knows this consumer: for `Producer.send_offsets_to_transaction`. A member that has lost its
+        partitions is named by what it was until polls have joined anew, and may commit nothing by that; a consumer that
+        has called `assign()` is no member. CommitFailedError before the first join, ConfigError without a subscription.
+        """
         offsets = self._require_offsets("group_metadata")
-        found: GroupMetadata = self._call(lambda now: offsets.member)
+        found: GroupMetadata = self._call(lambda now: offsets.metadata())
         return found
 
     def _committing(self, what: object, name: str) -> Callable[..., Call]:
@@ -70,7 +73,7 @@ class GroupOffsetsFront(Front[ConsumerSettings]):
 
         def begin(now: float, deadline: float, on_done: OnDone | None = None) -> Call:
             self._fetcher.settle()
-            return offsets.commit(rows, now, deadline, on_done)
+            return offsets.commit(rows, now, deadline, on_done, given=what)
 
         return begin
 

@@ -42,9 +42,10 @@ class TransactionsFront:
 
     def _sending_offsets(self, offsets: object, group: object) -> Start:
         """What `send_offsets_to_transaction` begins."""
-        from kwire.engine.transactions.offsets import member_of, offsets_of
+        from kwire.engine.transactions.offsets import member_of, offsets_of, why_late
 
-        return partial(self._manager().send_offsets, offsets_of(offsets), member_of(group))
+        rows, member = offsets_of(offsets), member_of(group)
+        return partial(self._manager().send_offsets, rows, member, late=why_late(offsets, rows, member))
 
     def _completes(self, prepared: str) -> bool:
         """Whether `prepared` is the transaction that is prepared now."""

@@ -24,7 +24,7 @@ from kwire.engine.error_codes import (
     PRODUCER_FENCED,
     UNSUPPORTED_VERSION,
 )
-from kwire.engine.groups.membership import GroupMetadata
+from kwire.engine.groups.tenure import ConsumerGroupMetadata
 from kwire.engine.offsets import OffsetAndMetadata
 from kwire.engine.settings import AdminSettings, ProducerSettings, from_config
 from kwire.errors import BrokerError, KafkaError, ProducerFencedError
@@ -228,7 +228,7 @@ class Committer:
         self._producer.begin_transaction()
         for group, offsets in by_group.items():
             self._step("offsets")
-            self._producer.send_offsets_to_transaction(offsets, GroupMetadata(group))
+            self._producer.send_offsets_to_transaction(offsets, ConsumerGroupMetadata.outside(group))
         self._step("decide")
         self._producer.commit_transaction()
 

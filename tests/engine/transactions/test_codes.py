@@ -9,16 +9,12 @@ from kwire.engine.transactions import states, verdicts
 from kwire.errors import KafkaError, TransactionError
 from kwire.errors.broker import by_code
 from kwire.errors.history import codes_of
-from tests.engine.transactions.world import TransactionalProducer, TransactionWorld
+from tests.engine.transactions.world import NOBODY, TransactionalProducer, TransactionWorld
 from tests.thorough import THOROUGH
 
 CODES = [code for code in codes_of("4.4.0") if code]
 SOME = CODES if THOROUGH else [code for code in CODES if code < 60 or code in (82, 88, 90, 113, 120)]
 APIS = ["InitProducerId", "AddPartitionsToTxn", "Produce", "AddOffsetsToTxn", "TxnOffsetCommit", "EndTxn"]
-
-
-class Member:
-    group_id, generation_id, member_id, group_instance_id = "g", -1, "", None
 
 
 def one_transaction(producer: TransactionalProducer) -> None:
@@ -28,7 +24,7 @@ def one_transaction(producer: TransactionalProducer) -> None:
     producer.begin()
     try:
         producer.send_all(b"a", b"b", partition=0)
-        producer.send_offsets({("t", 1): 2}, Member)
+        producer.send_offsets({("t", 1): 2}, NOBODY)
         producer.commit()
     except TransactionError as error:
         if error.abortable:

@@ -13,7 +13,7 @@ import pytest
 
 from kwire.engine.lookup import GROUP, TRANSACTION
 from kwire.errors import KafkaError, ProducerFencedError, TransactionError
-from tests.engine.transactions.world import TransactionalProducer, TransactionWorld
+from tests.engine.transactions.world import NOBODY, TransactionalProducer, TransactionWorld
 from tests.thorough import THOROUGH
 
 SEEDS = range(30 if THOROUGH else 8)
@@ -161,7 +161,7 @@ def test_offsets_are_committed_with_their_records(version: int, seed: int) -> No
             producer.begin()
             count = story.rng.randrange(1, 5)
             producer.send_all(*(b"%d" % (position + i) for i in range(count)), partition=0)
-            producer.send_offsets({("in", 0): position + count}, Group())
+            producer.send_offsets({("in", 0): position + count}, NOBODY)
             if story.rng.random() < 0.3:
                 producer.abort()
                 continue
@@ -173,10 +173,3 @@ def test_offsets_are_committed_with_their_records(version: int, seed: int) -> No
     assert world.committed() == [b"%d" % i for i in range(position)]
     offset = world.cluster.groups.offsets.of("g")[("in", 0)].offset if position else 0
     assert offset == position
-
-
-class Group:
-    group_id = "g"
-    generation_id = -1
-    member_id = ""
-    group_instance_id = None

@@ -18,13 +18,9 @@ from kwire.errors import (
     TransactionError,
     TransactionStateError,
 )
-from tests.engine.transactions.world import TransactionalProducer, TransactionWorld
+from tests.engine.transactions.world import NOBODY, TransactionalProducer, TransactionWorld
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
-
-
-class Member:
-    group_id, generation_id, member_id, group_instance_id = "g", -1, "", None
 
 
 def ready(version: int, **given: object) -> tuple[TransactionWorld, TransactionalProducer]:
@@ -190,7 +186,7 @@ def test_an_answer_that_is_lost_is_asked_for_again(version: int, api: str, does:
     for number in range(3):
         producer.begin()
         producer.send("t", b"%d" % number)
-        producer.send_offsets({("in", 0): number}, Member)
+        producer.send_offsets({("in", 0): number}, NOBODY)
         producer.commit()
     assert world.committed() == [b"0", b"1", b"2"]
 
@@ -385,7 +381,7 @@ def error_of_call(producer: TransactionalProducer) -> KafkaError:
 def test_offsets_are_held_until_the_commit(version: int) -> None:
     world, producer = ready(version)
     producer.begin()
-    producer.send_offsets({("t", 0): 7}, Member)
+    producer.send_offsets({("t", 0): 7}, NOBODY)
     stored = world.cluster.groups.offsets
     assert stored.find("g", "t", 0) is None
     producer.commit()
@@ -398,7 +394,7 @@ def test_offsets_are_held_until_the_commit(version: int) -> None:
 def test_offsets_of_an_aborted_transaction_are_dropped(version: int) -> None:
     world, producer = ready(version)
     producer.begin()
-    producer.send_offsets({("t", 0): 7}, Member)
+    producer.send_offsets({("t", 0): 7}, NOBODY)
     producer.abort()
     assert world.cluster.groups.offsets.find("g", "t", 0) is None
 
@@ -409,7 +405,7 @@ def test_a_consumer_that_lost_its_partitions_makes_the_transaction_abortable(ver
     world, producer = ready(version)
     producer.begin()
     world.faults.error("TxnOffsetCommit", code)
-    error = error_of(producer.offsets({("t", 0): 7}, Member), producer)
+    error = error_of(producer.offsets({("t", 0): 7}, NOBODY), producer)
     assert isinstance(error, TransactionError)
     assert error.abortable
     producer.abort()
@@ -421,7 +417,7 @@ def test_a_consumer_that_lost_its_partitions_makes_the_transaction_abortable(ver
 def test_no_offsets_ask_nothing(version: int) -> None:
     _, producer = ready(version)
     producer.begin()
-    producer.send_offsets({}, Member)
+    producer.send_offsets({}, NOBODY)
     producer.commit()
     assert producer.state == states.READY
 
@@ -525,7 +521,7 @@ def test_calls_that_do_not_fit_change_nothing() -> None:
     producer.send("t", b"v")
     producer.commit()
     with pytest.raises(TransactionStateError):
-        producer.send_offsets({("t", 0): 1}, Member)
+        producer.send_offsets({("t", 0): 1}, NOBODY)
     assert world.committed() == [b"v"]
 
 

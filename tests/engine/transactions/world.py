@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kwire._codec import Delivery
+from kwire.engine.groups.tenure import ConsumerGroupMetadata
 from kwire.engine.transactions.manager import TransactionManager
 from kwire.engine.transactions.offsets import member_of, offsets_of
 from kwire.engine.transactions.outcome import Outcome
@@ -16,6 +17,9 @@ from tests.engine.embedded_clients import EmbeddedProducer, EmbeddedReader
 from tests.engine.embedded_world import EmbeddedWorld
 
 Start = Callable[[float], Outcome]
+
+NOBODY = ConsumerGroupMetadata.outside("g")
+"""As a consumer that has assigned partitions to itself."""
 
 
 class TransactionWorld(EmbeddedWorld):

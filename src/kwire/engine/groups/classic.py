@@ -161,7 +161,7 @@ class ClassicGroup(Membership):
         if self.state == FENCED:
             self._set_out()
         self._topics.subscribe(topics or (), pattern, now)
-        self.active = True
+        self.active, self.is_outside = True, False
         self.fault = None
         if self.state == OUT:
             self._want("the consumer has subscribed")
@@ -306,6 +306,19 @@ class ClassicGroup(Membership):
     def _on_joined(self, now: float) -> None:
         self.state = SYNCING
         self._lost = False
+        if self._assignors.cooperative and self._goes_on:
+            self._be_member(self._member.metadata)
+
+    @property
+    def _goes_on(self) -> bool:
+        """Whether the member was part of the generation before: nobody else has been given what it owns."""
+        before, member = self.joined_as, self._member
+        return (
+            before is not None
+            and self.lost_by is None
+            and before.member_id == member.member_id
+            and before.generation_id + 1 == member.generation
+        )
 
     def _on_synced(self, partitions: tuple[TopicPartition, ...], now: float) -> None:
         self.state = JOINED
@@ -323,6 +336,7 @@ class ClassicGroup(Membership):
         self._want(f"rebalance failed due to {type(error).__name__}")
         if code in _FORGOTTEN:
             self._forget(keep_id=code == ILLEGAL_GENERATION)
+            self.lost_by = f"the coordinator says {type(error).__name__}"
             if self._owned:
                 self.state = OUT  # the next poll tells of the loss, then joins
                 return
@@ -347,6 +361,7 @@ class ClassicGroup(Membership):
         """In a poll: what SyncGroup brought becomes what is read."""
         assert self._came is not None
         self.state = HANDING
+        self._be_member(self._member.metadata)
         wanted = set(self._came)
         foreign = sorted({tp.topic for tp in wanted if not self._topics.wants(tp.topic)})
         if foreign:
@@ -405,6 +420,7 @@ class ClassicGroup(Membership):
 
     def _lose(self, reason: str) -> None:
         """The member is none: what it owns is lost, and the next poll joins."""
+        self.lost_by = reason
         self._heartbeats.stop()
         self._joining.cancel()
         self._came = None
@@ -496,6 +512,7 @@ class ClassicGroup(Membership):
         self._joining.forget_topics()
         self._topics.forget()
         self._member.forget()
+        self.lost_by = "it has left the group"
         self._lost = False
         self._wanted = None
         self.active = self.has_joined = False

@@ -72,7 +72,7 @@ _GONE_ON = frozenset({ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH
 
 class Commit(Call):
     """One commit that was asked for: of these `rows`; `left` is what the coordinator has not confirmed. `states` are
-    the partitions that were assigned then."""
+    the partitions that were assigned then; `late` is why it came too late."""
 
     recovers = False
 
@@ -85,8 +85,10 @@ class Commit(Call):
         on_done: OnDone | None,
         *,
         leaves_out_deleted: bool,
+        late: KafkaError | None,
     ) -> None:
         self.leaves_out_deleted = leaves_out_deleted
+        self.late = late
         self.rows: Rows = dict(rows)
         self.left: Rows = dict(rows)
         self.states = commits.subscription.states
@@ -162,12 +164,13 @@ class Commits:
         on_done: OnDone | None = None,
         *,
         leaves_out_deleted: bool = False,
+        late: KafkaError | None = None,
     ) -> Commit:
         """Commits these after all that was committed before; of nothing, it is done when all of that is.
 
         With `leaves_out_deleted` it does not wait for topics that no broker has: what else there is gets committed.
         """
-        call = Commit(self, self._core, rows, deadline, on_done, leaves_out_deleted=leaves_out_deleted)
+        call = Commit(self, self._core, rows, deadline, on_done, leaves_out_deleted=leaves_out_deleted, late=late)
         self._queue.append(call)
         self._pump(now)
         return call
@@ -239,8 +242,8 @@ class Commits:
     def _why_not(self, call: Commit) -> KafkaError | None:
         """Why the commit cannot be sent, now that the group is in the generation that it is in."""
         member = self.member
-        if not call.left:
-            return None
+        if not call.left or call.late is not None:
+            return call.late
         if self._membership.active and member.generation_id < 0:
             return CommitFailedError(
                 f"{call.name} was not sent: the consumer is not a member of its group at present; poll() joins it"

@@ -170,7 +170,7 @@ class ConsumerGroup(Membership):
 
     @override
     def subscribe(self, topics: tuple[str, ...] | None, pattern: str | None, now: float) -> None:
-        self.active = True
+        self.active, self.is_outside = True, False
         self._is_giving_back = False
         self._topics = frozenset(topics or ())
         self._subscription.subscribe(topics or (), now)
@@ -237,6 +237,7 @@ class ConsumerGroup(Membership):
     def leave(self, now: float, on_done: Then) -> None:
         was_member = self.state == LEAVING or self.state in _MEMBER_STATES
         self.active = self.has_joined = self._is_giving_back = False
+        self.lost_by = "it has left the group"
         self._give_up(now)
         self._subscription.assign((), now)
         self._names.stop()
@@ -283,8 +284,9 @@ class ConsumerGroup(Membership):
         gone = frozenset(current.partitions if current is not None and current.kind != ASSIGNED else ())
         return tuple(tp for tp in self._subscription.states if tp not in gone)
 
-    def _lose_all(self, state: str, now: float) -> None:
+    def _lose_all(self, state: str, reason: str, now: float) -> None:
         """Out of the group: nothing is read any more, and the listener is to be told of the loss."""
+        self.lost_by = reason
         self._heartbeats.stop()
         self._epoch = JOIN_EPOCH
         self._reconciliation = None
@@ -306,7 +308,7 @@ class ConsumerGroup(Membership):
     def _fail(self, error: KafkaError, now: float) -> None:
         self.fault = error
         self._poll_limit.stop()
-        self._lose_all(FATAL, now)
+        self._lose_all(FATAL, str(error), now)
 
     def _on_poll_overdue(self, now: float) -> None:
         """No poll for max_poll_interval_ms: leaves, so that others get the partitions; the next poll joins again."""
@@ -316,7 +318,7 @@ class ConsumerGroup(Membership):
                 f"{self._settings.max_poll_interval_ms}, so this consumer leaves the group; its next poll joins again. "
                 "Poll more often, with a smaller max_poll_records, or allow more time"
             )
-            self._lose_all(STALE, now)
+            self._lose_all(STALE, "there was no poll for max_poll_interval_ms", now)
             self._heartbeats.leave(self._goodbye, _nothing, now)
 
     # -- heartbeats -------------------------------------------------------------------------------------------------
@@ -364,6 +366,7 @@ class ConsumerGroup(Membership):
             self._member_id = response.member_id
         self._epoch = response.member_epoch
         self.has_joined = True
+        self._be_member(self.metadata)
         if response.assignment is not None:
             self._take_target(response.assignment, now)
 
@@ -387,7 +390,7 @@ class ConsumerGroup(Membership):
                 self._heartbeats.stop()
                 self._epoch = JOIN_EPOCH
             else:
-                self._lose_all(FENCED, now)
+                self._lose_all(FENCED, f"the coordinator says {type(error).__name__}", now)
         elif code == TOPIC_AUTHORIZATION_FAILED:
             self.fault = error
         else:
@@ -503,7 +506,7 @@ class ConsumerGroup(Membership):
         if self._current is not None or self.events or self.state == LEAVING:
             return
         if self.state in (FENCED, STALE, FATAL):
-            self._lose_all(self.state, now)
+            self._lose_all(self.state, self.lost_by or self.state, now)
             return
         self._reconciliation = None
         self._is_due = self.state == RECONCILING

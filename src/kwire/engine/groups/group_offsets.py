@@ -24,13 +24,14 @@ from kwire.engine.calls import Call, OnDone
 from kwire.engine.groups.commits import Commit, Commits, Rows
 from kwire.engine.groups.committable import committable
 from kwire.engine.groups.committed import CommittedCall, OffsetFetches
+from kwire.engine.groups.tenure import ConsumerGroupMetadata, why_not_alone
 from kwire.engine.offsets import OffsetAndMetadata
 from kwire.engine.partition_state import PartitionState
 from kwire.engine.settings import ConsumerSettings
 
 if TYPE_CHECKING:
     from kwire.engine.groups.coordinator import Coordinator
-    from kwire.engine.groups.membership import GroupMetadata, Membership, Then
+    from kwire.engine.groups.membership import Membership, Then
     from kwire.engine.ports import Services
     from kwire.engine.subscription import Subscription
 
@@ -50,6 +51,7 @@ class GroupOffsets:
         self.fetches = OffsetFetches(core, coordinator, membership, names_member=settings.group_protocol == "consumer")
         self._core = core
         self._subscription = subscription
+        self._membership = membership
         self._on_warning = on_warning
         self._commits = Commits(core, coordinator, subscription, membership, self._on_stored)
         self._commits_by_itself = settings.enable_auto_commit
@@ -63,8 +65,13 @@ class GroupOffsets:
 
     committable = staticmethod(committable)
 
-    def commit(self, rows: Rows | None, now: float, deadline: float, on_done: OnDone | None = None) -> Call:
-        """Commits these offsets, or all that was handed out: by that the caller says to be done with what precedes."""
+    def commit(
+        self, rows: Rows | None, now: float, deadline: float, on_done: OnDone | None = None, *, given: object = None
+    ) -> Call:
+        """Commits these offsets, or all that was handed out: by that the caller says to be done with what precedes.
+
+        `given` is what the caller has named them by.
+        """
         self._core.retry_refused(now)
         chosen = self.delivered() if rows is None else dict(rows)
         states = self._subscription.states
@@ -74,12 +81,12 @@ class GroupOffsets:
                 state.unfinished = None
                 if row.leader_epoch is None and (epoch := state.delivered[1]) >= 0:
                     chosen[tp] = OffsetAndMetadata(row.offset, row.metadata, epoch)
-        return self._commits.commit(chosen, now, deadline, on_done)
+        late = why_not_alone(given, rows, self._subscription)
+        return self._commits.commit(chosen, now, deadline, on_done, late=late)
 
-    @property
-    def member(self) -> GroupMetadata:
-        """As whom this consumer commits."""
-        return self._commits.member
+    def metadata(self) -> ConsumerGroupMetadata:
+        """As whom transactions commit for this consumer."""
+        return ConsumerGroupMetadata.of(self._membership, self._subscription)
 
     def committed(self, partitions: Collection[TopicPartition], now: float, deadline: float) -> Call:
         """What the group committed in these."""

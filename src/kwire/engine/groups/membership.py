@@ -62,6 +62,9 @@ class Membership:
     before_revoke  hooks that run one after the other before partitions go, as long as their offsets can be committed
     warn           takes a text for the log; set by the front
     has_joined     it has been a member since it subscribed
+    joined_as      the member to which the assignment belongs that polls told last, whatever became of it; None before
+    lost_by        why it is none any more, in words, until the consumer has joined anew
+    is_outside     the program has assigned partitions to itself, and this consumer is no member
     """
 
     def __init__(
@@ -75,6 +78,9 @@ class Membership:
         self._current: RebalanceEvent | None = None
         self.active = False
         self.has_joined = False
+        self.joined_as: GroupMetadata | None = None
+        self.lost_by: str | None = None
+        self.is_outside = False
         self._told_trouble_at = 0.0
         coordinator.on_trouble = self._on_trouble
         self.events: deque[RebalanceEvent] = deque()
@@ -82,6 +88,18 @@ class Membership:
         self.before_revoke: list[BeforeRevoke] = []
         self.warn: Callable[[str], object] = _ignore
         core.cluster.listeners.append(AssignedPartitions(core, subscription, Missing(settings, self)).on_metadata)
+
+    @property
+    def group_id(self) -> str:
+        """The group's name."""
+        return self._settings.group_id or ""
+
+    def stay_outside(self) -> None:
+        """The program assigns partitions to itself."""
+        self.is_outside = True
+
+    def _be_member(self, member: GroupMetadata) -> None:
+        self.joined_as, self.lost_by = member, None
 
     def _on_trouble(self, what: str, since: float, now: float) -> None:
         """The coordinator has failed. After default_api_timeout_ms of that, each such time: a member that was one goes

@@ -94,6 +94,7 @@ from kwire.engine.transactions.verdicts import ABORT, FENCED, RECOVER, verdict
 from kwire.errors import (
     BrokerError,
     CodecError,
+    CommitFailedError,
     KafkaError,
     TransactionAbortedError,
     TransactionError,
@@ -173,12 +174,17 @@ class TransactionManager:
         self._outcome, self.state = None, OPEN
         bar(None)
 
-    def send_offsets(self, given: Rows, group: GroupMetadata, now: float) -> Outcome:
-        """Makes offsets of a group part of the transaction."""
+    def send_offsets(
+        self, given: Rows, group: GroupMetadata, now: float, *, late: CommitFailedError | None = None
+    ) -> Outcome:
+        """Makes offsets of a group part of the transaction, unless they come too `late`: then it must be aborted."""
         self._take_in_failure()
         self._require("send_offsets_to_transaction", OPEN)
         call = SentOffsets(given, group)
-        if given:
+        if late is not None:
+            self._fail_transaction(late)
+            call.outcome.fail(self._present_error())
+        elif given:
             self._requests.offsets.append(call)
             self.advance(now)
         else:

@@ -14,8 +14,9 @@ from kwire._typing import Any
 from kwire.engine.addresses import TopicPartition
 from kwire.engine.groups.committable import Rows, committable
 from kwire.engine.groups.membership import GroupMetadata
+from kwire.engine.groups.tenure import ConsumerGroupMetadata, checked
 from kwire.engine.transactions.outcome import Outcome
-from kwire.errors import ConfigError
+from kwire.errors import CommitFailedError, ConfigError
 
 _Topic = protocol.TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic
 _Partition = _Topic.TxnOffsetCommitRequestPartition
@@ -92,12 +93,21 @@ def member_of(group: Any) -> GroupMetadata:
         raise ConfigError(
             f"{group!r} is not the metadata of a consumer group: give what Consumer.group_metadata() returns"
         )
-    return GroupMetadata(
-        group.group_id,
-        getattr(group, "generation_id", -1),
-        getattr(group, "member_id", "") or "",
-        getattr(group, "group_instance_id", None),
+    if isinstance(group, ConsumerGroupMetadata):
+        return checked(group)
+    return checked(
+        GroupMetadata(
+            group.group_id,
+            getattr(group, "generation_id", -1),
+            getattr(group, "member_id", "") or "",
+            getattr(group, "group_instance_id", None),
+        )
     )
+
+
+def why_late(given: object, rows: Rows, group: GroupMetadata) -> CommitFailedError | None:
+    """Why offsets that a user gave are not this consumer's to commit any more, as far as the consumer knows."""
+    return group.why_not(given, rows) if isinstance(group, ConsumerGroupMetadata) else None
 
 
 def offsets_of(given: object) -> Rows:
