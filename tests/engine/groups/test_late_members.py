@@ -1,0 +1,51 @@
+"""Members that are late, by random schedules: whatever happens, each input is copied once and in order, and the group's
+offsets never go back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kwire.engine.groups.membership import GroupMetadata, Membership
+from kwire.engine.groups.tenure import ConsumerGroupMetadata
+from kwire.engine.subscription import Subscription
+from tests.engine.groups.copiers import COUNT, PARTITIONS, Copying
+from tests.thorough import FIRST_SEED, THOROUGH
+
+SEEDS = range(FIRST_SEED, FIRST_SEED + (100 if THOROUGH else 20))
+KINDS: dict[str, dict[str, Any]] = {
+    "range": {"partition_assignment_strategy": "range"},
+    "cooperative": {"partition_assignment_strategy": "cooperative-sticky"},
+    "consumer": {"group_protocol": "consumer"},
+    "static": {"partition_assignment_strategy": "range", "static": True},
+    "static consumer": {"group_protocol": "consumer", "static": True},
+}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_input_is_copied_once(kind: str, seed: int) -> None:
+    copying = Copying(seed, 3, **KINDS[kind])
+    copying.run()
+    assert copying.copied() == [list(range(COUNT))] * PARTITIONS
+
+
+@pytest.mark.parametrize("kind", ["range", "consumer"])
+def test_the_schedules_find_a_member_that_names_nobody(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As soon as it has lost its partitions: what the checks are there to find."""
+
+    def of(membership: Membership, subscription: Subscription) -> GroupMetadata:
+        known = membership.metadata
+        return known if known.generation_id >= 0 else ConsumerGroupMetadata.outside("g")
+
+    monkeypatch.setattr(ConsumerGroupMetadata, "of", of)
+    assert not all(is_copied_once(Copying(seed, 3, **KINDS[kind])) for seed in range(10))
+
+
+def is_copied_once(copying: Copying) -> bool:
+    try:
+        copying.run()
+    except AssertionError:
+        return False
+    return copying.copied() == [list(range(COUNT))] * PARTITIONS
