@@ -12,6 +12,7 @@ import pytest
 import kwire
 from kwire import Admin, Consumer, KafkaError, OffsetAndMetadata, Producer, TopicPartition, errors
 from kwire.testing import Broker
+from tests.clients.held_rebalance import PARTITIONS, closes_while_it_is_held, commits_while_it_is_held
 from tests.timing import PATIENT
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -238,3 +239,10 @@ def test_an_asynchronous_listener_commits(broker: Broker) -> None:
 
     asyncio.run(work())
     assert committed(broker)[T0] == OffsetAndMetadata(6)
+
+
+@pytest.mark.parametrize("check", [commits_while_it_is_held, closes_while_it_is_held])
+def test_a_commit_is_stored_while_a_rebalance_is_held(check: Callable[[str, str, str], None], broker: Broker) -> None:
+    with Admin(broker.bootstrap_servers) as admin:
+        admin.create_topics({"held": PARTITIONS})
+    check(broker.bootstrap_servers, "held", "waits")

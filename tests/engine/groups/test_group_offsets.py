@@ -102,7 +102,7 @@ def test_a_refused_one_is_warned_of_and_made_up_for() -> None:
     it = reading()
     it.poll(2)
     pass_interval(it)
-    it.broker.refuse = lambda partition, message: REBALANCE_IN_PROGRESS
+    it.broker.refuse = lambda partition, message: GROUP_AUTHORIZATION_FAILED
     it.poll(2)
     it.world.run(lambda: bool(it.warnings))
     assert "automatic commit: the commit of t-0" in it.warnings[0]
@@ -111,6 +111,21 @@ def test_a_refused_one_is_warned_of_and_made_up_for() -> None:
     it.poll(2)
     it.world.run(lambda: bool(it.broker.offsets))
     assert it.broker.offsets[0][0] == 4
+
+
+def test_one_that_a_rebalance_keeps_from_being_stored_is_made_up_for_without_a_warning() -> None:
+    it = reading()
+    it.poll(2)
+    pass_interval(it)
+    it.broker.refuse = lambda partition, message: REBALANCE_IN_PROGRESS
+    it.poll(2)
+    it.world.run(lambda: it.offsets._running is None)
+    it.broker.refuse = lambda partition, message: 0
+    pass_interval(it)
+    it.poll(2)
+    it.world.run(lambda: bool(it.broker.offsets))
+    assert it.broker.offsets[0][0] == 4
+    assert it.warnings == []
 
 
 def test_before_partitions_go_what_is_finished_is_committed() -> None:

@@ -156,6 +156,11 @@ class ClassicGroup(Membership):
     def is_stable(self) -> bool:
         return self.state == STABLE and self._wanted is None
 
+    @property
+    @override
+    def is_joining(self) -> bool:
+        return self.state == JOINING
+
     @override
     def subscribe(self, topics: tuple[str, ...] | None, pattern: str | None, now: float) -> None:
         if self.state == FENCED:

@@ -4,11 +4,15 @@ Layer 3, no I/O. What is committed while a request is in flight waits, then leav
 each partition the newest offset, which then stands for the older ones. So an older offset never comes after a newer
 one, and commits that come faster than the coordinator answers cost one request for each of its answers.
 
+They go over the connection for data: a coordinator that holds a JoinGroup or SyncGroup of the member reads nothing more
+on its other one, and takes commits of the present generation until it has ended the rebalance.
+
 A commit belongs to the generation in which it was made. After a rebalance it goes on for partitions that this consumer
 kept all the time, and fails for others: another member may have read further there.
 
     again, at the same broker   COORDINATOR_LOAD_IN_PROGRESS, UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID,
-                                STALE_MEMBER_EPOCH (the next heartbeat brings the new epoch), a partition left out
+                                STALE_MEMBER_EPOCH (the next heartbeat brings the new epoch), ILLEGAL_GENERATION while
+                                the answer to JoinGroup, with the new one, is on its way; a partition left out
     again, after a look-up      COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR, REQUEST_TIMED_OUT, lost connections
     CommitFailedError           ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH, GROUP_ID_NOT_FOUND
     their own error             REBALANCE_IN_PROGRESS, FENCED_INSTANCE_ID, and everything about authorization or size
@@ -43,7 +47,7 @@ from kwire.engine.groups.coordinator import Coordinator, WaitingRequest
 from kwire.engine.groups.membership import GroupMetadata, Membership
 from kwire.engine.groups.offset_messages import codes_in, commit_request, versions_for
 from kwire.engine.offsets import OffsetAndMetadata
-from kwire.engine.request import Request
+from kwire.engine.request import Purpose, Request
 from kwire.engine.retry import is_retriable
 from kwire.engine.subscription import Subscription
 from kwire.errors import BrokerError, CommitFailedError, ConnectError, KafkaError, KafkaTimeoutError
@@ -230,6 +234,7 @@ class Commits:
             self._on_response,
             self._on_error,
             now,
+            purpose=Purpose.DATA,
             versions=versions_for(OFFSET_COMMIT, {tp.topic for tp in rows}, self._core.cluster),
         )
         if not request.done:
@@ -314,6 +319,8 @@ class Commits:
     def _of_member(self, error: BrokerError, what: str, now: float) -> KafkaError:
         if self._sent_as != self.member:
             return _PassingError(f"{error}; the member is in another generation by now")
+        if error.code == ILLEGAL_GENERATION and self._membership.is_joining:
+            return _PassingError(f"{error}; the member is about to hear of the next generation")
         self._membership.refused(error.code, now)
         if error.code == STALE_MEMBER_EPOCH:
             return _PassingError(str(error))

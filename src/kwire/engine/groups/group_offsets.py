@@ -21,6 +21,7 @@ from collections.abc import Callable, Collection
 from kwire._typing import TYPE_CHECKING
 from kwire.engine.addresses import TopicPartition
 from kwire.engine.calls import Call, OnDone
+from kwire.engine.error_codes import REBALANCE_IN_PROGRESS
 from kwire.engine.groups.commits import Commit, Commits, Rows
 from kwire.engine.groups.committable import committable
 from kwire.engine.groups.committed import CommittedCall, OffsetFetches
@@ -28,6 +29,7 @@ from kwire.engine.groups.tenure import ConsumerGroupMetadata, why_not_alone
 from kwire.engine.offsets import OffsetAndMetadata
 from kwire.engine.partition_state import PartitionState
 from kwire.engine.settings import ConsumerSettings
+from kwire.errors import BrokerError
 
 if TYPE_CHECKING:
     from kwire.engine.groups.coordinator import Coordinator
@@ -133,8 +135,10 @@ class GroupOffsets:
         self._commits.commit(rows, now, deadline, ended, leaves_out_deleted=True)
 
     def _on_auto_commit(self, call: Call, now: float) -> None:
+        """A rebalance that is about to end is not warned of: the next one makes up for it."""
         self._running = None
-        self._warn_of(call)
+        if not (isinstance(call.error, BrokerError) and call.error.code == REBALANCE_IN_PROGRESS):
+            self._warn_of(call)
 
     def _warn_of(self, call: Call) -> None:
         if call.error is not None:

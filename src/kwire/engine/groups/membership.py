@@ -126,6 +126,11 @@ class Membership:
         """Whether no rebalance is on that the member knows of."""
         raise NotImplementedError
 
+    @property
+    def is_joining(self) -> bool:
+        """Whether the group may be in a generation that the member has yet to hear of."""
+        return False
+
     def subscribe(self, topics: tuple[str, ...] | None, pattern: str | None, now: float) -> None:
         """Wants these topics, or those that match the pattern, from the next poll on."""
         raise NotImplementedError
