@@ -344,3 +344,25 @@ def test_who_leaves_during_a_held_join_does_not_wait_for_it() -> None:
     assert world.now - began < 0.5
     world.run(world.now + 0.5)
     assert len(world.cluster.groups.by_id["g"].members) == 1
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_an_event_that_was_not_told_before_the_farewell_takes_nothing_from_the_next_membership(protocol: str) -> None:
+    world = world_of()
+    member = GroupMember(world, group_protocol=protocol, enable_auto_commit=False).subscribe("t")
+    member.poll_every(lambda: 0.02)
+    world.run(lambda: member.owned == ALL)
+    member.resting = True
+    left: list[float] = []
+    member.membership.unsubscribe(world.now)
+    assert member.membership.has_event
+    member.membership.leave(world.now, left.append)
+    world.run(lambda: bool(left))
+    member.subscribe("t")
+    member.membership.poll(world.now)
+    world.run(world.now + 5)
+    assert not member.told[1:]
+    member.resting = False
+    member.poll_every(lambda: 0.02)
+    world.run(lambda: len(member.told) > 1 and member.membership.is_stable)
+    assert member.subscription.states.keys() == ALL

@@ -161,6 +161,11 @@ class ClassicGroup(Membership):
     def is_joining(self) -> bool:
         return self.state == JOINING
 
+    @property
+    @override
+    def purpose(self) -> int:
+        return Purpose.DATA if self._is_held or self.state in _IN_THE_AIR else Purpose.COORDINATOR
+
     @override
     def subscribe(self, topics: tuple[str, ...] | None, pattern: str | None, now: float) -> None:
         if self.state == FENCED:
@@ -508,6 +513,7 @@ class ClassicGroup(Membership):
     def leave(self, now: float, on_done: Then) -> None:
         self._send_leave("the consumer unsubscribed from all topics, or is being closed", now, on_done)
         self._set_out()
+        self.forget_events()
         self._subscription.assign((), now)
 
     def _set_out(self) -> None:
@@ -533,14 +539,13 @@ class ClassicGroup(Membership):
         if not member.member_id or member.instance_id is not None or self._coordinator.node is None:
             done(now)
             return
-        is_held = self._is_held or self.state in _IN_THE_AIR
         self._coordinator.request(
             LEAVE_GROUP,
             member.leaving(reason),
             lambda response, version, now: done(now),
             lambda error, now: done(now),
             now,
-            purpose=Purpose.DATA if is_held else Purpose.COORDINATOR,
+            purpose=self.purpose,
             versions=member.leave_versions,
         )
 

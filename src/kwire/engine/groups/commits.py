@@ -4,8 +4,8 @@ Layer 3, no I/O. What is committed while a request is in flight waits, then leav
 each partition the newest offset, which then stands for the older ones. So an older offset never comes after a newer
 one, and commits that come faster than the coordinator answers cost one request for each of its answers.
 
-They go over the connection for data: a coordinator that holds a JoinGroup or SyncGroup of the member reads nothing more
-on its other one, and takes commits of the present generation until it has ended the rebalance.
+They go before the farewell on the coordinator's connection, and over that for data while the coordinator holds a
+JoinGroup or SyncGroup: then it reads nothing more on its own, but takes commits of the present generation.
 
 A commit belongs to the generation in which it was made. After a rebalance it goes on for partitions that this consumer
 kept all the time, and fails for others: another member may have read further there.
@@ -47,7 +47,7 @@ from kwire.engine.groups.coordinator import Coordinator, WaitingRequest
 from kwire.engine.groups.membership import GroupMetadata, Membership
 from kwire.engine.groups.offset_messages import codes_in, commit_request, versions_for
 from kwire.engine.offsets import OffsetAndMetadata
-from kwire.engine.request import Purpose, Request
+from kwire.engine.request import Request
 from kwire.engine.retry import is_retriable
 from kwire.engine.subscription import Subscription
 from kwire.errors import BrokerError, CommitFailedError, ConnectError, KafkaError, KafkaTimeoutError
@@ -234,7 +234,7 @@ class Commits:
             self._on_response,
             self._on_error,
             now,
-            purpose=Purpose.DATA,
+            purpose=self._membership.purpose,
             versions=versions_for(OFFSET_COMMIT, {tp.topic for tp in rows}, self._core.cluster),
         )
         if not request.done:

@@ -239,6 +239,7 @@ class ConsumerGroup(Membership):
         self.active = self.has_joined = self._is_giving_back = False
         self.lost_by = "it has left the group"
         self._give_up(now)
+        self.forget_events()
         self._subscription.assign((), now)
         self._names.stop()
         if self.state != FATAL:

@@ -17,6 +17,7 @@ from collections.abc import Callable, Collection, Iterable
 from kwire._typing import TYPE_CHECKING, NamedTuple
 from kwire.engine.addresses import TopicPartition
 from kwire.engine.groups.assigned import AssignedPartitions, Missing
+from kwire.engine.request import Purpose
 from kwire.errors import KafkaError, KafkaTimeoutError
 
 if TYPE_CHECKING:
@@ -131,6 +132,11 @@ class Membership:
         """Whether the group may be in a generation that the member has yet to hear of."""
         return False
 
+    @property
+    def purpose(self) -> int:
+        """The connection that its commits go over, and its farewell after them: one on which nothing is held."""
+        return Purpose.COORDINATOR
+
     def subscribe(self, topics: tuple[str, ...] | None, pattern: str | None, now: float) -> None:
         """Wants these topics, or those that match the pattern, from the next poll on."""
         raise NotImplementedError
@@ -196,6 +202,11 @@ class Membership:
         """The error for the poll to raise: once."""
         fault, self.fault = self.fault, None
         return fault
+
+    def forget_events(self) -> None:
+        """The member has left: what the listener was not told is of partitions that it does not have any more."""
+        self.events.clear()
+        self._current = None
 
     # -- before partitions go ---------------------------------------------------------------------------------------
 
