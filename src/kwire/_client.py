@@ -6,7 +6,10 @@ Layer 5, below the clients: knows settings, a core and its reactor. Calls and re
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import TIMEOUT_MAX, RLock
 from types import TracebackType
 
 from kwire._typing import TYPE_CHECKING, Any, Self, TypeVar, override
@@ -34,9 +37,13 @@ class Client(Front[SettingsType]):
 
     _reactor: Reactor
 
+    _closer: RLock
+    """Held by the thread that closes the client."""
+
     @override
     def _open(self, settings: SettingsType, *, background: bool = False) -> None:
         super()._open(settings)
+        self._closer = RLock()
         self._reactor = Reactor(self._core, background=background, seldom=self.reads_by_itself, name=self.kind)
 
     @override
@@ -51,6 +58,19 @@ class Client(Front[SettingsType]):
     def close(self) -> None:
         """Closes all connections. From any thread; idempotent."""
         self._reactor.close()
+
+    @contextmanager
+    def _turn_to_close(self, until: float) -> Iterator[bool]:
+        """Waits for another thread that is closing the client, until then; says whether there is something to close.
+
+        A listener, a callback or a signal handler of the thread that closes does not wait for itself.
+        """
+        has_turn = self._closer.acquire(timeout=min(max(until - time.monotonic(), 0.0), TIMEOUT_MAX))
+        try:
+            yield not self._reactor.closed
+        finally:
+            if has_turn:
+                self._closer.release()
 
     def __enter__(self) -> Self:
         return self

@@ -21,7 +21,7 @@ from kwire.engine.admin import calls
 from kwire.engine.consumer_records import ConsumerRecords
 from kwire.engine.offsets import EARLIEST, LATEST, OffsetAndTimestamp, PartitionsLookup
 from kwire.engine.settings import ConsumerSettings, configured_by, from_config, keywords
-from kwire.errors import KafkaError
+from kwire.errors import ClientClosedError, KafkaError
 from kwire.fronts.consumer import At, ConsumerFront, Partition, T
 
 if TYPE_CHECKING:
@@ -189,29 +189,46 @@ class Consumer(ConsumerFront, Client[ConsumerSettings]):
     @override
     def close(self, timeout: Timeout = CLOSE_TIMEOUT_S) -> None:
         """Leaves the group in order, for which it takes `timeout` seconds at most, and closes all connections. From any
-        thread; idempotent. While another thread is in a call, the listener is not called and nothing is committed.
+        thread; idempotent: a second one waits for the first. While another thread is in a call, the listener is not
+        called and nothing is committed.
 
         A static member (`group_instance_id`) does not leave: its partitions wait for it until the session is over.
         """
-        try:
-            if self._membership is not None and not self._closed:
-                self._end_in_group(self._membership, time.monotonic() + self._patience(timeout))
-        finally:
+        until = time.monotonic() + self._patience(timeout)
+        if self._membership is None or not self._reactor.owned_by_process:
             super().close()
+            return
+        with self._turn_to_close(until) as is_open:
+            try:
+                if is_open:
+                    self._end_in_group(self._membership, until)
+            except ClientClosedError:
+                if not self._closed:
+                    raise  # else another close() had less time, or was called by the listener
+            finally:
+                super().close()
 
     def _end_in_group(self, membership: Membership, until: float) -> None:
+        failure = self._alone(
+            lambda: self._end_alone(membership, until), beside=lambda: self._leave_in_haste(membership)
+        )
+        if failure is not None:
+            raise failure
+
+    def _end_alone(self, membership: Membership, until: float) -> KafkaError | None:
+        """Commits what is finished, and leaves."""
         failure, over = None, list[float]()
-        if self._used:
-            if membership.active:
-                self._step(lambda now: membership.leave(now, _nothing))
-            return
         if membership.active:
-            failure = self._alone(lambda: self._give_back(membership, until, over.append))
+            failure = self._give_back(membership, until, over.append)
         else:
             self._step(partial(self._begin_last_commit, until, over.append))
         self._reactor.wait(lambda: bool(over), max(until - time.monotonic(), 0.0))
-        if failure is not None:
-            raise failure
+        return failure
+
+    def _leave_in_haste(self, membership: Membership) -> None:
+        """Leaves while another call is in progress, which cannot be waited for."""
+        if membership.active:
+            self._step(lambda now: membership.leave(now, _nothing))
 
     # -- positions --------------------------------------------------------------------------------------------------
 

@@ -110,9 +110,15 @@ class ShareConsumer(ShareConsumerFront, Client[ShareConsumerSettings]):
         """Tells the brokers what is acknowledged, has the rest released, leaves the group and closes all connections.
         From any thread; idempotent."""
         given = arguments.seconds(timeout)
-        reactor = self._reactor
-        if not reactor.closed and reactor.has_resources and reactor.owned_by_process:
-            done: list[float] = []
-            reactor.call(lambda now: self._polling.close(now, done.append))
-            reactor.wait(lambda: bool(done), CLOSING_S if given is None else given)
-        super().close()
+        reactor, until = self._reactor, time.monotonic() + (CLOSING_S if given is None else given)
+        if not reactor.owned_by_process:
+            super().close()
+            return
+        with self._turn_to_close(until) as is_open:
+            try:
+                if is_open and reactor.has_resources:
+                    done: list[float] = []
+                    reactor.call(lambda now: self._polling.close(now, done.append))
+                    reactor.wait(lambda: bool(done), max(until - time.monotonic(), 0.0))
+            finally:
+                super().close()

@@ -27,13 +27,14 @@ class Alone(Front[SettingsType]):
 
     _used: bool
 
-    def _alone(self, work: Callable[[], T]) -> T:
-        """Does the work unless another call is in progress: the second one is told instead of made to wait.
+    def _alone(self, work: Callable[[], T], beside: Callable[[], T] | None = None) -> T:
+        """Does the work unless another call is in progress: the second one is told instead of made to wait, or does
+        what it may do `beside`.
 
         Neither another thread nor a signal comes between check and assignment, because no call stands there.
         """
         if self._used:
-            return self._beside(work)
+            return self._beside(work) if beside is None else beside()
         try:
             self._used = True
             self._check_open()
