@@ -5,9 +5,12 @@ Layer 5: knows settings, a core and its loop driver. Calls and records are the c
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from time import monotonic
 from types import TracebackType
 
 from kwire._typing import TYPE_CHECKING, Any, Self, TypeVar, override
@@ -32,10 +35,14 @@ class Client(Front[SettingsType]):
 
     _driver: LoopDriver
 
+    _closing: asyncio.Future[None] | None
+    """Done when the task that closes the client has done so."""
+
     @override
     def _open(self, settings: SettingsType) -> None:
         super()._open(settings)
         self._driver = LoopDriver(self._core, name=self.kind)
+        self._closing = None
 
     @override
     def _step(self, work: Callable[[float], T]) -> T:
@@ -51,6 +58,21 @@ class Client(Front[SettingsType]):
         """Closes all connections; idempotent. Calls that wait meanwhile raise ClientClosedError."""
         self._driver.close()
         await self._driver.closed_all()
+
+    @asynccontextmanager
+    async def _turn_to_close(self, until: float) -> AsyncIterator[bool]:
+        """Waits for another task that is closing the client, until then; says whether there is something to close."""
+        if self._closing is not None and (left := until - monotonic()) > 0:
+            await asyncio.wait([self._closing], timeout=left)
+        mine = None
+        if self._closing is None:
+            self._closing = mine = asyncio.get_running_loop().create_future()
+        try:
+            yield not self._closed
+        finally:
+            if mine is not None:
+                self._closing = None
+                mine.set_result(None)
 
     async def __aenter__(self) -> Self:
         self._driver.check_loop()

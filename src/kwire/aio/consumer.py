@@ -27,7 +27,7 @@ from kwire.engine.admin import calls
 from kwire.engine.consumer_records import ConsumerRecords
 from kwire.engine.offsets import EARLIEST, LATEST, OffsetAndTimestamp, PartitionsLookup
 from kwire.engine.settings import ConsumerSettings, configured_by, from_config, keywords
-from kwire.errors import KafkaError
+from kwire.errors import ClientClosedError, KafkaError
 from kwire.fronts.consumer import At, ConsumerFront, Partition, T
 
 if TYPE_CHECKING:
@@ -221,7 +221,8 @@ class Consumer(ConsumerFront, Client[ConsumerSettings]):
     def unsubscribe(self) -> asyncio.Future[None]:
         """Reads nothing any more, and leaves the group: what is finished is committed, and the listener called.
 
-        Begun at once; what it returns can be awaited, and coroutines of this consumer wait for it by themselves.
+        Begun at once; what it returns can be awaited, and coroutines of this consumer wait for it by themselves. Where
+        that is cancelled the consumer leaves without further ado.
         """
         self._driver.check_loop()
         if self._membership is None or not self._membership.active:
@@ -234,16 +235,20 @@ class Consumer(ConsumerFront, Client[ConsumerSettings]):
         self._call(membership.unsubscribe)
         self._used = True
         self._leaving = asyncio.ensure_future(self._unsubscribe(membership, until))
+        self._leaving.add_done_callback(partial(self._on_left, membership))
         return self._leaving
 
     async def _unsubscribe(self, membership: Membership, until: float) -> None:
-        try:
-            failure = await self._give_back(membership, until, _nothing)
-        finally:
-            self._used = False
-            self._leaving = None
+        failure = await self._give_back(membership, until, _nothing)
         if failure is not None:
             raise failure
+
+    def _on_left(self, membership: Membership, task: asyncio.Future[None]) -> None:
+        """The task has ended, or was cancelled before it began."""
+        self._used = False
+        self._leaving = None
+        if membership.active and not self._closed:
+            self._step(lambda now: membership.leave(now, _nothing))
 
     async def _give_back(self, membership: Membership, until: float, on_left: Then) -> KafkaError | None:
         """Gives all partitions back and leaves, also where the listener raises: returns its first error."""
@@ -260,35 +265,56 @@ class Consumer(ConsumerFront, Client[ConsumerSettings]):
     @override
     async def close(self, timeout: Timeout = CLOSE_TIMEOUT_S) -> None:
         """Leaves the group in order, for which it takes `timeout` seconds at most, and closes all connections.
-        Idempotent. While another task is in a call, the listener is not called and nothing is committed.
+        Idempotent: a second one waits for the first. While another task is in a call, the listener is not called and
+        nothing is committed.
 
         A static member (`group_instance_id`) does not leave: its partitions wait for it until the session is over.
         """
-        try:
-            if self._leaving is not None:
-                await asyncio.wait([self._leaving], timeout=self._patience(timeout))
-            if self._membership is not None and self._driver.loop is not None and not self._closed:
-                await self._end_in_group(self._membership, monotonic() + self._patience(timeout))
-        finally:
-            await super().close()
+        until = monotonic() + self._patience(timeout)
+        if self._membership is None or not self._driver.at_home or self._is_listener():
+            await self._close_in_haste()
+            return
+        async with self._turn_to_close(until) as is_open:
+            try:
+                if is_open:
+                    await self._end_in_group(self._membership, until)
+            except ClientClosedError:
+                if not self._closed:
+                    raise  # else another close() had less time, or was called by the listener
+            finally:
+                await super().close()
+
+    async def _close_in_haste(self) -> None:
+        """Closes where nothing can be waited for: inside the listener, in another event loop, in a forked child."""
+        if self._driver.at_home and not self._closed:
+            self._leave_in_haste()
+        await super().close()
+
+    def _leave_in_haste(self) -> None:
+        membership = self._membership
+        if membership is not None and membership.active:
+            self._step(lambda now: membership.leave(now, _nothing))
 
     async def _end_in_group(self, membership: Membership, until: float) -> None:
-        failure, over = None, list[float]()
+        if self._leaving is not None:
+            await asyncio.wait([self._leaving], timeout=max(until - monotonic(), 0.0))
         if self._used:
-            if membership.active:
-                self._step(lambda now: membership.leave(now, _nothing))
+            self._leave_in_haste()
             return
-        if membership.active:
-            failure = await self._alone_while(lambda: self._settle_and_give_back(membership, until, over.append))
-        else:
-            self._step(partial(self._begin_last_commit, until, over.append))
-        await self._driver.wait(lambda: bool(over), max(until - monotonic(), 0.0))
+        failure = await self._alone_while(lambda: self._end_alone(membership, until))
         if failure is not None:
             raise failure
 
-    async def _settle_and_give_back(self, membership: Membership, until: float, on_left: Then) -> KafkaError | None:
-        self._call_inside(self._begin_to_leave)
-        return await self._give_back(membership, until, on_left)
+    async def _end_alone(self, membership: Membership, until: float) -> KafkaError | None:
+        """Commits what is finished, and leaves."""
+        failure, over = None, list[float]()
+        if membership.active:
+            self._call_inside(self._begin_to_leave)
+            failure = await self._give_back(membership, until, over.append)
+        else:
+            self._step(partial(self._begin_last_commit, until, over.append))
+        await self._driver.wait(lambda: bool(over), max(until - monotonic(), 0.0))
+        return failure
 
     # -- positions --------------------------------------------------------------------------------------------------
 

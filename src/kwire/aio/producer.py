@@ -122,6 +122,9 @@ class Producer(LoopProducerBase, TransactionCalls, ProducerFront, Client[Produce
         """
         patience = seconds(timeout)
         driver = self._driver
+        if not driver.owned_by_process:
+            await super().close()
+            return
         if driver.closed or driver.loop is None or not (driver.at_home or driver.loop.is_running()):
             await self._close_idle()
             return

@@ -101,12 +101,18 @@ class ShareConsumer(ShareConsumerFront, Client[ShareConsumerSettings]):
     @override
     async def close(self, timeout: Timeout = None) -> None:
         given = arguments.seconds(timeout)
-        driver = self._driver
-        if not driver.closed and driver.has_resources and driver.owned_by_process:
-            done: list[float] = []
-            driver.step(lambda now: self._polling.close(now, done.append))
-            await driver.wait(lambda: bool(done), CLOSING_S if given is None else given)
-        await super().close()
+        driver, until = self._driver, monotonic() + (CLOSING_S if given is None else given)
+        if not driver.at_home:
+            await super().close()
+            return
+        async with self._turn_to_close(until) as is_open:
+            try:
+                if is_open and driver.has_resources:
+                    done: list[float] = []
+                    driver.step(lambda now: self._polling.close(now, done.append))
+                    await driver.wait(lambda: bool(done), max(until - monotonic(), 0.0))
+            finally:
+                await super().close()
 
     async def _alone_while(self, work: Callable[[], Awaitable[T]]) -> T:
         """As `_alone`, for work that waits."""
