@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from kwire import Producer, errors
+from kwire import Consumer, Producer, errors
 from tests.brokers import Cluster
 from tests.brokers.peers import Confluent, KafkaPython, PeerRecord
 
@@ -43,6 +43,21 @@ def test_the_first_record_is_acknowledged_within_two_seconds(kafka: Cluster, new
         assert producer.send(topic, b"v", key=b"k").result(10).offset == 0
         assert time.monotonic() - begin < 2
         assert producer.send(topic, b"w").result(10).offset == 1
+
+
+def test_a_read_from_a_moment_finds_what_was_sent_after_it(
+    kafka_cluster: Callable[[str], Cluster], new_topic: TopicNames
+) -> None:
+    topic, found = new_topic(), []
+    servers = kafka_cluster("4.4.0").bootstrap_servers
+    with Producer(servers) as producer, Consumer(servers) as consumer:
+        for _ in range(100):
+            since = int(time.time() * 1000)
+            metadata = producer.send(topic, b"v", partition=0).result(20)
+            assert since <= metadata.timestamp <= int(time.time() * 1000)
+            at = consumer.offsets_for_times({(topic, 0): since})[topic, 0]
+            found.append(at is not None and at.offset <= metadata.offset)
+    assert found == [True] * 100
 
 
 @pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])

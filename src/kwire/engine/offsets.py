@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from kwire import errors, protocol
 from kwire._typing import TYPE_CHECKING, NamedTuple, override
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from kwire.engine.ports import Services
 
 NO_OFFSET = -1
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
 READ_COMMITTED = 1
 
 _FIRST_VERSION_WITH_ISOLATION = 2
@@ -53,13 +55,17 @@ class OffsetAndMetadata(NamedTuple):
 
 
 def time_of(when: datetime | int | str) -> int:
-    """ "earliest", "latest", a datetime (naive: local time) or ms since the epoch, as ListOffsets wants it."""
+    """ "earliest", "latest", a datetime (naive: local time) or ms since the epoch, as ListOffsets wants it.
+
+    A datetime becomes the millisecond that it lies in, as in send(): so what was sent after it is found. One before
+    1970 becomes 0; below that are the numbers of EARLIEST and LATEST.
+    """
     if isinstance(when, str):
         if when not in _NAMES:
             raise ConfigError(f"{when!r} is not a time: 'earliest', 'latest', a datetime or milliseconds are")
         return _NAMES[when]
     if isinstance(when, datetime):
-        return round(when.astimezone(UTC).timestamp() * 1000)
+        return max((when.astimezone(UTC) - _EPOCH) // _MILLISECOND, 0)
     if isinstance(when, bool) or not isinstance(when, int) or when < 0:
         raise ConfigError(f"{when!r} is not a time: 'earliest', 'latest', a datetime or milliseconds are")
     return when

@@ -24,6 +24,7 @@ from kwire._codec import scan_generation
 from kwire.compression import DEFAULT_MAX_DECOMPRESSED_BYTES
 from kwire.drivers.blocking import BlockingConnection, ConnectionClosedError
 from kwire.engine.addresses import Address, parse_address, parse_bootstrap
+from kwire.engine.offsets import time_of
 from kwire.legacy.messages import Message, Position, placed, placed_fault
 from kwire.protocol import kafka_0_7 as wire
 
@@ -423,7 +424,7 @@ class _FetchTooSmallError(errors.LimitError):
 
 def _time(given: str | int | datetime) -> int:
     if isinstance(given, datetime):
-        return int(given.timestamp() * 1000)
+        return time_of(given)
     if isinstance(given, int):
         return given
     if given not in _TIMES:

@@ -12,7 +12,6 @@ others, rows go over one by one. Imported by the workers: names of classes are h
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -114,9 +113,7 @@ class EncodeRecordSetsByRow:
 
 def _item(row: dict[str, Any]) -> tuple[Any, ...]:
     headers = [(header["key"], header["value"]) for header in row.get("headers") or ()]
-    time = row.get("timestamp")
-    milliseconds = int(time.timestamp() * 1000) if isinstance(time, datetime) else time
-    return (_bytes(row["value"]), _bytes(row.get("key")), milliseconds, headers)
+    return (_bytes(row["value"]), _bytes(row.get("key")), row.get("timestamp"), headers)
 
 
 def _bytes(value: Any) -> bytes | None:

@@ -95,6 +95,8 @@ cdef class Accumulator:
     cdef int64_t opened                   # batches so far
     cdef bint attention                   # on_attention is to be called
     cdef bint linger_reported             # it was called since the oldest batch's linger is over
+    cdef int64_t last_stamp               # of the last record that the clock has stamped
+    cdef int64_t looked_at                # when the oldest batch was last looked at, as such a stamp
     cdef bint suspected                   # the user was warned of a timestamp that looked like seconds
     cdef bint frozen                      # the clock is set by `set_clock`
     cdef double frozen_now
@@ -160,6 +162,13 @@ cdef class Accumulator:
     cdef inline int64_t _wall(self) noexcept nogil:
         return self.frozen_wall if self.frozen else kw_wall_milliseconds()
 
+    cdef inline int64_t _stamp(self, int64_t earlier) noexcept nogil:
+        """The time of day; or that of an earlier stamp of the same call, while nothing was stamped since (0: none)."""
+        if earlier == 0 or earlier < self.last_stamp:
+            self.last_stamp = self._wall()
+            return self.last_stamp
+        return earlier
+
     # -- sending --------------------------------------------------------------------------------------------------
 
     cdef Delivery send(self, object topic, object value, object key, object partition, object timestamp,
@@ -180,23 +189,23 @@ cdef class Accumulator:
         held_value = take_bytes(value, &record.value, "value")
         held_key = take_bytes(key, &record.key, "key")
         held_headers = take_headers(headers, &record, small)
-        record.timestamp = take_timestamp(timestamp, -2)
-        if record.timestamp == -2:
-            record.timestamp = self._wall()
+        record.timestamp = take_timestamp(timestamp, NO_STAMP)
+        if record.timestamp == NO_STAMP:
             stamped = False
         elif looks_like_seconds(record.timestamp) and not self.suspected:
             self._warn_of_seconds(record.timestamp)
         delivery = Delivery.__new__(Delivery)
-        self._commit(queue, &record, requested, stamped, nowait, delivery)
+        self._commit(queue, &record, requested, stamped, 0, nowait, delivery)
         if self.attention:
             self._say_attention()
         return delivery
 
-    cdef int _commit(self, TopicQueue topic, record_datum_t *record, int32_t requested, bint stamped, bint nowait,
-                     Delivery delivery) except -1:
+    cdef int _commit(self, TopicQueue topic, record_datum_t *record, int32_t requested, bint stamped, int64_t earlier,
+                     bint nowait, Delivery delivery) except -1:
         """Appends one record to the open batch of its partition, and points `delivery` at it.
 
-        After whatever may run Python it looks again; from the last look on it is one stretch.
+        After whatever may run Python it looks again; from the last look on it is one stretch. There the record is
+        stamped, unless it is `stamped`, so that stamps come in the order of the records: see `_stamp` for `earlier`.
         """
         cdef PartitionQueue queue
         cdef Batch batch, fresh = None
@@ -211,6 +220,7 @@ cdef class Accumulator:
                 if waits_since < 0:
                     waits_since = self._now()
                 self._make_room(bound, nowait, waits_since)
+                earlier = 0
                 continue
             queue = self._choose(topic, record, requested)
             if queue is None:
@@ -230,6 +240,8 @@ cdef class Accumulator:
                     stamped and batch.lacks_room_for_stamp()):
                 batch.make_room_for_notes()
                 continue
+            if not stamped:
+                record.timestamp = self._stamp(earlier)
             size = builder_record_size(&batch.core, record)
             if <int64_t>batch.core.used + size <= self.batch_size or batch is fresh:
                 break
@@ -256,7 +268,8 @@ cdef class Accumulator:
             topic.sticky_bytes += size
         if <int64_t>batch.core.used >= self.batch_size:
             self._close(queue)
-        elif self.lingering and not self.linger_reported:
+        elif self.lingering and not self.linger_reported and (stamped or record.timestamp != self.looked_at):
+            self.looked_at = record.timestamp
             self._look_at_oldest(<Batch>self.lingering[0])
         return 0
 
@@ -343,12 +356,12 @@ cdef class Accumulator:
             queue = self._new_topic(topic)
         if partition is not None:
             requested = partition_number(partition)
-        rows = batches.next(self._wall())
+        rows = batches.next(NO_STAMP)
         if rows is not None and rows.unused:
             warn_of_columns(rows.unused)
         while rows is not None:
             self._send_rows(queue, rows, requested, nowait, deliveries)
-            rows = batches.next(self._wall())
+            rows = batches.next(NO_STAMP)
         return 0
 
     cdef int _send_rows(self, TopicQueue queue, ArrowRecords rows, int32_t requested, bint nowait,
@@ -356,15 +369,18 @@ cdef class Accumulator:
         cdef record_datum_t record
         cdef Delivery delivery
         cdef int64_t row
+        cdef int64_t earlier = 0
         cdef int fault
         cdef bint stamped
         for row in range(rows.length):
             fault = rows.record(row, &record)
             if fault != ARROW_OK:
                 raise_arrow_fault(rows, fault, row, 2)
-            stamped = rows.timestamp.present and record.timestamp != rows.when_null
+            stamped = record.timestamp != NO_STAMP
             delivery = Delivery.__new__(Delivery)
-            self._commit(queue, &record, requested, stamped, nowait, delivery)
+            self._commit(queue, &record, requested, stamped, earlier, nowait, delivery)
+            if not stamped:
+                earlier = record.timestamp
             deliveries.append(delivery)
             if self.attention:
                 self._say_attention()

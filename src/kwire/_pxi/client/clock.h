@@ -1,6 +1,7 @@
-/* The clocks of the extension, and the one place that knows any. send() stamps records with the coarse ones: a tick of
- * 1 to 4 ms, a few nanoseconds to read, no system call. The reactor reads the fine one, which is Python's time.monotonic.
- * Tests in virtual time set it instead (Accumulator.set_clock).
+/* The clocks of the extension, and the one place that knows any. A record is stamped by the time of day as time.time()
+ * reads it: by the coarse one, which lags up to a tick (1 to 10 ms), it would seem to be older than the call of send().
+ * send() times its batches with the coarse monotonic clock, a few nanoseconds to read. The reactor reads the fine one,
+ * which is Python's time.monotonic. None is a system call. Tests in virtual time set them (Accumulator.set_clock).
  */
 #ifndef KWIRE_CLOCK_H
 #define KWIRE_CLOCK_H
@@ -13,17 +14,15 @@
 #else
 #define KW_FINE_CLOCK CLOCK_MONOTONIC
 #endif
-#ifdef CLOCK_REALTIME_COARSE
-#define KW_WALL_CLOCK CLOCK_REALTIME_COARSE
+#ifdef CLOCK_MONOTONIC_COARSE
 #define KW_COARSE_CLOCK CLOCK_MONOTONIC_COARSE
 #else
-#define KW_WALL_CLOCK CLOCK_REALTIME
 #define KW_COARSE_CLOCK KW_FINE_CLOCK
 #endif
 
 static inline int64_t kw_wall_milliseconds(void) {
     struct timespec t;
-    clock_gettime(KW_WALL_CLOCK, &t);
+    clock_gettime(CLOCK_REALTIME, &t);
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 

@@ -1,6 +1,9 @@
 # The arguments of send() and send_many(): checked, converted, or refused by an error that names the argument.
 
 
+cdef int64_t NO_STAMP = -2  # the timestamp of a record whose caller gave none; -1 is one that can be given
+
+
 cdef int32_t partition_number(object partition) except -2:
     cdef int64_t number = -1
     if PyLong_CheckExact(partition) or (PyIndex_Check(partition) and not isinstance(partition, bool)):

@@ -67,7 +67,7 @@ cdef class SentRows:
         partition_of the partition, -1 where it is to be chosen (None: everywhere). Blocks and raises as `send` does;
         the rows before that, `len()` of them, are on their way then.
         """
-        cdef ArrowRecords rows = ArrowRecords(columns, self.accumulator._wall())
+        cdef ArrowRecords rows = ArrowRecords(columns, NO_STAMP)
         cdef Int32s topic = None if topic_of is None else Int32s(topic_of, rows.length)
         cdef Int32s partition = None if partition_of is None else Int32s(partition_of, rows.length)
         if self.places != NULL:
@@ -94,6 +94,7 @@ cdef class SentRows:
         cdef int32_t requested = -1
         cdef int32_t which = 0
         cdef int64_t row
+        cdef int64_t earlier = 0
         cdef int fault
         cdef bint stamped
         for row in range(rows.length):
@@ -109,8 +110,10 @@ cdef class SentRows:
                 queue = queues[which] = self._queue(topics[which])
             if partition is not None:
                 requested = partition.at(row)
-            stamped = rows.timestamp.present and record.timestamp != rows.when_null
-            accumulator._commit(queue, &record, requested, stamped, False, delivery)
+            stamped = record.timestamp != NO_STAMP
+            accumulator._commit(queue, &record, requested, stamped, earlier, False, delivery)
+            if not stamped:
+                earlier = record.timestamp
             self._note(row, delivery)
             if accumulator.attention:
                 accumulator._say_attention()
