@@ -10,6 +10,7 @@ from pathlib import Path
 
 from kwire.engine.connection_settings import ConnectionSettings
 from kwire.engine.setting_kinds import Setting
+from kwire.engine.setting_values import PARTITIONERS
 from kwire.engine.settings import ClientSettings, ConsumerSettings, ProducerSettings
 from kwire.engine.share_settings import ShareConsumerSettings
 
@@ -27,14 +28,20 @@ A setting is a keyword of the client's constructor, or a dotted name in the mapp
 `from_config` also takes the other names in the tables: those of librdkafka (confluent-kafka), kafka-python and aiokafka
 where they differ from Java's, with dots or underscores, and any of them with `kafka.` before it. Values may be strings.
 Everything that cannot be used is refused by one ConfigError that lists it all: unknown names with the nearest known
-one, values out of range, and what this version does not have. Settings of other clients that make no difference here,
-such as `statistics.interval.ms` or `log_level`, are ignored with one warning.
+one, values out of range, and what this version does not have. Settings of other libraries that make no difference here,
+such as `statistics.interval.ms` or `log_level`, are ignored with one warning. One mapping may serve a producer, a
+consumer and an admin: what only another kind of client has, such as `acks` for a Consumer, is passed over, with a line
+of the logger `kwire.clients` at DEBUG.
+
+Java's serializers and deserializers of bytes ask for what is done anyway. Of `compression.zstd.level` and its like,
+that of the codec in use is the `level`.
 
 Passwords, keys and client secrets are shown as `[hidden]` by reprs, dumps of attributes, errors and logs. They are in a
 pickle of a client, which opens it again elsewhere; an `ssl_context` cannot be pickled, files and PEM text can.
 """
 
 UNITS = {
+    "partitioner": ", ".join(f"`{name!r}`" for name in PARTITIONERS) + ", or a callable",
     "batch_size": "bytes",
     "buffer_memory": "bytes",
     "max_request_size": "bytes",

@@ -26,10 +26,12 @@ def test_the_programs_do_what_the_page_says(capsys: pytest.CaptureFixture[str]) 
         assert stored(broker, "payments") == 15
         outcome("pyarrow.table")
         assert stored(broker, "payments") == 17
+        outcome("def by_region(")
+        assert contents(broker, "payments", b"e"[0] % 3)[-1][1] == b"eu-17"
 
         found = outcome("frame = polled")
         assert found["table"].num_rows == len(found["frame"]) == len(found["polled"]) > 0
-        assert len(outcome("values += consumer")["values"]) == 17
+        assert len(outcome("values += consumer")["values"]) == 18
         assert outcome("an_hour_ago")["recent"].values()
         last = outcome("last += consumer")["last"]
         assert {record.partition for record in last} == {0, 1, 2}

@@ -35,8 +35,8 @@ LAYERS = {
     "codec: values": "column_builder values avro_columns protobuf_plan protobuf_columns text_plan json_columns "
     "csv_columns",
     "codec: messages": "plans plans_decode plans_encode",
-    "engine": "timers at_hand delivery batch queues sequences sink send_arguments accumulator placing sent_rows "
-    "consumer_records versions request connection node core idempotence produce_request sender",
+    "engine": "timers at_hand delivery batch partitioning queues sequences sink send_arguments accumulator placing "
+    "sent_rows consumer_records versions request connection node core idempotence produce_request sender",
     "drivers": "reactor_lock reactor loop_driver",
     "clients": "producer_hooks producer loop_iterator",
 }

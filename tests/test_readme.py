@@ -44,6 +44,7 @@ HERE = {
         'b"%d.00"',
         "def on_done(",
         "pyarrow.table",
+        "def by_region(",
         "frame = polled",
         "values += consumer",
         "an_hour_ago",

@@ -18,6 +18,7 @@ from kwire.engine.flushing import Closing
 from kwire.engine.idempotence import Idempotence
 from kwire.engine.link import Link
 from kwire.engine.node import Node
+from kwire.engine.options import Partitioner
 from kwire.engine.settings import ProducerSettings
 from kwire.engine.transactions.identity import TransactionalIdentity
 from kwire.engine.unknown_topics import UnknownTopics
@@ -879,6 +880,7 @@ class Accumulator:
         max_unassigned_age: float = 1.0,
         seed: int = 1,
         after_step: deque[Callable[[], object]] | None = None,
+        partitioner: str | Partitioner = "default",
     ) -> Self: ...
     @property
     def batch_size(self) -> int: ...
@@ -958,10 +960,11 @@ class ProducerBase:
     ) -> Delivery:
         """Hands one record over for delivery and returns its Delivery at once.
 
-        value and key are bytes-like or None; a record without `partition` goes where its key's murmur2 hash leads, as
-        with Apache's client, and one without key to a partition that changes with every batch. timestamp is int
-        milliseconds, a datetime (a naive one is local time, as everywhere in Python), or None for now; headers are a
-        sequence of (str, bytes or None).
+        value and key are bytes-like or None; a record without `partition` goes where the setting `partitioner` says: by
+        default where its key's murmur2 hash leads, as with Apache's client, and without a key to a partition that
+        changes with every batch. timestamp is int milliseconds, a datetime (a naive one is local time, as everywhere in
+        Python), or None for now, which is between the call and its return; headers are a sequence of (str, bytes or
+        None).
         Blocks up to max_block_ms while `buffer_memory` is used up (then KafkaTimeoutError), or raises BufferFull with
         nowait. Raises LimitError for a record above max_request_size and ConfigError for a name that no topic can have;
         everything later goes to the Delivery.

@@ -2,7 +2,12 @@
 
     producer.send("clicks", value, key=key, partition=partitioners.fnv1a(key, partitions))
 
-`Producer` chooses as `java` does by itself. The functions of Scala's producers take text as java.lang.String hashes it,
+`Producer` chooses as `java` does by itself, and takes Java's and librdkafka's partitioners by name: `partitioner=`. A
+producer of another kind for all of its records is a callable there:
+
+    Producer(..., partitioner=lambda key, numbers, available: key and partitioners.scala_0_8(key, len(numbers)))
+
+The functions of Scala's producers take text as java.lang.String hashes it,
 and bytes as java.util.Arrays does (their partitioner of byte arrays; an array's own hash is its address). Layer 1:
 knows keys and numbers only. Each raises ConfigError for less than one partition.
 Sources: DefaultPartitioner, ByteArrayPartitioner and Utils of releases 0.7.2, 0.8.0, 0.8.1.1 and 0.8.2.0;

@@ -14,9 +14,11 @@ from typing import Any, get_args, get_type_hints
 import pytest
 
 from kwire import errors
+from kwire._codec import Accumulator
 from kwire.engine import options as options_module
 from kwire.engine.addresses import Address, parse_bootstrap
-from kwire.engine.options import AdminOptions, ConsumerOptions, ProducerOptions, ShareConsumerOptions
+from kwire.engine.options import AdminOptions, ConsumerOptions, PartitionerName, ProducerOptions, ShareConsumerOptions
+from kwire.engine.setting_values import PARTITIONERS
 from kwire.engine.settings import (
     AdminSettings,
     ClientSettings,
@@ -120,30 +122,148 @@ def test_one_setting_under_two_names_must_agree() -> None:
         from_config(ProducerSettings, {"linger.ms": 5, "queue.buffering.max.ms": 6})
 
 
-SPELLINGS = [
-    "key.serializer",
-    "kafka.interceptor.classes",
-    "enable.auto.offset.store",
-    "share.acknowledgement.mode",
-    "value_deserializer",
-]
+_ALL = ("Producer", "Consumer", "ShareConsumer", "Admin")
+SPELLINGS = {
+    "key.serializer": ("Producer",),
+    "kafka.interceptor.classes": _ALL,
+    "enable.auto.offset.store": ("Consumer",),
+    "value_deserializer": ("Consumer", "ShareConsumer"),
+}
+"""Names, and the clients that they would make a difference for."""
 
 
 def test_the_times_of_a_group_are_ignored_without_one() -> None:
     """Templates of cloud services have them for every client."""
-    with pytest.warns(UserWarning, match=r"without an effect in kwire: session\.timeout\.ms"):
-        from_config(ProducerSettings, {"session.timeout.ms": 45_000})
+    with pytest.warns(UserWarning, match=r"without an effect in kwire: session_timeout_ms"):
+        ProducerSettings(session_timeout_ms=45_000)
+    assert from_config(ProducerSettings, {"session.timeout.ms": 45_000}).given() == {}
 
 
-@pytest.mark.parametrize("name", SPELLINGS)
-@pytest.mark.parametrize("table", [ProducerSettings, ConsumerSettings, AdminSettings])
-def test_what_is_not_there_yet_says_so_under_every_spelling(table: type[ClientSettings], name: str) -> None:
-    with pytest.raises(errors.ConfigError, match=rf"^'{name.removeprefix('kafka.')}': .*kwire") as caught:
-        from_config(table, {name: "secret"})
-    assert "secret" not in str(caught.value)
-    if not name.startswith("kafka."):
-        with pytest.raises(errors.ConfigError, match=rf"^'{name}': .*kwire"):
-            table(**{name: "x"})
+@pytest.mark.parametrize(("name", "kinds"), SPELLINGS.items())
+@pytest.mark.parametrize("table", [ProducerSettings, ConsumerSettings, AdminSettings, ShareConsumerSettings])
+def test_what_is_not_there_yet_says_so_under_every_spelling(
+    table: type[ClientSettings], name: str, kinds: tuple[str, ...]
+) -> None:
+    """It is refused where it would make a difference; a mapping may have it for another client."""
+    plain = name.removeprefix("kafka.")
+    required = {"group_id": "g"} if table is ShareConsumerSettings else {}
+    if table.client in kinds:
+        with pytest.raises(errors.ConfigError, match=rf"^'{plain}': .*kwire") as caught:
+            from_config(table, {name: "secret"}, **required)
+        assert "secret" not in str(caught.value)
+    else:
+        assert from_config(table, {name: "secret"}, **required).given() == required
+    with pytest.raises(errors.ConfigError, match=rf"^'{plain}': .*kwire"):
+        table(**{plain: "x"}, **required)
+
+
+def test_settings_of_other_clients_are_passed_over_and_named_with_their_owners() -> None:
+    passed: dict[str, tuple[str, ...]] = {}
+    mapping = {
+        "bootstrap.servers": "a:1",
+        "kafka.acks": "nonsense",
+        "group.id": "g",
+        "share.acquire.mode": "x",
+        "queue.buffering.max.ms": 5,
+        "fetch_max_bytes": 1,
+        "value.serializer": "com.acme.Mine",
+    }
+    assert from_config(AdminSettings, mapping, passed.update).given() == {"bootstrap_servers": "a:1"}
+    assert passed == {
+        "acks": ("Producer",),
+        "group.id": ("Consumer", "ShareConsumer"),
+        "share.acquire.mode": ("ShareConsumer",),
+        "queue.buffering.max.ms": ("Producer",),
+        "fetch_max_bytes": ("Consumer", "ShareConsumer"),
+        "value.serializer": ("Producer",),
+    }
+
+
+def test_what_is_passed_over_hides_no_fault() -> None:
+    with pytest.raises(errors.ConfigError, match=r"^unknown setting 'ack'; did you mean 'acks'\?$"):
+        from_config(ProducerSettings, {"ack": "all", "group.id": "g"})
+    with pytest.raises(errors.ConfigError, match=r"^unknown setting 'grop.id'"):
+        from_config(ProducerSettings, {"grop.id": "g"})
+
+
+@pytest.mark.parametrize(
+    ("table", "name"),
+    [
+        (ProducerSettings, "key.serializer"),
+        (ProducerSettings, "value_serializer"),
+        (ConsumerSettings, "key.deserializer"),
+        (ConsumerSettings, "value.deserializer"),
+    ],
+)
+def test_javas_classes_for_bytes_ask_for_what_is_done(table: type[ClientSettings], name: str) -> None:
+    kind = "Deserializer" if name.endswith("deserializer") else "Serializer"
+    for what in ("ByteArray", "ByteBuffer", "Bytes"):
+        assert from_config(table, {name: f"org.apache.kafka.common.serialization.{what}{kind}"}).given() == {}
+
+
+def test_of_strings_only_the_side_that_cannot_change_what_a_program_sees_is_taken() -> None:
+    package = "org.apache.kafka.common.serialization"
+    assert from_config(ProducerSettings, {"value.serializer": f"{package}.StringSerializer"}).given() == {}
+    with pytest.raises(errors.ConfigError, match="kwire returns bytes: decode values after poll"):
+        from_config(ConsumerSettings, {"value.deserializer": f"{package}.StringDeserializer"})
+
+
+@pytest.mark.parametrize(
+    ("config", "keywords", "level"),
+    [
+        ({"compression.type": "zstd", "compression.zstd.level": "7", "compression.gzip.level": "9"}, {}, 7),
+        ({"compression.type": "lz4", "compression.zstd.level": "7"}, {}, None),
+        ({"compression.zstd.level": 7}, {"compression": "zstd"}, 7),
+        ({"compression.type": "zstd", "compression.zstd.level": 7, "compression.level": 2}, {}, 2),
+        ({"compression.type": "zstd", "compression.zstd.level": 7}, {"level": 2}, 2),
+        ({"compression_gzip_level": 7}, {}, None),
+    ],
+)
+def test_the_level_of_the_codec_in_use_is_the_level(
+    config: dict[str, Any], keywords: dict[str, Any], level: int | None
+) -> None:
+    assert from_config(ProducerSettings, config, **keywords).level == level
+
+
+_JAVA = "org.apache.kafka.clients.producer"
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        ({"partitioner": "consistent_random"}, "consistent_random"),
+        ({"partitioner": "Murmur2"}, "murmur2"),
+        ({"partitioner.class": f"{_JAVA}.RoundRobinPartitioner"}, "round_robin"),
+        ({"partitioner.class": f"{_JAVA}.UniformStickyPartitioner"}, "uniform_sticky"),
+        ({"partitioner.class": f"{_JAVA}.internals.DefaultPartitioner"}, "default"),
+        ({"partitioner_class": None}, "default"),
+        ({"partitioner.class": ""}, "default"),
+        ({"partitioner.ignore.keys": "true"}, "uniform_sticky"),
+        ({"partitioner.ignore.keys": "false"}, "default"),
+        ({"partitioner.ignore.keys": True, "partitioner.class": f"{_JAVA}.RoundRobinPartitioner"}, "round_robin"),
+        ({"partitioner": max}, max),
+    ],
+)
+def test_partitioners_of_java_and_librdkafka(config: dict[str, Any], expected: object) -> None:
+    assert from_config(ProducerSettings, config).partitioner == expected
+
+
+@pytest.mark.parametrize("given", ["com.acme.Mine", "sticky", 5, dict])
+def test_a_partitioner_that_there_is_not(given: object) -> None:
+    with pytest.raises(
+        errors.ConfigError, match=r"^partitioner=.*: one of 'default', 'uniform_sticky', .*, or a calla"
+    ):
+        ProducerSettings(partitioner=given)
+    with pytest.raises(errors.ConfigError, match=r"^partitioner\.ignore\.keys='perhaps': True or False"):
+        from_config(ProducerSettings, {"partitioner.ignore.keys": "perhaps"})
+
+
+def test_the_names_of_partitioners_are_one_list() -> None:
+    assert set(get_args(PartitionerName)) == set(PARTITIONERS)
+    for name in PARTITIONERS:
+        Accumulator(partitioner=name)
+    with pytest.raises(errors.ConfigError, match="partitioner='mine': one of"):
+        Accumulator(partitioner="mine")
 
 
 @pytest.mark.parametrize(
@@ -156,7 +276,7 @@ def test_what_is_not_there_yet_says_so_under_every_spelling(table: type[ClientSe
         ("compression_type", "'compression' here"),
         ("max_batch_size", "'batch_size' here"),
         ("queue_buffering_max_ms", "'linger_ms' here"),
-        ("fetch_max_bytes", "a setting of Consumer, not of Producer"),
+        ("fetch_max_bytes", "a setting of Consumer and ShareConsumer, not of Producer"),
         ("xyzzy", "^unknown setting 'xyzzy'$"),
     ],
 )

@@ -1,7 +1,8 @@
 """Settings that other clients have and kwire has not: ignored, not there yet, or done in another way.
 
 Layer 3, no I/O. Names are those of Apache's Java client, librdkafka (confluent-kafka), kafka-python and aiokafka, with
-dots: `key_of` turns every spelling into that. A name that is here is never called unknown.
+dots: `key_of` turns every spelling into that. A name that is here is never called unknown. Shell and Spark ask here,
+too, which kinds of clients such a setting is for.
 """
 
 from __future__ import annotations
@@ -40,8 +41,6 @@ _REFUSED = {
     "offset.commit.cb": _COMMITS,
     "on.commit": _COMMITS,
     "rebalance.cb": "give subscribe() a listener with on_assigned, on_revoked and on_lost",
-    "share.acknowledgement.mode": "it is a setting of kwire.ShareConsumer",
-    "share.acquire.mode": "it is a setting of kwire.ShareConsumer",
     "enable.sasl.oauthbearer.unsecure.jwt": _UNSECURED,
     "oauth.cb": _TOKEN,
     "oauthbearer.token.refresh.cb": _TOKEN,
@@ -80,16 +79,11 @@ _REFUSED = {
     "log.cb": "kwire logs to logging.getLogger('kwire')",
     "stats.cb": "statistics are not in this version of kwire",
     "throttle.cb": "statistics are not in this version of kwire",
-    "compression.gzip.level": "say level=, with compression='gzip'",
-    "compression.lz4.level": "say level=, with compression='lz4'",
-    "compression.zstd.level": "say level=, with compression='zstd'",
     "default.topic.config": "give its settings beside the others",
     "enable.partition.eof": "assign(until=consumer.end_offsets(partitions)) ends a read; done() says when",
     "enable.gapless.guarantee": "a record that fails is reported by its Delivery; those after it are sent",
     "interceptor.classes": "kwire has no interceptors",
     "kafka.client": "kwire makes its connections by itself",
-    "partitioner.class": "producers have Java's default one only; kwire.partitioners has others, for send(partition=)",
-    "partitioner.ignore.keys": "say send(partition=) for records whose key should not choose their partition",
     "plugin.library.paths": "kwire loads no plugins",
     "proxy.url": "proxies are not in kwire",
     "socks5.proxy": "proxies are not in kwire",
@@ -105,13 +99,15 @@ _AS_IT_IS = {
     "enable.auto.offset.store": True,
     "enable.partition.eof": False,
     "enable.gapless.guarantee": False,
-    "partitioner.ignore.keys": False,
     "delivery.report.only.error": False,
     "enable.sasl.oauthbearer.unsecure.jwt": False,
     "sasl.oauthbearer.grant.type": "client_credentials",
     "sasl.oauthbearer.metadata.authentication.type": "none",
 }
 """Values that ask for what kwire does anyway."""
+
+_BYTES_SERIALIZERS = ("ByteArraySerializer", "ByteBufferSerializer", "BytesSerializer")
+_BYTES_DESERIALIZERS = ("ByteArrayDeserializer", "ByteBufferDeserializer", "BytesDeserializer")
 
 _WORDS_AS_IT_IS = {
     "sasl.login.callback.handler.class": (
@@ -121,8 +117,54 @@ _WORDS_AS_IT_IS = {
     "sasl.login.class": ("DefaultLogin", "KerberosLogin", "OAuthBearerRefreshingLogin"),
     "sasl.oauthbearer.method": ("default", "oidc"),
     "sasl.oauthbearer.jwt.retriever.class": ("ClientCredentialsJwtRetriever", "DefaultJwtRetriever"),
+    **dict.fromkeys(("key.serializer", "value.serializer"), (*_BYTES_SERIALIZERS, "StringSerializer")),
+    **dict.fromkeys(("key.deserializer", "value.deserializer"), _BYTES_DESERIALIZERS),
 }
-"""Words, and Java's classes without their packages, that ask for what kwire does anyway."""
+"""Words, and Java's classes without their packages, that ask for what kwire does anyway.
+
+A StringSerializer writes the bytes that `text.encode()` gives, and send() refuses a str; where a StringDeserializer is
+wanted a program would get bytes unawares.
+"""
+
+_CONSUMERS = ("Consumer", "ShareConsumer")
+_KINDS = {
+    **dict.fromkeys(
+        (
+            "compression.gzip.level",
+            "compression.lz4.level",
+            "compression.zstd.level",
+            "delivery.report.only.error",
+            "dr.cb",
+            "dr.msg.cb",
+            "enable.gapless.guarantee",
+            "key.serializer",
+            "on.delivery",
+            "partitioner.adaptive.partitioning.enable",
+            "partitioner.availability.timeout.ms",
+            "partitioner.ignore.keys",
+            "sticky.partitioning.linger.ms",
+            "value.serializer",
+        ),
+        ("Producer",),
+    ),
+    **dict.fromkeys(
+        (
+            "consumer.timeout.ms",
+            "default.offset.commit.callback",
+            "enable.auto.offset.store",
+            "enable.partition.eof",
+            "internal.leave.group.on.close",
+            "internal.throw.on.fetch.stable.offset.unsupported",
+            "offset.commit.cb",
+            "on.commit",
+            "rebalance.cb",
+            "rebalance.timeout.ms",
+        ),
+        ("Consumer",),
+    ),
+    "key.deserializer": _CONSUMERS,
+    "value.deserializer": _CONSUMERS,
+}
 
 _IGNORED = frozenset(
     (
@@ -152,7 +194,9 @@ _IGNORED = frozenset(
         "fetch.queue.backoff.ms",
         "group.protocol.type",
         "heartbeat.interval.ms",
+        "internal.leave.group.on.close",
         "internal.termination.signal",
+        "internal.throw.on.fetch.stable.offset.unsupported",
         "log.connection.close",
         "log.level",
         "log.queue",
@@ -220,6 +264,11 @@ _IGNORED_PREFIXES = ("metrics.", "queue.buffering.", "queued.", "sasl.oauthbeare
 def key_of(name: str) -> str:
     """A setting's name in the spelling of these tables."""
     return name.lower().replace("_", ".")
+
+
+def kinds_of(name: str) -> tuple[str, ...]:
+    """The kinds of clients that a setting is for which no table of kwire has; none where it is for all, or unknown."""
+    return _KINDS.get(key_of(name), ())
 
 
 def verdict(name: str, value: object) -> Verdict | None:

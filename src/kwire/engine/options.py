@@ -27,6 +27,25 @@ TokenSource = Callable[[], Token | Awaitable[Token]]
 """Returns a token each time one is needed; an `async def` in kwire.aio only."""
 
 
+PartitionerName = Literal[
+    "default",
+    "uniform_sticky",
+    "round_robin",
+    "random",
+    "consistent",
+    "consistent_random",
+    "murmur2",
+    "murmur2_random",
+    "fnv1a",
+    "fnv1a_random",
+]
+"""The partitioners that kwire brings: Java's three, and librdkafka's seven."""
+
+Partitioner = Callable[[Any, Any, Any], int | None]
+"""Called with (key, all_partitions, available_partitions): bytes or None, and two tuples of numbers; the available ones
+have a leader. Returns one of the numbers, or None to leave the choice to the producer."""
+
+
 class ClientOptions(TypedDict, total=False):
     """The keywords that every client takes, beside `bootstrap_servers`."""
 
@@ -174,8 +193,8 @@ class ProducerOptions(ClientOptions, TransactionOptions, total=False):
     """How often a batch is sent again; delivery_timeout_ms ends that sooner."""
     metadata_max_idle_ms: int
     """Metadata of a topic without records for this long is no longer asked for."""
-    partitioner: Literal["default"]
-    """How a partition is chosen: by the key's murmur2 hash, or without a key one that changes with each batch."""
+    partitioner: PartitionerName | Partitioner
+    """'default': the partition of the key's murmur2 hash, without a key one that changes with each batch."""
     allow_auto_create_topics: bool
     """Let the broker create a missing topic on first use, if the broker is configured to do so."""
 

@@ -206,7 +206,7 @@ class Settings:
         return made
 
     def _fill(self, given: Mapping[str, object], refusals: list[str]) -> None:
-        given = self.expanded(given, refusals)
+        given = self.resolved(self.expanded(given, refusals), refusals)
         chosen = set()
         ignored = [name for name in given if name not in self.table and self._is_ignored(name, given[name], refusals)]
         for keyword, row in self.table.items():
@@ -250,6 +250,11 @@ class Settings:
     @classmethod
     def expanded(cls, given: Mapping[str, object], refusals: list[str]) -> Mapping[str, object]:
         """`given` with settings that stand for others replaced by those; a table overrides this."""
+        return given
+
+    @classmethod
+    def resolved(cls, given: Mapping[str, object], refusals: list[str]) -> Mapping[str, object]:
+        """All that was given, without names whose meaning depends on the rest; a table overrides this."""
         return given
 
     def conflicts(self, chosen: Collection[str]) -> list[str]:

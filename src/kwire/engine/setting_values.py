@@ -10,6 +10,26 @@ from collections.abc import Callable, Iterable, Mapping
 from kwire._typing import Any
 from kwire.engine.setting_kinds import verbatim_text
 
+PARTITIONERS = (
+    "default",
+    "uniform_sticky",
+    "round_robin",
+    "random",
+    "consistent",
+    "consistent_random",
+    "murmur2",
+    "murmur2_random",
+    "fnv1a",
+    "fnv1a_random",
+)
+"""What each does with a key, and without: `_pxi/client/partitioning.pxi`."""
+
+_JAVAS_PARTITIONERS = {
+    "DefaultPartitioner": "default",
+    "RoundRobinPartitioner": "round_robin",
+    "UniformStickyPartitioner": "uniform_sticky",
+}
+
 TLS_VERSIONS = ("TLSv1.2", "TLSv1.3")
 _FIRST_PRINTABLE = " "
 _LAST_PRINTABLE = "~"
@@ -20,6 +40,21 @@ def tls_context(value: object) -> object:
     if not hasattr(value, "wrap_bio") or getattr(getattr(value, "protocol", None), "name", "").endswith("_SERVER"):
         raise TypeError
     return value
+
+
+def partitioner(value: object) -> str | Callable[..., Any]:
+    """The name of one, one of Java's classes, or a callable; None, as with Java, is the default one."""
+    if callable(value) and not isinstance(value, type):
+        return value
+    if value is None or value == "":
+        return "default"
+    if not isinstance(value, str):
+        raise TypeError
+    name = value.strip()
+    name = _JAVAS_PARTITIONERS.get(name.rpartition(".")[2], name)
+    if name.lower() not in PARTITIONERS:
+        raise ValueError
+    return name.lower()
 
 
 def token_source(value: object) -> Callable[[], Any]:

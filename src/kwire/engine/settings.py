@@ -11,12 +11,13 @@ from functools import wraps
 
 from kwire._typing import Any, TypeVar, override
 from kwire.engine.addresses import Address, parse_bootstrap
-from kwire.engine.foreign_settings import key_of
+from kwire.engine.foreign_settings import key_of, kinds_of
 from kwire.engine.group_settings import GroupSettings
 from kwire.engine.offset_reset import WANTED, offset_reset
 from kwire.engine.secret import shown
 from kwire.engine.security_settings import SecuritySettings
-from kwire.engine.setting_kinds import Setting, optional_setting, setting
+from kwire.engine.setting_kinds import Setting, Settings, optional_setting, setting
+from kwire.engine.setting_values import PARTITIONERS, partitioner
 from kwire.engine.transaction_settings import TransactionSettings
 from kwire.errors import ConfigError
 
@@ -24,6 +25,9 @@ _DAY_MS = 86_400_000
 _INT_MAX = 2**31 - 1
 _LONG_MAX = 2**63 - 1
 _MAX_IN_FLIGHT_IN_ORDER = 5
+_LEVELS = {"compression.gzip.level", "compression.lz4.level", "compression.zstd.level"}
+_IGNORE_KEYS = Setting(bool, None, "Choose partitions without a look at keys.", optional=True)
+_IGNORE_KEYS.keyword = "partitioner.ignore.keys"
 _ACKS = {"all": -1, "-1": -1, "0": 0, "1": 1}
 
 
@@ -43,10 +47,9 @@ class ClientSettings(SecuritySettings):
 
     @override
     def unknown(self, name: str) -> str:
-        for client, table in _TABLES.items():
-            row = _names_of(table).get(name)
-            if row is not None:
-                return f"{name!r} is a setting of {client}, not of {self.client}"
+        owners = owners_of(name)
+        if owners:
+            return f"{name!r} is a setting of {' and '.join(owners)}, not of {self.client}"
         return super().unknown(name)
 
     @property
@@ -149,15 +152,23 @@ class ProducerSettings(TransactionSettings, ClientSettings):
         minimum=5000,
         maximum=_INT_MAX,
     )
-    partitioner: str = setting(
-        str,
+    partitioner: str | Callable[..., Any] = setting(
+        object,
         "default",
-        "How a partition is chosen: by the key's murmur2 hash, or without a key one that changes with each batch.",
-        choices=("default",),
+        "'default': the partition of the key's murmur2 hash, without a key one that changes with each batch.",
+        convert=partitioner,
+        wanted=f"one of {', '.join(map(repr, PARTITIONERS))}, or a callable(key, all_partitions, available_partitions)",
+        synonyms={None: "default"},
+        aliases=("partitioner.class",),
     )
     allow_auto_create_topics: bool = setting(
         bool, True, "Let the broker create a missing topic on first use, if the broker is configured to do so."
     )
+
+    @classmethod
+    @override
+    def resolved(cls, given: Mapping[str, object], refusals: list[str]) -> Mapping[str, object]:
+        return _with_ignored_keys(_with_level(super().resolved(given, refusals)), refusals)
 
     @override
     def conflicts(self, chosen: Collection[str]) -> list[str]:
@@ -262,9 +273,6 @@ class AdminSettings(ClientSettings):
     client = "Admin"
 
 
-_TABLES: dict[str, type[ClientSettings]] = {"Producer": ProducerSettings, "Consumer": ConsumerSettings}
-
-
 SettingsType = TypeVar("SettingsType", bound=ClientSettings)
 Client = TypeVar("Client")
 
@@ -274,36 +282,80 @@ def keywords(bootstrap_servers: object, options: Mapping[str, Any]) -> dict[str,
     return {**options} if bootstrap_servers is None else {"bootstrap_servers": bootstrap_servers, **options}
 
 
-def from_config(table: type[SettingsType], config: Mapping[str, Any], **more: Any) -> SettingsType:
+def from_config(
+    table: type[SettingsType],
+    config: Mapping[str, Any],
+    pass_over: Callable[[dict[str, tuple[str, ...]]], object] | None = None,
+    /,
+    **more: Any,
+) -> SettingsType:
     """Settings from a mapping of dotted names (Java's, librdkafka's aliases, each with an optional `kafka.` before it).
 
-    `more` are keywords and win. Raises one ConfigError for all names that are unknown (each with the nearest), given
-    twice under two names with two values, or have a value that cannot be used. Settings of other clients that make no
-    difference here are ignored with a warning.
+    `more` are keywords and win. Of a mapping that serves several clients each takes what it has: `pass_over` is called
+    with the names that only other kinds of clients have, and those kinds. Raises one ConfigError for all names that are
+    unknown (each with the nearest), given twice under two names with two values, or have a value that cannot be used.
+    Settings of other libraries that make no difference here are ignored with a warning.
     """
     if not isinstance(config, Mapping):
         raise TypeError(f"from_config() takes a mapping of names to values, not {type(config).__name__}")
-    names = _names_of(table)
+    names = names_of(table)
     given: dict[str, Any] = {}
+    foreign: dict[str, tuple[str, ...]] = {}
     refusals = []
     for name, value in config.items():
         plain = str(name).removeprefix("kafka.")
         row = names.get(plain) or names.get(key_of(plain))
+        owners = () if row is not None else owners_of(plain)
+        if owners and table.client not in owners:
+            foreign[plain] = owners
+            continue
         keyword = plain if row is None else row.keyword
         if keyword in given and given[keyword] != value:
             refusals.append(f"{name!r} and another name of {keyword} are given with different values")
         given[keyword] = value
+    if foreign and pass_over is not None:
+        pass_over(foreign)
     if more.get("sasl_jaas_config") is None:
         given = {**table.expanded(given, refusals)}  # so that keywords win over what it stands for
     return table.made_of({**given, **more}, refusals)
 
 
-def _names_of(table: type[ClientSettings]) -> dict[str, Setting]:
-    names: dict[str, Setting] = {}
-    for keyword, row in table.table.items():
-        for name in (keyword, row.dotted, *row.aliases):
-            names[name] = row
-    return names
+def names_of(table: type[Settings]) -> dict[str, Setting]:
+    """The rows of a table under each of their names, as keywords and with dots."""
+    return {name: row for row in table.table.values() for name in (row.keyword, row.dotted, *row.aliases)}
+
+
+def owners_of(name: str) -> tuple[str, ...]:
+    """The kinds of clients that have a setting, or would in another library; none for one of all kinds, or of none."""
+    from kwire.engine.share_settings import ShareConsumerSettings
+
+    tables = (AdminSettings, ProducerSettings, ConsumerSettings, ShareConsumerSettings)
+    having = tuple(table.client for table in tables if not names_of(table).keys().isdisjoint((name, key_of(name))))
+    return () if len(having) == len(tables) else having or kinds_of(name)
+
+
+def _with_level(given: Mapping[str, object]) -> Mapping[str, object]:
+    """Java has a level for each codec; that of the codec in use is the level, the others say nothing."""
+    codec = str(given.get("compression")).strip().lower()
+    levels = {key_of(name): value for name, value in given.items() if key_of(name) in _LEVELS}
+    kept = {name: value for name, value in given.items() if key_of(name) not in levels}
+    chosen = f"compression.{codec}.level"
+    return {"level": levels[chosen], **kept} if chosen in levels else kept
+
+
+def _with_ignored_keys(given: Mapping[str, object], refusals: list[str]) -> Mapping[str, object]:
+    """Java's partitioner.ignore.keys is a partitioner here; as there, another partitioner makes it say nothing."""
+    kept = {name: value for name, value in given.items() if key_of(name) != _IGNORE_KEYS.keyword}
+    if len(kept) == len(given):
+        return given
+    try:
+        ignores = [_IGNORE_KEYS.check(given[name]) for name in given if name not in kept]
+    except ConfigError as refusal:
+        refusals.append(str(refusal))
+        return kept
+    if any(ignores) and kept.get("partitioner") in (None, ""):
+        kept["partitioner"] = "uniform_sticky"
+    return kept
 
 
 def _check_level(codec: str, level: int) -> None:

@@ -75,6 +75,7 @@ def new_accumulator(settings: ProducerSettings, seed: int, after_step: deque[Cal
         max_unassigned_age=settings.max_block_ms / 1000 * UNASSIGNED_SHARE,
         seed=seed,
         after_step=after_step,
+        partitioner=settings.partitioner,
     )
 
 

@@ -45,6 +45,7 @@ cdef class Accumulator:
 
     Set by the constructor, constant from then on:
         batch_size, linger, buffer_memory, max_request_size     the settings
+        partitioner            the name of one in partitioning.pxi, or a callable
         max_unassigned_age     a batch of records without a known partition takes no more after so long, because all its
                                records fail with the oldest
         after_step             deque of callables for the driver to run outside any lock
@@ -97,6 +98,9 @@ cdef class Accumulator:
     cdef bint linger_reported             # it was called since the oldest batch's linger is over
     cdef int64_t last_stamp               # of the last record that the clock has stamped
     cdef int64_t looked_at                # when the oldest batch was last looked at, as such a stamp
+    cdef int partitioner
+    cdef object partition_by              # a callable partitioner, or None
+    cdef list refused                     # (BatchResult, error) of records that it has refused, to be completed
     cdef bint suspected                   # the user was warned of a timestamp that looked like seconds
     cdef bint frozen                      # the clock is set by `set_clock`
     cdef double frozen_now
@@ -105,13 +109,16 @@ cdef class Accumulator:
 
     def __cinit__(self, *, int64_t batch_size=16384, double linger=0.005, int64_t buffer_memory=33554432,
                   int64_t max_request_size=1048576, double max_unassigned_age=1.0, uint64_t seed=1,
-                  object after_step=None):
+                  object after_step=None, object partitioner="default"):
         self.batch_size = batch_size
         self.linger = linger
         self.buffer_memory = buffer_memory
         self.max_request_size = max_request_size
         self.max_unassigned_age = max_unassigned_age
         self.rng = seed | 1
+        self.partitioner = partitioner_of(partitioner)
+        self.partition_by = partitioner if self.partitioner == BY_CALLABLE else None
+        self.refused = []
         self.topics_by_name = {}
         self.ready = _deque()
         self.lingering = _deque()
@@ -224,7 +231,11 @@ cdef class Accumulator:
                 continue
             queue = self._choose(topic, record, requested)
             if queue is None:
-                self._add_unknown_partition(topic, requested)
+                if requested >= 0:
+                    self._add_unknown_partition(topic, requested)
+                else:
+                    requested = self._ask_partitioner(topic, record)
+                    earlier = 0
                 continue
             batch = queue.open
             if batch is None:
@@ -264,6 +275,7 @@ cdef class Accumulator:
                 batch.requested[delivery.index] = requested
         if stamped:
             batch.note_stamp(delivery.index)
+        topic.turn += 1
         if queue is topic.sticky:
             topic.sticky_bytes += size
         if <int64_t>batch.core.used >= self.batch_size:
@@ -286,7 +298,8 @@ cdef class Accumulator:
         return 0
 
     cdef inline PartitionQueue _choose(self, TopicQueue topic, const record_datum_t *record, int32_t requested):
-        """The queue for the record; None if it is that of an unknown partition and has yet to be made."""
+        """The queue for the record; None if it is that of an unknown partition and has yet to be made, or if no partition
+        is requested and a callable is to be asked for one."""
         cdef Py_ssize_t known = PyList_GET_SIZE(topic.partitions)
         if known == 0:
             return self._not_too_old(topic.unassigned)
@@ -294,10 +307,30 @@ cdef class Accumulator:
             if requested < known:
                 return <PartitionQueue>topic.partitions[requested]
             return self._not_too_old(<PartitionQueue>topic.unknown_partitions.get(requested))
+        if self.partitioner != BY_DEFAULT:
+            return self._choose_by(topic, record, requested)
         if record.key.size >= 0:
             return <PartitionQueue>topic.partitions[
                 (murmur2_of(record.key.data, <size_t>record.key.size) & 0x7FFFFFFF) % <uint32_t>known]
         return topic.sticky
+
+    cdef PartitionQueue _choose_by(self, TopicQueue topic, const record_datum_t *record, int32_t requested):
+        cdef uint64_t turn = topic.turn
+        if self.partitioner == BY_CALLABLE:
+            return topic.sticky if requested == ANY_PARTITION else None
+        if hashes(self.partitioner, &record.key):
+            return <PartitionQueue>topic.partitions[
+                key_hash(self.partitioner, &record.key) % <uint32_t>PyList_GET_SIZE(topic.partitions)]
+        if self.partitioner == BY_RANDOM:
+            turn = mixed(self.rng ^ turn)
+        elif self.partitioner != BY_ROUND_ROBIN:
+            return topic.sticky
+        return <PartitionQueue>topic.available[<Py_ssize_t>(turn % <uint64_t>PyList_GET_SIZE(topic.available))]
+
+    cdef int32_t _ask_partitioner(self, TopicQueue topic, const record_datum_t *record) except -1:
+        """The partition that the callable chooses among those that are known, or ANY_PARTITION."""
+        topic.number_partitions()
+        return ask_partitioner(self.partition_by, topic.name, key_of(record), topic.numbers, topic.available_numbers)
 
     cdef int _add_unknown_partition(self, TopicQueue topic, int32_t requested) except -1:
         """Makes a queue for a partition beyond those that are known, if it still is."""
@@ -611,21 +644,15 @@ cdef class Accumulator:
         Records that waited for that are placed. A smaller count is believed of a topic that was made `anew`; records of
         partitions that are gone wait for them to appear again, as those of any unknown partition.
         """
-        cdef PartitionQueue queue
         cdef list numbers = list(available)
         cdef list placed = []  # dropped when all is done: an error that a batch had may lead to users' objects
-        cdef bint collecting
         restore_unplaced(self, topic, count if anew else topic.known)
-        collecting = PyGC_Disable()
-        try:
-            take_partitions(self, topic, count, numbers, anew)
-            if topic.partitions:
-                place_unassigned(self, topic)
-                for queue in list(topic.unknown_partitions.values()):
-                    placed.append(place_elsewhere(self, queue))
-        finally:
-            if collecting:
-                PyGC_Enable()
+        while not place_by_partitions(self, topic, count, numbers, anew, placed):
+            pass
+        while self.refused:
+            result, error = self.refused.pop()
+            (<BatchResult>result).complete(-1, -1, error)
+            self._note_failed(result)
 
     def forget_partitions(self, TopicQueue topic not None):
         """Nothing is known of the topic from now on; False if it has records. Its sequences are kept."""

@@ -84,6 +84,8 @@ cdef class Batch:
     cdef readonly int16_t producer_epoch
     cdef readonly int32_t base_sequence   # -1: none yet
     cdef dict requested                   # while unassigned: index -> the partition that was asked for
+    cdef int32_t asked                    # while unassigned: a callable partitioner knows so many of its first records
+    cdef dict refused                     # while unassigned: index -> its error, of records that it has none for
     cdef Buffer sealed
     cdef int sealed_magic
     cdef int sealed_codec

@@ -4,6 +4,32 @@
 # collector is switched off meanwhile, and what calls Python, which decompressing does, comes before.
 
 
+cdef bint place_by_partitions(Accumulator owner, TopicQueue topic, int count, list available, bint anew,
+                              list placed) except -1:
+    """Takes the partitions and places what waited for them; `placed` gets the batches of those that are gone.
+
+    False if a callable partitioner has to be asked for records that came while it was asked for others.
+    """
+    cdef PartitionQueue queue
+    cdef bint asks = owner.partition_by is not None and count > 0
+    cdef bint collecting
+    if asks:
+        ask_for_unassigned(owner, topic, count if anew else max(count, topic.known), available)
+    collecting = PyGC_Disable()
+    try:
+        if asks and is_unasked(topic):
+            return False
+        take_partitions(owner, topic, count, available, anew)
+        if topic.partitions:
+            place_unassigned(owner, topic)
+            for queue in list(topic.unknown_partitions.values()):
+                placed.append(place_elsewhere(owner, queue))
+    finally:
+        if collecting:
+            PyGC_Enable()
+    return True
+
+
 cdef int take_partitions(Accumulator owner, TopicQueue topic, int count, list available, bint anew) except -1:
     cdef PartitionQueue queue
     cdef Py_ssize_t known = PyList_GET_SIZE(topic.partitions)
@@ -35,6 +61,76 @@ cdef int restore_unplaced(Accumulator owner, TopicQueue topic, Py_ssize_t count)
             if not batch.names_partition:
                 batch._restore()
     return 0
+
+
+cdef int ask_for_unassigned(Accumulator owner, TopicQueue topic, int count, list available) except -1:
+    """Asks a callable partitioner for the records whose partitions are about to be known, which runs Python.
+
+    What it refuses is noted, to fail when the others are placed. Meanwhile send() may add more: see `is_unasked`.
+    """
+    cdef PartitionQueue unassigned = topic.unassigned
+    cdef tuple numbers = tuple(range(count))
+    cdef tuple with_leader = tuple([number for number in available if number < count]) or numbers
+    cdef Batch batch
+    if unassigned.open is not None:
+        owner._close(unassigned)
+    for batch in list(unassigned.waiting):
+        ask_for_batch(owner, topic, batch, numbers, with_leader)
+    return 0
+
+
+cdef int ask_for_batch(Accumulator owner, TopicQueue topic, Batch batch, tuple numbers, tuple available) except -1:
+    cdef int32_t index
+    if batch.requested is None:
+        batch.requested = {}
+    for index, key in enumerate(keys_of(batch)):
+        if index < batch.asked or batch.requested.get(index, -1) >= 0:
+            continue
+        try:
+            batch.requested[index] = ask_partitioner(owner.partition_by, topic.name, key, numbers, available)
+        except Exception as error:
+            if batch.refused is None:
+                batch.refused = {}
+            batch.refused[index] = refusal_by_partitioner(topic.name, error)
+    batch.asked = batch.core.count
+    return 0
+
+
+cdef object refusal_by_partitioner(str topic, object error):
+    if isinstance(error, _errors.KafkaError):
+        return error
+    refusal = _errors.ConfigError(f"the partitioner raised {error!r} for a record of {topic}")
+    refusal.__cause__ = error
+    return refusal
+
+
+cdef list keys_of(Batch batch):
+    """The keys of the records of a closed batch."""
+    cdef record_walk_t walk
+    cdef record_datum_t record
+    cdef list keys = []
+    batch._walk(&walk)
+    try:
+        while walk_next(&walk, &record):
+            keys.append(key_of(&record))
+        if walk.reader.error != FAULT_NONE:
+            raise_read_fault(&walk.reader, "records")
+    finally:
+        walk_end(&walk)
+    return keys
+
+
+cdef bint is_unasked(TopicQueue topic) except -1:
+    """Whether records wait for a partition that the callable partitioner has not been asked for."""
+    cdef Batch batch
+    cdef Py_ssize_t at
+    if topic.unassigned.open is not None:
+        return True
+    for at in range(len(topic.unassigned.waiting)):
+        batch = topic.unassigned.waiting[at]
+        if batch.asked < batch.core.count:
+            return True
+    return False
 
 
 cdef int begin_partition(Accumulator owner, PartitionQueue queue) except -1:
@@ -103,7 +199,7 @@ cdef BatchResult scatter_records(Accumulator owner, Batch whole, int64_t max_byt
     cdef record_datum_t record
     cdef list redirects = [], made = []
     cdef Batch target = None
-    cdef BatchResult failed = None
+    cdef BatchResult failed = None, refused
     cdef int32_t index = 0
     cdef int32_t requested
     whole._walk(&walk)
@@ -117,6 +213,13 @@ cdef BatchResult scatter_records(Accumulator owner, Batch whole, int64_t max_byt
                     failed.partition = whole.batch_result.partition
                 failed.count += 1
                 note_redirect(redirects, index, failed, 0)
+            elif whole.refused is not None and index in whole.refused:
+                refused = owner._new_result()
+                refused.topic = whole.batch_result.topic
+                refused.partition = whole.batch_result.partition
+                refused.count = 1
+                note_redirect(redirects, index, refused, 0)
+                owner.refused.append((refused, whole.refused[index]))
             elif max_bytes == 0:
                 requested = -1 if whole.requested is None else whole.requested.get(index, -1)
                 target = scatter_one(owner, whole, &record, requested, redirects, index)
@@ -167,13 +270,17 @@ cdef Batch scatter_one(Accumulator owner, Batch whole, record_datum_t *record, i
         owner._mark_ready(queue)
     if requested >= 0:
         batch.names_partition = True
+    topic.turn += 1
     if queue is topic.sticky:
         topic.sticky_bytes += builder_record_size(&batch.core, record)
     return batch
 
 
 cdef PartitionQueue queue_for(Accumulator owner, TopicQueue topic, record_datum_t *record, int32_t requested):
-    cdef PartitionQueue queue = owner._choose(topic, record, requested)
+    cdef PartitionQueue queue
+    if owner.partition_by is not None and requested < 0:
+        requested = ANY_PARTITION
+    queue = owner._choose(topic, record, requested)
     if queue is None:
         owner._add_unknown_partition(topic, requested)
         queue = owner._choose(topic, record, requested)

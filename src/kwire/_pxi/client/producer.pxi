@@ -18,10 +18,11 @@ cdef class ProducerBase:
     def send(self, topic, value, *, key=None, partition=None, timestamp=None, headers=(), bint nowait=False):
         """Hands one record over for delivery and returns its Delivery at once.
 
-        value and key are bytes-like or None; a record without `partition` goes where its key's murmur2 hash leads, as
-        with Apache's client, and one without key to a partition that changes with every batch. timestamp is int
-        milliseconds, a datetime (a naive one is local time, as everywhere in Python), or None for now; headers are a
-        sequence of (str, bytes or None).
+        value and key are bytes-like or None; a record without `partition` goes where the setting `partitioner` says: by
+        default where its key's murmur2 hash leads, as with Apache's client, and without a key to a partition that
+        changes with every batch. timestamp is int milliseconds, a datetime (a naive one is local time, as everywhere in
+        Python), or None for now, which is between the call and its return; headers are a sequence of (str, bytes or
+        None).
         Blocks up to max_block_ms while `buffer_memory` is used up (then KafkaTimeoutError), or raises BufferFull with
         nowait. Raises LimitError for a record above max_request_size and ConfigError for a name that no topic can have;
         everything later goes to the Delivery.
@@ -72,10 +73,11 @@ cdef class LoopProducerBase(ProducerBase):
     def send(self, topic, value, *, key=None, partition=None, timestamp=None, headers=(), bint nowait=False):
         """Hands one record over for delivery and returns its Delivery at once; `await` that for the RecordMetadata.
 
-        value and key are bytes-like or None; a record without `partition` goes where its key's murmur2 hash leads, as
-        with Apache's client, and one without key to a partition that changes with every batch. timestamp is int
-        milliseconds, a datetime (a naive one is local time, as everywhere in Python), or None for now; headers are a
-        sequence of (str, bytes or None).
+        value and key are bytes-like or None; a record without `partition` goes where the setting `partitioner` says: by
+        default where its key's murmur2 hash leads, as with Apache's client, and without a key to a partition that
+        changes with every batch. timestamp is int milliseconds, a datetime (a naive one is local time, as everywhere in
+        Python), or None for now, which is between the call and its return; headers are a sequence of (str, bytes or
+        None).
         Never waits: raises BufferFull while `buffer_memory` is used up, for which `await drain()` waits (so `nowait`
         changes nothing here). Raises LimitError for a record above max_request_size and ConfigError for a name that no
         topic can have; everything later goes to the Delivery.

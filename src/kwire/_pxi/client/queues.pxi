@@ -3,37 +3,6 @@
 # A batch is in one place of one queue (open, waiting, in flight), and each move is one stretch, by the rule THREADS in
 # accumulator.pxi: an interrupt finds it before or after, never between.
 
-cdef uint32_t murmur2_of(const uint8_t *data, size_t size) noexcept nogil:
-    """The hash by which the Java client chooses the partition of a key (org.apache.kafka.common.utils.Utils)."""
-    cdef uint32_t m = 0x5BD1E995
-    cdef uint32_t h = <uint32_t>0x9747B28C ^ <uint32_t>size
-    cdef uint32_t k
-    cdef size_t i
-    for i in range(size // 4):
-        k = (data[4 * i] | <uint32_t>data[4 * i + 1] << 8
-             | <uint32_t>data[4 * i + 2] << 16 | <uint32_t>data[4 * i + 3] << 24)
-        k *= m
-        k ^= k >> 24
-        k *= m
-        h = (h * m) ^ k
-    i = size & ~<size_t>3
-    if size & 3 == 3:
-        h ^= <uint32_t>data[i + 2] << 16
-    if size & 3 >= 2:
-        h ^= <uint32_t>data[i + 1] << 8
-    if size & 3 >= 1:
-        h = (h ^ data[i]) * m
-    h ^= h >> 13
-    h *= m
-    return h ^ (h >> 15)
-
-
-def murmur2(key):
-    """Java's murmur2 of a key (bytes-like) as an unsigned int; `& 0x7fffffff % partitions` is its partition."""
-    cdef Buffer data = pin(key)
-    return murmur2_of(data.data, <size_t>data.size)
-
-
 cdef inline bint comes_before(Batch one, Batch other):
     """Opened before it; parts of a split in the order of their records."""
     return one.order < other.order or (one.order == other.order and one.first_index < other.first_index)
@@ -161,6 +130,10 @@ cdef class TopicQueue:
     cdef list available                   # PartitionQueues to choose from without a key
     cdef PartitionQueue sticky
     cdef int64_t sticky_bytes
+    cdef uint64_t turn                    # how many records were placed: for partitioners that count
+    cdef list numbered                    # the list `available` that `numbers` and `available_numbers` are of
+    cdef tuple numbers                    # what a callable partitioner is given
+    cdef tuple available_numbers
     cdef public object topic_id           # of the topic that `partitions` are of; None: not known
     cdef readonly int64_t pending_batches  # batches whose result is not known
     cdef readonly double used_at          # when the newest of its batches was opened
@@ -169,6 +142,20 @@ cdef class TopicQueue:
     def known(self):
         """The number of its partitions; 0 while that is not known."""
         return len(self.partitions)
+
+    cdef int number_partitions(self) except -1:
+        """Makes `numbers` and `available_numbers` anew if the partitions have changed."""
+        cdef list partitions = self.partitions
+        cdef list available = self.available
+        cdef tuple numbers, of_available
+        cdef PartitionQueue queue
+        if self.numbered is not available:
+            numbers = tuple(range(len(partitions)))
+            of_available = tuple([queue.partition for queue in available])
+            self.numbers = numbers
+            self.available_numbers = of_available
+            self.numbered = available
+        return 0
 
     @property
     def queues(self):

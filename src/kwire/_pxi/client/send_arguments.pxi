@@ -4,6 +4,13 @@
 cdef int64_t NO_STAMP = -2  # the timestamp of a record whose caller gave none; -1 is one that can be given
 
 
+cdef inline bytes key_of(const record_datum_t *record):
+    """The key as an object; None where there is none."""
+    if record.key.size < 0:
+        return None
+    return PyBytes_FromStringAndSize(<const char *>record.key.data, <Py_ssize_t>record.key.size)
+
+
 cdef int32_t partition_number(object partition) except -2:
     cdef int64_t number = -1
     if PyLong_CheckExact(partition) or (PyIndex_Check(partition) and not isinstance(partition, bool)):
