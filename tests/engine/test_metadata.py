@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
+
+import pytest
 
 from kwire import protocol
 from kwire.engine.addresses import Address
-from kwire.engine.metadata import Changes, Metadata, metadata_request
+from kwire.engine.metadata import BELIEVED_AFTER_S, Changes, Metadata, metadata_request
 
 Made = protocol.MetadataResponse
 Topic = Made.MetadataResponseTopic
+SOME_ID = UUID(int=7)
 
 
 def names(message: Any) -> list[str] | None:
@@ -26,8 +30,17 @@ def topic(name: str, leader: int = 0, epoch: int = 0) -> Topic:
     return Topic(name=name, partitions=[row])
 
 
-def known(metadata: Metadata, message: Made, *wanted: str, version: int = 13) -> Changes:
-    return metadata.apply(message, version, asked_for=wanted, wanted=wanted)
+def known(metadata: Metadata, message: Made, *wanted: str, version: int = 13, now: float = 0.0) -> Changes:
+    return metadata.apply(message, version, asked_for=wanted, wanted=wanted, now=now)
+
+
+def numbered(*numbers: int, epoch: int = 0, topic_id: UUID = SOME_ID) -> Topic:
+    row = Topic.MetadataResponsePartition
+    return Topic(
+        name="t",
+        topic_id=topic_id,
+        partitions=[row(partition_index=number, leader_id=0, leader_epoch=epoch) for number in numbers],
+    )
 
 
 def test_no_topic_and_all_topics_mean_the_same_at_every_version() -> None:
@@ -75,3 +88,63 @@ def test_a_response_of_0_8_may_leave_brokers_out() -> None:
     changes = known(metadata, response(brokers=(2,)), version=0)
     assert changes == Changes({2: Address("h", 9002)}, complete=False)
     assert sorted(metadata.brokers) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("number", [1_000_000_000, 2**31 - 1, -(2**31), -1, 3, 2])
+def test_a_partition_that_cannot_be_is_refused_and_the_others_are_taken(number: int) -> None:
+    metadata = Metadata()
+    known(metadata, response(numbered(number, 0)), "t")
+    info = metadata.topics["t"]
+    assert list(info.partitions) == [0]
+    assert info.refused == f"partition {number} among 2 rows"
+    assert metadata.is_unsettled("t")
+    known(metadata, response(numbered(0)), "t")
+    assert not metadata.is_unsettled("t")
+
+
+def test_partitions_that_cannot_be_are_named_up_to_a_bound() -> None:
+    metadata = Metadata()
+    known(metadata, response(numbered(0, *range(100, 200))), "t")
+    assert metadata.topics["t"].refused == "partition 101, partition 102, partition 103, 96 more among 101 rows"
+
+
+def test_a_partition_told_twice_is_asked_for_again() -> None:
+    metadata = Metadata()
+    known(metadata, response(numbered(0, 0, 1)), "t")
+    assert list(metadata.topics["t"].partitions) == [0, 1]
+    assert metadata.topics["t"].refused == "a partition twice among 3 rows"
+
+
+def test_no_broker_has_a_negative_id() -> None:
+    metadata = Metadata()
+    assert known(metadata, response(brokers=(-2, -1001, 4))).brokers == {4: Address("h", 9004)}
+
+
+def test_a_leader_epoch_that_was_a_lie_is_forgotten_when_no_response_says_it_again() -> None:
+    metadata = Metadata()
+    known(metadata, response(numbered(0, epoch=2**31 - 1)), "t")
+    known(metadata, response(numbered(0, epoch=3)), "t", now=1.0)
+    assert metadata.leader_epoch("t", 0) == 2**31 - 1
+    assert metadata.is_unsettled("t")
+    known(metadata, response(numbered(0, epoch=3)), "t", now=1.0 + BELIEVED_AFTER_S)
+    assert metadata.leader_epoch("t", 0) == 3
+    assert not metadata.is_unsettled("t")
+
+
+def test_partitions_that_were_a_lie_are_forgotten_when_no_response_names_them_again() -> None:
+    metadata = Metadata()
+    known(metadata, response(numbered(*range(5))), "t")
+    known(metadata, response(numbered(0)), "t", now=1.0)
+    assert list(metadata.topics["t"].partitions) == [0, 1, 2, 3, 4]
+    known(metadata, response(numbered(*range(5))), "t", now=20.0)
+    known(metadata, response(numbered(0)), "t", now=40.0)
+    assert len(metadata.topics["t"].partitions) == 5
+    known(metadata, response(numbered(0)), "t", now=40.0 + BELIEVED_AFTER_S)
+    assert list(metadata.topics["t"].partitions) == [0]
+
+
+def test_a_topic_without_an_id_may_have_been_made_anew_with_fewer_partitions() -> None:
+    metadata = Metadata()
+    known(metadata, response(numbered(0, 1, topic_id=UUID(int=0))), "t")
+    known(metadata, response(numbered(0, topic_id=UUID(int=0))), "t", now=1.0)
+    assert list(metadata.topics["t"].partitions) == [0]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -123,3 +125,73 @@ def test_a_record_of_an_unknown_topic_has_its_own_time() -> None:
     assert not late.done()
     world.run(late.done)
     assert 4.8 <= world.now - sent_at <= 5.1
+
+
+class Lying(Leader):
+    """Adds a row about a partition that cannot be to every topic of its metadata."""
+
+    adds: int | None = None
+
+    def topic(self, name: str) -> Any:
+        row = super().topic(name)
+        if self.adds is not None and row.partitions:
+            made = type(row).MetadataResponsePartition
+            row.partitions = [*row.partitions, made(partition_index=self.adds, leader_id=0)]
+        return row
+
+
+@pytest.mark.parametrize("number", [1_000_000_000, 2**31 - 1, 2**20, -(2**31), -1, 0])
+def test_a_partition_that_cannot_be_costs_nothing_and_is_warned_of_once(number: int) -> None:
+    liar = Lying()
+    liar.adds = number
+    world = ProducerWorld(liar, topics={"t": [0], "u": [0, 0]}, linger_ms=0)
+    tracemalloc.start()
+    try:
+        world.complete(world.send(b"1"), world.send(b"2", "u"), world.send(b"3", key=b"k"))
+        world.run(world.now + 60)
+        assert tracemalloc.get_traced_memory()[1] < 8 << 20
+    finally:
+        tracemalloc.stop()
+    assert world.accumulator.topics["t"].known == 1
+    assert [text.partition(":")[0] for _, text in world.warned] == [
+        "the metadata of topic t is refused in part",
+        "the metadata of topic u is refused in part",
+    ]
+    assert metadata_requests(world) < 100
+    liar.adds = None
+    world.run(world.now + 5)
+    before = metadata_requests(world)
+    world.run(world.now + 60)
+    assert metadata_requests(world) - before <= 1
+
+
+def test_what_cannot_be_placed_ends_with_an_error_and_other_topics_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = ProducerWorld(topics={"t": [0], "u": [0]}, linger_ms=0)
+    placing = world.sender._unknown_topics._accumulator
+
+    class Failing:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(placing, name)
+
+        def update_partitions(self, topic: Any, *rest: Any, **more: Any) -> None:
+            if topic.name == "t":
+                raise OverflowError("value too large")
+            placing.update_partitions(topic, *rest, **more)
+
+    monkeypatch.setattr(world.sender._unknown_topics, "_accumulator", Failing())
+    bad, good = world.send(b"1"), world.send(b"2", "u")
+    world.complete(good)
+    world.run(bad.done)
+    assert type(bad.exception()) is errors.KafkaError
+    assert "topic t: its records could not be placed: OverflowError('value too large')" in str(bad.exception())
+    monkeypatch.undo()
+    world.complete(world.send(b"3"))
+
+
+def test_partitions_that_were_a_lie_are_left_in_the_end() -> None:
+    world = ProducerWorld(topics={"t": [0] * 4}, linger_ms=0)
+    world.complete(world.send(b"v"))
+    world.leader.topics["t"] = [0]
+    world.core.cluster.refresh(world.now)
+    world.run(world.now + 40)
+    assert world.accumulator.topics["t"].known == 1

@@ -167,8 +167,10 @@ class Brokers:
     # -- what the metadata says -------------------------------------------------------------------------------------
 
     def update(self, addresses: dict[int, Address], *, complete: bool, now: float) -> None:
-        """The brokers of the cluster by id; when `complete`, those not named are gone."""
+        """The brokers of the cluster by id; when `complete`, those not named are gone. No broker has a negative id."""
         for node_id, address in addresses.items():
+            if node_id < 0:
+                continue
             node = self.nodes.get(node_id)
             if node is None:
                 self.nodes[node_id] = self._adopted(address, node_id) or Node(self, self._connections, node_id, address)

@@ -40,6 +40,7 @@ class Cluster(Metadata):
         self._followed: frozenset[int] = frozenset()
         self._creates = True
         self._asked_for: frozenset[str] | None = frozenset()
+        self._warned_of: set[str] = set()
         max_age = core.settings.metadata_max_age_ms / 1000
         self._refresh = Refresh(core.call_at, core.retry_backoff, max_age, self._new_question, self._ask)
         core.recovered.append(self._recover)
@@ -203,7 +204,8 @@ class Cluster(Metadata):
         if self._asked_for is None:
             self._followed = frozenset(self._patterns)
             self.forget_all_but({*self._wanted, *(row.name or "" for row in response.topics)})
-        changes = self.apply(response, version, asked_for=asked_for, wanted=self._wanted_of(response))
+        changes = self.apply(response, version, asked_for=asked_for, wanted=self._wanted_of(response), now=now)
+        self._warn_of_refused()
         self._core.update_brokers(changes.brokers, complete=changes.complete, now=now)
         self._refresh.on_response(
             now,
@@ -211,6 +213,13 @@ class Cluster(Metadata):
             outdated=self._asked_for is not None and bool(self._patterns or self._wanted.keys() - self._asked_for),
         )
         self._tell(now)
+
+    def _warn_of_refused(self) -> None:
+        """Warns of each topic whose partitions were refused; once, until a response can be believed as a whole."""
+        for name, info in self.topics.items():
+            if info.refused and name not in self._warned_of:
+                self._core.warn(f"the metadata of topic {name} is refused in part: {info.refused}; it is asked for again")
+        self._warned_of = {name for name, info in self.topics.items() if info.refused}
 
     def _on_error(self, error: KafkaError, now: float) -> None:
         if self._refresh.may_be_answered():

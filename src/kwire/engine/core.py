@@ -233,6 +233,10 @@ class Core(CoreBase):
         """Forgets all that the metadata said about brokers: only the bootstrap addresses are left."""
         self._brokers.forget_ids(now)
 
+    def warn(self, text: str) -> None:
+        """Hands a text for the log to the driver."""
+        self._connections.warn(text)
+
     def _run_apart(
         self,
         function: Callable[[], Any],

@@ -55,6 +55,8 @@ def coordinator_in(response: protocol.FindCoordinatorResponse, key: str, version
         raise errors.broker.error_for(COORDINATOR_NOT_AVAILABLE, f"FindCoordinator of {key!r} names none")
     if row.error_code:
         raise errors.broker.error_for(row.error_code, f"FindCoordinator of {key!r}")
+    if row.node_id < 0:
+        raise errors.broker.error_for(COORDINATOR_NOT_AVAILABLE, f"FindCoordinator of {key!r} names {row.node_id}")
     return FoundCoordinator(row.node_id, Address(row.host, row.port))
 
 

@@ -5,6 +5,11 @@ Layer 3, no I/O: a value. `apply` takes a response in; when to ask is decided in
 Metadata v0 cannot ask for no topic at all: an empty list means all of them there, null does from v1 on. Before v4 every
 topic asked for by name may be created by the asking, so a client that forbids that asks for all topics instead.
 Releases 0.8.0 and 0.8.1 list only brokers that a partition names, at first none: the bootstrap addresses stay in use.
+
+Nothing is sized by what a response claims. Partitions are numbered from 0 without gaps, so one whose number is not below
+the number of rows is refused, and asked for again; so is a second row of the same number, and a broker with a negative
+id. What a response takes back of what an earlier one said (a leader's epoch, a partition of the same topic id) is not
+believed of a broker that may lag, but it is when no response says otherwise for BELIEVED_AFTER_S.
 """
 
 from __future__ import annotations
@@ -23,8 +28,14 @@ if TYPE_CHECKING:
 
     TopicRow = protocol.MetadataResponse.MetadataResponseTopic
 
+BELIEVED_AFTER_S = 30.0
+"""Seconds of responses that all take something back, after which that is no broker that lags."""
+
 _MAY_PASS_IN_METADATA = frozenset({UNKNOWN_SERVER_ERROR, NONE})
 """Beside the retriable codes: Kafka 0.8 answers UNKNOWN_SERVER_ERROR while it cannot create the topic yet."""
+
+_MOST_NAMED = 3
+"""How many impossible partitions are named in words."""
 
 _FIRST_VERSION_WITH_NULL = 1
 _FIRST_VERSION_WITH_AUTO_CREATE_FLAG = 4
@@ -43,13 +54,15 @@ class PartitionInfo(NamedTuple):
 
 
 class TopicInfo(NamedTuple):
-    """One topic as the metadata has it. `error` is the topic's own code: 0, or e.g. 3 where it does not exist."""
+    """One topic as the metadata has it. `error` is the topic's own code: 0, or e.g. 3 where it does not exist.
+    `refused` says in words which partitions of the response cannot be; "" if all can."""
 
     name: str
     topic_id: UUID
     is_internal: bool
     error: int
     partitions: dict[int, PartitionInfo]
+    refused: str = ""
 
 
 class Changes(NamedTuple):
@@ -70,6 +83,7 @@ class Metadata:
         self.controller_id = -1
         self.cluster_id: str | None = None
         self.generation = 0
+        self._taken_back_since: dict[str, float] = {}
 
     def topic(self, name: str) -> TopicInfo | None:
         """The topic's metadata; None before a response named it."""
@@ -113,9 +127,9 @@ class Metadata:
         return UnknownTopicError(f"topic {name!r} has no partition {partition}: its partitions are 0 to {most}")
 
     def is_unsettled(self, name: str) -> bool:
-        """Whether the topic is missing, refused or without a leader somewhere: it is worth asking again."""
+        """Whether the topic is missing, refused, doubtful or without a leader somewhere: it is worth asking again."""
         info = self.topics.get(name)
-        if info is None or info.error:
+        if info is None or info.error or info.refused or name in self._taken_back_since:
             return True
         return any(partition.leader < 0 for partition in info.partitions.values())
 
@@ -128,10 +142,11 @@ class Metadata:
         *,
         asked_for: Collection[str],
         wanted: Collection[str],
+        now: float,
     ) -> Changes:
         """Takes the response in: of the topics, those that are `wanted`. One that was asked for and is not in the
         response does not exist."""
-        brokers = {row.node_id: Address(row.host, row.port) for row in response.brokers}
+        brokers = {row.node_id: Address(row.host, row.port) for row in response.brokers if row.node_id >= 0}
         complete = version >= _FIRST_VERSION_WITH_ALL_BROKERS_SURELY
         self.brokers = brokers if complete else {**self.brokers, **brokers}
         self.racks = {row.node_id: row.rack for row in response.brokers if row.rack is not None}
@@ -141,10 +156,10 @@ class Metadata:
         told = {row.name: row for row in response.topics if row.name is not None}
         for name, row in told.items():
             if name in wanted:
-                self._apply_topic(topic_info(row))
+                self._apply_topic(topic_info(row), now)
         for name in asked_for:
             if name in wanted and name not in told:
-                self._apply_topic(TopicInfo(name, no_uuid(), False, UNKNOWN_TOPIC_OR_PARTITION, {}))
+                self._apply_topic(TopicInfo(name, no_uuid(), False, UNKNOWN_TOPIC_OR_PARTITION, {}), now)
         self.generation += 1
         return Changes(brokers, complete)
 
@@ -165,21 +180,37 @@ class Metadata:
 
     def forget(self, topic: str) -> None:
         """Nothing is known of the topic any more."""
+        self._taken_back_since.pop(topic, None)
         known = self.topics.pop(topic, None)
         if known is not None:
             self.names.pop(known.topic_id, None)
 
-    def _apply_topic(self, fresh: TopicInfo) -> None:
+    def _apply_topic(self, fresh: TopicInfo, now: float) -> None:
         known = self.topics.get(fresh.name)
-        if known is not None and known.topic_id == fresh.topic_id:
-            for partition, info in fresh.partitions.items():
-                old = known.partitions.get(partition)
-                if old is not None and 0 <= info.leader_epoch < old.leader_epoch:
-                    fresh.partitions[partition] = old
-        self.forget(fresh.name)
+        if known is not None:
+            self.names.pop(known.topic_id, None)
+            fresh.partitions.update(self._kept(known, fresh, now))
         self.topics[fresh.name] = fresh
         if fresh.topic_id != no_uuid():
             self.names[fresh.topic_id] = fresh.name
+
+    def _kept(self, known: TopicInfo, fresh: TopicInfo, now: float) -> dict[int, PartitionInfo]:
+        """The partitions that a response of the same topic takes back, and that are kept as they are known."""
+        taken_back = {}
+        if known.topic_id == fresh.topic_id:
+            taken_back = {number: info for number, info in known.partitions.items() if _takes_back(fresh, info)}
+        if taken_back and now - self._taken_back_since.setdefault(fresh.name, now) < BELIEVED_AFTER_S:
+            return taken_back
+        self._taken_back_since.pop(fresh.name, None)
+        return {}
+
+
+def _takes_back(fresh: TopicInfo, known: PartitionInfo) -> bool:
+    """Whether a response has an older leader of the partition than is known, or the partition no more."""
+    info = fresh.partitions.get(known.partition)
+    if info is not None:
+        return 0 <= info.leader_epoch < known.leader_epoch
+    return bool(fresh.partitions) and fresh.topic_id != no_uuid()  # without an id, it may be another topic
 
 
 def may_pass(error: int) -> bool:
@@ -218,4 +249,19 @@ def topic_info(row: TopicRow) -> TopicInfo:
         )
         for part in row.partitions
     }
-    return TopicInfo(row.name or "", row.topic_id, row.is_internal, row.error_code, partitions)
+    refused = _refused_of(partitions, row)
+    return TopicInfo(row.name or "", row.topic_id, row.is_internal, row.error_code, partitions, refused)
+
+
+def _refused_of(partitions: dict[int, PartitionInfo], row: TopicRow) -> str:
+    """Takes out the partitions that cannot be; which they are, in words."""
+    told = len(row.partitions)
+    impossible = [number for number in partitions if not 0 <= number < told]
+    for number in impossible:
+        del partitions[number]
+    words = [f"partition {number}" for number in impossible[:_MOST_NAMED]]
+    if len(impossible) > _MOST_NAMED:
+        words.append(f"{len(impossible) - _MOST_NAMED} more")
+    if told > len(partitions) + len(impossible):
+        words.append("a partition twice")
+    return f"{', '.join(words)} among {told} rows" if words else ""

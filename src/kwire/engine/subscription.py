@@ -156,13 +156,8 @@ class Subscription:
         self._refused.pop(topic, None)
         if not info.partitions:
             return known
-        same = self._ids.get(topic, info.topic_id) == info.topic_id
         self._ids[topic] = info.topic_id
-        found = [TopicPartition(topic, number) for number in sorted(info.partitions)]
-        if same and self._has_id(found[0]):
-            # If there are fewer than before, the broker that answered lags: a topic never shrinks.
-            found = sorted({*known, *found})
-        return found
+        return [TopicPartition(topic, number) for number in sorted(info.partitions)]
 
     def _read(
         self,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kwire._codec import Accumulator, Batch, PartitionQueue, Timer, TopicQueue, no_uuid
+from kwire._codec import Accumulator, Batch, PartitionQueue, Timer, TopicQueue
 from kwire.engine.error_codes import LEADER_NOT_AVAILABLE, NONE, UNKNOWN_TOPIC_OR_PARTITION
 from kwire.engine.metadata import TopicInfo, may_pass
 from kwire.engine.ports import Services
@@ -116,21 +116,32 @@ class UnknownTopics:
         if info is not None and info.partitions:
             count = max(info.partitions) + 1
             available = [number for number in sorted(info.partitions) if info.partitions[number].leader >= 0]
-            anew = topic.topic_id is not None and (
-                info.topic_id != topic.topic_id or (info.topic_id == no_uuid() and count < topic.known)
-            )
-            self._accumulator.update_partitions(topic, count, available, anew=anew)
+            anew = topic.topic_id is not None and (info.topic_id != topic.topic_id or count < topic.known)
+            try:
+                self._accumulator.update_partitions(topic, count, available, anew=anew)
+            except (KafkaError, OverflowError, MemoryError) as error:
+                self._fail_unplaced(topic, error)
             topic.topic_id = info.topic_id
         return not topic.has_unassigned
+
+    def _fail_unplaced(self, topic: TopicQueue, cause: Exception) -> None:
+        """What cannot be placed ends here: other topics, and later records, have nothing to do with it."""
+        for queue in self._unplaced(topic):
+            for batch in queue.everything:
+                error = KafkaError(f"topic {topic.name}: its records could not be placed: {cause!r}")
+                error.__cause__ = cause
+                self._fail(batch, error)
+
+    def _unplaced(self, topic: TopicQueue) -> list[PartitionQueue]:
+        """The queues of partitions that are not known."""
+        return [queue for queue in topic.queues if not 0 <= queue.partition < topic.known]
 
     def _give_up(self, topic: TopicQueue, now: float) -> float | None:
         """Fails the records that have waited too long; returns when the next of the topic will have, or None."""
         info = self._cluster.topic(topic.name)
         at_once = info is not None and not may_pass(info.error)
         soonest = None
-        for queue in topic.queues:
-            if 0 <= queue.partition < topic.known:
-                continue
+        for queue in self._unplaced(topic):
             for batch in queue.everything:
                 deadline = batch.created_at + self._max_wait
                 if at_once or deadline <= now:
