@@ -217,13 +217,6 @@ class Brokers:
 
     # -- words ------------------------------------------------------------------------------------------------------
 
-    def states(self) -> dict[str, str]:
-        """Each address with the last error there, for messages; an address that works says so."""
-        return {
-            str(node.address): str(node.last_error) if node.last_error else node.state
-            for node in list(self.nodes.values())
-        }
-
     def connect_error(self) -> ConnectError | None:
         """The last error at each address; None while a broker is connected."""
         if any(node.connection is not None for node in self.nodes.values()):

@@ -77,8 +77,14 @@ class Call:
         unconnected = self.core.connect_error()
         if isinstance(last, errors.ConnectError):
             return errors.ConnectError(f"{self.what}: no answer in time; {last.message}", last.causes)
-        why = f"; last: {last}" if last is not None else f"; {unconnected}" if unconnected is not None else ""
-        return KafkaTimeoutError(f"{self.what}: no answer in time{why}")
+        if last is None and isinstance(unconnected, errors.ConnectError):
+            return errors.ConnectError(f"{self.what}: no answer in time; {unconnected.message}", unconnected.causes)
+        why = f"last: {last}" if last is not None else self.under_way()
+        return KafkaTimeoutError(f"{self.what}: no answer in time" + (f"; {why}" if why else ""))
+
+    def under_way(self) -> str:
+        """For subclasses: what was asked and is not answered yet, in words."""
+        return ""
 
     def on_end(self) -> None:
         """For subclasses: whatever is still in flight is of no use."""

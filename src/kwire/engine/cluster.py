@@ -7,6 +7,7 @@ of another cluster by now (KIP-1102) makes the client begin at the bootstrap add
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Collection, Sequence
 
 from kwire import errors, protocol
@@ -16,12 +17,16 @@ from kwire.engine.error_codes import REBOOTSTRAP_REQUIRED, UNKNOWN_TOPIC_OR_PART
 from kwire.engine.metadata import Metadata, metadata_request
 from kwire.engine.refresh import Refresh
 from kwire.engine.request import ANY, Request
-from kwire.errors import KafkaError, UnknownTopicError
+from kwire.engine.retry import afresh
+from kwire.errors import AuthError, ConnectError, KafkaError, KafkaTimeoutError, UnknownTopicError
 
 if TYPE_CHECKING:
     from kwire.engine.core import Core
 
 Listener = Callable[[float], None]
+_MOST_NAMED = 5
+"""How many brokers that have answered are named in errors."""
+
 TopicFilter = Callable[[str, bool], bool]
 """matches(name, is_internal): whether a topic is of interest."""
 
@@ -41,6 +46,7 @@ class Cluster(Metadata):
         self._creates = True
         self._asked_for: frozenset[str] | None = frozenset()
         self._warned_of: set[str] = set()
+        self._answered: deque[str] = deque(maxlen=_MOST_NAMED)
         max_age = core.settings.metadata_max_age_ms / 1000
         self._refresh = Refresh(core.call_at, core.retry_backoff, max_age, self._new_question, self._ask)
         core.recovered.append(self._recover)
@@ -52,8 +58,27 @@ class Cluster(Metadata):
         info = self.topics.get(name)
         if info is None or info.error != UNKNOWN_TOPIC_OR_PARTITION:
             return None
-        asked = ", ".join(str(address) for address in self.brokers.values())
-        return UnknownTopicError(f"topic {name!r} does not exist; asked: {asked}; {self.how_to_make_a_topic}")
+        return UnknownTopicError(f"topic {name!r} does not exist; asked: {self.asked}; {self.how_to_make_a_topic}")
+
+    @property
+    def asked(self) -> str:
+        """The brokers that have answered about topics of late, in words."""
+        return ", ".join(self._answered) or "none"
+
+    def no_answer(self, what: str) -> KafkaError:
+        """The error for `what`, which needs metadata that no broker has told yet: why, or how far the client is."""
+        failure = self.failure or self._core.connect_error()
+        if isinstance(failure, AuthError):
+            return afresh(failure)
+        if isinstance(failure, ConnectError):
+            return ConnectError(f"{what}: {failure.message}", failure.causes)
+        return KafkaTimeoutError(f"{what}: {failure or self.how_far}")
+
+    @property
+    def how_far(self) -> str:
+        """What the question in flight is at, in words, while a broker is connected."""
+        silent = ", ".join(self._refresh.silent)
+        return f"connected to {silent}, but Metadata is not answered yet" if silent else "Metadata is not asked yet"
 
     def missing(self, topic: str, partition: int) -> UnknownTopicError | None:
         """The error for a partition that the brokers say they do not have, or whose topic they do not have."""
@@ -73,7 +98,7 @@ class Cluster(Metadata):
         if found is not None and found.leader >= 0:
             return ""
         if info is None or self.failure is not None:
-            why = self.failure or self._core.connect_error() or "none was asked for or answered yet"
+            why = self.failure or self._core.connect_error() or self.how_far
             return f"no metadata of the topic: {why}"
         if info.error:
             return str(errors.broker.error_for(info.error, "the topic"))
@@ -198,6 +223,8 @@ class Cluster(Metadata):
                 self._core.forget_brokers(now)
             self._on_error(errors.broker.error_for(response.error_code, "Metadata"), now)
             return
+        if (address := self._refresh.answered_by) and address not in self._answered:
+            self._answered.append(address)
         self._refresh.end_question()
         self.failure = None
         asked_for: Collection[str] = self._wanted if self._asked_for is None else self._asked_for
@@ -218,7 +245,9 @@ class Cluster(Metadata):
         """Warns of each topic whose partitions were refused; once, until a response can be believed as a whole."""
         for name, info in self.topics.items():
             if info.refused and name not in self._warned_of:
-                self._core.warn(f"the metadata of topic {name} is refused in part: {info.refused}; it is asked for again")
+                self._core.warn(
+                    f"the metadata of topic {name} is refused in part: {info.refused}; it is asked for again"
+                )
         self._warned_of = {name for name, info in self.topics.items() if info.refused}
 
     def _on_error(self, error: KafkaError, now: float) -> None:

@@ -185,10 +185,6 @@ class Core(CoreBase):
         newest = max(known, key=lambda versions: versions.features_epoch, default=None)
         return 0 if newest is None else newest.features.get(name, 0)
 
-    def broker_states(self) -> dict[str, str]:
-        """Each address with the last error there, for messages; an address that works says so."""
-        return self._brokers.states()
-
     @override
     def connect_error(self) -> ConnectError | None:
         """The last error at each address; None while a broker is connected."""
@@ -223,7 +219,7 @@ class Core(CoreBase):
         node = self._nodes.get(node_id)
         if node is None:
             return f"broker {node_id}: not in the metadata"
-        return f"{node.who}: {node.last_error or node.state}"
+        return f"{node.who}: {node.last_error or node.progress}"
 
     def update_brokers(self, addresses: dict[int, Address], *, complete: bool, now: float) -> None:
         """The brokers of the cluster by id; when `complete`, those not named are gone."""

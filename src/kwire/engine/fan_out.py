@@ -28,12 +28,17 @@ from kwire.engine.request import ANY, Request
 from kwire.engine.retry import afresh, is_retriable
 from kwire.engine.second_try import SecondTry
 from kwire.errors import BrokerError, KafkaError
+from kwire.errors.listing import first_of
+from kwire.protocol import APIS
 
 if TYPE_CHECKING:
     from kwire.engine.ports import Services
 
 Key = TypeVar("Key")
 Result = TypeVar("Result")
+
+_MOST_NAMED = 3
+"""How many brokers that have not answered are named in errors."""
 
 NOT_LOOKED_AT = frozenset(
     {
@@ -60,6 +65,8 @@ class AdminApi(Generic[Key, Result]):
     """Whether every retriable code is asked again, not only those that say that the request had no effect."""
     asks_one_by_one = False
     """Whether a request is about one key alone."""
+    asked = ""
+    """The broker whose response is looked at."""
     tells_all = False
     """Whether the call goes on with the other keys when one has failed, and names all that have."""
 
@@ -111,6 +118,17 @@ class FanOutCall(Call, Generic[Key, Result]):
         if not self._failed:
             return late
         return all_of({**self._failed, **{key: late for key in self.keys or () if not self._is_settled(key)}})
+
+    @override
+    def under_way(self) -> str:
+        name = APIS[self._api.api_key].name
+        silent = dict.fromkeys(str(request.asked) for request in self._asked.values() if request.asked is not None)
+        if silent:
+            return f"{name} is not answered yet by {first_of(silent, _MOST_NAMED)}"
+        unreached = dict.fromkeys(request.target for request in self._asked.values() if isinstance(request, Request))
+        if unreached:
+            return first_of((self.core.describe_node(target) for target in unreached), _MOST_NAMED)
+        return self._api.lookup.under_way() or self.core.cluster.how_far
 
     @override
     def on_end(self) -> None:
@@ -185,6 +203,7 @@ class FanOutCall(Call, Generic[Key, Result]):
             self._asked.update(dict.fromkeys(keys, request))
 
     def _on_response(self, keys: list[Key], response: Any, version: int, now: float) -> None:
+        self._api.asked = str(self._asked[keys[0]].asked) if keys[0] in self._asked else ""
         try:
             results = self._api.result(keys, response, version)
         except KafkaError as error:

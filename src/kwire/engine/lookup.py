@@ -93,6 +93,10 @@ class Lookup(Generic[Key]):
         """When time has run out: why there is no broker to ask about the key; None if there is one."""
         return None
 
+    def under_way(self) -> str:
+        """What was asked to find brokers and is not answered yet, in words."""
+        return ""
+
 
 class AnyBroker(Lookup[Key]):
     """Whichever broker can be reached. For APIs that only read: a second one is asked where the first is silent."""
@@ -203,6 +207,11 @@ class Coordinator(Lookup[str]):
             if not request.done:
                 self._asked[key] = request
         return node
+
+    @override
+    def under_way(self) -> str:
+        silent = dict.fromkeys(request.asked for request in self._asked.values() if request.asked is not None)
+        return f"FindCoordinator is not answered yet by {', '.join(silent)}" if silent else ""
 
     @override
     def refused(self, key: str, error: KafkaError, now: float) -> None:

@@ -112,6 +112,12 @@ class Node(NodeBase):
         return next((link.refusal for link in self._made_links if link.refusal is not None), None)
 
     @property
+    def progress(self) -> str:
+        """The state, and the step that an attempt to connect is at."""
+        step = self._data.step
+        return f"{self.state}, at {step}" if step and self.state == "negotiating" else self.state
+
+    @property
     def trouble(self) -> str:
         """Why there is no connection: the last error, or how far the first attempt is."""
         error = self.last_error

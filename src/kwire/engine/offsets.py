@@ -156,6 +156,10 @@ class PartitionsLookup(Call):
         return self.core.cluster.unknown_topic(self._topic) or super().timed_out()
 
     @override
+    def under_way(self) -> str:
+        return self.core.cluster.how_far
+
+    @override
     def on_end(self) -> None:
         if self.ask_again in self.core.cluster.listeners:
             self.core.cluster.listeners.remove(self.ask_again)

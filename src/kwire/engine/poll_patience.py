@@ -3,7 +3,7 @@
 Layer 3, no I/O; used with the core to itself. After default_api_timeout_ms of polls each of these is told, and then
 counted anew:
 
-    brokers   no broker was ever reached: ConnectError with a cause for each address, or whatever else failed
+    brokers   no broker ever answered: ConnectError with a cause for each address, or whatever else failed
     topics    a topic is missing: UnknownTopicError
 """
 
@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from kwire._typing import TYPE_CHECKING
-from kwire.engine.retry import afresh
-from kwire.errors import ConnectError, UnknownTopicError
+from kwire.errors import UnknownTopicError
 
 if TYPE_CHECKING:
     from kwire.engine.cluster import Cluster
@@ -34,16 +33,15 @@ class PollPatience:
         self._polled_at = now
 
     def check_brokers(self, now: float) -> None:
-        """Raises why no broker was ever reached."""
+        """Raises why no broker ever answered."""
         if self._cluster.generation > 0:
             self._alone_since = None
             return
         if self._alone_since is None:
             self._alone_since = self._polled_at
-        failure = self._cluster.failure
-        if now - self._alone_since >= self._seconds and failure is not None:
+        if now - self._alone_since >= self._seconds:
             self._alone_since = None
-            raise afresh(failure) if isinstance(failure, ConnectError) else failure
+            raise self._cluster.no_answer(f"no metadata within {self._seconds:g} s")
 
     def missing(
         self, topics: Iterable[str], now: float, *, once: bool = False

@@ -21,7 +21,7 @@ from kwire.engine.fetcher import HAND_OVER_RECORDS, Fetched, Fetcher
 from kwire.engine.poll_patience import PollPatience
 from kwire.engine.retry import afresh
 from kwire.engine.settings import ConsumerSettings
-from kwire.errors import AuthError, ConfigError, ConnectError, KafkaError, KafkaTimeoutError
+from kwire.errors import AuthError, ConfigError, KafkaError, KafkaTimeoutError
 
 if TYPE_CHECKING:
     from kwire.engine.groups.group_offsets import GroupOffsets
@@ -187,11 +187,11 @@ class Polling:
 
     def no_position(self, tp: TopicPartition, waited: float) -> KafkaError:
         """The error for a position that did not become known within `waited` seconds."""
-        failure = self._cluster.failure
-        if self._cluster.generation == 0 and isinstance(failure, ConnectError):
-            return afresh(failure)
-        error = KafkaTimeoutError(f"the position of {tp.topic}-{tp.partition} was not known within {waited:g} s")
-        error.__cause__ = failure
+        what = f"the position of {tp} was not known within {waited:g} s"
+        if self._cluster.topic(tp.topic) is None:
+            return self._cluster.no_answer(what)
+        error = KafkaTimeoutError(what)
+        error.__cause__ = self._cluster.failure
         return error
 
 

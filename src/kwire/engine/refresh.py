@@ -47,6 +47,16 @@ class Refresh:
         """Whether a question waits for its response."""
         return bool(self._in_flight)
 
+    @property
+    def answered_by(self) -> str:
+        """The address of the broker that has just answered the question; "" if it has no answer."""
+        return next((str(request.asked) for request in self._in_flight if request.done and request.asked), "")
+
+    @property
+    def silent(self) -> list[str]:
+        """The addresses of the brokers that were asked, and have not answered yet."""
+        return list(dict.fromkeys(str(request.asked) for request in self._in_flight if request.asked is not None))
+
     def soon(self, now: float) -> None:
         """Asks as soon as the backoff allows; after the question in flight, if there is one."""
         if self.stopped:

@@ -43,6 +43,11 @@ class SecondTry:
         self._timer = core.call_at(now + SECOND_TRY_AFTER_S, self._ask)
         self._ask(now)
 
+    @property
+    def asked(self) -> str | None:
+        """The addresses of the brokers that were asked; None before there is one."""
+        return ", ".join(dict.fromkeys(str(one.asked) for one in self._requests if one.asked is not None)) or None
+
     def cancel(self) -> None:
         """Neither callback will run."""
         self.done = True

@@ -1,9 +1,10 @@
 """The topics of a producer: which ones the metadata is asked for, and the records whose partition is not known yet.
 
 Layer 3, no I/O. Such records wait `max_block_ms` at most; then they fail with an error that says which brokers were
-asked: an UnknownTopicError where brokers answered, a ConnectError where none did. A topic is asked for from its first
-record until it has been without records for `metadata_max_idle_ms`, or, if it is missing, until its last record failed
-(KIP-526); the next record begins anew.
+asked: an UnknownTopicError only where one answered that the topic is not there. Where none answered it is a
+ConnectError, or a KafkaTimeoutError once one is connected, and says what is under way. A topic is asked for from its
+first record until it has been without records for `metadata_max_idle_ms`, or, if it is missing, until its last record
+failed (KIP-526); the next record begins anew.
 """
 
 from __future__ import annotations
@@ -14,8 +15,7 @@ from kwire._codec import Accumulator, Batch, PartitionQueue, Timer, TopicQueue
 from kwire.engine.error_codes import LEADER_NOT_AVAILABLE, NONE, UNKNOWN_TOPIC_OR_PARTITION
 from kwire.engine.metadata import TopicInfo, may_pass
 from kwire.engine.ports import Services
-from kwire.engine.retry import afresh
-from kwire.errors import AuthError, ConnectError, KafkaError, UnknownTopicError
+from kwire.errors import KafkaError, UnknownTopicError
 from kwire.errors.broker import error_for
 
 _NOT_THERE = frozenset({NONE, UNKNOWN_TOPIC_OR_PARTITION, LEADER_NOT_AVAILABLE})
@@ -152,17 +152,14 @@ class UnknownTopics:
 
     def _why(self, queue: PartitionQueue, batch: Batch, info: TopicInfo | None) -> KafkaError:
         waited = f"within max_block_ms={round(self._max_wait * 1000)}"
-        failure = self._cluster.failure
-        if info is None and failure is not None:
-            if isinstance(failure, AuthError):
-                return afresh(failure)
-            if isinstance(failure, ConnectError):
-                return ConnectError(f"topic {batch.topic}: no metadata {waited}: {failure.message}", failure.causes)
-            return UnknownTopicError(f"topic {batch.topic}: no metadata {waited}: {failure}")
-        asked = ", ".join(self._core.broker_states()) or "none"
-        if info is not None and info.error not in _NOT_THERE:
+        if info is None:
+            return self._cluster.no_answer(f"topic {batch.topic}: no metadata {waited}")
+        asked = self._cluster.asked
+        if info.error not in _NOT_THERE:
             return error_for(info.error, f"topic {batch.topic}")
-        if info is not None and info.partitions:
+        if info.refused:
+            return KafkaError(f"topic {batch.topic}: no metadata that can be {waited}: {info.refused}; asked: {asked}")
+        if info.partitions:
             return UnknownTopicError(
                 f"topic {batch.topic} has {len(info.partitions)} partitions, and no partition {queue.partition} "
                 f"appeared {waited}; brokers asked: {asked}; send to one of 0 to {max(info.partitions)}, or leave "

@@ -85,6 +85,7 @@ cdef class ConnectionBase:
                 self.written_goal += len(part)
         request.version = version
         request.sent_at = now
+        request.asked = self.who
         request.correlation_id = self.correlation_id
         self.correlation_id = (self.correlation_id + 1) & 0x7FFFFFFF
         if request.expect_response:

@@ -30,6 +30,7 @@ cdef class Request:
     cdef readonly bint done
     cdef readonly double timeout
     cdef readonly double sent_at
+    cdef readonly object asked            # the other end of the connection that it was written to; None before
     cdef readonly int version             # at which it was written; -1 before
     cdef dict why_not
     cdef public object deadline_timer     # has cancel(); None without a deadline

@@ -45,8 +45,7 @@ class DescribeTopics(AdminApi[None, Topics]):
         for name in self._names:
             code = found[name].error if name in found else UNKNOWN_TOPIC_OR_PARTITION
             if code == UNKNOWN_TOPIC_OR_PARTITION:
-                brokers = ", ".join(f"{row.host}:{row.port}" for row in response.brokers)
-                raise UnknownTopicError(f"topic {name!r} does not exist; asked: {brokers}")
+                raise UnknownTopicError(f"topic {name!r} does not exist; asked: {self.asked}")
             if code != NONE:
                 raise errors.broker.error_for(code, f"topic {name!r}")
         return {None: {name: found[name] for name in self._names}}

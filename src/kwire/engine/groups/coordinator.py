@@ -194,8 +194,13 @@ class Coordinator:
     def _too_late(self, waiting: WaitingRequest, now: float) -> None:
         if waiting in self._waiting:
             self._waiting.remove(waiting)
-        why = self._last or self._core.connect_error() or "none was named in time"
+        why = self._last or self._core.connect_error() or self._how_far
         waiting.fail(KafkaTimeoutError(f"the coordinator of {self.what} is not known: {why}"), now)
+
+    @property
+    def _how_far(self) -> str:
+        silent = None if self._asked is None else self._asked.asked
+        return f"FindCoordinator is not answered yet by {silent}" if silent else "none was named in time"
 
     # -- looking up -------------------------------------------------------------------------------------------------
 
