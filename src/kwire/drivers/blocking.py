@@ -114,14 +114,16 @@ class BlockingConnection:
         if found is not None:
             return found
         known = threading.Event()
+        wanted = True
         answer: list[tuple[list[SocketAddress], str]] = []
 
         def done(addresses: list[SocketAddress], error: str) -> None:
             answer.append((addresses, error))
             known.set()
 
-        look_up(self.address, done)
+        look_up(self.address, done, lambda: wanted)
         if not known.wait(max(deadline - time.monotonic(), 0)):
+            wanted = False
             raise ConnectError("no connection", {str(self.address): "its name was not resolved in time"})
         addresses, error = answer[0]
         if error:

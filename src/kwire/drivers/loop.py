@@ -394,7 +394,7 @@ class LoopDriver(LoopDriverBase):
         address = sock.connection.address
         try:
             rows = await self._loop.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
-        except (OSError, ValueError, OverflowError) as error:
+        except (OSError, ValueError, OverflowError, RuntimeError) as error:  # the last: no thread can be begun
             why = error.args[-1] if error.args else error
             raise OSError(f"the name {address.host!r} cannot be resolved: {why}") from error
         return list(dict.fromkeys((row[0], row[4]) for row in rows))

@@ -408,7 +408,7 @@ class Reactor(ReactorBase):
             self._resolved.append((connection, found, error))
             self.wake()
 
-        look_up(connection.address, done)
+        look_up(connection.address, done, lambda: sock.connection in self._sockets)
 
     @override
     def _take_resolved(self, now: float) -> None:

@@ -10,7 +10,7 @@ import os
 import socket
 from collections.abc import Callable
 
-from kwire.drivers.threads import begin_thread
+from kwire.drivers.name_lookups import NameLookups
 from kwire.engine.addresses import Address
 
 SocketAddress = tuple[int, tuple[object, ...]]
@@ -34,18 +34,24 @@ def literal(address: Address) -> list[SocketAddress] | None:
     return None
 
 
-def look_up(address: Address, done: Callable[[list[SocketAddress], str], None]) -> None:
-    """Resolves a name on a thread of its own and calls `done(addresses, error)` there; error is "" if all went well."""
+def resolve(address: Address) -> tuple[list[SocketAddress], str]:
+    """The socket addresses of a name; the text is "" if all went well, else why there are none. Blocks."""
+    try:
+        rows = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+    except (OSError, ValueError, OverflowError) as error:
+        return [], f"the name {address.host!r} cannot be resolved: {error.args[-1] if error.args else error}"
+    return list(dict.fromkeys((row[0], row[4]) for row in rows)), ""
 
-    def work() -> None:
-        try:
-            rows = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
-        except (OSError, ValueError, OverflowError) as error:
-            done([], f"the name {address.host!r} cannot be resolved: {error.args[-1] if error.args else error}")
-        else:
-            done(list(dict.fromkeys((row[0], row[4]) for row in rows)), "")
 
-    begin_thread(work, f"kwire-look-up-{address.host}")
+def look_up(
+    address: Address, done: Callable[[list[SocketAddress], str], None], wanted: Callable[[], bool] = lambda: True
+) -> None:
+    """Resolves a name on another thread and calls `done(addresses, error)` there, unless that is `wanted` no more."""
+    _lookups.ask(address, done, wanted)
+
+
+_lookups: NameLookups[Address, list[SocketAddress]] = NameLookups(resolve, [])
+os.register_at_fork(after_in_child=_lookups.reset)
 
 
 def make_socket(family: int, send_buffer: int, receive_buffer: int) -> socket.socket:

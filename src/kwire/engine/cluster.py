@@ -84,6 +84,13 @@ class Cluster(Metadata):
         """The error for a partition that the brokers say they do not have, or whose topic they do not have."""
         return self.unknown_topic(topic) or self.beyond(topic, partition)
 
+    def is_missing(self, topic: str, partition: int) -> bool:
+        """Whether `missing` has an error: without making it."""
+        info = self.topics.get(topic)
+        if info is None or info.error == UNKNOWN_TOPIC_OR_PARTITION:
+            return info is not None
+        return bool(info.partitions) and partition not in info.partitions
+
     @property
     def how_to_make_a_topic(self) -> str:
         """What would work where a topic is missing, in words."""

@@ -36,7 +36,7 @@ from functools import partial
 from operator import attrgetter
 
 from kwire import errors, protocol
-from kwire._codec import Records, no_uuid, scan_records
+from kwire._codec import Records, Timer, no_uuid, scan_records
 from kwire._typing import TYPE_CHECKING
 from kwire.engine.addresses import Address, TopicPartition
 from kwire.engine.api_keys import FETCH
@@ -75,6 +75,10 @@ HAND_OVER_BYTES = 2 << 20
 HAND_OVER_RECORDS = 16384
 """How many records one `take` without a limit returns at most."""
 
+LOOK_TAKES_S = 10e-6
+"""Seconds between two looks at all partitions, for each of them: what comes of many brokers by and by is looked at
+together, and looking never takes all of the time."""
+
 Fetched = list[tuple[TopicPartition, Records]]
 
 _order = attrgetter("order")
@@ -111,6 +115,8 @@ class Fetcher:
         self._sources: dict[int, Source] = {}
         self._fault: KafkaError | None = None
         self._turns = 0
+        self._looked_at = 0.0
+        self._next_look: Timer | None = None
         self._is_settled = False
         self._is_due = False
         self._is_full = False
@@ -224,18 +230,27 @@ class Fetcher:
 
     def _on_metadata(self, now: float) -> None:
         self.subscription.on_metadata(now)
-        self.pump(now)
-
-    def _look_again(self, now: float) -> None:
-        """Some position came, or some back-off is over."""
         self._is_settled = False
         self.pump_if_due(now)
+
+    def _look_again(self, now: float) -> None:
+        """Some position came, or some back-off is over: looks at all partitions, once for all that say so meanwhile."""
+        self._is_settled = False
+        if self._next_look is None or not self._next_look.active:
+            self._next_look = self._core.call_at(max(now, self._may_look_at), self.pump_if_due)
+
+    @property
+    def _may_look_at(self) -> float:
+        return self._looked_at + len(self.subscription.states) * LOOK_TAKES_S
 
     def pump_if_due(self, now: float) -> None:
         """Sends the fetches that are due, with a look at every partition only if something else may have changed."""
         if not self._is_settled:
-            self.pump(now)
-        elif self._is_due:
+            if now >= self._may_look_at:
+                self.pump(now)
+                return
+            self._look_again(now)
+        if self._is_due:
             self._ask_all(now)
 
     def pump(self, now: float) -> None:
@@ -243,6 +258,7 @@ class Fetcher:
         if self._core.closed:
             return
         self._is_settled = True
+        self._looked_at = now
         self._wake_resting(now)
         if not self.positions.pump(now):
             self._is_settled = False

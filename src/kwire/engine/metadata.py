@@ -6,10 +6,10 @@ Metadata v0 cannot ask for no topic at all: an empty list means all of them ther
 topic asked for by name may be created by the asking, so a client that forbids that asks for all topics instead.
 Releases 0.8.0 and 0.8.1 list only brokers that a partition names, at first none: the bootstrap addresses stay in use.
 
-Nothing is sized by what a response claims. Partitions are numbered from 0 without gaps, so one whose number is not below
-the number of rows is refused, and asked for again; so is a second row of the same number, and a broker with a negative
-id. What a response takes back of what an earlier one said (a leader's epoch, a partition of the same topic id) is not
-believed of a broker that may lag, but it is when no response says otherwise for BELIEVED_AFTER_S.
+Nothing is sized by what a response claims. Partitions are numbered from 0 without gaps, so one whose number is not
+below the number of rows is refused, and asked for again; so is a second row of the same number, and a broker with a
+negative id. What a response takes back of what an earlier one said (a leader's epoch, a partition of the same topic id)
+is not believed of a broker that may lag, but it is when no response says otherwise for BELIEVED_AFTER_S.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class Metadata:
         info = self.topics.get(name)
         if info is None or not info.partitions or partition in info.partitions:
             return None
-        most = max(info.partitions)
+        most = len(info.partitions) - 1
         return UnknownTopicError(f"topic {name!r} has no partition {partition}: its partitions are 0 to {most}")
 
     def is_unsettled(self, name: str) -> bool:

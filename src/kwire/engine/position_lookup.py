@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from kwire import errors, protocol
+from kwire._codec import Timer
 from kwire._typing import TYPE_CHECKING
 from kwire.engine.addresses import TopicPartition
 from kwire.engine.api_keys import LIST_OFFSETS, OFFSET_FOR_LEADER_EPOCH
@@ -76,6 +77,7 @@ class PositionLookup:
         self._isolation = isolation_code(settings.isolation_level)
         self._max_wait = settings.default_api_timeout_ms / 1000
         self._overdue_at = float("inf")
+        self._wake: Timer | None = None
         self.overdue: list[KafkaError] = []
         self.committed: OffsetFetches | None = None
 
@@ -85,7 +87,10 @@ class PositionLookup:
         by_leader: dict[int, list[PartitionState]] = defaultdict(list)
         to_check: dict[int, list[PartitionState]] = defaultdict(list)
         new: list[PartitionState] = []
+        soonest = float("inf")
         for state in self._subscription.states.values():
+            if now < state.retry_at < soonest:
+                soonest = state.retry_at
             if state.awaits_committed:
                 self._begin_look_up(state, now)
                 if not state.in_flight and state.fault is None and now >= state.retry_at:
@@ -106,6 +111,7 @@ class PositionLookup:
                 leader = self.leader(state, now)
                 if leader is not None and not state.in_flight and now >= state.retry_at:
                     to_check[leader].append(state)
+        self._wake_at(soonest)
         if new:
             self._ask_committed(new, now)
         for leader, states in by_leader.items():
@@ -145,7 +151,15 @@ class PositionLookup:
         retry_at = now + self._core.retry_backoff.wait(max(state.failures for state in states))
         for state in states:
             state.retry_at = retry_at
-        self._core.call_at(retry_at, self._on_change)
+        self._wake_at(retry_at)
+
+    def _wake_at(self, moment: float) -> None:
+        """Looks at all partitions then, or earlier: one timer for however many wait."""
+        if moment == float("inf") or (self._wake is not None and self._wake.active and self._wake.when <= moment):
+            return
+        if self._wake is not None:
+            self._wake.cancel()
+        self._wake = self._core.call_at(moment, self._on_change)
 
     def truncate(self, state: PartitionState, end: int | None, epoch: int) -> None:
         """The leader's log of the partition parts from ours at `end`; None where the leader does not know.

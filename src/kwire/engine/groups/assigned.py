@@ -8,9 +8,10 @@ UnknownTopicError, again after each such time. Java's client says nothing of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from kwire._typing import TYPE_CHECKING
+from kwire.engine.addresses import TopicPartition
 from kwire.errors import UnknownTopicError
 from kwire.errors.listing import first_of
 
@@ -22,8 +23,11 @@ if TYPE_CHECKING:
 
 _SHOWN = 5
 
-Why = Mapping[str, object]
-"""What is missing, by its name, each with the reason."""
+LOOK_TAKES_S = 20e-6
+"""Seconds between two looks, for each partition assigned: looking never takes all of the time."""
+
+Explain = Callable[[object], object]
+"""The reason why something is missing, from what `look` was told of it."""
 
 
 class Missing:
@@ -36,15 +40,15 @@ class Missing:
         self._since: dict[str, float] = {}
         self._told: set[str] = set()
 
-    def look(self, missing: Why, now: float) -> None:
-        """This is what is missing now, and nothing else."""
+    def look(self, missing: Mapping[str, object], now: float, explain: Explain = str) -> None:
+        """This is what is missing now, by name, and nothing else; `explain` is asked why of few of them."""
         before = self._since
         self._since = {name: before.get(name, now) for name in missing}
         self._told &= missing.keys()
         news = [name for name in missing if name in before and name not in self._told]
         if news:
             self._told.update(news)
-            what, why = _in_words(news, missing)
+            what, why = first_of(news, _SHOWN), explain(missing[news[0]])
             self._member.warn(
                 f"group {self._group_id!r} has assigned {what} to this consumer, but {why}; metadata is asked for "
                 "again until that has changed"
@@ -52,7 +56,7 @@ class Missing:
         overdue = [name for name, since in self._since.items() if now - since >= self._patience]
         if overdue:
             self._since.update(dict.fromkeys(overdue, now))
-            what, why = _in_words(overdue, missing)
+            what, why = first_of(overdue, _SHOWN), explain(missing[overdue[0]])
             waited = f"{self._patience:g} s"
             self._member.fault = self._member.fault or UnknownTopicError(
                 f"group {self._group_id!r} has assigned {what} to this consumer, but for {waited} now {why}"
@@ -67,17 +71,19 @@ class AssignedPartitions:
         self._subscription = subscription
         self._missing = missing
         self._seen = 0
+        self._next_look = 0.0
 
     def on_metadata(self, now: float) -> None:
         """Metadata came, or was asked for in vain."""
         cluster = self._cluster
-        if cluster.generation == self._seen:
+        if cluster.generation == self._seen or now < self._next_look:
             return
         self._seen = cluster.generation
-        states = self._subscription.states.values() if self._subscription.by_group else ()
-        found = {str(state): cluster.missing(state.tp.topic, state.tp.partition) for state in states}
-        self._missing.look({name: why for name, why in found.items() if why is not None}, now)
+        assigned = self._subscription.states if self._subscription.by_group else ()
+        self._next_look = now + len(assigned) * LOOK_TAKES_S
+        missing = {str(tp): tp for tp in assigned if cluster.is_missing(tp.topic, tp.partition)}
+        self._missing.look(missing, now, self._why)
 
-
-def _in_words(names: list[str], missing: Why) -> tuple[str, object]:
-    return first_of(names, _SHOWN), missing[names[0]]
+    def _why(self, tp: object) -> object:
+        assert isinstance(tp, TopicPartition)
+        return self._cluster.missing(tp.topic, tp.partition)
