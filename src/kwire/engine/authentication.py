@@ -28,6 +28,7 @@ from kwire.engine.sasl.oauthbearer import Tokens, oauthbearer
 from kwire.engine.sasl.plain import plain
 from kwire.engine.sasl.scram import SaltedPasswords, scram
 from kwire.engine.secret import without_secrets
+from kwire.engine.security_conflicts import TOKEN_SOURCES
 from kwire.engine.settings import ClientSettings
 from kwire.engine.versions import Versions
 from kwire.errors import AuthError, CodecError, ConnectError
@@ -45,7 +46,8 @@ class Login:
         self._settings = settings
         self._rng = rng
         self._passwords = SaltedPasswords()
-        self.tokens = Tokens(settings.sasl_oauthbearer_extensions, settings.sasl_oauth_token)
+        given = [name for name in TOKEN_SOURCES if getattr(settings, name) is not None]
+        self.tokens = Tokens(settings.sasl_oauthbearer_extensions, settings.sasl_oauth_token, *given[:1])
         self.mechanism: str = settings.sasl_mechanism or ""
         self.may_come_first = self.mechanism == "GSSAPI"
         self.handshake_step = HANDSHAKE

@@ -27,10 +27,10 @@ _TLS = (
     "ssl_keystore_password",
 )
 _PASSWORD = ("sasl_username", "sasl_password")
-_TOKEN_SOURCES = ("sasl_oauth_token", "sasl_oauthbearer_token_endpoint_url", "sasl_oauthbearer_unsecured_claims")
+TOKEN_SOURCES = ("sasl_oauth_token", "sasl_oauthbearer_token_endpoint_url", "sasl_oauthbearer_unsecured_claims")
 _ENDPOINT = ("sasl_oauthbearer_client_id", "sasl_oauthbearer_client_secret")
 _OF_ENDPOINT = (*_ENDPOINT, "sasl_oauthbearer_scope", "https_ca_location", "https_ca_pem")
-_OAUTH = (*_TOKEN_SOURCES, *_OF_ENDPOINT, "sasl_oauthbearer_extensions")
+_OAUTH = (*TOKEN_SOURCES, *_OF_ENDPOINT, "sasl_oauthbearer_extensions")
 _KERBEROS = ("sasl_kerberos_principal", "sasl_kerberos_keytab")
 _SCRAM = (*_PASSWORD, "sasl_scram_token_auth")
 _OF_MECHANISM = {
@@ -115,10 +115,10 @@ def _likely(chosen: Collection[str]) -> str:
 
 
 def _of_oauth(settings: SecuritySettings, chosen: Collection[str]) -> Iterator[str]:
-    sources = [name for name in _TOKEN_SOURCES if name in chosen]
+    sources = [name for name in TOKEN_SOURCES if name in chosen]
     if not sources:
-        yield f"sasl_mechanism='OAUTHBEARER' needs {', '.join(_TOKEN_SOURCES[:-1])} or {_TOKEN_SOURCES[-1]}"
-    yield from _one_at_most(_TOKEN_SOURCES, chosen)
+        yield f"sasl_mechanism='OAUTHBEARER' needs {', '.join(TOKEN_SOURCES[:-1])} or {TOKEN_SOURCES[-1]}"
+    yield from _one_at_most(TOKEN_SOURCES, chosen)
     if "sasl_oauthbearer_token_endpoint_url" in sources:
         missing = [name for name in _ENDPOINT if name not in chosen]
         if missing:

@@ -37,8 +37,12 @@ MIN_SHARE_LEFT = 0.2
 _SEPARATOR = "\x01"
 _TIMES = ((1e9, 1e10), (1e12, 1e13))
 """Seconds and milliseconds since 1970, from 2001 to 2286: no lifetime of a token, but the time at which it ends."""
-_SOURCE = "the token of sasl_oauth_token"
+_CALLABLE = "sasl_oauth_token"
 TokenSource = Callable[[], Any]
+
+
+class _UnusableError(Exception):
+    """Why what a source returned is no token."""
 
 
 class Token:
@@ -62,10 +66,20 @@ class Token:
 
 
 class Tokens:
-    """The tokens of one client: the last one, for as long as it will do. A driver may set another `source`."""
+    """The tokens of one client: the last one, for as long as it will do.
 
-    def __init__(self, extensions: Mapping[str, str] | None = None, source: TokenSource | None = None) -> None:
+    A driver may set another `source`; errors name the `setting` that says where tokens come from.
+    """
+
+    def __init__(
+        self,
+        extensions: Mapping[str, str] | None = None,
+        source: TokenSource | None = None,
+        setting: str = _CALLABLE,
+    ) -> None:
         self.source = source
+        self.step = f"the token of {setting}"
+        self._whose = "the callable" if setting == _CALLABLE else setting
         self._extensions = dict(extensions or {})
         self.last: Token | None = None
         self._calls = SharedCalls(self._keep_unasked)
@@ -80,19 +94,23 @@ class Tokens:
         if self.last is not None and self.last.will_do(session, now):
             return self.last
         if self.source is None:
-            raise AuthError(step=_SOURCE, reason="this client has no source of tokens")
+            raise AuthError(step=self.step, reason="this client has no source of tokens")
         try:
-            returned, now = yield Apart(self.source, _SOURCE, self._calls)
+            returned, now = yield Apart(self.source, self.step, self._calls)
             return self._keep(returned, now)
         except (AuthError, ConnectError):
             raise
         except OSError as error:
-            raise ConnectError(f"{_SOURCE} could not be had: {_words(error)}") from error
+            raise ConnectError(f"{self.step} could not be had: {_words(error)}") from error
         except Exception as error:
-            raise AuthError(step=_SOURCE, reason=_words(error)) from error
+            raise AuthError(step=self.step, reason=_words(error)) from error
 
     def _keep(self, returned: object, now: float) -> Token:
-        self.last = token = _token(returned, self._extensions, now)
+        try:
+            self.last = token = _token(returned, self._extensions, now)
+        except _UnusableError as why:
+            reason = f"what {self._whose} returned cannot be used: {why}"
+            raise AuthError(step=self.step, reason=reason) from None
         return token
 
     def _keep_unasked(self, returned: object, now: float) -> None:
@@ -137,15 +155,15 @@ def _token(returned: object, extensions: Mapping[str, str], now: float) -> Token
         close = getattr(returned, "close", None)
         if close is not None and hasattr(returned, "cr_code"):
             close()
-            raise _unusable("it is a coroutine: an `async def` needs a client of kwire.aio")
-        raise _unusable("it is not (token, lifetime in seconds) or (token, lifetime, extensions)")
+            raise _UnusableError("it is a coroutine: an `async def` needs a client of kwire.aio")
+        raise _UnusableError("it is not (token, lifetime in seconds) or (token, lifetime, extensions)")
     text, lifetime = returned[:2]
     if not isinstance(text, str) or not text or not all("!" <= letter <= "~" for letter in text):
-        raise _unusable("its token is not a str of visible ASCII characters")
+        raise _UnusableError("its token is not a str of visible ASCII characters")
     if isinstance(lifetime, bool) or not isinstance(lifetime, int | float) or not lifetime > 0:
-        raise _unusable("its lifetime is not a number of seconds above 0")
+        raise _UnusableError("its lifetime is not a number of seconds above 0")
     if any(first <= lifetime < last for first, last in _TIMES):
-        raise _unusable("its lifetime is a time since 1970, not the seconds from now on: subtract time.time()")
+        raise _UnusableError("its lifetime is a time since 1970, not the seconds from now on: subtract time.time()")
     more = returned[2] if len(returned) == 3 else None
     return Token(text, float(lifetime), {**extensions, **_extensions(more)}, now)
 
@@ -154,14 +172,10 @@ def _extensions(given: object) -> dict[str, str]:
     if given is None:
         return {}
     if not isinstance(given, Mapping):
-        raise _unusable("its extensions are not a mapping")
+        raise _UnusableError("its extensions are not a mapping")
     if not all(is_extension(name, value) for name, value in given.items()):
-        raise _unusable("its extensions are not names (letters only, not 'auth') with printable values")
+        raise _UnusableError("its extensions are not names (letters only, not 'auth') with printable values")
     return dict(given)
-
-
-def _unusable(why: str) -> AuthError:
-    return AuthError(step=_SOURCE, reason=f"what the callable returned cannot be used: {why}")
 
 
 def _words(error: Exception) -> str:
