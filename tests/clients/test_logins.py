@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from socket import socket
 from typing import Any
 
 import pytest
@@ -15,6 +17,7 @@ from cryptography.hazmat.primitives import serialization
 from kwire import Admin, Consumer, Producer
 from kwire.testing import Broker, Certificates
 from kwire.testing.sasl.oauthbearer import unsecured_token
+from tests.bad_http_server import BadServer, bad_server, drips_headers, read_head
 from tests.certificates import PASSWORD, Issued
 from tests.timing import PATIENT
 from tests.token_endpoint import Endpoint, serving
@@ -82,6 +85,31 @@ def test_logins_by_token(caplog: pytest.LogCaptureFixture) -> None:
     assert endpoint.requests
     assert HUSH not in caplog.text
     assert token not in caplog.text
+
+
+def test_an_endpoint_that_drips_is_asked_anew_by_the_next_login() -> None:
+    body = json.dumps({"access_token": unsecured_token("alice", time.time(), 600), "expires_in": 600})
+
+    def answer(server: BadServer, connection: socket) -> None:
+        if server.connections == 1:
+            drips_headers(server, connection)
+            return
+        read_head(connection)
+        connection.sendall(f"HTTP/1.1 200 OK\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode())
+
+    with Broker(users={"alice": HUSH}, mechanisms=["OAUTHBEARER"], topics={"topic": 1}) as broker:
+        with bad_server(answer) as endpoint:
+            given = {
+                "security_protocol": "SASL_PLAINTEXT",
+                "sasl_mechanism": "OAUTHBEARER",
+                "sasl_oauthbearer_token_endpoint_url": endpoint.url,
+                "sasl_oauthbearer_client_id": "me",
+                "sasl_oauthbearer_client_secret": HUSH,
+            }
+            limits = {"socket_connection_setup_timeout_ms": 2000, "max_block_ms": int(PATIENT * 1000)}
+            with Producer(broker.bootstrap_servers, **given, **limits) as producer:
+                assert producer.send("topic", b"value").result(timeout=PATIENT).offset == 0
+            assert endpoint.connections > 1
 
 
 def issued(certificate: str, key: str) -> Issued:

@@ -14,6 +14,7 @@ import pytest
 from kwire.drivers.oauth_endpoint import fetch_token, token_source
 from kwire.engine.settings import ClientSettings
 from kwire.errors import AuthError, ConfigError, ConnectError
+from tests.bad_http_server import DRIPPING, Script, bad_server
 from tests.certificates import Authority
 from tests.timing import raised_at_last
 from tests.token_endpoint import Endpoint, serving
@@ -168,3 +169,20 @@ def test_no_proxy_stands_between_us_and_loopback(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
     with serving(Endpoint((200, {"access_token": "abc", "expires_in": 5}))) as endpoint:
         assert fetch_token(settings(endpoint.url)) == ("abc", 5)
+
+
+@pytest.mark.parametrize("script", DRIPPING, ids=lambda script: script.__name__)
+def test_an_endpoint_that_drips_is_given_up_in_time(script: Script) -> None:
+    with bad_server(script) as server:
+        with pytest.raises(ConnectError) as caught:
+            fetch_token(settings(f"{server.url}/token", socket_connection_setup_timeout_ms=1000))
+    text = f"the token endpoint {server.url}/token: its answer takes too long"
+    assert str(caught.value) == f"{text}; tokens have half of socket_connection_setup_timeout_ms=1000"
+
+
+def test_what_an_endpoint_says_at_length_is_cut() -> None:
+    said = {"error": "x" * 500_000, "error_description": [[["nested"]]]}
+    with serving(Endpoint((400, said))) as endpoint:
+        with pytest.raises(AuthError) as caught:
+            fetch_token(settings(endpoint.url))
+    assert str(caught.value).endswith("HTTP status 400: " + "x" * 300 + "...")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import ssl
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler
@@ -19,12 +20,14 @@ class RegistryServer:
         self.answers: dict[str, Any] = {}
         self.requests: list[tuple[str, str]] = []
         self.url = ""
+        self.pause_s = 0.0
 
     def add(self, id_: int, schema: Any, **fields: Any) -> None:
         self.answers[f"/schemas/ids/{id_}"] = (200, {"schema": json.dumps(schema), **fields})
 
     def answer(self, handler: BaseHTTPRequestHandler) -> None:
         self.requests.append((handler.path, handler.headers.get("Authorization", "")))
+        time.sleep(self.pause_s)
         found = self.answers.get(handler.path, (404, {"error_code": 40403, "message": "Schema not found"}))
         status, content = (found.pop(0) if len(found) > 1 else found[0]) if isinstance(found, list) else found
         data = content if isinstance(content, bytes) else json.dumps(content).encode()

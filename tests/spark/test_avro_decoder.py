@@ -14,14 +14,15 @@ from typing import Any
 import pytest
 
 from kwire import records
-from kwire.drivers import http_answers
+from kwire.drivers import http_exchange
 from kwire.errors import ConfigError
-from kwire.spark import schema_registry
+from kwire.spark import registry_client, schema_registry
 from kwire.spark.columns import ColumnBatches
 from kwire.spark.decoder_options import parse_decoding
 from kwire.spark.decoding import DecodeError, Decoding
 from kwire.spark.given_options import GivenOptions
 from kwire.spark.schema_registry import Registry, RegistryError, parse_registry
+from tests.bad_http_server import DRIPPING, Script, bad_server, says_nothing
 from tests.certificates import Authority
 from tests.reference.primitives import uvarint, zigzag
 from tests.spark.schema_registry_server import RegistryServer, serving
@@ -63,7 +64,7 @@ def rows(how: Decoding, values: list[bytes | None], columns: tuple[str, ...] = (
 @pytest.fixture(autouse=True)
 def nothing_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(schema_registry, "_FETCHED", {})
-    monkeypatch.setattr(schema_registry, "_FIRST_WAIT_S", 0.001)
+    monkeypatch.setattr(registry_client, "_FIRST_WAIT_S", 0.001)
 
 
 @pytest.fixture
@@ -264,10 +265,84 @@ def test_a_registry_that_fails_for_a_moment(registry: RegistryServer) -> None:
 
 
 def test_a_slow_registry(registry: RegistryServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_answers, "time", SimpleNamespace(monotonic=lambda: float("inf")))
+    monkeypatch.setattr(http_exchange, "time", SimpleNamespace(monotonic=lambda: float("inf")))
     registry.add(7, OLD)
     with pytest.raises(RegistryError, match="its answer takes too long"):
         Registry(registry.url).by_id(7)
+
+
+@pytest.mark.parametrize("script", DRIPPING, ids=lambda script: script.__name__)
+def test_a_registry_that_drips_is_given_up_in_time(script: Script, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry_client, "REQUEST_TIMEOUT_S", 0.3)
+    with bad_server(script) as server:
+        with pytest.raises(RegistryError, match=f"schema 7 cannot be fetched from {server.url}: its answer takes too"):
+            Registry(server.url).by_id(7)
+        assert server.connections == 3
+
+
+def test_a_schema_has_one_limit_of_time_with_all_that_it_refers_to(
+    registry: RegistryServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry_client, "SCHEMA_TIMEOUT_S", 1.0)
+    registry.pause_s = 0.1
+    references = [{"name": "x", "subject": "x", "version": version} for version in range(1, 190)]
+    registry.add(1, "int", references=references)
+    for version in range(1, 190):
+        registry.answers[f"/subjects/x/versions/{version}"] = (200, {"schema": '"int"'})
+    with pytest.raises(RegistryError, match="its answer takes too long"):
+        Registry(registry.url).by_id(1)
+    assert len(registry.requests) < 20
+
+
+def test_a_schema_has_one_limit_of_size_with_all_that_it_refers_to(registry: RegistryServer) -> None:
+    references = [{"name": "x", "subject": "x", "version": version} for version in range(1, 190)]
+    registry.add(1, "int", references=references)
+    for version in range(1, 190):
+        registry.answers[f"/subjects/x/versions/{version}"] = (200, {"schema": '"int"' + " " * 1_000_000})
+    with pytest.raises(RegistryError, match="with its references more than"):
+        Registry(registry.url).by_id(1)
+    assert len(registry.requests) == 6
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        '{"subject": "x", "version": 1e999}',
+        '{"subject": "x", "version": -1e999}',
+        '{"subject": "x", "version": NaN}',
+        '{"subject": "x", "version": 1.5}',
+        '{"subject": "x", "version": true}',
+        '{"subject": "x", "version": -1}',
+        '{"subject": "x", "version": ' + "9" * 4000 + "}",
+        '{"subject": "x", "version": "' + "9" * 5000 + '"}',
+        '{"subject": "x", "version": {"a": 1}}',
+        '{"subject": "\\ud800", "version": 1}',
+        '{"subject": "", "version": 1}',
+        '{"subject": ' + "[" * 900 + "]" * 900 + ', "version": 1}',
+        "[]",
+        "null",
+    ],
+)
+def test_a_reference_that_cannot_be_one(registry: RegistryServer, reference: str) -> None:
+    answer = f'{{"schema": "\\"int\\"", "references": [{reference}]}}'.encode()
+    registry.answers["/schemas/ids/7"] = (200, answer)
+    with pytest.raises(RegistryError, match=r"has a reference without subject and version|is not a JSON object"):
+        Registry(registry.url).by_id(7)
+
+
+@pytest.mark.parametrize("kind", ["[" * 900 + "]" * 900, "1e999", "9" * 4000, '"\\ud800\\n"', "{}"])
+def test_a_kind_of_schema_that_cannot_be_one(registry: RegistryServer, kind: str) -> None:
+    registry.answers["/schemas/ids/7"] = (200, f'{{"schema": "1", "schemaType": {kind}}}'.encode())
+    with pytest.raises((RegistryError, ConfigError)) as caught:
+        Registry(registry.url).by_id(7).parse()
+    assert str(caught.value).isprintable()
+
+
+def test_schemas_that_are_kept_have_a_limit_of_size(registry: RegistryServer) -> None:
+    for id_ in range(1, 12):
+        registry.answers[f"/schemas/ids/{id_}"] = (200, {"schema": '"int"' + " " * 3_000_000})
+        Registry(registry.url).by_id(id_)
+    assert sum(each.size for each in schema_registry._FETCHED.values()) < 24_000_000
 
 
 def test_a_registry_that_is_not_there() -> None:
@@ -315,6 +390,20 @@ def test_a_redirect_to_a_file_is_refused(registry: RegistryServer) -> None:
     registry.answers["/schemas/ids/7"] = (302, b"file:///etc/passwd")
     with pytest.raises(RegistryError, match="HTTP status 302"):
         Registry(registry.url).by_id(7)
+
+
+@pytest.mark.parametrize("scheme", ["ftp", "file", "gopher"])
+def test_a_redirect_leads_to_http_or_https_only(registry: RegistryServer, scheme: str) -> None:
+    with bad_server(says_nothing) as other:
+        registry.answers["/schemas/ids/7"] = (302, f"{scheme}://127.0.0.1:{other.port}/x".encode())
+        with pytest.raises(RegistryError, match="HTTP status 302"):
+            Registry(registry.url).by_id(7)
+        assert other.connections == 0
+
+
+def test_a_registry_url_that_is_none() -> None:
+    with pytest.raises(ConfigError, match="expected the http"):
+        parse_registry("decoder.registry", "http://[::1", "", "", "")
 
 
 def test_tls_is_checked(tmp_path: Path) -> None:

@@ -4,31 +4,28 @@
     200   {"access_token": "...", "expires_in": 300}
     400   {"error": "invalid_client", "error_description": "..."}
 
-Layer 4. It blocks: drivers run it apart from themselves. By the standard library's urllib; imported only where a token
-endpoint is set. Certificates are always checked, redirects are not followed, answers have a limit. What fails on the
-way is tried again until half of the time for a login is over, what the endpoint refuses is not. Errors say the endpoint
-without its query, the status, and the endpoint's words; neither the client's secret nor a token.
+Layer 4. It blocks: drivers run it apart from themselves. Imported only where a token endpoint is set. Certificates are
+always checked, redirects are not followed, and an answer that has not come as a whole by half of the time for a login
+is given up, so that the next login asks anew. What fails on the way is tried again until then, what the endpoint
+refuses is not. Errors say the endpoint without its query, the status, and the endpoint's words; neither the client's
+secret nor a token.
 """
 
 from __future__ import annotations
 
-import http.client
 import json
 import ssl
 import time
 from base64 import b64encode, urlsafe_b64decode
 from collections.abc import Callable
 from functools import partial
-from urllib.error import HTTPError, URLError
 from urllib.parse import quote_plus, urlencode, urlsplit
-from urllib.request import HTTPRedirectHandler, HTTPSHandler, OpenerDirector, ProxyHandler, Request, build_opener
+from urllib.request import Request
 
-from kwire._typing import Any, override
-from kwire.drivers.http_answers import RETRIED, TransientError, told_by_refusal, whole_body
+from kwire.drivers.http_exchange import RETRIED, Answer, Limits, NoRedirects, TransientError, exchange
 from kwire.drivers.tls_context import load_authorities, load_location, load_trust_store
 from kwire.engine.sasl.exchange import quoted
 from kwire.engine.secret import without_secrets
-from kwire.engine.security_conflicts import is_loopback
 from kwire.engine.security_settings import SecuritySettings
 from kwire.errors import AuthError, ConnectError
 
@@ -36,16 +33,9 @@ Fetched = tuple[str, float]
 
 _MAX_ANSWER = 1024 * 1024
 _FIRST_WAIT_S, _MAX_WAIT_S = 0.1, 2.0
+_SAID = 1000
 _SHARE_OF_SETUP = 0.5
 """Of the time for a connection, which a login is part of: an error says more than its end."""
-
-
-class _NoRedirects(HTTPRedirectHandler):
-    """A redirect would take the client's secret elsewhere."""
-
-    @override
-    def redirect_request(self, *_: Any, **__: Any) -> None:
-        return None
 
 
 def token_source(settings: SecuritySettings) -> Callable[[], Fetched]:
@@ -56,16 +46,18 @@ def token_source(settings: SecuritySettings) -> Callable[[], Fetched]:
 def fetch_token(settings: SecuritySettings, context: ssl.SSLContext | None = None) -> Fetched:
     """A token and its lifetime in seconds; raises AuthError or ConnectError."""
     url = settings.sasl_oauthbearer_token_endpoint_url or ""
-    opener = _opener(url, context or _trusting(settings))
+    context = context or _trusting(settings)
     request = _request(url, settings)
-    end = time.monotonic() + settings.socket_connection_setup_timeout_ms / 1000 * _SHARE_OF_SETUP
+    setup_ms = settings.socket_connection_setup_timeout_ms
+    end = time.monotonic() + setup_ms / 1000 * _SHARE_OF_SETUP
     wait = _FIRST_WAIT_S
     while True:
         try:
-            return _token(_exchange(opener, request, settings, end), url)
+            return _token(_body(request, context, settings, end), url)
         except TransientError as error:
             if time.monotonic() + wait > end:
-                raise ConnectError(f"{_step(url)}: {error}") from None
+                limit = f"tokens have half of socket_connection_setup_timeout_ms={setup_ms}"
+                raise ConnectError(f"{_step(url)}: {error}; {limit}") from None
         time.sleep(wait)
         wait = min(wait * 2, _MAX_WAIT_S)
 
@@ -79,13 +71,6 @@ def _trusting(settings: SecuritySettings) -> ssl.SSLContext:
         load_location(context, "https_ca_location", settings.https_ca_location)
     load_trust_store(context, settings)
     return context
-
-
-def _opener(url: str, context: ssl.SSLContext) -> OpenerDirector:
-    handlers = [_NoRedirects(), HTTPSHandler(context=context)]
-    if is_loopback(urlsplit(url).hostname or ""):
-        return build_opener(*handlers, ProxyHandler({}))
-    return build_opener(*handlers)
 
 
 def _request(url: str, settings: SecuritySettings) -> Request:
@@ -105,20 +90,15 @@ def _request(url: str, settings: SecuritySettings) -> Request:
     return Request(url, urlencode(fields).encode(), headers, method="POST")
 
 
-def _exchange(opener: OpenerDirector, request: Request, settings: SecuritySettings, end: float) -> bytes:
+def _body(request: Request, context: ssl.SSLContext, settings: SecuritySettings, end: float) -> bytes:
     """The body of the endpoint's answer to one request."""
     try:
-        with opener.open(request, timeout=max(0.1, end - time.monotonic())) as response:
-            return whole_body(response, end, _MAX_ANSWER)
-    except HTTPError as refusal:
-        with refusal:
-            raise _refused(refusal, settings, end) from None
-    except URLError as error:
-        if isinstance(error.reason, ssl.SSLError) and not isinstance(error.reason, ssl.SSLEOFError):
-            raise AuthError(step=_step(request.full_url), reason=_of_tls(error.reason)) from None
-        raise TransientError(quoted(str(error.reason))) from None
-    except (OSError, http.client.HTTPException) as error:
-        raise TransientError(quoted(f"{type(error).__name__}: {error}")) from None
+        answer = exchange(request, context, Limits(end, _MAX_ANSWER), NoRedirects())
+    except ssl.SSLError as error:
+        raise AuthError(step=_step(request.full_url), reason=_of_tls(error)) from None
+    if not answer.is_success:
+        raise _refused(answer, settings)
+    return answer.body
 
 
 def _of_tls(error: ssl.SSLError) -> str:
@@ -127,11 +107,12 @@ def _of_tls(error: ssl.SSLError) -> str:
     return f"no TLS with it: {(error.reason or str(error)).replace('_', ' ').lower()}"
 
 
-def _refused(refusal: HTTPError, settings: SecuritySettings, end: float) -> Exception:
-    told = told_by_refusal(refusal, end, _MAX_ANSWER)
-    said = ": ".join(str(told[name]) for name in ("error", "error_description") if told.get(name))
-    why = f"HTTP status {refusal.code}" + (f": {_without_secrets(said, settings)}" if said else "")
-    if refusal.code in RETRIED:
+def _refused(answer: Answer, settings: SecuritySettings) -> Exception:
+    told = answer.json_object()
+    words = (told.get(name) for name in ("error", "error_description"))
+    said = ": ".join(word[:_SAID] for word in words if isinstance(word, str) and word)
+    why = f"HTTP status {answer.status}" + (f": {_without_secrets(said, settings)}" if said else "")
+    if answer.status in RETRIED:
         return TransientError(why)
     return AuthError(step=_step(settings.sasl_oauthbearer_token_endpoint_url or ""), reason=why)
 
