@@ -53,9 +53,11 @@ def test_a_login_is_read_as_java_reads_it(text: str, options: dict[str, str]) ->
         ("M perhaps;", "position 2"),
         ("M required", "';' is needed at the end, at position 10"),
         ("M required a=b", "';' is needed at the end, at position 14"),
-        ("M required a;", "option 'a' at position 11: a '=' is needed at position 12"),
-        ("M required a=;", "option 'a' at position 11: a value is needed at position 13"),
-        ("M required a=5hush;", "option 'a' at position 11: quotes are needed around its value at position 13"),
+        ("M required scope;", "option 'scope' at position 11: a '=' is needed at position 16"),
+        ("M required scope=;", "option 'scope' at position 11: a value is needed at position 17"),
+        ("M required scope=5hush;", "option 'scope' at position 11: quotes are needed around its value at position 17"),
+        ("M required password=a hush;", "an option at position 22: a '=' is needed at position 26"),
+        ("M required hush=;", "an option at position 11: a value is needed at position 16"),
         ("M required a=-hush;", "quotes are needed around its value at position 13"),
         ("M required a=hu#sh;", "the name of an option is needed at position 15"),
         ('M required a="hush;', "the quote at position 13 is not closed"),
@@ -133,8 +135,8 @@ def test_kerberos() -> None:
 
 
 def test_options_without_an_effect_are_told() -> None:
-    with pytest.warns(UserWarning, match=r"'colour' at position \d+") as caught:
-        settings(f'{PLAIN} username=a password=b colour="hush";')
+    with pytest.warns(UserWarning, match=r"option 'keyTab' at position \d+, an option at position \d+$") as caught:
+        settings(f'{PLAIN} username=a password=b keyTab="hush" hush=x;')
     assert "hush" not in str(caught[0].message)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -145,6 +147,7 @@ def test_options_without_an_effect_are_told() -> None:
     ("jaas", "more", "words"),
     [
         ("x.Hush perhaps password=hush;", {}, "sasl_jaas_config: 'required' is needed"),
+        ("hush required password=a;", {}, "login module '[hidden]' is not in kwire"),
         ("com.example.Login required password=hush;", {}, "'com.example.Login' is not in kwire, these are: Plain"),
         ("software.amazon.msk.auth.iam.IAMLoginModule required;", {}, "its signer in sasl_oauth_token"),
         (f"{PLAIN} username=a;", {}, "sasl_mechanism='PLAIN' needs sasl_password"),

@@ -12,10 +12,11 @@ option and its position, and never show a value.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 
 from kwire._typing import Any, NamedTuple
-from kwire.engine.secret import Secret
+from kwire.engine.secret import HIDDEN, Secret
 from kwire.engine.setting_kinds import secret_text
 from kwire.engine.warning import warn_caller
 from kwire.errors import ConfigError
@@ -80,7 +81,7 @@ def _entry(name: Token, tokens: Iterator[Token]) -> LoginModule:
 
 def _value(key: Token, tokens: Iterator[Token]) -> str:
     equals = next(tokens)
-    where = f"option {key.text!r} at position {key.position}" if key.kind == _WORD else f"position {key.position}"
+    where = _place(key.text, key.position)
     if equals.kind != _MARK or equals.text != "=":
         raise JaasError(f"{where}: a '=' is needed at position {equals.position}")
     value = next(tokens)
@@ -89,6 +90,20 @@ def _value(key: Token, tokens: Iterator[Token]) -> str:
     if value.kind not in (_WORD, _TEXT):
         raise JaasError(f"{where}: a value is needed at position {value.position}; put it in quotes")
     return value.text
+
+
+def _place(option: str, position: int) -> str:
+    """An option by its name, if a login module has it: any other may be a password that lacks its quotes."""
+    return f"option {option!r} at position {position}" if _is_option(option) else f"an option at position {position}"
+
+
+def _is_class(name: str) -> bool:
+    parts = name.split(".")
+    return all(map(str.isidentifier, parts)) and (len(parts) > 1 or name.endswith("LoginModule"))
+
+
+def _is_option(name: str) -> bool:
+    return name in _OPTIONS or name.startswith((_UNSECURED, "extension_"))
 
 
 def _tokens(text: str) -> Iterator[Token]:
@@ -199,7 +214,8 @@ def settings_of(module: LoginModule) -> dict[str, Any]:
     read = _MODULES.get(name)
     if read is None:
         raise ConfigError(
-            f"login module {module.name!r} is not in kwire, these are: {', '.join(_MODULES)}"
+            f"login module {module.name if _is_class(module.name) else HIDDEN!r} is not in kwire, these are: "
+            f"{', '.join(_MODULES)}"
             + ("; for AWS MSK give sasl_mechanism='OAUTHBEARER' and its signer in sasl_oauth_token" * ("IAM" in name))
         )
     options = dict(module.options)
@@ -207,7 +223,7 @@ def settings_of(module: LoginModule) -> dict[str, Any]:
     for option in _HARMLESS.get(name, ()):
         options.pop(option, None)
     if options:
-        places = ", ".join(f"{option!r} at position {module.positions[option]}" for option in options)
+        places = ", ".join(_place(option, module.positions[option]) for option in options)
         warn_caller(f"options of sasl_jaas_config without an effect in kwire: {places}")
     return found
 
@@ -252,9 +268,11 @@ def _unsecured(options: dict[str, str]) -> dict[str, Any]:
 def _number(option: str, text: str) -> float:
     try:
         number = float(text)
-        return int(number) if number.is_integer() else number
-    except (ValueError, OverflowError):
-        raise ConfigError(f"option {option!r} is not a number") from None
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise ConfigError(f"option {option!r} is not a number")
+    return int(number) if number.is_integer() else number
 
 
 def _prefixed(options: dict[str, str], prefix: str) -> dict[str, str]:
@@ -302,3 +320,13 @@ _HARMLESS = {
         "useTicketCache",
     ),
 }
+_OPTIONS = frozenset(
+    {
+        *_PASSWORD,
+        *_CLIENT,
+        *_TICKET,
+        "tokenauth",
+        "useKeyTab",
+        *(name for names in _HARMLESS.values() for name in names),
+    }
+)
