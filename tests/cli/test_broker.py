@@ -19,6 +19,7 @@ from confluent_kafka.admin import AdminClient
 from kwire.cli.broker import parse_topic
 from kwire.cli.main import main
 from kwire.errors import ConfigError
+from kwire.testing.server import Server
 from tests.timing import PATIENT
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + "/src"
@@ -67,6 +68,18 @@ def test_it_serves_and_ends_cleanly(number: signal.Signals) -> None:
         assert "Traceback" not in said
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", int(address.rpartition(":")[2])), 1)
+
+
+def test_it_ends_with_an_error_when_its_broker_does(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(server: Server) -> None:
+        raise RuntimeError("a fault that was asked for")
+
+    monkeypatch.setattr(Server, "_turn", fail)
+    assert main(["broker"]) == 1
+    said = capsys.readouterr().err
+    assert "kwire broker: the broker has ended by a fault of its own" in said
 
 
 def test_nodes_and_properties() -> None:

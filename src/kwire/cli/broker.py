@@ -91,7 +91,7 @@ def _add_security(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Serves until a signal comes."""
+    """Serves until a signal comes. Raises KafkaError when the broker ends by a fault of its own before that."""
     from kwire.testing import Broker
     from kwire.testing.properties import read_properties
 
@@ -116,6 +116,7 @@ def run(options: argparse.Namespace) -> int:
             **read_properties(dict(map(parse_property, options.property))),
         )
     asked_to_end = _when_signalled()
+    broker.notify_fault(asked_to_end.set)
     with broker, ExitStack() as folders:
         print(broker.bootstrap_servers, flush=True)
         print(f"kwire broker, as Kafka {broker.release}; Ctrl-C ends it", file=sys.stderr, flush=True)
@@ -125,6 +126,7 @@ def run(options: argparse.Namespace) -> int:
             print(as_lines(shown), end="", flush=True)
             print(f"clients log in with --config {path}", file=sys.stderr, flush=True)
         asked_to_end.wait()
+        broker.topics()  # raises if it was the fault that ended the wait
     return 0
 
 

@@ -63,7 +63,10 @@ class Served:
     def close(self) -> None:
         """Does what was to be done when the client is gone."""
         for callback in self.session.on_close:
-            callback()
+            try:
+                callback()
+            except Exception:
+                logger.exception("what was to be done when a client is gone failed by a fault of the broker's own")
 
 
 class BrokerApis:

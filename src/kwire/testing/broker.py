@@ -220,6 +220,13 @@ class Broker(NodeControls):
         self.clock.detach(self._advance_to)
         self._server.stop()
 
+    def notify_fault(self, callback: Callable[[], object]) -> None:
+        """Has `callback` called when the broker's thread ends by a fault of its own, on that thread.
+
+        Whatever is asked of the broker after that raises KafkaError.
+        """
+        self._server.notify_fault(callback)
+
     @property
     def bootstrap_servers(self) -> str:
         """`host:port`, of every node. Raises ConfigError before the first start, when there is no port yet."""

@@ -118,10 +118,12 @@ class Connection:
         self.closed = True
         self._on_close(self)
         self._transport.close()
-        if self._flow is not None:
-            self._flow.close()
-        if isinstance(self._serve, Served):
-            self._serve.close()
+        try:
+            if self._flow is not None:
+                self._flow.close()
+        finally:
+            if isinstance(self._serve, Served):
+                self._serve.close()
 
     def _lost(self, error: OSError) -> None:
         """The client closed the connection without notice, which clients do."""

@@ -170,6 +170,7 @@ class PartitionLog:
             break
         self._segments = kept
         self.end_offset = kept[-1].last_offset + 1 if kept else self.start_offset
+        self.start_offset = min(self.start_offset, self.end_offset)
         self._written = kept[-1].start + kept[-1].used if kept else 0
 
     def _segment_for(self, size: int) -> _Segment:

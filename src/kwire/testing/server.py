@@ -1,7 +1,8 @@
 """The broker's thread: accepts connections, drives what they ask for, and makes the calls that are due.
 
 One selector for all nodes, no lock over any broker state: everything that touches the state runs on this thread, what
-other threads want done comes through `run`.
+other threads want done comes through `run`. A fault of the broker's own is logged and costs what it happened to: one
+connection, or one call that was due.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
+from functools import partial
 from typing import TypeVar
 
 from kwire import errors
@@ -39,6 +41,8 @@ class Server:
         self._stopping = False
         self._selecting = False
         self._thread: threading.Thread | None = None
+        self._fault: Exception | None = None
+        self._on_fault: Callable[[], object] | None = None
 
     @property
     def running(self) -> bool:
@@ -57,6 +61,7 @@ class Server:
         self._wake_out.setblocking(False)
         self._wake_in.setblocking(False)
         self._stopping = False
+        self._fault = None
         try:
             for listener in self._listeners:
                 self.listen(listener)
@@ -81,7 +86,11 @@ class Server:
             raise errors.KafkaTimeoutError(f"the broker's thread did not end within {_JOIN_WITHIN:.0f} s")
 
     def run(self, work: Callable[[], _T]) -> _T:
-        """Runs `work` on the broker's thread and returns its result; on the caller's while the broker is stopped."""
+        """Runs `work` on the broker's thread and returns its result; on the caller's while the broker is stopped.
+
+        Raises KafkaError once the thread has ended by a fault of its own.
+        """
+        self._check()
         if not self.running or threading.current_thread() is self._thread:
             return work()
         done: Future[_T] = Future()
@@ -99,7 +108,16 @@ class Server:
         except FutureTimeoutError as error:
             if done.done():
                 raise
+            self._check()
             raise errors.KafkaTimeoutError(f"the broker did not get to it within {_JOIN_WITHIN:.0f} s") from error
+
+    def notify_fault(self, callback: Callable[[], object]) -> None:
+        """Has `callback` called, on the broker's thread, when that ends by a fault of its own."""
+        self._on_fault = callback
+
+    def _check(self) -> None:
+        if self._fault is not None:
+            raise errors.KafkaError(f"the broker has ended by a fault of its own: {self._fault!r}") from self._fault
 
     def listen(self, listener: Listener) -> None:
         """Opens the listening socket, on the port it had before if there was one; while it runs."""
@@ -139,15 +157,17 @@ class Server:
         try:
             while not self._stopping:
                 self._turn()
-        except Exception:
+        except Exception as error:
             logger.exception("the broker's thread ends by a fault of its own")
-            raise
+            self._fault = error
         finally:
             for connection in list(self._connections()):
                 connection.close()
             self._stop_listening()
             self._release()
             self._run_queued()
+        if self._fault is not None and self._on_fault is not None:
+            self._on_fault()
 
     def _release(self) -> None:
         self._selecting = False
@@ -159,14 +179,24 @@ class Server:
         for key, _ in self._selector.select(self._wait()):
             if isinstance(key.data, Connection):
                 if not key.data.closed:
-                    key.data.serve_ready()
-                    self._watch(key.data)
+                    self._drive(key.data, key.data.serve_ready)
             elif isinstance(key.data, Listener):
                 self._accept(key.data)
             else:
                 self._wake_out.recv(4096)
         self._run_queued()
         self._resume()
+
+    def _drive(self, connection: Connection, step: Callable[[], object]) -> object:
+        """Has a connection go on; a fault of the broker's own closes it."""
+        result = None
+        try:
+            result = step()
+        except Exception as error:
+            logger.exception("%s: the connection could not be served", connection.peer)
+            connection.close(f"a fault of the broker's own: {error!r}")
+        self._watch(connection)
+        return result
 
     def _run_queued(self) -> None:
         while self._queued:
@@ -205,16 +235,26 @@ class Server:
     def _resume(self) -> bool:
         """Makes the calls that are due, and drives on what is due or was touched; tells whether there was any."""
         now = self._clock.now()
-        made = self._cluster.timers.run_due(now)
+        made = self._run_timers(now)
         touched = self._cluster.touched
         happened = frozenset(touched)
         touched.clear()
         resumed = bool(made or happened)
         for connection in list(self._connections()):
-            if connection.resume(now, happened):
+            if self._drive(connection, partial(connection.resume, now, happened)):
                 resumed = True
-                self._watch(connection)
         return resumed
+
+    def _run_timers(self, now: float) -> bool:
+        """Makes the calls that are due; tells whether there was any. One that fails does not keep the others back."""
+        made = False
+        while (due := self._cluster.timers.next_due) is not None and due <= now:
+            made = True
+            try:
+                self._cluster.timers.run_due(now)
+            except Exception:
+                logger.exception("a call that was due failed by a fault of the broker's own")
+        return made
 
     def _watch(self, connection: Connection) -> None:
         """Tells the selector what to wait for on this connection."""

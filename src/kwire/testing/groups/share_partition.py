@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from kwire.errors import broker as codes
@@ -48,12 +47,11 @@ class RecordState(Enum):
 
 @dataclass(slots=True, eq=False)
 class _Lock:
-    member_id: str
-    timer: Timer | None = None
+    """What one request of a member locked; its timer lasts as long as it holds a record."""
 
-    def cancel(self) -> None:
-        if self.timer is not None:
-            self.timer.cancel()
+    member_id: str
+    timer: Timer
+    held: int = 0
 
 
 @dataclass(slots=True)
@@ -64,6 +62,20 @@ class _Slot:
     batch: object = None
     deliveries: int = 0
     lock: _Lock | None = None
+
+    def acquire(self, lock: _Lock) -> None:
+        """Locks it, with another lock than before if it has one."""
+        lock.held += 1
+        self.unlock()
+        self.state, self.lock = RecordState.ACQUIRED, lock
+
+    def unlock(self) -> None:
+        """Lets go of the lock, if there is one; that of the last record ends."""
+        lock, self.lock = self.lock, None
+        if lock is not None:
+            lock.held -= 1
+            if not lock.held:
+                lock.timer.cancel()
 
 
 class Acquired(NamedTuple):
@@ -135,14 +147,15 @@ class SharePartition:
         if self._leader_epoch != self.partition.leader_epoch:
             self._forget_locks()
         if self.start is not None and self.start < log.start_offset:
-            self._slots = {offset: slot for offset, slot in self._slots.items() if offset >= log.start_offset}
+            for offset in [offset for offset in self._slots if offset < log.start_offset]:
+                self._slots.pop(offset).unlock()
             self.start, self._next = log.start_offset, max(self._next, log.start_offset)
         self._next = min(self._next, max(log.end_offset, self.start or 0))
 
     def reset(self, start: int | None) -> None:
         """The group begins at another offset; None: where its setting says."""
         for slot in self._slots.values():
-            _unlock(slot)
+            slot.unlock()
         self.start, self._next, self._slots = start, start or 0, {}
         self._leader_epoch = self.partition.leader_epoch
         self.cluster.wake([self])
@@ -201,7 +214,7 @@ class SharePartition:
                 taking.batches.append(taken)
             at += entry.nbytes
         if not taking.batches:
-            taking.lock.cancel()
+            taking.lock.timer.cancel()
         self._move_start()
         return bytes(data[first_byte:last_byte]), self._rows(taking.batches, limits.batch_size)
 
@@ -214,15 +227,17 @@ class SharePartition:
         if not any(each.producer_id == producer_id for each in aborted):
             return False
         for offset in offsets:
-            self._slots[offset] = _Slot(RecordState.ARCHIVED)
+            slot = self._slots.setdefault(offset, _Slot())
+            slot.unlock()
+            slot.state = RecordState.ARCHIVED
         self._next = max(self._next, offsets.stop)
         return True
 
     def _new_lock(self, member_id: str) -> _Lock:
         duration_ms = self.cluster.groups.configs.number(self.group_id, "share.record.lock.duration.ms")
-        lock = _Lock(member_id)
-        lock.timer = self.cluster.timers.call_at(self.cluster.now() + duration_ms / 1000, partial(self._expire, lock))
-        return lock
+        return _Lock(
+            member_id, self.cluster.timers.call_at(self.cluster.now() + duration_ms / 1000, self._expire_locks)
+        )
 
     def _take(self, offsets: range, taking: _Taking) -> list[int]:
         """Locks those of a batch that are available, as long as there may be more."""
@@ -234,7 +249,7 @@ class SharePartition:
             if not taking.may_have(slot.batch):
                 break
             self._slots[offset] = slot
-            slot.state, slot.lock = RecordState.ACQUIRED, taking.lock
+            slot.acquire(taking.lock)
             slot.deliveries += 1
             self._next = max(self._next, offset + 1)
             taken.append(offset)
@@ -273,12 +288,12 @@ class SharePartition:
             slot = self._slots[offset]
             if kind == RENEW:
                 renewed = renewed or self._new_lock(member_id)
-                slot.lock = renewed
+                slot.acquire(renewed)
             elif kind == RELEASE:
                 self._release(slot)
             else:
                 slot.state = RecordState.ACKNOWLEDGED if kind == ACCEPT else RecordState.ARCHIVED
-                slot.lock = None
+                slot.unlock()
         self._move_start()
 
     def _held(self, member_id: str, given: Acknowledgement) -> Iterator[int]:
@@ -305,20 +320,19 @@ class SharePartition:
                 self._release(slot)
         self._move_start()
 
-    def _expire(self, lock: _Lock) -> None:
+    def _expire_locks(self) -> None:
         for slot in self._slots.values():
-            if slot.lock is lock:
+            if slot.lock is not None and not slot.lock.timer.pending:
                 self._release(slot)
         self._move_start()
 
     def _release(self, slot: _Slot) -> None:
         limit = self.cluster.groups.configs.number(self.group_id, "share.delivery.count.limit")
         slot.state = RecordState.ARCHIVED if slot.deliveries >= limit else RecordState.AVAILABLE
-        slot.lock = None
+        slot.unlock()
 
     def _move_start(self) -> None:
-        assert self.start is not None
-        while (slot := self._slots.get(self.start)) is not None and slot.state.is_final:
+        while self.start is not None and (slot := self._slots.get(self.start)) is not None and slot.state.is_final:
             del self._slots[self.start]
             self.start += 1
         self.cluster.wake([self])
@@ -328,7 +342,7 @@ class SharePartition:
             if slot.state is RecordState.ACQUIRED:
                 slot.state = RecordState.AVAILABLE
                 slot.deliveries -= 1
-            _unlock(slot)
+            slot.unlock()
         self._leader_epoch = self.partition.leader_epoch
 
     # For administrators.
@@ -340,9 +354,3 @@ class SharePartition:
             return -1
         done = sum(slot.state.is_final for slot in self._slots.values())
         return max(self.partition.high_watermark - self.start - done, 0)
-
-
-def _unlock(slot: _Slot) -> None:
-    if slot.lock is not None:
-        slot.lock.cancel()
-        slot.lock = None
