@@ -18,7 +18,7 @@ from kwire.engine.admin import calls, group_calls
 from kwire.engine.admin.a19_create_topics import CreatedTopic, NewTopic
 from kwire.engine.metadata import PartitionInfo, TopicInfo
 from kwire.engine.offsets import LATEST, OffsetAndTimestamp
-from kwire.engine.settings import AdminSettings, configured_by, from_config, keywords
+from kwire.engine.settings import AdminSettings, configured_by, keywords
 
 if TYPE_CHECKING:
     from kwire.engine.admin.group_results import GroupDescription, GroupListing
@@ -53,8 +53,11 @@ class Admin(Client[AdminSettings]):
     def from_config(
         cls, config: Mapping[str, Any], bootstrap_servers: Servers | None = None, **options: Unpack[AdminOptions]
     ) -> Self:
-        """From a mapping of dotted names (Java's, librdkafka's, with or without `kafka.`); keywords win."""
-        return cls._of(from_config(AdminSettings, config, **keywords(bootstrap_servers, options)))
+        """From a mapping of dotted names (Java's, librdkafka's, with or without `kafka.`); keywords win.
+
+        One mapping may serve all clients: what only other kinds have is passed over, with a line at DEBUG.
+        """
+        return cls._configured(AdminSettings, config, bootstrap_servers, options)
 
     # -- topics -----------------------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from kwire._typing import TYPE_CHECKING, Any, Self, Unpack, override
 from kwire.engine import absent, arguments
 from kwire.engine.absent import without
 from kwire.engine.polling import LOOK_EVERY_S
-from kwire.engine.settings import configured_by, from_config, keywords
+from kwire.engine.settings import configured_by, keywords
 from kwire.engine.share.acknowledging import Outcomes
 from kwire.engine.share.records import ShareRecords
 from kwire.engine.share_settings import ShareConsumerSettings
@@ -56,8 +56,11 @@ class ShareConsumer(ShareConsumerFront, Client[ShareConsumerSettings]):
         bootstrap_servers: Servers | None = None,
         **options: Unpack[ShareConsumerOptions],
     ) -> Self:
-        """From a mapping of dotted names (Java's, librdkafka's, with or without `kafka.`); keywords win."""
-        return cls._of(from_config(ShareConsumerSettings, config, **keywords(bootstrap_servers, options)))
+        """From a mapping of dotted names (Java's, librdkafka's, with or without `kafka.`); keywords win.
+
+        One mapping may serve all clients: what only other kinds have is passed over, with a line at DEBUG.
+        """
+        return cls._configured(ShareConsumerSettings, config, bootstrap_servers, options)
 
     @override
     def _open(self, settings: ShareConsumerSettings, *, background: bool = True) -> None:

@@ -124,7 +124,6 @@ def test_a_callback_that_cannot_be_called_is_refused() -> None:
     [
         ({"enable.auto.offset.store": False}, "in place of store_offsets() set enable_auto_commit=False"),
         ({"on_commit": print}, "'on_commit': give commit_async() a callback"),
-        ({"share.acknowledgement.mode": "explicit"}, "it is a setting of kwire.ShareConsumer"),
         ({"partition.assignment.strategy": "com.acme.Mine"}, "one or more of 'range', 'roundrobin'"),
         ({"group.protocol": "consumer", "partition.assignment.strategy": "range"}, "group_remote_assignor names its"),
     ],

@@ -5,7 +5,7 @@ import warnings
 
 import pytest
 
-from kwire.engine.settings import ConsumerSettings, ProducerSettings
+from kwire.engine.settings import ConsumerSettings, ProducerSettings, from_config
 from kwire.errors import ConfigError
 from kwire.spark.client_options import checked_properties
 from kwire.spark.given_options import GivenOptions
@@ -51,13 +51,23 @@ def checked(properties: dict[str, str], table: type, caplog: pytest.LogCaptureFi
     return left, warning
 
 
-def test_a_partitioner_is_refused_with_what_there_is_instead(caplog: pytest.LogCaptureFixture) -> None:
-    package = "org.apache.kafka.clients.producer"
-    left, warning = checked({"partitioner.class": f"{package}.internals.DefaultPartitioner"}, ProducerSettings, caplog)
-    assert left == {"bootstrap.servers": "broker:9092"}
-    assert "kafka.partitioner.class (it asks for what is done anyway)" in warning
-    with pytest.raises(ConfigError, match=r"'partitioner\.class' is not supported: .* the column partition says"):
-        checked({"partitioner.class": f"{package}.RoundRobinPartitioner"}, ProducerSettings, caplog)
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("partitioner.class", "org.apache.kafka.clients.producer.RoundRobinPartitioner"),
+        ("partitioner.ignore.keys", "true"),
+        ("partitioner", "consistent_random"),
+    ],
+)
+def test_a_write_takes_the_partitioners_of_other_clients(name: str, value: str) -> None:
+    given = GivenOptions({**SERVERS, f"kafka.{name}": value})
+    assert checked_properties(given, ProducerSettings) == {"bootstrap.servers": "broker:9092", name: value}
+
+
+def test_a_partitioner_that_kwire_has_not_is_refused_under_its_name() -> None:
+    given = GivenOptions({**SERVERS, "kafka.partitioner.class": "com.example.Partitioner"})
+    with pytest.raises(ConfigError, match=r"^kafka\.partitioner\.class='com\.example\.Partitioner': one of 'default'"):
+        checked_properties(given, ProducerSettings)
 
 
 def test_a_read_takes_what_serves_all_java_clients(caplog: pytest.LogCaptureFixture) -> None:
@@ -78,7 +88,7 @@ def test_a_write_takes_what_serves_all_java_clients(caplog: pytest.LogCaptureFix
     assert "(a property of consumers)" in warning
 
 
-def test_the_level_of_the_codec_in_use_counts(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_level_of_the_codec_in_use_counts() -> None:
     given = GivenOptions(
         {
             **SERVERS,
@@ -88,7 +98,7 @@ def test_the_level_of_the_codec_in_use_counts(caplog: pytest.LogCaptureFixture) 
         }
     )
     left = checked_properties(given, ProducerSettings)
-    assert left == {"bootstrap.servers": "broker:9092", "compression.type": "gzip", "compression.level": "9"}
+    assert from_config(ProducerSettings, left).level == 9
 
 
 @pytest.mark.parametrize("table", [ConsumerSettings, ProducerSettings])

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from kwire import Admin, Producer, records
+from kwire import Admin, Producer, partitioners, records
 from kwire.errors import BrokerError, ConfigError
 from kwire.spark.worker_clients import close_idle_clients, idle_clients
 from kwire.spark.write_options import WriteOptions, parse_write_options
@@ -70,6 +70,15 @@ def test_rows_are_written_with_all_their_columns(broker: Broker, options: Option
     assert first.timestamp > 1_000_000
     [third] = stored(broker, "three", 2)
     assert (third.key, third.value, tuple(third.headers)) == (None, b"b", ())
+
+
+def test_rows_go_where_the_jobs_partitioner_puts_their_keys(broker: Broker, options: Options) -> None:
+    keys = [b"customer-%d" % number for number in range(60)]
+    rows = batch(key=keys, value=keys)
+    write_task(options(topic="three", **{"kafka.partitioner": "consistent_random"}), [rows])
+    for partition in range(3):
+        placed = {record.key for record in stored(broker, "three", partition)}
+        assert placed == {key for key in keys if partitioners.crc32(key, 3) == partition}
 
 
 def test_large_columns_are_written(broker: Broker, options: Options) -> None:

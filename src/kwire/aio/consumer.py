@@ -26,7 +26,7 @@ from kwire.engine.addresses import TopicPartition
 from kwire.engine.admin import calls
 from kwire.engine.consumer_records import ConsumerRecords
 from kwire.engine.offsets import EARLIEST, LATEST, OffsetAndTimestamp, PartitionsLookup
-from kwire.engine.settings import ConsumerSettings, configured_by, from_config, keywords
+from kwire.engine.settings import ConsumerSettings, configured_by, keywords
 from kwire.errors import ClientClosedError, KafkaError
 from kwire.fronts.consumer import At, ConsumerFront, Partition, T
 
@@ -94,8 +94,11 @@ class Consumer(ConsumerFront, Client[ConsumerSettings]):
     def from_config(
         cls, config: Mapping[str, Any], bootstrap_servers: Servers | None = None, **options: Unpack[ConsumerOptions]
     ) -> Self:
-        """From a mapping of dotted names (Java's, librdkafka's, with or without `kafka.`); keywords win."""
-        return cls._of(from_config(ConsumerSettings, config, **keywords(bootstrap_servers, options)))
+        """From a mapping of dotted names (Java's, librdkafka's, with or without `kafka.`); keywords win.
+
+        One mapping may serve all clients: what only other kinds have is passed over, with a line at DEBUG.
+        """
+        return cls._configured(ConsumerSettings, config, bootstrap_servers, options)
 
     @override
     def _open(self, settings: ConsumerSettings) -> None:

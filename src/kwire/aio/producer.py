@@ -24,7 +24,7 @@ from kwire.engine import absent
 from kwire.engine.absent import without
 from kwire.engine.arguments import seconds
 from kwire.engine.sender import Sender
-from kwire.engine.settings import ProducerSettings, configured_by, from_config, keywords
+from kwire.engine.settings import ProducerSettings, configured_by, keywords
 from kwire.errors import KafkaError
 from kwire.fronts.producer import CLOSED, CLOSED_TOO_EARLY, ProducerFront, note_failed_close
 
@@ -67,8 +67,11 @@ class Producer(LoopProducerBase, TransactionCalls, ProducerFront, Client[Produce
     def from_config(
         cls, config: Mapping[str, Any], bootstrap_servers: Servers | None = None, **options: Unpack[ProducerOptions]
     ) -> Self:
-        """From a mapping of dotted names (Java's, librdkafka's, with or without `kafka.`); keywords win."""
-        return cls._of(from_config(ProducerSettings, config, **keywords(bootstrap_servers, options)))
+        """From a mapping of dotted names (Java's, librdkafka's, with or without `kafka.`); keywords win.
+
+        One mapping may serve all clients: what only other kinds have is passed over, with a line at DEBUG.
+        """
+        return cls._configured(ProducerSettings, config, bootstrap_servers, options)
 
     @override
     def _open(self, settings: ProducerSettings) -> None:

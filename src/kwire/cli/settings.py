@@ -12,7 +12,7 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 
@@ -24,10 +24,9 @@ _SECRET = re.compile(r"password|secret|token|jaas|\bkey$|key[._]pem", re.IGNOREC
 _NAME = re.compile(r"[\w.-]*")
 # The setting that a line of an error is about.
 _SUBJECT = re.compile(r"(?:unknown setting )?'?([\w.-]+)")
-# Settings of Java's clients that kwire has under no name: the client they are for.
-_FOREIGN = {
-    "Producer": ("partitioner.class",),
-    "programs": (
+# Settings that Java's programs have, and none of their clients.
+_OF_PROGRAMS = frozenset(
+    (
         "basic.auth.credentials.source",
         "basic.auth.user.info",
         "key.deserializer",
@@ -36,8 +35,8 @@ _FOREIGN = {
         "schema.registry.url",
         "value.deserializer",
         "value.serializer",
-    ),
-}
+    )
+)
 
 
 def name_value_pairs(option: str, texts: list[str]) -> dict[str, str]:
@@ -64,6 +63,8 @@ class Given:
         stated = name_value_pairs("-X", options.settings)
         if shared:
             stated = {name: value for name, value in stated.items() if _is_for(name, client)}
+        else:
+            _check_owners(stated, client)
         keywords = {_keyword(name) for name in stated}
         self._file = options.config
         self._from_file = {
@@ -108,12 +109,23 @@ def _file(path: str, *, tell: bool) -> Mapping[str, Property]:
     return found
 
 
+def _check_owners(names: Iterable[str], client: str) -> None:
+    """UsageError for settings that only other clients have."""
+    from kwire.engine.settings import owners_of
+
+    owners = {name: owners_of(name.removeprefix("kafka.")) for name in names}
+    wrong = [f"{name!r} is a setting of {' and '.join(of)}" for name, of in owners.items() if of and client not in of]
+    if wrong:
+        raise UsageError("\n".join(f"{text}, not of {client}" for text in wrong))
+
+
 def _is_for(name: str, client: str) -> bool:
     """Whether the client has the setting, or no other client has."""
+    from kwire.engine.settings import owners_of
+
     plain = name.removeprefix("kafka.")
-    owners = _owners().get(plain, ())
-    others = [foreign for other, foreign in _FOREIGN.items() if other != client]
-    return client in owners or not (owners or any(plain in foreign for foreign in others))
+    owners = owners_of(plain)
+    return plain not in _OF_PROGRAMS and (not owners or client in owners)
 
 
 def _keyword(name: str) -> str:
@@ -122,28 +134,9 @@ def _keyword(name: str) -> str:
 
 
 @cache
-def _owners() -> dict[str, tuple[str, ...]]:
-    """The clients that have a setting, by each of its names."""
-    found: dict[str, tuple[str, ...]] = {}
-    for client, names in _names().items():
-        for name in names:
-            found[name] = (*found.get(name, ()), client)
-    return found
-
-
-@cache
 def _keywords() -> dict[str, str]:
-    return {name: keyword for names in _names().values() for name, keyword in names.items()}
+    """The keyword that each name of a setting stands for."""
+    from kwire.engine.settings import ConsumerSettings, ProducerSettings, names_of
 
-
-@cache
-def _names() -> dict[str, dict[str, str]]:
-    """For each client its settings' names, each with the keyword that it stands for."""
-    from kwire.engine.settings import AdminSettings, ConsumerSettings, ProducerSettings
-
-    return {
-        table.client: {
-            name: keyword for keyword, row in table.table.items() for name in (keyword, row.dotted, *row.aliases)
-        }
-        for table in (AdminSettings, ConsumerSettings, ProducerSettings)
-    }
+    tables = (ConsumerSettings, ProducerSettings)
+    return {name: row.keyword for table in tables for name, row in names_of(table).items()}

@@ -6,13 +6,14 @@ event loop.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from kwire._typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 from kwire.drivers.cores import make_core
+from kwire.drivers.loggers import LateLogger
 from kwire.engine.arguments import seconds
 from kwire.engine.core import Core
-from kwire.engine.settings import ClientSettings
+from kwire.engine.settings import ClientSettings, from_config, keywords
 from kwire.errors import ClientClosedError
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ else:
 
 SettingsType = TypeVar("SettingsType", bound=ClientSettings)
 T = TypeVar("T")
+
+_log = LateLogger("kwire.clients")
 
 
 class Front(Generic[SettingsType]):
@@ -40,6 +43,18 @@ class Front(Generic[SettingsType]):
         made = cls.__new__(cls)
         made._open(settings)
         return made
+
+    @classmethod
+    def _configured(
+        cls, table: type[SettingsType], config: Mapping[str, Any], servers: object, options: Mapping[str, Any]
+    ) -> Self:
+        """Of a mapping that may serve other kinds of clients, too; `servers` and `options` are keywords, and win."""
+
+        def pass_over(foreign: dict[str, tuple[str, ...]]) -> None:
+            names = ", ".join(f"{name} ({' and '.join(owners)})" for name, owners in foreign.items())
+            _log.debug("%s.from_config() passes over settings of other clients: %s", table.client, names)
+
+        return cls._of(from_config(table, config, pass_over, **keywords(servers, options)))
 
     def _open(self, settings: SettingsType) -> None:
         self.settings = settings

@@ -41,13 +41,11 @@ _REFUSED: Final[dict[type[ClientSettings], dict[str, str]]] = {
     },
     ProducerSettings: {
         "key.serializer": _CONVERTED,
-        "partitioner.class": "rows go by their key as with Java's default; the column partition says another one",
         "value.serializer": _CONVERTED,
     },
 }
 _ROWS: Final[dict[str, Setting]] = {**ROWS[ProducerSettings], **ROWS[ConsumerSettings]}
 _WITH_PORT: Final = re.compile(r":[^:\]]+$")
-_LEVELS: Final = {"compression.gzip.level", "compression.lz4.level", "compression.zstd.level"}
 _DOTTED: Final = {name for name in _ROWS if "." in name}
 _NAMES: Final = sorted({row.keyword for row in _ROWS.values()})
 # A keyword that is a plain word, such as `acks`, is one at the start only.
@@ -70,7 +68,7 @@ def checked_properties(given: GivenOptions, table: type[ClientSettings], **own: 
         )
     _check_servers(given.text(SERVERS) or "")
     properties: dict[str, str] = {}
-    for name, value in _with_level(given.client_properties()).items():
+    for name, value in given.client_properties().items():
         refusal = _REFUSED[table].get(name)
         if refusal and not is_as_it_is(name, value):
             raise ConfigError(f"Kafka option '{name}' is not supported: {refusal}")
@@ -89,17 +87,6 @@ def _check_servers(servers: str) -> None:
     for server in servers.split(","):
         if server.strip() and not _WITH_PORT.search(server.strip()):
             raise ConfigError(f"{SERVERS}: '{server.strip()}' has no port; expected host:port, e.g. 'broker1:9092'")
-
-
-def _with_level(properties: Mapping[str, str]) -> dict[str, str]:
-    """Java has a level for each codec; that of the codec in use is the level, the others say nothing."""
-    codec = properties.get("compression.type", "none").strip().lower()
-    changed = dict(properties)
-    for name in _LEVELS & properties.keys():
-        level = changed.pop(name)
-        if name == f"compression.{codec}.level":
-            changed.setdefault("compression.level", level)
-    return changed
 
 
 @contextmanager

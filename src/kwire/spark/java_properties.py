@@ -12,48 +12,12 @@ from typing import Final
 from kwire.engine.foreign_settings import verdict
 from kwire.engine.group_settings import GroupSettings
 from kwire.engine.setting_kinds import Setting
-from kwire.engine.settings import ClientSettings, ConsumerSettings, ProducerSettings
+from kwire.engine.settings import ClientSettings, ConsumerSettings, ProducerSettings, names_of, owners_of
 
-Rows = Mapping[str, Setting]
-
-
-def _rows_of(table: Mapping[str, Setting]) -> Rows:
-    return {name: row for row in table.values() for name in (row.keyword, row.dotted, *row.aliases)}
-
-
-ROWS: Final[dict[type[ClientSettings], Rows]] = {
-    table: _rows_of(table.table) for table in (ConsumerSettings, ProducerSettings)
+ROWS: Final[dict[type[ClientSettings], Mapping[str, Setting]]] = {
+    table: names_of(table) for table in (ConsumerSettings, ProducerSettings)
 }
-_OTHER: Final[dict[type[ClientSettings], type[ClientSettings]]] = {
-    ConsumerSettings: ProducerSettings,
-    ProducerSettings: ConsumerSettings,
-}
-_GROUP: Final = _rows_of(GroupSettings.table).keys() | {"internal.leave.group.on.close", "rebalance.timeout.ms"}
-_ONLY: Final[dict[type[ClientSettings], frozenset[str]]] = {
-    ConsumerSettings: frozenset(
-        {
-            "internal.leave.group.on.close",
-            "internal.throw.on.fetch.stable.offset.unsupported",
-            "key.deserializer",
-            "share.acknowledgement.mode",
-            "share.acquire.mode",
-            "value.deserializer",
-        }
-    ),
-    ProducerSettings: frozenset(
-        {
-            "compression.gzip.level",
-            "compression.lz4.level",
-            "compression.zstd.level",
-            "key.serializer",
-            "partitioner.adaptive.partitioning.enable",
-            "partitioner.availability.timeout.ms",
-            "partitioner.class",
-            "partitioner.ignore.keys",
-            "value.serializer",
-        }
-    ),
-}
+_GROUP: Final = names_of(GroupSettings).keys() | {"internal.leave.group.on.close", "rebalance.timeout.ms"}
 _OF_ALL: Final = frozenset(
     {
         "default.list.key.serde.inner",
@@ -72,9 +36,9 @@ def why_without_effect(name: str, value: str, table: type[ClientSettings]) -> st
         return "a read joins no consumer group"
     if name in ROWS[table]:
         return None
-    other = _OTHER[table]
-    if name in ROWS[other] or name in _ONLY[other]:
-        return f"a property of {other.client.lower()}s"
+    owners = owners_of(name)
+    if owners and table.client not in owners:
+        return f"a property of {owners[0].lower()}s"
     judged = verdict(name, value)
     if name in _OF_ALL or (judged is not None and judged.refusal is None):
         return "not needed by kwire"
@@ -84,8 +48,6 @@ def why_without_effect(name: str, value: str, table: type[ClientSettings]) -> st
 def is_as_it_is(name: str, value: str) -> bool:
     """Whether a property that is refused asks for what happens anyway, such as plain bytes and no commits."""
     text = value.strip()
-    if name == "partitioner.class":
-        return text in ("", "org.apache.kafka.clients.producer.internals.DefaultPartitioner")
     if name.endswith("serializer"):
         return text.startswith("org.apache.kafka.common.serialization.ByteArray")
     return (name, text.lower()) in (("enable.auto.commit", "false"), ("interceptor.classes", ""))
