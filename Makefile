@@ -119,6 +119,7 @@ check: build  ## lint, format, types, stubs, layer contracts, the seam of the co
 	@mypy
 	@basedpyright
 	@lint-imports
+	@$(PY) scripts/check_snippets.py
 	@$(PY) -m mypy.stubtest kwire._codec --ignore-disjoint-bases --mypy-config-file pyproject.toml \
 		--allowlist tests/typing/stubtest-allowlist.txt
 	@$(PY) -m pytest -q tests/test_layers.py tests/test_compiled_halves.py tests/test_settings_page.py

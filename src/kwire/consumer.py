@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from kwire.engine.groups.membership import Membership, RebalanceEvent, Then
     from kwire.engine.offsets import OffsetAndMetadata
     from kwire.engine.options import ConsumerOptions, Servers, Timeout
-    from kwire.fronts.group_offsets import Committable
+    from kwire.fronts.group_offsets import Committable, Place
 
 CLOSE_TIMEOUT_S = 30.0
 """Seconds that close() takes at most to leave the group."""
@@ -276,7 +276,7 @@ class Consumer(ConsumerFront, Client[ConsumerSettings]):
 
     # -- the group's offsets ----------------------------------------------------------------------------------------
 
-    def commit(self, what: Committable = None, *, timeout: Timeout = None, **unknown: Never) -> None:
+    def commit(self, what: Committable[Place] = None, *, timeout: Timeout = None, **unknown: Never) -> None:
         """Commits the offsets to go on from, and waits until the group's coordinator has them.
 
         `what` is None for all that poll() and iteration have handed out; the records of a poll; one record (the offset

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from kwire.engine.groups.membership import Membership, RebalanceEvent, Then
     from kwire.engine.offsets import OffsetAndMetadata
     from kwire.engine.options import ConsumerOptions, Servers, Timeout
-    from kwire.fronts.group_offsets import Committable
+    from kwire.fronts.group_offsets import Committable, Place
 
 __all__ = ["Consumer"]
 
@@ -355,7 +355,7 @@ class Consumer(ConsumerFront, Client[ConsumerSettings]):
 
     # -- the group's offsets ----------------------------------------------------------------------------------------
 
-    async def commit(self, what: Committable = None, *, timeout: Timeout = None, **unknown: Never) -> None:
+    async def commit(self, what: Committable[Place] = None, *, timeout: Timeout = None, **unknown: Never) -> None:
         absent.refuse_keywords("commit", unknown, absent.COMMIT_KEYWORDS)
         begin = self._committing(what, "commit")
         await self._alone_while(lambda: self._ask(timeout, begin))

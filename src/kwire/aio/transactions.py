@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kwire.engine.groups.membership import GroupMetadata
     from kwire.engine.options import Timeout
     from kwire.engine.transactions.outcome import Outcome
-    from kwire.fronts.group_offsets import Committable
+    from kwire.fronts.group_offsets import Committable, Place
 
 
 class TransactionCalls(TransactionsFront):
@@ -51,7 +51,7 @@ class TransactionCalls(TransactionsFront):
         self._driver.call(self._manager().begin)
 
     async def send_offsets_to_transaction(
-        self, offsets: Committable, group_metadata: GroupMetadata, timeout: Timeout = None
+        self, offsets: Committable[Place], group_metadata: GroupMetadata, timeout: Timeout = None
     ) -> None:
         """Commits offsets of a consumer group together with the records: those after what a poll returned, or a mapping
         {partition: offset of the next record}.

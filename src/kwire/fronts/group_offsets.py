@@ -5,10 +5,10 @@ Layer 5, below the clients: the logic is in `kwire.engine.groups`, which is load
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
-from kwire._typing import TYPE_CHECKING, Any, Never
+from kwire._typing import TYPE_CHECKING, Any, Never, TypeVar
 from kwire.drivers.loggers import LateLogger
 from kwire.engine import absent, arguments
 from kwire.engine.fetcher import Fetcher
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from kwire.engine.groups.membership import GroupMetadata
     from kwire.engine.offsets import OffsetAndMetadata
 
-    Committable = (
-        ConsumerRecords | ConsumerRecord | dict[tuple[str, int], int] | dict[TopicPartition, OffsetAndMetadata] | None
-    )
+    Place = TypeVar("Place", bound=tuple[str, int])
+    Committable = ConsumerRecords | ConsumerRecord | Mapping[Place, int | OffsetAndMetadata] | None
+    """`Committable[Place]` in a signature: a mapping's keys may be TopicPartitions or plain pairs."""
     CommitCallback = Callable[[dict[TopicPartition, OffsetAndMetadata], KafkaError | None], object]
 
 _log = LateLogger("kwire.clients")
@@ -40,7 +40,7 @@ class GroupOffsetsFront(Front[ConsumerSettings]):
     _group_offsets: GroupOffsets | None
 
     def commit_async(
-        self, what: Committable = None, *, callback: CommitCallback | None = None, **unknown: Never
+        self, what: Committable[Place] = None, *, callback: CommitCallback | None = None, **unknown: Never
     ) -> None:
         """As `commit`, without waiting: `callback(offsets, error)` is called when it is decided, with None for success,
         by the thread or loop that drives this consumer, and not under its lock. Commits are sent in the order of the
