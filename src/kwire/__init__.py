@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from kwire.engine.addresses import TopicPartition as TopicPartition
     from kwire.engine.groups.membership import GroupMetadata as GroupMetadata
     from kwire.engine.offsets import OffsetAndMetadata as OffsetAndMetadata
+    from kwire.engine.options import AdminOptions as AdminOptions
+    from kwire.engine.options import ConsumerOptions as ConsumerOptions
+    from kwire.engine.options import ProducerOptions as ProducerOptions
+    from kwire.engine.options import ShareConsumerOptions as ShareConsumerOptions
     from kwire.errors import KafkaError as KafkaError
     from kwire.producer import Delivery as Delivery
     from kwire.producer import Producer as Producer
@@ -34,7 +38,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Admin",
+    "AdminOptions",
     "Consumer",
+    "ConsumerOptions",
     "ConsumerRecord",
     "ConsumerRecords",
     "Delivery",
@@ -42,8 +48,10 @@ __all__ = [
     "KafkaError",
     "OffsetAndMetadata",
     "Producer",
+    "ProducerOptions",
     "RecordMetadata",
     "ShareConsumer",
+    "ShareConsumerOptions",
     "ShareRecords",
     "TopicPartition",
     "__version__",
@@ -53,7 +61,9 @@ __all__ = [
 if not TYPE_CHECKING:
     _HOMES = {
         "Admin": "kwire.admin",
+        "AdminOptions": "kwire.engine.options",
         "Consumer": "kwire.consumer",
+        "ConsumerOptions": "kwire.engine.options",
         "ConsumerRecord": "kwire.consumer",
         "ConsumerRecords": "kwire.consumer",
         "Delivery": "kwire.producer",
@@ -61,8 +71,10 @@ if not TYPE_CHECKING:
         "KafkaError": "kwire.errors",
         "OffsetAndMetadata": "kwire.engine.offsets",
         "Producer": "kwire.producer",
+        "ProducerOptions": "kwire.engine.options",
         "RecordMetadata": "kwire.producer",
         "ShareConsumer": "kwire.share_consumer",
+        "ShareConsumerOptions": "kwire.engine.options",
         "ShareRecords": "kwire.share_consumer",
         "TopicPartition": "kwire.engine.addresses",
     }
@@ -79,7 +91,25 @@ if not TYPE_CHECKING:
             value = getattr(import_module(_HOMES[name]), name)
             globals()[name] = value
             return value
-        raise AttributeError(f"module 'kwire' has no attribute {name!r}")
+        raise _missing(name)
+
+    def _missing(name: str) -> Exception:
+        """The error for a name that is not here; one of another client comes with what to use instead."""
+        from importlib import import_module
+
+        elsewhere = import_module("kwire.engine.absent").MODULE
+        if name not in elsewhere:
+            return AttributeError(f"module 'kwire' has no attribute {name!r}")
+        text = f"kwire.{name}: {elsewhere[name]}"
+        return ImportError(text, name="kwire") if _is_imported() else AttributeError(text)
+
+    def _is_imported() -> bool:
+        """Whether `from kwire import name` asks: it would put a text of its own in the place of an AttributeError's."""
+        import sys
+        from opcode import opmap
+
+        asking = sys._getframe(3)
+        return asking.f_lasti >= 0 and asking.f_code.co_code[asking.f_lasti] == opmap["IMPORT_FROM"]
 
     def __dir__() -> list[str]:
         return sorted({*globals(), *_HOMES, *_MODULES})

@@ -75,7 +75,7 @@ class Consumer(ConsumerFront, Client[ConsumerSettings]):
 
     # -- records ----------------------------------------------------------------------------------------------------
 
-    def poll(self, timeout: Timeout = 0.0, max_records: int | None = None) -> ConsumerRecords:
+    def poll(self, timeout: Timeout = 0.0, max_records: int | None = None, **unknown: Never) -> ConsumerRecords:
         """Records that came since the last poll, as soon as there are any; empty when `timeout` seconds passed (None:
         no limit), after `wakeup()`, and when every partition is at its `until`.
         Raises ConfigError while nothing is assigned or subscribed to. A broker that is lost is waited for without end;
@@ -84,6 +84,7 @@ class Consumer(ConsumerFront, Client[ConsumerSettings]):
         `max_records` is the limit (default: `max_poll_records`, else about two megabytes of the log). The next fetch is
         sent when half of the records fetched were returned.
         """
+        absent.refuse_keywords("poll", unknown, absent.POLL_KEYWORDS)
         patience = arguments.poll_seconds(timeout)
         count = arguments.record_count(max_records, "max_records")
         records = self._alone(lambda: self._poll(patience, count))

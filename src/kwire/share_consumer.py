@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping
 
 from kwire._client import Client
-from kwire._typing import TYPE_CHECKING, Any, Self, Unpack, override
+from kwire._typing import TYPE_CHECKING, Any, Never, Self, Unpack, override
 from kwire.engine import absent, arguments
 from kwire.engine.absent import without
 from kwire.engine.polling import LOOK_EVERY_S
@@ -67,7 +67,7 @@ class ShareConsumer(ShareConsumerFront, Client[ShareConsumerSettings]):
         Client._open(self, settings, background=background)
         self._open_polling()
 
-    def poll(self, timeout: Timeout = 0.0, max_records: int | None = None) -> ShareRecords:
+    def poll(self, timeout: Timeout = 0.0, max_records: int | None = None, **unknown: Never) -> ShareRecords:
         """Records acquired for this consumer, as soon as there are any; empty when `timeout` seconds passed (None: no
         limit), and after `wakeup()`.
 
@@ -75,6 +75,7 @@ class ShareConsumer(ShareConsumerFront, Client[ShareConsumerSettings]):
         share_acknowledgement_mode="explicit" it raises ConfigError instead. `max_records` is the limit (default:
         max_poll_records).
         """
+        absent.refuse_keywords("poll", unknown, absent.POLL_KEYWORDS)
         patience = arguments.poll_seconds(timeout)
         count = arguments.record_count(max_records, "max_records")
         records = self._alone(lambda: self._poll(patience, count))

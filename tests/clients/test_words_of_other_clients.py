@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import pickle
 from collections.abc import Callable
+from inspect import getdoc, signature
 from typing import Any
 
 import pytest
 
-from kwire import Consumer, Producer, aio, errors
+import kwire
+from kwire import (
+    Consumer,
+    ConsumerRecord,
+    ConsumerRecords,
+    Producer,
+    ShareConsumer,
+    TopicPartition,
+    aio,
+    errors,
+    records,
+)
+from kwire.engine.absent import MODULE, RECORDS
 
 SERVERS = "127.0.0.1:1"
 
@@ -24,6 +38,18 @@ CALLS: list[tuple[Callable[[Any], object], str]] = [
     ),
     (lambda c: c.subscribe(["t"], on_assign=print), "'on_assign': give listener=, an object with on_assigned,"),
     (lambda c: c.subscribe(["t"], topic="t"), "subscribe() got an unexpected keyword argument 'topic'"),
+    (
+        lambda c: c.poll(timeout_ms=500),
+        "poll() got an unexpected keyword argument 'timeout_ms': it is timeout= here, in s",
+    ),
+    (lambda c: c.poll(1.0, num_messages=5), "'num_messages': it is max_records= here"),
+    (lambda c: c.poll(now=True), "poll() got an unexpected keyword argument 'now'"),
+]
+SENDS: list[tuple[dict[str, Any], str]] = [
+    ({"callback": print}, "'callback': it returns a Delivery, send(...).add_done_callback(f) calls f(delivery)"),
+    ({"on_delivery": print}, "'on_delivery': it returns a Delivery, send(...).add_done_callback(f)"),
+    ({"timestamp_ms": 5}, "'timestamp_ms': it is timestamp= here, int milliseconds or a datetime"),
+    ({"now": True}, "'now'"),
 ]
 NAMES = {
     "commit_sync": "it is commit() here",
@@ -73,6 +99,92 @@ def test_methods_of_other_consumers(client: Any, name: str) -> None:
     with pytest.raises(errors.NotInThisVersionError) as caught:
         getattr(client, name)
     assert f"Consumer.{name}(): {NAMES[name]}" in str(caught.value)
+
+
+def test_a_share_consumer_polls_in_seconds_too() -> None:
+    with ShareConsumer(SERVERS, group_id="g") as consumer, pytest.raises(TypeError, match="it is timeout= here"):
+        consumer.poll(timeout_ms=500)  # type: ignore[call-arg]
+
+    async def main() -> None:
+        async with aio.ShareConsumer(SERVERS, group_id="g") as consumer:
+            await consumer.poll(timeout_ms=500)  # type: ignore[call-arg]
+
+    with pytest.raises(TypeError, match="it is timeout= here"):
+        asyncio.run(main())
+
+
+@pytest.mark.parametrize(("keywords", "words"), SENDS)
+def test_keywords_of_other_producers(keywords: dict[str, Any], words: str) -> None:
+    with Producer(SERVERS) as producer, pytest.raises(TypeError) as caught:
+        producer.send("t", b"v", **keywords)
+    assert f"send() got an unexpected keyword argument {words}" in str(caught.value)
+
+    async def main() -> None:
+        async with aio.Producer(SERVERS) as producer:
+            producer.send("t", b"v", **keywords)
+
+    with pytest.raises(TypeError) as caught:
+        asyncio.run(main())
+    assert f"send() got an unexpected keyword argument {words}" in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", [Producer, aio.Producer])
+def test_the_signature_of_send_has_nothing_of_them(kind: Any) -> None:
+    expected = ["self", "topic", "value", "key", "partition", "timestamp", "headers", "nowait"]
+    assert list(signature(kind.send).parameters) == expected
+    assert (getdoc(kind.send) or "").startswith("Hands one record over for delivery and returns its Delivery at once")
+
+
+@pytest.mark.parametrize("client", [Producer, aio.Producer])
+@pytest.mark.parametrize("name", ["produce", "produce_batch", "send_batch", "create_batch"])
+def test_batches_of_other_producers(client: Any, name: str) -> None:
+    with pytest.raises(errors.NotInThisVersionError, match=rf"^Producer\.{name}\(\): .*send"):
+        getattr(client, name)
+
+
+def test_a_producer_has_no_length_and_is_no_empty_thing() -> None:
+    with Producer(SERVERS) as producer:
+        assert producer
+        with pytest.raises(TypeError, match=r"a Producer has no len\(\): flush\(\) waits"):
+            len(producer)
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_what_a_poll_returns_is_neither_a_message_nor_a_dict(name: str) -> None:
+    polled = ConsumerRecords()
+    with pytest.raises(errors.NotInThisVersionError, match=rf"^ConsumerRecords\.{name}\(\): "):
+        getattr(polled, name)
+    assert name not in dir(polled)
+
+
+def test_a_record_is_no_error_and_has_attributes() -> None:
+    record = ConsumerRecord(records.decode(records.encode([b"v"]))[0], "t", 0)
+    with pytest.raises(errors.NotInThisVersionError, match=r"errors are raised.*record\.value without \(\)"):
+        getattr(record, "error")  # noqa: B009 - type checkers know that it is not there
+    assert not hasattr(record, "error")
+
+
+@pytest.mark.parametrize("more", [{"offset": 5}, {}])
+def test_a_partition_with_an_offset(more: dict[str, Any]) -> None:
+    with pytest.raises(TypeError, match="no more fields: an offset is given beside it, as in seek"):
+        TopicPartition("t", 0, *([] if more else [5]), **more)
+    partition = TopicPartition(partition=0, topic="t")
+    assert partition == ("t", 0) == pickle.loads(pickle.dumps(partition))
+    assert partition._replace(partition=1) == ("t", 1)
+
+
+@pytest.mark.parametrize("name", MODULE)
+def test_names_of_other_packages(name: str) -> None:
+    with pytest.raises(ImportError, match=rf"^kwire\.{name}: it is kwire\."):
+        exec(f"from kwire import Producer, {name}")
+    with pytest.raises(AttributeError, match=rf"^kwire\.{name}: it is kwire\."):
+        getattr(kwire, name)
+    assert not hasattr(kwire, name)
+
+
+def test_other_names_are_missing_as_ever() -> None:
+    with pytest.raises(ImportError, match="cannot import name 'Produser' from 'kwire'"):
+        exec("from kwire import Produser")
 
 
 @pytest.mark.parametrize("name", ["begin", "commit", "abort"])

@@ -37,6 +37,8 @@ from kwire.engine.share_settings import ShareConsumerSettings
         (" a:1 , b ", [("a", 1), ("b", 9092)]),
         (["a:1", ("b", 2)], [("a", 1), ("b", 2)]),
         ("[::1]:9093,::1", [("::1", 9093), ("::1", 9092)]),
+        ("[::1:9092],2001:db8::9092", [("::1:9092", 9092), ("2001:db8::9092", 9092)]),
+        ("fe80::1:a,fe80::1:99", [("fe80::1:a", 9092), ("fe80::1:99", 9092)]),
         ("PLAINTEXT://a:1,a:1", [("a", 1)]),
     ],
 )
@@ -61,6 +63,9 @@ def test_bootstrap_servers(servers: object, expected: list[tuple[str, int]]) -> 
         ("http://a:1/", "http"),
         (5, "5"),
         ("a b:1", "a b:1"),
+        ("::1:9092", "write '[::1]:9092' for port 9092, '[::1:9092]' for an address"),
+        ("fe80::1%eth0:19092", "write '[fe80::1%eth0]:19092' for port 19092"),
+        ("1:2:3:4:5:6:7:8:9092", "'[address]:port'"),
     ],
 )
 def test_a_bad_address_is_named(servers: object, words: str) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import assert_type
 
-from kwire import Admin, Consumer, Producer, aio
+from kwire import Admin, Consumer, OffsetAndMetadata, Producer, ProducerOptions, TopicPartition, aio
 from kwire.consumer import ConsumerRecord, ConsumerRecords
 from kwire.producer import Delivery, RecordMetadata
 
@@ -27,6 +27,36 @@ consumer = Consumer("a:1", group_id=None, auto_offset_reset="earliest", max_poll
 assert_type(consumer.poll(timeout=1.0), ConsumerRecords)
 consumer.commit(consumer.poll())
 consumer.commit("t")  # type: ignore[arg-type]
+
+records = consumer.poll()
+next_offsets = {tp: part[-1].offset + 1 for tp, part in records.by_partition().items()}
+plain: dict[tuple[str, int], int] = {("t", 0): 5}
+with_notes: dict[TopicPartition, OffsetAndMetadata] = {TopicPartition("t", 0): OffsetAndMetadata(5, "note")}
+mixed: dict[TopicPartition, int | OffsetAndMetadata] = {TopicPartition("t", 0): 5}
+consumer.commit(next_offsets)
+consumer.commit(plain)
+consumer.commit(with_notes)
+consumer.commit_async(mixed, callback=lambda offsets, error: None)
+consumer.commit(records[0])
+consumer.commit({"t": 5})  # type: ignore[type-var]
+producer.send_offsets_to_transaction(records, consumer.group_metadata())
+producer.send_offsets_to_transaction(next_offsets, consumer.group_metadata())
+producer.send_offsets_to_transaction({("t", 0): 5}, consumer.group_metadata())
+producer.send_offsets_to_transaction(with_notes, consumer.group_metadata())
+producer.send_offsets_to_transaction({("t", 0): "5"}, consumer.group_metadata())  # type: ignore[dict-item]
+consumer.poll(timeout_ms=500)  # type: ignore[arg-type]
+
+
+def by_length(key: bytes | None, partitions: Sequence[int], available: list[int]) -> int | None:
+    return None if key is None else partitions[len(key) % len(partitions)]
+
+
+Producer("a:1", partitioner="consistent_random")
+Producer("a:1", partitioner=by_length)
+Producer("a:1", partitioner="sticky")  # type: ignore[arg-type]
+Producer("a:1", partitioner=lambda key: 0)  # type: ignore[arg-type,misc]
+options: ProducerOptions = {"acks": "all", "linger_ms": 5}
+Producer("a:1", **options)
 Consumer(fetch_min_bytes=None)  # type: ignore[arg-type]
 
 with Admin("a:1", client_id="me") as admin:
@@ -69,6 +99,8 @@ async def on_an_event_loop() -> None:
         async for record in consumer:
             assert_type(record, ConsumerRecord)
         assert_type(await consumer.position(("t", 0)), int)
+        await consumer.commit(next_offsets)
+        await producer.send_offsets_to_transaction(next_offsets, consumer.group_metadata())
     async with aio.Admin("a:1") as admin:
         assert_type(await admin.list_topics(), list[str])
     aio.Producer("a:1", lingr_ms=5)  # type: ignore[call-arg]

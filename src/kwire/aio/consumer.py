@@ -112,7 +112,8 @@ class Consumer(ConsumerFront, Client[ConsumerSettings]):
 
     # -- records ----------------------------------------------------------------------------------------------------
 
-    async def poll(self, timeout: Timeout = 0.0, max_records: int | None = None) -> ConsumerRecords:
+    async def poll(self, timeout: Timeout = 0.0, max_records: int | None = None, **unknown: Never) -> ConsumerRecords:
+        absent.refuse_keywords("poll", unknown, absent.POLL_KEYWORDS)
         patience = arguments.poll_seconds(timeout)
         count = arguments.record_count(max_records, "max_records")
         records = await self._alone_while(lambda: self._poll(patience, count))

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from time import monotonic
 
 import kwire.share_consumer
-from kwire._typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, override
+from kwire._typing import TYPE_CHECKING, Any, Never, Self, TypeVar, Unpack, override
 from kwire.aio.client import Client
 from kwire.aio.like import like
 from kwire.engine import absent, arguments
@@ -70,7 +70,8 @@ class ShareConsumer(ShareConsumerFront, Client[ShareConsumerSettings]):
         super()._open(settings)
         self._open_polling()
 
-    async def poll(self, timeout: Timeout = 0.0, max_records: int | None = None) -> ShareRecords:
+    async def poll(self, timeout: Timeout = 0.0, max_records: int | None = None, **unknown: Never) -> ShareRecords:
+        absent.refuse_keywords("poll", unknown, absent.POLL_KEYWORDS)
         patience = arguments.poll_seconds(timeout)
         count = arguments.record_count(max_records, "max_records")
         records = await self._alone_while(lambda: self._poll(patience, count))

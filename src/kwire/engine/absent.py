@@ -19,11 +19,14 @@ PRODUCER = {
     "abort": "it is abort_transaction() here",
     "begin": "it is begin_transaction() here, or `with producer.transaction()`",
     "commit": "it is commit_transaction() here",
+    "create_batch": "not needed: send_many(topic, values, partition=...) makes batches by itself",
     "list_topics": "Admin(...).describe_topics() does that",
     "metrics": "metrics are not in this version of kwire",
     "partitions_for": "Consumer(...).partitions_for(topic) does that",
     "poll": "not needed: callbacks run and records leave by themselves",
     "produce": "it is send(topic, value, key=..., headers=...) here; it returns a Delivery",
+    "produce_batch": "it is send_many(topic, items) here; it returns a Delivery for each",
+    "send_batch": "it is send_many(topic, values, partition=...) here; it returns a Delivery for each",
     "send_and_wait": "it is `await send(...)` in kwire.aio, and send(...).result() without asyncio",
     "start": "not needed: the first send connects",
     "stop": "it is close() here",
@@ -50,6 +53,42 @@ CONSUMER = {
     "store_offsets": "commit(records) commits what is done",
     "topics": "Admin(...).list_topics() does that",
     "unassign": "it is unsubscribe() here, or assign([])",
+}
+
+_EACH = (
+    "a poll returns the records of several partitions: `for record in consumer.poll(timeout=1.0)` has them one by one"
+)
+
+RECORDS = {
+    "count": "it is len(records) here",
+    "error": f"errors are raised, a record is never one; {_EACH}",
+    "isEmpty": "it is `not records` here",
+    "items": "it is by_partition().items() here: {partition: its records}",
+    "partitions": "it is by_partition() here: {partition: its records}",
+    "records": "it is by_partition()[partition] here, or a loop over these",
+    **dict.fromkeys(("headers", "key", "offset", "partition", "timestamp", "topic", "value"), _EACH),
+}
+"""Of what a poll returns: elsewhere that is one message, or a dict by partition."""
+
+MODULE = {
+    "AIOKafkaConsumer": "it is kwire.aio.Consumer here",
+    "AIOKafkaProducer": "it is kwire.aio.Producer here",
+    "AdminClient": "it is kwire.Admin here",
+    "DeserializingConsumer": "it is kwire.Consumer here, which returns bytes: decode them after poll()",
+    "KafkaAdminClient": "it is kwire.Admin here",
+    "KafkaConsumer": "it is kwire.Consumer here; topics are named by subscribe()",
+    "KafkaException": "it is kwire.KafkaError here; each kind has its class in kwire.errors",
+    "KafkaProducer": "it is kwire.Producer here",
+    "KafkaTimeoutError": "it is kwire.errors.KafkaTimeoutError here, which is a TimeoutError",
+    "NewTopic": "it is kwire.admin.NewTopic here; Admin.create_topics({name: number of partitions}) needs none",
+    "SerializingProducer": "it is kwire.Producer here, which takes bytes: encode them before send()",
+}
+"""Of the package itself."""
+
+POLL_KEYWORDS = {
+    "num_messages": "it is max_records= here",
+    "timeout_ms": "it is timeout= here, in seconds or a timedelta",
+    "update_offsets": "commit(records) decides what is committed, whatever was polled since",
 }
 
 _LISTENER = "give listener=, an object with on_assigned, on_revoked and on_lost"

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from kwire._typing import NamedTuple
+from kwire._typing import TYPE_CHECKING, NamedTuple
 from kwire.engine.secret import shown
 from kwire.errors import ConfigError
 
 DEFAULT_PORT = 9092
 _IPV6_CHARACTERS = frozenset("0123456789abcdefABCDEF:.")
 _IPV6_COLONS = 7
+_PORT_DIGITS = (4, 5)
 _NOT_IN_HOSTS = frozenset("/\\@?#\"'<>(){}=")
 
 
@@ -25,6 +26,20 @@ class TopicPartition(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.topic}-{self.partition}"
+
+
+if not TYPE_CHECKING:
+
+    def _partition(cls, topic, partition, *more, **keywords):
+        """As every named tuple is made, but for what it says to those whose partitions have an offset."""
+        if more or keywords:
+            raise TypeError(
+                "TopicPartition(topic, partition) has no more fields: an offset is given beside it, as in seek("
+                "partition, offset), assign([partition], at={partition: offset}) or commit({partition: offset})"
+            )
+        return tuple.__new__(cls, (topic, partition))
+
+    TopicPartition.__new__ = _partition
 
 
 class Address(NamedTuple):
@@ -97,8 +112,13 @@ def parse_address(text: str, protocol: str = "PLAINTEXT") -> Address:
 
 
 def _bare_ipv6(text: str) -> str:
-    """An IPv6 address without brackets, perhaps with a zone."""
+    """An IPv6 address without brackets, perhaps with a zone; ConfigError where it may end in a port."""
     address = text.partition("%")[0]
+    head, _, last = text.rpartition(":")
+    if "::" in head and len(last) in _PORT_DIGITS and last.isascii() and last.isdigit():
+        raise ConfigError(
+            f"bootstrap server {text!r}: write '[{head}]:{last}' for port {last}, '[{text}]' for an address"
+        )
     complete = "::" in address or address.count(":") == _IPV6_COLONS - address.count(".") // 3
     if not complete or not _IPV6_CHARACTERS.issuperset(address):
         raise ConfigError(f"bootstrap server {text!r}: neither 'host:port' nor an IPv6 address, '[address]:port'")

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 
 from kwire._codec import ConsumedIterator, ConsumerRecord, RecordColumns, Records, keep_arenas, record_plan
 from kwire._typing import TYPE_CHECKING, overload
+from kwire.engine import absent
+from kwire.engine.absent import without
 from kwire.engine.addresses import TopicPartition
 
 if TYPE_CHECKING:
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 
+@without(absent.RECORDS)
 class ConsumerRecords:
     """The records of one poll, partition by partition, in offset order within each. Immutable; share it freely."""
 
@@ -64,6 +67,9 @@ class ConsumerRecords:
                 parts.append((tp, part))
             start, stop = start - len(records), stop - len(records)
         return ConsumerRecords(parts, self.tenures)
+
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if hasattr(self, name)]
 
     def __repr__(self) -> str:
         places = ", ".join(f"{tp.topic}-{tp.partition}: {len(records)}" for tp, records in self._parts)

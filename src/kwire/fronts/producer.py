@@ -51,6 +51,14 @@ class ProducerFront(Front[ProducerSettings]):
         state = "closed" if self.accumulator.closed else f"{len(self.accumulator.pending)} batches pending"
         return f"<Producer to {', '.join(map(str, self.settings.addresses))}, {state}>"
 
+    def __bool__(self) -> bool:
+        return True
+
+    def __len__(self) -> int:
+        raise TypeError(
+            "a Producer has no len(): flush() waits for all that is on its way, a Delivery's done() tells of one record"
+        )
+
     @override
     def _check_open(self) -> None:
         if self.accumulator.closed is not None:

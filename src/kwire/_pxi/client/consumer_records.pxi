@@ -21,6 +21,11 @@ cdef class ConsumerRecord(Record):
         self.topic = topic
         self.partition = partition
 
+    @property
+    def error(self):
+        raise _errors.NotInThisVersionError("ConsumerRecord.error(): errors are raised, a record is never one; value, key "
+                                            "and all else are attributes here: record.value without ()")
+
     def copy(self):
         """An equal record with memory of its own."""
         return ConsumerRecord(same_record(self).copy(), self.topic, self.partition)

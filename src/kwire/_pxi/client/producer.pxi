@@ -1,4 +1,7 @@
 # The compiled front of the producers: send() and send_many(), as their users call them.
+#
+# The last keywords of send() are those of other clients, which it refuses with what to do instead; its signature, for
+# people and tools, is written by hand without them. A `**keywords` would make a dict in every call.
 
 
 cdef class ProducerBase:
@@ -15,8 +18,11 @@ cdef class ProducerBase:
     def accumulator(self, Accumulator accumulator not None):
         self._accumulator = accumulator
 
-    def send(self, topic, value, *, key=None, partition=None, timestamp=None, headers=(), bint nowait=False):
-        """Hands one record over for delivery and returns its Delivery at once.
+    @cython.embedsignature(False)
+    def send(self, topic, value, *, key=None, partition=None, timestamp=None, headers=(), bint nowait=False,
+             callback=None, on_delivery=None, timestamp_ms=None):
+        """send($self, topic, value, *, key=None, partition=None, timestamp=None, headers=(), nowait=False)\n--\n
+        Hands one record over for delivery and returns its Delivery at once.
 
         value and key are bytes-like or None; a record without `partition` goes where the setting `partitioner` says: by
         default where its key's murmur2 hash leads, as with Apache's client, and without a key to a partition that
@@ -27,6 +33,8 @@ cdef class ProducerBase:
         nowait. Raises LimitError for a record above max_request_size and ConfigError for a name that no topic can have;
         everything later goes to the Delivery.
         """
+        if callback is not None or on_delivery is not None or timestamp_ms is not None:
+            refuse_foreign_keyword(callback, on_delivery)
         if self._accumulator is None:
             raise RuntimeError("the producer was not initialised")
         return self._accumulator.send(topic, value, key, partition, timestamp, headers, nowait)
@@ -70,8 +78,11 @@ cdef class LoopProducerBase(ProducerBase):
 
     cdef public LoopDriverBase _driver
 
-    def send(self, topic, value, *, key=None, partition=None, timestamp=None, headers=(), bint nowait=False):
-        """Hands one record over for delivery and returns its Delivery at once; `await` that for the RecordMetadata.
+    @cython.embedsignature(False)
+    def send(self, topic, value, *, key=None, partition=None, timestamp=None, headers=(), bint nowait=False,
+             callback=None, on_delivery=None, timestamp_ms=None):
+        """send($self, topic, value, *, key=None, partition=None, timestamp=None, headers=(), nowait=False)\n--\n
+        Hands one record over for delivery and returns its Delivery at once; `await` that for the RecordMetadata.
 
         value and key are bytes-like or None; a record without `partition` goes where the setting `partitioner` says: by
         default where its key's murmur2 hash leads, as with Apache's client, and without a key to a partition that
@@ -82,6 +93,8 @@ cdef class LoopProducerBase(ProducerBase):
         changes nothing here). Raises LimitError for a record above max_request_size and ConfigError for a name that no
         topic can have; everything later goes to the Delivery.
         """
+        if callback is not None or on_delivery is not None or timestamp_ms is not None:
+            refuse_foreign_keyword(callback, on_delivery)
         if self._accumulator is None:
             raise RuntimeError("the producer was not initialised")
         self._driver.check_loop()

@@ -23,6 +23,16 @@ cdef int32_t partition_number(object partition) except -2:
     return <int32_t>number
 
 
+cdef int refuse_foreign_keyword(object callback, object on_delivery) except -1:
+    """The TypeError for a keyword of other clients' send()."""
+    if callback is None and on_delivery is None:
+        raise TypeError("send() got an unexpected keyword argument 'timestamp_ms': it is timestamp= here, int "
+                        "milliseconds or a datetime")
+    name = "on_delivery" if callback is None else "callback"
+    raise TypeError(f"send() got an unexpected keyword argument {name!r}: it returns a Delivery, "
+                    f"send(...).add_done_callback(f) calls f(delivery)")
+
+
 cdef int warn_of_columns(list names) except -1:
     from warnings import warn
     warn(f"send_many() takes the columns value, key, timestamp and headers; not used: {', '.join(names)}")
