@@ -24,6 +24,7 @@ def test_topics_are_listed_made_and_deleted(kwire: Kwire, broker: Broker) -> Non
     assert listed[1:] == [["new", "5", "1", "0"], ["orders", "3", "1", "2"], ["plain", "1", "1", "0"]]
     detailed = [line.split() for line in kwire("topics", "list", "orders").lines]
     assert detailed[2] == ["orders", "1", "1", "1", "1", "0", "2"]
+    assert [line.split() for line in kwire("topics", "describe", "orders").lines] == detailed
     assert kwire("topics", "delete", "new", "plain").code == 0
     assert broker.topics() == {"orders": 3}
 
@@ -103,6 +104,8 @@ def test_where_to_begin_and_end(kwire: Kwire, broker: Broker) -> None:
     assert kwire(*only, "--from", "7", "--count", "2").lines == ["7", "8"]
     assert kwire(*only, "--from", "2023-11-14T22:13:28+00:00").lines == ["8", "9"]
     assert kwire(*only, "--from", "latest").lines == []
+    assert kwire(*only, "--from", "beginning").lines == [str(n) for n in range(10)]
+    assert kwire(*only, "--from", "Largest").lines == []
     assert kwire(*only, "--follow", "--count", "10").lines == [str(n) for n in range(10)]
     table = kwire(*only, "--from", "9", "--format", "table").lines
     assert table[1].split() == ["orders", "0", "9", "2023-11-14T22:13:29.000Z", "null", "9"]
@@ -151,7 +154,10 @@ def test_what_cannot_be_consumed(kwire: Kwire, broker: Broker, arguments: list[s
         (["orders", "--from", "yesterday"], "--from 'yesterday'"),
         (["orders", "--from", "junk"], "--from 'junk'"),
         (["orders", "--count", "0"], "--count: invalid positive value: '0'"),
-        (["orders", "--isolation", "x"], "unrecognized arguments: --isolation"),
+        (["orders", "--isolation", "x"], "unrecognized arguments: --isolation\n"),
+        (["orders", "--fron", "5"], "unrecognized arguments: --fron (did you mean --from?)\n"),
+        (["orders", "--partitions=2"], "unrecognized arguments: --partitions (did you mean --partition?)\n"),
+        (["orders", "-c", "2"], "-X '2': write NAME=VALUE; kwire consume takes a number of records as --count"),
     ],
 )
 def test_wrong_usage_of_consume(kwire: Kwire, broker: Broker, arguments: list[str], said: str) -> None:

@@ -46,6 +46,10 @@ with --group:
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 _AGO = re.compile(r"-(\d{1,9})([smhd])")
 _FIRST_ANSWER_S = 1.0
+_ENDS = {
+    **dict.fromkeys(("earliest", "beginning", "smallest"), "earliest"),
+    **dict.fromkeys(("latest", "end", "largest"), "latest"),
+}
 
 
 @dataclass(frozen=True)
@@ -135,8 +139,8 @@ def _membership(options: argparse.Namespace) -> dict[str, Any]:
     ago = _AGO.fullmatch(options.start)
     if ago is not None:
         reset = f"by_duration:P{'' if ago[2] == 'd' else 'T'}{ago[1]}{ago[2].upper()}"
-    elif options.start in ("earliest", "latest", "end"):
-        reset = options.start
+    elif options.start.lower() in _ENDS:
+        reset = _ENDS[options.start.lower()]
     else:
         raise UsageError(
             f"--from {options.start!r} with --group: earliest, latest or -1h, where the group has committed nothing yet"
@@ -161,10 +165,8 @@ def _print_records(consumer: Consumer, options: argparse.Namespace) -> None:
 
 def parse_start(text: str) -> Start:
     """What --from means. UsageError for anything else."""
-    if text in ("earliest", "latest"):
-        return text
-    if text == "end":
-        return "latest"
+    if text.lower() in _ENDS:
+        return _ENDS[text.lower()]
     if text.isdecimal():
         return int(text)
     if text.startswith("-") and text[1:].isdecimal():

@@ -18,6 +18,7 @@ from kwire.cli.usage import UsageError
 from kwire.errors import KafkaError
 
 _COMMANDS = (broker, topics, groups, produce, consume, copy, decode)
+_SIMILAR = 0.7
 _RELATIVE = re.compile(r"-\d")
 
 
@@ -28,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options, unknown = parser.parse_known_args(_joined(given))
     command = commands[options.command]
     if unknown:
-        return _wrong_usage(command, f"unrecognized arguments: {' '.join(_named(unknown))}")
+        return _wrong_usage(command, f"unrecognized arguments: {' '.join(_with_nearest(command, _named(unknown)))}")
     try:
         code: int = options.run(options)
     except UsageError as error:
@@ -54,6 +55,15 @@ def _wrong_usage(command: argparse.ArgumentParser, text: str) -> int:
 def _named(unknown: Sequence[str]) -> list[str]:
     """The options that no command has without their values, which may be passwords; arguments if there is none."""
     return [text.partition("=")[0] for text in unknown if text.startswith("-")] or list(unknown)
+
+
+def _with_nearest(command: argparse.ArgumentParser, unknown: Sequence[str]) -> list[str]:
+    """The options, each with the one of the command that it may have been meant for."""
+    from difflib import get_close_matches
+
+    known = list(command._option_string_actions)
+    near = {text: get_close_matches(text, known, n=1, cutoff=_SIMILAR) for text in unknown if text.startswith("--")}
+    return [f"{text} (did you mean {near[text][0]}?)" if near.get(text) else text for text in unknown]
 
 
 def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:

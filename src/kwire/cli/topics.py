@@ -15,7 +15,8 @@ from kwire.cli.usage import UsageError, positive
 if TYPE_CHECKING:
     from kwire.admin import Admin, TopicInfo
 
-_ACTIONS = ("list", "create", "delete")
+_ACTIONS = ("list", "describe", "create", "delete")
+_LOOKS = ("list", "describe")
 _EPILOG = """\
 examples:
   kwire topics                                     all topics: partitions, replicas, records
@@ -35,7 +36,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("action", nargs="?", metavar="ACTION", default="list", help="list (default), create or delete")
+    parser.add_argument("action", nargs="?", metavar="ACTION", default="list", help="list (default), create, delete")
     parser.add_argument("names", nargs="*", metavar="NAME[:PARTITIONS]")
     parser.add_argument("--replication", type=positive, metavar="N", help="of new topics (default: the broker's)")
     parser.add_argument(
@@ -58,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
             f"{options.action!r} is not one of {', '.join(_ACTIONS)}; "
             f"to see a topic: kwire topics list {options.action}"
         )
-    if options.action != "list" and not options.names:
+    if options.action not in _LOOKS and not options.names:
         raise UsageError(f"name the topics to {options.action}")
     wanted = _wanted(options) if options.action == "create" else {}
     with trouble_on_stderr("topics"), ExitStack() as stack:
