@@ -51,8 +51,9 @@ def test_a_stream_and_its_lag(spark: SparkSession, orders: testing.Broker, tmp_p
     assert query.awaitTermination(60)
     rows = spark.read.parquet(str(tmp_path / "orders")).collect()
     assert sorted(bytes(row.value) for row in rows) == [b"17.50", b"3.20"]
-    lag = run(snippet("docs/spark.md", "def lag("))["lag"]
-    assert lag(query.lastProgress) == {("orders", "0"): 0, ("orders", "1"): 0}
+    found = run(snippet("docs/spark.md", "LagListener("), spark=spark, query=query)
+    spark.streams.removeListener(found["listener"])
+    assert found["behind"] == {("orders", 0): 0, ("orders", 1): 0}
 
 
 def test_a_dataframe_keeps_its_offsets_and_a_new_one_sees_more(spark: SparkSession, orders: testing.Broker) -> None:

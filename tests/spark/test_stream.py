@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import kwire
+from kwire.spark import LagListener, lag
 from kwire.testing import Broker
 from tests.brokers.spark_jars import OLDEST_SPARK, spark_is
 
@@ -119,6 +121,24 @@ def test_batches_are_limited(stream: Stream) -> None:
         return
     stream.run(**options)
     assert stream.batches == [places(0, 2), places(2, 4), places(4, 5)]
+
+
+@pytest.mark.skipif(not spark_is(OLDEST_SPARK), reason="Spark tells the latest offset from 4.2 on")
+def test_a_listener_hears_how_far_a_stream_is_behind(spark: SparkSession, stream: Stream) -> None:
+    stream.write(5)
+    heard: list[tuple[str, dict[str, float]]] = []
+    listener = LagListener(lambda query, metrics: heard.append((query, dict(metrics))))
+    spark.streams.addListener(listener)
+    try:
+        query = stream.run(startingOffsets="earliest", maxOffsetsPerTrigger="6")
+        ends_at = time.monotonic() + WITHIN_S
+        while len(heard) < 3 and time.monotonic() < ends_at:
+            time.sleep(0.05)
+    finally:
+        spark.streams.removeListener(listener)
+    assert {name for name, _ in heard} == {str(query.id)}
+    assert [metrics["maxOffsetsBehindLatest"] for _, metrics in heard][:3] == [3, 1, 0]
+    assert [sum(lag(progress).values()) for progress in query.recentProgress][:3] == [9, 3, 0]
 
 
 @pytest.mark.skipif(not spark_is(OLDEST_SPARK), reason="needs Spark 4.2")

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from kwire.spark.log_source import KwireLogDataSource as KwireLogDataSource
     from kwire.spark.offsets import DataLossError as DataLossError
     from kwire.spark.registration import register as register
+    from kwire.spark.stream_lag import LagListener as LagListener
+    from kwire.spark.stream_lag import lag as lag
     from kwire.spark.udtfs import register_udtfs as register_udtfs
     from kwire.spark.write_task import WriteError as WriteError
 
@@ -29,9 +31,11 @@ __all__ = [
     "DecodeError",
     "KwireDataSource",
     "KwireLogDataSource",
+    "LagListener",
     "WriteError",
     "decode_record_sets",
     "encode_record_sets",
+    "lag",
     "register",
     "register_udtfs",
 ]
@@ -42,9 +46,11 @@ if not TYPE_CHECKING:
         "DecodeError": "kwire.spark.decoding",
         "KwireDataSource": "kwire.spark.data_source",
         "KwireLogDataSource": "kwire.spark.log_source",
+        "LagListener": "kwire.spark.stream_lag",
         "WriteError": "kwire.spark.write_task",
         "decode_record_sets": "kwire.spark.decode",
         "encode_record_sets": "kwire.spark.encode",
+        "lag": "kwire.spark.stream_lag",
         "register": "kwire.spark.registration",
         "register_udtfs": "kwire.spark.udtfs",
     }
