@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from kwire._typing import TYPE_CHECKING, Any
+from kwire.engine.admin import calls, group_calls
 from kwire.engine.admin.a26_end_txn import End, EndTransactions
 from kwire.engine.admin.a65_describe_transactions import ONGOING, DescribeTransactions, TransactionDescription
 from kwire.engine.admin.a66_list_transactions import ListOpenTransactions
@@ -19,11 +20,11 @@ from kwire.engine.transactions.prepared import V1, V2, PreparedTransaction
 if TYPE_CHECKING:
     from kwire._client import Client
     from kwire._transactions import TransactionCalls
+    from kwire.engine.addresses import TopicPartition
     from kwire.engine.options import Timeout
-    from kwire.engine.settings import AdminSettings
     from kwire.errors import BrokerError
 
-    AnyAdmin = Client[AdminSettings]
+    AnyClient = Client[Any]
 
 __all__ = ["ONGOING", "V1", "V2", "PreparedTransaction", "TransactionDescription"]
 
@@ -47,33 +48,46 @@ def detach(producer: TransactionCalls, timeout: Timeout = None) -> PreparedTrans
 
 
 def end(
-    admin: AnyAdmin, transactions: Sequence[PreparedTransaction], *, commit: bool, timeout: Timeout = None
+    client: AnyClient, transactions: Sequence[PreparedTransaction], *, commit: bool, timeout: Timeout = None
 ) -> dict[PreparedTransaction, BrokerError | None]:
     """Commits or aborts each: None, or why its coordinator will not. To repeat it is no fault, whoever has done it."""
     found: dict[PreparedTransaction, BrokerError | None] = {}
     for version in (V1, V2):
         some = [each for each in transactions if each.version == version]
         if some:
-            ends: Mapping[str, End] = admin._run(_as_it_is(EndTransactions(some, commit=commit)), timeout)
+            ends: Mapping[str, End] = client._run(_as_it_is(EndTransactions(some, commit=commit)), timeout)
             found |= {each: ends[each.transactional_id].error for each in some}
     return found
 
 
 def describe(
-    admin: AnyAdmin, transactional_ids: Sequence[str], timeout: Timeout = None
+    client: AnyClient, transactional_ids: Sequence[str], timeout: Timeout = None
 ) -> dict[str, TransactionDescription | None]:
     """What the coordinators know of each id, None for one that is not known."""
     if not transactional_ids:
         return {}
     found: dict[str, TransactionDescription | None]
-    found = admin._run(_as_it_is(DescribeTransactions(transactional_ids)), timeout)
+    found = client._run(_as_it_is(DescribeTransactions(transactional_ids)), timeout)
     return found
 
 
-def list_open(admin: AnyAdmin, prefix: str, timeout: Timeout = None) -> list[str]:
+def list_open(client: AnyClient, prefix: str, timeout: Timeout = None) -> list[str]:
     """The transactional ids with that prefix whose transactions are open."""
-    found: list[str] = admin._run(_as_it_is(ListOpenTransactions(prefix)), timeout)
+    found: list[str] = client._run(_as_it_is(ListOpenTransactions(prefix)), timeout)
     return found
+
+
+def committed_metadata(
+    client: AnyClient, group: str, *, stable: bool, timeout: Timeout = None
+) -> dict[TopicPartition, str]:
+    """The metadata of the offsets that a group has committed; `stable`: open transactions are waited for."""
+    found = client._run(group_calls.list_offsets(group, stable=stable), timeout)
+    return {tp: row.metadata for tp, row in found.items()}
+
+
+def partition_count(client: AnyClient, topic: str, timeout: Timeout = None) -> int:
+    """How many partitions a topic has."""
+    return len(client._run(calls.describe_topics([topic]), timeout)[topic].partitions)
 
 
 def _as_it_is(api: AdminApi[Any, Any]) -> Question[Any]:

@@ -20,9 +20,12 @@ from dataclasses import dataclass, field
 from kwire import Admin, Consumer, Producer, _prepared
 from kwire._prepared import PreparedTransaction
 from kwire.errors import KafkaError
+from kwire.spark.decision_reader import read_decision
 from kwire.spark.exactly_once import Job
 from kwire.spark.exactly_once_commit import Committer
+from kwire.spark.exactly_once_task import Prepared, TaskTransaction
 from kwire.spark.worker_names import WorkerNames
+from kwire.spark.write_task import TaskReport
 from kwire.testing import Broker
 
 TOPIC = "out"
@@ -60,15 +63,48 @@ class Worker:
             servers, transactional_id="unused", transaction_timeout_ms=900_000, linger_ms=0, max_block_ms=20_000
         )
 
-    def begin(self, job: Job) -> None:
-        _prepared.begin_as(self.producer, self.names.take(job))
+    def begin(self, job: Job) -> bool:
+        """Whether there is something to write for, as far as the task knows."""
+        self.job = job
+        self.transaction = TaskTransaction(self.producer, job, self.names)
+        return self.transaction.begin()
 
     def write(self, rows: list[bytes]) -> None:
         for row in rows:
             self.producer.send(self.topic, row, key=row)
 
-    def detach(self) -> PreparedTransaction | None:
-        return _prepared.detach(self.producer)
+    def detach(self, rows: int = 0) -> Prepared:
+        """The message of a task that had so many rows."""
+        prepared = self.transaction.detach()
+        self.transaction.__exit__(None, None, None)
+        return self.message(rows, prepared)
+
+    def message(self, rows: int, prepared: PreparedTransaction | None = None) -> Prepared:
+        said = self.transaction
+        return Prepared(self.job, TaskReport(rows), prepared, said.seen, said.is_late)
+
+    def fail(self) -> None:
+        """The task fails, and its producer is closed."""
+        error = KafkaError("the task failed")
+        self.transaction.__exit__(KafkaError, error, None)
+        self.producer.close()
+
+
+def committer_of(
+    client: dict[str, str], job: Job, messages: list[Prepared], topic: str, step: Callable[[str], None]
+) -> Committer:
+    """What Spark's driver makes of the messages of the tasks."""
+    open_ones = [each for each in messages if each.transaction is not None]
+    return Committer(
+        client,
+        job,
+        [each.transaction for each in open_ones],  # type: ignore[misc]
+        rows=sum(each.report.rows for each in messages),
+        topics=[topic],
+        seen={each.seen for each in open_ones},
+        are_late=any(each.is_late for each in messages),
+        step=step,
+    )
 
 
 class QueryWorld:
@@ -137,28 +173,28 @@ class QueryWorld:
             self.checkpoint.offsets[batch] = rows
             job = Job(self.scope, run, batch)
             step("tasks")
-            self.commit(job, self.run_tasks(job, rows), len(rows), step)
+            self.commit(job, self.run_tasks(job, rows), step)
             step("commit log")
             done.add(batch)
             batch += 1
 
-    def commit(self, job: Job, prepared: list[PreparedTransaction], rows: int, step: Callable[[str], None]) -> None:
+    def commit(self, job: Job, messages: list[Prepared], step: Callable[[str], None]) -> None:
         """As Spark does: commit(), and where that fails abort(), each in a process of its own."""
         try:
-            self.call(Committer.commit, job, prepared, rows, step)
+            self.call(Committer.commit, job, messages, step)
         except KafkaError:
-            self.call(Committer.abort, job, prepared, rows, step)
+            self.call(Committer.abort, job, messages, step)
             raise
 
     def call(
         self,
         method: Callable[[Committer], None],
         job: Job,
-        prepared: list[PreparedTransaction],
-        rows: int,
+        messages: list[Prepared],
         step: Callable[[str], None],
     ) -> None:
         """A driver that is killed closes nothing."""
+        prepared = [each.transaction for each in messages if each.transaction is not None]
 
         def fatal(name: str) -> None:
             try:
@@ -167,10 +203,9 @@ class QueryWorld:
                 if name == "finish":
                     self.finish_some(prepared)
                 kill(committer._producer)
-                committer._admin._reactor.close()
                 raise
 
-        with Committer(self.client, job, prepared, rows=rows, topics=[self.topic], step=fatal) as committer:
+        with committer_of(self.client, job, messages, self.topic, fatal) as committer:
             method(committer)
 
     def finish_some(self, prepared: list[PreparedTransaction]) -> None:
@@ -181,8 +216,8 @@ class QueryWorld:
             _prepared.end(admin, some, commit=True)
 
     def decided(self) -> set[str]:
-        with Committer(self.client, Job(self.scope, "reader"), []) as committer:
-            last = _read(committer)
+        with Admin(self.servers) as admin:
+            last = read_decision(admin, Job(self.scope, "reader"))
         return set() if last is None else {each.transactional_id for each in last.transactions}
 
     def new_rows(self) -> list[bytes]:
@@ -204,7 +239,7 @@ class QueryWorld:
             return self.workers.pop(self.rng.randrange(len(self.workers)))
         return Worker(self.servers, self.topic)
 
-    def run_tasks(self, job: Job, rows: list[bytes]) -> list[PreparedTransaction]:
+    def run_tasks(self, job: Job, rows: list[bytes]) -> list[Prepared]:
         """The rows in some tasks, each tried until one attempt's message arrives."""
         parts: list[list[bytes]] = [[] for _ in range(self.rng.randrange(1, 5))]
         for row in rows:
@@ -212,18 +247,21 @@ class QueryWorld:
         found = []
         for part in parts:
             while part:
-                prepared = self.attempt(job, part)
-                if prepared is not None:
-                    found.append(prepared)
+                message = self.attempt(job, part)
+                if message is not None:
+                    found.append(message)
                     break
         return found
 
-    def attempt(self, job: Job, rows: list[bytes]) -> PreparedTransaction | None:
+    def attempt(self, job: Job, rows: list[bytes]) -> Prepared | None:
         """The message of one attempt; None where it got lost."""
         fate = self.rng.choice(["well"] * 6 + ["killed", "lost", "failed", "zombie", "speculative"])
         self.happened[fate] += 1
         worker = self.worker()
-        worker.begin(job)
+        if not worker.begin(job):
+            self.happened["late"] += 1
+            self.workers.append(worker)
+            return worker.message(len(rows))
         half = len(rows) // 2
         worker.write(rows[:half])
         if fate == "killed":
@@ -235,17 +273,16 @@ class QueryWorld:
             self.zombies.append((worker, rows[half:]))
             return None
         if fate == "failed":
-            worker.producer.abort_transaction()
-            worker.producer.close()
+            worker.fail()
             return None
         worker.write(rows[half:])
-        prepared = worker.detach()
+        message = worker.detach(len(rows))
         self.workers.append(worker)
         if fate == "speculative":
             return self.attempt(job, rows)
         if self.zombies and self.rng.random() < 0.3:
             self.end_zombie()
-        return None if fate == "lost" else prepared
+        return None if fate == "lost" else message
 
     def end_zombie(self) -> None:
         """A task that was thought dead writes the rest, if it may."""
@@ -273,11 +310,9 @@ class QueryWorld:
         batch = max(self.checkpoint.offsets, default=-1) + 1
         job = Job(self.scope, str(uuid.uuid4()), batch)
         worker = self.worker()
-        worker.begin(job)
+        assert worker.begin(job)
         worker.write([b"last"])
-        prepared = worker.detach()
-        assert prepared is not None
-        self.commit(job, [prepared], 1, lambda name: None)
+        self.commit(job, [worker.detach(1)], lambda name: None)
         self.checkpoint.offsets[batch] = [b"last"]
         self.checkpoint.commits.add(batch)
         self.end_app()
@@ -340,9 +375,3 @@ class EmbeddedQueryWorld(QueryWorld):
 
     def found(self, count: int) -> Counter[bytes]:
         return Counter(value for value in self.broker.values(TOPIC, committed=True) if value is not None)
-
-
-def _read(committer: Committer):  # type: ignore[no-untyped-def]
-    """The last decision, without fencing anybody."""
-    committer._producer.init_transactions = lambda: None  # type: ignore[method-assign,assignment]
-    return committer._last_decision()

@@ -36,10 +36,11 @@ def job(batch: int | None = 0, run: str = RUN, scope: str = f"p-{QUERY}") -> Job
 
 
 def write(broker: Broker, of: Job, *values: bytes, worker: Worker | None = None) -> PreparedTransaction:
+    """A task that does not look whether its batch is decided: as one that looked before that was."""
     used = worker or Worker(broker.bootstrap_servers)
-    used.begin(of)
+    _prepared.begin_as(used.producer, used.names.take(of))
     used.write(list(values))
-    found = used.detach()
+    found = _prepared.detach(used.producer)
     assert found is not None
     if worker is None:
         kill(used.producer)
@@ -145,7 +146,6 @@ def die_before(broker: Broker, step: str, of: Job, *prepared: PreparedTransactio
     with pytest.raises(_DiesHereError):
         made.commit()
     kill(made._producer)
-    made._admin.close()
 
 
 @RELEASES

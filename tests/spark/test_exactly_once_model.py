@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from kwire import Admin
-from kwire.spark import exactly_once_commit
+from kwire.spark import exactly_once_commit, exactly_once_task
 from tests.brokers import Cluster
 from tests.spark.exactly_once_world import EmbeddedQueryWorld, QueryWorld
 from tests.thorough import SOAK, THOROUGH, seeds
@@ -17,8 +17,9 @@ SEEDS = seeds(400 if SOAK else 15 if THOROUGH else 5)
 
 @pytest.fixture(autouse=True)
 def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For brokers that are dead."""
+    """For brokers that are dead, and for decisions of drivers that are."""
     monkeypatch.setattr(exactly_once_commit, "_LIST_WITHIN_S", 0.5)
+    monkeypatch.setattr(exactly_once_task, "_LOOK_WITHIN_S", 0.5)
 
 
 @pytest.mark.parametrize("release", ["3.9.2", "4.4.0"])

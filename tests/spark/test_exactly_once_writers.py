@@ -109,7 +109,6 @@ class Query:
                 left -= 1
                 if left == 0:
                     committer._producer._reactor.close()
-                    committer._admin._reactor.close()
                     raise Killed
 
             if committer is not None:

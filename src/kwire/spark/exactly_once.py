@@ -5,7 +5,8 @@ batch, in one transaction of its own that commits their names as offsets of a co
 
     names, with `scope` = {transactionalIdPrefix}-{query id}, or ...-batch for a batch write
     scope                              transactional id of the driver, and the group that holds the decision
-    scope-{run}-{worker}-{number}      transactional id of a task: run of the query, worker process, transaction in it
+    scope-{run}-{worker}-{number}      transactional id of a stream's task: run of the query, worker process, number
+    scope-{worker}-{number}            transactional id of a task of a batch write
 
     a task's transaction   is left by                                       if everything dies here
     OPEN                   flush, and the producer lets go of it: PREPARED  undecided
@@ -16,23 +17,35 @@ batch, in one transaction of its own that commits their names as offsets of a co
                            its time-out: LOST                               an error at each commit of that batch
     undecided              the next commit of the query: ABORTED            the same, or its time-out
 
+    the task's steps
+    1 look up   which ids of its process are free (of a batch write), and the last decision
+    2 begin     InitProducerId, unless its batch is decided: then it writes nothing
+    3 write     and wait until each row is acknowledged
+    4 detach    the transaction stays open
+    5 look up   the last decision: if the batch is decided, EndTxn(abort) of its own; nobody will ask for it
+
     the driver's steps in commit(run, batch)                        what another driver at work at the same time sees
     1 fence     InitProducerId of the driver's id                   its decision, if it is not committed, never will be
     2 read      the group's offsets, stable ones                    the last decision, for certain: no other can follow
-    3 judge     see `judge`                                         of two drivers one decides; the other learns it
+    3 judge     see `judge` and `check_undisturbed`                 of two drivers one decides; the other learns it
     4 list      what is open in the scope and not of this batch     strays: nothing after this batch has begun by now
     5 verify    each is open under its id and epoch, with time left a batch that is too late fails before it is decided
     6 decide    TxnOffsetCommit and EndTxn of the driver's id       one of them is fenced; repeated until it is known
     7 finish    EndTxn(commit) of each, with its id and epoch       repeated by anyone, to the same result
     8 sweep     EndTxn(abort) of the strays, with id and epoch      nothing else can have that id and epoch
 
-A run that some decision was made without, or against, is over: the decision lists it in `ended_runs`, so that a driver
-that was thought dead stops at step 3, before it decides on transactions that step 8 of another has aborted.
+Who has listed a transaction as a stray, and has decided, will abort it in step 8, however late. So no driver may decide
+on it afterwards. Of a stream the names tell the runs of the strays, and the decision lists them in `ended_runs`: a
+driver that was thought dead stops at step 3. The names of batch writes tell no run. There a task says which decision
+was the last before its transaction was opened, and its driver stops if another has been made since.
 
-A transactional id is used again only by the same process, for a later batch of the same run: Spark begins that one
-after commit() of the batch before it has returned. So no task ever fences a transaction that may be decided.
+A transactional id is used again only by the same process. Of a stream for a later batch of the same run: Spark begins
+that one after commit() of the batch before it has returned. Of a batch write when its last transaction is known to be
+over, and was not named by the last decision: step 7 of that one may still be repeated, and must find the epoch that it
+knows. (The next write does so before it decides.) So no task ever fences a transaction that may be decided.
 
-abort() does 1 to 3 first, too: Spark calls it after a commit() that failed, whose decision may stand.
+abort() does 1 to 3 first, too: Spark calls it after a commit() that failed, whose decision may stand. Of a batch write
+it then decides that nothing is written, so that it may sweep strays.
 
 Pure: no socket, no Spark.
 """
@@ -41,20 +54,24 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from kwire._prepared import PreparedTransaction
+from kwire.engine.addresses import TopicPartition
 from kwire.errors import KafkaError
 
 MAX_METADATA: Final = 4000
 """Characters of one offset's metadata: brokers take offset.metadata.max.bytes, 4096 unless set."""
 
+NO_DECISION: Final = -1
+"""The number of the last decision where there is none."""
+
 _MAX_ENDED_RUNS: Final = 16
 _ROOM_FOR_PARTS: Final = 20
 _FORMAT: Final = 1
-_TASK: Final = re.compile(r"([0-9a-f-]{36})-[0-9a-f]{12}-\d+")
+_TASK: Final = re.compile(r"(?:([0-9a-f-]{36})-)?[0-9a-f]{12}-\d+")
 
 
 class ExactlyOnceError(KafkaError):
@@ -69,14 +86,26 @@ class Job:
     run: str
     batch: int | None = None
 
+    @property
+    def writers(self) -> str:
+        """The run that is in the transactional ids of its tasks; empty where none is."""
+        return "" if self.batch is None else self.run
+
     def name_of(self, worker: str, number: int) -> str:
         """The transactional id of a task."""
-        return f"{self.scope}-{self.run}-{worker}-{number}"
+        return f"{_prefix(self.scope, self.writers)}{worker}-{number}"
+
+    def is_name(self, transactional_id: str) -> bool:
+        """Whether a task of this scope, of whatever run, has that transactional id."""
+        return self._matched(transactional_id) is not None
 
     def run_of(self, transactional_id: str) -> str | None:
-        """The run whose task has that transactional id; None where it is not of this scope."""
-        found = _TASK.fullmatch(transactional_id.removeprefix(f"{self.scope}-"))
+        """The run that is in the transactional id of a task of this scope."""
+        found = self._matched(transactional_id)
         return None if found is None else found[1]
+
+    def _matched(self, transactional_id: str) -> re.Match[str] | None:
+        return _TASK.fullmatch(transactional_id.removeprefix(f"{self.scope}-"))
 
     def __str__(self) -> str:
         what = "the batch write" if self.batch is None else f"batch {self.batch} of run"
@@ -85,7 +114,8 @@ class Job:
 
 @dataclass(frozen=True)
 class Decision:
-    """What a driver has decided last, by its run, which owns it. The tasks that wrote were those of run `writers`.
+    """What a driver has decided last, by its run, which owns it. `writers` is the run in the names of the tasks that
+    wrote, if there is one.
 
     `number` counts the decisions of a scope. `topic` is where the offsets stand that hold it.
     """
@@ -98,6 +128,14 @@ class Decision:
     transactions: tuple[PreparedTransaction, ...]
     ended_runs: tuple[str, ...] = ()
     topic: str = field(default="", compare=False)
+
+    def is_over(self, job: Job) -> bool:
+        """Whether what a task of this job has not told yet will never be decided on."""
+        if job.run in self.ended_runs:
+            return True
+        if job.batch is None or self.batch is None:
+            return self.run == job.run
+        return self.batch >= job.batch
 
     def taken_over(self, run: str) -> Decision:
         """The same, owned by another run."""
@@ -113,7 +151,7 @@ def decide(
         run=job.run,
         batch=job.batch,
         rows=rows,
-        writers=job.run,
+        writers=job.writers,
         transactions=tuple(transactions),
         ended_runs=_ended(last, other_runs, job.run),
     )
@@ -144,6 +182,16 @@ def judge(last: Decision | None, job: Job) -> bool:
     return last.batch == job.batch
 
 
+def check_undisturbed(last: Decision | None, job: Job, seen: Iterable[int]) -> None:
+    """Raises ExactlyOnceError where not all tasks of a batch write had seen the last decision when they began."""
+    number = NO_DECISION if last is None else last.number
+    if job.batch is None and any(each != number for each in seen):
+        by_whom = "the last one is gone" if last is None else f"run {last.run} has taken over"
+        raise ExactlyOnceError(
+            f"{job} is not committed: {by_whom}. One write at a time may use a transactionalIdPrefix"
+        )
+
+
 # -- a decision as offsets ---------------------------------------------------------------------------------------------
 # Part 0 has the rest of the decision, each part some of the transactions. Place n is partition n % width of the topic,
 # in group number n // width of the scope. What an earlier, longer decision left at later places is not looked at.
@@ -167,7 +215,7 @@ def encode(decision: Decision, job: Job, width: int) -> list[str]:
         "ended": decision.ended_runs,
         "width": width,
     }
-    prefix = f"{job.scope}-{decision.writers}-"
+    prefix = _prefix(job.scope, decision.writers)
     rows = [[name.removeprefix(prefix), *rest] for name, *rest in decision.transactions]
     parts: list[list[list[Any]]] = []
     room = 0
@@ -190,6 +238,12 @@ def _part_head(decision: Decision, at: int) -> dict[str, Any]:
     return {"kwire": _FORMAT, "number": decision.number, "part": at}
 
 
+def find_last(stored: Mapping[TopicPartition, str]) -> str | None:
+    """The topic whose offsets, those of the group at place 0, begin the last decision."""
+    numbers = {tp.topic: row["number"] for tp, row in ((tp, parsed(stored[tp])) for tp in stored) if "parts" in row}
+    return max(numbers, key=lambda topic: numbers[topic]) if numbers else None
+
+
 def parts_and_width(first: str) -> tuple[int, int]:
     """How many places the decision has that begins so, and its width."""
     head = parsed(first)
@@ -202,7 +256,7 @@ def decode(texts: Sequence[str], job: Job, topic: str) -> Decision:
     for at, part in enumerate(others, 1):
         if (part.get("number"), part.get("part")) != (head["number"], at):
             raise ExactlyOnceError(f"the offsets of group {job.scope!r} in {topic!r} are not those of one decision")
-    prefix = f"{job.scope}-{head['writers']}-"
+    prefix = _prefix(job.scope, head["writers"])
     rows = [row for part in (head, *others) for row in part["open"]]
     return Decision(
         number=head["number"],
@@ -227,6 +281,10 @@ def parsed(text: str) -> dict[str, Any]:
             f"an offset has the metadata {text[:60]!r}, which no decision has: the group is used for something else"
         )
     return found
+
+
+def _prefix(scope: str, writers: str) -> str:
+    return f"{scope}-{writers}-" if writers else f"{scope}-"
 
 
 def _text(value: Any) -> str:

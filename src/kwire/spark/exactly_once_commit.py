@@ -15,7 +15,6 @@ from typing import Any, Final, Self
 
 from kwire import _prepared
 from kwire._prepared import ONGOING, V1, V2, PreparedTransaction, TransactionDescription
-from kwire.admin import Admin
 from kwire.engine.addresses import TopicPartition
 from kwire.engine.error_codes import (
     INVALID_PRODUCER_EPOCH,
@@ -26,21 +25,20 @@ from kwire.engine.error_codes import (
 )
 from kwire.engine.groups.tenure import ConsumerGroupMetadata
 from kwire.engine.offsets import OffsetAndMetadata
-from kwire.engine.settings import AdminSettings, ProducerSettings, from_config
+from kwire.engine.settings import ProducerSettings, from_config
 from kwire.errors import BrokerError, KafkaError, ProducerFencedError
 from kwire.producer import Producer
 from kwire.spark.client_options import errors_by_option
+from kwire.spark.decision_reader import read_decision
 from kwire.spark.exactly_once import (
     Decision,
     ExactlyOnceError,
     Job,
+    check_undisturbed,
     decide,
-    decode,
     encode,
     group_of,
     judge,
-    parsed,
-    parts_and_width,
 )
 from kwire.spark.write_options import transactional
 
@@ -54,7 +52,9 @@ _DRIVER_TIMEOUT_MS: Final = 60_000
 
 
 class Committer:
-    """Commits or aborts what the tasks of one job have prepared; `rows` and `topics` are what they wrote, and where.
+    """Commits or aborts what the tasks of one job have prepared; `rows` and `topics` are what they wrote, and where,
+    `seen` the numbers of the decisions that were the last when they began. `are_late`: some wrote nothing, having found
+    their batch decided.
 
     `step(name)` is called before each step, for tests that end a driver there.
     """
@@ -67,17 +67,20 @@ class Committer:
         *,
         rows: int = 0,
         topics: Collection[str] = (),
+        seen: Collection[int] = (),
+        are_late: bool = False,
         step: Callable[[str], None] = lambda name: None,
     ) -> None:
         self._job = job
         self._prepared = list(prepared)
         self._rows = rows
         self._topics = sorted(topics)
+        self._seen = frozenset(seen)
+        self._are_late = are_late
         self._step = step
         self._now_ms: Callable[[], float] = lambda: time.time() * 1000
         with errors_by_option(client, on_this_host=True):
             self._producer = Producer(**_driver_settings(client, job.scope))
-            self._admin = Admin(**_admin_settings(client))
 
     def __enter__(self) -> Self:
         return self
@@ -85,7 +88,6 @@ class Committer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._admin.close()
         try:
             self._producer.close(timeout=0)
         except KafkaError:
@@ -99,6 +101,7 @@ class Committer:
                 assert last is not None
                 self._commit_again(last)
             else:
+                check_undisturbed(last, self._job, self._seen)
                 self._commit_anew(last)
         except ProducerFencedError as error:
             raise ExactlyOnceError(
@@ -119,13 +122,38 @@ class Committer:
         named = () if last is None else last.transactions
         if last is not None and not set(self._prepared).isdisjoint(named):
             self._finish(last)
-        own = [each for each in self._strays() if self._job.run_of(each.transactional_id) == self._job.run]
-        self._sweep([each for each in (*self._prepared, *own) if each not in named])
+        strays = self._strays_of_this_run() if self._job.batch is not None else self._decide_on_nothing(last)
+        self._sweep([each for each in (*self._prepared, *strays) if each not in named])
+
+    def _strays_of_this_run(self) -> list[PreparedTransaction]:
+        return [each for each in self._strays() if self._job.run_of(each.transactional_id) == self._job.run]
+
+    def _decide_on_nothing(self, last: Decision | None) -> list[PreparedTransaction]:
+        """Decides that a batch write has no rows: its late attempts hear of that, and the strays that it returns may be
+        aborted. None are where it is decided otherwise.
+        """
+        if self._is_over(last):
+            return []
+        if last is not None:
+            self._finish(last)
+        strays = self._strays()
+        self._store(decide(last, self._job, 0, [], []), last)
+        return strays
+
+    def _is_over(self, last: Decision | None) -> bool:
+        """Whether this job is committed, or cannot be any more."""
+        try:
+            check_undisturbed(last, self._job, self._seen)
+        except ExactlyOnceError:
+            return True
+        return last is not None and last.is_over(self._job)
 
     # -- the two ways through a commit ------------------------------------------------------------------------------
 
     def _commit_again(self, last: Decision) -> None:
         """The batch was decided before, and is run again because the driver did not live to say so."""
+        if self._job.batch is None and not set(self._prepared) <= set(last.transactions):
+            raise ExactlyOnceError(f"{self._job} is not committed: it has been aborted")
         if last.rows != self._rows and last.run != self._job.run:
             _log.warning(
                 "%s has been committed with %d rows; the %d of now are dropped", self._job, last.rows, self._rows
@@ -138,6 +166,11 @@ class Committer:
 
     def _commit_anew(self, last: Decision | None) -> None:
         """Of a stream the last decision is finished: Spark would run that batch again. A write may have died there."""
+        if self._are_late:
+            raise ExactlyOnceError(
+                f"{self._job} is not committed: tasks found it decided, and left rows out, but the decision is gone. "
+                f"Has somebody deleted the offsets of group {self._job.scope!r}, or the topic that they are of?"
+            )
         if last is not None and self._job.batch is None:
             self._finish(last)
         if not self._prepared:
@@ -146,7 +179,7 @@ class Committer:
         strays = self._strays()
         self._step("verify")
         self._verify()
-        runs = [self._job.run_of(each.transactional_id) or "" for each in strays]
+        runs = [run for run in (self._job.run_of(each.transactional_id) for each in strays) if run is not None]
         decision = decide(last, self._job, self._rows, self._prepared, runs)
         self._store(decision, last)
         self._finish(decision)
@@ -158,24 +191,7 @@ class Committer:
         self._step("fence")
         self._producer.init_transactions()
         self._step("read")
-        stored = self._offsets(self._job.scope)
-        firsts = {tp.topic: text for tp, text in stored.items() if "parts" in parsed(text)}
-        if not firsts:
-            return None
-        topic = max(firsts, key=lambda name: parsed(firsts[name])["number"])
-        parts, width = parts_and_width(firsts[topic])
-        groups = {self._job.scope: stored}
-        texts = []
-        for place in range(parts):
-            group = group_of(self._job.scope, place, width)
-            if group not in groups:
-                groups[group] = self._offsets(group)
-            texts.append(groups[group].get(TopicPartition(topic, place % width), '{"kwire":1}'))
-        return decode(texts, self._job, topic)
-
-    def _offsets(self, group: str) -> dict[TopicPartition, str]:
-        found = self._admin.list_consumer_group_offsets(group, require_stable=True)
-        return {tp: row.metadata for tp, row in found.items()}
+        return read_decision(self._producer, self._job)
 
     # -- 4 and 5: list, and verify ----------------------------------------------------------------------------------
 
@@ -185,10 +201,10 @@ class Committer:
         A broker that does not answer is not waited for: what it knows of is for the next batch, or times out.
         """
         try:
-            names = _prepared.list_open(self._admin, f"{self._job.scope}-", _LIST_WITHIN_S)
+            names = _prepared.list_open(self._producer, f"{self._job.scope}-", _LIST_WITHIN_S)
             ours = {each.transactional_id for each in self._prepared}
-            others = [name for name in names if name not in ours and self._job.run_of(name) is not None]
-            described = _prepared.describe(self._admin, others, _LIST_WITHIN_S)
+            others = [name for name in names if name not in ours and self._job.is_name(name)]
+            described = _prepared.describe(self._producer, others, _LIST_WITHIN_S)
         except KafkaError as error:
             if isinstance(error, BrokerError) and error.code == UNSUPPORTED_VERSION:
                 raise ExactlyOnceError(_TOO_OLD) from error
@@ -203,7 +219,7 @@ class Committer:
 
     def _verify(self) -> None:
         """Raises ExactlyOnceError unless each can still be committed."""
-        described = _prepared.describe(self._admin, [each.transactional_id for each in self._prepared])
+        described = _prepared.describe(self._producer, [each.transactional_id for each in self._prepared])
         now_ms = self._now_ms()
         for each in self._prepared:
             why = _why_too_late(each, described[each.transactional_id], now_ms)
@@ -219,7 +235,7 @@ class Committer:
     def _store(self, decision: Decision, last: Decision | None = None) -> None:
         """Commits the decision, by which it stands."""
         topic = decision.topic or (last.topic if last is not None else self._topics[0])
-        width = len(self._admin.describe_topics([topic])[topic].partitions)
+        width = _prepared.partition_count(self._producer, topic)
         by_group: dict[str, dict[TopicPartition, OffsetAndMetadata]] = defaultdict(dict)
         for place, text in enumerate(encode(decision, self._job, width)):
             tp = TopicPartition(topic, place % width)
@@ -234,19 +250,26 @@ class Committer:
 
     def _finish(self, decision: Decision) -> None:
         self._step("finish")
-        ends = _prepared.end(self._admin, decision.transactions, commit=True)
+        ends = _prepared.end(self._producer, decision.transactions, commit=True)
         failed = [error for error in ends.values() if error is not None]
         lost = [each for each, error in ends.items() if error is not None and error.code in _LOST]
-        if lost:
+        if lost and not self._was_finished_by_another(decision):
             raise ExactlyOnceError(_what_was_lost(self._job, decision, lost)) from failed[0]
-        if failed:
-            raise failed[0]
+        if len(failed) > len(lost):
+            raise next(error for error in failed if error.code not in _LOST)
+
+    def _was_finished_by_another(self, decision: Decision) -> bool:
+        """Whether a later write has made its own decision: it has finished this one before, and ids are used again."""
+        if decision.batch is not None:
+            return False
+        last = read_decision(self._producer, self._job)
+        return last is not None and last.number > decision.number
 
     def _sweep(self, transactions: Sequence[PreparedTransaction]) -> None:
         """Aborts what readers would have to wait for. The batch does not depend on it."""
         self._step("sweep")
         try:
-            _prepared.end(self._admin, transactions, commit=False)
+            _prepared.end(self._producer, transactions, commit=False)
         except KafkaError as error:
             _log.warning("Transactions are left to their time-outs: %s", error)
 
@@ -280,8 +303,3 @@ def _driver_settings(client: Mapping[str, str], scope: str) -> dict[str, Any]:
     given = from_config(ProducerSettings, transactional(client)).given()
     own = {name: value for name, value in given.items() if name != "transaction_two_phase_commit_enable"}
     return {**own, "transactional_id": scope, "transaction_timeout_ms": _DRIVER_TIMEOUT_MS}
-
-
-def _admin_settings(client: Mapping[str, str]) -> dict[str, Any]:
-    given = from_config(ProducerSettings, transactional(client)).given()
-    return {name: value for name, value in given.items() if name in AdminSettings.table}

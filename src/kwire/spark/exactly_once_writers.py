@@ -121,4 +121,6 @@ def _committer(options: WriteOptions, messages: Sequence[WriterCommitMessage | N
         [each.transaction for each in prepared if each.transaction is not None],
         rows=sum(each.report.rows for each in prepared),
         topics={topic for each in prepared for topic, _ in each.report.next_offsets},
+        seen={each.seen for each in prepared if each.transaction is not None},
+        are_late=any(each.is_late for each in prepared),
     )
