@@ -134,6 +134,19 @@ def test_a_bad_value_is_named_with_its_place_and_byte() -> None:
         ({"schema": '"long"', "registry": "/nowhere"}, "decoder.registry: there is no folder /nowhere"),
         ({"schema": '"long"', "registry": "ftp://host"}, "decoder.registry: expected the http:// or https:// URL"),
         ({"schema": '"long"', "registry.user": "me"}, "decoder.registry.user is given without decoder.registry"),
+        ({"schema": '"long"', "registry.token": "t"}, "decoder.registry.token is given without decoder.registry"),
+        (
+            {"schema": '"long"', "registry": "http://r", "registry.token": "t", "registry.user": "me"},
+            "decoder.registry.token and a user or password exclude each other",
+        ),
+        (
+            {"schema": '"long"', "registry": "http://r", "registry.certFile": "/no"},
+            "decoder.registry.certFile: there is no file /no",
+        ),
+        (
+            {"schema": '"long"', "registry": "http://r", "registry.keyFile": __file__},
+            "decoder.registry.keyFile is given without decoder.registry.certFile",
+        ),
         (
             {"schema": '"long"', "registry": "http://r", "registry.caFile": "/no"},
             "decoder.registry.caFile: there is no",
@@ -369,6 +382,53 @@ def test_user_and_password_are_sent_and_shown_nowhere(registry: RegistryServer) 
         assert "s3cret" not in str(caught.value) + repr(given)
         assert "@" not in str(caught.value)
     assert {header for _, header in registry.requests} == {"Basic bWU6czNjcmV0LXdvcmQ="}
+
+
+def test_a_token_is_sent_and_shown_nowhere(registry: RegistryServer) -> None:
+    registry.answers["/schemas/ids/7"] = (403, {"message": "s3cret-token may not"})
+    options = {"decoder": "avro", "decoder.schema": '"long"', "decoder.registry": registry.url}
+    found = parse_decoding(GivenOptions({**options, "decoder.registry.token": "s3cret-token"})).value
+    assert found is not None
+    with pytest.raises(RegistryError) as caught:
+        found.format.registry.by_id(7)  # type: ignore[attr-defined]
+    assert "s3cret" not in str(caught.value) + repr(found)
+    assert {header for _, header in registry.requests} == {"Bearer s3cret-token"}
+
+
+def test_a_redirect_does_not_take_the_token_along(registry: RegistryServer) -> None:
+    with serving() as other:
+        other.add(7, OLD)
+        registry.answers["/schemas/ids/7"] = (302, f"{other.url}/schemas/ids/7".encode())
+        assert json.loads(parse_registry("r", registry.url, "", "", "", token="word").by_id(7).text) == OLD
+        assert other.requests == [("/schemas/ids/7", "")]
+
+
+def test_a_registry_that_asks_for_a_certificate(tmp_path: Path) -> None:
+    authority = Authority()
+    files = authority.issue().write(tmp_path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(files.certificate, files.key)
+    context.load_verify_locations(cadata=authority.pem)
+    context.verify_mode = ssl.CERT_REQUIRED
+    own = authority.issue("client").write(tmp_path, "client")
+    (tmp_path / "authority.pem").write_text(authority.pem)
+    given = {"ca_file": str(tmp_path / "authority.pem")}
+    with serving(context) as registry:
+        registry.add(7, OLD)
+        with pytest.raises(RegistryError):
+            parse_registry("r", registry.url, "", "", **given).by_id(7)
+        with_key = parse_registry(
+            "r", registry.url, "", "", **given, cert_file=str(own.certificate), key_file=str(own.key)
+        )
+        assert json.loads(with_key.by_id(7).text) == OLD
+
+
+def test_a_key_that_is_encrypted_is_refused_and_not_asked_about(tmp_path: Path) -> None:
+    issued = Authority().issue("client")
+    (tmp_path / "client.pem").write_text(issued.pem + issued.encrypted_key_pem)
+    registry = parse_registry("r", "https://127.0.0.1:1", "", "", "", cert_file=str(tmp_path / "client.pem"))
+    with pytest.raises(ConfigError, match="is encrypted"):
+        registry.by_id(7)
 
 
 @pytest.mark.parametrize("url", ["me:s3cret@registry:8081", "htps://me:s3cret@registry", "file:/me:s3cret@x"])

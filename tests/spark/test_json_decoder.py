@@ -51,6 +51,21 @@ def test_every_type_of_the_ddl() -> None:
     assert columns[-1][0] == [[("k", {"x": 1, "y z": [2]})]]
 
 
+def test_values_with_a_schemas_id_before_them() -> None:
+    """As the serializers of Confluent's JSON Schema write them."""
+    values = (b'\0\0\0\0\x07{"a":1}', b'{"a":2}', None, b"\0\0\0", b'\0\0\0\1\0{"a":"x"}', b'\0\1\1\1\1{"a":6}')
+    (found,), faults = decode("a INT", *values, framing="confluent")
+    assert found == [1, None, None, None, None, 6]
+    assert [each.row for each in faults] == [1, 3, 4]
+    assert [each.reason.startswith("it does not begin with") for each in faults] == [True, True, False]
+    sliced = pa.record_batch({"value": pa.array([b"x", *values], pa.binary())}).slice(1)
+    made = decoder("a INT", framing="confluent")
+    arrays, _ = made.open(["a"])(sliced)
+    assert arrays[0].to_pylist() == found
+    (found,), faults = decode("a INT", b'{"a":2}', framing="none")
+    assert (found, faults) == ([2], [])
+
+
 def test_only_the_fields_that_are_wanted_are_built() -> None:
     values = pa.record_batch({"value": pa.array([b'{"a":1,"b":"no number","c":3}', b"{"])})
     (array,), faults = decoder("a INT, b INT, c INT").open(["c"])(values)

@@ -47,7 +47,10 @@ _SUFFIXES: Final = (
     "registry.subject",
     "registry.user",
     "registry.password",
+    "registry.token",
     "registry.caFile",
+    "registry.certFile",
+    "registry.keyFile",
 )
 NAMES: Final = frozenset(
     name for role in _ROLES.values() for name in (role, *(f"{role}.{suffix}" for suffix in _SUFFIXES))

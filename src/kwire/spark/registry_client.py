@@ -5,8 +5,8 @@
     a reference                                  {"name": "...", "subject": "...", "version": 1}
 
 It blocks, within limits of time and bytes for each request and for the schema as a whole. Certificates are always
-checked; a redirect is followed without the password, and never from https to http. Errors say the registry without what
-may be secret in its URL. No Arrow, no Spark; imported only when a registry is asked.
+checked; a redirect is followed without password and token, and never from https to http. Errors say the registry
+without what may be secret in its URL. No Arrow, no Spark; imported only when a registry is asked.
 """
 
 from __future__ import annotations
@@ -127,7 +127,9 @@ class _Client:
     def _request(self, path: str) -> Request:
         request = Request(self._registry.url + path, headers={"Accept": "application/json", "User-Agent": "kwire"})
         user, password = self._registry.user, self._registry.password.reveal()
-        if user or password:
+        if self._registry.token:
+            request.add_unredirected_header("Authorization", f"Bearer {self._registry.token.reveal()}")
+        elif user or password:
             token = b64encode(f"{user}:{password}".encode()).decode()
             request.add_unredirected_header("Authorization", f"Basic {token}")
         return request
@@ -135,7 +137,8 @@ class _Client:
     def _refused(self, answer: Answer, what: str) -> Exception:
         told = answer.json_object().get("message")
         said = told[:_SAID] if isinstance(told, str) else ""
-        said = quoted(without_secrets(said, [self._registry.password.reveal()] if self._registry.password else []))
+        secrets = [each.reveal() for each in (self._registry.password, self._registry.token) if each]
+        said = quoted(without_secrets(said, secrets))
         why = f"HTTP status {answer.status}" + (f": {said}" if said else "")
         if answer.status in RETRIED:
             return TransientError(why)
@@ -156,6 +159,18 @@ def _subject_and_version(reference: Any) -> tuple[str | None, int | None]:
 
 def _context(registry: Registry) -> ssl.SSLContext:
     try:
-        return ssl.create_default_context(cafile=registry.ca_file or None)
+        context = ssl.create_default_context(cafile=registry.ca_file or None)
     except (OSError, ssl.SSLError) as fault:
         raise ConfigError(f"the certificates in {registry.ca_file} cannot be loaded: {fault}") from None
+    if registry.cert_file:
+        try:
+            context.load_cert_chain(registry.cert_file, registry.key_file or None, _no_password)
+        except (OSError, ssl.SSLError) as fault:
+            files = " and ".join(filter(None, (registry.cert_file, registry.key_file)))
+            raise ConfigError(f"the certificate and its key in {files} cannot be loaded: {fault}") from None
+    return context
+
+
+def _no_password() -> str:
+    """In place of a prompt at the terminal."""
+    raise ConfigError("the key of the registry's client certificate is encrypted: give one that is not")

@@ -53,6 +53,9 @@ class Registry:
     user: str = ""
     password: Secret = Secret("")  # noqa: RUF009 - a str
     ca_file: str = ""
+    token: Secret = Secret("")  # noqa: RUF009 - a str
+    cert_file: str = ""
+    key_file: str = ""
 
     @property
     def is_folder(self) -> bool:
@@ -93,7 +96,17 @@ _MAX_CHARACTERS: Final = 16 << 20
 _FETCHED: Final[dict[tuple[Registry, int], SchemaText]] = {}
 
 
-def parse_registry(option: str, text: str, user: str, password: str, ca_file: str) -> Registry:
+def parse_registry(
+    option: str,
+    text: str,
+    user: str,
+    password: str,
+    ca_file: str,
+    *,
+    token: str = "",
+    cert_file: str = "",
+    key_file: str = "",
+) -> Registry:
     """The registry that options name; what stands before an @ in the URL is user and password, too."""
     if "://" not in text or text.startswith("file:"):
         folder = Path(text.removeprefix("file://").removeprefix("file:"))
@@ -108,9 +121,13 @@ def parse_registry(option: str, text: str, user: str, password: str, ca_file: st
     host = parts.netloc.rpartition("@")[2]
     if parts.scheme not in ("http", "https") or not host:
         raise ConfigError(_NO_URL.format(option))
-    if ca_file and not os.path.isfile(ca_file):
-        raise ConfigError(f"{option}.caFile: there is no file {ca_file}")
+    for name, file in (("caFile", ca_file), ("certFile", cert_file), ("keyFile", key_file)):
+        if file and not os.path.isfile(file):
+            raise ConfigError(f"{option}.{name}: there is no file {file}")
+    if key_file and not cert_file:
+        raise ConfigError(f"{option}.keyFile is given without {option}.certFile")
     url = urlunsplit((parts.scheme, host, parts.path.rstrip("/"), "", ""))
-    return Registry(
-        url, user or unquote(parts.username or ""), Secret(password or unquote(parts.password or "")), ca_file
-    )
+    user, password = user or unquote(parts.username or ""), password or unquote(parts.password or "")
+    if token and (user or password):
+        raise ConfigError(f"{option}.token and a user or password exclude each other")
+    return Registry(url, user, Secret(password), ca_file, Secret(token), cert_file, key_file)

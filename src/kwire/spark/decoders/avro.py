@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _SUFFIXES: Final = (
     "schema", "writerSchema", "registry", "registry.subject", "registry.user", "registry.password", "registry.caFile",
+    "registry.token", "registry.certFile", "registry.keyFile",
 )  # fmt: skip
 _MAX_UNKNOWN: Final = 50
 """Ids of one task that are looked for in vain: bytes that are no values have any number of them."""
@@ -141,8 +142,10 @@ def _registry(settings: DecoderSettings) -> Registry | None:
             if suffix.startswith("registry.") and settings.text(suffix):
                 raise ConfigError(f"{settings.option(suffix)} is given without {settings.option('registry')}")
         return None
-    given = [settings.text(f"registry.{part}", "") or "" for part in ("user", "password", "caFile")]
-    return parse_registry(settings.option("registry"), where, *given)
+    parts = ("user", "password", "caFile", "token", "certFile", "keyFile")
+    user, password, ca, token, cert, key = (settings.text(f"registry.{part}", "") or "" for part in parts)
+    option = settings.option("registry")
+    return parse_registry(option, where, user, password, ca, token=token, cert_file=cert, key_file=key)
 
 
 def _reader_text(settings: DecoderSettings, registry: Registry | None) -> SchemaText:
