@@ -175,6 +175,8 @@ def test_topics_by_list_pattern_and_partition(read: Read) -> None:
 @pytest.mark.parametrize(
     ("options", "tasks"),
     [
+        ({"slots": "2"}, 2),
+        ({"slots": "1"}, 1),
         ({"maxTasks": "0"}, 2),
         ({"maxTasks": "1"}, 1),
         ({"minPartitions": "6"}, 6),
