@@ -33,6 +33,7 @@ BY_SPARK = {
         "import encode_record_sets",
         "register_udtfs",
         "readStream",
+        "kwire.spark.register(",
         "def lag(",
         '"avro"',
         '"json"',

@@ -11,6 +11,7 @@ import pytest
 import kwire
 from kwire.spark import register
 from kwire.testing import Broker
+from tests.snippets import run, snippet
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -37,6 +38,12 @@ def environment(session: SparkSession, source: str) -> Any:
 @pytest.mark.parametrize("source", ["kwire", "kwire-log"])
 def test_queries_share_a_map_that_threads_may_share(session: SparkSession, source: str) -> None:
     assert environment(session, source).getClass().getSimpleName() == "ConcurrentHashMap"
+
+
+def test_the_page_registers_them(spark: SparkSession) -> None:
+    other = spark.newSession()
+    run(snippet("docs/spark.md", "kwire.spark.register("), spark=other)
+    assert environment(other, "kwire").getClass().getSimpleName() == "ConcurrentHashMap"
 
 
 def test_queries_that_start_at_once_read_everything(session: SparkSession, tmp_path: Path) -> None:

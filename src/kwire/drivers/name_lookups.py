@@ -11,7 +11,8 @@ from __future__ import annotations
 import _thread
 from collections import deque
 from collections.abc import Callable
-from typing import Generic, NamedTuple, TypeVar
+
+from kwire._typing import Generic, NamedTuple, TypeVar
 
 MAX_THREADS = 8
 """How many questions are asked at once."""
