@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from threading import TIMEOUT_MAX, RLock
 from types import TracebackType
 
@@ -27,6 +26,26 @@ else:
     from kwire._typing import ClassVar
 
 T = TypeVar("T")
+
+
+class _TurnToClose:
+    """A listener, a callback or a signal handler of the thread that closes does not wait for itself."""
+
+    def __init__(self, closer: RLock, reactor: Reactor, until: float) -> None:
+        self._closer = closer
+        self._reactor = reactor
+        self._until = until
+
+    def __enter__(self) -> bool:
+        left = max(self._until - time.monotonic(), 0.0)
+        self._has_turn = self._closer.acquire(timeout=min(left, TIMEOUT_MAX))
+        return not self._reactor.closed
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._has_turn:
+            self._closer.release()
 
 
 class Client(Front[SettingsType]):
@@ -59,18 +78,11 @@ class Client(Front[SettingsType]):
         """Closes all connections. From any thread; idempotent."""
         self._reactor.close()
 
-    @contextmanager
-    def _turn_to_close(self, until: float) -> Iterator[bool]:
-        """Waits for another thread that is closing the client, until then; says whether there is something to close.
-
-        A listener, a callback or a signal handler of the thread that closes does not wait for itself.
+    def _turn_to_close(self, until: float) -> _TurnToClose:
+        """A block that waits for another thread that is closing the client, until then; it says whether there is
+        something to close.
         """
-        has_turn = self._closer.acquire(timeout=min(max(until - time.monotonic(), 0.0), TIMEOUT_MAX))
-        try:
-            yield not self._reactor.closed
-        finally:
-            if has_turn:
-                self._closer.release()
+        return _TurnToClose(self._closer, self._reactor, until)
 
     def __enter__(self) -> Self:
         return self
