@@ -319,6 +319,47 @@ def test_a_newer_producer_fences_this_one(version: int, sends: bool) -> None:
     assert world.committed() == [b"new"]
 
 
+@VERSIONS
+@pytest.mark.parametrize("ends", ["commit", "abort", "offsets"])
+def test_a_fence_while_the_coordinator_aborts_for_it_is_told_as_one(version: int, ends: str) -> None:
+    """The other one's InitProducerId is answered after the abort; the end of this one comes before that."""
+    world, old = ready(version)
+    old.begin()
+    old.complete(old.send_all(b"old", partition=0))
+    new = world.producer()
+    starting = new.manager.initialise(new.now)
+    world.run(lambda: world.cluster.transactions.find("tx").state != "Ongoing")  # type: ignore[union-attr]
+    end = {
+        "commit": lambda: old.manager.commit(old.now),
+        "abort": lambda: old.manager.abort(old.now),
+        "offsets": lambda: old.offsets({("t", 0): 1}, NOBODY),
+    }[ends]
+    outcome = end()
+    world.run(lambda: outcome.done and starting.done)
+    if ends == "abort" and outcome.error is None:
+        with pytest.raises((TransactionError, ProducerFencedError)):
+            old.transact(b"more")
+    else:
+        assert isinstance(outcome.error, ProducerFencedError)
+        assert "another producer has taken the transactional id" in str(outcome.error)
+        assert "transaction_timeout_ms" not in str(outcome.error)
+        assert old.state == states.FATAL
+    new.transact(b"new")
+    assert world.committed() == [b"new"]
+
+
+@VERSIONS
+def test_a_fence_after_the_time_out_names_both_causes(version: int) -> None:
+    world, producer = ready(version, transaction_timeout_ms=1000)
+    producer.begin()
+    producer.complete(producer.send_all(b"v", partition=0))
+    world.run(world.now + 30)
+    error = error_of(producer.offsets({("t", 0): 1}, NOBODY), producer)
+    assert isinstance(error, ProducerFencedError)
+    assert "open for 30." in str(error)
+    assert "transaction_timeout_ms=1000; or another producer has taken the transactional id" in str(error)
+
+
 def timed_out(version: int) -> tuple[TransactionWorld, TransactionalProducer]:
     world, producer = ready(version, transaction_timeout_ms=1000)
     producer.begin()

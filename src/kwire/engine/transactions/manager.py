@@ -60,6 +60,7 @@ from kwire.engine.api_keys import (
 )
 from kwire.engine.error_codes import (
     CLUSTER_AUTHORIZATION_FAILED,
+    INVALID_TXN_STATE,
     PRODUCER_FENCED,
     TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
     UNKNOWN_PRODUCER_ID,
@@ -91,6 +92,7 @@ from kwire.engine.transactions.states import (
     UNINITIALIZED,
 )
 from kwire.engine.transactions.verdicts import ABORT, FENCED, RECOVER, verdict
+from kwire.engine.transactions.verdicts import FATAL as FATAL_VERDICT
 from kwire.errors import (
     BrokerError,
     CodecError,
@@ -136,6 +138,7 @@ class TransactionManager:
         self._can_bump = False
         self._epoch_is_new = True
         self._gives_up = False
+        self._began_at = 0.0
         self._begin_anew()
         accumulator.is_transactional = True
         accumulator.bar(self._refusal)
@@ -171,6 +174,7 @@ class TransactionManager:
         self._accumulator.begin_transaction(gated=not self.is_v2, anew=self._epoch_is_new)
         self._epoch_is_new = False
         bar = self._accumulator.bar
+        self._began_at = now
         self._outcome, self.state = None, OPEN
         bar(None)
 
@@ -178,7 +182,7 @@ class TransactionManager:
         self, given: Rows, group: GroupMetadata, now: float, *, late: CommitFailedError | None = None
     ) -> Outcome:
         """Makes offsets of a group part of the transaction, unless they come too `late`: then it must be aborted."""
-        self._take_in_failure()
+        self._take_in_failure(now)
         self._require("send_offsets_to_transaction", OPEN)
         call = SentOffsets(given, group)
         if late is not None:
@@ -318,7 +322,7 @@ class TransactionManager:
     def _finish_by(self, state: str, what: str, froms: tuple[str, ...], now: float) -> Outcome:
         if (waiting := self._waiting_for(what)) is not None:
             return waiting
-        self._take_in_failure()
+        self._take_in_failure(now)
         self._require(what, *froms)
         self._accumulator.bar(self._refusal)
         self._sender.needs_turn = True
@@ -364,21 +368,23 @@ class TransactionManager:
             error.add_note("the coordinator was told to commit before: it is not known whether it has")
         return error
 
-    def _take_in_failure(self) -> None:
+    def _take_in_failure(self, now: float) -> None:
         """What follows from a batch that failed."""
         error = self._failed
         if error is not None and self.state in _TAKES_FAILURES:
             if isinstance(error, BrokerError):
-                self._judge(PRODUCE, error)
+                self._judge(PRODUCE, error, now)
             else:
                 self._fail_transaction(error)
         self._failed = None
 
-    def _judge(self, api_key: int, error: BrokerError) -> None:
+    def _judge(self, api_key: int, error: BrokerError, now: float) -> None:
         """What an error code that will not pass does to the transaction."""
         found = verdict(api_key, error.code)
+        if api_key == END_TXN and error.code == INVALID_TXN_STATE:
+            found, error = self._judge_end(error, now)
         if found == FENCED:
-            self._die(error_for(PRODUCER_FENCED, error.context))
+            self._die(error_for(PRODUCER_FENCED, f"{error.context}; {self._why_fenced(now)}"))
         elif found == RECOVER and (self._can_bump or self.is_v2) and self._may_still_abort(api_key):
             self._needs_bump = not self.is_v2
             self._fail_transaction(error)
@@ -386,6 +392,28 @@ class TransactionManager:
             self._fail_transaction(error)
         else:
             self._die(error)
+
+    def _judge_end(self, error: BrokerError, now: float) -> tuple[str, BrokerError]:
+        """The coordinator has aborted by itself: for another producer, which with version 2 is told so as long as that
+        abort is going on, or because the transaction was open for too long."""
+        if self._may_have_timed_out(now):
+            return FATAL_VERDICT, error_for(error.code, f"{error.context}; {self._why_fenced(now)}")
+        return FENCED if self.is_v2 else FATAL_VERDICT, error
+
+    def _may_have_timed_out(self, now: float) -> bool:
+        """Whether the coordinator may have given the transaction up: it counts from later than `begin`."""
+        settings = self._settings
+        is_over = now - self._began_at >= settings.transaction_timeout_ms / 1000
+        return is_over and self.state in UNFINISHED and not settings.transaction_two_phase_commit_enable
+
+    def _why_fenced(self, now: float) -> str:
+        taken = "another producer has taken the transactional id"
+        if not self._may_have_timed_out(now):
+            return taken
+        return (
+            f"the transaction was open for {now - self._began_at:.1f} s, and the coordinator gives one up after "
+            f"transaction_timeout_ms={self._settings.transaction_timeout_ms}; or {taken}"
+        )
 
     def _may_still_abort(self, api_key: int) -> bool:
         """Whether an abort would be believed, and is not what has just failed."""
@@ -445,7 +473,7 @@ class TransactionManager:
 
     def advance(self, now: float) -> None:
         """Does what the state needs next, unless a request is in flight."""
-        self._take_in_failure()
+        self._take_in_failure(now)
         if self._answer is not None:
             self._finish(now)
         if self.state == ABORTING:
@@ -588,14 +616,14 @@ class TransactionManager:
         if self.state == INITIALIZING and error.code in _MAY_BE_ALLOWED_LATER:
             self._refuse_start(self._why_not_offered(error))
         else:
-            self._judge(api_key, error)
+            self._judge(api_key, error, now)
 
     def on_failure(self, api_key: int, error: KafkaError, now: float) -> None:
         """There was no answer, and will be none."""
         if self.state == INITIALIZING:
             self._refuse_start(self._why_not_offered(error))
         elif isinstance(error, BrokerError):
-            self._judge(api_key, error)
+            self._judge(api_key, error, now)
         else:
             self._die(error)
 

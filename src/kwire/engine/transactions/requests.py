@@ -20,7 +20,6 @@ from kwire.engine.api_keys import (
 from kwire.engine.error_codes import (
     CONCURRENT_TRANSACTIONS,
     COORDINATOR_NOT_AVAILABLE,
-    INVALID_TXN_STATE,
     REQUEST_TIMED_OUT,
 )
 from kwire.engine.groups.coordinator import Coordinator
@@ -272,11 +271,7 @@ class TransactionRequests:
         self._dialogue.ask(self._coordinator, END_TXN, message, self._on_end, now, versions)
 
     def _on_end(self, coordinator: Coordinator, response: protocol.EndTxnResponse, version: int, now: float) -> None:
-        if response.error_code == INVALID_TXN_STATE:
-            timeout = self._settings.transaction_timeout_ms
-            words = f" (one that is open for longer than transaction_timeout_ms={timeout} is aborted)"
-            self._on_code(response.error_code, words, coordinator, now)
-        elif response.error_code:
+        if response.error_code:
             self._on_code(response.error_code, "", coordinator, now)
         else:
             self._owner.on_end(response.producer_id, response.producer_epoch, now)
