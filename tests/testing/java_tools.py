@@ -126,6 +126,16 @@ class VerifiableShareConsumer(JavaTool):
         ]
 
 
+class LateMember(JavaTool):
+    """Apache's clients in the schedule of a member that is late: see `java/LateMember.java`."""
+
+    def __init__(self, folder: Path, servers: str, read: str, written: str, group: str, protocol: str) -> None:
+        jars = resolve_tools(find_release("4.4.0"))
+        classes = compiled("tools-4.4.0", [Path(__file__).parent / "java" / "LateMember.java"], jars)
+        arguments = (servers, read, written, group, protocol)
+        super().__init__(folder, "late", "LateMember", *arguments, jars=[str(classes), f"{jars}/*"])
+
+
 def settle(members: Sequence[VerifiableConsumer], partitions: int) -> None:
     """Waits until every partition is with exactly one of the members, and each has some."""
     until = time.monotonic() + WITHIN_S

@@ -19,6 +19,7 @@ from kwire import protocol, records
 from kwire.errors import broker as codes
 from kwire.protocol import (
     AddOffsetsToTxnRequest,
+    ConsumerGroupHeartbeatRequest,
     DescribeProducersRequest,
     DescribeTransactionsRequest,
     FindCoordinatorRequest,
@@ -30,6 +31,7 @@ from kwire.protocol import (
 )
 from kwire.testing import Broker
 from tests.brokers import Cluster
+from tests.testing.groups import join, leave, sync
 from tests.testing.test_like_kafka import asker, topic_to_make, wait_for_producer_ids, wait_for_topic
 from tests.testing.transactions import add_request, end_request, init_request, produce_request
 from tests.testing.wire import fetch
@@ -38,6 +40,7 @@ pytestmark = pytest.mark.needs("transactions")
 
 PRODUCE, FETCH, LIST_OFFSETS, OFFSET_FETCH, INIT, ADD, ADD_OFFSETS, END = 0, 1, 2, 9, 22, 24, 25, 26
 MARKERS, TXN_OFFSETS = 27, 28
+JOIN = 11
 DESCRIBE_PRODUCERS, DESCRIBE, LIST = 61, 65, 66
 SETTLED_WITHIN_S = 20
 NOW_MS = int(
@@ -429,6 +432,76 @@ def offsets(side: Side) -> None:
         note_offsets(side, group)
 
 
+def members(side: Side) -> None:
+    """Offsets for groups that have members, by those and by others: who is checked for what, in every version."""
+    producer = side.new_producer("p")
+    held_by_members(side, producer, side.topic + "g")
+    if side.versions(JOIN)[-1] >= 5:
+        held_by_members(side, producer, side.topic + "static", instance="i")
+    if side.number >= (4,):
+        held_by_consumers(side, producer, side.topic + "consumers")
+
+
+def held_by_members(side: Side, producer: tuple[int, int], group: str, instance: str | None = None) -> None:
+    """A classic group before its assignment, with it, and when its only member has left."""
+    version = min(side.versions(JOIN)[-1], 5)
+    entered = side.ask(join(group, instance=instance), version)
+    if entered.error_code == codes.MEMBER_ID_REQUIRED.code:
+        entered = side.ask(join(group, entered.member_id), version)
+    assert not entered.error_code, entered
+    member, generation = entered.member_id, entered.generation_id
+    hold_as(side, "before the assignment", producer, group, member, generation, instance)
+    synced = side.ask(sync(member, generation, {member: b""}, group=group, instance=instance), min(version, 3))
+    assert not synced.error_code, synced
+    hold_as(side, "a member", producer, group, member, generation, instance)
+    left = side.ask(leave(member, group=group, version=3 if instance else 1), 3 if instance else 1)
+    assert not left.error_code, left
+    hold_as(side, "after the last one", producer, group, member, generation, instance)
+
+
+def held_by_consumers(side: Side, producer: tuple[int, int], group: str) -> None:
+    """A group of KIP-848 with a member, and when that has left."""
+    beat = ConsumerGroupHeartbeatRequest(
+        group_id=group,
+        member_id="m",
+        member_epoch=0,
+        rebalance_timeout_ms=5000,
+        subscribed_topic_names=[side.topic],
+        topic_partitions=[],
+    )
+    entered = side.ask(beat, 1 if side.number >= (4,) else 0)
+    assert not entered.error_code, entered
+    hold_as(side, "a consumer", producer, group, "m", entered.member_epoch, None)
+    side.ask(ConsumerGroupHeartbeatRequest(group_id=group, member_id="m", member_epoch=-1), 1)
+    hold_as(side, "after the last consumer", producer, group, "m", entered.member_epoch, None)
+
+
+def hold_as(
+    side: Side, when: str, producer: tuple[int, int], group: str, member: str, generation: int, instance: str | None
+) -> None:
+    """Offsets by the member, by nobody, and by everyone who is almost the member."""
+    named: dict[str, dict[str, Any]] = {
+        "nobody": {},
+        "itself": {"member_id": member, "generation_id": generation, "group_instance_id": instance},
+        "by its generation": {"generation_id": generation},
+        "by its id": {"member_id": member},
+        "of a later generation": {"member_id": member, "generation_id": generation + 1},
+        "of an earlier generation": {"member_id": member, "generation_id": generation - 1},
+        "another": {"member_id": "another", "generation_id": generation},
+        "by an instance": {"group_instance_id": "i"},
+        "by another instance": {"member_id": member, "generation_id": generation, "group_instance_id": "j"},
+        "as its own successor": {"member_id": "another", "generation_id": generation, "group_instance_id": instance},
+    }
+    for version in side.versions(TXN_OFFSETS):
+        if version < 5:
+            add_offsets(side, producer, group)
+        for who, fields in named.items():
+            if version >= 3 or not fields:
+                hold(side, f"{when}, {who}", producer, group, 1, version, **fields)
+        side.settled("end", side.end_of(producer, commit=False), min(side.versions(END)[-1], 4))
+        wait_for_end(side)
+
+
 def hold(
     side: Side, what: str, producer: tuple[int, int], group: str, offset: int, version: int, *, partition: int = 0,
     **fields: Any,
@@ -482,6 +555,18 @@ def wait_for_offsets(side: Side, group: str) -> None:
         side.ask(offset_fetch(side, group, version, stable=True), version).to_dict(), codes.UNSTABLE_OFFSET_COMMIT.code
     ):
         assert time.monotonic() < until, "the offsets stay unstable"
+        time.sleep(0.02)
+
+
+def wait_for_end(side: Side) -> None:
+    """Until the markers are written: a marker that comes between two offsets ends the check of the second."""
+    if DESCRIBE not in side.spans:
+        time.sleep(0.5)
+        return
+    request = DescribeTransactionsRequest(transactional_ids=[side.topic + "p"])
+    until = time.monotonic() + SETTLED_WITHIN_S
+    while side.ask(request, 0).transaction_states[0].transaction_state != "CompleteAbort":
+        assert time.monotonic() < until, "the transaction does not end"
         time.sleep(0.02)
 
 
@@ -541,6 +626,7 @@ STORIES = {
     "fenced": fenced,
     "markers": markers,
     "v2": in_v2,
+    "members": members,
 }
 
 
