@@ -10,7 +10,7 @@ import pytest
 from kwire.engine.groups.membership import GroupMetadata, Membership
 from kwire.engine.groups.tenure import ConsumerGroupMetadata
 from kwire.engine.subscription import Subscription
-from tests.engine.groups.copiers import COUNT, PARTITIONS, Copying
+from tests.engine.groups.copiers import COUNT, PARTITIONS, Copying, Reader
 from tests.thorough import FIRST_SEED, THOROUGH
 
 SEEDS = range(FIRST_SEED, FIRST_SEED + (100 if THOROUGH else 20))
@@ -29,6 +29,24 @@ def test_each_input_is_copied_once(kind: str, seed: int) -> None:
     copying = Copying(seed, 3, **KINDS[kind])
     copying.run()
     assert copying.copied() == [list(range(COUNT))] * PARTITIONS
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_lost_is_handed_out_no_more(kind: str) -> None:
+    """From the moment on in which the background knows: before a poll tells the listener."""
+    copying = Copying(1, 0, **KINDS[kind])
+    world = copying.world
+    more = {"group_instance_id": "i"} if copying.static else {}
+    reader = Reader(world, **copying.options, **more)
+    reader.subscribe()
+    while not reader.subscription.states:
+        reader.poll(1)
+        world.run(world.now + 0.1)
+    group = world.cluster.groups.by_id["g"]
+    group.remove(next(iter(group.members)) if hasattr(group, "generation") else list(group.members.values()))
+    world.run(lambda: reader.membership.lost_by is not None)
+    assert all(state.held for state in reader.subscription.states.values())
+    assert not reader.fetcher.take(10)
 
 
 @pytest.mark.parametrize("kind", ["range", "consumer"])

@@ -348,6 +348,7 @@ class ClassicGroup(Membership):
             self._forget(keep_id=code == ILLEGAL_GENERATION)
             self.lost_by = f"the coordinator says {type(error).__name__}"
             if self._owned:
+                self._subscription.set_revoking(self._owned, now)
                 self.state = OUT  # the next poll tells of the loss, then joins
                 return
         if code == FENCED_INSTANCE_ID:
@@ -419,18 +420,19 @@ class ClassicGroup(Membership):
                 self._want("the group is rebalancing")
         elif code in _FORGOTTEN:
             self._forget(keep_id=code == ILLEGAL_GENERATION)
-            self._lose(f"the coordinator says {type(error).__name__}")
+            self._lose(f"the coordinator says {type(error).__name__}", now)
         elif code == FENCED_INSTANCE_ID:
             self._fence(error, now)
         else:
             self._forget(keep_id=True)
-            self._lose(f"the coordinator says {type(error).__name__}")
+            self._lose(f"the coordinator says {type(error).__name__}", now)
             self.fault = error
         return True
 
-    def _lose(self, reason: str) -> None:
-        """The member is none: what it owns is lost, and the next poll joins."""
+    def _lose(self, reason: str, now: float) -> None:
+        """The member is none: what it owns is lost, and handed out no more; the next poll joins."""
         self.lost_by = reason
+        self._subscription.set_revoking(self._owned, now)
         self._heartbeats.stop()
         self._joining.cancel()
         self._came = None
@@ -447,7 +449,7 @@ class ClassicGroup(Membership):
 
     def _fence(self, error: KafkaError, now: float) -> None:
         self._forget(keep_id=False)
-        self._lose("fenced")
+        self._lose("fenced", now)
         self._wanted = None
         self.state = FENCED
         self._poll_limit.stop()
@@ -479,7 +481,7 @@ class ClassicGroup(Membership):
         )
         self._send_leave("there was no poll for max_poll_interval_ms", now, None)
         self._forget(keep_id=False)
-        self._lose("there was no poll for max_poll_interval_ms")
+        self._lose("there was no poll for max_poll_interval_ms", now)
 
     # -- leaving ----------------------------------------------------------------------------------------------------
 
@@ -582,7 +584,7 @@ class ClassicGroup(Membership):
             self._want("a step was interrupted")
         elif self.state == HANDING:
             self.state = STABLE if self._came is None else JOINED
-        if self.state != LEAVING:
+        if self.state != LEAVING and not self._lost:
             self._subscription.release(self._owned, now)
 
 

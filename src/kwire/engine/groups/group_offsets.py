@@ -83,7 +83,7 @@ class GroupOffsets:
                 state.unfinished = None
                 if row.leader_epoch is None and (epoch := state.delivered[1]) >= 0:
                     chosen[tp] = OffsetAndMetadata(row.offset, row.metadata, epoch)
-        late = why_not_alone(given, rows, self._subscription)
+        late = why_not_alone(given, rows, self._subscription, is_member=self._membership.active)
         return self._commits.commit(chosen, now, deadline, on_done, late=late)
 
     def metadata(self) -> ConsumerGroupMetadata:

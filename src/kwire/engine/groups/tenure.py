@@ -92,9 +92,12 @@ def why_not(
     )
 
 
-def why_not_alone(given: object, rows: Rows | None, subscription: Subscription) -> CommitFailedError | None:
-    """As `why_not` for a commit without a transaction: offsets that are given as such are the caller's to know."""
-    if rows is None or not isinstance(given, ConsumerRecords | ConsumerRecord):
+def why_not_alone(
+    given: object, rows: Rows | None, subscription: Subscription, *, is_member: bool
+) -> CommitFailedError | None:
+    """As `why_not` for a commit without a transaction. Offsets that are given as such, by a consumer that has left its
+    group, are the caller's to know."""
+    if rows is None or not (is_member or isinstance(given, ConsumerRecords | ConsumerRecord)):
         return None
     return why_not(given, rows, subscription.ended, subscription.withdrawn)
 
