@@ -26,12 +26,8 @@ from tests.timing import PATIENT
 COUNT = 10
 T0 = TopicPartition("in", 0)
 PROTOCOLS: dict[str, dict[str, Any]] = {
-    "range": {"partition_assignment_strategy": "range", "session_timeout_ms": 2_000, "heartbeat_interval_ms": 200},
-    "cooperative": {
-        "partition_assignment_strategy": "cooperative-sticky",
-        "session_timeout_ms": 2_000,
-        "heartbeat_interval_ms": 200,
-    },
+    "range": {"partition_assignment_strategy": "range", "heartbeat_interval_ms": 200},
+    "cooperative": {"partition_assignment_strategy": "cooperative-sticky", "heartbeat_interval_ms": 200},
     "consumer": {"group_protocol": "consumer"},
 }
 KINDS = [*PROTOCOLS, "static range", "static consumer"]
@@ -42,7 +38,7 @@ def broker() -> Iterator[Broker]:
     with Broker(
         topics={"in": 1, "out": 1},
         group_min_session_timeout_ms=1,
-        group_consumer_session_timeout_ms=2_000,
+        group_consumer_session_timeout_ms=6_000,
         group_consumer_heartbeat_interval_ms=200,
     ) as running:
         running.append("in", [b"%d" % number for number in range(COUNT)])
@@ -56,9 +52,12 @@ class World:
         self.broker, self.kind, self.stack = broker, kind, stack
 
     def member(self, name: str, **options: Any) -> Consumer:
-        """One that has subscribed. Only `slow` has a limit for the time between its polls."""
-        static = {"group_instance_id": name} if self.kind.startswith("static") else {}
-        limit = {"max_poll_interval_ms": 2_500} if name == "slow" else {}
+        """One that has subscribed. Only `slow` has little time between its polls, and in its session where it counts:
+        a static member leaves by that alone."""
+        static: dict[str, Any] = {"group_instance_id": name} if self.kind.startswith("static") else {}
+        limit: dict[str, Any] = {"max_poll_interval_ms": 2_500} if name == "slow" else {}
+        if static and limit and "group_protocol" not in PROTOCOLS[self.kind.rpartition(" ")[2]]:
+            limit["session_timeout_ms"] = 3_000
         made = self.outsider(**{**PROTOCOLS[self.kind.rpartition(" ")[2]], **static, **limit, **options})
         made.subscribe(["in"])
         return made

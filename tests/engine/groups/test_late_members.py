@@ -10,6 +10,8 @@ import pytest
 from kwire.engine.groups.membership import GroupMetadata, Membership
 from kwire.engine.groups.tenure import ConsumerGroupMetadata
 from kwire.engine.subscription import Subscription
+from kwire.engine.transactions.offsets import offsets_of
+from kwire.errors import CommitFailedError
 from tests.engine.groups.copiers import COUNT, PARTITIONS, Copying, Reader
 from tests.thorough import FIRST_SEED, THOROUGH
 
@@ -47,6 +49,36 @@ def test_what_is_lost_is_handed_out_no_more(kind: str) -> None:
     world.run(lambda: reader.membership.lost_by is not None)
     assert all(state.held for state in reader.subscription.states.values())
     assert not reader.fetcher.take(10)
+
+
+def test_a_generation_that_a_member_has_missed_is_a_loss() -> None:
+    """Its JoinGroup is answered with the generation after the next: in between its partitions may have been others'."""
+    copying = Copying(1, 0, **KINDS["cooperative"])
+    world = copying.world
+    reader = Reader(world, **copying.options)
+    reader.subscribe()
+    while not (records := reader.poll(1)):
+        world.run(world.now + 0.1)
+    owned = tuple(reader.subscription.states)
+    before = reader.offsets.metadata()
+    reader.membership.rejoin("the test wants it", world.now)
+    reader.poll(1)
+    world.cluster.groups.by_id["g"].generation += 1  # type: ignore[union-attr]
+    world.run(lambda: reader.membership.lost_by is not None)
+    assert all(state.held for state in reader.subscription.states.values())
+    assert reader.offsets.metadata() == before
+    assert reader.offsets.metadata().why_not(records, offsets_of(records)) is not None
+    with pytest.raises(CommitFailedError, match="not a member of its group at present"):
+        reader.offsets.commit(offsets_of(records), world.now, world.now + 1).value()
+    world.run(lambda: reader.membership.has_event)
+    told = []
+    while (event := reader.membership.next_event(world.now)) is not None:
+        told.append((event.kind, event.partitions))
+        reader.membership.event_done(event, None, world.now)
+    assert told == [("lost", owned), ("assigned", owned)]
+    now = reader.offsets.metadata()
+    assert (now.generation_id, now.lost) == (before.generation_id + 2, None)
+    assert now.why_not(records, offsets_of(records)) is not None
 
 
 @pytest.mark.parametrize("kind", ["range", "consumer"])

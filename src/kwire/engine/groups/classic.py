@@ -43,7 +43,8 @@ A join is wanted after `subscribe` with other topics, `rejoin`, and where
 
 eager         everything is revoked before the member joins
 cooperative   what the new assignment lacks is revoked after it came; the rest is read all the while (KIP-429)
-lost          instead of revoked, where the coordinator forgot the member: others may read these partitions already
+lost          instead of revoked, where the coordinator forgot the member, or the group was in a generation without it
+              (its JoinGroup was not answered in time): others may read these partitions already
 Sources: Apache's client 4.3 (ConsumerCoordinator, AbstractCoordinator); KIP-62, 345, 394, 429, 792, 800, 814, 881.
 """
 
@@ -105,6 +106,8 @@ class ClassicGroup(Membership):
 
     _wanted    why a join is wanted; None where it is not
     _lost      the coordinator has forgotten the member, and the listener was not told yet
+    _missed    the group was in a generation without the member, which owns partitions: others may have had them; the
+               listener was not told yet
     _came      what SyncGroup brought, until it is handed over
     _overdue   the user has not polled for too long
     _is_held   a request that the coordinator holds blocks its connection, though it was given up
@@ -132,7 +135,7 @@ class ClassicGroup(Membership):
         self._heartbeats = Heartbeats(core, settings, coordinator, self._member, self._on_heartbeat_refused)
         self._poll_limit = PollLimit(core, settings.max_poll_interval_ms / 1000, self._on_poll_overdue)
         self._wanted: str | None = None
-        self._lost = False
+        self._lost = self._missed = False
         self._is_committing = False
         self._commits_begun = 0
         self._came: tuple[TopicPartition, ...] | None = None
@@ -149,6 +152,8 @@ class ClassicGroup(Membership):
     @property
     @override
     def metadata(self) -> GroupMetadata:
+        if self._missed:
+            return GroupMetadata(self._member.group_id, group_instance_id=self._member.instance_id)
         return self._member.metadata
 
     @property
@@ -244,10 +249,12 @@ class ClassicGroup(Membership):
         if self.state == PREPARING:
             self._join(now)
         elif self.state == HANDING:
-            if self._came is not None:
-                self._assign(now)
-            else:
+            if self._came is None:
                 self.state = STABLE
+            elif self._missed:
+                self._hand_over(now)
+            else:
+                self._assign(now)
 
     @property
     def can_leave(self) -> bool:
@@ -264,8 +271,8 @@ class ClassicGroup(Membership):
         """Gives back what has to be given back before the member joins."""
         self.state = PREPARING
         owned = self._owned
-        if self._lost or not self._member.is_known:
-            self._lost = False
+        if self._lost or self._missed or not self._member.is_known:
+            self._lost = self._missed = False
             self._tell(LOST, owned, now)
             return
         keeps = self._assignors.cooperative
@@ -316,15 +323,20 @@ class ClassicGroup(Membership):
     def _on_joined(self, now: float) -> None:
         self.state = SYNCING
         self._lost = False
-        if self._assignors.cooperative and self._goes_on:
+        if self._goes_on:
             self._be_member(self._member.metadata)
+        elif self._owned:
+            self._missed = True
+            self.lost_by = "it was not part of a generation of the group"
+            self._subscription.set_revoking(self._owned, now)
 
     @property
     def _goes_on(self) -> bool:
-        """Whether the member was part of the generation before: nobody else has been given what it owns."""
+        """Whether it owns partitions, and was part of the generation before: nobody else has been given them."""
         before, member = self.joined_as, self._member
         return (
-            before is not None
+            bool(self._owned)
+            and before is not None
             and self.lost_by is None
             and before.member_id == member.member_id
             and before.generation_id + 1 == member.generation
@@ -372,6 +384,10 @@ class ClassicGroup(Membership):
         """In a poll: what SyncGroup brought becomes what is read."""
         assert self._came is not None
         self.state = HANDING
+        if self._missed and self._owned:
+            self._tell(LOST, self._owned, now)
+            return
+        self._missed = False
         self._be_member(self._member.metadata)
         wanted = set(self._came)
         foreign = sorted({tp.topic for tp in wanted if not self._topics.wants(tp.topic)})
@@ -499,8 +515,8 @@ class ClassicGroup(Membership):
         self.state = LEAVING
         owned = self._owned
         self._subscription.set_revoking(owned, now)
-        if self._lost or was_fenced or not self._member.is_known:
-            self._lost = False
+        if self._lost or self._missed or was_fenced or not self._member.is_known:
+            self._lost = self._missed = False
             self._tell(LOST, owned, now)
         else:
             self._commit_before(owned, now, lambda now: self._tell(REVOKED, owned, now))
@@ -526,7 +542,7 @@ class ClassicGroup(Membership):
         self._topics.forget()
         self._member.forget()
         self.lost_by = "it has left the group"
-        self._lost = False
+        self._lost = self._missed = False
         self._wanted = None
         self.active = self.has_joined = False
         self.state = OUT
@@ -584,7 +600,7 @@ class ClassicGroup(Membership):
             self._want("a step was interrupted")
         elif self.state == HANDING:
             self.state = STABLE if self._came is None else JOINED
-        if self.state != LEAVING and not self._lost:
+        if self.state != LEAVING and not (self._lost or self._missed):
             self._subscription.release(self._owned, now)
 
 
