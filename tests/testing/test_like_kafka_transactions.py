@@ -469,7 +469,7 @@ def held_by_consumers(side: Side, producer: tuple[int, int], group: str) -> None
         subscribed_topic_names=[side.topic],
         topic_partitions=[],
     )
-    entered = side.ask(beat, 1 if side.number >= (4,) else 0)
+    entered = side.ask(beat, 1)
     assert not entered.error_code, entered
     hold_as(side, "a consumer", producer, group, "m", entered.member_epoch, None)
     side.ask(ConsumerGroupHeartbeatRequest(group_id=group, member_id="m", member_epoch=-1), 1)
