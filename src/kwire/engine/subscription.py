@@ -126,6 +126,7 @@ class Subscription:
             self._subscribed = tuple(sorted(self._cluster.followed(owner=self)))
         if self._by_group:
             self._note_refused()
+            self._renew_states(now)
             return
         if not self._subscribed:
             return
@@ -143,6 +144,27 @@ class Subscription:
             error = self._cluster.definite_error(topic, 0, newer_than=self._cluster.generation)
             if error is not None:
                 self._refused[topic] = error
+
+    def _renew_states(self, now: float) -> None:
+        """What was known of partitions whose topic is another one by now: the group has committed nothing there."""
+        made_anew = {topic for topic in self._assigned if self._has_another_id(topic)}
+        if made_anew:
+            states = self.states.items()
+            self.states = {tp: self._renewed(state) if tp.topic in made_anew else state for tp, state in states}
+            self._on_change(now)
+
+    def _has_another_id(self, topic: str) -> bool:
+        found = self._cluster.topic_id(topic)
+        if found == no_uuid():
+            return False
+        known = self._ids.get(topic, found)
+        self._ids[topic] = found
+        return found != known
+
+    def _renewed(self, state: PartitionState) -> PartitionState:
+        made = self._new_state(state.tp)
+        made.held, made.paused = state.held, state.paused
+        return made
 
     def _partitions_of(self, topic: str, known: list[TopicPartition]) -> list[TopicPartition]:
         """The partitions of a topic subscribed to, by the metadata; those known before while it says nothing."""
@@ -184,6 +206,9 @@ class Subscription:
             state.set_end(until.get(tp, END_OF_OFFSETS))
         topics = list(dict.fromkeys(tp.topic for tp in wanted))
         self._assigned = tuple(topics)
+        if self._by_group:
+            ids = {topic: self._ids.get(topic, self._cluster.topic_id(topic)) for topic in topics}
+            self._ids = {topic: found for topic, found in ids.items() if found != no_uuid()}
         kept = {*topics, *self._subscribed}
         self._cluster.untrack([topic for topic in before if topic not in kept], owner=self)
         named = [topic for topic in topics if not self._by_group or topic in self._subscribed]

@@ -26,6 +26,7 @@ class GroupMember(EmbeddedClient):
         options = {"group_id": "g", "client_id": name, "auto_offset_reset": "earliest", **given}
         settings = ConsumerSettings(**shared.settings(options))
         super().__init__(shared, settings)
+        self.core.rng = shared.rng.random
         self.name = name
         self.warnings: list[str] = []
         self.fetcher = Fetcher(self.core, settings)

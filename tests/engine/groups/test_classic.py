@@ -20,6 +20,8 @@ from kwire.engine.error_codes import (
 from kwire.engine.groups.classic import FENCED, STABLE
 from kwire.engine.topic_pattern import TopicPattern
 from kwire.errors import BrokerError
+from kwire.records import encode
+from kwire.testing.contents import Contents
 from tests.engine.embedded_world import EmbeddedWorld
 from tests.engine.groups.group_world import GroupMember, partitions_of
 
@@ -264,6 +266,26 @@ def test_a_pattern_follows_topics_that_come() -> None:
     world.run(lambda: one.owned == ALL)
     world.cluster.create_topic("u1", 1)
     world.run(lambda: one.owned == ALL | partitions_of("u1", 1))
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_a_topic_made_anew_is_read_from_its_beginning(protocol: str) -> None:
+    world = world_of(group_consumer_heartbeat_interval_ms=200)
+    contents = Contents(world.cluster)
+    one = GroupMember(world, "one", group_protocol=protocol).subscribe("t").poll_every(lambda: 0.02)
+    world.run(lambda: one.owned == ALL)
+    for number in range(3):
+        contents.append("t", number, encode([b"a", b"b"]))
+    world.run(lambda: len(one.read) == 6)
+    world.cluster.delete_topic(world.cluster.topics["t"])
+    world.cluster.create_topic("t", 3)
+    one.read.clear()
+    for number in range(3):
+        contents.append("t", number, encode([b"x", b"y", b"z"]))
+    one.core.cluster.refresh(world.now)
+    fresh = {(tp, offset) for tp in partitions_of("t", 3) for offset in range(3)}
+    world.run(lambda: set(one.read) == fresh and one.owned == partitions_of("t", 3))
+    assert not one.faults
 
 
 def test_the_first_of_two_static_twins_is_fenced() -> None:

@@ -29,6 +29,7 @@ A join is wanted after `subscribe` with other topics, `rejoin`, and where
     the leader sees other partitions (with a client_rack: racks) than those it has assigned
     partitions were revoked by a cooperative assignment: their next owner waits for this one to join without them
     an assignment came for topics that are not subscribed to any more
+Metadata is compared whenever it comes after the join, and with what it has become meanwhile when the join is over.
 
     error                                         JoinGroup, SyncGroup           Heartbeat, commit
     NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE,   joins again after the backoff  the coordinator is looked up
@@ -348,6 +349,7 @@ class ClassicGroup(Membership):
         self._coordinator.serves()
         self._failures = 0
         self._came = partitions
+        self._want_if_topics_changed()
         self._heartbeats.begin(now)
         if self._overdue:
             self._on_poll_overdue(now)
@@ -577,7 +579,12 @@ class ClassicGroup(Membership):
         self._joining.on_metadata(now)
         if self.state == JOINING and not self._joining.in_progress and self._retry is None:
             self._join(now)
-        elif self.state in (JOINED, HANDING, STABLE) and (why := self._topics.why_rejoin()):
+        elif self.state in (JOINED, HANDING, STABLE):
+            self._want_if_topics_changed()
+
+    def _want_if_topics_changed(self) -> None:
+        """The metadata may have changed since the member said what it wants, or since it led."""
+        if why := self._topics.why_rejoin():
             self._want(why)
 
     def _recover(self, now: float) -> None:

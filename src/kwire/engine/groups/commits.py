@@ -291,7 +291,7 @@ class Commits:
                 call.succeed(None, now)
 
     def _leave_out_if_deleted(self, tp: TopicPartition, now: float) -> None:
-        if not self._core.cluster.unknown_topic(tp.topic):
+        if not self._core.cluster.missing(tp.topic, tp.partition):
             return
         for call in list(self._queue):
             if call.sent and call.leaves_out_deleted and call.left.pop(tp, None) is not None and not call.left:

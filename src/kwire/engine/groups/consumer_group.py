@@ -347,7 +347,8 @@ class ConsumerGroup(Membership):
             message.topic_partitions = _rows(self._owned.topics)
         self._sent = _Sent(self._topics, self._pattern, self._owned, True)
         if self.state == ACKNOWLEDGING:
-            self.state = STABLE if self._owned == self._target else RECONCILING
+            self._is_due = self._owned != self._target  # names may have come since it was decided what to read
+            self.state = RECONCILING if self._is_due else STABLE
         return message
 
     def _id_for(self, version: int) -> str:
@@ -411,7 +412,7 @@ class ConsumerGroup(Membership):
         return super().next_event(now)
 
     def _on_names(self, now: float) -> None:
-        self._is_due = self.state == RECONCILING
+        self._is_due = True
 
     def _on_nameless(self, topic_ids: Collection[UUID], now: float) -> None:
         """Topics of these ids may have been assigned, and no broker knows their names."""
@@ -497,7 +498,6 @@ class ConsumerGroup(Membership):
         self._owned = goal
         if self.state == RECONCILING:
             self.state = ACKNOWLEDGING
-            self._is_due = self._target.number != goal.number
             self._heartbeats.hurry(now)
 
     def _recover(self, now: float) -> None:
