@@ -158,21 +158,21 @@ def world_of(peer: Peer, **given: Any) -> World:
 
 @pytest.mark.parametrize("ask", CALLS.values(), ids=CALLS)
 @pytest.mark.parametrize(
-    ("peer", "given", "kind", "step"),
+    ("peer", "given", "step"),
     [
-        (Mute, {}, errors.ConnectError, "ApiVersions"),
-        (partial(SilentAt, SASL_HANDSHAKE), SASL, errors.ConnectError, "SaslHandshake"),
-        (partial(SilentAt, SASL_AUTHENTICATE), SASL, errors.ConnectError, "SaslAuthenticate (PLAIN)"),
-        (partial(SilentAt, METADATA), SASL, errors.KafkaTimeoutError, "Metadata is not answered yet"),
-        (partial(SilentPlainly, METADATA), {}, errors.KafkaTimeoutError, "Metadata is not answered yet"),
+        (Mute, {}, "being connected, at ApiVersions"),
+        (partial(SilentAt, SASL_HANDSHAKE), SASL, "being connected, at SaslHandshake"),
+        (partial(SilentAt, SASL_AUTHENTICATE), SASL, "being connected, at SaslAuthenticate (PLAIN)"),
+        (partial(SilentAt, METADATA), SASL, "Metadata is not answered yet"),
+        (partial(SilentPlainly, METADATA), {}, "Metadata is not answered yet"),
     ],
     ids=["mute", "SaslHandshake", "SaslAuthenticate", "Metadata after a login", "Metadata"],
 )
 def test_a_broker_that_is_slow_is_told_with_what_it_has_not_answered(
-    peer: Callable[[], Peer], given: dict[str, Any], kind: type[Exception], step: str, ask: Callable[[World], Exception]
+    peer: Callable[[], Peer], given: dict[str, Any], step: str, ask: Callable[[World], Exception]
 ) -> None:
     error = ask(world_of(peer(), **given))
-    assert type(error) is kind
+    assert isinstance(error, errors.ConnectError | errors.KafkaTimeoutError)
     assert step in str(error)
     assert "a:1" in str(error)
     assert "exist" not in str(error)

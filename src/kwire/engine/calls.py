@@ -77,9 +77,7 @@ class Call:
         unconnected = self.core.connect_error()
         if isinstance(last, errors.ConnectError):
             return errors.ConnectError(f"{self.what}: no answer in time; {last.message}", last.causes)
-        if last is None and isinstance(unconnected, errors.ConnectError):
-            return errors.ConnectError(f"{self.what}: no answer in time; {unconnected.message}", unconnected.causes)
-        why = f"last: {last}" if last is not None else self.under_way()
+        why = f"last: {last}" if last is not None else unconnected or self.under_way()
         return KafkaTimeoutError(f"{self.what}: no answer in time" + (f"; {why}" if why else ""))
 
     def under_way(self) -> str:

@@ -21,6 +21,7 @@ from collections import deque
 from collections.abc import Collection
 
 from kwire.engine.fetch_sessions import FetchSession
+from kwire.engine.pace import Pace
 from kwire.engine.partition_state import NO_POSITION, PartitionState
 
 SMALL_RESPONSE_BYTES = 2 << 20
@@ -36,11 +37,15 @@ LONG_WAIT_S = 0.02
 
 
 class FetchStats:
-    """Counts what a response brought: records, offsets and bytes, and the partitions that `returned` some."""
+    """Counts what a response brought: records, offsets and bytes, and the partitions that `returned` some.
 
-    __slots__ = ("decoded", "offsets", "records", "returned", "size")
+    It is fruitless if no partition is further than before by it, unless this client has changed its mind meanwhile.
+    """
+
+    __slots__ = ("decoded", "is_fruitless", "offsets", "records", "returned", "size")
 
     def __init__(self) -> None:
+        self.is_fruitless = True
         self.returned: set[PartitionState] = set()
         self.records = 0
         self.offsets = 0
@@ -62,6 +67,7 @@ class Source:
     session     its fetch session, which also has what the fetch in flight asks for
     buffered    records of its responses that were not handed out; at `low_water` the next fetch is due
     retry_at    nothing is asked there before
+    pace        of fetches that are answered at once and bring nothing new
     """
 
     __slots__ = (
@@ -78,6 +84,7 @@ class Source:
         "in_flight",
         "low_water",
         "node",
+        "pace",
         "queue",
         "retry_at",
         "session",
@@ -93,6 +100,7 @@ class Source:
         self.size = self._min_bytes if max_decoded is None else self._smallest
         self.queue: deque[PartitionState] = deque()
         self.session = FetchSession()
+        self.pace = Pace()
         self.in_flight = False
         self._asked_at = 0.0
         self._record_size = 0.0
@@ -131,6 +139,10 @@ class Source:
         """Notes that a fetch is in flight."""
         self.in_flight = True
         self._asked_at = now
+
+    def was_early(self, wait: float, now: float) -> bool:
+        """Whether the fetch was answered long before the broker had waited for records for `wait` seconds."""
+        return now - self._asked_at < wait / 2
 
     def requeue(self, asked: list[PartitionState], returned: Collection[PartitionState]) -> None:
         """Queues again the partitions of a fetch that has ended.

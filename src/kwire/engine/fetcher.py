@@ -45,6 +45,7 @@ from kwire.engine.fetch_sessions import SESSION_CODES, Asked, FetchSession
 from kwire.engine.fetch_sources import FetchStats, Source
 from kwire.engine.hand_out import HandOut
 from kwire.engine.offsets import READ_COMMITTED, isolation_code, too_old_for
+from kwire.engine.pace import EVERY_S, throttle_s
 from kwire.engine.partition_state import PartitionState
 from kwire.engine.position_lookup import PositionLookup
 from kwire.engine.request import Purpose
@@ -116,6 +117,7 @@ class Fetcher:
         self._fault: KafkaError | None = None
         self._turns = 0
         self._looked_at = 0.0
+        self._hasty: set[int] = set()
         self._next_look: Timer | None = None
         self._is_settled = False
         self._is_due = False
@@ -461,8 +463,9 @@ class Fetcher:
 
     def _on_response(self, source: Source, response: protocol.FetchResponse, version: int, now: float) -> None:
         if response.throttle_time_ms > 0:
-            self._back_off(source, now + response.throttle_time_ms / 1000)
+            self._back_off(source, now + throttle_s(response.throttle_time_ms))
         if response.error_code in SESSION_CODES and source.session.is_open:
+            self._slow_down(source, f"error {response.error_code}", now)
             self._return(source, ())
             self._end_session(source)
             self.pump_if_due(now)
@@ -493,6 +496,8 @@ class Fetcher:
                 asked = session.asked.get(tp)
                 if state is None or asked is None or asked[:2] != (state.revision, state.fetch_at):
                     session.note_foreign(tp)
+                    if asked is not None:
+                        stats.is_fruitless = False  # a seek, or another assignment, came in between
                     continue
                 if row.error_code or row.preferred_read_replica >= 0 or row.diverging_epoch.end_offset >= 0:
                     told.append(state)
@@ -504,6 +509,8 @@ class Fetcher:
                 told.append(state)
                 begin, was_ready, held = state.fetch_at, state.holds_records, len(state.chunks)
                 decoded = self._take_in(state, source.node, row, version, room, room == max_memory)
+                if state.fetch_at > begin or state.fault is not None or self._is_full:
+                    stats.is_fruitless = False
                 room -= decoded
                 stats.decoded += decoded
                 if len(state.chunks) > held:
@@ -512,6 +519,8 @@ class Fetcher:
                     stats.add(state, state.chunks[-1].count, state.fetch_at - begin, len(row.records))
         self._end_fetch(source, response.session_id, told, stats.returned)
         source.on_response(stats, self.polled_at, now)
+        if stats.is_fruitless:
+            self._slow_down(source, "nothing new for any position", now)
         self._is_due = True
         self._is_settled = self._is_settled and not self._is_full
 
@@ -615,6 +624,23 @@ class Fetcher:
         ):
             self._core.cluster.refresh(now)
             self.positions.back_off([state], now)
+
+    def _slow_down(self, source: Source, what: str, now: float) -> None:
+        """A fetch brought nothing. One that the broker did not hold, of many in a row, makes the next one wait."""
+        if self._settings.fetch_min_bytes <= 0 or not source.was_early(self._settings.fetch_max_wait_ms / 1000, now):
+            return
+        until = source.pace.count(now)
+        if until > now:
+            self._back_off(source, until)
+            self._warn_of_haste(source, what)
+
+    def _warn_of_haste(self, source: Source, what: str) -> None:
+        if source.node not in self._hasty:
+            self._hasty.add(source.node)
+            self._core.warn(
+                f"{self._core.describe_node(source.node)} answers Fetch at once, again and again, with {what}; it is asked "
+                f"{1 / EVERY_S:.0f} times a second at most"
+            )
 
     def _back_off(self, source: Source, until: float) -> None:
         """Nothing is asked of that broker until then."""

@@ -43,6 +43,7 @@ from kwire.engine.error_codes import (
 )
 from kwire.engine.flushing import Closing, Flush
 from kwire.engine.idempotence import UNSETTLED, Idempotence
+from kwire.engine.pace import throttle_s
 from kwire.engine.retry import CONCURRENT_WAIT_S, MAY_BE_WRITTEN, afresh, is_retriable
 from kwire.engine.settings import ProducerSettings
 from kwire.engine.unknown_topics import UnknownTopics
@@ -349,6 +350,10 @@ class Sender(SenderBase):
         if self.transactions is not None:
             self.transactions.batch_failed(batch, error)
         self._accumulator.complete(batch, -1, -1, error)
+
+    @override
+    def throttle_s(self, throttle_time_ms: int) -> float:
+        return throttle_s(throttle_time_ms)
 
     # -- timers -----------------------------------------------------------------------------------------------------
 

@@ -233,11 +233,15 @@ cdef class SenderBase:
                 if not batch.batch_result.done:
                     self._on_no_success(batch, None, now)
             if response.throttle_time_ms > 0:
-                call.sink.throttled_until = now + response.throttle_time_ms / 1000
+                call.sink.throttled_until = now + self.throttle_s(response.throttle_time_ms)
         self.pump(now)
         return 0
 
     # -- for the subclass to define -------------------------------------------------------------------------------
+
+    def throttle_s(self, throttle_time_ms):
+        """The pause that a response asks for, in seconds."""
+        raise NotImplementedError
 
     def why_waiting(self, Batch batch):
         """Says in words why the batch is not delivered yet."""

@@ -47,6 +47,7 @@ from kwire.engine.groups.coordinator import Coordinator, WaitingRequest
 from kwire.engine.groups.membership import GroupMetadata, Membership
 from kwire.engine.groups.offset_messages import codes_in, commit_request, versions_for
 from kwire.engine.offsets import OffsetAndMetadata
+from kwire.engine.pace import throttle_s
 from kwire.engine.request import Request
 from kwire.engine.retry import is_retriable
 from kwire.engine.subscription import Subscription
@@ -282,7 +283,7 @@ class Commits:
                 self._leave_out_if_deleted(tp, now)
             else:
                 self._fail(tp, error, now)
-        self._go_on(retry, response.throttle_time_ms / 1000, now)
+        self._go_on(retry, throttle_s(response.throttle_time_ms), now)
 
     def _store(self, tp: TopicPartition, row: OffsetAndMetadata, now: float) -> None:
         self._on_stored(tp, row)

@@ -9,6 +9,7 @@ heartbeat says is decided when it is written, by the member.
     COORDINATOR_LOAD_IN_PROGRESS, other retriable errors          sent again after a backoff
     all others                                                    the member's `heartbeat_refused` decides
 
+However fast the answers call for the next one, they keep a pace (`pace.py`); an interval is believed from 0.1 to 60 s.
 After any error the member says everything anew (`forget_sent`), since it is not known what the coordinator has heard.
 """
 
@@ -21,6 +22,7 @@ from functools import partial
 from kwire import errors
 from kwire._codec import Timer
 from kwire._typing import TYPE_CHECKING, Any
+from kwire.engine.pace import EVERY_S, Pace, throttle_s
 from kwire.engine.retry import RandomFraction, is_retriable
 from kwire.errors import AuthError, BrokerError, KafkaError
 
@@ -35,6 +37,9 @@ else:
 JOIN_EPOCH = 0
 LEAVE_EPOCH = -1
 LEAVE_FOR_A_WHILE_EPOCH = -2
+
+MAX_INTERVAL_S = 60.0
+"""A longer interval is not believed: a member that is silent for so long may be dropped. Kafka's is 5 s."""
 
 _LEAVE_TRIES = 3
 _CHUNK_BITS = 32
@@ -83,6 +88,9 @@ class EpochHeartbeats:
         self._interval = 0.0
         self._sent_at = 0.0
         self._not_before = 0.0
+        self._pace = Pace()
+        self._is_warned = False
+        self._last = ""
         self._failures = 0
         self._next: Timer | None = None
         core.recovered.append(self._recover)
@@ -129,9 +137,14 @@ class EpochHeartbeats:
         self._cancel()
         if not self._is_running or self._is_in_flight:
             return
-        if now < self._not_before:
-            self._next = self._core.call_at(self._not_before, self._send)
+        allowed = self._pace.moment(now)
+        if allowed > now:
+            self._warn_of_haste()
+        moment = max(self._not_before, allowed)
+        if now < moment:
+            self._next = self._core.call_at(moment, self._send)
             return
+        self._pace.count(now)
         self._is_in_flight = True
         self._is_hurried = False
         self._sent_at = now
@@ -143,6 +156,15 @@ class EpochHeartbeats:
             partial(self._on_error, self._round),
             now,
         )
+
+    def _warn_of_haste(self) -> None:
+        """Once: the answers call for more heartbeats than are sent."""
+        if not self._is_warned:
+            self._is_warned = True
+            self._core.warn(
+                f"the coordinator of {self._coordinator.what}, {self._coordinator.who}, makes this member send heartbeats "
+                f"without a pause ({self._last}); it sends {1 / EVERY_S:.0f} a second at most"
+            )
 
     def _schedule(self, when: float) -> None:
         self._cancel()
@@ -167,14 +189,17 @@ class EpochHeartbeats:
         if of_round != self._round:
             return
         if response.throttle_time_ms > 0:
-            self._not_before = now + response.throttle_time_ms / 1000
+            self._not_before = now + throttle_s(response.throttle_time_ms)
         if response.error_code:
             self._on_error(of_round, errors.broker.error_for(response.error_code, response.error_message or ""), now)
             return
         self._is_in_flight = False
         self._failures = 0
         self._coordinator.serves()
-        self._interval = response.heartbeat_interval_ms / 1000
+        self._interval = min(max(response.heartbeat_interval_ms / 1000, EVERY_S), MAX_INTERVAL_S)
+        self._last = f"heartbeat_interval_ms={response.heartbeat_interval_ms}"
+        if response.heartbeat_interval_ms < EVERY_S * 1000:
+            self._warn_of_haste()
         self._schedule(max(now, self._sent_at + self._interval))
         self._member.heard(response, version, now)
         if self._is_hurried:
@@ -184,6 +209,7 @@ class EpochHeartbeats:
         if of_round != self._round:
             return
         self._is_in_flight = False
+        self._last = str(error)
         self._member.forget_sent()
         is_lost = self._coordinator.is_lost(error, now)
         if is_lost and isinstance(error, BrokerError):

@@ -39,6 +39,7 @@ from kwire.engine.error_codes import (
     UNKNOWN_TOPIC_OR_PARTITION,
     UNSUPPORTED_VERSION,
 )
+from kwire.engine.pace import EVERY_S, throttle_s
 from kwire.engine.request import Purpose
 from kwire.engine.retry import is_retriable
 from kwire.engine.share.acknowledging import Acknowledgement
@@ -93,6 +94,7 @@ class ShareFetcher:
         self.wanted = False
         self.lock_ms: int | None = None
         self._sessions: dict[int, ShareSession] = {}
+        self._hasty: set[int] = set()
         self._by_node: dict[int, list[Key]] = {}
         self._ready: deque[Acquired | KafkaError] = deque()
         self._is_closing = False
@@ -198,6 +200,7 @@ class ShareFetcher:
 
     def _fetch(self, session: ShareSession, keys: list[Key], now: float) -> None:
         told = self._begin(session)
+        session.asked_at = now
         self._core.request(
             session.node,
             SHARE_FETCH,
@@ -301,6 +304,7 @@ class ShareFetcher:
     ) -> None:
         if not self._is_answered(session, told, response, "ShareFetch", now):
             return
+        acquired = False
         outcomes: dict[Key, KafkaError | None] = {}
         for topic in response.responses:
             for row in topic.partitions:
@@ -311,7 +315,22 @@ class ShareFetcher:
                     self._on_row_error(session, tp, row, now)
                 elif row.acquired_records and tp is not None:
                     self._take_in(Place(topic.topic_id, tp, session.node), row, now)
+                    acquired = True
+        if not told and not acquired:
+            self._slow_down(session, now)
         self._end(session, told, outcomes, now)
+
+    def _slow_down(self, session: ShareSession, now: float) -> None:
+        """A fetch brought nothing. One that the broker did not hold, of many in a row, makes the next one wait."""
+        if self._settings.fetch_min_bytes <= 0 or now - session.asked_at >= self._settings.fetch_max_wait_ms / 2000:
+            return
+        session.retry_at = max(session.retry_at, session.pace.count(now))
+        if session.retry_at > now and session.node not in self._hasty:
+            self._hasty.add(session.node)
+            self._core.warn(
+                f"{self._core.describe_node(session.node)} answers ShareFetch at once, again and again, with nothing; it "
+                f"is asked {1 / EVERY_S:.0f} times a second at most"
+            )
 
     def _tp_of(self, key: Key) -> TopicPartition | None:
         """The partition by its topic's name, which is known since it was asked for."""
@@ -344,7 +363,7 @@ class ShareFetcher:
     ) -> bool:
         """Takes in what an answer says of the session and its locks; False if that is all it says."""
         if response.throttle_time_ms > 0:
-            session.retry_at = now + response.throttle_time_ms / 1000
+            session.retry_at = now + throttle_s(response.throttle_time_ms)
         if response.error_code:
             text = f"{what} of broker {session.node}"
             error = errors.broker.error_for(response.error_code, response.error_message or text)

@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Iterable
 
 from kwire._typing import TYPE_CHECKING
+from kwire.engine.pace import Pace
 from kwire.engine.share.acknowledging import Acknowledgement
 
 if TYPE_CHECKING:
@@ -30,7 +31,18 @@ class ShareSession:
     """`waiting` are acknowledgements to be told, `telling` those of the request in flight, `partitions` what the broker
     has been told to fetch."""
 
-    __slots__ = ("epoch", "failures", "in_flight", "node", "partitions", "retry_at", "telling", "waiting")
+    __slots__ = (
+        "asked_at",
+        "epoch",
+        "failures",
+        "in_flight",
+        "node",
+        "pace",
+        "partitions",
+        "retry_at",
+        "telling",
+        "waiting",
+    )
 
     def __init__(self, node: int) -> None:
         self.node = node
@@ -41,6 +53,8 @@ class ShareSession:
         self.in_flight = False
         self.retry_at = 0.0
         self.failures = 0
+        self.asked_at = 0.0
+        self.pace = Pace()
 
     @property
     def is_new(self) -> bool:
