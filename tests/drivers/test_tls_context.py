@@ -349,3 +349,15 @@ def test_any_file_is_a_store_or_refused(junk: bytes) -> None:
 def test_any_text_is_searched_for_certificates(text: str) -> None:
     for certificate in pem_files.certificates_in(text):
         assert certificate.startswith("-----BEGIN ")
+
+
+def test_a_common_name_is_no_name_of_a_host(tmp_path: Path) -> None:
+    """RFC 9525, 2; Java's client takes it where there is no subjectAltName."""
+    authority = Authority()
+    named = server(tmp_path, authority.issue("localhost", hosts=()))
+    ours = context(ssl_ca_pem=authority.pem)
+    with pytest.raises(ssl.SSLCertVerificationError, match="[Hh]ostname mismatch"):
+        handshake(ours, named)
+    lenient = ssl.create_default_context(cadata=authority.pem)
+    lenient.hostname_checks_common_name = True
+    assert handshake(context(ssl_context=lenient), named).version()

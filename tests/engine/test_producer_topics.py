@@ -154,8 +154,8 @@ def test_a_partition_that_cannot_be_costs_nothing_and_is_warned_of_once(number: 
         tracemalloc.stop()
     assert world.accumulator.topics["t"].known == 1
     assert [text.partition(":")[0] for _, text in world.warned] == [
-        "the metadata of topic t is refused in part",
-        "the metadata of topic u is refused in part",
+        "the metadata of topic 't' is refused in part",
+        "the metadata of topic 'u' is refused in part",
     ]
     assert metadata_requests(world) < 100
     liar.adds = None

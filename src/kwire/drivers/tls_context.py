@@ -42,6 +42,7 @@ def make_context(settings: SecuritySettings) -> ssl.SSLContext:
         return given
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.options |= ssl.OP_NO_RENEGOTIATION
+    context.hostname_checks_common_name = False  # RFC 9525, 2: only a subjectAltName names a host
     _offer(context, settings)
     _trust(context, settings)
     identity = _identity(settings)

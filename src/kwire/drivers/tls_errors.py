@@ -111,10 +111,11 @@ def _why_not_trusted(error: ssl.SSLCertVerificationError, address: Address, side
         when = f" before {max(begins, key=ssl.cert_time_to_seconds)}" if begins else " yet"
         return f"the broker's certificate is not valid{when}"
     if code in (_OTHER_NAME, _OTHER_ADDRESS):
-        names = quoted(", ".join(value for _, value in own.get("subjectAltName", ()))) or "none"
-        return (
-            f"the broker's certificate is not for {address.host!r}; it names: {names}" if own else error.verify_message
-        )
+        names = quoted(", ".join(value for _, value in own.get("subjectAltName", ())))
+        if not own:
+            return error.verify_message
+        named = names or f"no host in its subjectAltName, and a common name{_name_in(own.get('subject', ()))} is none"
+        return f"the broker's certificate is not for {address.host!r}; it names: {named}"
     if code == _SELF_SIGNED:
         return "the broker's certificate is self-signed, and is not trusted here: see ssl_ca_location"
     if code == _SELF_SIGNED_ROOT or code in _ISSUER_UNKNOWN:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from kwire._typing import TYPE_CHECKING, NamedTuple
 from kwire.engine.secret import shown
 from kwire.errors import ConfigError
+from kwire.errors.quoting import printable, quoted
 
 DEFAULT_PORT = 9092
 _IPV6_CHARACTERS = frozenset("0123456789abcdefABCDEF:.")
@@ -25,7 +26,7 @@ class TopicPartition(NamedTuple):
     partition: int
 
     def __str__(self) -> str:
-        return f"{self.topic}-{self.partition}"
+        return f"{printable(self.topic)}-{self.partition}"
 
 
 if not TYPE_CHECKING:
@@ -49,7 +50,8 @@ class Address(NamedTuple):
     port: int
 
     def __str__(self) -> str:
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+        host = quoted(self.host)
+        return f"[{host}]:{self.port}" if ":" in host else f"{host}:{self.port}"
 
 
 def parse_bootstrap(servers: object, protocol: str = "PLAINTEXT") -> tuple[Address, ...]:

@@ -253,7 +253,7 @@ class Cluster(Metadata):
         for name, info in self.topics.items():
             if info.refused and name not in self._warned_of:
                 self._core.warn(
-                    f"the metadata of topic {name} is refused in part: {info.refused}; it is asked for again"
+                    f"the metadata of topic {name!r} is refused in part: {info.refused}; it is asked for again"
                 )
         self._warned_of = {name for name, info in self.topics.items() if info.refused}
 

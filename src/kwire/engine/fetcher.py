@@ -658,6 +658,6 @@ def _ignore(text: str) -> None:
 
 def _in_data(error: CodecError, tp: TopicPartition, offset: int, seek_to: int) -> CodecError:
     """The codec's error with the place in the log, and the offset to seek to after it."""
-    error.message = f"{tp.topic}-{tp.partition} at offset {offset}: {error.message}; seek to {seek_to} to pass it"
+    error.message = f"{tp} at offset {offset}: {error.message}; seek to {seek_to} to pass it"
     error.topic, error.partition, error.record_offset, error.seek_to = tp.topic, tp.partition, offset, seek_to
     return error

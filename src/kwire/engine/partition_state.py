@@ -144,7 +144,7 @@ class PartitionState:
         self.tenure = 0
 
     def __str__(self) -> str:
-        return f"{self.tp.topic}-{self.tp.partition}"
+        return str(self.tp)
 
     @property
     def paused(self) -> bool:

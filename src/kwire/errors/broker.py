@@ -15,6 +15,10 @@ from functools import lru_cache
 
 from kwire._typing import Any, NamedTuple
 from kwire.errors import BrokerError
+from kwire.errors.quoting import quoted
+
+MAX_CONTEXT = 4000
+"""So many characters say what an error code was answered to."""
 
 _PLAIN, _RETRIABLE, _STALE = 0, 1, 2
 
@@ -202,8 +206,9 @@ def by_code(code: int) -> type[BrokerError]:
 
 
 def error_for(code: int, context: str = "") -> BrokerError:
-    """The exception for an error code; `context` says which broker, topic and partition answered it."""
-    return by_code(code)(context)
+    """The exception for an error code; `context` says which broker, topic and partition answered it, perhaps in the
+    broker's own words: it is made printable, and cut after MAX_CONTEXT characters."""
+    return by_code(code)(quoted(context, MAX_CONTEXT))
 
 
 def _class(class_name: str, base: type[BrokerError], row: _Row) -> type[BrokerError]:
