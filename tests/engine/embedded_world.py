@@ -106,7 +106,7 @@ class EmbeddedClient(World):
         def made() -> None:
             if connection.state == CLOSED or self.dead:
                 return
-            if not self.shared.cluster.nodes.is_alive(node):
+            if node is None or not self.shared.cluster.nodes.is_alive(node):
                 self.core.connection_lost(connection, "connection refused", self.now)
                 return
             self.open.add(connection)
@@ -201,8 +201,8 @@ class EmbeddedWorld:
     def wall_clock(self) -> int:
         return EPOCH_MS + int((self.now - START) * 1000)
 
-    def node_at(self, address: Address) -> int:
-        return next(node for node, at in self.addresses.items() if at == address)
+    def node_at(self, address: Address) -> int | None:
+        return next((node for node, at in self.addresses.items() if at == address), None)
 
     def latency(self) -> float:
         """Half a millisecond to five; now and then a tenth of a second while the world is disturbed."""

@@ -102,9 +102,12 @@ class Program:
     """
 
     topic = "t"
+    transaction_version = 2
 
     def __init__(self) -> None:
-        self.world = TransactionWorld(2, nodes=1, topics={"t": 2}, group_initial_rebalance_delay_ms=0)
+        self.world = TransactionWorld(
+            self.transaction_version, nodes=1, topics={"t": 2}, group_initial_rebalance_delay_ms=0
+        )
         self.world.cluster.features.update({"group.version": 1, "share.version": 1})
         self.done = 0
         self.errors: list[errors.KafkaError] = []
@@ -195,6 +198,12 @@ class Transacting(Program):
             self.is_fatal = True
 
 
+class OldTransacting(Transacting):
+    """The same as before KIP-890: partitions and groups are added to the transaction by requests."""
+
+    transaction_version = 0
+
+
 class Reading(Program):
     """A consumer without a group."""
 
@@ -276,6 +285,7 @@ class Sharing(Program):
         self.polling.begin(self.world.now)
         try:
             self.done += len(list(self.polling.take(None, self.world.now)))
+            self.polling.commit(self.world.now, self.world.now + 10.0)
         finally:
             self.polling.end(self.world.now)
         self.polling.arrived = True

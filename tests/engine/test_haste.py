@@ -19,6 +19,7 @@ from tests.engine.lying_world import (
     Liar,
     Member,
     NewMember,
+    OldTransacting,
     Producing,
     Program,
     Reading,
@@ -34,7 +35,8 @@ MOST_PER_SECOND = 45
 
 PROGRAMS: dict[type[Program], tuple[int, ...]] = {
     Producing: (0, 3, 22),
-    Transacting: (0, 3, 10, 22, 24, 25, 26, 28),
+    Transacting: (0, 3, 10, 22, 26, 28),
+    OldTransacting: (0, 24, 25, 26, 28),
     Reading: (1, 2, 3),
     Idling: (1, 2, 3),
     Member: (1, 2, 3, 8, 9, 10, 11, 12, 14),
@@ -77,9 +79,7 @@ def test_an_error_that_comes_at_once_and_for_ever_is_not_asked_for_without_a_pau
     assert liar.told
 
 
-def work_against(
-    liar: Liar, program: type[Program], key: int, change: Change, healthy: float
-) -> Counter[int]:
+def work_against(liar: Liar, program: type[Program], key: int, change: Change, healthy: float) -> Counter[int]:
     """The requests of SECONDS in which such answers are changed, after so many seconds in which they are not."""
     liar.stop()
     if not healthy:
