@@ -356,7 +356,7 @@ def test_a_common_name_is_no_name_of_a_host(tmp_path: Path) -> None:
     authority = Authority()
     named = server(tmp_path, authority.issue("localhost", hosts=()))
     ours = context(ssl_ca_pem=authority.pem)
-    with pytest.raises(ssl.SSLCertVerificationError, match="[Hh]ostname mismatch"):
+    with pytest.raises(ssl.SSLCertVerificationError, match=r"[Hh]ostname mismatch"):
         handshake(ours, named)
     lenient = ssl.create_default_context(cadata=authority.pem)
     lenient.hostname_checks_common_name = True

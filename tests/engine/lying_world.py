@@ -1,8 +1,8 @@
 """An embedded cluster whose answers are changed on their way to the clients, and programs that work on it.
 
 `Liar.change(response)` is called with each answer to requests of the API `key`, decoded; it is encoded again as it was
-changed. `Liar.asked` counts the requests that reached the nodes, by API key, `Liar.told` the answers that were changed. It has no
-tests.
+changed. `Liar.asked` counts the requests that reached the nodes, by API key, `Liar.told` the answers that were changed.
+It has no tests.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from kwire._codec import Delivery
 from kwire.engine.addresses import TopicPartition
 from kwire.engine.connection import Connection
 from kwire.engine.groups.membership import GroupMetadata
-from kwire.engine.share_settings import ShareConsumerSettings
 from kwire.engine.share.polling import SharePolling
+from kwire.engine.share_settings import ShareConsumerSettings
 from kwire.engine.transactions.outcome import Outcome
 from kwire.testing.apis import Answer
 from kwire.testing.contents import Contents

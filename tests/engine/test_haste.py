@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from kwire import protocol
-
 from tests.engine.lying_world import (
     Change,
     Idling,
@@ -48,13 +47,18 @@ CODES = [code for code in range(-1, 140) if code] if THOROUGH else SOME_CODES
 CASES = [(program, key) for program, keys in PROGRAMS.items() for key in keys]
 
 
-def paths_to(struct: Any, name: str, before: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
-    """Where a message has fields of that name."""
-    found = [(*before, name)] if any(field.name == name for field in struct.__fields__) else []
+def paths_to_codes(struct: Any, before: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
+    """Where a message has error codes."""
+    found = [(*before, field.name) for field in struct.__fields__ if is_code(field.name)]
     for field in struct.__fields__:
         if field.struct is not None:
-            found += paths_to(field.struct, name, (*before, field.name))
+            found += paths_to_codes(field.struct, (*before, field.name))
     return found
+
+
+def is_code(name: str) -> bool:
+    """Whether a field of that name is an error code."""
+    return name.endswith("error_code")
 
 
 @pytest.mark.parametrize(("program", "key"), CASES, ids=[f"{p.__name__}-{protocol.APIS[k].name}" for p, k in CASES])
@@ -63,11 +67,11 @@ def test_an_error_that_comes_at_once_and_for_ever_is_not_asked_for_without_a_pau
 ) -> None:
     liar = Liar(monkeypatch)
     hasty = {}
-    for path, code in itertools.product(paths_to(protocol.APIS[key].response, "error_code"), CODES):
+    for path, code in itertools.product(paths_to_codes(protocol.APIS[key].response), CODES):
 
         def refuse(response: Any, path: tuple[str, ...] = path, code: int = code) -> None:
             for row in rows_at(response, path):
-                row.error_code = code
+                setattr(row, path[-1], code)
 
         for healthy in (0.0, 1.0):
             asked = work_against(liar, program, key, refuse, healthy)

@@ -14,15 +14,12 @@ import pytest
 
 from kwire import protocol
 from tests.engine.lying_world import Liar, Program, rows_at
-from tests.engine.test_haste import CASES, MOST_PER_SECOND, SECONDS
+from tests.engine.test_haste import CASES, MOST_PER_SECOND, SECONDS, is_code
 from tests.thorough import THOROUGH
 
 BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 HEALS_WITHIN_S = 100.0
 """An interval, a throttle time and what contradicts later answers are believed for up to a minute."""
-
-CODES = frozenset({"error_code", "acknowledge_error_code"})
-"""`test_haste.py` has them."""
 
 
 class Lie(NamedTuple):
@@ -42,7 +39,7 @@ def lies_in(struct: Any, before: tuple[str, ...] = ()) -> Iterator[list[Lie]]:
     for field in struct.__fields__:
         path = (*before, field.name)
         words = ".".join(path)
-        if field.kind in BITS and field.name not in CODES:
+        if field.kind in BITS and not is_code(field.name):
             least = -(2 ** (BITS[field.kind] - 1))
             values = (least, -1, 0, -least - 1)
             yield [Lie(path, lambda old, value=value: value, f"{words}={value}") for value in values]

@@ -638,8 +638,8 @@ class Fetcher:
         if source.node not in self._hasty:
             self._hasty.add(source.node)
             self._core.warn(
-                f"{self._core.describe_node(source.node)} answers Fetch at once, again and again, with {what}; it is asked "
-                f"{1 / EVERY_S:.0f} times a second at most"
+                f"{self._core.describe_node(source.node)} answers Fetch at once, again and again, with {what}; it is "
+                f"asked {1 / EVERY_S:.0f} times a second at most"
             )
 
     def _back_off(self, source: Source, until: float) -> None:

@@ -162,8 +162,8 @@ class EpochHeartbeats:
         if not self._is_warned:
             self._is_warned = True
             self._core.warn(
-                f"the coordinator of {self._coordinator.what}, {self._coordinator.who}, makes this member send heartbeats "
-                f"without a pause ({self._last}); it sends {1 / EVERY_S:.0f} a second at most"
+                f"the coordinator of {self._coordinator.what}, {self._coordinator.who}, makes this member send "
+                f"heartbeats without a pause ({self._last}); it sends {1 / EVERY_S:.0f} a second at most"
             )
 
     def _schedule(self, when: float) -> None:
