@@ -40,7 +40,7 @@ PROGRAMS: dict[type[Program], tuple[int, ...]] = {
     Idling: (1, 2, 3),
     Member: (1, 2, 3, 8, 9, 10, 11, 12, 14),
     NewMember: (1, 2, 3, 8, 9, 10, 68),
-    Sharing: (3, 10, 76, 78, 79),
+    Sharing: (3, 10, 76, 78),
 }
 SOME_CODES = [-1, 1, 3, 6, 15, 16, 22, 25, 27, 51, 70, 74, 79, 110, 999]
 CODES = [code for code in range(-1, 140) if code] if THOROUGH else SOME_CODES
