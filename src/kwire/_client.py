@@ -66,6 +66,10 @@ class Client(Front[SettingsType]):
         self._reactor = Reactor(self._core, background=background, seldom=self.reads_by_itself, name=self.kind)
 
     @override
+    def _is_open(self) -> bool:
+        return getattr(self, "_reactor", None) is not None
+
+    @override
     def _step(self, work: Callable[[float], T]) -> T:
         return self._reactor.call(work)
 

@@ -101,6 +101,30 @@ def test_wrong_usage(kwire: Kwire, broker: Broker, arguments: list[str], said: s
     assert "hunter2" not in outcome.err
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [
+        ("sasl.pasword=hunter2",),
+        ("security.protocol=SASL_SSL", "sasl.mechanism=PLAIN", "sasl.password=hunter2"),
+        ("security.protocol=SASL_SSL", "sasl.jaas.config=x.PlainLoginModule required hunter2;"),
+        ("security.protocol=SASL_SSL", "sasl.jaas.config=hunter2 required password=a;"),
+        ("security.protocol=SSL", "ssl.key.pem=hunter2"),
+        ("bootstrap.servers=alice:hunter2@broker:9092",),
+        ("bootstrap.servers=https://alice:hunter2@broker:9092",),
+    ],
+)
+def test_no_value_that_may_be_a_secret_is_shown(
+    kwire: Kwire, broker: Broker, config: Path, settings: tuple[str, ...]
+) -> None:
+    config.write_text("\n".join(settings))
+    config.chmod(0o600)
+    for command in (["topics"], ["consume", "orders"], ["produce", "orders"], ["groups"]):
+        for given in ([part for each in settings for part in ("-X", each)], ["--config", str(config)]):
+            outcome = kwire(*command, *given)
+            assert outcome.code in (1, 2)
+            assert "hunter2" not in outcome.out.decode() + outcome.err
+
+
 def test_a_missing_file(kwire: Kwire, broker: Broker) -> None:
     outcome = kwire("topics", "--config", "/nowhere/x.properties")
     assert (outcome.code, outcome.err) == (1, "kwire topics: /nowhere/x.properties: No such file or directory\n")

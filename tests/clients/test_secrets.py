@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import json
 import logging
 import pickle
 import pprint
@@ -12,12 +13,14 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kwire import Admin, Consumer, KafkaError, Producer, aio, errors, protocol
+from kwire import Admin, Consumer, KafkaError, Producer, ShareConsumer, aio, errors, legacy, protocol
+from kwire.engine.secret import Secret
 from kwire.testing import Broker
 from tests.certificates import PASSWORD, Authority
 
@@ -125,6 +128,23 @@ def told(error: BaseException) -> Iterator[str]:
     yield from (str(error), repr(error), repr(error.args), repr(vars(error)), *traceback.format_exception(error))
 
 
+def told_with_locals(error: BaseException) -> Iterator[str]:
+    """What shows the local variables of each frame, too, those of this file left out: they are the user's."""
+    yield from told(error)
+    yield repr(pickle.loads(pickle.dumps(error)))
+    for each in chain_of(error):
+        for frame, _ in traceback.walk_tb(each.__traceback__):
+            if frame.f_code.co_filename != __file__:
+                yield from (f"{name}={value!r}" for name, value in frame.f_locals.items())
+        "".join(traceback.TracebackException.from_exception(each, capture_locals=True).format())
+
+
+def chain_of(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
 @pytest.fixture
 def closed_port() -> int:
     with closing(socket.socket()) as door:
@@ -176,6 +196,138 @@ def test_a_dotted_configuration_that_is_refused_shows_none(name: str, tmp_path: 
             with pytest.raises(errors.ConfigError) as caught:
                 kind.from_config({**config, **fault})
             assert_none_in(list(told(caught.value)))
+
+
+ALL_CLIENTS: tuple[Any, ...] = (*CLIENTS, ShareConsumer, *ASYNC_CLIENTS, aio.ShareConsumer)
+FAULTS: dict[str, dict[str, Any]] = {
+    "an unknown setting": {"linger_mx": 1},
+    "a misspelt one": {"sasl_pasword": HUSH, "ssl.key.pasword": PASSWORD},
+    "a conflict": {"security_protocol": "PLAINTEXT"},
+    "a value of another type": {"request_timeout_ms": "soon"},
+    "a secret of another type": {"sasl_password": [HUSH]},
+    "a secret that cannot be encoded": {"sasl_password": HUSH + "\ud800"},
+    "another mechanism": {"sasl_mechanism": "KERBEROS"},
+    "a file that is not there": {"ssl_ca_location": "/nowhere.pem", "security_protocol": "SSL"},
+    "a user in the address": {"bootstrap_servers": f"alice:{HUSH}@host:9092"},
+    "a URL with a user for an address": {"bootstrap_servers": f"https://alice:{HUSH}@host:9092"},
+    "a user in an address of several": {"bootstrap_servers": ["a:1", f"alice:{HUSH}@host:9092"]},
+    "a user in a pair": {"bootstrap_servers": [("a", 1), (f"alice:{HUSH}@host", 9092)]},
+    "a JAAS text that cannot be read": {"sasl_jaas_config": f'x.PlainLoginModule required password="{HUSH}" {HUSH};'},
+    "a JAAS text of another module": {"sasl_jaas_config": f'x.OtherLoginModule required password="{HUSH}";'},
+    "a JAAS option that is a secret": {"sasl_jaas_config": f"x.PlainLoginModule required username=a {HUSH}=b;"},
+    "a key that is none": {"security_protocol": "SSL", "ssl_certificate_pem": ALICE.pem, "ssl_key_pem": HUSH},
+    "a key without a certificate": {
+        "security_protocol": "SSL",
+        "ssl_key_pem": ALICE.key_pem,
+        "ssl_certificate_pem": None,
+        "ssl_keystore_location": None,
+    },
+    "a key of another password": {
+        "security_protocol": "SSL",
+        "ssl_certificate_pem": ALICE.pem,
+        "ssl_key_pem": ALICE.encrypted_key_pem,
+        "ssl_key_password": HUSH,
+    },
+    "a key of another certificate": {
+        "security_protocol": "SSL",
+        "ssl_certificate_pem": AUTHORITY.pem,
+        "ssl_key_pem": ALICE.key_pem,
+    },
+    "a user in the endpoint's URL": {
+        "sasl_oauthbearer_token_endpoint_url": f"https://me:{HUSH}@id.example/token",
+        "sasl_mechanism": "OAUTHBEARER",
+    },
+}
+
+
+def refusal_of(make: Callable[[], Any]) -> errors.ConfigError:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(errors.ConfigError) as caught:
+            make()
+    return caught.value
+
+
+def dotted(given: dict[str, Any]) -> dict[str, Any]:
+    return {key.replace("_", "."): value for key, value in given.items()}
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("fault", FAULTS)
+def test_no_frame_of_a_config_error_has_a_secret(fault: str, name: str, tmp_path: Path) -> None:
+    given = {"bootstrap_servers": "a:1", **logins(tmp_path)[name], **FAULTS[fault]}
+    servers = given.pop("bootstrap_servers")
+    shown: list[str] = []
+    for kind in ALL_CLIENTS:
+        for make in (
+            partial(kind, servers, **given),
+            partial(kind, bootstrap_servers=servers, **given),
+            partial(kind.from_config, dotted({**given, "bootstrap_servers": servers})),
+            partial(kind.from_config, {f"kafka.{key}": value for key, value in dotted(given).items()}, servers),
+            partial(kind.from_config, {}, servers, **given),
+        ):
+            shown += told_with_locals(refusal_of(make))
+    assert_none_in(shown)
+
+
+def test_an_address_with_a_user_is_refused_by_every_client(closed_port: int) -> None:
+    for kind in (*ALL_CLIENTS, legacy.Client):
+        for servers in (f"alice:{HUSH}@host:9092", [f"alice:{HUSH}@host:9092"], [(f"alice:{HUSH}@host", 9092)]):
+            error = refusal_of(partial(kind, servers))
+            assert "sasl_username and sasl_password" in str(error)
+            assert_none_in(list(told_with_locals(error)))
+
+
+def test_a_client_that_cannot_be_made_again_shows_no_secret(tmp_path: Path) -> None:
+    (tmp_path / "key.pem").write_text(ALICE.encrypted_key_pem)
+    (tmp_path / "certificate.pem").write_text(ALICE.pem)
+    files = {"ssl_certificate_location": "certificate.pem", "ssl_key_location": "key.pem"}
+    given = {name: str(tmp_path / file) for name, file in files.items()}
+    for kind in (*CLIENTS, *ASYNC_CLIENTS):
+        client = kind("a:1", security_protocol="SSL", ssl_key_password=PASSWORD, **given)
+        pickled = pickle.dumps(client)
+        (tmp_path / "certificate.pem").write_text(AUTHORITY.pem)
+        assert_none_in(list(told_with_locals(refusal_of(partial(pickle.loads, pickled)))))
+        (tmp_path / "certificate.pem").write_text(ALICE.pem)
+
+
+def test_a_warning_that_is_an_error_shows_no_secret() -> None:
+    jaas = f'x.PlainLoginModule required username="alice" password="{HUSH}" {HUSH}="x";'
+    for kind in ALL_CLIENTS:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with pytest.raises(UserWarning) as caught:
+                kind("a:1", security_protocol="SASL_SSL", sasl_jaas_config=jaas)
+        assert_none_in(list(told_with_locals(caught.value)))
+
+
+def test_a_secret_is_its_text_for_those_only_who_ask_for_it() -> None:
+    secret = Secret(HUSH)
+    made = [json.dumps({"password": secret}), "".join((secret,)), secret + "", secret[:4], secret.upper(), str(secret)]
+    made += [
+        f"{secret}",
+        f"{secret!r:>20}",
+        secret.replace("x", "y"),
+        repr([secret]),
+        *secret.split("-"),
+    ]
+    assert_none_in(made)
+    assert (secret.reveal(), secret.encode(), secret == HUSH, [secret] == [HUSH]) == (HUSH, HUSH.encode(), True, True)
+    assert (secret != HUSH, secret != "[hidden]", Secret(secret) == secret, {secret: 1}[HUSH]) == (False, True, True, 1)
+    assert (bool(Secret("")), bool(secret), copy.deepcopy(secret).reveal()) == (False, True, HUSH)
+    assert (type(secret.reveal()), pickle.loads(pickle.dumps(secret)).reveal()) == (str, HUSH)
+
+
+def test_what_was_never_open_is_shown_all_the_same() -> None:
+    for kind in (*ALL_CLIENTS, legacy.Client, Broker):
+        client = kind.__new__(kind)
+        assert "not" in repr(client)
+        assert "not" in str(client)
+    for fault in FAULTS.values():
+        for kind in ALL_CLIENTS:
+            error = refusal_of(partial(kind, **{"bootstrap_servers": "a:1", "linger_mx": 1, **fault}))
+            shown = traceback.TracebackException.from_exception(error, capture_locals=True)
+            assert "ConfigError" in "".join(shown.format())
 
 
 def test_misplaced_arguments_are_refused_without_their_content() -> None:

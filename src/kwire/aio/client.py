@@ -45,6 +45,10 @@ class Client(Front[SettingsType]):
         self._closing = None
 
     @override
+    def _is_open(self) -> bool:
+        return getattr(self, "_driver", None) is not None
+
+    @override
     def _step(self, work: Callable[[float], T]) -> T:
         found: T = self._driver.call(work)
         return found

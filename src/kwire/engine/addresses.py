@@ -16,6 +16,9 @@ DEFAULT_PORT = 9092
 _IPV6_CHARACTERS = frozenset("0123456789abcdefABCDEF:.")
 _IPV6_COLONS = 7
 _PORT_DIGITS = (4, 5)
+_WITH_USER = (
+    "a bootstrap server with an '@' in it: give 'host:port', and user and password as sasl_username and sasl_password"
+)
 _NOT_IN_HOSTS = frozenset("/\\@?#\"'<>(){}=")
 
 
@@ -75,6 +78,8 @@ def parse_bootstrap(servers: object, protocol: str = "PLAINTEXT") -> tuple[Addre
         raise ConfigError(f"bootstrap_servers is {shown(servers)}, neither a string nor a sequence of them")
     found = []
     for entry in entries:
+        if "@" in str(entry):
+            raise ConfigError(_WITH_USER)
         if isinstance(entry, str):
             if entry.strip():
                 found.append(parse_address(entry, protocol))
@@ -88,6 +93,8 @@ def parse_bootstrap(servers: object, protocol: str = "PLAINTEXT") -> tuple[Addre
 def parse_address(text: str, protocol: str = "PLAINTEXT") -> Address:
     """'host', 'host:port', '[v6]:port', each with an optional security protocol before it, such as 'PLAINTEXT://'."""
     entry = text.strip()
+    if "@" in entry:
+        raise ConfigError(_WITH_USER)
     if ";" in entry:
         raise ConfigError(f"bootstrap server {entry!r}: addresses are separated by commas, not semicolons")
     scheme, separator, rest = entry.partition("://")

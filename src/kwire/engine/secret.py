@@ -1,14 +1,18 @@
 """Text that is used and never shown: passwords, private keys, client secrets.
 
-Layer 3, no I/O. Every setting that holds one makes its value a `Secret`, so that a dump of the settings' attributes, a
-traceback with local variables, or a line of a log cannot show it.
+Layer 3, no I/O. Every setting that holds one makes its value a `Secret`, so that a dump of the settings' attributes,
+JSON of them, a traceback with local variables, or a line of a log cannot show it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import wraps
 
-from kwire._typing import override
+from kwire._typing import Any, Self, TypeVar, cast, override
+from kwire.errors import ConfigError
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 HIDDEN = "[hidden]"
 _MIN_HIDDEN = 4
@@ -18,30 +22,94 @@ _TELLING = 8
 
 
 class Secret(str):
-    """A str whose `repr()`, `str()` and formatting show `[hidden]`. It encodes, compares and pickles as its text."""
+    """A text that only `reveal()` and `encode()` give away. It compares, hashes and pickles as that text.
 
-    __slots__ = ()
+    As a str it is `[hidden]`, and empty where the text is: so is what `repr()`, formatting, JSON, slices and sums make
+    of it.
+    """
+
+    __slots__ = ("_text",)
+
+    _text: Callable[[], str]  # not the text itself, which a dump of attributes would show
+
+    def __new__(cls, text: str = "") -> Self:
+        made = super().__new__(cls, HIDDEN if text else "")
+        plain = text.reveal() if isinstance(text, Secret) else text
+        made._text = lambda: plain
+        return made
 
     @override
     def __repr__(self) -> str:
         return f"'{HIDDEN}'"
 
     @override
-    def __str__(self) -> str:
-        return HIDDEN
-
-    @override
     def __format__(self, specification: str) -> str:
         return HIDDEN
 
+    @override
+    def __eq__(self, other: object) -> bool:
+        return self.reveal() == (other.reveal() if isinstance(other, Secret) else other)
+
+    @override
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    @override
+    def __hash__(self) -> int:
+        return hash(self.reveal())
+
+    @override
+    def encode(self, encoding: str = "utf-8", errors: str = "strict") -> bytes:
+        return self.reveal().encode(encoding, errors)
+
     def reveal(self) -> str:
         """The text as a plain str."""
-        return "".join((self,))
+        return self._text()
+
+    @override
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.reveal(),)
+
+
+def hiding_arguments(call: Function) -> Function:
+    """A decorator for what people call with secrets: its ConfigErrors leave from a frame that has no argument left.
+
+    What shows local variables beside a traceback shows those of every frame, and the texts of passwords and keys have
+    been through many by then. A warning that is made an error leaves in the same way.
+    """
+
+    @wraps(call)
+    def guarded(first: object, *arguments: object, **options: object) -> object:
+        refusal: BaseException
+        try:
+            return call(first, *arguments, **options)
+        except (ConfigError, Warning) as error:
+            refusal = error
+        arguments, options = (), {}
+        first = None
+        raise without_frames(refusal)
+
+    return cast("Function", guarded)
+
+
+def without_frames(error: BaseException) -> BaseException:
+    """The error, and each that led to it, without the frames that they have passed."""
+    waiting: list[BaseException | None] = [error]
+    seen: set[int] = set()
+    while waiting:
+        each = waiting.pop()
+        if each is None or id(each) in seen:
+            continue
+        seen.add(id(each))
+        each.__traceback__ = None
+        waiting += [each.__cause__, each.__context__]
+        waiting += each.exceptions if isinstance(each, BaseExceptionGroup) else ()
+    return error
 
 
 def without_secrets(text: str, secrets: Iterable[str]) -> str:
     """What someone else said, without the secrets, and without the beginning of one where the text was cut."""
-    for secret in secrets:
+    for secret in map(_revealed, secrets):
         beginning = secret[:_TELLING]
         at = text.find(beginning) if len(secret) >= _MIN_HIDDEN else -1
         while at >= 0:
@@ -53,9 +121,14 @@ def without_secrets(text: str, secrets: Iterable[str]) -> str:
     return text
 
 
+def _revealed(secret: str) -> str:
+    return secret.reveal() if isinstance(secret, Secret) else secret
+
+
 def shown(argument: object) -> str:
     """An argument in an error: a mapping or an object may hold a password, and is told by its type alone."""
     plain = str | int | float | None
-    if isinstance(argument, list | tuple) and all(isinstance(item, plain) for item in argument):
-        return repr(argument)
-    return repr(argument) if isinstance(argument, plain) else f"<{type(argument).__name__}>"
+    items = argument if isinstance(argument, list | tuple) else [argument]
+    if any(isinstance(item, str) and "@" in item for item in items):
+        return f"'{HIDDEN}'"  # a user and a password, it may be
+    return repr(argument) if all(isinstance(item, plain) for item in items) else f"<{type(argument).__name__}>"

@@ -14,7 +14,7 @@ from kwire.engine.addresses import Address, parse_bootstrap
 from kwire.engine.foreign_settings import key_of, kinds_of
 from kwire.engine.group_settings import GroupSettings
 from kwire.engine.offset_reset import WANTED, offset_reset
-from kwire.engine.secret import shown
+from kwire.engine.secret import hiding_arguments, shown
 from kwire.engine.security_settings import SecuritySettings
 from kwire.engine.setting_kinds import Setting, Settings, optional_setting, setting
 from kwire.engine.setting_values import PARTITIONERS, partitioner
@@ -377,7 +377,10 @@ def configured_by(table: type[ClientSettings]) -> Callable[[type[Client]], type[
     def add(client: type[Client]) -> type[Client]:
         text = documentation(table).replace("\n", "\n    ")
         client.__doc__ = f"{client.__doc__}\n    Settings:\n\n    {text}\n    "
-        setattr(client, "__init__", _with_one_positional(client.__init__))  # noqa: B010 - a checker forbids the plain form
+        construct = hiding_arguments(_with_one_positional(client.__init__))
+        by_config = hiding_arguments(vars(client)["from_config"].__func__)
+        setattr(client, "__init__", construct)  # noqa: B010 - a checker forbids the plain form
+        setattr(client, "from_config", classmethod(by_config))  # noqa: B010
         return client
 
     return add

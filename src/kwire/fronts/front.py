@@ -13,6 +13,7 @@ from kwire.drivers.cores import make_core
 from kwire.drivers.loggers import LateLogger
 from kwire.engine.arguments import seconds
 from kwire.engine.core import Core
+from kwire.engine.secret import hiding_arguments
 from kwire.engine.settings import ClientSettings, from_config, keywords
 from kwire.errors import ClientClosedError
 
@@ -64,8 +65,14 @@ class Front(Generic[SettingsType]):
         return _reopen, (type(self), self.settings)
 
     def __repr__(self) -> str:
-        state = " (closed)" if self._closed else ""
-        return f"<{type(self).__name__} of {', '.join(map(str, self.settings.addresses))}{state}>"
+        return self._shown("closed" if self._is_open() and self._closed else "")
+
+    def _shown(self, state: str) -> str:
+        """What `repr()` shows. It never raises: a traceback with local variables has clients that were never open."""
+        if not self._is_open():
+            return f"<{type(self).__name__}, not open>"
+        where = ", ".join(map(str, self.settings.addresses))
+        return f"<{type(self).__name__} of {where}{f' ({state})' if state else ''}>"
 
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if hasattr(self, name)]
@@ -81,6 +88,10 @@ class Front(Generic[SettingsType]):
 
     # -- for the subclass to define ---------------------------------------------------------------------------------
 
+    def _is_open(self) -> bool:
+        """Whether the constructor came to its end; true of one that was closed later."""
+        raise NotImplementedError
+
     def _step(self, work: Callable[[float], T]) -> T:
         """Does the work with the core to itself."""
         raise NotImplementedError
@@ -91,5 +102,6 @@ class Front(Generic[SettingsType]):
         raise NotImplementedError
 
 
+@hiding_arguments
 def _reopen(kind: type[Front[SettingsType]], settings: SettingsType) -> Front[SettingsType]:
     return kind._of(settings)

@@ -48,7 +48,10 @@ class ProducerFront(Front[ProducerSettings]):
 
     @override
     def __repr__(self) -> str:
-        state = "closed" if self.accumulator.closed else f"{len(self.accumulator.pending)} batches pending"
+        accumulator: Accumulator | None = self.accumulator  # None in one whose constructor failed
+        if accumulator is None or not self._is_open():
+            return self._shown("")
+        state = "closed" if accumulator.closed else f"{len(accumulator.pending)} batches pending"
         return f"<Producer to {', '.join(map(str, self.settings.addresses))}, {state}>"
 
     def __bool__(self) -> bool:

@@ -25,6 +25,7 @@ from kwire.compression import DEFAULT_MAX_DECOMPRESSED_BYTES
 from kwire.drivers.blocking import BlockingConnection, ConnectionClosedError
 from kwire.engine.addresses import Address, parse_address, parse_bootstrap
 from kwire.engine.offsets import time_of
+from kwire.engine.secret import hiding_arguments
 from kwire.legacy.messages import Message, Position, placed, placed_fault
 from kwire.protocol import kafka_0_7 as wire
 
@@ -50,6 +51,7 @@ class Client:
     Nothing is connected before it is needed. Raises ConfigError for what cannot be meant.
     """
 
+    @hiding_arguments
     def __init__(
         self,
         bootstrap_servers: str | Sequence[Any],
@@ -95,7 +97,9 @@ class Client:
         self.close()
 
     def __repr__(self) -> str:
-        state = "closed" if self._closed else ", ".join(map(str, self._connections))
+        state = "not open"
+        if hasattr(self, "_lock"):  # which the constructor sets last
+            state = "closed" if self._closed else ", ".join(map(str, self._connections))
         return f"<kwire.legacy.Client {state}>"
 
     @property

@@ -85,7 +85,7 @@ def checked_properties(given: GivenOptions, table: type[ClientSettings], **own: 
 def _check_servers(servers: str) -> None:
     """Java asks for a port; without one, a read would try the usual port for a minute."""
     for server in servers.split(","):
-        if server.strip() and not _WITH_PORT.search(server.strip()):
+        if server.strip() and "@" not in server and not _WITH_PORT.search(server.strip()):
             raise ConfigError(f"{SERVERS}: '{server.strip()}' has no port; expected host:port, e.g. 'broker1:9092'")
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
+from kwire.engine.secret import hiding_arguments
 from kwire.errors import ConfigError, NotInThisVersionError
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ class KwireDataSource(DataSource):
     def name(cls) -> str:
         return "kwire"
 
+    @hiding_arguments
     def schema(self) -> str:
         check_arrow()
         tell_which_python(self)
@@ -52,6 +54,7 @@ class KwireDataSource(DataSource):
 
         return result_schema(self.options)
 
+    @hiding_arguments
     def reader(self, schema: StructType) -> KwireReader:
         from kwire.spark.read_options import parse_batch_options
 
@@ -61,15 +64,18 @@ class KwireDataSource(DataSource):
 
     # PySpark asks for these when a query starts, not when its DataFrame is made: no refusal can come earlier.
 
+    @hiding_arguments
     def streamReader(self, schema: StructType) -> Any:  # noqa: N802 - Spark's name
         missing = _not_there('spark.readStream.format("kwire")', 'read in batches with spark.read.format("kwire")')
         return _part("stream_reader", "stream_reader", missing)(self.options, schema)
 
+    @hiding_arguments
     def writer(self, schema: StructType, overwrite: bool) -> Any:
         tell_which_python(self)
         missing = _not_there('write.format("kwire")', "send rows with kwire.Producer in foreachPartition")
         return _part("write_batch", "batch_writer", missing)(self.options, schema, overwrite)
 
+    @hiding_arguments
     def streamWriter(self, schema: StructType, overwrite: bool) -> Any:  # noqa: N802 - Spark's name
         tell_which_python(self)
         missing = _not_there('writeStream.format("kwire")', "send rows with kwire.Producer in foreachBatch")

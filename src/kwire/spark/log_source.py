@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 
+from kwire.engine.secret import hiding_arguments
 from kwire.errors import NotInThisVersionError
 from kwire.spark.data_source import check_arrow, check_schema, tell_which_python
 
@@ -40,6 +41,7 @@ class KwireLogDataSource(DataSource):
     def name(cls) -> str:
         return "kwire-log"
 
+    @hiding_arguments
     def schema(self) -> str:
         check_arrow()
         tell_which_python(self)
@@ -48,6 +50,7 @@ class KwireLogDataSource(DataSource):
         options = parse_log_options(self.options)
         return options.decoding.ddl(options.columns)
 
+    @hiding_arguments
     def reader(self, schema: StructType) -> KwireLogReader:
         from kwire.spark.log_options import parse_log_options
 

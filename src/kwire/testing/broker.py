@@ -202,6 +202,8 @@ class Broker(NodeControls):
         self.stop()
 
     def __repr__(self) -> str:
+        if not hasattr(self, "_server"):
+            return "<kwire.testing.Broker, not made>"
         where = self.bootstrap_servers if self._server.running else "stopped"
         return f"<kwire.testing.Broker {self._release} {where}>"
 
