@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from kwire._codec import AvroPlan
-from kwire.columns.avro_defaults import DefaultError, encode_default
+from kwire.columns.avro_defaults import DefaultEncoder, DefaultError
 from kwire.columns.avro_schema import MAX_PRECISION, AvroType
-from kwire.columns.layout import MAX_DEPTH, ROOT, Layout, RecursiveTypeError
+from kwire.columns.layout import MAX_DEPTH, ROOT, Layout, RecursiveTypeError, Symbols, place_in
 from kwire.errors import ConfigError
 
 MAX_STEPS: Final = 50_000
@@ -79,7 +79,7 @@ class AvroReader:
         self.schema = schema
         layout = Layout()
         if schema.kind == "record":
-            below = _columns_of_fields(schema, layout, ROOT, "", {schema.name}, wanted)
+            below = _columns_of_fields(schema, layout, ROOT, "", {schema.name}, 0, wanted)
             self._column = _Column(ROOT, below)
         else:
             is_wanted = wanted is None or name in wanted
@@ -106,35 +106,47 @@ class AvroReader:
 
 
 def _columns_of_fields(
-    record: AvroType, layout: Layout, parent: int, place: str, open_: set[str], wanted: Container[str] | None = None
+    record: AvroType,
+    layout: Layout,
+    parent: int,
+    place: str,
+    open_: set[str],
+    depth: int,
+    wanted: Container[str] | None = None,
 ) -> tuple[_Column | None, ...]:
     return tuple(
-        _column_of(field.type, layout, parent, field.name, f"{place}.{field.name}" if place else field.name, open_)
+        _column_of(field.type, layout, parent, field.name, place_in(place, field.name), open_, depth + 1)
         if wanted is None or field.name in wanted
         else None
         for field in record.fields
     )
 
 
-def _column_of(part: AvroType, layout: Layout, parent: int, name: str, place: str, open_: set[str]) -> _Column:
+def _column_of(
+    part: AvroType, layout: Layout, parent: int, name: str, place: str, open_: set[str], depth: int = 0
+) -> _Column:
     """`open_` are the records that this part lies in."""
-    if place.count(".") + place.count("[]") > MAX_DEPTH:
-        raise ConfigError(f"Avro schema, at {place[:200]}: it is nested more than {MAX_DEPTH} deep")
+    if depth > MAX_DEPTH:
+        raise ConfigError(f"Avro schema, at {place}: it is nested more than {MAX_DEPTH} deep")
     if part.kind == "union":
-        return _column_of_union(part, layout, parent, name, place, open_)
+        return _column_of_union(part, layout, parent, name, place, open_, depth)
     if part.kind == "record":
         if part.name in open_:
             raise RecursiveTypeError(
                 f"Avro schema, at {place}: record {part.name} contains itself, which no column can"
             )
         node = layout.add(parent, name, "+s")
-        return _Column(node, _columns_of_fields(part, layout, node, place, open_ | {part.name}))
+        return _Column(node, _columns_of_fields(part, layout, node, place, open_ | {part.name}, depth))
     if part.items is not None and part.kind == "array":
         node = layout.add(parent, name, "+l")
-        return _Column(node, (_column_of(part.items, layout, node, "element", f"{place}[]", open_),))
+        return _Column(
+            node, (_column_of(part.items, layout, node, "element", place_in(place, "[]"), open_, depth + 1),)
+        )
     if part.items is not None:
         node, entries = layout.add_map(parent, name, "u")
-        return _Column(node, (_column_of(part.items, layout, entries, "value", f"{place}[]", open_),))
+        return _Column(
+            node, (_column_of(part.items, layout, entries, "value", place_in(place, "[]"), open_, depth + 1),)
+        )
     return _Column(layout.add(parent, name, _format_of(part, place)))
 
 
@@ -148,18 +160,21 @@ def _format_of(part: AvroType, place: str) -> str:
     return _LOGICAL_FORMATS.get(part.logical) or _FORMATS[part.kind]
 
 
-def _column_of_union(union: AvroType, layout: Layout, parent: int, name: str, place: str, open_: set[str]) -> _Column:
+def _column_of_union(
+    union: AvroType, layout: Layout, parent: int, name: str, place: str, open_: set[str], depth: int
+) -> _Column:
     branches = _not_null(union)
     if not branches:
         return _Column(layout.add(parent, name, "n"))
     if len(branches) == 1:
-        return _column_of(branches[0], layout, parent, name, place, open_)
+        return _column_of(branches[0], layout, parent, name, place, open_, depth)
     kinds = {branch.kind for branch in branches}
     if kinds in _NUMBERS:
         return _Column(layout.add(parent, name, "l" if "long" in kinds else "g"))
     node = layout.add(parent, name, "+s")
     below = tuple(
-        _column_of(branch, layout, node, f"member{i}", f"{place}.member{i}", open_) for i, branch in enumerate(branches)
+        _column_of(branch, layout, node, f"member{i}", place_in(place, f"member{i}"), open_, depth + 1)
+        for i, branch in enumerate(branches)
     )
     return _Column(node, below)
 
@@ -178,6 +193,8 @@ class _Resolver:
         self.steps: list[_Step] = []
         self._skipped: dict[int, int] = {}
         self._min_sizes: dict[int, int] = {}
+        self._defaults = DefaultEncoder()
+        self._symbols = Symbols()
 
     def _begin(self) -> int:
         if len(self.steps) >= MAX_STEPS:
@@ -254,18 +271,19 @@ class _Resolver:
         for field in writer.fields:
             target = targets.get(field.name)
             below = None if target is None else column.below[target]
-            here = f"{place}.{field.name}" if place else field.name
+            here = place_in(place, field.name)
             if target is not None and below is not None:
                 children.append(self.resolve(field.type, reader.fields[target].type, below, here))
             elif not _takes_no_bytes(field.type):
                 children.append(self.skip(field.type, here))
+        taken = frozenset(targets.values())
         for i, field in enumerate(reader.fields):
             below = column.below[i]
-            if i not in targets.values() and below is not None:
-                here = f"{place}.{field.name}" if place else field.name
+            if i not in taken and below is not None:
+                here = place_in(place, field.name)
                 if not field.has_default:
                     raise _Mismatch(f"{here}: the writer has no such field, and the reader's has no default")
-                constant = encode_default(field.type, field.default, here)
+                constant = self._defaults.encode(field.type, field.default, here)
                 child = self.resolve(field.type, field.type, below, here)
                 children.append(self._add("constant", below.node, here, (child,), detail=constant))
         self.steps[number] = ("record", column.node, tuple(children), self._min_size(writer), None, place)
@@ -274,10 +292,10 @@ class _Resolver:
     def _resolve_items(self, writer: AvroType, reader: AvroType, column: _Column, place: str) -> int:
         assert writer.items is not None
         assert reader.items is not None
-        (below,) = column.below
-        assert below is not None
+        (items,) = column.below
+        assert items is not None
         number = self._begin()
-        child = self.resolve(writer.items, reader.items, below, f"{place}[]")
+        child = self.resolve(writer.items, reader.items, items, place_in(place, "[]"))
         self.steps[number] = (writer.kind, column.node, (child,), self._item_size(writer), None, place)
         return number
 
@@ -287,7 +305,9 @@ class _Resolver:
         if writer.kind in ("enum", "fixed") and not _same_name(writer, reader):
             raise _Mismatch(f"{_at(place)}{writer} cannot be read as {reader}, which has another name and no alias")
         if writer.kind == "enum":
-            symbols = [s if s in reader.symbols else reader.symbol_default for s in writer.symbols]
+            self._symbols.take(len(writer.symbols) + len(reader.symbols), place)
+            known = frozenset(reader.symbols)
+            symbols = [s if s in known else reader.symbol_default for s in writer.symbols]
             return self._add("enum", node, place, detail=symbols)
         if writer.kind == "fixed" and writer.size != reader.size:
             raise _Mismatch(f"{_at(place)}{writer} of {writer.size} bytes cannot be read as one of {reader.size}")
@@ -315,12 +335,12 @@ class _Resolver:
     def _skipping(self, writer: AvroType, place: str) -> _Step:
         if writer.kind == "record":
             fields = [field for field in writer.fields if not _takes_no_bytes(field.type)]
-            children = tuple(self.skip(field.type, f"{place}.{field.name}") for field in fields)
+            children = tuple(self.skip(field.type, place_in(place, field.name)) for field in fields)
             return "record", -1, children, self._min_size(writer), None, place
         if writer.kind == "union":
             return "union", -1, tuple(self.skip(branch, place) for branch in writer.branches), 0, None, place
         if writer.items is not None:
-            child = self.skip(writer.items, f"{place}[]")
+            child = self.skip(writer.items, place_in(place, "[]"))
             return writer.kind, -1, (child,), self._item_size(writer), None, place
         if writer.kind == "enum":
             return "enum", -1, (), 0, list(writer.symbols), place

@@ -11,15 +11,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
-from kwire.columns.layout import MAX_DEPTH
+from kwire.columns.layout import MAX_DEPTH, name_given_twice
 from kwire.errors import ConfigError
 
 PRIMITIVES: Final = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
 MAX_SCHEMA_CHARACTERS: Final = 4 << 20
 MAX_NAME_CHARACTERS: Final = 255
+MAX_FULL_NAME_CHARACTERS: Final = 512
+MAX_BRANCHES: Final = 1000
+MAX_ALIASES: Final = 10_000
 MAX_FIXED: Final = 0x7FFFFFFF
 MAX_PRECISION: Final = 38
 
+_SHOWN_BRANCHES: Final = 8
 _LOGICAL_OF: Final = {
     "int": {"date", "time-millis"},
     "long": {
@@ -67,7 +71,8 @@ class AvroType:
 
     def __str__(self) -> str:
         if self.kind == "union":
-            return f"[{', '.join(map(str, self.branches))}]"
+            shown = [str(branch) for branch in self.branches[:_SHOWN_BRANCHES]]
+            return f"[{', '.join([*shown, '...'] if len(self.branches) > len(shown) else shown)}]"
         return f"{self.kind} {self.name}" if self.name else self.kind
 
 
@@ -122,6 +127,7 @@ def _names(declared: Any, place: str) -> tuple[str, ...]:
 class _Parser:
     def __init__(self, known: Mapping[str, AvroType]) -> None:
         self._named = dict(known)
+        self._aliases = 0
 
     def parse(self, declared: Any, namespace: str, place: str, depth: int) -> AvroType:
         if depth > MAX_DEPTH:
@@ -157,6 +163,8 @@ class _Parser:
         return found
 
     def _union(self, declared: list[Any], namespace: str, place: str, depth: int) -> AvroType:
+        if len(declared) > MAX_BRANCHES:
+            _refuse(place, f"a union of {len(declared)} branches; the maximum is {MAX_BRANCHES}")
         branches = tuple(self.parse(branch, namespace, place, depth + 1) for branch in declared)
         seen = set()
         for branch in branches:
@@ -174,6 +182,8 @@ class _Parser:
         if not isinstance(name, str) or not isinstance(given, str) or not name:
             _refuse(place, f"a {made.kind} without a name")
         full = name if "." in name or not given else f"{given}.{name}"
+        if len(full) > MAX_FULL_NAME_CHARACTERS:
+            _refuse(place, f"a name of {len(full)} characters; the maximum is {MAX_FULL_NAME_CHARACTERS}")
         if not all(map(_is_name, full.split("."))):
             _refuse(place, f"{full[:200]!a} cannot be a name")
         if full in self._named or full in PRIMITIVES:
@@ -181,11 +191,17 @@ class _Parser:
         inside = full.rpartition(".")[0]
         made.name = full
         made.aliases = tuple(
-            alias if "." in alias or not inside else f"{inside}.{alias}"
-            for alias in _names(declared.get("aliases", []), place)
+            alias if "." in alias or not inside else f"{inside}.{alias}" for alias in self._aliases_of(declared, place)
         )
         self._named[full] = made
         return inside
+
+    def _aliases_of(self, declared: dict[str, Any], place: str) -> tuple[str, ...]:
+        found = _names(declared.get("aliases", []), place)
+        self._aliases += len(found)
+        if self._aliases > MAX_ALIASES:
+            _refuse(place, f"more than {MAX_ALIASES} aliases")
+        return found
 
     def _record(self, declared: dict[str, Any], namespace: str, place: str, depth: int) -> AvroType:
         made = AvroType("record")
@@ -194,9 +210,8 @@ class _Parser:
         if not isinstance(fields, list):
             _refuse(place, f"record {made.name} without a list of fields")
         made.fields = tuple(self._field(field, inside, place, depth) for field in fields)
-        names = [field.name for field in made.fields]
-        if len(set(names)) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
+        twice = name_given_twice([field.name for field in made.fields])
+        if twice is not None:
             _refuse(place, f"record {made.name} has a field {twice} twice")
         return made
 
@@ -208,7 +223,7 @@ class _Parser:
             _refuse(place, f"{name[:200]!a} cannot be a field's name")
         here = f"{place}.{name}" if place else name
         type_ = self.parse(declared["type"], namespace, here, depth + 1)
-        aliases = _names(declared.get("aliases", []), here)
+        aliases = self._aliases_of(declared, here)
         return AvroField(name, type_, aliases, "default" in declared, declared.get("default"))
 
     def _enum_or_fixed(self, kind: str, declared: dict[str, Any], namespace: str, place: str) -> AvroType:

@@ -5,6 +5,7 @@ Knows no schema language, no Arrow library and no Spark.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from kwire._codec import ColumnLayout
@@ -12,7 +13,10 @@ from kwire.errors import ConfigError
 
 MAX_DEPTH: Final = 64
 MAX_COLUMNS: Final = 10_000
+MAX_SYMBOLS: Final = 1_000_000
 ROOT: Final = 0
+
+_SHOWN_OF_PLACE: Final = 300
 
 _DDL: Final = {
     "n": "void",
@@ -32,6 +36,34 @@ _DDL: Final = {
 
 class RecursiveTypeError(ConfigError):
     """A type that contains itself has no columns."""
+
+
+class Symbols:
+    """How many names of enums one plan has: each column of an enum has all of them."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def take(self, count: int, place: str) -> None:
+        self._count += count
+        if self._count > MAX_SYMBOLS:
+            raise ConfigError(f"{place}: the enums of all columns have more than {MAX_SYMBOLS} names together")
+
+
+def place_in(place: str, name: str) -> str:
+    """The place of a part within another, as errors show it: of a long one the end."""
+    found = f"{place}{name}" if name == "[]" else f"{place}.{name}" if place else name
+    return found if len(found) <= _SHOWN_OF_PLACE else "..." + found[-_SHOWN_OF_PLACE:]
+
+
+def name_given_twice(names: Sequence[str]) -> str | None:
+    """The first name that stands before in the sequence, too."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None
 
 
 class Layout:

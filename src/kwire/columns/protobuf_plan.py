@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from kwire._codec import ColumnLayout, ProtobufPlan
-from kwire.columns.layout import MAX_DEPTH, ROOT, Layout, RecursiveTypeError
+from kwire.columns.layout import MAX_DEPTH, ROOT, Layout, RecursiveTypeError, Symbols, place_in
 from kwire.columns.protobuf_schema import ProtoEnum, ProtoField, ProtoMessage, ProtoTypes
 from kwire.errors import ConfigError
 
@@ -22,6 +22,7 @@ T = TypeVar("T")
 
 _FieldRow = tuple[int, str, int, int, int, int, "bytes | int | None", list[tuple[int, str]], str, str]
 
+MAX_DEFAULT_BYTES: Final = 1 << 20
 REPEATED: Final = 1
 REQUIRED: Final = 2
 KEEPS_ZERO: Final = 4
@@ -47,6 +48,7 @@ _SCALARS: Final = {
     "sint32": ("sint32", "i"),
     "sint64": ("sint64", "l"),
 }
+_SHOWN: Final = 100
 _NESTED: Final = ("message", "group")
 _UPCAST: Final = {"uint32": ("uint32", "l"), "uint64": ("int64", "d:20,0")}
 _TIMES: Final = {"Timestamp": "tsu:UTC", "Duration": "tDu"}
@@ -112,6 +114,9 @@ class _Planner:
         self._types = types
         self._options = options
         self._shown: dict[str, bool] = {}
+        self._symbols = Symbols()
+        self._names: dict[str, tuple[tuple[int, str], ...]] = {}
+        self._default_bytes = 0
 
     def add_message(
         self,
@@ -126,7 +131,7 @@ class _Planner:
         self.messages.append((node, []))
         rows = self.messages[number][1]
         for each in message.fields:
-            here = f"{place}.{each.name}" if place else each.name
+            here = place_in(place, each.name)
             inside = (*open_, message.name)
             if wanted is not None and each.name not in wanted:
                 continue
@@ -144,7 +149,7 @@ class _Planner:
         if message.name not in self._shown:
             shown = [
                 each.kind not in _NESTED
-                or self._is_shown(self._message_of(each, place), f"{place}.{each.name}", (*open_, message.name))
+                or self._is_shown(self._message_of(each, place), place_in(place, each.name), (*open_, message.name))
                 for each in message.fields
             ]
             self._shown[message.name] = all(shown) if message.is_map_entry else any(shown)
@@ -172,7 +177,7 @@ class _Planner:
         default: bytes | int | None = None
         if not each.is_repeated and (each.default is not None or emits):
             flags |= HAS_DEFAULT
-            default = self._default(each, value, place)
+            default = self._default(each, place)
         column = node if each.is_repeated else value.node
         return (
             each.number, value.op, flags, column, value.message, each.oneof, default, list(value.symbols),
@@ -190,10 +195,10 @@ class _Planner:
         node = self.layout.add(parent, name, form)
         if op == "enum":
             enum = self._enum_of(each, place)
-            names = {number: symbol for symbol, number in reversed(enum.symbols)}
+            self._symbols.take(len(enum.symbols), place)
             unknown = f"UNKNOWN_ENUM_VALUE_{enum.name.rpartition('.')[2]}_"
             flags = 0 if enum.is_closed else OPEN_ENUM
-            return _Value(op, node, 0, flags, tuple(sorted(names.items())), unknown)
+            return _Value(op, node, 0, flags, self._names_of(enum), unknown)
         return _Value(op, node, flags=STRICT_TEXT if op == "text" and each.is_checked else 0)
 
     def _add_nested(self, each: ProtoField, parent: int, name: str, place: str, open_: tuple[str, ...]) -> _Value:
@@ -205,7 +210,7 @@ class _Planner:
             (inner,) = message.fields
             value = self._add_value(inner, parent, name, place, open_)
             flags = value.flags | KEEPS_ZERO | HAS_DEFAULT
-            default = self._default(inner, value, place)
+            default = self._default(inner, place)
             number = len(self.messages)
             row = (inner.number, value.op, flags, value.node, 0, -1, default, list(value.symbols), "", place)
             self.messages.append((-1, [row]))
@@ -213,8 +218,24 @@ class _Planner:
         node = self.layout.add(parent, name, "+s")
         return _Value(each.kind, node, self.add_message(message, node, place, open_))
 
-    def _default(self, each: ProtoField, value: _Value, place: str) -> bytes | int | None:
+    def _names_of(self, enum: ProtoEnum) -> tuple[tuple[int, str], ...]:
+        """The first name of each number, in the order of the numbers."""
+        found = self._names.get(enum.name)
+        if found is None:
+            names = {number: symbol for symbol, number in reversed(enum.symbols)}
+            found = self._names[enum.name] = tuple(sorted(names.items()))
+        return found
+
+    def _default(self, each: ProtoField, place: str) -> bytes | int | None:
         """The declared default, or else zero; of a number its bits."""
+        default = self._parsed_default(each, place)
+        if isinstance(default, bytes):
+            self._default_bytes += len(default)
+            if self._default_bytes > MAX_DEFAULT_BYTES:
+                raise ConfigError(f"{place}: the defaults of all columns take more than {MAX_DEFAULT_BYTES} bytes")
+        return default
+
+    def _parsed_default(self, each: ProtoField, place: str) -> bytes | int | None:
         text = each.default
         try:
             if each.kind == "enum":
@@ -230,7 +251,7 @@ class _Planner:
                 return int.from_bytes(struct.pack("<f" if each.kind == "float" else "<d", float(text or 0)), "little")
             return None if each.kind in _NESTED else int(text or "0", 0)
         except (ValueError, KeyError, OverflowError, IndexError):
-            raise ConfigError(f"{place}: {each.kind} cannot have the default {text!a}") from None
+            raise ConfigError(f"{place}: {each.kind} cannot have the default {(text or '')[:_SHOWN]!a}") from None
 
 
 def _time_format(message: ProtoMessage) -> str:

@@ -23,9 +23,12 @@ from kwire.errors.listing import first_of
 
 MAX_DESCRIPTOR_BYTES: Final = 64 << 20
 MAX_NESTING: Final = 64
+MAX_TYPES: Final = 100_000
+MAX_NAME_CHARACTERS: Final = 512
 MAX_FIELD_NUMBER: Final = (1 << 29) - 1
 
 _Fields = dict[int, list[int | bytes]]
+_SHOWN: Final = 100
 _REPEATED: Final = 3
 _REQUIRED: Final = 2
 _KINDS: Final = {
@@ -202,7 +205,7 @@ def _take_message(
 ) -> None:
     if len(path) > MAX_NESTING:
         raise ConfigError(f"messages are declared within each other more than {MAX_NESTING} deep")
-    name = _full_name(scope, _text(message, 1))
+    name = _full_name(types, scope, _text(message, 1))
     features = _with_features(inherited, message, 7, 12)
     is_map_entry = any(_number(_fields(each), 7) for each in _messages(message, 7))
     fields = tuple(_field_of(_fields(each), name, features) for each in _messages(message, 2))
@@ -217,7 +220,7 @@ def _take_message(
 
 
 def _field_of(declared: _Fields, scope: str, inherited: Mapping[int, int]) -> ProtoField:
-    name, number = _text(declared, 1), _number(declared, 3)
+    name, number = _checked_name(_text(declared, 1)), _number(declared, 3)
     label, kind = _number(declared, 4, 1), _KINDS.get(_number(declared, 5), "")
     features = _with_features(inherited, declared, 8, 21)
     if not name or "\0" in name or not 0 < number <= MAX_FIELD_NUMBER or not kind:
@@ -242,7 +245,7 @@ def _field_of(declared: _Fields, scope: str, inherited: Mapping[int, int]) -> Pr
 
 
 def _take_enum(types: ProtoTypes, declared: _Fields, scope: str, inherited: Mapping[int, int]) -> None:
-    name = _full_name(scope, _text(declared, 1))
+    name = _full_name(types, scope, _text(declared, 1))
     features = _with_features(inherited, declared, 3, 7)
     symbols = [_fields(each) for each in _messages(declared, 2)]
     pairs = tuple((_text(symbol, 1), _signed(_number(symbol, 2))) for symbol in symbols)
@@ -257,10 +260,18 @@ def _signed(value: int) -> int:
     return low - (1 << 32) if low >= 1 << 31 else low
 
 
-def _full_name(scope: str, name: str) -> str:
+def _full_name(types: ProtoTypes, scope: str, name: str) -> str:
     if not name:
         raise TypeError("a type without a name")
-    return f"{scope}.{name}" if scope else name
+    if len(types.messages) + len(types.enums) >= MAX_TYPES:
+        raise ConfigError(f"a descriptor set of more than {MAX_TYPES} messages and enums")
+    return _checked_name(f"{scope}.{name}" if scope else name)
+
+
+def _checked_name(name: str) -> str:
+    if len(name) > MAX_NAME_CHARACTERS:
+        _refuse(f"{name[:_SHOWN]}...", f"a name of {len(name)} characters; the maximum is {MAX_NAME_CHARACTERS}")
+    return name
 
 
 def _refuse(name: str, text: str) -> NoReturn:

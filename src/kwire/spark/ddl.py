@@ -35,6 +35,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from kwire.columns.layout import name_given_twice
 from kwire.errors import ConfigError
 
 _PRIMITIVES: Final[dict[str, type[DataType]]] = {
@@ -63,6 +64,7 @@ _NESTED: Final = ("array", "map", "struct")
 _TYPES: Final = (*_PRIMITIVES, *_DECIMALS, "interval", *_NESTED)
 _MAX_PRECISION: Final = 38
 _MAX_DEPTH: Final = 32
+_MAX_DIGITS: Final = 9
 _TOKENS: Final = re.compile(r"\s+|(`(?:[^`]|``)+`|'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|\w+|[<>(),:])")
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
@@ -195,7 +197,7 @@ class _Parser:
 
     def _number(self) -> int:
         token = self._name("a number")
-        if not token.isdecimal():
+        if not token.isdecimal() or len(token) > _MAX_DIGITS:
             self._at -= 1
             raise self._error("a number")
         return int(token)
@@ -242,9 +244,9 @@ def _check_fields(schema: DataType) -> None:
         names = schema.fieldNames()
         if not names:
             raise ConfigError("a schema without fields")
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
-            raise ConfigError(f"the name {twice[0]} stands twice")
+        twice = name_given_twice(sorted(names))
+        if twice is not None:
+            raise ConfigError(f"the name {twice} stands twice")
         for each in schema.fields:
             _check_fields(each.dataType)
     elif isinstance(schema, ArrayType):

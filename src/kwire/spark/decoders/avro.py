@@ -32,6 +32,8 @@ _SUFFIXES: Final = (
     "schema", "writerSchema", "registry", "registry.subject", "registry.user", "registry.password", "registry.caFile",
     "registry.token", "registry.certFile", "registry.keyFile",
 )  # fmt: skip
+_MAX_PLANS: Final = 1000
+"""Writers' schemas that a task keeps besides those of its present batch."""
 _MAX_UNKNOWN: Final = 50
 """Ids of one task that are looked for in vain: bytes that are no values have any number of them."""
 
@@ -84,6 +86,8 @@ class _Plans:
         self._unknown = 0
 
     def of(self, ids: set[int]) -> dict[int, AvroPlan]:
+        if len(self._plans) > _MAX_PLANS:
+            self._plans = {id_: plan for id_, plan in self._plans.items() if id_ in ids}
         for id_ in sorted(ids - self._plans.keys()):
             self._plans[id_] = self._plan(id_)
         return self._plans
