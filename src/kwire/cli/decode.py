@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import argparse
 import os
+import stat
 import sys
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -18,7 +20,7 @@ from kwire.cli.compressed_files import HEAD_SIZE, unzipped
 from kwire.cli.log_secrets import masked
 from kwire.cli.rendering import FORMATS, record_table_head, table, write_records
 from kwire.cli.usage import UsageError, usage_errors
-from kwire.errors import ConfigError, TruncatedError
+from kwire.errors import ConfigError, LimitError, TruncatedError
 
 if TYPE_CHECKING:
     from kwire.records import Records
@@ -48,6 +50,8 @@ examples, records:
 Damaged bytes are shown up to the damage, then the error with field and offset. Secrets (SASL tokens, SCRAM keys,
 delegation tokens, configuration values that are set) are masked unless --secrets is given.
 """
+_MAX_INPUT = 256 * 1024 * 1024
+_PART = 1024 * 1024
 _BESIDE_SEGMENTS = {
     ".index": "the offset index",
     ".timeindex": "the time index",
@@ -76,6 +80,13 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("--at", type=int, metavar="OFFSET", help="only what this byte of the input belongs to")
     parser.add_argument("--json", action="store_true", help="fields as JSON, one object per frame and line")
     parser.add_argument("--items", type=_items, default=20, metavar="N", help="show N of many, or 'all' (default 20)")
+    parser.add_argument(
+        "--max-input",
+        type=int,
+        default=_MAX_INPUT,
+        metavar="BYTES",
+        help="read no more of gzip data or standard input, captures excepted (default %(default)s)",
+    )
     parser.add_argument("--secrets", action="store_true", help="show secrets, too")
     parser.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="(default %(default)s)")
     frames = parser.add_argument_group("frames")
@@ -121,19 +132,20 @@ def run(options: argparse.Namespace) -> int:
         options.color == "auto" and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     )
     if options.hex is not None:
-        return _decode_bytes(_bytes_of_hex(options.hex), options, color)
+        return _decode_bytes(_bytes_of_hex(options.hex, options.max_input), options, color)
     if options.file == "-":
         return _decode_stream(sys.stdin.buffer, None, options, color)
     _check_suffix(options.file)
     with _open(options.file) as source:
-        return _decode_stream(source, os.fstat(source.fileno()).st_size, options, color)
+        found = os.fstat(source.fileno())
+        return _decode_stream(source, found.st_size if stat.S_ISREG(found.st_mode) else None, options, color)
 
 
-def _bytes_of_hex(digits: str) -> bytes:
+def _bytes_of_hex(digits: str, limit: int) -> bytes:
     from kwire.cli.hex_dumps import bytes_of_hex
 
     if digits == "-":
-        data, notes = bytes_of_hex(sys.stdin.read())
+        data, notes = bytes_of_hex(_whole(b"", sys.stdin.buffer, limit).decode(errors="replace"))
     else:
         with usage_errors():
             data, notes = bytes_of_hex(digits)
@@ -169,11 +181,28 @@ def _decode_plain(head: bytes, source: BinaryIO, size: int | None, options: argp
         from kwire.cli.decode_capture import decode_capture
 
         return decode_capture(source, head, size, options, _print, color)
-    data = head + source.read()
+    data = _whole(head, source, None if size is not None else options.max_input)
     if options.kind == "auto" and looks_like_hex(data):
         data, notes = bytes_of_hex(data.decode())
         _tell([f"taken for hex, {len(data)} bytes", *notes])
     return _decode_bytes(data, options, color)
+
+
+def _whole(head: bytes, source: BinaryIO, limit: int | None) -> bytes:
+    """All of the input; LimitError where it is longer than `limit`: a few bytes of gzip may stand for any number."""
+    if limit is None:
+        source.seek(0)  # one copy instead of two
+        return source.read()
+    found = BytesIO()
+    found.write(head)
+    while part := source.read(min(_PART, limit + 1)):
+        if found.tell() + len(part) > limit:
+            raise LimitError(
+                f"the input has more than {limit} bytes, the most that are taken of gzip data or a pipe: unpack it "
+                "into a file, or give a larger --max-input"
+            )
+        found.write(part)
+    return found.getvalue()
 
 
 def _decode_bytes(data: bytes, options: argparse.Namespace, color: bool) -> int:

@@ -2,7 +2,8 @@
 
 A connection's client is the side that opened it, or that sends what looks like requests, or that talks to the port
 given. Responses carry the correlation id of their request, whose key and version say how to read them. Guesses are
-noted in `Conversations.notes`.
+noted in `Conversations.notes`. However many connections a capture has, those that are held have limits: beyond them the
+one that was silent for longest is taken for ended.
 
     requests without an answer      Produce with acks 0, and those of Kafka 0.7
     answers without correlation id  those of Kafka 0.7, in the order of the requests
@@ -12,13 +13,15 @@ Sources: the protocol guide ("Network", "SASL Authentication Sequence"), KIP-43,
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from uuid import UUID
 
 from kwire import errors, protocol
 from kwire.cli.capture.framing import Frame, Framer, Lost
+from kwire.cli.capture.notes import Notes
 from kwire.cli.capture.packets import Endpoint, Segment
 from kwire.cli.capture.streams import Gap, Piece, Stream
 from kwire.cli.capture.tls_records import TlsConnection, alert_of, is_tls
@@ -28,12 +31,18 @@ __all__ = ["Conversations", "Message"]
 _PRODUCE, _METADATA, _SASL_HANDSHAKE, _API_VERSIONS = 0, 3, 17, 18
 _MAX_OUTSTANDING = 4096
 _MAX_EARLY = 256
-_MAX_LOST_NOTES = 20
+_MAX_CONNECTIONS = 10_000
+_MAX_HELD_BYTES = 256 * 1024 * 1024
+_MAX_KNOWN = 100_000
 _EARLY_NS = 2_000_000_000  # longer than a stream waits for what is missing
 _LONGEST_CLIENT_ID = 249
 _GSSAPI = 0x60
 _0_7 = "0.7"
 _IN_TLS = "connections with TLS, which cannot be read here"
+_OF_TLS = "what connections say about TLS"
+_OF_LOST = "bytes that belong to no frame"
+_OF_BROKERS = "brokers"
+_OF_0_7 = "connections of Kafka 0.7"
 _NO_REQUEST = "connections that show no Kafka request"
 _WITH_COUNT = {2, 3}
 _WITHOUT_ANSWER = {0, 3}
@@ -92,6 +101,7 @@ class _Connection:
     tokens_due: int = 0
     raw_sasl: bool = False
     early: dict[int, Frame] = field(default_factory=dict)
+    early_bytes: int = 0
     frames: int = 0
     foreign: bool = False
     answered: bool = False
@@ -104,6 +114,17 @@ class _Connection:
     def frame_by(self, max_frame: int) -> None:
         self.requests = Framer(self._may_be_request, self._looks_like_request, max_frame)
         self.responses = Framer(self._may_be_response, self._looks_like_response, max_frame)
+
+    @property
+    def held_bytes(self) -> int:
+        """Bytes that wait for others."""
+        return (
+            self.to_server.waiting_bytes
+            + self.to_client.waiting_bytes
+            + self.requests.waiting_bytes
+            + self.responses.waiting_bytes
+            + self.early_bytes
+        )
 
     def _may_be_request(self, head: bytes) -> bool:
         if self.generation is not None:
@@ -162,13 +183,13 @@ class Conversations:
         self.generation = generation
         self.max_frame = max_frame
         self.topic_names: dict[UUID, str] = {}
-        self.notes: list[str] = []
+        self._notes = Notes()
         self.counts: Counter[str] = Counter()
-        self._connections: dict[frozenset[Endpoint], _Connection] = {}
+        self._connections: OrderedDict[frozenset[Endpoint], _Connection] = OrderedDict()
+        self._held_bytes = 0
         self._servers: set[Endpoint] = set()
         self._offers: dict[Endpoint, dict[int, tuple[int, int]]] = {}
         self._frames = 0
-        self._lost = 0
 
     def take(self, segment: Segment) -> Iterator[Message]:
         """The messages that are whole now."""
@@ -181,25 +202,38 @@ class Conversations:
         to_server = segment.source == connection.client
         stream = connection.to_server if to_server else connection.to_client
         framer = connection.requests if to_server else connection.responses
+        held = connection.held_bytes
         if segment.syn:
             stream.synchronize(segment.sequence)
             framer.synchronized = True
         yield from self._items(connection, to_server, stream.take(segment))
+        self._held_bytes += connection.held_bytes - held
         if (connection.to_server.finished and connection.to_client.finished) or segment.rst:
             yield from self._close(connection)
+        yield from self._keep_limits()
+
+    @property
+    def notes(self) -> list[str]:
+        """What was guessed and what was odd, complete after `end`: of each kind the first, and how many more."""
+        return [*self._notes.all(), *(f"{count} {what}" for what, count in sorted(self.counts.items()))]
+
+    def _keep_limits(self) -> Iterator[Message]:
+        """Ends connections, the one that was silent for longest first, until what is held is within the limits."""
+        while len(self._connections) > _MAX_CONNECTIONS or self._held_bytes > _MAX_HELD_BYTES:
+            self.counts["connections that were taken for ended, since too many were open"] += 1
+            yield from self._close(next(iter(self._connections.values())))
 
     def end(self) -> Iterator[Message]:
-        """What was not whole at the end of the capture; then `notes` are complete."""
+        """What was not whole at the end of the capture."""
         for connection in list(self._connections.values()):
             yield from self._close(connection)
-        for what, count in sorted(self.counts.items()):
-            self.notes.append(f"{count} {what}")
 
     def _connection_of(self, segment: Segment) -> _Connection | None:
         ends = frozenset((segment.source, segment.target))
         known = self._connections.get(ends)
         opens = segment.syn and not segment.ack
         if known is not None and not (opens and (known.frames or known.foreign)):
+            self._connections.move_to_end(ends)
             return known
         if not (opens or segment.payload or segment.missing or segment.syn):
             return None
@@ -213,7 +247,10 @@ class Conversations:
         made.generation = _0_7 if self.generation == _0_7 else None
         made.frame_by(self.max_frame)
         self.counts["connections"] += 1
+        if known is not None:
+            self._held_bytes -= known.held_bytes
         self._connections[ends] = made
+        self._connections.move_to_end(ends)
         return made
 
     def _client_of(self, segment: Segment) -> Endpoint | None:
@@ -263,7 +300,7 @@ class Conversations:
         if connection.tls is not None:
             note = connection.tls.take(to_server, data, connection.server)
         if note is not None:
-            self.notes.append(f"connection {connection.number}: {note}")
+            self._notes.add(_OF_TLS, f"connection {connection.number}: {note}")
 
     def _leave_to_tls(self, connection: _Connection) -> None:
         self.counts[_IN_TLS] += 1
@@ -279,7 +316,8 @@ class Conversations:
             return False
         if connection.generation is None and self._may_be_0_7(data[:14]):
             connection.generation = _0_7
-            self.notes.append(f"connection {connection.number} was taken for Kafka 0.7, by its first request")
+            text = f"connection {connection.number} was taken for Kafka 0.7, by its first request"
+            self._notes.add(_OF_0_7, text)
         if connection.generation is not None or not connection.requests.synchronized:
             return True
         is_broker = self.port is not None or connection.server in self._servers
@@ -293,13 +331,10 @@ class Conversations:
     def _found(self, connection: _Connection, to_server: bool, found: Frame | Lost) -> Iterator[Message]:
         if isinstance(found, Lost):
             place = "requests" if to_server else "responses"
-            self._lost += 1
-            if self._lost > _MAX_LOST_NOTES:
-                self.counts["more places where bytes belong to no frame"] += 1
-                return
-            self.notes.append(
+            self._notes.add(
+                _OF_LOST,
                 f"connection {connection.number}: {found.size} bytes of its {place} belong to no frame that could be "
-                f"made out ({found.size - found.captured} of them are not in the capture)"
+                f"made out ({found.size - found.captured} of them are not in the capture)",
             )
             return
         if not connection.frames:
@@ -310,9 +345,12 @@ class Conversations:
             yield message
             answer = connection.early.pop(message.correlation_id, None) if message.correlation_id is not None else None
             if answer is not None:
+                connection.early_bytes -= len(answer.data)
                 yield self._response(connection, answer)
         elif self._is_early(connection, found):
+            replaced = connection.early.pop(_correlation_id(found), None)
             connection.early[_correlation_id(found)] = found
+            connection.early_bytes += len(found.data) - (0 if replaced is None else len(replaced.data))
         else:
             yield self._response(connection, found)
 
@@ -327,13 +365,16 @@ class Conversations:
         for correlation, frame in list(connection.early.items()):
             if all_of_them or len(connection.early) > _MAX_EARLY or now_ns - frame.end_ns > _EARLY_NS:
                 del connection.early[correlation]
+                connection.early_bytes -= len(frame.data)
                 yield self._response(connection, frame)
 
     def _note_server(self, connection: _Connection) -> None:
         if connection.server not in self._servers:
-            self._servers.add(connection.server)
+            if len(self._servers) < _MAX_KNOWN:
+                self._servers.add(connection.server)
             if self.port is None:
-                self.notes.append(f"{connection.server} was taken for a broker, since what it is sent are requests")
+                text = f"{connection.server} was taken for a broker, since what it is sent are requests"
+                self._notes.add(_OF_BROKERS, text)
 
     def _request(self, connection: _Connection, frame: Frame) -> Message:
         self._frames += 1
@@ -411,20 +452,23 @@ class Conversations:
         except errors.CodecError:
             return
         if isinstance(answer, protocol.MetadataResponse):
-            self.topic_names.update((topic.topic_id, topic.name) for topic in answer.topics if topic.name)
+            named = ((topic.topic_id, topic.name) for topic in answer.topics if topic.name)
+            self.topic_names.update(islice(named, max(0, _MAX_KNOWN - len(self.topic_names))))
         elif isinstance(answer, protocol.ApiVersionsResponse) and answer.error_code == 0:
             offer = {api.api_key: (api.min_version, api.max_version) for api in answer.api_keys}
-            if self._offers.get(connection.server) != offer:
+            if self._offers.get(connection.server) != offer and len(self._offers) < _MAX_KNOWN:
                 self._offers[connection.server] = offer
                 release = protocol.infer_release(offer)
-                self.notes.append(f"{connection.server} offers the versions of Kafka {release}")
+                self._notes.add(_OF_BROKERS, f"{connection.server} offers the versions of Kafka {release}")
 
     def _close(self, connection: _Connection) -> Iterator[Message]:
+        self._held_bytes -= connection.held_bytes
+        self._connections.pop(frozenset((connection.client, connection.server)), None)
         yield from self._items(connection, True, connection.to_server.end())
         yield from self._items(connection, False, connection.to_client.end())
         note = None if connection.tls is None else connection.tls.end(connection.server)
         if note is not None and connection.to_server.finished | connection.to_client.finished:
-            self.notes.append(f"connection {connection.number}: {note}")
+            self._notes.add(_OF_TLS, f"connection {connection.number}: {note}")
         if not connection.foreign:
             for to_server, framer in ((True, connection.requests), (False, connection.responses)):
                 for found in framer.end():
@@ -433,7 +477,6 @@ class Conversations:
         unanswered = len(connection.outstanding) + len(connection.in_order)
         if unanswered:
             self.counts["requests whose response is not in the capture"] += unanswered
-        self._connections.pop(frozenset((connection.client, connection.server)), None)
 
 
 def _correlation_id(frame: Frame) -> int:

@@ -74,6 +74,11 @@ class Framer:
         """The bytes that wait for the rest of their frame, or for their place to be found."""
         return bytes(self._buffer[:_HEAD])
 
+    @property
+    def waiting_bytes(self) -> int:
+        """Bytes that wait for the rest of their frame."""
+        return len(self._buffer)
+
     def take(self, item: Piece | Gap) -> Iterator[Frame | Lost]:
         """The frames that are whole now, or will never be."""
         self._time_ns = item.time_ns

@@ -43,7 +43,7 @@ class Stream:
         self.started = False
         self._next: int | None = None
         self._waiting: list[Segment] = []
-        self._waiting_bytes = 0
+        self.waiting_bytes = 0
         self._hole_since_ns = 0
         self.finished = False
 
@@ -81,14 +81,14 @@ class Stream:
         if not self._waiting:
             self._hole_since_ns = segment.time_ns
         self._waiting.append(segment)
-        self._waiting_bytes += len(segment.payload)
+        self.waiting_bytes += len(segment.payload)
         self._waiting.sort(key=self._distance)
 
     def _has_waited_enough(self, now_ns: int) -> bool:
         return (
             now_ns - self._hole_since_ns > _PATIENCE_NS
             or len(self._waiting) > _MAX_WAITING
-            or self._waiting_bytes > _MAX_WAITING_BYTES
+            or self.waiting_bytes > _MAX_WAITING_BYTES
         )
 
     def _give_up_hole(self, now_ns: int) -> Iterator[Piece | Gap]:
@@ -102,7 +102,7 @@ class Stream:
     def _give_waiting(self) -> Iterator[Piece | Gap]:
         while self._waiting and self._distance(self._waiting[0]) <= 0:
             segment = self._waiting.pop(0)
-            self._waiting_bytes -= len(segment.payload)
+            self.waiting_bytes -= len(segment.payload)
             yield from self._give(segment)
 
     def _give(self, segment: Segment) -> Iterator[Piece | Gap]:
