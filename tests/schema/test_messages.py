@@ -11,7 +11,7 @@ from uuid import UUID
 
 import pytest
 
-from kwire import errors
+from kwire import errors, protocol
 from kwire.protocol import (
     FetchResponse,
     MetadataRequest,
@@ -143,6 +143,12 @@ def test_repr_shows_fields_but_neither_secrets_nor_records() -> None:
     data = ProduceRequest.TopicProduceData.PartitionProduceData(index=1, records=[b"ab", b"cde"])
     assert repr(data) == "ProduceRequest.TopicProduceData.PartitionProduceData(index=1, records=<5 bytes>)"
     assert "password=None" in repr(Everything())
+
+
+def test_repr_of_a_message_whose_constructor_failed() -> None:
+    for api in protocol.APIS.values():
+        for kind in (api.request, api.response):
+            assert repr(kind.__new__(kind)).startswith(f"{kind.__qualname__}(")
 
 
 def test_errors_do_not_show_secrets() -> None:

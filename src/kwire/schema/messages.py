@@ -154,8 +154,9 @@ class Struct(StructBase, metaclass=StructMeta, abstract=True):
     __fields__: ClassVar[tuple[Field, ...]]
 
     def __repr__(self) -> str:
-        shown = [f"{field.name}={_shown(field, getattr(self, field.name))}" for field in self.__fields__]
-        if self.unknown_tagged_fields:
+        given = [field for field in self.__fields__ if hasattr(self, field.name)]  # not all where a constructor failed
+        shown = [f"{field.name}={_shown(field, getattr(self, field.name))}" for field in given]
+        if getattr(self, _UNKNOWN, None):
             shown.append(f"{_UNKNOWN}={self.unknown_tagged_fields!r}")
         return f"{type(self).__qualname__}({', '.join(shown)})"
 
