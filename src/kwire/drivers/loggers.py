@@ -13,11 +13,12 @@ from kwire._typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from logging import Logger
 
-_DEBUG = 10
+DEBUG = 10
+INFO = 20
 
 
 class LateLogger:
-    """The logger `name`, with the three verbs that the package uses.
+    """The logger `name`, with the four verbs that the package uses.
 
     A message that no handler takes costs no lock: `logging` takes its own by a call before `try`, so an exception out
     of a signal handler there would leave it taken, and every other thread that logs would wait for ever.
@@ -31,11 +32,17 @@ class LateLogger:
         if "logging" in sys.modules:
             self._logger()
 
+    def takes(self, level: int) -> bool:
+        """Whether somebody may read messages of that level."""
+        return "logging" in sys.modules and self._logger().getEffectiveLevel() <= level
+
     def debug(self, text: str, *values: object) -> None:
-        if "logging" in sys.modules:
-            logger = self._logger()
-            if logger.getEffectiveLevel() <= _DEBUG:
-                logger.debug(text, *values)
+        if self.takes(DEBUG):
+            self._logger().debug(text, *values)
+
+    def info(self, text: str, *values: object) -> None:
+        if self.takes(INFO):
+            self._logger().info(text, *values)
 
     def warning(self, text: str, *values: object) -> None:
         self._logger().warning(text, *values)

@@ -17,6 +17,7 @@ from kwire.engine.fetcher import Fetcher
 from kwire.engine.settings import ConsumerSettings
 from kwire.errors import ConcurrentUseError, ConfigError, KafkaError
 from kwire.fronts.front import Front
+from kwire.fronts.group_lines import write_lines_of
 
 if TYPE_CHECKING:
     from re import Pattern
@@ -59,6 +60,7 @@ class Rebalances(Front[ConsumerSettings]):
             after_step.append(partial(_log.warning, "%s", text))
 
         membership.warn = warn
+        write_lines_of(membership.log, after_step)
         self._membership = membership
         self._group_offsets = GroupOffsets(
             self._core, self.settings, membership.coordinator, subscription, membership, warn

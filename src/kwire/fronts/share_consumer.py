@@ -19,6 +19,7 @@ from kwire.engine.share.records import ShareRecords
 from kwire.engine.share_settings import ShareConsumerSettings
 from kwire.errors import ConfigError
 from kwire.fronts.alone import Alone
+from kwire.fronts.group_lines import write_lines_of
 
 CLOSING_S = 30.0
 """Seconds that close() takes at most to tell the brokers, if it is not told otherwise."""
@@ -33,6 +34,7 @@ class ShareConsumerFront(Alone[ShareConsumerSettings]):
 
     def _open_polling(self) -> None:
         self._polling = SharePolling(self._core, self.settings, partial(_run_later, self._core.after_step))
+        write_lines_of(self._polling.membership.log, self._core.after_step)
         self._used = False
 
     def subscribe(self, topics: Iterable[str]) -> None:

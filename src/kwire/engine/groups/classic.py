@@ -69,7 +69,16 @@ from kwire.engine.groups.assignors import assignors_of
 from kwire.engine.groups.heartbeats import Heartbeats
 from kwire.engine.groups.joining import Joining
 from kwire.engine.groups.member import Member
-from kwire.engine.groups.membership import ASSIGNED, LOST, REVOKED, GroupMetadata, Membership, RebalanceEvent, Then
+from kwire.engine.groups.membership import (
+    ASSIGNED,
+    LOST,
+    REVOKED,
+    WHY_IT_LEAVES,
+    GroupMetadata,
+    Membership,
+    RebalanceEvent,
+    Then,
+)
 from kwire.engine.groups.poll_limit import PollLimit
 from kwire.engine.groups.topic_watch import TopicWatch
 from kwire.engine.request import Purpose
@@ -133,7 +142,7 @@ class ClassicGroup(Membership):
             on_synced=self._on_synced,
             on_failed=self._on_join_failed,
         )
-        self._heartbeats = Heartbeats(core, settings, coordinator, self._member, self._on_heartbeat_refused)
+        self._heartbeats = Heartbeats(core, settings, coordinator, self._member, self._on_heartbeat_refused, self.log)
         self._poll_limit = PollLimit(core, settings.max_poll_interval_ms / 1000, self._on_poll_overdue)
         self._wanted: str | None = None
         self._lost = self._missed = False
@@ -156,6 +165,10 @@ class ClassicGroup(Membership):
         if self._missed:
             return GroupMetadata(self._member.group_id, group_instance_id=self._member.instance_id)
         return self._member.metadata
+
+    @override
+    def who(self) -> tuple[str, int]:
+        return self._member.member_id, self._member.generation
 
     @property
     @override
@@ -272,6 +285,7 @@ class ClassicGroup(Membership):
         """Gives back what has to be given back before the member joins."""
         self.state = PREPARING
         owned = self._owned
+        self.log.info("rebalances: %s" if self._member.is_known else "joins: %s", self._wanted)
         if self._lost or self._missed or not self._member.is_known:
             self._lost = self._missed = False
             self._tell(LOST, owned, now)
@@ -346,6 +360,8 @@ class ClassicGroup(Membership):
     def _on_synced(self, partitions: tuple[TopicPartition, ...], now: float) -> None:
         self.state = JOINED
         self.has_joined = True
+        role = " as its leader" if self._topics.leads else ""
+        self.log.info("joined%s; the assignor is %r", role, self._member.protocol)
         self._coordinator.serves()
         self._failures = 0
         self._came = partitions
@@ -357,9 +373,10 @@ class ClassicGroup(Membership):
     def _on_join_failed(self, error: KafkaError, now: float) -> None:
         self._coordinator.is_lost(error, now)
         code = error.code if isinstance(error, BrokerError) else None
+        self.log.failed("joining", error)
         self._want(f"rebalance failed due to {type(error).__name__}")
         if code in _FORGOTTEN:
-            self._forget(keep_id=code == ILLEGAL_GENERATION)
+            self._forget(error, keep_id=code == ILLEGAL_GENERATION)
             self.lost_by = f"the coordinator says {type(error).__name__}"
             if self._owned:
                 self._subscription.set_revoking(self._owned, now)
@@ -437,12 +454,12 @@ class ClassicGroup(Membership):
             if self.state in (JOINED, HANDING, STABLE):
                 self._want("the group is rebalancing")
         elif code in _FORGOTTEN:
-            self._forget(keep_id=code == ILLEGAL_GENERATION)
+            self._forget(error, keep_id=code == ILLEGAL_GENERATION)
             self._lose(f"the coordinator says {type(error).__name__}", now)
         elif code == FENCED_INSTANCE_ID:
             self._fence(error, now)
         else:
-            self._forget(keep_id=True)
+            self._forget(error, keep_id=True)
             self._lose(f"the coordinator says {type(error).__name__}", now)
             self.fault = error
         return True
@@ -458,7 +475,9 @@ class ClassicGroup(Membership):
         if self.state in (JOINED, STABLE, *_IN_THE_AIR):
             self.state = OUT
 
-    def _forget(self, *, keep_id: bool) -> None:
+    def _forget(self, why: object, *, keep_id: bool) -> None:
+        if self._member.is_known:
+            self.log.info("is out of the group: %s", why)
         self._lost = True
         if keep_id:
             self._member.forget_generation()
@@ -466,7 +485,7 @@ class ClassicGroup(Membership):
             self._member.forget()
 
     def _fence(self, error: KafkaError, now: float) -> None:
-        self._forget(keep_id=False)
+        self._forget(error, keep_id=False)
         self._lose("fenced", now)
         self._wanted = None
         self.state = FENCED
@@ -497,9 +516,10 @@ class ClassicGroup(Membership):
             "consumer leaves the group; its next poll joins again. Poll more often, with a smaller max_poll_records, "
             "or allow more time"
         )
-        self._send_leave("there was no poll for max_poll_interval_ms", now, None)
-        self._forget(keep_id=False)
-        self._lose("there was no poll for max_poll_interval_ms", now)
+        why = "there was no poll for max_poll_interval_ms"
+        self._send_leave(why, now, None)
+        self._forget(why, keep_id=False)
+        self._lose(why, now)
 
     # -- leaving ----------------------------------------------------------------------------------------------------
 
@@ -531,10 +551,16 @@ class ClassicGroup(Membership):
 
     @override
     def leave(self, now: float, on_done: Then) -> None:
-        self._send_leave("the consumer unsubscribed from all topics, or is being closed", now, on_done)
+        self._tell_leave()
+        self._send_leave(WHY_IT_LEAVES, now, on_done)
         self._set_out()
         self.forget_events()
         self._subscription.assign((), now)
+
+    def _tell_leave(self) -> None:
+        if self._member.is_known:
+            static = self._member.instance_id is not None
+            self.log.info("leaves%s: %s", ", and keeps its place as a static member" if static else "", WHY_IT_LEAVES)
 
     def _set_out(self) -> None:
         self._heartbeats.stop()

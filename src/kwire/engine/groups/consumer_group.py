@@ -60,7 +60,16 @@ from kwire.engine.groups.epoch_heartbeats import (
     new_member_id,
 )
 from kwire.engine.groups.group_errors import explained
-from kwire.engine.groups.membership import ASSIGNED, LOST, REVOKED, GroupMetadata, Membership, RebalanceEvent, Then
+from kwire.engine.groups.membership import (
+    ASSIGNED,
+    LOST,
+    REVOKED,
+    WHY_IT_LEAVES,
+    GroupMetadata,
+    Membership,
+    RebalanceEvent,
+    Then,
+)
 from kwire.engine.groups.poll_limit import PollLimit
 from kwire.engine.groups.topic_names import TopicNames
 from kwire.errors import BrokerError, KafkaError
@@ -129,12 +138,14 @@ class ConsumerGroup(Membership):
     _reconciliation  the way between the two, while it is on; `_is_due`: one may begin with the next poll
     """
 
+    counted = "epoch"
+
     def __init__(
         self, core: Services, settings: ConsumerSettings, coordinator: Coordinator, subscription: Subscription
     ) -> None:
         super().__init__(core, settings, coordinator, subscription)
         self.state = OUT
-        self._heartbeats = EpochHeartbeats(core, coordinator, CONSUMER_GROUP_HEARTBEAT, self)
+        self._heartbeats = EpochHeartbeats(core, coordinator, CONSUMER_GROUP_HEARTBEAT, self, self.log)
         self._names = TopicNames(core, self._on_names, self._on_nameless)
         self._nameless = Missing(settings, self)
         self._member_id = new_member_id(core.rng)
@@ -163,6 +174,10 @@ class ConsumerGroup(Membership):
             return GroupMetadata(self._settings.group_id, group_instance_id=self._settings.group_instance_id)
         return GroupMetadata(self._settings.group_id, self._epoch, self._member_id, self._settings.group_instance_id)
 
+    @override
+    def who(self) -> tuple[str, int]:
+        return self._member_id, self._epoch
+
     @property
     @override
     def is_stable(self) -> bool:
@@ -183,8 +198,12 @@ class ConsumerGroup(Membership):
     @override
     def poll(self, now: float) -> None:
         self._poll_limit.poll(now)
-        if self.active and (self.state == OUT or (self.state == STALE and not self.events and self._current is None)):
-            self._join(now)
+        if not self.active:
+            return
+        if self.state == OUT:
+            self._join("the consumer has subscribed", now)
+        elif self.state == STALE and not self.events and self._current is None:
+            self._join("there are polls again", now)
 
     @override
     def end_poll(self, now: float) -> None:
@@ -236,6 +255,9 @@ class ConsumerGroup(Membership):
     @override
     def leave(self, now: float, on_done: Then) -> None:
         was_member = self.state == LEAVING or self.state in _MEMBER_STATES
+        if was_member:
+            static = self._settings.group_instance_id is not None
+            self.log.info("leaves%s: %s", ", and keeps its place as a static member" if static else "", WHY_IT_LEAVES)
         self.active = self.has_joined = self._is_giving_back = False
         self.lost_by = "it has left the group"
         self._give_up(now)
@@ -273,8 +295,9 @@ class ConsumerGroup(Membership):
 
     # -- joining and losing -----------------------------------------------------------------------------------------
 
-    def _join(self, now: float) -> None:
+    def _join(self, reason: str, now: float) -> None:
         self._epoch = JOIN_EPOCH
+        self.log.info("joins: %s", reason)
         self._target = self._owned = NOTHING
         self.state = JOINING
         self._heartbeats.begin(now)
@@ -288,6 +311,7 @@ class ConsumerGroup(Membership):
     def _lose_all(self, state: str, reason: str, now: float) -> None:
         """Out of the group: nothing is read any more, and the listener is to be told of the loss."""
         self.lost_by = reason
+        self.log.info("is out of the group: %s", reason)
         self._heartbeats.stop()
         self._epoch = JOIN_EPOCH
         self._reconciliation = None
@@ -304,7 +328,7 @@ class ConsumerGroup(Membership):
     def _after_loss(self, now: float) -> None:
         self._give_up(now)
         if self.state == FENCED and not self._is_giving_back:
-            self._join(now)
+            self._join("the coordinator has forgotten it", now)
 
     def _fail(self, error: KafkaError, now: float) -> None:
         self.fault = error
@@ -366,9 +390,11 @@ class ConsumerGroup(Membership):
             return
         if version < _FIRST_VERSION_WITH_OWN_ID and response.member_id:
             self._member_id = response.member_id
-        self._epoch = response.member_epoch
+        joins, self._epoch = self._epoch == JOIN_EPOCH, response.member_epoch
         self.has_joined = True
         self._be_member(self.metadata)
+        if joins:
+            self.log.info("joined")
         if response.assignment is not None:
             self._take_target(response.assignment, now)
 
@@ -376,6 +402,7 @@ class ConsumerGroup(Membership):
         topics = {row.topic_id: frozenset(row.partitions) for row in told.topic_partitions}
         if self._target is NOTHING or topics != self._target.topics:
             self._target = Assignment(self._target.number + 1, topics)
+            self.log.info("rebalances: the coordinator assigns %d partitions", sum(map(len, topics.values())))
         if self._owned == self._target:
             if self.state in (RECONCILING, JOINING):
                 self.state = STABLE

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from kwire.engine.groups.coordinator import Coordinator
+    from kwire.engine.groups.group_log import GroupLog
     from kwire.engine.ports import Services
 else:
     Protocol = object
@@ -76,11 +77,12 @@ class Member(Protocol):
 class EpochHeartbeats:
     """The heartbeats of one member, by the API `api_key`."""
 
-    def __init__(self, core: Services, coordinator: Coordinator, api_key: int, member: Member) -> None:
+    def __init__(self, core: Services, coordinator: Coordinator, api_key: int, member: Member, log: GroupLog) -> None:
         self._core = core
         self._coordinator = coordinator
         self._api_key = api_key
         self._member = member
+        self._log = log
         self._is_running = False
         self._is_in_flight = False
         self._is_hurried = False
@@ -202,6 +204,7 @@ class EpochHeartbeats:
             self._warn_of_haste()
         self._schedule(max(now, self._sent_at + self._interval))
         self._member.heard(response, version, now)
+        self._log.debug("heartbeat")
         if self._is_hurried:
             self._send(now)
 
@@ -210,6 +213,7 @@ class EpochHeartbeats:
             return
         self._is_in_flight = False
         self._last = str(error)
+        self._log.debug("heartbeat failed: %s", error)
         self._member.forget_sent()
         is_lost = self._coordinator.is_lost(error, now)
         if is_lost and isinstance(error, BrokerError):

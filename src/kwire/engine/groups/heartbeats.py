@@ -19,6 +19,7 @@ from kwire.errors import BrokerError, KafkaError, broker
 
 if TYPE_CHECKING:
     from kwire.engine.groups.coordinator import Coordinator, WaitingRequest
+    from kwire.engine.groups.group_log import GroupLog
     from kwire.engine.groups.member import Member
     from kwire.engine.ports import Services
     from kwire.engine.request import Request
@@ -35,11 +36,13 @@ class Heartbeats:
         coordinator: Coordinator,
         member: Member,
         on_refused: Callable[[KafkaError, float], None],
+        log: GroupLog,
     ) -> None:
         self._core = core
         self._coordinator = coordinator
         self._member = member
         self._on_refused = on_refused
+        self._log = log
         self._interval = settings.heartbeat_interval_ms / 1000
         self._request_timeout = settings.request_timeout_ms / 1000
         self._timer: Timer | None = None
@@ -80,12 +83,14 @@ class Heartbeats:
         if response.error_code:
             self._on_error(broker.error_for(response.error_code, f"Heartbeat of group {self._member.group_id!r}"), now)
             return
+        self._log.debug("heartbeat")
         self._request = None
         self._failures = 0
         self._coordinator.serves()
         self._timer = self._core.call_at(max(sent_at + self._interval, now), self._send)
 
     def _on_error(self, error: KafkaError, now: float) -> None:
+        self._log.debug("heartbeat failed: %s", error)
         self._request = None
         moved = self._coordinator.is_lost(error, now)
         may_pass = moved or (is_retriable(error) and not isinstance(error, BrokerError))

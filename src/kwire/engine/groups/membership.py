@@ -17,6 +17,7 @@ from collections.abc import Callable, Collection, Iterable
 from kwire._typing import TYPE_CHECKING, NamedTuple
 from kwire.engine.addresses import TopicPartition
 from kwire.engine.groups.assigned import AssignedPartitions, Missing
+from kwire.engine.groups.group_log import GroupLog, Listed
 from kwire.engine.request import Purpose
 from kwire.errors import KafkaError, KafkaTimeoutError
 
@@ -32,6 +33,8 @@ NO_MEMBER = ""
 ASSIGNED = "assigned"
 REVOKED = "revoked"
 LOST = "lost"
+
+WHY_IT_LEAVES = "the consumer unsubscribed from all topics, or is being closed"
 
 Then = Callable[[float], None]
 BeforeRevoke = Callable[[Collection[TopicPartition], float, Then], None]
@@ -57,16 +60,21 @@ class RebalanceEvent(NamedTuple):
 class Membership:
     """One consumer's part in its group. Subclasses define `subscribe`, `poll`, `rejoin`, `refused` and `leave`.
 
+    counted        what the group counts
+
     active         from `subscribe` to `leave`: the consumer is a member, or will be after its next poll
     events         events that the front has not taken; `_current` is the one it has
     fault          raised by the next poll
     before_revoke  hooks that run one after the other before partitions go, as long as their offsets can be committed
     warn           takes a text for the log; set by the front
+    log            takes what happens to the membership
     has_joined     it has been a member since it subscribed
     joined_as      the member to which the assignment belongs that polls told last, whatever became of it; None before
     lost_by        why it is none any more, in words, until the consumer has joined anew
     is_outside     the program has assigned partitions to itself, and this consumer is no member
     """
+
+    counted = "generation"
 
     def __init__(
         self, core: Services, settings: ConsumerSettings, coordinator: Coordinator, subscription: Subscription
@@ -88,6 +96,7 @@ class Membership:
         self.fault: KafkaError | None = None
         self.before_revoke: list[BeforeRevoke] = []
         self.warn: Callable[[str], object] = _ignore
+        self.log = GroupLog(settings.group_id, settings.group_instance_id, self.counted, self.who)
         core.cluster.listeners.append(AssignedPartitions(core, subscription, Missing(settings, self)).on_metadata)
 
     @property
@@ -121,6 +130,10 @@ class Membership:
     def metadata(self) -> GroupMetadata:
         """The member as its commits name it."""
         raise NotImplementedError
+
+    def who(self) -> tuple[str, int]:
+        """The member id and the generation at present."""
+        return self.metadata.member_id, self.metadata.generation_id
 
     @property
     def is_stable(self) -> bool:
@@ -196,7 +209,14 @@ class Membership:
 
     def add_event(self, kind: str, partitions: Iterable[TopicPartition]) -> None:
         """Has the listener called."""
-        self.events.append(RebalanceEvent(kind, tuple(sorted(partitions))))
+        event = RebalanceEvent(kind, tuple(sorted(partitions)))
+        self.events.append(event)
+        if kind == ASSIGNED:
+            self.log.assigned(event.partitions, len(self._subscription.states))
+        elif kind == LOST:
+            self.log.lost(event.partitions)
+        else:
+            self.log.info("revoked %s", Listed(event.partitions))
 
     def take_fault(self) -> KafkaError | None:
         """The error for the poll to raise: once."""

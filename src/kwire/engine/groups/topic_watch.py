@@ -65,6 +65,11 @@ class TopicWatch:
         self._led = topics
         self._seen = {} if topics is None else self._partitions(topics)
 
+    @property
+    def leads(self) -> bool:
+        """Whether the member has assigned the group's partitions."""
+        return self._led is not None
+
     def forget(self) -> None:
         """It is no member any more."""
         self.lead(None)

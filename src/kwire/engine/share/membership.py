@@ -22,6 +22,8 @@ from kwire.engine.api_keys import SHARE_GROUP_HEARTBEAT
 from kwire.engine.error_codes import FENCED_MEMBER_EPOCH, TOPIC_AUTHORIZATION_FAILED, UNKNOWN_MEMBER_ID
 from kwire.engine.groups.epoch_heartbeats import JOIN_EPOCH, LEAVE_EPOCH, EpochHeartbeats, new_member_id
 from kwire.engine.groups.group_errors import explained
+from kwire.engine.groups.group_log import GroupLog, Listed
+from kwire.engine.groups.membership import WHY_IT_LEAVES
 from kwire.engine.groups.poll_limit import PollLimit
 from kwire.engine.groups.topic_names import TopicNames
 from kwire.errors import BrokerError, KafkaError
@@ -56,12 +58,14 @@ class ShareMembership:
         self._settings = settings
         self._coordinator = coordinator
         self._on_change = on_change
-        self._heartbeats = EpochHeartbeats(core, coordinator, SHARE_GROUP_HEARTBEAT, self)
+        self.log = GroupLog(settings.group_id, None, "epoch", self._who)
+        self._heartbeats = EpochHeartbeats(core, coordinator, SHARE_GROUP_HEARTBEAT, self, self.log)
         self._names = TopicNames(core, self._resolve)
         self._poll_limit = PollLimit(core, settings.max_poll_interval_ms / 1000, self._on_poll_overdue)
         self._epoch = JOIN_EPOCH
         self._target: dict[UUID, tuple[int, ...]] = {}
         self._sent: tuple[str, ...] | None = None
+        self._has_joined = False
         self.member_id = new_member_id(core.rng)
         self.topics: tuple[str, ...] = ()
         self.state = OUT
@@ -80,7 +84,7 @@ class ShareMembership:
         """A poll begins, or still waits."""
         self._poll_limit.poll(now)
         if self.topics and self.state == OUT:
-            self._join(now)
+            self._join("the consumer has subscribed, and polls", now)
 
     def end_poll(self, now: float) -> None:
         """The poll is over."""
@@ -99,15 +103,22 @@ class ShareMembership:
         self._names.stop()
         was_member = self.state == MEMBER
         self.topics = ()
+        if was_member:
+            self.log.info("leaves: %s", WHY_IT_LEAVES)
         self._drop(OUT if self.state != FATAL else FATAL, now)
         if was_member:
             self._heartbeats.leave(self._goodbye, on_done, now)
         else:
             on_done(now)
 
-    def _join(self, now: float) -> None:
+    def _who(self) -> tuple[str, int]:
+        return self.member_id, self._epoch
+
+    def _join(self, reason: str, now: float) -> None:
         self._epoch = JOIN_EPOCH
+        self.log.info("joins: %s", reason)
         self.state = MEMBER
+        self._has_joined = False
         self._heartbeats.begin(now)
 
     def _drop(self, state: str, now: float) -> None:
@@ -119,6 +130,7 @@ class ShareMembership:
 
     def _on_poll_overdue(self, now: float) -> None:
         if self.state == MEMBER:
+            self.log.info("leaves: there was no poll for max_poll_interval_ms")
             self._drop(OUT, now)
             self._heartbeats.leave(self._goodbye, _nothing, now)
 
@@ -153,6 +165,9 @@ class ShareMembership:
         if self.state != MEMBER or response.member_epoch < 0:
             return
         self._epoch = response.member_epoch
+        if not self._has_joined:
+            self._has_joined = True
+            self.log.info("joined")
         if response.assignment is not None:
             self._target = {row.topic_id: tuple(row.partitions) for row in response.assignment.topic_partitions}
             self._names.find(self._target, now)
@@ -162,12 +177,14 @@ class ShareMembership:
         """A heartbeat met an error that is not about the way to the coordinator."""
         code = error.code if isinstance(error, BrokerError) else None
         if code in (FENCED_MEMBER_EPOCH, UNKNOWN_MEMBER_ID):
+            self.log.info("is out of the group: %s", error)
             self._drop(OUT, now)
-            self._join(now)
+            self._join("the coordinator has forgotten it", now)
         elif code == TOPIC_AUTHORIZATION_FAILED:
             self.fault = error
         else:
             self.fault = explained(error, _WHAT, _INSTEAD, self._coordinator.node, self._core)
+            self.log.info("is out of the group: %s", self.fault)
             self._poll_limit.stop()
             self._drop(FATAL, now)
 
@@ -180,8 +197,15 @@ class ShareMembership:
             if (name := self._names.name(topic_id)) is not None
         }
         if found != self.assigned:
+            self._tell_change(set(self.assigned.values()), set(found.values()))
             self.assigned = found
             self._on_change(now)
+
+    def _tell_change(self, before: set[TopicPartition], after: set[TopicPartition]) -> None:
+        if before - after:
+            self.log.info("revoked %s", Listed(before - after))
+        if after - before:
+            self.log.assigned(after - before, len(after))
 
 
 def _nothing(now: float) -> None:
