@@ -128,6 +128,18 @@ def test_topics_that_appear_later_join_a_pattern(broker: Broker) -> None:
         poll_until([one], lambda: one.subscription() == {"orders.eu", "orders.us"} and len(one.assignment()) == 3)
 
 
+def test_the_matches_of_a_pattern_that_the_coordinator_matches_are_those_assigned() -> None:
+    with Broker(topics={"orders.eu": 2, "orders.us": 1, "old": 1}, group_consumer_heartbeat_interval_ms=100) as broker:
+        with Consumer(broker.bootstrap_servers, group_id="g", group_protocol="consumer") as one:
+            one.subscribe(pattern=r"orders\..*")
+            assert one.subscription() == set()
+            poll_until([one], lambda: len(one.assignment()) == 3)
+            assert one.subscription() == {"orders.eu", "orders.us"}
+            one.unsubscribe()
+            one.assign([("old", 0)])
+            assert one.subscription() == set()
+
+
 def test_a_pattern_works_without_a_group(broker: Broker) -> None:
     with Consumer(broker.bootstrap_servers, metadata_max_age_ms=200) as alone, Admin(broker.bootstrap_servers) as admin:
         alone.subscribe(pattern="^t.?$")

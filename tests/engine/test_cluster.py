@@ -9,6 +9,7 @@ import pytest
 from kwire import protocol
 from kwire.engine.addresses import Address
 from kwire.engine.api_keys import METADATA
+from kwire.engine.error_codes import LEADER_NOT_AVAILABLE
 from kwire.engine.metadata import metadata_request
 from kwire.engine.settings import ConsumerSettings, ProducerSettings
 from tests.engine.world import Answer, Broker, ClosingBroker, World
@@ -31,6 +32,17 @@ def test_a_topic_that_is_being_created_is_asked_for_until_it_has_leaders() -> No
     settled = len(asked(broker))
     world.run(1100.0)
     assert len(asked(broker)) == settled
+
+
+def test_a_match_that_is_being_created_is_asked_for_until_it_is_there() -> None:
+    broker = Broker("4.4.0")
+    broker.topics, broker.errors = {"t": []}, {"t": LEADER_NOT_AVAILABLE}
+    world = World({A: broker})
+    cluster = world.core.cluster
+    cluster.follow(lambda name, is_internal: True, world.now, owner=world)
+    world.at(1000.5, lambda: broker.errors.clear() or broker.topics.update(t=[0]))  # type: ignore[func-returns-value]
+    world.run(lambda: cluster.followed(owner=world) == ["t"])
+    assert world.now < 1002.3
 
 
 def test_old_metadata_is_asked_for_again() -> None:

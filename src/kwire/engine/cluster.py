@@ -243,7 +243,7 @@ class Cluster(Metadata):
         self._core.update_brokers(changes.brokers, complete=changes.complete, now=now)
         self._refresh.on_response(
             now,
-            unsettled=any(self.is_unsettled(name) for name in self._wanted),
+            unsettled=any(self.is_unsettled(name) for name in {*self._wanted, *self.topics}),
             outdated=self._asked_for is not None and bool(self._patterns or self._wanted.keys() - self._asked_for),
         )
         self._tell(now)

@@ -280,6 +280,11 @@ class Subscription:
         return self._subscribed
 
     @property
+    def matched_or_named(self) -> tuple[str, ...]:
+        """As `subscribed`; where a coordinator matches the pattern, the topics of which it has assigned partitions."""
+        return self.topics if self._by_group else self._subscribed
+
+    @property
     def by_group(self) -> bool:
         """Whether a group assigns what is read."""
         return self._by_group

@@ -109,8 +109,10 @@ class Rebalances(Front[ConsumerSettings]):
         return TopicPattern(text, exclude_internal=self.settings.exclude_internal_topics)
 
     def subscription(self) -> set[str]:
-        """The topics subscribed to: those named, or those known to match the pattern."""
-        found: set[str] = self._call(lambda now: set(self._fetcher.subscription.subscribed))
+        """The topics subscribed to: those named, or those known to match the pattern. Where the coordinator matches it
+        (group_protocol="consumer"), those of which it has assigned partitions to this member."""
+        subscription = self._fetcher.subscription
+        found: set[str] = self._call(lambda now: set(subscription.matched_or_named))
         return found
 
     def enforce_rebalance(self, reason: str = "the program calls for it") -> None:
