@@ -125,7 +125,7 @@ class Reader(GroupMember):
 class Story:
     """One member, perhaps another one beside it that never stops to poll, and what they are to read."""
 
-    def __init__(self, strategy: str, *, role: str = "alone", by_pattern: bool = False) -> None:
+    def __init__(self, strategy: str, *, role: str = "alone", by_pattern: bool = False, static: bool = False) -> None:
         self.strategy = strategy
         self.world = EmbeddedWorld(
             nodes=2,
@@ -144,7 +144,7 @@ class Story:
         self._write("t", 3)
         if role == "follows":
             self._bring_other()
-        self.member = self._reader("member")
+        self.member = self._reader("member", group_instance_id="i" if static else None)
         self.role = role
 
     # -- the cast ---------------------------------------------------------------------------------------------------
