@@ -77,7 +77,7 @@ class InProcess:
         known = Release.find(release, HANDLERS, unstable=properties.unstable_api_versions_enable)
         options["nodes"] = Nodes(nodes, racks)
         options["features"] = finalized_features(known, options.get("features"))
-        self.cluster = ClusterState(clock=lambda: WALL_CLOCK_MS, now=lambda: self.now, **options)
+        self.cluster = ClusterState(clock=lambda: WALL_CLOCK_MS, now=lambda: self.now, release=known.number, **options)
         for node in self.cluster.nodes:
             node.host, node.port = "127.0.0.1", PORT + node.node_id - 1
         self.faults = Faults()

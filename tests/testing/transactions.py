@@ -68,9 +68,10 @@ def produce_request(
     transactional_id: str | None = "mine",
     is_transactional: bool = True,
     timestamp: int = 1000,
+    key: bytes | None = None,
 ) -> ProduceRequest:
     record_set = records.encode(
-        [(value, None, timestamp) for value in values],
+        [(value, key, timestamp) for value in values],
         producer_id=producer_id,
         producer_epoch=epoch,
         base_sequence=sequence,
@@ -87,8 +88,10 @@ def produce_request(
 class TransactionalProducer:
     """Speaks the protocol v1, or v2, which adds partitions by producing and changes the epoch at each end."""
 
-    def __init__(self, broker: InProcess, transactional_id: str = "mine", *, v2: bool = False) -> None:
-        self.broker, self.transactional_id, self.v2 = broker, transactional_id, v2
+    def __init__(
+        self, broker: InProcess, transactional_id: str = "mine", *, v2: bool = False, key: bytes | None = None
+    ) -> None:
+        self.broker, self.transactional_id, self.v2, self.key = broker, transactional_id, v2, key
         given = broker.ask(init_request(transactional_id), 4)
         assert given.error_code == 0
         self.producer_id, self.epoch = given.producer_id, given.producer_epoch
@@ -104,7 +107,13 @@ class TransactionalProducer:
     def send(self, *values: bytes, partition: int = 0, version: int | None = None) -> int:
         sequence = self._sequences.get(partition, 0)
         request = produce_request(
-            values, self.producer_id, self.epoch, sequence, partition, transactional_id=self.transactional_id
+            values,
+            self.producer_id,
+            self.epoch,
+            sequence,
+            partition,
+            transactional_id=self.transactional_id,
+            key=self.key,
         )
         answer = self.broker.ask(request, version or (12 if self.v2 else 11))
         code: int = answer.responses[0].partition_responses[0].error_code

@@ -6,9 +6,10 @@ Behaviour
     an idempotent producer gets the offset of the first time, and its own timestamp for the append time. An empty record
     set is not an error and has no offset. acks 0 has no response; if anything is refused then, the connection closes.
     acks -1 takes min.insync.replicas; otherwise it is the same as 1, since followers are never behind. Who leads a
-    partition is told by any node. A transactional batch without a transactional id in the request is refused with
-    TRANSACTIONAL_ID_AUTHORIZATION_FAILED. The first batch of a transaction in a partition is taken only if the
-    coordinator knows the partition as part of it (KIP-890, releases from 3.6 on): else INVALID_TXN_STATE.
+    partition is told by any node. What a topic says of single records is in record_checks.py. A transactional batch
+    without a transactional id in the request is refused with TRANSACTIONAL_ID_AUTHORIZATION_FAILED. The first batch of
+    a transaction in a partition is taken only if the coordinator knows the partition as part of it (KIP-890, releases
+    from 3.6 on): else INVALID_TXN_STATE.
 
 Version notes
     v0-2  message sets; the release's format decides what is too new (0.9 and older take magic 0 only). 0.8 took acks
@@ -27,6 +28,7 @@ Version notes
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 
 from kwire.errors import BrokerError
 from kwire.errors import broker as codes
@@ -34,6 +36,7 @@ from kwire.protocol import ProduceRequest, ProduceResponse
 from kwire.testing.authorizer import TRANSACTIONAL_ID, WRITE
 from kwire.testing.leaders import MOVED, endpoints, name_leader
 from kwire.testing.partition import Partition
+from kwire.testing.record_checks import Fault, find_faults
 from kwire.testing.record_sets import Entry, entries_of
 from kwire.testing.replication import check_in_sync
 from kwire.testing.requests import CloseConnectionError, RequestContext
@@ -48,6 +51,7 @@ _TopicData = ProduceRequest.TopicProduceData
 _PartitionData = ProduceRequest.TopicProduceData.PartitionProduceData
 _TopicAnswer = ProduceResponse.TopicProduceResponse
 _PartitionAnswer = ProduceResponse.TopicProduceResponse.PartitionProduceResponse
+_RecordError = _PartitionAnswer.BatchIndexAndErrorMessage
 
 
 def answer(context: RequestContext[ProduceRequest]) -> ProduceResponse | None:
@@ -118,11 +122,14 @@ def _append(context: RequestContext[ProduceRequest], partition: Partition, data:
     _check(context, partition, entries)
     if not entries:
         return _PartitionAnswer(index=data.index, base_offset=-1)
-    append_time = context.cluster.clock() if partition.topic.settings.append_time else None
+    settings, now_ms = partition.topic.settings, context.cluster.clock()
+    append_time = now_ms if settings.append_time else None
     batch = entries[0] if entries[0].producer_id >= 0 else None
+    if batch is not None and batch.transactional:
+        _check_transaction(context, partition, batch)
+    if faults := find_faults(entries, settings, now_ms):
+        return _rejected(context, data, faults, partition.log.start_offset)
     if batch is not None:
-        if batch.transactional:
-            _check_transaction(context, partition, batch)
         if (earlier := partition.producers.find_duplicate(batch)) is not None:
             return _appended(partition, earlier.base_offset, earlier.timestamp)
         adds = batch.transactional and context.version >= _ADDS_PARTITIONS_SINCE
@@ -131,10 +138,12 @@ def _append(context: RequestContext[ProduceRequest], partition: Partition, data:
             partition.producers.check(batch, code_of_unknown)
         except BrokerError as refused:
             return _refused(data, refused, partition.log.start_offset)
-    base_offset = partition.log.append(entries, leader_epoch=partition.leader_epoch, append_time=append_time)
+    base_offset = partition.log.append(
+        entries, leader_epoch=partition.leader_epoch, append_time=append_time, now_ms=now_ms
+    )
     if batch is not None:
         partition.producers.remember(batch)
-    context.cluster.touched.add(partition)
+    context.cluster.appended(partition)
     return _appended(partition, base_offset, -1 if append_time is None else append_time)
 
 
@@ -146,6 +155,17 @@ def _refused(data: _PartitionData, refused: BrokerError, log_start_offset: int =
         log_start_offset=log_start_offset,
         error_message=refused.context,
     )
+
+
+def _rejected(
+    context: RequestContext[ProduceRequest], data: _PartitionData, faults: Sequence[Fault], log_start_offset: int
+) -> _PartitionAnswer:
+    """The answer to records that the topic does not take: nothing of the record set is appended."""
+    untimely = any(fault.code is codes.INVALID_TIMESTAMP for fault in faults)
+    code = codes.INVALID_TIMESTAMP if untimely else context.release.code_of_refused_records
+    row = _refused(data, code("one or more records have been rejected"), log_start_offset)
+    row.record_errors = [_RecordError(batch_index=fault.at, batch_index_error_message=fault.text) for fault in faults]
+    return row
 
 
 def _check_transactional_id(context: RequestContext[ProduceRequest]) -> None:

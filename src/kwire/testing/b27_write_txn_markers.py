@@ -67,5 +67,5 @@ def _code(context: Context, marker: _Marker, topic: str, index: int) -> int:
         )
     except BrokerError as refused:
         return refused.code
-    context.cluster.wake([partition])
+    context.cluster.appended(partition)
     return 0

@@ -25,6 +25,7 @@ from kwire.testing.apis import BrokerApis
 from kwire.testing.authorizer import Authorizer
 from kwire.testing.clock import Clock
 from kwire.testing.cluster import ClusterState
+from kwire.testing.config_names import split_topic_defaults
 from kwire.testing.contents import Contents
 from kwire.testing.controls import NodeControls
 from kwire.testing.faults import Faults, key_of
@@ -83,7 +84,7 @@ class Broker(NodeControls):
 
     `features` are levels of finalized features that are not to be the release's: {"transaction.version": 1}.
     `properties` are the broker's own, by Kafka's names with underscores: group_initial_rebalance_delay_ms=3000
-    (`BrokerProperties` has all of them).
+    (`BrokerProperties` has all of them), and those that hold for topics that say nothing else: log_retention_ms=60_000.
 
     Sizes in bytes. Raises ConfigError for values that cannot work.
     """
@@ -124,7 +125,8 @@ class Broker(NodeControls):
         _check_range("nodes", nodes, 1, 1 if generation else _MAX_NODES)
         self.clock = clock or Clock()
         if generation is None:
-            chosen = BrokerProperties.parse(properties)
+            own, topic_defaults = split_topic_defaults(properties)
+            chosen = BrokerProperties.parse(own)
             known = Release.find(release, HANDLERS, unstable=chosen.unstable_api_versions_enable)
             self._security = make_security(
                 known,
@@ -146,6 +148,8 @@ class Broker(NodeControls):
                 now=self.clock.now,
                 properties=chosen,
                 features=finalized_features(known, features),
+                release=known.number,
+                topic_defaults=topic_defaults,
                 authorizer=Authorizer(
                     enabled=authorizer,
                     super_users=super_users,
@@ -320,6 +324,16 @@ class Broker(NodeControls):
         """Moves the start of a partition to the offset `before` (0.7: to the segment that holds it)."""
         self._run(lambda: self._contents.delete_before(topic, partition, before))
 
+    def compact(self, topic: str | None = None) -> None:
+        """Compacts a topic now, or every one with cleanup.policy=compact: of each key the last record stays.
+
+        To the end of the log, where the log cleaner leaves the last segment alone; not what is younger than
+        min.compaction.lag.ms, nor behind the begin of an open transaction. Raises ConfigError for a topic that is not
+        compacted.
+        """
+        state = self._state()
+        self._run(lambda: Contents(state).compact(topic))
+
     # What a test wants to see or to break.
 
     def request_count(self, api: str, version: int | None = None, *, node: int | None = None) -> int:
@@ -368,7 +382,12 @@ class Broker(NodeControls):
         return self._cluster
 
     def _advance_to(self, moment: float) -> None:
-        self._server.run(lambda: self._server.advance_to(moment))
+        def work() -> None:
+            self._server.advance_to(moment)
+            if isinstance(self._cluster, ClusterState):
+                self._cluster.upkeep.run_all()
+
+        self._server.run(work)
 
     def _record_set(self, what: Any) -> Buffer:
         """Bytes as they are; items in the newest format of the release, as of now where they have no time."""

@@ -3,7 +3,7 @@
     clock = Clock()
     with Broker(clock=clock) as broker:
         ...
-        clock.advance(45)            # sessions expire, transactions time out, retention passes
+        clock.advance(45)            # sessions expire, transactions time out, retention and compaction are due
 
 It runs with the system's clock, and `advance` adds to it. A frozen one moves by `advance` alone: then a fetch that
 waits for records waits until there are some, or the clock is turned.

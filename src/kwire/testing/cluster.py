@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
 from kwire.errors import broker as codes
 from kwire.testing.authorizer import Authorizer
-from kwire.testing.config_names import TOPIC_CONFIGS
+from kwire.testing.config_names import topic_configs
 from kwire.testing.configs import Configs
 from kwire.testing.coordinators import GROUP, SHARE, TRANSACTION, Coordinators
 from kwire.testing.fetch_sessions import FetchSessions
@@ -26,6 +26,7 @@ from kwire.testing.scram_users import ScramUsers
 from kwire.testing.timers import Timers
 from kwire.testing.topic_settings import TopicSettings
 from kwire.testing.transactions import Transactions
+from kwire.testing.upkeep import Upkeep
 
 _MOST_PARTITIONS = 10_000
 _SESSION_IDS_PER_NODE = 1_000_000
@@ -40,7 +41,8 @@ class ClusterState:
 
     `touched` collects what something happened to (partitions, and whatever else requests wait for), for the server,
     which resumes the flows that wait for it. `timers` are calls to come. `clock` is the time of records in ms since
-    1970, `now` a monotonic clock in seconds.
+    1970, `now` a monotonic clock in seconds. `release` is the release's number, `topic_defaults` are configs of topics
+    that do not say otherwise.
     """
 
     def __init__(
@@ -57,7 +59,10 @@ class ClusterState:
         properties: BrokerProperties | None = None,
         authorizer: Authorizer | None = None,
         features: Mapping[str, int] | None = None,
+        release: tuple[int, ...] = (4, 4),
+        topic_defaults: Mapping[str, str] | None = None,
     ) -> None:
+        self.topic_configs = topic_configs(release)
         self.auto_create_topics = auto_create_topics
         self.num_partitions = num_partitions
         self.max_message_bytes = max_message_bytes
@@ -88,6 +93,8 @@ class ClusterState:
         self.coordinators.nodes_changed(self.nodes.ids)
         self.transactions = Transactions(self)
         self._next_producer_id = 1000
+        self.upkeep = Upkeep(self)
+        self._topic_defaults_at_start = dict(topic_defaults or {})
         self._topic_defaults: dict[str, str] = {}
         self.configs = Configs(self)
         self._fetch_sessions: dict[int, FetchSessions] = {}
@@ -148,32 +155,47 @@ class ClusterState:
     def _add_partitions(self, topic: Topic, assignment: Sequence[Sequence[int]]) -> None:
         for replicas in assignment:
             check_assignment(self.nodes, replicas)
-        retention = topic.settings.retention_bytes
+        settings = topic.settings
         for replicas in assignment:
-            log, index = PartitionLog(retention), len(topic.partitions)
+            log, index = PartitionLog(settings.retention_bytes, settings.segments), len(topic.partitions)
             topic.partitions.append(Partition(topic, index, log, list(replicas), list(replicas), leader=replicas[0]))
 
     def settings_for(self, given: Mapping[str, str | None]) -> TopicSettings:
-        """A topic's settings: what was given over what the broker was started with."""
+        """A topic's settings: what was given over what was set for brokers, and that over what they were started with.
+
+        Raises BrokerError (INVALID_CONFIG).
+        """
+        at_start = {
+            "max.message.bytes": str(self.max_message_bytes),
+            "min.insync.replicas": str(self.properties.min_insync_replicas),
+            "unclean.leader.election.enable": str(self.properties.unclean_leader_election_enable).lower(),
+        }
+        if self.retention_bytes is not None:
+            at_start["retention.bytes"] = str(self.retention_bytes)
         return TopicSettings.parse(
-            given,
-            max_message_bytes=self.max_message_bytes,
-            retention_bytes=self.retention_bytes,
-            min_insync_replicas=self.properties.min_insync_replicas,
-            from_brokers=self._topic_defaults,
+            given, self.topic_configs, at_start | self._topic_defaults_at_start | self._topic_defaults
         )
 
     def change_topic(self, topic: Topic, settings: TopicSettings) -> None:
-        """Other settings from now on; retention holds at the next append."""
+        """Other settings from now on; retention by size holds at the next append."""
         topic.settings = settings
         for partition in topic.partitions:
-            partition.log.retention_bytes = settings.retention_bytes
+            partition.log.retention_bytes, partition.log.limits = settings.retention_bytes, settings.segments
+            self.upkeep.settings_changed(partition)
+
+    def appended(self, partition: Partition) -> None:
+        """Something was written: wakes readers, and sees to what time will do to it."""
+        self.touched.add(partition)
+        self.upkeep.appended(partition)
 
     def change_properties(self, properties: BrokerProperties, configs: Mapping[str, str]) -> None:
         """Other properties from now on; `configs` are all that were set for brokers, by their dotted names."""
         self.properties = properties
         self._topic_defaults = {
-            name: configs[config.property] for name, config in TOPIC_CONFIGS.items() if config.property in configs
+            name: configs[key]
+            for name, config in self.topic_configs.items()
+            for key in reversed(config.names())
+            if key in configs
         }
         for topic in self.topics.values():
             self.change_topic(topic, self.settings_for(topic.settings.given))
@@ -181,6 +203,8 @@ class ClusterState:
     def delete_topic(self, topic: Topic) -> None:
         """Forgets a topic; readers that wait on it are woken."""
         del self.topics[topic.name], self.topics_by_id[topic.topic_id]
+        for partition in topic.partitions:
+            self.upkeep.stop(partition)
         self.groups.delete_topic(topic.name)
         self.wake(topic.partitions)
 

@@ -40,7 +40,7 @@ ON_TOPIC, ON_BROKER, ON_ALL_BROKERS, AT_START, SHIPPED, ON_LOGGER, ON_CLIENT_MET
 _LISTS = {
     name for name, config in (TOPIC_CONFIGS | GROUP_CONFIGS | CLIENT_METRICS_CONFIGS).items() if config.type == LIST
 }
-_TYPES_BEHIND_TOPICS = {config.property: config.type for config in TOPIC_CONFIGS.values() if config.property}
+_TYPES_BEHIND_TOPICS = {name: config.type for config in TOPIC_CONFIGS.values() for name in config.names()}
 _KINDS = {GROUP: GROUP_CONFIGS, CLIENT_METRICS: CLIENT_METRICS_CONFIGS}
 _SOURCES = {GROUP: ON_GROUP, CLIENT_METRICS: ON_CLIENT_METRICS, BROKER_LOGGER: ON_LOGGER}
 
@@ -104,7 +104,7 @@ class Configs:
         own = self.own(resource_type, name)
         if key in own or (resource_type != TOPIC and resource_type not in _KINDS):
             return own.get(key, "")
-        known: Mapping[str, Config] = TOPIC_CONFIGS if resource_type == TOPIC else _KINDS[resource_type]
+        known = self._cluster.topic_configs if resource_type == TOPIC else _KINDS[resource_type]
         return known[key].default if key in known else ""
 
     def is_list(self, name: str) -> bool:
@@ -147,7 +147,7 @@ class Configs:
         return Value(held, below[0][2] if below else SHIPPED, config.type, below)
 
     def _of_topic(self, key: str, value: str, own: Mapping[str, str]) -> Value:
-        config = TOPIC_CONFIGS[key]
+        config = self._cluster.topic_configs[key]
         below = self._below(config, value if key not in own else None)
         if key in own:
             return Value(value, ON_TOPIC, config.type, ((key, value, ON_TOPIC), *below))
@@ -155,15 +155,14 @@ class Configs:
 
     def _below(self, config: Config, value: str | None) -> tuple[tuple[str, str, int], ...]:
         """What the brokers say; `value` is what holds if it comes from there."""
-        if not config.property:
-            return ()
         found = [
-            (config.property, changed[config.property], source)
+            (name, changed[name], source)
+            for name in config.names()
             for changed, source in self._changed_for_brokers()
-            if config.property in changed
+            if name in changed
         ]
         if value is not None and not found and value != config.default:
-            found.append((config.property, value, AT_START))
+            found.append((config.override or config.property, value, AT_START))
         return (*found, *_default_synonym(config))
 
     def _changed_for_brokers(self) -> list[tuple[dict[str, str], int]]:

@@ -9,10 +9,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from kwire import records
-from kwire.errors import UnknownTopicError
+from kwire.errors import ConfigError, UnknownTopicError
 from kwire.testing.cluster import ClusterState
 from kwire.testing.partition import Partition, Topic
 from kwire.testing.producer_state import Aborted
+from kwire.testing.record_checks import check_records
 from kwire.testing.record_sets import whole_entries_of
 
 if TYPE_CHECKING:
@@ -57,10 +58,11 @@ class Contents:
         return {name: len(topic.partitions) for name, topic in self._cluster.topics.items()}
 
     def append(self, topic: str, partition: int, record_set: Buffer) -> int:
-        place = self._partition(topic, partition)
+        place, entries = self._partition(topic, partition), whole_entries_of(record_set)
+        check_records(entries, place.topic.settings, self._cluster.clock())
         stamp = self._cluster.clock() if place.topic.settings.append_time else None
-        first = place.append(whole_entries_of(record_set), stamp)
-        self._cluster.touched.add(place)
+        first = place.append(entries, stamp, self._cluster.clock())
+        self._cluster.appended(place)
         return first
 
     def whole(self, topic: str, partition: int) -> bytes:
@@ -78,6 +80,15 @@ class Contents:
 
     def delete_before(self, topic: str, partition: int, offset: int) -> None:
         self._partition(topic, partition).delete_before(offset)
+
+    def compact(self, topic: str | None) -> None:
+        """Compacts a topic, or all that are compacted, to their very ends."""
+        chosen = self._cluster.topics.values() if topic is None else [self._topic(topic)]
+        for each in chosen:
+            if not each.settings.compacts and topic is not None:
+                raise ConfigError(f"topic {topic!r} has not cleanup.policy=compact")
+            for partition in each.partitions if each.settings.compacts else ():
+                self._cluster.upkeep.compact(partition, partition.log.end_offset)
 
     def _topic(self, name: str) -> Topic:
         found = self._cluster.topics.get(name)

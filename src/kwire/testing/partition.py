@@ -17,6 +17,7 @@ from kwire.testing.log import PartitionLog
 from kwire.testing.nodes import NO_NODE
 from kwire.testing.producer_state import ProducerStates
 from kwire.testing.record_sets import Entry, stored_entries
+from kwire.testing.timers import Timer
 from kwire.testing.topic_settings import TopicSettings
 
 _INTERNAL = {"__consumer_offsets", "__transaction_state", "__share_group_state"}
@@ -28,7 +29,7 @@ class Partition:
     """One partition. `leader` is NO_NODE while no replica that is in sync lives.
 
     `elr` are the replicas that may lead when none is in sync (KIP-966). `epochs` are (leader epoch, the offset at which
-    it began), oldest first.
+    it began), oldest first. `upkeep` is when its log is to be looked at (see upkeep.py).
     """
 
     topic: Topic
@@ -41,6 +42,7 @@ class Partition:
     leader_epoch: int = 0
     epochs: list[tuple[int, int]] = field(default_factory=lambda: [(0, 0)])
     producers: ProducerStates = field(default_factory=ProducerStates)
+    upkeep: Timer | None = None
 
     def __repr__(self) -> str:
         return f"{self.topic.name}-{self.index}"
@@ -55,9 +57,9 @@ class Partition:
         unstable = self.producers.first_unstable_offset
         return self.high_watermark if unstable is None else max(unstable, self.log.start_offset)
 
-    def append(self, entries: list[Entry], append_time: int | None) -> int:
+    def append(self, entries: list[Entry], append_time: int | None, now_ms: int = 0) -> int:
         """Appends batches that nobody checks against their producers; returns the first one's offset."""
-        first = self.log.append(entries, leader_epoch=self.leader_epoch, append_time=append_time)
+        first = self.log.append(entries, leader_epoch=self.leader_epoch, append_time=append_time, now_ms=now_ms)
         self.producers.take_in(entries)
         return first
 
@@ -66,7 +68,7 @@ class Partition:
     ) -> None:
         """Writes the marker that ends a producer's transaction here. Raises BrokerError for one that comes too late."""
         self.producers.check_marker(producer_id, epoch, coordinator_epoch, raises_epoch=raises_epoch)
-        self.append([end_marker(producer_id, epoch, commit, coordinator_epoch, timestamp)], None)
+        self.append([end_marker(producer_id, epoch, commit, coordinator_epoch, timestamp)], None, timestamp)
 
     def delete_before(self, offset: int) -> None:
         """Moves the start of the log. Raises BrokerError for an offset outside of it."""

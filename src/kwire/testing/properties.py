@@ -23,6 +23,9 @@ class BrokerProperties:
     replica_selector_class: str = ""
     max_incremental_fetch_session_cache_slots: int = 1000
 
+    log_retention_check_interval_ms: int = 300_000
+    log_cleaner_backoff_ms: int = 15_000
+
     offsets_topic_num_partitions: int = 50
     offset_metadata_max_bytes: int = 4096
     offsets_retention_minutes: int = 10_080

@@ -85,8 +85,8 @@ def whole_entries_of(record_set: Buffer) -> list[Entry]:
 
 
 def stored_entries(stored: Buffer) -> list[Entry]:
-    """The entries of bytes that came out of a log, with the offsets that they have there."""
-    entries = whole_entries_of(stored)
+    """The entries of bytes that came out of a log, with the offsets that they have there; some may be compacted."""
+    entries = [_checked(bytearray(part), may_have_gaps=True) for part in _cut(memoryview(stored).cast("B"))]
     for entry in entries:
         head_offset = int.from_bytes(entry.data[:8], "big", signed=True)
         entry.base_offset = head_offset if entry.magic == 2 else head_offset - entry.count + 1
@@ -122,7 +122,7 @@ def _cut(data: memoryview) -> Iterator[memoryview]:
         at += _OVERHEAD + size
 
 
-def _checked(data: bytearray) -> Entry:
+def _checked(data: bytearray, *, may_have_gaps: bool = False) -> Entry:
     magic = data[_MAGIC_AT]
     if magic > 2:
         raise codes.CORRUPT_MESSAGE(f"a record set of magic {magic}")
@@ -132,7 +132,9 @@ def _checked(data: bytearray) -> Entry:
     if codec not in _CODECS:
         raise codes.CORRUPT_MESSAGE(f"compression codec {codec}")
     decoded = _decode(data)
-    return _batch(data, decoded) if magic == 2 else _message(data, magic, _CODECS[codec], decoded)
+    if magic == 2:
+        return _batch(data, decoded, may_have_gaps=may_have_gaps)
+    return _message(data, magic, _CODECS[codec], decoded)
 
 
 def _decode(data: bytearray) -> records.Records:
@@ -147,10 +149,12 @@ def _decode(data: bytearray) -> records.Records:
     return decoded
 
 
-def _batch(data: bytearray, decoded: records.Records) -> Entry:
+def _batch(data: bytearray, decoded: records.Records, *, may_have_gaps: bool) -> Entry:
     head = _BATCH_HEAD.unpack_from(data)
     attributes, last_delta, max_timestamp, producer_id, epoch, sequence, count = head[5], head[6], *head[8:]
-    if count != len(decoded) or last_delta != count - 1 or count < 1:
+    if may_have_gaps:
+        count = last_delta + 1
+    elif count != len(decoded) or last_delta != count - 1 or count < 1:
         raise codes.INVALID_RECORD(
             f"a batch that claims {count} records and a last offset delta of {last_delta} holds {len(decoded)}",
         )

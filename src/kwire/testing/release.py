@@ -8,6 +8,7 @@ Seen on the releases themselves, 0.8.0 to 4.4.0:
     ApiVersions of an unknown version         from 0.10 on: a v0 body with error 35; from 2.4 on it names key 18's range
     a record set of Produce 3 that is not one
     batch of magic 2                          to 2.0: closes; to 2.3: CORRUPT_MESSAGE; from 2.4 on: INVALID_RECORD
+    a record without a key, where one is wanted: to 2.3: CORRUPT_MESSAGE; from 2.4 on: INVALID_RECORD
     special times of ListOffsets              to 2.8: times like any other; 3.0 to 3.8: known in every version; from 3.9
                                               on: in the versions that have them, else UNSUPPORTED_VERSION
     ApiVersions before a login                from 1.0 on: only once
@@ -163,6 +164,11 @@ class Release:
         """What a record set that is not one batch of magic 2 is answered with; None: the connection closes."""
         if self.number < (2, 1):
             return None
+        return codes.INVALID_RECORD if self.number >= (2, 4) else codes.CORRUPT_MESSAGE
+
+    @property
+    def code_of_refused_records(self) -> type[BrokerError]:
+        """What a record without a key is answered with where the topic wants one."""
         return codes.INVALID_RECORD if self.number >= (2, 4) else codes.CORRUPT_MESSAGE
 
     @property

@@ -291,7 +291,7 @@ class Transactions:
             )
         except (codes.INVALID_PRODUCER_EPOCH, codes.TRANSACTION_COORDINATOR_FENCED):
             return True
-        self._cluster.wake([partition])
+        self._cluster.appended(partition)
         return True
 
     def _updated(self, found: Transaction) -> None:

@@ -204,9 +204,11 @@ class SharePartition:
             return b"", []
         data = self.partition.log.read(offset, limits.max_bytes, first_whole=True, end=self.end)
         taking = _Taking(limits, self._new_lock(member_id))
-        first_byte, last_byte, at = 0, 0, 0
+        first_byte, last_byte, at, read_to = 0, 0, 0, offset
         for entry in split_stored(memoryview(data)):
             offsets = range(max(int.from_bytes(entry[:8], "big"), offset), last_offset_of(entry) + 1)
+            self._archive(range(read_to, offsets.start))
+            read_to = offsets.stop
             taken = [] if self._archive_aborted(entry, offsets) else self._take(offsets, taking)
             if taken:
                 first_byte = first_byte if taking.batches else at
@@ -226,12 +228,16 @@ class SharePartition:
         aborted = self.partition.producers.aborted_within(offsets.start, offsets.stop)
         if not any(each.producer_id == producer_id for each in aborted):
             return False
+        self._archive(offsets)
+        return True
+
+    def _archive(self, offsets: range) -> None:
+        """Is done with offsets that members do not see; some have no records any more, in a compacted log."""
         for offset in offsets:
             slot = self._slots.setdefault(offset, _Slot())
             slot.unlock()
             slot.state = RecordState.ARCHIVED
         self._next = max(self._next, offsets.stop)
-        return True
 
     def _new_lock(self, member_id: str) -> _Lock:
         duration_ms = self.cluster.groups.configs.number(self.group_id, "share.record.lock.duration.ms")
