@@ -15,6 +15,7 @@ from kwire.protocol import (
     DeleteRecordsRequest,
     DescribeClusterRequest,
     DescribeConfigsRequest,
+    DescribeQuorumRequest,
     DescribeTopicPartitionsRequest,
     ElectLeadersRequest,
     IncrementalAlterConfigsRequest,
@@ -47,6 +48,7 @@ def by_key(topic: str) -> dict[int, list[Named]]:
         43: elect_leaders(topic),
         45: reassign(topic),
         46: list_reassignments(),
+        55: describe_quorum(topic),
         60: describe_cluster(),
         75: describe_topic_partitions(topic),
         33: alter_configs(topic),
@@ -161,6 +163,21 @@ def describe_cluster() -> list[Named]:
         return lambda version: DescribeClusterRequest(endpoint_type=kind if version else 1)
 
     return [(f"the cluster by endpoint {kind}", request(kind)) for kind in (1, 2, 3)]
+
+
+def describe_quorum(topic: str) -> list[Named]:
+    """Only what there is no quorum of: the offsets of the other are those of a log."""
+    made = DescribeQuorumRequest.TopicData
+
+    def request(*places: tuple[str, int]) -> Callable[[int], protocol.Request]:
+        topics = [made(topic_name=name, partitions=[made.PartitionData(partition_index=n)]) for name, n in places]
+        return lambda version: DescribeQuorumRequest(topics=topics)
+
+    return [
+        ("the quorum of nothing", request()),
+        ("the quorum of a topic", request((topic, 0))),
+        ("the quorum of another partition", request(("__cluster_metadata", 1))),
+    ]
 
 
 def describe_topic_partitions(topic: str) -> list[Named]:

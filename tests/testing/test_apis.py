@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from kwire import protocol
 from kwire.testing.handlers import HANDLERS
 from kwire.testing.requests import CloseConnectionError
-from tests.testing.frames import corpus, damage
+from tests.testing.frames import corpus, damage, spans
 from tests.testing.in_process import InProcess
 
 RELEASES = ["0.8.2.2", "0.9.0.1", "0.10.2.2", "1.1.1", "2.4.1", "2.8.2", "3.9.2", "4.4.0"]
@@ -36,7 +36,7 @@ def test_every_version_of_every_key_is_answered_in_its_own_version(release: str)
         assert header.correlation_id == correlation_id
         assert type(response) is protocol.APIS[key].response
     asked = {struct.unpack_from(">h", frame)[0] for frame in frames}
-    assert asked == protocol.versions_of(release).keys() & HANDLERS.keys()
+    assert asked == spans(release).keys() & HANDLERS.keys()
 
 
 @pytest.mark.parametrize("release", RELEASES)

@@ -12,6 +12,7 @@ from kwire.protocol import ApiVersionsRequest
 from kwire.schema.releases import RELEASES
 from kwire.testing.handlers import HANDLERS
 from kwire.testing.requests import CloseConnectionError
+from tests.testing.frames import spans
 from tests.testing.in_process import InProcess
 
 WITH_API_VERSIONS = [name for name in RELEASES if tuple(map(int, name.split("."))) >= (0, 10)]
@@ -21,7 +22,7 @@ WITH_API_VERSIONS = [name for name in RELEASES if tuple(map(int, name.split(".")
 def test_every_release_lists_what_it_serves(release: str) -> None:
     broker = InProcess(release)
     listed = {api.api_key: (api.min_version, api.max_version) for api in broker.ask(ApiVersionsRequest(), 0).api_keys}
-    expected = {key: span for key, span in protocol.versions_of(release).items() if key in HANDLERS}
+    expected = {key: span for key, span in spans(release).items() if key in HANDLERS}
     if int(release.split(".")[0]) >= 4:
         expected[0] = (0, expected[0][1])
     assert listed == expected
@@ -29,7 +30,8 @@ def test_every_release_lists_what_it_serves(release: str) -> None:
 
 @pytest.mark.parametrize("version", range(6))
 def test_every_version_is_answered(version: int) -> None:
-    assert InProcess().ask(ApiVersionsRequest(), version).error_code == 0
+    named = {"client_software_name": "test", "client_software_version": "1"} if version >= 3 else {}
+    assert InProcess().ask(ApiVersionsRequest(**named), version).error_code == 0
 
 
 @pytest.mark.parametrize(("release", "named"), [("0.10.2.2", []), ("3.9.2", [(18, 0, 4)]), ("4.4.0", [(18, 0, 5)])])

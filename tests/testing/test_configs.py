@@ -61,14 +61,15 @@ def test_a_topics_own_value_goes_over_the_brokers() -> None:
 
 def test_a_brokers_property_changes_while_it_runs() -> None:
     broker = with_topic()
-    assert changed(broker, BROKER, "1", "group.consumer.session.timeout.ms", "6000") == 0
-    assert broker.cluster.properties.group_consumer_session_timeout_ms == 6000
-    assert told(broker, BROKER, "1", "group.consumer.session.timeout.ms")[:2] == ("6000", 2)
-    assert told(broker, GROUP, "g", "consumer.session.timeout.ms")[0] == "6000"
-    assert changed(broker, BROKER, "1", "group.consumer.session.timeout.ms", "soon") == codes.INVALID_CONFIG.code
-    assert changed(broker, BROKER, "1", "group.consumer.session.timeout.ms", None) == 0
-    assert broker.cluster.properties.group_consumer_session_timeout_ms == 45_000
-    assert changed(broker, BROKER, "9", "group.max.size", "5") == codes.INVALID_REQUEST.code
+    name = "group.consumer.assignment.interval.ms"
+    assert changed(broker, BROKER, "1", name, "6000") == 0
+    assert broker.cluster.properties.group_consumer_assignment_interval_ms == 6000
+    assert told(broker, BROKER, "1", name)[:2] == ("6000", 2)
+    assert told(broker, GROUP, "g", "consumer.assignment.interval.ms")[0] == "6000"
+    assert changed(broker, BROKER, "1", name, "soon") == codes.INVALID_REQUEST.code
+    assert changed(broker, BROKER, "1", name, None) == 0
+    assert broker.cluster.properties.group_consumer_assignment_interval_ms == 0
+    assert changed(broker, BROKER, "9", "num.io.threads", "5") == codes.INVALID_REQUEST.code
 
 
 def test_a_groups_config_reaches_the_group() -> None:

@@ -17,8 +17,10 @@ import pytest
 
 from kwire import protocol, records
 from kwire.protocol import (
+    ApiVersionsRequest,
     CreateTopicsRequest,
     DeleteTopicsRequest,
+    FindCoordinatorRequest,
     InitProducerIdRequest,
     ListOffsetsRequest,
     MetadataRequest,
@@ -102,6 +104,25 @@ def questions(topic: str, topic_id: UUID | None, spans: dict[int, tuple[int, int
           for version in range(4, spans[3][1] + 1)),
         *admin_questions(topic, spans),
         *login_questions(spans),
+        *name_questions(spans),
+    ]  # fmt: skip
+
+
+def name_questions(spans: dict[int, tuple[int, int]]) -> list[Question]:
+    """Names of clients, and of share partitions, that are none."""
+    names = ("good", "bad name!", "", "-x", "x.y-z0", "é")
+    software = [(name, "1") for name in names] + [("good", version) for version in names]
+    share_keys = ("g", "g:x:0", ":AAAAAAAAAAAAAAAAAAAAAA:0", "g:AAAAAAAAAAAAAAAAAAAAAA:x", "g:AAAAAAAAAAAAAAAAAAAAAA")
+    return [
+        asked(f"a client {name!r} {number!r}", ApiVersionsRequest(client_software_name=name,
+                                                                 client_software_version=number), version)
+        for version in range(3, spans.get(18, (0, 0))[1] + 1)
+        for name, number in software
+        if (name, number) not in (("good", "good"), ("good", "1"), ("x.y-z0", "1"), ("good", "x.y-z0"))
+    ] + [
+        asked(f"a share partition {key!r}", FindCoordinatorRequest(coordinator_keys=[key], key_type=2), version)
+        for version in range(4, spans.get(10, (0, 0))[1] + 1)
+        for key in share_keys
     ]  # fmt: skip
 
 

@@ -13,11 +13,13 @@ from typing import Any
 import pytest
 
 from kwire import protocol
+from kwire.protocol import DescribeConfigsRequest
 from kwire.testing import Broker
 from tests.brokers import Cluster
 from tests.testing import admin_questions
 from tests.testing.test_like_kafka import answer, asked, asker, wait_for_topic
 
+SHIPPED = 5
 NOT_LEADER = "'error_code': 6"
 KNOWN: dict[str, Callable[[tuple[int, ...]], bool]] = {
     "configs of 2": lambda number: number < (3, 3),
@@ -25,6 +27,7 @@ KNOWN: dict[str, Callable[[tuple[int, ...]], bool]] = {
     "quotas of [('user', 7": lambda number: number < (3, 3),
     "the log directories": lambda number: True,
     "the end of epoch 0": lambda number: number < (2,),
+    "the quorum": lambda number: number < (3, 3),
 }
 
 
@@ -61,3 +64,20 @@ def test_the_answers_are_those_of_kafka(kafka: Cluster, new_topic: Callable[[], 
             if expected != found:
                 different.append(f"{name}, version {version}:\n  Kafka {expected}\n  kwire {found}")
     assert not different, f"{len(different)} of {count} answers differ\n" + "\n".join(different)
+
+
+@pytest.mark.parametrize("release", ["4.4.0", "3.9.2"])
+@pytest.mark.kafka
+def test_a_broker_has_the_same_configs(release: str, kafka_cluster: Callable[[str], Cluster]) -> None:
+    resource = DescribeConfigsRequest.DescribeConfigsResource(
+        resource_type=admin_questions.BROKER, resource_name="1", configuration_keys=None
+    )
+    request = DescribeConfigsRequest(resources=[resource], include_synonyms=True)
+    told = []
+    with Broker(release=release) as broker:
+        for servers in (kafka_cluster(release).bootstrap_servers, broker.bootstrap_servers):
+            configs = asker(servers)(request, 4).results[0].configs
+            told.append({each.name: (each.config_type, each.read_only, each.is_sensitive) for each in configs})
+            told.append({(each.name, row.value) for each in configs for row in each.synonyms if row.source == SHIPPED})
+    assert told[0] == told[2]
+    assert told[1] == told[3]

@@ -28,6 +28,7 @@ DAY = 1_700_000_000.0
 ALL = "SCRAM-SHA-512", "SCRAM-SHA-256", "PLAIN", "OAUTHBEARER"
 ALL_TOPICS = MetadataRequest(topics=None)
 GOOD, WRONG = b"\0alice\0secret", b"\0alice\0wrong"
+VERSIONS = ApiVersionsRequest(client_software_name="test", client_software_version="1")
 
 
 def broker_of(release: str = "4.4.0", *, max_reauth_ms: int = 0) -> InProcess:
@@ -62,12 +63,12 @@ def refused(broker: InProcess, waiting: Waiting) -> Any:
 
 def test_a_login_in_kafkas_order() -> None:
     broker = broker_of()
-    assert broker.ask(ApiVersionsRequest(), 4).error_code == 0
+    assert broker.ask(VERSIONS, 4).error_code == 0
     assert list(handshake(broker).mechanisms) == list(ALL)
     answer = authenticate(broker, GOOD)
     assert (answer.error_code, answer.auth_bytes, answer.session_lifetime_ms) == (0, b"", 0)
     assert not broker.ask(ALL_TOPICS, 9).topics
-    assert broker.ask(ApiVersionsRequest(), 4).error_code == 0
+    assert broker.ask(VERSIONS, 4).error_code == 0
 
 
 @pytest.mark.parametrize(("mechanism", "hash_name"), [("SCRAM-SHA-256", "sha256"), ("SCRAM-SHA-512", "sha512")])
@@ -111,7 +112,7 @@ def test_before_1_0_api_versions_may_be_asked_again() -> None:
 def test_another_request_within_a_login_is_refused_and_closes() -> None:
     broker = broker_of()
     handshake(broker)
-    answer = refused(broker, broker.begin(ApiVersionsRequest(), 4))
+    answer = refused(broker, broker.begin(VERSIONS, 4))
     assert answer.error_code == codes.ILLEGAL_SASL_STATE.code
 
 

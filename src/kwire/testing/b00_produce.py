@@ -6,10 +6,10 @@ Behaviour
     an idempotent producer gets the offset of the first time, and its own timestamp for the append time. An empty record
     set is not an error and has no offset. acks 0 has no response; if anything is refused then, the connection closes.
     acks -1 takes min.insync.replicas; otherwise it is the same as 1, since followers are never behind. Who leads a
-    partition is told by any node. What a topic says of single records is in record_checks.py. A transactional batch
-    without a transactional id in the request is refused with TRANSACTIONAL_ID_AUTHORIZATION_FAILED. The first batch of
-    a transaction in a partition is taken only if the coordinator knows the partition as part of it (KIP-890, releases
-    from 3.6 on): else INVALID_TXN_STATE.
+    partition is told by any node. Kafka's own topics are refused with INVALID_TOPIC_EXCEPTION. What a topic says of
+    single records is in record_checks.py. A transactional batch without a transactional id in the request is refused
+    with TRANSACTIONAL_ID_AUTHORIZATION_FAILED. The first batch of a transaction in a partition is taken only if the
+    coordinator knows the partition as part of it (KIP-890, releases from 3.6 on): else INVALID_TXN_STATE.
 
 Version notes
     v0-2  message sets; the release's format decides what is too new (0.9 and older take magic 0 only). 0.8 took acks
@@ -46,6 +46,7 @@ KEY = 0
 logger = logging.getLogger("kwire.testing")
 _ABORTABLE_SINCE = 11
 _ADDS_PARTITIONS_SINCE = 12
+_ADMIN_CLIENT = "__admin_client"
 
 _TopicData = ProduceRequest.TopicProduceData
 _PartitionData = ProduceRequest.TopicProduceData.PartitionProduceData
@@ -104,6 +105,8 @@ def _partition(context: RequestContext[ProduceRequest], topic: _TopicData, data:
             raise codes.INVALID_REQUIRED_ACKS(f"acks {context.request.acks}: -1, 0 or 1")
         context.require_topic(WRITE, topic.name, topic.topic_id)
         partition = context.cluster.partition_led_by(context.node, topic.name, topic.topic_id, data.index)
+        if partition.topic.is_internal and context.client_id != _ADMIN_CLIENT:
+            raise codes.INVALID_TOPIC_EXCEPTION(f"{partition.topic.name} is written to by brokers alone")
         if context.request.acks == -1:
             check_in_sync(partition)
         return _append(context, partition, data)

@@ -24,6 +24,8 @@ from kwire.errors import BrokerError
 from kwire.errors import broker as codes
 from kwire.protocol import MetadataRequest, MetadataResponse
 from kwire.testing.authorizer import CLUSTER, CREATE, DESCRIBE, THE_CLUSTER, TOPIC
+from kwire.testing.cluster import ClusterState
+from kwire.testing.internal_topics import KINDS
 from kwire.testing.nodes import NO_NODE
 from kwire.testing.partition import Partition, Topic, check_topic_name
 from kwire.testing.requests import RequestContext
@@ -106,8 +108,13 @@ def _found_or_made(context: RequestContext[MetadataRequest], asked: _Asked) -> T
     if cluster.auto_create_topics and (context.version < 4 or context.request.allow_auto_topic_creation):
         if not context.allows(CREATE, CLUSTER):
             context.require(CREATE, TOPIC, asked.name)
-        return cluster.create_topic(asked.name, cluster.num_partitions)
+        return _made(cluster, asked.name)
     return cluster.topic(asked.name)
+
+
+def _made(cluster: ClusterState, name: str) -> Topic:
+    internal = cluster.internal_topics.ensure(KINDS[name]) if name in KINDS else None
+    return internal or cluster.create_topic(name, cluster.num_partitions)
 
 
 def _known(context: RequestContext[MetadataRequest], topic: Topic) -> _Topic:

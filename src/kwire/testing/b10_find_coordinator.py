@@ -1,15 +1,19 @@
 """FindCoordinator (key 10).
 
 Behaviour
-    Names the node that coordinates a group, a transactional id or a share partition.
+    Names the node that coordinates a group, a transactional id or a share partition. The first time the topic is made
+    in which Kafka keeps its state (see internal_topics.py), without the COORDINATOR_NOT_AVAILABLE that Kafka says then.
 
 Version notes
     v0   groups only
-    v1   key_type: 0 a group, 1 a transactional id, 2 (v6) a share partition; any other is INVALID_REQUEST
+    v1   key_type: 0 a group, 1 a transactional id, 2 (v6) a share partition; any other is INVALID_REQUEST, and so is a
+         share partition that is not group:topicId:partition; before 4.0 none is available
     v4   several keys at once, each with an error of its own
 """
 
 from __future__ import annotations
+
+import re
 
 from kwire.errors import BrokerError
 from kwire.errors import broker as codes
@@ -25,6 +29,7 @@ _Coordinator = FindCoordinatorResponse.Coordinator
 _KINDS = (GROUP, TRANSACTION, SHARE)
 _SHARE_SINCE = 6
 _NO_ERROR = "NONE"
+_SHARE_PARTITION = re.compile(r".+:[A-Za-z0-9_-]{22}:[+-]?[0-9]+", re.DOTALL)
 
 
 def answer(context: Context) -> FindCoordinatorResponse:
@@ -59,10 +64,21 @@ def _node(context: Context, key: str) -> Node:
         context.require(DESCRIBE, TRANSACTIONAL_ID, key)
     else:
         context.require(CLUSTER_ACTION, CLUSTER)
+    if kind == SHARE:
+        _check_share_partition(context, key)
+    context.cluster.internal_topics.ensure(kind)
     leader = context.cluster.coordinators.leader(kind, key)
     if leader is None:
         raise codes.COORDINATOR_NOT_AVAILABLE("no node lives")
     return context.cluster.nodes[leader]
+
+
+def _check_share_partition(context: Context, key: str) -> None:
+    """Raises BrokerError unless it is group:topicId:partition, the topic id in base64."""
+    if not context.release.has_share_coordinator:
+        raise codes.COORDINATOR_NOT_AVAILABLE("there are no share groups")
+    if not _SHARE_PARTITION.fullmatch(key):
+        raise codes.INVALID_REQUEST(f"{key!r} is not group:topicId:partition")
 
 
 def _refused(key: str, code: int, reason: str | None) -> _Coordinator:

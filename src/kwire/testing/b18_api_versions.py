@@ -8,13 +8,16 @@ Version notes
     releases before 0.10 do not know the key (see release.py)
     a version that the release does not have is answered in v0 with UNSUPPORTED_VERSION; from 2.4 on that answer names
     key 18's own range, so that the client can ask again (KIP-511)
-    v3   flexible, but its response header stays v0 for ever; client software name and version are not checked; features
-         (see features.py), without those supported ones that begin at 0
+    v3   flexible, but its response header stays v0 for ever; a client software name or version that is not of letters,
+         digits, dots and dashes, with none of these at its ends, is INVALID_REQUEST (KIP-511); features (see
+         features.py), without those supported ones that begin at 0
     v4   every supported feature
     v5   cluster_id and node_id: not checked
 """
 
 from __future__ import annotations
+
+import re
 
 from kwire.errors import broker as codes
 from kwire.protocol import ApiVersionsRequest, ApiVersionsResponse
@@ -26,11 +29,16 @@ KEY = 18
 _Version = ApiVersionsResponse.ApiVersion
 _Supported = ApiVersionsResponse.SupportedFeatureKey
 _Finalized = ApiVersionsResponse.FinalizedFeatureKey
-_FEATURES_FROM_0_SINCE = 4
+_NAMES_CLIENT_SINCE, _FEATURES_FROM_0_SINCE = 3, 4
+_SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?")
 
 
 def answer(context: RequestContext[ApiVersionsRequest]) -> ApiVersionsResponse:
     """What the release lists."""
+    request = context.request
+    names = request.client_software_name, request.client_software_version
+    if context.version >= _NAMES_CLIENT_SINCE and not all(map(_SOFTWARE.fullmatch, names)):
+        return refuse(context, codes.INVALID_REQUEST.code)
     context.session.versions_told()
     finalized = context.cluster.features
     return ApiVersionsResponse(

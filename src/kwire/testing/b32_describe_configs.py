@@ -3,13 +3,14 @@
 Behaviour
     What holds for topics, brokers, groups, client metrics and broker loggers: every config of the resource, or those
     that are named. A broker tells of itself and, by the empty name, of what was set for all brokers; of another one it
-    says INVALID_REQUEST. A missing topic is UNKNOWN_TOPIC_OR_PARTITION. A broker's configs are only those that have an
-    effect here, and what was set. There are no passwords, so nothing is sensitive, and no documentation.
+    says INVALID_REQUEST. A missing topic is UNKNOWN_TOPIC_OR_PARTITION. A broker's configs are those of its release
+    (broker_configs.py), with the values of this very broker where they are options of it, and what was set. Values of
+    passwords, and of what nobody knows, are not told.
 
 Version notes
     v0   is_default in place of the source
     v1   config_source and, where asked for, synonyms: what would hold without the value, first things first
-    v3   config_type; documentation, which is null
+    v3   config_type; documentation, where asked for, of what has an effect here
 """
 
 from __future__ import annotations
@@ -75,12 +76,13 @@ def _config(context: Context, name: str, value: Value) -> _Config:
     return _Config(
         name=name,
         value=value.value,
-        read_only=value.source == AT_START,
+        read_only=value.read_only,
+        is_sensitive=value.is_sensitive,
         is_default=value.source in (SHIPPED, AT_START) if context.version == 0 else False,
         config_source=value.source if context.version >= 1 else -1,
         synonyms=[_Synonym(name=given, value=text, source=source) for given, text, source in synonyms],
         config_type=value.type if context.version >= 3 else 0,
-        documentation=None,
+        documentation=value.documentation if context.request.include_documentation else None,
     )
 
 

@@ -51,6 +51,7 @@ _T = TypeVar("_T")
 _EVERY_ADDRESS = ("", "0.0.0.0", "::")
 _LARGEST_REQUEST = 104_857_600
 _MAX_NODES = 100
+_AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 # The names of the requests, and what the broker calls its release.
 _GENERATIONS: dict[str, tuple[Mapping[str, int], str]] = {
     "0.7": (REQUEST_NAMES, "0.7.2"),
@@ -124,6 +125,7 @@ class Broker(NodeControls):
         _check_options(generation, host, port, num_partitions, max_request_bytes)
         _check_range("nodes", nodes, 1, 1 if generation else _MAX_NODES)
         self.clock = clock or Clock()
+        super_users = tuple(super_users)
         if generation is None:
             own, topic_defaults = split_topic_defaults(properties)
             chosen = BrokerProperties.parse(own)
@@ -150,6 +152,13 @@ class Broker(NodeControls):
                 features=finalized_features(known, features),
                 release=known.number,
                 topic_defaults=topic_defaults,
+                values_at_start=self._security.configs()
+                | {
+                    "socket.request.max.bytes": str(max_request_bytes),
+                    "authorizer.class.name": _AUTHORIZER if authorizer else "",
+                    "process.roles": "broker,controller" if known.is_kraft else "",
+                },
+                security_protocol=self._security.protocol,
                 authorizer=Authorizer(
                     enabled=authorizer,
                     super_users=super_users,
@@ -280,7 +289,7 @@ class Broker(NodeControls):
         self._run(lambda: self._contents.delete_topic(name))
 
     def topics(self) -> dict[str, int]:
-        """The number of partitions of each topic."""
+        """The number of partitions of each topic, but for Kafka's own."""
         return self._run(self._contents.partition_counts)
 
     def append(self, topic: str, what: Buffer | Iterable[Any], *, partition: int = 0) -> int:
@@ -447,7 +456,7 @@ def _check_range(name: str, value: int, minimum: int, maximum: int) -> None:
 
 
 def _counts(topics: Mapping[str, int] | Iterable[str], default: int) -> Mapping[str, int]:
-    """The number of partitions of each topic."""
+    """The number of partitions of each topic, but for Kafka's own."""
     if isinstance(topics, Mapping):
         return topics
     return dict.fromkeys([topics] if isinstance(topics, str) else topics, default)

@@ -11,11 +11,12 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
 from kwire.errors import broker as codes
 from kwire.testing.authorizer import Authorizer
-from kwire.testing.config_names import topic_configs
+from kwire.testing.config_names import TOPIC_CONFIGS, topic_configs
 from kwire.testing.configs import Configs
-from kwire.testing.coordinators import GROUP, SHARE, TRANSACTION, Coordinators
+from kwire.testing.coordinators import GROUP, SHARE, TRANSACTION, CoordinatorMoved, Coordinators
 from kwire.testing.fetch_sessions import FetchSessions
 from kwire.testing.groups.groups import Groups
+from kwire.testing.internal_topics import InternalTopics
 from kwire.testing.log import PartitionLog
 from kwire.testing.nodes import Nodes
 from kwire.testing.partition import Partition, Topic, check_leader, check_topic_name
@@ -42,7 +43,7 @@ class ClusterState:
     `touched` collects what something happened to (partitions, and whatever else requests wait for), for the server,
     which resumes the flows that wait for it. `timers` are calls to come. `clock` is the time of records in ms since
     1970, `now` a monotonic clock in seconds. `release` is the release's number, `topic_defaults` are configs of topics
-    that do not say otherwise.
+    that do not say otherwise, `values_at_start` what brokers are started with and only have to tell.
     """
 
     def __init__(
@@ -61,8 +62,20 @@ class ClusterState:
         features: Mapping[str, int] | None = None,
         release: tuple[int, ...] = (4, 4),
         topic_defaults: Mapping[str, str] | None = None,
+        values_at_start: Mapping[str, str] | None = None,
+        security_protocol: str = "PLAINTEXT",
     ) -> None:
+        self.release = release
         self.topic_configs = topic_configs(release)
+        self.security_protocol = security_protocol
+        self.values_at_start = dict(values_at_start or {}) | {
+            "auto.create.topics.enable": str(auto_create_topics).lower(),
+            "num.partitions": str(num_partitions),
+            "message.max.bytes": str(max_message_bytes),
+            "log.retention.bytes": str(-1 if retention_bytes is None else retention_bytes),
+        }
+        for name, value in (topic_defaults or {}).items():
+            self.values_at_start[TOPIC_CONFIGS[name].names()[0]] = value
         self.auto_create_topics = auto_create_topics
         self.num_partitions = num_partitions
         self.max_message_bytes = max_message_bytes
@@ -88,8 +101,9 @@ class ClusterState:
                 TRANSACTION: self.properties.transaction_state_log_num_partitions,
                 SHARE: self.properties.share_coordinator_state_topic_num_partitions,
             },
-            self.wake,
+            self._coordinators_moved,
         )
+        self.internal_topics = InternalTopics(self)
         self.coordinators.nodes_changed(self.nodes.ids)
         self.transactions = Transactions(self)
         self._next_producer_id = 1000
@@ -103,7 +117,7 @@ class ClusterState:
         self,
         name: str,
         partitions: int,
-        settings: Mapping[str, str | None] | None = None,
+        settings: Mapping[str, str | None] | Mapping[str, str] | None = None,
         *,
         replication_factor: int = -1,
         assignment: Sequence[Sequence[int]] | None = None,
@@ -273,6 +287,14 @@ class ClusterState:
                 what(partition, node, self.nodes, has_elr=has_elr)
             self.wake(topic.partitions)
         self.coordinators.nodes_changed(each.node_id for each in self.nodes.alive)
+        for kind in self.coordinators.slots:
+            self.internal_topics.lead(kind)
+
+    def _coordinators_moved(self, moved: Iterable[CoordinatorMoved]) -> None:
+        moved = list(moved)
+        self.wake(moved)
+        for kind in {each.kind for each in moved}:
+            self.internal_topics.lead(kind)
 
     def fetch_sessions(self, node: int) -> FetchSessions:
         """The fetch sessions of a node; they end when it dies."""

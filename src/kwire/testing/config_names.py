@@ -9,12 +9,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from kwire.errors import ConfigError
+from kwire.testing.broker_configs import BOOLEAN, DOUBLE, INT, LIST, LONG, SHORT, STRING
 
 TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
-BOOLEAN, STRING, INT, LONG, DOUBLE, LIST = 1, 2, 3, 5, 6, 7
 
 _MAX = "9223372036854775807"
-_OWN_OPTIONS = {"min_insync_replicas", "unclean_leader_election_enable"}
+_OPTIONS = {"min.insync.replicas", "unclean.leader.election.enable"}
 
 
 class Config(NamedTuple):
@@ -128,6 +128,7 @@ _PARSERS: dict[int, Callable[[str], object]] = {
     INT: int,
     LONG: int,
     DOUBLE: float,
+    SHORT: int,
 }
 
 
@@ -142,21 +143,26 @@ def topic_configs(release: tuple[int, ...]) -> dict[str, Config]:
     return known
 
 
+TOPIC_DEFAULTS = {
+    name.replace(".", "_"): key for key, each in TOPIC_CONFIGS.items() for name in each.names() if name not in _OPTIONS
+}
+"""The topic config behind a broker's property, whose name has underscores."""
+
+
 def split_topic_defaults(properties: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
     """(the other properties, topic configs by their own names) of a broker's, which have underscores.
 
     Raises ConfigError for a value that the config cannot have.
     """
-    behind = {name.replace(".", "_"): key for key, each in TOPIC_CONFIGS.items() for name in each.names()}
     others, defaults = {}, {}
     for name, value in properties.items():
-        if name not in behind or name in _OWN_OPTIONS:
+        if name not in TOPIC_DEFAULTS:
             others[name] = value
             continue
         text = str(value).lower() if isinstance(value, bool) else str(value)
-        if not is_valid(TOPIC_CONFIGS[behind[name]], text):
+        if not is_valid(TOPIC_CONFIGS[TOPIC_DEFAULTS[name]], text):
             raise ConfigError(f"{name} {value!r} is none that it can have")
-        defaults[behind[name]] = text
+        defaults[TOPIC_DEFAULTS[name]] = text
     return others, defaults
 
 

@@ -2,7 +2,8 @@
 
 A topic's own values go over the broker's. What is set for brokers (for all by the empty name, or for one) takes effect
 in the whole cluster: in its properties and in topics that do not say otherwise. Configs of groups, client metrics and
-log levels are kept, and whoever knows what they mean asks for them.
+log levels are kept, and whoever knows what they mean asks for them. A broker's configs are all that its release has:
+what it was started with holds for those that are options here, Kafka's default for the others.
 """
 
 from __future__ import annotations
@@ -12,22 +13,20 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire.errors import broker as codes
+from kwire.testing.broker_configs import LIST, STRING, BrokerConfig, broker_configs
 from kwire.testing.config_names import (
-    BOOLEAN,
     BROKER,
     BROKER_LOGGER,
     CLIENT_METRICS,
     CLIENT_METRICS_CONFIGS,
     GROUP,
     GROUP_CONFIGS,
-    INT,
-    LIST,
-    STRING,
     TOPIC,
     TOPIC_CONFIGS,
     Config,
     is_valid,
 )
+from kwire.testing.config_texts import BROKER_TEXTS, TOPIC_TEXTS
 from kwire.testing.groups.group_configs import check
 from kwire.testing.partition import check_topic_name
 from kwire.testing.properties import BrokerProperties
@@ -37,10 +36,10 @@ if TYPE_CHECKING:
 
 ON_TOPIC, ON_BROKER, ON_ALL_BROKERS, AT_START, SHIPPED, ON_LOGGER, ON_CLIENT_METRICS, ON_GROUP = range(1, 9)
 """Where a value comes from, in the numbers of the protocol."""
+_UNKNOWN = 0
 _LISTS = {
     name for name, config in (TOPIC_CONFIGS | GROUP_CONFIGS | CLIENT_METRICS_CONFIGS).items() if config.type == LIST
 }
-_TYPES_BEHIND_TOPICS = {name: config.type for config in TOPIC_CONFIGS.values() for name in config.names()}
 _KINDS = {GROUP: GROUP_CONFIGS, CLIENT_METRICS: CLIENT_METRICS_CONFIGS}
 _SOURCES = {GROUP: ON_GROUP, CLIENT_METRICS: ON_CLIENT_METRICS, BROKER_LOGGER: ON_LOGGER}
 
@@ -51,7 +50,10 @@ class Value(NamedTuple):
     value: str | None
     source: int
     type: int
-    synonyms: tuple[tuple[str, str, int], ...] = ()
+    synonyms: tuple[tuple[str, str | None, int], ...] = ()
+    read_only: bool = False
+    is_sensitive: bool = False
+    documentation: str | None = None
 
 
 class Configs:
@@ -87,6 +89,8 @@ class Configs:
             if not validate_only:
                 self._cluster.change_topic(topic, settings)
             return
+        if resource_type == BROKER:
+            self._check_of_broker(values)
         for key, value in values.items():
             _check(self._known(resource_type).get(key), resource_type, key, value)
         if resource_type == GROUP:
@@ -149,9 +153,10 @@ class Configs:
     def _of_topic(self, key: str, value: str, own: Mapping[str, str]) -> Value:
         config = self._cluster.topic_configs[key]
         below = self._below(config, value if key not in own else None)
+        text = TOPIC_TEXTS.get(key)
         if key in own:
-            return Value(value, ON_TOPIC, config.type, ((key, value, ON_TOPIC), *below))
-        return Value(value, below[0][2] if below else SHIPPED, config.type, below)
+            return Value(value, ON_TOPIC, config.type, ((key, value, ON_TOPIC), *below), documentation=text)
+        return Value(value, below[0][2] if below else SHIPPED, config.type, below, documentation=text)
 
     def _below(self, config: Config, value: str | None) -> tuple[tuple[str, str, int], ...]:
         """What the brokers say; `value` is what holds if it comes from there."""
@@ -170,23 +175,40 @@ class Configs:
         return [*named, (self.changed.get((BROKER, ""), {}), ON_ALL_BROKERS)]
 
     def _of_broker(self, name: str, own: Mapping[str, str]) -> dict[str, Value]:
-        described: dict[str, Value] = {}
-        if name:
-            described = {key: self._at_start_or_shipped(key) for key in _properties()}
-            described["node.id"] = described["broker.id"] = Value(name, AT_START, INT)
-        for key, value in own.items():
-            source = ON_BROKER if name else ON_ALL_BROKERS
+        """A broker, or what was set for all of them."""
+        known = broker_configs(self._cluster.release)
+        if not name:
+            return {key: _changed_value(key, known.get(key), ((key, own[key], ON_ALL_BROKERS),)) for key in own}
+        started, for_all = self._values_at_start(int(name)), self.changed.get((BROKER, ""), {})
+        described = {key: _value_at_start(key, config, started.get(key)) for key, config in known.items()}
+        for key in {**for_all, **own}:
+            places = ((own, ON_BROKER), (for_all, ON_ALL_BROKERS))
+            above = tuple((key, changed[key], source) for changed, source in places if key in changed)
             below = described[key].synonyms if key in described else ()
-            described[key] = Value(value, source, _type_of_property(key), ((key, value, source), *below))
+            described[key] = _changed_value(key, known.get(key), (*above, *below))
         return described
 
-    def _at_start_or_shipped(self, key: str) -> Value:
-        shipped = _text(_properties()[key])
-        at_start = _text(getattr(self._at_start, key.replace(".", "_")))
-        synonyms: tuple[tuple[str, str, int], ...] = ((key, shipped, SHIPPED),)
-        if at_start != shipped:
-            synonyms = ((key, at_start, AT_START), *synonyms)
-        return Value(at_start, synonyms[0][2], _type_of_property(key), synonyms)
+    def _values_at_start(self, node_id: int) -> dict[str, str]:
+        """What the options of this very broker say, by Kafka's names."""
+        cluster, node = self._cluster, self._cluster.nodes[node_id]
+        listener = f"{cluster.security_protocol}://{node.host}:{node.port}"
+        started = {key: _text(getattr(self._at_start, key.replace(".", "_"))) for key in _properties()}
+        started |= cluster.values_at_start
+        started |= {"node.id": str(node_id), "broker.id": str(node_id)}
+        started |= {"listeners": listener, "advertised.listeners": listener}
+        if node.rack is not None:
+            started["broker.rack"] = node.rack
+        return started
+
+    def _check_of_broker(self, values: Mapping[str, str]) -> None:
+        """Raises BrokerError for what cannot be changed while the broker runs, or has no such value."""
+        known = broker_configs(self._cluster.release)
+        fixed = [key for key in values if key in known and not known[key].dynamic]
+        if fixed:
+            raise codes.INVALID_REQUEST(f"Cannot update these configs dynamically: {fixed}")
+        for key, value in values.items():
+            if key in known and not is_valid(Config(known[key].type, ""), value):
+                raise codes.INVALID_REQUEST(f"{key} {value!r} is not of its type")
 
     def _known(self, resource_type: int) -> Mapping[str, Config]:
         return _KINDS.get(resource_type, {})
@@ -211,8 +233,6 @@ def _check(config: Config | None, resource_type: int, key: str, value: str) -> N
     if config is None and resource_type in _KINDS:
         code = codes.INVALID_CONFIG if resource_type == GROUP else codes.INVALID_REQUEST
         raise code(f"unknown config {key!r}")
-    if resource_type == BROKER and key in _properties():
-        config = Config(_type_of_property(key), "")
     if config is not None and not is_valid(config, value):
         raise codes.INVALID_CONFIG(f"{key} {value!r} is not of its type")
 
@@ -226,11 +246,24 @@ def _properties() -> dict[str, Any]:
     return {each.name.replace("_", "."): each.default for each in fields(BrokerProperties)}
 
 
-def _type_of_property(key: str) -> int:
-    if key in _TYPES_BEHIND_TOPICS:
-        return _TYPES_BEHIND_TOPICS[key]
-    kinds = {bool: BOOLEAN, int: INT}
-    return kinds.get(type(_properties().get(key)), STRING)
+def _value_at_start(key: str, config: BrokerConfig, started: str | None) -> Value:
+    synonyms: tuple[tuple[str, str | None, int], ...] = ()
+    if config.default is not None:
+        synonyms = ((key, config.default, SHIPPED),)
+    if started is not None and started != config.default and not config.is_sensitive:
+        synonyms = ((key, started, AT_START), *synonyms)
+    value, source = (synonyms[0][1], synonyms[0][2]) if synonyms else (None, SHIPPED)
+    return Value(value, source, config.type, synonyms, not config.dynamic, config.is_sensitive, BROKER_TEXTS.get(key))
+
+
+def _changed_value(key: str, config: BrokerConfig | None, synonyms: tuple[tuple[str, str | None, int], ...]) -> Value:
+    """The value of a config that was changed; of an unknown one nobody is told what it is."""
+    if config is None or config.is_sensitive:
+        synonyms = tuple((name, None, source) for name, _, source in synonyms)
+    _, value, source = synonyms[0]
+    if config is None:
+        return Value(value, source, _UNKNOWN, synonyms, read_only=True, is_sensitive=True)
+    return Value(value, source, config.type, synonyms, False, config.is_sensitive, BROKER_TEXTS.get(key))
 
 
 def _text(value: Any) -> str:

@@ -55,7 +55,8 @@ class Contents:
         self._cluster.delete_topic(self._topic(name))
 
     def partition_counts(self) -> dict[str, int]:
-        return {name: len(topic.partitions) for name, topic in self._cluster.topics.items()}
+        """Without Kafka's own topics."""
+        return {name: len(each.partitions) for name, each in self._cluster.topics.items() if not each.is_internal}
 
     def append(self, topic: str, partition: int, record_set: Buffer) -> int:
         place, entries = self._partition(topic, partition), whole_entries_of(record_set)

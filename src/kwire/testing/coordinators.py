@@ -21,21 +21,25 @@ class CoordinatorMoved:
 
 
 class Coordinators:
-    """The leaders of the internal topics' partitions. `wake` is told of what moves."""
+    """The leaders of the internal topics' partitions; `slots` is how many by kind. `wake` is told of what moves."""
 
     def __init__(self, slots: dict[int, int], wake: Callable[[Iterable[CoordinatorMoved]], None]) -> None:
-        self._slots = slots
+        self.slots = slots
         self._wake = wake
         self._leaders: dict[CoordinatorMoved, int] = {}
         self._alive: list[int] = []
 
     def slot(self, kind: int, key: str) -> CoordinatorMoved:
         """The partition of a key; also the waker for flows that end when its coordinator moves."""
-        return CoordinatorMoved(kind, (java_hash(key) & 0x7FFFFFFF) % self._slots[kind])
+        return CoordinatorMoved(kind, (java_hash(key) & 0x7FFFFFFF) % self.slots[kind])
 
     def leader(self, kind: int, key: str) -> int | None:
         """The id of the node; None while no node lives."""
-        at = self.slot(kind, key)
+        return self.leader_of(kind, self.slot(kind, key).slot)
+
+    def leader_of(self, kind: int, slot: int) -> int | None:
+        """The same, of a partition by its number."""
+        at = CoordinatorMoved(kind, slot)
         if at not in self._leaders and self._alive:
             self._leaders[at] = self._alive[at.slot % len(self._alive)]
         return self._leaders.get(at)

@@ -51,6 +51,7 @@ _FILES = (
     "b49_alter_client_quotas",
     "b50_describe_user_scram_credentials",
     "b51_alter_user_scram_credentials",
+    "b55_describe_quorum",
     "b57_update_features",
     "b60_describe_cluster",
     "b61_describe_producers",

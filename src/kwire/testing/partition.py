@@ -122,7 +122,7 @@ class Topic:
 
     @property
     def is_internal(self) -> bool:
-        """Whether it has a name by which Kafka keeps its own state; nothing is kept in it here."""
+        """Whether it has a name by which Kafka keeps its own state (see internal_topics.py)."""
         return self.name in _INTERNAL
 
 

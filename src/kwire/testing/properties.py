@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from kwire.errors import ConfigError
+from kwire.testing.config_names import TOPIC_DEFAULTS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +88,8 @@ def read_properties(texts: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _value(name: str, text: str, kind: type | None) -> bool | int | str:
+    if name.replace(".", "_") in TOPIC_DEFAULTS:
+        return text
     if kind is None:
         raise ConfigError(f"property {name!r} has no effect here")
     if kind is bool and text in ("true", "false"):

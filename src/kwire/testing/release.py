@@ -43,7 +43,8 @@ from kwire import protocol
 from kwire.errors import BrokerError
 from kwire.errors import broker as codes
 
-_PRODUCE, _INIT_PRODUCER_ID = 0, 22
+_PRODUCE, _INIT_PRODUCER_ID, _DESCRIBE_QUORUM = 0, 22, 55
+_KRAFT_SINCE = (3, 3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +62,13 @@ class Release:
         Raises ConfigError for a release whose versions are not known.
         """
         known = protocol.versions_of(name)
-        served = {}
+        served, number = {}, tuple(int(part) for part in name.split("."))
         for key in keys:
-            if key in known:
+            if key in known and (key != _DESCRIBE_QUORUM or number >= _KRAFT_SINCE):
                 able = protocol.APIS[key].versions
                 low, high = max(known[key][0], able[0]), min(known[key][1], able[-1])
                 if low <= high:
                     served[key] = (low, high)
-        number = tuple(int(part) for part in name.split("."))
         if number >= (4,):
             served[_PRODUCE] = (max(3, served[_PRODUCE][0]), served[_PRODUCE][1])
         if unstable and number >= (4, 2) and _INIT_PRODUCER_ID in served:
@@ -147,7 +147,7 @@ class Release:
     @property
     def is_kraft(self) -> bool:
         """Without ZooKeeper any node does what only the controller can do."""
-        return self.number >= (3, 3)
+        return self.number >= _KRAFT_SINCE
 
     @property
     def newest_magic(self) -> int:
@@ -165,6 +165,10 @@ class Release:
         if self.number < (2, 1):
             return None
         return codes.INVALID_RECORD if self.number >= (2, 4) else codes.CORRUPT_MESSAGE
+
+    @property
+    def has_share_coordinator(self) -> bool:
+        return self.number >= (4,)
 
     @property
     def code_of_refused_records(self) -> type[BrokerError]:

@@ -55,6 +55,14 @@ class Security:
         context = server_context(self.certificates, client_certificate=self.client_certificate, tls_1_3=self.tls_1_3)
         return partial(TlsTransport, context)
 
+    def configs(self) -> dict[str, str]:
+        """What a broker of Kafka would have in its configuration, as far as clients may see it."""
+        configs = {"ssl.client.auth": "required" if self.client_certificate else "none"}
+        if self.accounts is not None:
+            configs["sasl.enabled.mechanisms"] = ",".join(self.accounts.mechanisms)
+            configs["connections.max.reauth.ms"] = str(self.accounts.max_reauth_ms)
+        return configs
+
     def client_settings(self) -> dict[str, Any]:
         """The keywords of kwire's clients that log in as the first user, by the first mechanism."""
         settings: dict[str, Any] = {"security_protocol": self.protocol}

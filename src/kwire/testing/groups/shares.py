@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from kwire.errors import broker as codes
+from kwire.testing.coordinators import SHARE
 from kwire.testing.groups.share_partition import SharePartition
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class Shares:
         """The partition as the group sees it."""
         key = group_id, (partition.topic.topic_id, partition.index)
         if key not in self._partitions:
+            self._cluster.internal_topics.ensure(SHARE)
             self._partitions[key] = SharePartition(group_id, self._cluster, partition)
         return self._partitions[key]
 
