@@ -23,7 +23,7 @@ Version notes
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 
 from kwire.errors import BrokerError
@@ -55,6 +55,52 @@ class _Budget:
     whole_first: bool
 
 
+class _Waiting:
+    """What there is to read of what is asked for; a partition is looked at again only when something happened to it."""
+
+    def __init__(self, context: Context, fetching: Fetching) -> None:
+        self._context = context
+        self._wanted = fetching.wanted
+        self._available = 0
+        self._must_tell = not fetching.wanted
+        self._places: dict[Hashable, list[int]] = {}
+        self._bytes: list[int] = []
+        for at, wanted in enumerate(fetching.wanted):
+            self._bytes.append(self._look(wanted))
+            if self._must_tell:
+                return
+            partition = context.cluster.partition(wanted.topic, wanted.topic_id, wanted.asked.partition)
+            self._places.setdefault(partition, []).append(at)
+        self.wakers = frozenset(self._places)
+        self._available = sum(self._bytes)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether there is enough to read, or something else to tell at once."""
+        return self._must_tell or self._available >= self._context.request.min_bytes
+
+    def look_again(self, happened: Iterable[Hashable] | None) -> None:
+        """Something has happened to these; None: to any."""
+        for each in self.wakers if happened is None else happened:
+            for at in self._places.get(each, ()):
+                self._available -= self._bytes[at]
+                self._bytes[at] = self._look(self._wanted[at])
+                self._available += self._bytes[at]
+
+    def _look(self, wanted: Wanted) -> int:
+        """How many bytes may be read of a partition; notes if there is something else to tell."""
+        context, asked = self._context, wanted.asked
+        try:
+            partition = _readable(context, wanted)
+            if _diverged(partition, asked) is not None or _better_replica(context, partition) is not None:
+                self._must_tell = True
+            there = partition.log.available(asked.fetch_offset, _readable_end(context, partition))
+        except BrokerError:
+            self._must_tell = True
+            return 0
+        return min(there, max(asked.partition_max_bytes, 1))
+
+
 def answer(context: Context) -> Flow[FetchResponse]:
     """Waits as the request asks, then reads."""
     try:
@@ -65,8 +111,9 @@ def answer(context: Context) -> Flow[FetchResponse]:
     if context.throttle.ms and context.release.mutes_throttled_clients:
         return fetching.throttled()
     until = context.now() + max(context.request.max_wait_ms, 0) / 1000
-    while not _is_due(context, fetching) and context.now() < until:
-        yield Suspend(until, frozenset(_found(context, fetching)))
+    waiting = _Waiting(context, fetching)
+    while not waiting.is_over and context.now() < until:
+        waiting.look_again((yield Suspend(until, waiting.wakers)))
     budget = _Budget(_limit(context), context.version >= 3)
     rows = [_partition(context, wanted, budget) for wanted in fetching.wanted]
     context.spend(_QUOTA, sum(len(row.records) for row in rows if row.records))
@@ -91,27 +138,6 @@ def refuse(context: Context, code: int) -> FetchResponse:
 
 def _sessions(context: Context) -> FetchSessions:
     return context.cluster.fetch_sessions(context.node)
-
-
-def _found(context: Context, fetching: Fetching) -> Iterator[Partition]:
-    for wanted in fetching.wanted:
-        yield context.cluster.partition(wanted.topic, wanted.topic_id, wanted.asked.partition)
-
-
-def _is_due(context: Context, fetching: Fetching) -> bool:
-    """Whether there is enough to read, or something else to tell at once."""
-    available = 0
-    for wanted in fetching.wanted:
-        asked = wanted.asked
-        try:
-            partition = _readable(context, wanted)
-            if _diverged(partition, asked) is not None or _better_replica(context, partition) is not None:
-                return True
-            there = partition.log.available(asked.fetch_offset, _readable_end(context, partition))
-            available += min(there, max(asked.partition_max_bytes, 1))
-        except BrokerError:
-            return True
-    return available >= context.request.min_bytes or not fetching.wanted
 
 
 def _limit(context: Context) -> int:

@@ -99,7 +99,7 @@ class Connection:
         """Goes on if it is due, or if what it waits for has happened; tells whether it did."""
         suspended = self.suspended
         if suspended is not None and (suspended.until <= now or not happened.isdisjoint(suspended.wakers)):
-            self._step()
+            self._step(happened)
         elif 0 < self.may_send_at <= time.monotonic():
             self._send()
         elif 0 < self.muted_until <= now:
@@ -155,11 +155,11 @@ class Connection:
             elif self._transport.ended:
                 self.close()
 
-    def _step(self) -> None:
+    def _step(self, happened: frozenset[object] | None = None) -> None:
         """Drives the flow to where it waits next, or to its answer."""
         assert self._flow is not None
         try:
-            self.suspended = next(self._flow)
+            self.suspended = self._flow.send(happened)
             return
         except StopIteration as finished:
             self._flow, self.suspended = None, None

@@ -104,6 +104,7 @@ class RequestContext(Generic[RequestT]):
 class Suspend:
     """Wait until the monotonic time `until`, or until one of `wakers` is touched (`ClusterState.wake`).
 
+    It gives all that was touched, for a flow that looks at what it has to alone; None where that is not known.
     A flow that is not waited for any longer, because its connection is gone, is closed: `finally` runs.
     """
 
@@ -111,7 +112,7 @@ class Suspend:
     wakers: frozenset[Hashable] = frozenset()
 
 
-Flow: TypeAlias = Generator[Suspend, None, ResponseT]
+Flow: TypeAlias = Generator[Suspend, frozenset[Hashable] | None, ResponseT]
 
 
 class CloseConnectionError(Exception):

@@ -24,6 +24,7 @@ from kwire import errors
 from kwire.testing.clock import Clock
 from kwire.testing.connection import Connection
 from kwire.testing.listener import Listener
+from kwire.testing.waiting import WaitingConnections
 
 logger = logging.getLogger("kwire.testing")
 _T = TypeVar("_T")
@@ -38,6 +39,7 @@ class Server:
         self._clock = clock
         self._cluster = listeners[0].apis.cluster
         self._queued: deque[Callable[[], None]] = deque()
+        self._waiting = WaitingConnections()
         self._stopping = False
         self._selecting = False
         self._thread: threading.Thread | None = None
@@ -210,15 +212,13 @@ class Server:
         due = self._next_due()
         if due < math.inf:
             seconds = self._clock.seconds_until(due)
-        slow = [connection.may_send_at for connection in self._connections() if connection.may_send_at]
-        if slow:
-            seconds = min(seconds, max(min(slow) - time.monotonic(), 0.0))
+        if (may_send := self._waiting.next_send) < math.inf:
+            seconds = min(seconds, max(may_send - time.monotonic(), 0.0))
         return None if seconds == math.inf else seconds
 
     def _next_due(self) -> float:
         """When the next flow or call is due, by the broker's clock."""
-        soonest = min((connection.due for connection in self._connections()), default=math.inf)
-        timer = self._cluster.timers.next_due
+        soonest, timer = self._waiting.next_due, self._cluster.timers.next_due
         return soonest if timer is None else min(soonest, timer)
 
     def _accept(self, listener: Listener) -> None:
@@ -229,6 +229,7 @@ class Server:
             self._selector.register(connection.socket, selectors.EVENT_READ, connection)
 
     def _forget(self, connection: Connection) -> None:
+        self._waiting.forget(connection)
         if connection.socket in self._selector.get_map():
             self._selector.unregister(connection.socket)
 
@@ -240,7 +241,7 @@ class Server:
         happened = frozenset(touched)
         touched.clear()
         resumed = bool(made or happened)
-        for connection in list(self._connections()):
+        for connection in self._waiting.ready(now, happened):
             if self._drive(connection, partial(connection.resume, now, happened)):
                 resumed = True
         return resumed
@@ -257,9 +258,10 @@ class Server:
         return made
 
     def _watch(self, connection: Connection) -> None:
-        """Tells the selector what to wait for on this connection."""
+        """Tells the selector what to wait for on this connection, and notes what else it waits for."""
         if connection.closed:
             return
+        self._waiting.note(connection)
         events = connection.events
         registered = connection.socket in self._selector.get_map()
         if events and registered:
