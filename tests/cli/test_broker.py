@@ -90,6 +90,27 @@ def test_nodes_and_properties() -> None:
         assert told.topics["t"].partitions[0].replicas == [1, 2]
 
 
+def test_racks_features_and_an_address_for_clients() -> None:
+    arguments = ["--nodes", "2", "--rack", "a", "--rack", "b", "--feature", "transaction.version=1"]
+    with running(*arguments, "--advertised-host", "localhost", "--topic", "t") as (_, addresses):
+        assert addresses.startswith("localhost:")
+        admin = AdminClient({"bootstrap.servers": addresses})
+        told = admin.describe_cluster().result(WITHIN_S)
+        assert {(node.host, node.rack) for node in told.nodes} == {("localhost", "a"), ("localhost", "b")}
+
+
+def test_acls_and_who_goes_over_them() -> None:
+    users = ["--user", "alice:a", "--user", "bob:b", "--mechanism", "PLAIN"]
+    with running("--authorizer", "--super-user", "User:alice", *users, "--topic", "t") as (_, address):
+        seen = {}
+        for name in ("alice", "bob"):
+            login = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN"}
+            secret = {"sasl.username": name, "sasl.password": name[0]}
+            admin = AdminClient({"bootstrap.servers": address, **login, **secret})
+            seen[name] = set(admin.list_topics(timeout=WITHIN_S).topics)
+        assert seen == {"alice": {"t"}, "bob": set()}
+
+
 def test_a_port_that_is_taken_is_one_line_on_stderr(capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -111,6 +132,11 @@ def test_a_port_that_is_taken_is_one_line_on_stderr(capsys: pytest.CaptureFixtur
         (["--nodes", "3", "--generation", "0.7"], "nodes 3"),
         (["--property", "group.max.size"], "NAME=VALUE"),
         (["--property", "no.such=1"], "no.such"),
+        (["--property", "log.retention.ms=long"], "log_retention_ms 'long'"),
+        (["--feature", "transaction.version"], "NAME=LEVEL"),
+        (["--feature", "transaction.version=9"], "transaction.version 9"),
+        (["--rack", "a", "--rack", "b"], "racks"),
+        (["--host", "0.0.0.0"], "advertised_host"),
         (["--property", "group.max.size=many"], "group.max.size 'many'"),
     ],
 )

@@ -24,6 +24,8 @@ examples:
   kwire broker --no-auto-create --verbose        topics only by CreateTopics; every refused request is reported
   kwire broker --tls --user alice:secret         behind TLS, with a login; says which settings a client needs
   kwire broker --nodes 3 --port 9092             three brokers, on 9092, 9093 and 9094; topics have three replicas
+  kwire broker --authorizer --super-user User:alice --user alice:secret
+                                                 alice may do everything, others what ACLs allow them
 
 Records are kept in memory and are gone when the broker ends. In tests use kwire.testing.Broker, whose nodes can be
 killed, or the pytest fixture kwire_broker.
@@ -40,8 +42,12 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default %(default)s)")
+    parser.add_argument("--advertised-host", metavar="HOST", help="where clients are told to come to (default: --host)")
     parser.add_argument("--port", type=int, default=0, help="port to listen on (default: a free one)")
     parser.add_argument("--nodes", type=int, default=1, metavar="N", help="how many brokers; their ports follow --port")
+    parser.add_argument(
+        "--rack", action="append", default=[], metavar="NAME", help="where a node stands; once for each, in their order"
+    )
     parser.add_argument("--release", default="4.4.0", help="Apache Kafka release to speak as (default %(default)s)")
     parser.add_argument(
         "--generation", choices=["0.7", "proposal"], help="a protocol before 0.8 instead of a release's"
@@ -63,7 +69,15 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         metavar="NAME=VALUE",
         help="a broker's property by Kafka's name, as in group.initial.rebalance.delay.ms=3000; may be repeated",
     )
+    parser.add_argument(
+        "--feature",
+        action="append",
+        default=[],
+        metavar="NAME=LEVEL",
+        help="a feature at another level than the release's, as in transaction.version=1; may be repeated",
+    )
     _add_security(parser)
+    _add_authorizer(parser)
     parser.add_argument("--verbose", action="store_true", help="report on stderr what is refused, and why")
     parser.set_defaults(run=run)
 
@@ -90,6 +104,19 @@ def _add_security(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_authorizer(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("ACLs")
+    group.add_argument("--authorizer", action="store_true", help="clients may do what ACLs allow, which they make")
+    group.add_argument(
+        "--super-user", action="append", default=[], metavar="User:NAME", help="who may do everything; may be repeated"
+    )
+    group.add_argument(
+        "--allow-everyone-if-no-acl-found",
+        action="store_true",
+        help="everyone may do everything with what no ACL is about",
+    )
+
+
 def run(options: argparse.Namespace) -> int:
     """Serves until a signal comes. Raises KafkaError when the broker ends by a fault of its own before that."""
     from kwire.testing import Broker
@@ -101,6 +128,7 @@ def run(options: argparse.Namespace) -> int:
         users = read_users(options.user, options.users_file)
         broker = Broker(
             host=options.host,
+            advertised_host=options.advertised_host,
             port=options.port,
             release=options.release,
             generation=options.generation,
@@ -113,6 +141,11 @@ def run(options: argparse.Namespace) -> int:
             max_reauth_ms=options.max_reauth_ms,
             tls="mutual" if options.mutual_tls else options.tls,
             nodes=options.nodes,
+            racks=options.rack,
+            features=dict(map(parse_feature, options.feature)) or None,
+            authorizer=options.authorizer,
+            super_users=options.super_user,
+            allow_everyone_if_no_acl_found=options.allow_everyone_if_no_acl_found,
             **read_properties(dict(map(parse_property, options.property))),
         )
     asked_to_end = _when_signalled()
@@ -146,6 +179,14 @@ def parse_property(text: str) -> tuple[str, str]:
     if not equals:
         raise UsageError(f"--property {text!r}: write NAME=VALUE, as in group.initial.rebalance.delay.ms=3000")
     return name, value
+
+
+def parse_feature(text: str) -> tuple[str, int]:
+    """("transaction.version", 1) from "transaction.version=1". UsageError for anything else."""
+    name, _, level = text.partition("=")
+    if not level.isdecimal():
+        raise UsageError(f"--feature {text!r}: write NAME=LEVEL, as in transaction.version=1")
+    return name, int(level)
 
 
 def _when_signalled() -> threading.Event:

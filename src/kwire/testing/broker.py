@@ -66,7 +66,7 @@ class Broker(NodeControls):
     "0.8.0" to "4.4.0". `topics` are created at the start: {name: partitions}, or names alone for `num_partitions` each.
     `auto_create_topics` creates a topic with `num_partitions` partitions when a client asks for its metadata.
     `max_message_bytes` is the largest record batch. `retention_bytes` limits each partition: the oldest records go.
-    `port` 0 takes a free port.
+    `port` 0 takes a free port. Clients are told to come to `advertised_host`, if it is not None, else to `host`.
 
     `nodes` is how many brokers make up the cluster, with the ids 1, 2, 3 ... and ports that follow `port`; `racks` are
     where they stand. Topics have three replicas then, or as many as there are nodes. `clock` is the broker's time.
@@ -95,6 +95,7 @@ class Broker(NodeControls):
         *,
         host: str = "127.0.0.1",
         port: int = 0,
+        advertised_host: str | None = None,
         release: str = "4.4.0",
         generation: str | None = None,
         topics: Mapping[str, int] | Iterable[str] | None = None,
@@ -122,7 +123,8 @@ class Broker(NodeControls):
         allow_everyone_if_no_acl_found: bool = False,
         **properties: float | str,
     ) -> None:
-        _check_options(generation, host, port, num_partitions, max_request_bytes)
+        self._advertised_host = host if advertised_host is None else advertised_host
+        _check_options(generation, self._advertised_host, port, num_partitions, max_request_bytes)
         _check_range("nodes", nodes, 1, 1 if generation else _MAX_NODES)
         self.clock = clock or Clock()
         super_users = tuple(super_users)
@@ -132,7 +134,7 @@ class Broker(NodeControls):
             known = Release.find(release, HANDLERS, unstable=chosen.unstable_api_versions_enable)
             self._security = make_security(
                 known,
-                host,
+                self._advertised_host,
                 users=users,
                 mechanisms=mechanisms,
                 scram_iterations=scram_iterations,
@@ -176,7 +178,6 @@ class Broker(NodeControls):
             byte_topics = ByteTopics(num_partitions=num_partitions, new_log=new_log)
             apis = {1: self._apis_of_generation(generation, byte_topics, dialect)}
         self._cluster = apis[1].cluster
-        self._host = host
         new_transport = self._security.new_transport()
         self._listeners = {
             node: Listener(each, host, port and port + node - 1, max_request_bytes, new_transport)
@@ -228,7 +229,7 @@ class Broker(NodeControls):
         self.clock.attach(self._advance_to)
         if isinstance(self._cluster, ClusterState):
             for node in self._cluster.nodes:
-                node.host, node.port = self._host, self._listeners[node.node_id].port
+                node.host, node.port = self._advertised_host, self._listeners[node.node_id].port
 
     def stop(self) -> None:
         """Closes every connection and ends the thread; harmless when it does not run."""
@@ -251,7 +252,8 @@ class Broker(NodeControls):
         """`host:port` of one node. Raises ConfigError before the first start."""
         if not (port := self._listeners[node].port):
             raise ConfigError("the broker has no port before it is started: use `with Broker() as broker` or start()")
-        return f"[{self._host}]:{port}" if ":" in self._host else f"{self._host}:{port}"
+        host = self._advertised_host
+        return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
     @property
     def port(self) -> int:
@@ -430,7 +432,9 @@ def _check_options(generation: str | None, host: str, port: int, num_partitions:
             "`release` for 0.8 and newer"
         )
     if host in _EVERY_ADDRESS:
-        raise ConfigError(f"host {host!r}: clients are given this address, so they must be able to reach it")
+        raise ConfigError(
+            f"host {host!r}: clients are given this address, so they must be able to reach it; or set advertised_host"
+        )
     _check_range("port", port, 0, 65535)
     _check_range("num_partitions", num_partitions, 1, 10_000)
     _check_range("max_request_bytes", max_request_bytes, 64, 2**31 - 1)
