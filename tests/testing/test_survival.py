@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from kwire import Admin, ShareConsumer, protocol
+from kwire import Admin, ShareConsumer, protocol, records
 from kwire.errors import KafkaError
 from kwire.protocol import (
     AddOffsetsToTxnRequest,
@@ -38,12 +38,18 @@ from kwire.testing.requests import CloseConnectionError, Suspend
 from tests.drivers.waiting import until
 from tests.testing.client import Client
 from tests.testing.groups import commit, join, sync
-from tests.testing.in_process import InProcess
+from tests.testing.in_process import WALL_CLOCK_MS, InProcess
 from tests.testing.transactions import add_request, produce_request
-from tests.testing.wire import batch, fetch, produce, values
+from tests.testing.wire import fetch, produce, values
 from tests.timing import PATIENT
 
 TOPICS = ("orders", "more")
+SETTINGS = (
+    {},
+    {"retention.ms": "20000", "segment.ms": "5000"},
+    {"cleanup.policy": "compact", "segment.ms": "5000", "delete.retention.ms": "10000"},
+    {"cleanup.policy": "compact,delete", "retention.ms": "60000", "min.compaction.lag.ms": "3000"},
+)
 SHARE_GROUPS = ("shared", "pooled")
 CLASSIC, CONSUMER = "classic", "consumer"
 _CLOSED = Answer()
@@ -101,15 +107,15 @@ class World:
         self.acquired: list[tuple[str, str, Any, int, int, int]] = []
         self.members: dict[str, int] = {}
         self.producers: list[list[int]] = []
-        for name in TOPICS:
-            self.cluster.create_topic(name, 2)
+        self.cluster.clock = lambda: WALL_CLOCK_MS + int(1000 * self.broker.now)
+        self.create_topic()
 
     def run(self, steps: int) -> None:
         clients = [self.produce, self.fetch, self.share, self.acknowledge, self.beat_share, self.join, self.consume]
         clients += [self.beat, self.commit, self.leave, self.begin, self.write, self.end, self.produce, self.share]
         breaks = [self.delete_topic, self.create_topic, self.delete_group, self.delete_share_offsets, self.close]
         breaks += [self.kill, self.revive, self.revive, self.move_leader, self.move_coordinator, self.lose_records]
-        breaks += [self.delete_records, self.pass_time, self.pass_time]
+        breaks += [self.delete_records, self.pass_time, self.pass_time, self.keep_up]
         for _ in range(steps):
             self.rng.choice(clients if self.rng.random() < 0.6 else breaks)()
             self.drive()
@@ -153,9 +159,11 @@ class World:
 
     def produce(self) -> None:
         topic, index = self.topic(), self.rng.randrange(2)
-        self.ask(
-            produce(batch(*[b"v"] * self.rng.randint(1, 5)), topic=topic, partition=index), 9, self.led(topic, index)
-        )
+        pairs = [(self.rng.choice((b"v", None)), b"%d" % self.rng.randrange(3)) for _ in range(self.rng.randint(1, 5))]
+        self.ask(produce(self.keyed(*pairs), topic=topic, partition=index), 9, self.led(topic, index))
+
+    def keyed(self, *pairs: tuple[bytes | None, bytes]) -> bytes:
+        return records.encode([(value, key, self.cluster.clock()) for value, key in pairs])
 
     def fetch(self) -> None:
         self.ask(fetch(self.rng.randrange(8), topic=self.topic(), partitions=[0, 1], max_wait_ms=30_000), 11)
@@ -291,7 +299,11 @@ class World:
                 transactional_id="mine", producer_id=producer_id, producer_epoch=epoch, group_id=CLASSIC
             )
             self.ask(offsets, 3, self.coordinator(1, "mine"))
-        self.ask(produce_request([b"t"], producer_id, epoch, sequence, index, topic=topic), 9, self.led(topic, index))
+        self.ask(
+            produce_request([b"t"], producer_id, epoch, sequence, index, topic=topic, key=b"t"),
+            9,
+            self.led(topic, index),
+        )
         producer[2] += self.rng.choice((0, 1))
 
     def end(self) -> None:
@@ -314,7 +326,7 @@ class World:
     def create_topic(self) -> None:
         for name in TOPICS:
             if name not in self.cluster.topics and self.cluster.nodes.alive:
-                self.cluster.create_topic(name, 2)
+                self.cluster.create_topic(name, 2, self.rng.choice(SETTINGS))
 
     def delete_group(self) -> None:
         groups = [*SHARE_GROUPS, CLASSIC, CONSUMER]
@@ -358,6 +370,14 @@ class World:
             partition = self.rng.choice(known.partitions)
             partition.delete_before(self.rng.randint(partition.log.start_offset, partition.log.end_offset))
 
+    def keep_up(self) -> None:
+        """Retention and compaction now, whatever is under way."""
+        self.cluster.upkeep.run_all()
+        for topic in self.cluster.topics.values():
+            if topic.settings.compacts and not topic.is_internal:
+                partition = self.rng.choice(topic.partitions)
+                self.cluster.upkeep.compact(partition, partition.log.end_offset)
+
     def close(self) -> None:
         if self.waiting:
             self.rng.choice(self.waiting).close()
@@ -381,7 +401,7 @@ class World:
         self.create_topic()
         assert not [each for each in self.waiting if each.suspended and each.suspended.until < self.broker.now]
         led = self.led("orders", 0)
-        taken = self.ask(produce(batch(b"last")), 9, led).responses[0].partition_responses[0]
+        taken = self.ask(produce(self.keyed((b"last", b"k"))), 9, led).responses[0].partition_responses[0]
         assert taken.error_code == 0
         read = self.ask(fetch(taken.base_offset), 11, led).responses[0].partitions[0]
         assert values(read.records) == [b"last"]

@@ -86,10 +86,6 @@ class _Piece:
         self.last_offset = added.last_offset
         self.used = end
 
-    def last_offset_of(self, index: int) -> int:
-        """The last offset of an entry, as far as the next one tells."""
-        return self.base_offsets[index + 1] - 1 if index + 1 < len(self.base_offsets) else self.last_offset
-
     def copy_of_first(self, count: int) -> _Piece:
         """The first entries alone, in memory of their own: the bytes of the others may have been handed out."""
         made = _Piece(len(self.memory), self.start)
@@ -98,7 +94,7 @@ class _Piece:
         made.base_offsets = self.base_offsets[:count]
         made.positions = self.positions[:count]
         made.max_timestamps = self.max_timestamps[:count]
-        made.last_offset = self.last_offset_of(count - 1)
+        made.last_offset = last_offset_of(self.entry(count - 1))
         return made
 
     def entry(self, index: int) -> memoryview:
@@ -226,7 +222,7 @@ class PartitionLog:
         kept: list[_Piece] = []
         for piece in self._pieces:
             held = bisect_left(piece.base_offsets, offset)
-            if held and piece.last_offset_of(held - 1) >= offset:
+            if held and last_offset_of(piece.entry(held - 1)) >= offset:
                 held -= 1
             if held == len(piece.base_offsets):
                 kept.append(piece)
