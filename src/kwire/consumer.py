@@ -290,8 +290,9 @@ class Consumer(ConsumerFront, Client[ConsumerSettings]):
         KafkaTimeoutError or ConnectError after `timeout` seconds (default: `default_api_timeout_ms`).
         """
         absent.refuse_keywords("commit", unknown, absent.COMMIT_KEYWORDS)
-        begin = self._committing(what, "commit")
+        begin, until = self._committing(what, "commit"), time.monotonic() + self._patience(timeout)
         self._alone(lambda: self._ask(timeout, begin))
+        self._callbacks.finish(until)
 
     def committed(
         self, partitions: Iterable[Partition], timeout: Timeout = None

@@ -265,3 +265,20 @@ async def test_an_unsubscribe_that_fails_or_is_cancelled_leaves_all_the_same(bro
                 await asyncio.wait_for(one.unsubscribe(), within)
         one.subscribe(["t"])
         await poll_until([one], lambda: one.assignment() == ALL)
+
+
+@on_each_loop
+async def test_callbacks_of_commits_come_in_the_order_of_the_calls(broker: Broker) -> None:
+    told: list[int] = []
+    async with member_of(broker) as one:
+        one.assign([("t", 0), ("t", 1)])
+        for number in range(300):
+            one.commit_async(
+                {("t", number % 2): number},
+                callback=lambda offsets, error, number=number: told.append(number),  # type: ignore[misc]
+            )
+            if number % 50 == 0:
+                await one.commit({("t", 0): number})
+                assert told == list(range(number + 1))
+        await one.commit({("t", 1): 1000})
+        assert told == list(range(300))

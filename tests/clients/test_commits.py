@@ -241,6 +241,22 @@ def test_an_asynchronous_listener_commits(broker: Broker) -> None:
     assert committed(broker)[T0] == OffsetAndMetadata(6)
 
 
+def test_callbacks_come_in_the_order_of_the_calls_and_before_a_later_commit_returns(broker: Broker) -> None:
+    told: list[int] = []
+    with consumer_of(broker) as one:
+        one.assign([T0, T1])
+        for number in range(600):
+            one.commit_async(
+                {("t", number % 2): number},
+                callback=lambda offsets, error, number=number: told.append(number),  # type: ignore[misc]
+            )
+            if number % 97 == 0:
+                one.commit({T0: number})
+                assert told == list(range(number + 1))
+        one.commit({T1: 1000})
+        assert told == list(range(600))
+
+
 @pytest.mark.parametrize("check", [commits_while_it_is_held, closes_while_it_is_held])
 def test_a_commit_is_stored_while_a_rebalance_is_held(check: Callable[[str, str, str], None], broker: Broker) -> None:
     with Admin(broker.bootstrap_servers) as admin:

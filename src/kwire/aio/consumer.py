@@ -360,6 +360,7 @@ class Consumer(ConsumerFront, Client[ConsumerSettings]):
         absent.refuse_keywords("commit", unknown, absent.COMMIT_KEYWORDS)
         begin = self._committing(what, "commit")
         await self._alone_while(lambda: self._ask(timeout, begin))
+        self._callbacks.run()
 
     async def committed(
         self, partitions: Iterable[Partition], timeout: Timeout = None

@@ -18,6 +18,7 @@ from kwire.fronts.front import Front
 
 if TYPE_CHECKING:
     from kwire._codec import ConsumerRecord
+    from kwire.drivers.callbacks import CallbacksInOrder
     from kwire.engine.addresses import TopicPartition
     from kwire.engine.calls import Call, OnDone
     from kwire.engine.consumer_records import ConsumerRecords
@@ -38,13 +39,15 @@ class GroupOffsetsFront(Front[ConsumerSettings]):
 
     _fetcher: Fetcher
     _group_offsets: GroupOffsets | None
+    _callbacks: CallbacksInOrder
 
     def commit_async(
         self, what: Committable[Place] = None, *, callback: CommitCallback | None = None, **unknown: Never
     ) -> None:
         """As `commit`, without waiting: `callback(offsets, error)` is called when it is decided, with None for success,
-        by the thread or loop that drives this consumer, and not under its lock. Commits are sent in the order of the
-        calls, and repeated where that may help, but never after a later one: the last one wins."""
+        by the thread or loop that drives this consumer, and not under its lock; callbacks come in the order of the
+        calls, and before a later `commit` returns. Commits are sent in that order, too, and repeated where that may
+        help, but never after a later one: the last one wins."""
         absent.refuse_keywords("commit_async", unknown, absent.COMMIT_KEYWORDS)
         if callback is not None and not callable(callback):
             raise ConfigError(f"callback={callback!r}: a function of the offsets and the error is needed, or None")
@@ -53,7 +56,8 @@ class GroupOffsetsFront(Front[ConsumerSettings]):
 
         def tell(call: Any, now: float) -> None:
             if callback is not None:
-                self._core.after_step.append(partial(_run_callback, callback, call.rows, call.error))
+                self._callbacks.add(partial(_run_callback, callback, call.rows, call.error))
+                self._core.after_step.append(self._callbacks.run)
 
         self._call(lambda now: begin(now, now + patience, tell))
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from kwire._typing import TYPE_CHECKING, Any, Never
+from kwire.drivers.callbacks import CallbacksInOrder
 from kwire.drivers.loggers import LateLogger
 from kwire.engine import absent, arguments
 from kwire.engine.fetcher import Fetcher
@@ -40,12 +41,14 @@ class Rebalances(Front[ConsumerSettings]):
     _polling: Polling
     _membership: Membership | None
     _group_offsets: GroupOffsets | None
+    _callbacks: CallbacksInOrder
     _listener: object
     _listening: object
 
     def _open_group(self) -> None:
         self._membership = None
         self._group_offsets = None
+        self._callbacks = CallbacksInOrder()
         self._listener = None
         self._listening = None
         if self.settings.group_id is None:

@@ -92,6 +92,46 @@ def test_other_partitions_leave_together() -> None:
     assert it.sent() == [{0: 0}, {1: 1, 2: 2, 3: 3}]
 
 
+def noting(ended: list[tuple[int, bool]], number: int) -> Any:
+    return lambda call, now: ended.append((number, call.error is None))
+
+
+def test_calls_end_in_order_whatever_becomes_of_their_partitions() -> None:
+    """The first partition has to be asked for again, the second fails for good, the third is stored at once."""
+    it = Committing()
+    codes = {0: [0, COORDINATOR_LOAD_IN_PROGRESS], 1: [GROUP_AUTHORIZATION_FAILED], 2: []}
+    it.broker.refuse = lambda partition, message: codes[partition].pop() if codes[partition] else 0
+    ended: list[tuple[int, bool]] = []
+    calls = [it.start({T[number % 3]: number}, on_done=noting(ended, number)) for number in range(1, 10)]
+    calls.append(it.start({}, on_done=noting(ended, 10)))
+    it.end(*calls)
+    assert [number for number, _ in ended] == list(range(1, 11))
+    assert [number for number, stored in ended if not stored] in ([1], [1, 4, 7])
+
+
+def test_a_call_whose_time_is_over_does_not_wait_for_its_turn() -> None:
+    """What it is decided to be holds all the same."""
+    it = Committing()
+    it.broker.refuse = lambda partition, message: COORDINATOR_LOAD_IN_PROGRESS if partition == 0 else 0
+    ended: list[tuple[int, bool]] = []
+    first = it.start({T[0]: 1}, seconds=20, on_done=noting(ended, 0))
+    calls = [
+        it.start({T[number]: 1}, seconds=seconds, on_done=noting(ended, number))
+        for number, seconds in ((1, 5), (2, 30), (3, 30))
+    ]
+    it.end(*calls)
+    assert ended == [(1, True), (0, False), (2, True), (3, True)]
+    assert first.done
+
+
+def test_many_calls_that_end_at_once_are_no_recursion() -> None:
+    it = Committing()
+    ended: list[tuple[int, bool]] = []
+    calls = [it.start({T[number % 2]: number}, on_done=noting(ended, number)) for number in range(3000)]
+    it.end(*calls)
+    assert ended == [(number, True) for number in range(3000)]
+
+
 def test_a_repeated_commit_does_not_undo_a_later_one() -> None:
     it = Committing()
     codes = [COORDINATOR_LOAD_IN_PROGRESS, 0]

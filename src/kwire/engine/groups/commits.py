@@ -77,7 +77,8 @@ _GONE_ON = frozenset({ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH
 
 class Commit(Call):
     """One commit that was asked for: of these `rows`; `left` is what the coordinator has not confirmed. `states` are
-    the partitions that were assigned then; `late` is why it came too late."""
+    the partitions that were assigned then; `late` is why it came too late. Decided, its `verdict` is how it ends when
+    its turn has come."""
 
     recovers = False
 
@@ -99,6 +100,8 @@ class Commit(Call):
         self.states = commits.subscription.states
         self.member = commits.member
         self.sent = False
+        self.is_decided = False
+        self.verdict: KafkaError | None = None
         self._commits = commits
         super().__init__(core, "", deadline, on_done)
 
@@ -116,15 +119,39 @@ class Commit(Call):
         """Why it is not done yet, in case time runs out."""
         self._last = error
 
+    def decide(self, verdict: KafkaError | None) -> None:
+        """The coordinator has it, or it failed so; the first word counts."""
+        if not self.is_decided:
+            self.is_decided = True
+            self.verdict = verdict
+
+    def end(self, now: float) -> None:
+        """Its turn has come, or its time is over: ends as decided, or for want of time."""
+        if not self.is_decided:
+            self.fail(self.timed_out(), now)
+        elif self.verdict is None:
+            self.succeed(None, now)
+        else:
+            self.fail(self.verdict, now)
+
+    @override
+    def _out_of_time(self, now: float) -> None:
+        self.end(now)
+
     @override
     def on_end(self) -> None:
         self._commits.forget(self)
+
+    @override
+    def _end(self, now: float) -> None:
+        super()._end(now)
+        self._commits.end_decided(now)
 
 
 class Commits:
     """The commits of one consumer. `on_stored(tp, offset)` is called for each partition that the coordinator confirms.
 
-    _queue    commits that are not decided, in order; those with `sent` are in the request that is in flight
+    _queue    commits that have not ended, in order; those with `sent` are in the request that is in flight
     _rows     what that request commits
     _sent_as  the member it names, once it is written
     """
@@ -148,6 +175,7 @@ class Commits:
         self._request: Request | WaitingRequest | None = None
         self._again: Timer | None = None
         self._failures = 0
+        self._is_ending = False
         core.recovered.append(self._recover)
 
     @property
@@ -158,7 +186,7 @@ class Commits:
 
     @property
     def is_idle(self) -> bool:
-        """Whether every commit is decided."""
+        """Whether every commit has ended."""
         return not self._queue
 
     def commit(
@@ -185,6 +213,17 @@ class Commits:
         if call in self._queue:
             self._queue.remove(call)
 
+    def end_decided(self, now: float) -> None:
+        """Ends those that are decided, up to the first that is not."""
+        if self._is_ending:
+            return  # within one that ends: the loop below goes on
+        self._is_ending = True
+        try:
+            while self._queue and self._queue[0].is_decided:
+                self._queue[0].end(now)
+        finally:
+            self._is_ending = False
+
     def close(self) -> None:
         """Sends no more."""
         self._stop()
@@ -207,24 +246,30 @@ class Commits:
 
     def _pump(self, now: float) -> None:
         """Sends everything that is not decided, unless a request is in flight or has to wait."""
-        if self._request is not None or self._again is not None or not self._queue:
-            return
+        if self._request is None and self._again is None:
+            rows = self._gather()
+            if rows:
+                self._send(rows, now)
+        self.end_decided(now)
+
+    @property
+    def _undecided(self) -> list[Commit]:
+        return [call for call in self._queue if not call.is_decided]
+
+    def _gather(self) -> Rows:
+        """What is to be sent; decides the calls of which nothing is left, or may be sent."""
         rows: Rows = {}
-        for call in list(self._queue):
+        for call in self._undecided:
             error = self._why_not(call)
-            if error is not None:
-                call.fail(error, now)
+            if error is not None or not call.left:
+                call.decide(error)
                 continue
             call.sent = True
             rows.update(call.left)
-        if not rows:
-            for call in list(self._queue):
-                call.succeed(None, now)
-            return
         if len(self._queue) > 1:
-            for call in self._queue:
+            for call in self._undecided:
                 call.left = {tp: rows[tp] for tp in call.left}  # what goes again may not undo what was sent after it
-        self._send(rows, now)
+        return rows
 
     def _send(self, rows: Rows, now: float) -> None:
         self._rows = rows
@@ -276,33 +321,34 @@ class Commits:
         retry: KafkaError | None = None
         for tp, row in self._rows.items():
             if codes.get(tp) == NONE:
-                self._store(tp, row, now)
+                self._store(tp, row)
                 continue
             error = self._error(tp, codes.get(tp), now)
             if is_retriable(error):
                 retry = error
-                self._leave_out_if_deleted(tp, now)
+                self._leave_out_if_deleted(tp)
             else:
-                self._fail(tp, error, now)
+                self._fail(tp, error)
+        self.end_decided(now)
         self._go_on(retry, throttle_s(response.throttle_time_ms), now)
 
-    def _store(self, tp: TopicPartition, row: OffsetAndMetadata, now: float) -> None:
+    def _store(self, tp: TopicPartition, row: OffsetAndMetadata) -> None:
         self._on_stored(tp, row)
-        for call in list(self._queue):
+        for call in self._undecided:
             if call.sent and call.left.pop(tp, None) is not None and not call.left:
-                call.succeed(None, now)
+                call.decide(None)
 
-    def _leave_out_if_deleted(self, tp: TopicPartition, now: float) -> None:
+    def _leave_out_if_deleted(self, tp: TopicPartition) -> None:
         if not self._core.cluster.missing(tp.topic, tp.partition):
             return
-        for call in list(self._queue):
+        for call in self._undecided:
             if call.sent and call.leaves_out_deleted and call.left.pop(tp, None) is not None and not call.left:
-                call.succeed(None, now)
+                call.decide(None)
 
-    def _fail(self, tp: TopicPartition, error: KafkaError, now: float) -> None:
-        for call in list(self._queue):
+    def _fail(self, tp: TopicPartition, error: KafkaError) -> None:
+        for call in self._undecided:
             if call.sent and tp in call.left:
-                call.fail(error, now)
+                call.decide(error)
 
     def _error(self, tp: TopicPartition, code: int | None, now: float) -> KafkaError:
         """What the code of a partition means for its commits."""
@@ -348,9 +394,10 @@ class Commits:
         if is_retriable(error):
             self._go_on(error, 0.0, now)
             return
-        for call in list(self._queue):
+        for call in self._undecided:
             if call.sent:
-                call.fail(error, now)
+                call.decide(error)
+        self.end_decided(now)
         self._go_on(None, 0.0, now)
 
     def _go_on(self, why_again: KafkaError | None, wait: float, now: float) -> None:
@@ -359,11 +406,11 @@ class Commits:
         if why_again is not None:
             self._failures += 1
             wait = max(wait, self._core.retry_backoff.wait(self._failures))
-            for call in self._queue:
+            for call in self._undecided:
                 call.note(why_again)
         else:
             self._failures = 0
-        if wait > 0 and self._queue:
+        if wait > 0 and self._undecided:
             self._again = self._core.call_at(now + wait, self._after_wait)
         else:
             self._pump(now)
