@@ -578,8 +578,9 @@ def test_without_a_position_and_without_a_rule_for_one_it_says_so(broker: Broker
     with consumer_of(broker, auto_offset_reset="none") as consumer:
         consumer.assign([T0])
         for ask in (lambda: consumer.poll(timeout=PATIENT), lambda: consumer.position(T0, timeout=PATIENT)):
-            with pytest.raises(errors.ConfigError, match=r"t-0 has no position.*auto_offset_reset='none'.*seek\(\)"):
+            with pytest.raises(errors.NoOffsetForPartitionError, match=r"t-0 has no.*reset='none'.*seek\(\)") as caught:
                 ask()
+            assert caught.value.group_id is None
         consumer.seek(T0, 1)
         assert [record.value for record in read(consumer, 1)] == [b"b"]
         consumer.assign([])

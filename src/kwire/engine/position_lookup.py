@@ -37,11 +37,11 @@ from kwire.engine.settings import ConsumerSettings
 from kwire.engine.subscription import Subscription
 from kwire.errors import (
     AuthError,
-    ConfigError,
     ConnectError,
     KafkaError,
     KafkaTimeoutError,
     LogTruncationError,
+    NoOffsetForPartitionError,
     UnknownTopicError,
 )
 from kwire.errors.listing import first_of
@@ -103,10 +103,8 @@ class PositionLookup:
                 elif not state.in_flight and now >= state.retry_at:
                     by_leader[leader].append(state)
             elif state.has_no_rule and state.fault is None:
-                state.fault = ConfigError(
-                    f"{state} has no position, and auto_offset_reset='none' gives it none: seek() first, or set "
-                    "'earliest' or 'latest'"
-                )
+                group_id = self.committed.group_id if self.committed is not None else None
+                state.fault = NoOffsetForPartitionError(state.tp.topic, state.tp.partition, group_id)
             elif self._must_be_checked(state):
                 leader = self.leader(state, now)
                 if leader is not None and not state.in_flight and now >= state.retry_at:

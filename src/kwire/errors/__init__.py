@@ -5,6 +5,7 @@ code meant in which release in `kwire.errors.history`; both are loaded on first 
 
     KafkaError
     ├── ConfigError (ValueError)        an option, topic name, host or codec that cannot be meant
+    │   └── NoOffsetForPartitionError   nothing is committed, and auto_offset_reset="none"
     ├── CodecError (.field .offset)     bytes that are not what they should be, or values that do not fit the wire
     │   ├── TruncatedError              the bytes end before the field does
     │   ├── InvalidLengthError          a length, count or varint that no writer could have meant
@@ -64,6 +65,7 @@ __all__ = [
     "KafkaTimeoutError",
     "LimitError",
     "LogTruncationError",
+    "NoOffsetForPartitionError",
     "NotInThisVersionError",
     "ProducerFencedError",
     "TransactionAbortedError",
@@ -90,6 +92,27 @@ class KafkaError(Exception):
 
 class ConfigError(KafkaError, ValueError):
     """An option, name or address that cannot be used; the text says which and what would work."""
+
+
+class NoOffsetForPartitionError(ConfigError):
+    """A partition without a position, and auto_offset_reset="none" gives it none: seek() first, or commit.
+
+    `topic`, `partition`, and `group_id`: that of the group, which has committed nothing there, or None without one.
+    Java's NoOffsetForPartitionException. A ConfigError, too, since the setting asks for it.
+    """
+
+    def __init__(self, topic: str, partition: int, group_id: str | None) -> None:
+        super().__init__(topic, partition, group_id)
+        self.topic = topic
+        self.partition = partition
+        self.group_id = group_id
+
+    def __str__(self) -> str:
+        why = "" if self.group_id is None else f" (group {self.group_id!r} has committed none there)"
+        return (
+            f"{self.topic}-{self.partition} has no position{why}, and auto_offset_reset='none' gives it none: "
+            "seek() first, or set 'earliest' or 'latest'"
+        )
 
 
 class CodecError(KafkaError):

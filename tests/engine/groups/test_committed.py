@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
 
 from kwire import errors
@@ -17,7 +19,7 @@ from kwire.engine.error_codes import (
     UNSTABLE_OFFSET_COMMIT,
 )
 from kwire.engine.offsets import OffsetAndMetadata
-from kwire.errors import ConfigError, KafkaTimeoutError
+from kwire.errors import ConfigError, KafkaTimeoutError, NoOffsetForPartitionError
 from kwire.errors.broker import by_code
 from tests.engine.groups.offsets_world import Committing, T
 from tests.engine.groups.test_commits import RELEASES
@@ -135,8 +137,14 @@ def test_partitions_without_rule_and_without_offset_say_so() -> None:
     it.broker.append(0, [b"0", b"1"])
     it.broker.offsets = {0: (1, "", -1)}
     it.assign(T[0], T[1])
-    with pytest.raises(ConfigError, match="t-1 has no position"):
+    with pytest.raises(
+        NoOffsetForPartitionError, match=r"t-1 has no position \(group 'g' has committed none"
+    ) as caught:
         it.take()
+    assert isinstance(caught.value, ConfigError)
+    assert isinstance(caught.value, ValueError)
+    for error in (caught.value, pickle.loads(pickle.dumps(caught.value))):
+        assert (error.topic, error.partition, error.group_id) == ("t", 1, "g")
     it.fetcher.subscription.state(T[1]).seek(0)
     assert it.take() == {T[0]: [b"1"]}
 
