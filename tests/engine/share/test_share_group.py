@@ -194,6 +194,20 @@ def test_renewed_records_come_with_the_next_poll(broker: ShareBroker, consumer: 
     assert acks_in(broker.told[-2]) == {0: [(1, 1, [2])]}
 
 
+def test_what_is_locked_for_the_shortest_time_comes_first(broker: ShareBroker, consumer: Consumer) -> None:
+    """Records that are renewed again and again do not keep others waiting, whose locks run out meanwhile."""
+    broker.lock_ms = 3_000
+    broker.script.append([acquired(0, 0, 5)])
+    found, order = consumer.poll(max_records=2), []
+    for _ in range(4):
+        order.append(offsets(found))
+        consumer.world.run(consumer.world.now + 0.5)
+        consumer.acknowledge(found, "renew")
+        consumer.commit()
+        found = consumer.poll(max_records=2)
+    assert order == [[(0, 0), (0, 1)], [(0, 2), (0, 3)], [(0, 4), (0, 5)], [(0, 0), (0, 1)]]
+
+
 def test_a_renewal_does_not_go_along_with_a_fetch(broker: ShareBroker, consumer: Consumer) -> None:
     broker.script.append([acquired(0, 0, 0)])
     consumer.acknowledge(consumer.poll(), "renew")

@@ -109,6 +109,12 @@ class ShareFetcher:
         """Whether `take` would return or raise something."""
         return bool(self._ready)
 
+    @property
+    def locked_until(self) -> float:
+        """When the locks of what `take` would return are over; without end for nothing, and for an error."""
+        first = self._ready[0] if self._ready else None
+        return first.until if isinstance(first, Acquired) else float("inf")
+
     def take(self, count: int, now: float) -> list[Portion]:
         """The next records, `count` at most, one piece of each partition; raises an error that comes before them."""
         taken: list[Portion] = []

@@ -7,6 +7,7 @@ then, and calls `take`, then `end`; it sets `arrived` when the caller has the re
     explicit   a poll raises ConfigError while a record of an earlier one is not acknowledged
     renewed    the next poll hands the record out again, with its lock begun anew. Brokers take it for renewed, too,
                where another member has accepted it since its lock ran out: so it is only believed in time
+    order      what is locked for the shortest time comes first, renewed or not
     closing    releases what is not acknowledged
 
 Records that a poll took and whose caller never got them (Ctrl-C) are handed out again; none of them is accepted.
@@ -149,11 +150,11 @@ class SharePolling:
         fault = self.membership.take_fault()
         if fault is not None:
             raise fault
-        if self._again:
-            self._handed = self._take_again()
-        else:
+        if not self._again or min(map(_locked_until, self._again)) > self._fetcher.locked_until:
             limit = self._settings.max_poll_records
             self._handed = self._fetcher.take(limit if max_records is None else min(max_records, limit), now)
+        if not self._handed:
+            self._handed = self._take_again()
         if not self._handed and self._core.refused and self._core.refusal is not None:
             raise afresh(self._core.refusal)
         return _records_of(self._handed)
@@ -161,7 +162,7 @@ class SharePolling:
     def _take_again(self) -> list[Portion]:
         """Records that were renewed or did not arrive: one piece of each partition, the others with the next poll."""
         pieces: dict[TopicPartition, Portion] = {}
-        for portion in self._again:
+        for portion in sorted(self._again, key=_locked_until):
             pieces.setdefault(portion.place.tp, portion)
         taken = list(pieces.values())
         self._again = [portion for portion in self._again if portion not in taken]
@@ -260,6 +261,10 @@ class SharePolling:
         self._held = []
         self._fetcher.acknowledge(sent, now)
         self._fetcher.close(now, lambda now: self.membership.leave(now, on_done))
+
+
+def _locked_until(portion: Portion) -> float:
+    return portion.acquired.until
 
 
 def _records_of(portions: list[Portion]) -> ShareRecords:
