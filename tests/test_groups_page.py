@@ -70,7 +70,7 @@ def test_looking_after_groups(
     order(broker, 10)
     found = outcome(GROUPS, "admin.lag(")
     assert capsys.readouterr().out == "billing Empty\n"
-    assert list(found["lag"]) == [("orders", 0)]
+    assert [tp for tp, lag in found["lag"].items() if lag is not None] == [("orders", 0)]
     assert found["offsets"]["orders", 0].offset == 0
     with Admin(broker.bootstrap_servers) as admin:
         assert admin.list_consumer_groups() == []

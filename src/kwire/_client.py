@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from functools import partial
 from threading import TIMEOUT_MAX, RLock
 from types import TracebackType
 
@@ -16,6 +17,7 @@ from kwire.drivers.reactor import Reactor
 from kwire.engine.admin.calls import Question
 from kwire.engine.calls import Call
 from kwire.engine.fan_out import FanOutCall
+from kwire.errors import KafkaError
 from kwire.fronts.front import Front, SettingsType
 
 if TYPE_CHECKING:
@@ -112,6 +114,23 @@ class Client(Front[SettingsType]):
             return question.finish({})
         found = self._ask(timeout, lambda now, deadline: FanOutCall(self._core, api, deadline=deadline, now=now))
         return question.finish(found)
+
+    def _converse(self, dialogue: Generator[Question[Any], Any, T], timeout: Timeout) -> T:
+        """The result of a dialogue, all of whose questions together may take that long."""
+        until = time.monotonic() + self._patience(timeout)
+        go_on: Callable[[], Question[Any]] = partial(next, dialogue)
+        while True:
+            try:
+                question = go_on()
+            except StopIteration as end:
+                found: T = end.value
+                return found
+            try:
+                answer = self._run(question, max(until - time.monotonic(), 0.0))
+            except KafkaError as error:
+                go_on = partial(dialogue.throw, error)
+            else:
+                go_on = partial(dialogue.send, answer)
 
     def _ask(self, timeout: Timeout, start: Callable[[float, float], Call]) -> Any:
         """The result of the call that `start(now, deadline)` begins; raises its error."""

@@ -17,10 +17,11 @@ from kwire.engine.addresses import TopicPartition
 from kwire.engine.admin import calls, group_calls
 from kwire.engine.admin.a19_create_topics import CreatedTopic, NewTopic
 from kwire.engine.metadata import PartitionInfo, TopicInfo
-from kwire.engine.offsets import LATEST, OffsetAndTimestamp
+from kwire.engine.offsets import OffsetAndTimestamp
 from kwire.engine.settings import AdminSettings, configured_by, keywords
 
 if TYPE_CHECKING:
+    from kwire.engine.admin.group_calls import Progress
     from kwire.engine.admin.group_results import GroupDescription, GroupListing
     from kwire.engine.offsets import OffsetAndMetadata
     from kwire.engine.options import AdminOptions, Servers, Timeout
@@ -151,8 +152,18 @@ class Admin(Client[AdminSettings]):
         BrokerError have the error of each that is not there."""
         self._run(group_calls.remove_members(group, members), timeout)
 
-    def lag(self, group: str, *, timeout: Timeout = None) -> dict[TopicPartition, int]:
-        """How many offsets each partition that the group has committed in has after that, up to its end."""
-        committed = self.list_consumer_group_offsets(group, timeout=timeout)
-        ends = self._run(calls.ends_of(committed, LATEST, isolation_level="read_uncommitted"), timeout)
-        return group_calls.lags(committed, ends)
+    def lag(
+        self, group: str, *, require_stable: bool = True, timeout: Timeout = None
+    ) -> dict[TopicPartition, int | None]:
+        """How many offsets each partition has after what the group has committed there, up to its end; None where it
+        has committed nothing. In all partitions of the topics that it has committed in or that its members read.
+
+        Offsets of an open transaction are waited for, unless `require_stable` is False.
+        """
+        found = self._progress(group, require_stable=require_stable, timeout=timeout)
+        return {tp: row.lag for tp, row in found.items()}
+
+    def _progress(
+        self, group: str, *, require_stable: bool = True, timeout: Timeout = None
+    ) -> dict[TopicPartition, Progress]:
+        return self._converse(group_calls.progress(group, stable=require_stable), timeout)

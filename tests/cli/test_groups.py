@@ -34,9 +34,11 @@ def test_the_lag_of_a_group(kwire: Kwire, broker: Broker) -> None:
     assert [line.split() for line in kwire("lag", "g").lines[1:]] == [
         ["g", "orders", "0", "0", "0", "0"],
         ["g", "orders", "1", "1", "3", "2"],
+        ["g", "orders", "2", "-", "0", "-"],
     ]
     objects = [json.loads(line) for line in kwire("lag", "g", "--json").lines]
     assert objects[1] == {"group": "g", "topic": "orders", "partition": 1, "committed": 1, "end": 3, "lag": 2}
+    assert objects[2] == {"group": "g", "topic": "orders", "partition": 2, "committed": None, "end": 0, "lag": None}
 
 
 def test_the_lag_of_groups_that_are_not_there_or_have_committed_nothing(kwire: Kwire, broker: Broker) -> None:
@@ -49,9 +51,14 @@ def test_the_lag_of_groups_that_are_not_there_or_have_committed_nothing(kwire: K
         consumer.subscribe(["orders"])
         while not consumer.assignment():
             consumer.poll(0.1)
-    beside = kwire("lag", "none", "g", "new")
+        beside = kwire("lag", "none", "g", "new")
     assert beside.code == 1
-    assert [line.split() for line in beside.lines[1:]] == [["g", "orders", "1", "0", "0", "0"]]
+    assert [line.split() for line in beside.lines[1:]] == [
+        ["g", "orders", "0", "-", "0", "-"],
+        ["g", "orders", "1", "0", "0", "0"],
+        ["g", "orders", "2", "-", "0", "-"],
+        *(["new", "orders", str(number), "-", "0", "-"] for number in range(3)),
+    ]
     assert beside.err == f"{missing}kwire lag: consumer group 'new' has committed nothing yet\n"
     assert kwire("lag", "new").code == 0
 

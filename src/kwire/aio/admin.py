@@ -18,7 +18,7 @@ from kwire.engine.addresses import TopicPartition
 from kwire.engine.admin import calls, group_calls
 from kwire.engine.admin.a19_create_topics import CreatedTopic, NewTopic
 from kwire.engine.metadata import PartitionInfo, TopicInfo
-from kwire.engine.offsets import LATEST, OffsetAndTimestamp
+from kwire.engine.offsets import OffsetAndTimestamp
 from kwire.engine.settings import AdminSettings, configured_by, keywords
 
 if TYPE_CHECKING:
@@ -129,7 +129,8 @@ class Admin(Client[AdminSettings]):
     ) -> None:
         await self._run(group_calls.remove_members(group, members), timeout)
 
-    async def lag(self, group: str, *, timeout: Timeout = None) -> dict[TopicPartition, int]:
-        committed = await self.list_consumer_group_offsets(group, timeout=timeout)
-        ends = await self._run(calls.ends_of(committed, LATEST, isolation_level="read_uncommitted"), timeout)
-        return group_calls.lags(committed, ends)
+    async def lag(
+        self, group: str, *, require_stable: bool = True, timeout: Timeout = None
+    ) -> dict[TopicPartition, int | None]:
+        found = await self._converse(group_calls.progress(group, stable=require_stable), timeout)
+        return {tp: row.lag for tp, row in found.items()}

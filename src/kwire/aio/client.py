@@ -8,8 +8,9 @@ from __future__ import annotations
 import asyncio
 import sys
 import warnings
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Generator
 from contextlib import asynccontextmanager
+from functools import partial
 from time import monotonic
 from types import TracebackType
 
@@ -18,6 +19,7 @@ from kwire.drivers.loop import LoopDriver
 from kwire.engine.admin.calls import Question
 from kwire.engine.calls import Call
 from kwire.engine.fan_out import FanOutCall
+from kwire.errors import KafkaError
 from kwire.fronts.front import Front, SettingsType
 from kwire.schema import k00_produce, k01_fetch, k03_metadata, k22_init_producer_id
 
@@ -101,6 +103,23 @@ class Client(Front[SettingsType]):
             return question.finish({})
         found = await self._ask(timeout, lambda now, deadline: FanOutCall(self._core, api, deadline=deadline, now=now))
         return question.finish(found)
+
+    async def _converse(self, dialogue: Generator[Question[Any], Any, T], timeout: Timeout) -> T:
+        """The result of a dialogue, all of whose questions together may take that long."""
+        until = monotonic() + self._patience(timeout)
+        go_on: Callable[[], Question[Any]] = partial(next, dialogue)
+        while True:
+            try:
+                question = go_on()
+            except StopIteration as end:
+                found: T = end.value
+                return found
+            try:
+                answer = await self._run(question, max(until - monotonic(), 0.0))
+            except KafkaError as error:
+                go_on = partial(dialogue.throw, error)
+            else:
+                go_on = partial(dialogue.send, answer)
 
     async def _ask(self, timeout: Timeout, start: Callable[[float, float], Call]) -> Any:
         """The result of the call that `start(now, deadline)` begins; raises its error."""

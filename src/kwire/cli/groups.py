@@ -19,7 +19,7 @@ from kwire.errors import BrokerError
 if TYPE_CHECKING:
     from kwire.admin import Admin
     from kwire.engine.addresses import TopicPartition
-    from kwire.engine.offsets import OffsetAndMetadata
+    from kwire.engine.admin.group_calls import Progress
 
     Table = tuple[Sequence[str], list[Sequence[Any]]]
 
@@ -80,17 +80,17 @@ def run_lag(options: argparse.Namespace) -> int:
     """Shows the lag of each group, and says which do not exist; other errors of the broker are raised."""
     with ExitStack() as stack:
         admin = _admin(options, stack, "lag")
-        committed = {name: admin.list_consumer_group_offsets(name) for name in options.names}
-        missing = _missing(admin, [name for name, offsets in committed.items() if not offsets])
-        if len(missing) < len(committed):
-            _show(_lags(admin, committed), options)
-        for name, offsets in committed.items():
+        found = {name: admin._progress(name) for name in options.names}
+        missing = _missing(admin, [name for name, rows in found.items() if not rows])
+        if len(missing) < len(found):
+            _show(_lags(found), options)
+        for name, rows in found.items():
             if name in missing:
                 print(
                     f"kwire lag: consumer group {name!r} does not exist; 'kwire groups' lists those that do",
                     file=sys.stderr,
                 )
-            elif not offsets:
+            elif all(row.committed is None for row in rows.values()):
                 print(f"kwire lag: consumer group {name!r} has committed nothing yet", file=sys.stderr)
     return 1 if missing else 0
 
@@ -140,13 +140,10 @@ def _missing(admin: Admin, names: Sequence[str]) -> set[str]:
     return set()
 
 
-def _lags(admin: Admin, committed: Mapping[str, Mapping[TopicPartition, OffsetAndMetadata]]) -> Table:
-    rows: list[Sequence[Any]] = []
-    for name, offsets in committed.items():
-        lags = admin.lag(name) if offsets else {}
-        rows.extend(
-            (name, tp.topic, tp.partition, row.offset, row.offset + lags[tp], lags[tp])
-            for tp, row in offsets.items()
-            if tp in lags
-        )
+def _lags(found: Mapping[str, Mapping[TopicPartition, Progress]]) -> Table:
+    rows: list[Sequence[Any]] = [
+        (name, tp.topic, tp.partition, row.committed and row.committed.offset, row.end, row.lag)
+        for name, partitions in found.items()
+        for tp, row in partitions.items()
+    ]
     return ("group", "topic", "partition", "committed", "end", "lag"), rows

@@ -5,26 +5,44 @@ Loaded by the first such call.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
 
-from kwire._typing import Any
+from kwire._typing import Any, NamedTuple, TypeVar
 from kwire.engine import arguments
 from kwire.engine.addresses import TopicPartition
 from kwire.engine.admin.a15_describe_groups import DescribeGroups
 from kwire.engine.admin.a16_list_groups import ListGroups
 from kwire.engine.admin.a42_delete_groups import DeleteGroups
 from kwire.engine.admin.a69_consumer_group_describe import DescribeConsumerGroups
-from kwire.engine.admin.calls import Question
+from kwire.engine.admin.calls import Question, describe_topics, ends_of
 from kwire.engine.admin.group_offsets import AlterGroupOffsets, DeleteGroupOffsets, ListGroupOffsets, RemoveMembers
 from kwire.engine.admin.group_results import GroupDescription, GroupListing
 from kwire.engine.groups.committable import committable
-from kwire.engine.offsets import OffsetAndMetadata
+from kwire.engine.offsets import LATEST, OffsetAndMetadata
 from kwire.errors import ConfigError
+from kwire.errors.broker import GroupIdNotFoundError
 
 _OF_CONSUMERS = ("consumer", "")
 _TYPES_OF_CONSUMERS = ("", "Classic", "Consumer")
 
 Described = dict[str, GroupDescription | None]
+
+T = TypeVar("T")
+
+Dialogue = Generator[Question[Any], Any, T]
+"""Questions, each of which depends on the answers to those before; an answer's error is thrown in."""
+
+
+class Progress(NamedTuple):
+    """What a group has committed in a partition, None for nothing, and where that ends."""
+
+    committed: OffsetAndMetadata | None
+    end: int
+
+    @property
+    def lag(self) -> int | None:
+        """How many offsets are between both."""
+        return None if self.committed is None else max(self.end - self.committed.offset, 0)
 
 
 def list_groups() -> Question[list[GroupListing]]:
@@ -88,11 +106,30 @@ def remove_members(group: str, instances: Iterable[str]) -> Question[None]:
     return Question(RemoveMembers(_id(group), names) if names else None, lambda found: None)
 
 
-def lags(
-    committed: Mapping[TopicPartition, OffsetAndMetadata], ends: Mapping[TopicPartition, int]
-) -> dict[TopicPartition, int]:
-    """`Admin.lag`, of what both say."""
-    return {tp: max(ends[tp] - row.offset, 0) for tp, row in committed.items()}
+def progress(group: str, *, stable: bool) -> Dialogue[dict[TopicPartition, Progress]]:
+    """How far the group is, in every partition of the topics that it has committed in or that its members read."""
+    committed = yield list_offsets(group, stable=stable)
+    try:
+        found = yield describe_classic([group])
+        described = yield describe_others(found)
+        assigned = {tp for member in described[group].members for tp in member.assignment}
+        exists = True
+    except GroupIdNotFoundError:
+        assigned, exists = set(), False
+    wanted = {tp.topic for tp in (*committed, *assigned)}
+    topics = (yield describe_topics(sorted(wanted) or None)) if wanted or exists else {}
+    others = {
+        TopicPartition(name, number)
+        for name, info in topics.items()
+        if not info.is_internal or name in wanted
+        for number in info.partitions
+    }
+    missing = sorted((others | assigned) - committed.keys())
+    late = (yield Question(ListGroupOffsets(_id(group), stable=stable, partitions=missing), dict)) if missing else {}
+    known: dict[TopicPartition, OffsetAndMetadata | None] = {**(dict.fromkeys(missing) if wanted else {}), **committed}
+    known.update(late)
+    ends = yield ends_of(known, LATEST, isolation_level="read_uncommitted")
+    return {tp: Progress(known[tp], ends[tp]) for tp in sorted(known)}
 
 
 def _id(group: object) -> str:

@@ -63,19 +63,21 @@ class _OfGroup(AdminApi[str, Result], Generic[Result]):
 
 
 class ListGroupOffsets(_OfGroup[Offsets]):
-    """All offsets that the group has committed; with `stable`, those of open transactions are waited for."""
+    """All offsets that the group has committed, or those in `partitions`; with `stable`, those of open transactions are
+    waited for. A broker that is asked for all leaves out a partition whose first offset is in an open transaction."""
 
     api_key = OFFSET_FETCH
     versions = _VERSIONS_THAT_LIST_ALL
     retries_codes = True
 
-    def __init__(self, group_id: str, *, stable: bool) -> None:
+    def __init__(self, group_id: str, *, stable: bool, partitions: Sequence[TopicPartition] | None = None) -> None:
         super().__init__("OffsetFetch", group_id)
         self._stable = stable
+        self._partitions = partitions
 
     @override
     def request(self, core: Services, keys: Sequence[str], version: int) -> protocol.OffsetFetchRequest:
-        return fetch_request(None, self._member, core.cluster, version, require_stable=self._stable)
+        return fetch_request(self._partitions, self._member, core.cluster, version, require_stable=self._stable)
 
     @override
     def result(
