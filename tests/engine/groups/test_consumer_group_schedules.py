@@ -77,14 +77,31 @@ def test_a_static_member_that_comes_back_gets_what_it_had() -> None:
     assert second.membership.metadata.generation_id == epoch
 
 
-def test_a_second_one_with_the_same_instance_id_is_refused() -> None:
+def test_a_second_one_with_the_same_instance_id_is_refused_in_the_end() -> None:
     world = make_world(5)
     group = Group(world, "t", group_protocol="consumer")
     group.join(group_instance_id="a")
     world.run(lambda: group.at_rest)
-    second = group.join(group_instance_id="a")
+    second = group.join(group_instance_id="a", default_api_timeout_ms=20_000)
+    world.run(world.now + 15)
+    assert second.errors == []
     world.run(lambda: len(second.errors) >= 2)
     assert {error.name for error in second.errors} == {"UNRELEASED_INSTANCE_ID"}  # type: ignore[attr-defined]
+
+
+def test_a_static_member_that_was_killed_comes_back_when_its_session_is_over() -> None:
+    world = make_world(5)
+    group = Group(world, "t", group_protocol="consumer")
+    first = group.join(group_instance_id="a")
+    world.run(lambda: group.at_rest)
+    group.kill(first)
+    again = group.join(group_instance_id="a")
+    warnings: list[str] = []
+    again.membership.warn = warnings.append
+    world.run(lambda: group.at_rest)
+    assert again.errors == []
+    assert len(warnings) == 1
+    assert "group_instance_id='a' is another member's" in warnings[0]
 
 
 def test_a_pattern_finds_topics_that_come_later() -> None:

@@ -27,13 +27,17 @@ changes inside polls only, since between two polls the program may be at work on
     error                                          from any state but OUT, FENCED, STALE and FATAL
     FENCED_MEMBER_EPOCH, UNKNOWN_MEMBER_ID         -> FENCED; while LEAVING: -> OUT
     TOPIC_AUTHORIZATION_FAILED                     the next poll raises it; the member stays and goes on asking
-    UNRELEASED_INSTANCE_ID, FENCED_INSTANCE_ID, UNSUPPORTED_ASSIGNOR, INVALID_REGULAR_EXPRESSION, INVALID_REQUEST,
+    UNRELEASED_INSTANCE_ID                         while JOINING: asks again until the session of the member that has
+                                                   the instance id is over, as after a crash; polls raise it when that
+                                                   takes longer than default_api_timeout_ms
+    FENCED_INSTANCE_ID, UNSUPPORTED_ASSIGNOR, INVALID_REGULAR_EXPRESSION, INVALID_REQUEST,
     GROUP_MAX_SIZE_REACHED, GROUP_AUTHORIZATION_FAILED, GROUP_ID_NOT_FOUND, UNSUPPORTED_VERSION, unknown ones
                                                    -> FATAL; the listener is told of the loss
 
 A topic whose name is not known yet is held back: the rest of the assignment is read meanwhile. A topic made anew under
 the same name has another id: its partitions are revoked and assigned.
-Sources: KIP-848, KIP-1082 (members make their ids); Apache's client 4.3 where the KIPs leave it open.
+Sources: KIP-848, KIP-1082 (members make their ids); Apache's client 4.3 where the KIPs leave it open, but for
+UNRELEASED_INSTANCE_ID, after which that does not ask again.
 """
 
 from __future__ import annotations
@@ -50,6 +54,7 @@ from kwire.engine.error_codes import (
     STALE_MEMBER_EPOCH,
     TOPIC_AUTHORIZATION_FAILED,
     UNKNOWN_MEMBER_ID,
+    UNRELEASED_INSTANCE_ID,
 )
 from kwire.engine.groups.assigned import Missing
 from kwire.engine.groups.epoch_heartbeats import (
@@ -109,6 +114,9 @@ class Assignment(NamedTuple):
 
 NOTHING = Assignment(_NEVER, {})
 
+RELEASE_PAUSE_S = 1.0
+"""Between two heartbeats that ask whether the instance id is free."""
+
 
 class Reconciliation(NamedTuple):
     """The way from what is read to `goal`, or to the part of it that has names; `step` is the event waited for."""
@@ -161,6 +169,7 @@ class ConsumerGroup(Membership):
         self._is_due = False
         self._is_committing = False
         self._is_giving_back = False
+        self._unreleased_since: float | None = None
         self._poll_limit = PollLimit(core, settings.max_poll_interval_ms / 1000, self._on_poll_overdue)
         core.recovered.append(self._recover)
 
@@ -260,6 +269,7 @@ class ConsumerGroup(Membership):
             self.log.info("leaves%s: %s", ", and keeps its place as a static member" if static else "", WHY_IT_LEAVES)
         self.active = self.has_joined = self._is_giving_back = False
         self.lost_by = "it has left the group"
+        self._unreleased_since = None
         self._give_up(now)
         self.forget_events()
         self._subscription.assign((), now)
@@ -391,6 +401,7 @@ class ConsumerGroup(Membership):
         if version < _FIRST_VERSION_WITH_OWN_ID and response.member_id:
             self._member_id = response.member_id
         joins, self._epoch = self._epoch == JOIN_EPOCH, response.member_epoch
+        self._unreleased_since = None
         self.has_joined = True
         self._be_member(self.metadata)
         if joins:
@@ -422,8 +433,25 @@ class ConsumerGroup(Membership):
                 self._lose_all(FENCED, f"the coordinator says {type(error).__name__}", now)
         elif code == TOPIC_AUTHORIZATION_FAILED:
             self.fault = error
+        elif code == UNRELEASED_INSTANCE_ID and self.state == JOINING:
+            self._wait_for_release(error, now)
         else:
-            self._fail(explained(error, _WHAT, _INSTEAD, self._coordinator.node, self._core), now)
+            self._fail(self._explained(error), now)
+
+    def _wait_for_release(self, error: KafkaError, now: float) -> None:
+        """The instance id is taken: by a member that died, whose session will be over, or by one that lives."""
+        self._heartbeats.wait(RELEASE_PAUSE_S, now)
+        if self._unreleased_since is None:
+            self._unreleased_since = now
+            self.warn(
+                f"group {self._settings.group_id!r}: group_instance_id={self._settings.group_instance_id!r} is another "
+                "member's, perhaps of the process before this one: this consumer joins when that one's session is over"
+            )
+        elif now - self._unreleased_since >= self._settings.default_api_timeout_ms / 1000:
+            self.fault = self._explained(error)
+
+    def _explained(self, error: KafkaError) -> KafkaError:
+        return explained(error, _WHAT, _INSTEAD, self._coordinator.node, self._core)
 
     # -- reconciling ------------------------------------------------------------------------------------------------
 

@@ -125,6 +125,11 @@ class EpochHeartbeats:
         elif not self._failures:
             self._send(now)
 
+    def wait(self, seconds: float, now: float) -> None:
+        """Sends the next heartbeat after that time, and not before."""
+        if self._is_running and not self._is_in_flight:
+            self._schedule(now + seconds)
+
     def leave(self, message: Callable[[int], Any], on_done: Callable[[float], None], now: float) -> None:
         """Stops, and sends a last heartbeat. `on_done` is called when it was answered or cannot be."""
         self.stop()
