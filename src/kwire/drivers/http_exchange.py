@@ -15,12 +15,10 @@ import json
 import os
 import socket
 import ssl
-import threading
 import time
-from collections.abc import Callable
-from concurrent.futures import Future
 from functools import partial
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from queue import Empty, SimpleQueue
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import (
@@ -36,7 +34,9 @@ from urllib.request import (
 )
 
 from kwire._typing import Any, NamedTuple, override
-from kwire.drivers.threads import begin_thread
+from kwire.drivers.name_lookups import NameLookups
+from kwire.drivers.sockets import SocketAddress, literal, resolve
+from kwire.engine.addresses import Address
 from kwire.engine.sasl.exchange import quoted
 from kwire.engine.security_conflicts import is_loopback
 
@@ -268,10 +268,10 @@ class _TlsSocket(_Limited, ssl.SSLSocket):
 
 def _connect(limits: Limits, address: tuple[str, int], *_: Any) -> socket.socket:
     """A connection to one of the host's addresses; each gets its share of the time that is left."""
-    found = _look_up(*address, limits)
+    found = _addresses(Address(*address), limits)
     failed: OSError | None = None
-    for i, (family, kind, protocol, _name, at) in enumerate(found):
-        made = _PlainSocket(family, kind, protocol)
+    for i, (family, at) in enumerate(found):
+        made = _PlainSocket(family, socket.SOCK_STREAM)
         made.limits = limits
         try:
             made.settimeout(limits.seconds_left() / (len(found) - i))
@@ -286,30 +286,21 @@ def _connect(limits: Limits, address: tuple[str, int], *_: Any) -> socket.socket
     raise failed or OSError(f"{address[0]} has no address")
 
 
-# --- look-ups, which nothing can cut short ---
-
-_Found = list[tuple[Any, Any, int, str, Any]]
-_looking: dict[tuple[int, str, int], Future[_Found]] = {}
-_lock = threading.Lock()
-
-
-def _look_up(host: str, port: int, limits: Limits) -> _Found:
-    """The host's addresses. A look-up that goes on is joined: one that never ends costs one thread."""
-    key = os.getpid(), host, port
-    with _lock:
-        future = _looking.get(key)
-        if future is None:
-            future = _looking[key] = Future()
-            begin_thread(partial(_settle, key, future), "kwire-look-up")
-    return future.result(limits.seconds_left())
-
-
-def _settle(key: tuple[int, str, int], future: Future[_Found]) -> None:
-    settle: Callable[[], None]
+def _addresses(address: Address, limits: Limits) -> list[SocketAddress]:
+    found = literal(address)
+    if found is not None:
+        return found
+    answers: SimpleQueue[tuple[list[SocketAddress], str]] = SimpleQueue()
+    _lookups.ask(address, lambda *answer: answers.put(answer), lambda: time.monotonic() < limits.end)
     try:
-        settle = partial(future.set_result, socket.getaddrinfo(key[1], key[2], 0, socket.SOCK_STREAM))
-    except Exception as error:
-        settle = partial(future.set_exception, error)
-    with _lock:
-        del _looking[key]
-    settle()
+        found, error = answers.get(timeout=limits.seconds_left())
+    except Empty:
+        raise TransientError(_TOO_SLOW) from None
+    if error:
+        raise TransientError(quoted(error))
+    return found
+
+
+# Apart from those of brokers: a name that hangs here takes none of their threads.
+_lookups: NameLookups[Address, list[SocketAddress]] = NameLookups(resolve, [])
+os.register_at_fork(after_in_child=_lookups.reset)
