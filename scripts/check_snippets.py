@@ -18,6 +18,7 @@ _BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 GIVEN = {
     "spark": "pyspark.sql.SparkSession",
+    "query": "pyspark.sql.streaming.StreamingQuery",
     **dict.fromkeys(("frame", "orders", "rows", "totals"), "pyspark.sql.DataFrame"),
     "broker": "kwire.testing.Broker",
     "ca_pem": "str",
