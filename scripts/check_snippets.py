@@ -18,7 +18,7 @@ _BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 GIVEN = {
     "spark": "pyspark.sql.SparkSession",
-    "query": "pyspark.sql.streaming.StreamingQuery",
+    "query": "pyspark.sql.streaming.query.StreamingQuery",
     **dict.fromkeys(("frame", "orders", "rows", "totals"), "pyspark.sql.DataFrame"),
     "broker": "kwire.testing.Broker",
     "ca_pem": "str",
