@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,11 +11,13 @@ import pytest
 from tests.timing import PATIENT
 
 pytest.importorskip("pyspark")
-
 from examples.spark import shop
+from examples.spark.kept_query import STARTS, KeptQuery
 from examples.spark.progress import plot, sparkline
-from examples.spark.spark_log import keep, reason
+from examples.spark.spark_log import keep as keep_log
+from examples.spark.spark_log import reason
 from examples.spark.story import committed_files, from_kafka
+from pyspark.errors import StreamingQueryException
 
 from kwire import Consumer, Producer, testing
 
@@ -67,6 +70,60 @@ def test_files_count_that_the_sinks_log_names(tmp_path: Path) -> None:
     assert sorted(committed_files(tmp_path)) == ["/out/a", "/out/b", "/out/c"]
 
 
+class Run:
+    """What a started query is to the one that keeps it: it starts for two looks, then runs or has ended."""
+
+    name = "kafka"
+
+    def __init__(self, failure: str | None = None) -> None:
+        self._failure = failure and StreamingQueryException(failure)
+        self._looks = 2
+
+    @property
+    def isActive(self) -> bool:  # noqa: N802 - Spark's name
+        return self._looks > 0 or not self._failure
+
+    @property
+    def status(self) -> dict[str, str]:
+        self._looks -= 1
+        return {"message": "Initializing sources" if self._looks > 0 else "Processing new data"}
+
+    def exception(self) -> StreamingQueryException | None:
+        return self._failure or None
+
+    def processAllAvailable(self) -> None:  # noqa: N802 - Spark's name
+        if self._failure:
+            raise self._failure
+
+
+LATE = "[STREAM_FAILED] Python worker failed to connect back."
+
+
+def keep(*failures: str | None) -> tuple[KeptQuery, Iterator[Run]]:
+    runs = iter([Run(failure) for failure in failures])
+    return KeptQuery(lambda: next(runs)), runs  # type: ignore[arg-type,return-value]
+
+
+def test_a_query_whose_start_spark_gave_up_is_started_again(capsys: pytest.CaptureFixture[str]) -> None:
+    kept, left = keep(LATE, LATE, None, None)
+    kept.keep()
+    kept.finish()
+    assert kept.query.exception() is None
+    assert len(list(left)) == 1
+    assert capsys.readouterr().out.count("starting again") == 2
+
+
+def test_other_failures_and_too_many_starts_are_raised() -> None:
+    kept, left = keep("Task not serializable", None)
+    with pytest.raises(StreamingQueryException, match="not serializable"):
+        kept.finish()
+    assert len(list(left)) == 1
+    kept, left = keep(*[LATE] * STARTS, None)
+    with pytest.raises(StreamingQueryException, match="connect back"):
+        kept.finish()
+    assert len(list(left)) == 1
+
+
 _JVM = """26/11/24 12:07:30 WARN Utils: Set SPARK_LOCAL_IP if you need to bind to another address
 Traceback (most recent call last):
   File "pipeline.py", line 5, in run
@@ -105,7 +162,7 @@ def test_the_reason_of_a_failure_is_one_line(log: str, why: str) -> None:
 def test_a_log_is_kept(tmp_path: Path) -> None:
     log = tmp_path / "spark.log"
     log.write_text("why")
-    kept = keep(log)
+    kept = keep_log(log)
     log.unlink()
     assert kept.read_text() == "why"
     kept.unlink()

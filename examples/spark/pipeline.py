@@ -13,13 +13,14 @@ import argparse
 import os
 import sys
 import threading
-import time
+from functools import partial
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as fn
 from pyspark.sql.streaming.query import StreamingQuery
 
+from examples.spark.kept_query import KeptQuery
 from examples.spark.progress import Progress
 from examples.spark.shop import TOPIC
 from kwire.spark import register
@@ -28,7 +29,6 @@ ORDER = "order BIGINT, at TIMESTAMP, country STRING, cents BIGINT"
 RESULT_TOPIC = "shop-revenue"
 _LATE = "30 minutes"
 _LOOK_S = 0.2
-_START_LOOK_S = 0.05
 
 
 def orders(spark: SparkSession, servers: str, per_batch: int) -> DataFrame:
@@ -102,32 +102,24 @@ def session() -> SparkSession:
     return spark
 
 
-def start(result: DataFrame, servers: str, folder: Path) -> list[StreamingQuery]:
-    """Both queries, one after the other: Spark gives the Python process of each ten seconds to start."""
-    first = to_parquet(result, folder)
-    while first.isActive and first.status["message"].startswith("Initializing"):
-        time.sleep(_START_LOOK_S)
-    return [first, to_kafka(result, servers, folder)]
-
-
 def run(servers: str, folder: Path, per_batch: int) -> None:
     """Runs both queries until standard input ends, then finishes what is there."""
     spark = session()
     result = revenue(orders(spark, servers, per_batch))
-    queries = start(result, servers, folder)
+    # One after the other: a machine that starts two Python processes at once starts both more slowly.
+    queries = [KeptQuery(partial(to_parquet, result, folder)), KeptQuery(partial(to_kafka, result, servers, folder))]
     finish = threading.Event()
     threading.Thread(target=_wait_for_end_of_input, args=(finish,), daemon=True).start()
-    progress = Progress(queries, folder / "progress.jsonl")
+    progress = Progress(folder / "progress.jsonl")
     while not finish.wait(_LOOK_S):
-        progress.show()
-        for query in queries:
-            if (failure := query.exception()) is not None:
-                raise failure
-    for query in queries:
-        query.processAllAvailable()
-    progress.show()
-    for query in queries:
-        query.stop()
+        for each in queries:
+            each.keep()
+        progress.show([each.query for each in queries])
+    for each in queries:
+        each.finish()
+    progress.show([each.query for each in queries])
+    for each in queries:
+        each.query.stop()
     spark.stop()
 
 

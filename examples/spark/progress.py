@@ -17,18 +17,17 @@ _HEIGHT, _WIDTH = 8, 72
 
 
 class Progress:
-    """Prints each micro-batch of the queries once, with the speed of the last ones, and keeps it in a file."""
+    """Prints each micro-batch of queries once, with the speed of the last ones, and keeps it in a file."""
 
-    def __init__(self, queries: Sequence[StreamingQuery], file: Path) -> None:
-        self._queries = queries
+    def __init__(self, file: Path) -> None:
         self._seen: dict[str, int] = {}
         self._speeds: dict[str, list[float]] = {}
         self._file = file
 
-    def show(self) -> None:
+    def show(self, queries: Sequence[StreamingQuery]) -> None:
         """Prints what is new."""
         with self._file.open("a", encoding="utf-8") as file:
-            for query in self._queries:
+            for query in queries:
                 for batch in query.recentProgress:
                     if batch["batchId"] > self._seen.get(query.name, -1):
                         self._seen[query.name] = batch["batchId"]

@@ -31,6 +31,8 @@ from kwire import Admin, Consumer, errors
 
 _KILLED_AFTER_BATCHES = 3
 _WITHIN_S = 300.0
+# These drivers live for a minute, most of which a JVM would spend on compiling for the hours after it.
+_QUICK_JVM = "--driver-java-options '-XX:TieredStopAtLevel=1 -XX:+UseSerialGC' pyspark-shell"
 
 Revenue = dict[tuple[str, str], tuple[int, int]]
 
@@ -62,6 +64,7 @@ class Pipeline:
             stdin=subprocess.PIPE,
             stderr=self._log,
             start_new_session=True,
+            env={"PYSPARK_SUBMIT_ARGS": _QUICK_JVM, **os.environ},
         )
 
     def kill(self) -> None:
