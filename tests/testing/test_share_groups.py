@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from typing import Any
 
@@ -278,6 +279,59 @@ def test_limits_of_a_fetch() -> None:
     few = Shared(group_share_partition_max_record_locks=7)
     assert Reader(few, "a").acquired() == [(0, 6, 1)]
     assert Reader(few, "b").acquired() == []
+
+
+def test_what_a_limit_leaves_of_a_batch_comes_later() -> None:
+    group = Shared()
+    group.produce(5)
+    reader = Reader(group, "a")
+    assert reader.acquired(max_records=3, share_acquire_mode=1) == [(0, 2, 1)]
+    assert reader.acquired((0, 2, ACCEPT)) == [(3, 14, 1)]
+
+
+def test_what_the_number_of_locks_leaves_of_a_batch_comes_later() -> None:
+    group = Shared(group_share_partition_max_record_locks=7)
+    group.produce(5)
+    reader = Reader(group, "a")
+    assert reader.acquired() == [(0, 6, 1)]
+    assert reader.acquired((0, 6, ACCEPT)) == [(7, 13, 1)]
+    assert reader.acquired((7, 13, ACCEPT)) == [(14, 14, 1)]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_every_record_is_had_within_any_limits(seed: int) -> None:
+    chance = random.Random(seed)
+    group = Shared(group_share_partition_max_record_locks=chance.choice([4, 9, 2000]))
+    cluster = group.broker.cluster
+    cluster.groups.configs.set("g", "share.isolation.level", "read_committed")
+    visible = [*range(10), *_append_any(group, chance)]
+    reader, accepted = Reader(group, "a"), list[int]()
+    given: list[tuple[int, int, int]] = []
+    while len(accepted) < len(visible):
+        strict, most = chance.randrange(2), chance.randint(1, 6)
+        rows = reader.acquired(*given, max_records=most, share_acquire_mode=strict, batch_size=chance.randint(1, 5))
+        assert rows
+        given = [(first, last, chance.choice([ACCEPT, RELEASE] if had < 4 else [ACCEPT])) for first, last, had in rows]
+        accepted += [offset for first, last, kind in given if kind == ACCEPT for offset in range(first, last + 1)]
+    assert sorted(accepted) == visible
+
+
+def _append_any(group: Shared, chance: random.Random) -> list[int]:
+    """Appends batches of any size, some of aborted transactions; the offsets that a reader gets, markers among them."""
+    partition = group.broker.cluster.topics["orders"].partitions[0]
+    visible: list[int] = []
+    for _ in range(chance.randint(1, 8)):
+        first, count = partition.log.end_offset, chance.randint(1, 6)
+        if chance.random() < 0.6:
+            group.produce(count)
+            visible += range(first, first + count)
+            continue
+        sequence = {"producer_id": first, "producer_epoch": 0, "base_sequence": 0}
+        values = [b"v"] * count
+        partition.append(stored_entries(batch(*values, **sequence, is_transactional=True)), None)
+        partition.end_transaction(first, 0, commit=False, coordinator_epoch=0, raises_epoch=False, timestamp=0)
+        visible.append(first + count)
+    return visible
 
 
 def test_acknowledgements_that_make_no_sense_change_nothing() -> None:

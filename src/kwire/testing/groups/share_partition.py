@@ -206,6 +206,8 @@ class SharePartition:
         taking = _Taking(limits, self._new_lock(member_id))
         first_byte, last_byte, at, read_to = 0, 0, 0, offset
         for entry in split_stored(memoryview(data)):
+            if read_to > self._next:
+                break  # some of the batch before are left for later
             offsets = range(max(int.from_bytes(entry[:8], "big"), offset), last_offset_of(entry) + 1)
             self._archive(range(read_to, offsets.start))
             read_to = offsets.stop
