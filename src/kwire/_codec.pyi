@@ -432,6 +432,9 @@ class RecordsIterator:
     def __length_hint__(self) -> int: ...
 
 # consumer_records.pxi
+def set_tenure(records: Records, tenure: int) -> None: ...
+def tenure_of(records: Records | ConsumerRecord) -> int: ...
+
 @final
 class ConsumerRecord(Record):
     """One consumed record: a Record with `topic` and `partition`. Made by a consumer.

@@ -189,8 +189,11 @@ def test_records_returned_before_a_loss_are_not_committed_once_the_partition_is_
     copy(producer, read(quick), quick.group_metadata())
     quick.close()
     wait_until(lambda: slow.assignment() and not is_lost(slow), slow)
-    with pytest.raises(TransactionError, match="the group took it"):
-        copy(late, records[3:5], slow.group_metadata())
+    for part in (records[3:5], records[-1], next(iter(records)), records[-1].copy()):
+        with pytest.raises(TransactionError, match="the group took it"):
+            copy(late, records, slow.group_metadata(), part)
+        with pytest.raises(CommitFailedError, match="the group took it"):
+            slow.commit(part)
     with pytest.raises(CommitFailedError, match="the group took it"):
         slow.commit(records)
     assert world.committed() == COUNT + 2

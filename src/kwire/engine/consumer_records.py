@@ -5,7 +5,7 @@ Layer 3, no I/O. The bytes are shared with what was received; nothing is decoded
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from kwire._codec import ConsumedIterator, ConsumerRecord, RecordColumns, Records, keep_arenas, record_plan
 from kwire._typing import TYPE_CHECKING, overload
@@ -24,14 +24,10 @@ if TYPE_CHECKING:
 class ConsumerRecords:
     """The records of one poll, partition by partition, in offset order within each. Immutable; share it freely."""
 
-    __slots__ = ("_parts", "tenures")
+    __slots__ = ("_parts",)
 
-    def __init__(
-        self, parts: Sequence[tuple[TopicPartition, Records]] = (), tenures: Mapping[TopicPartition, int] | None = None
-    ) -> None:
+    def __init__(self, parts: Sequence[tuple[TopicPartition, Records]] = ()) -> None:
         self._parts = tuple(parts)
-        self.tenures = tenures
-        """Numbers of the assignments by a group under which these were returned: see `groups/tenure.py`."""
 
     def __len__(self) -> int:
         return sum(len(records) for _, records in self._parts)
@@ -66,7 +62,7 @@ class ConsumerRecords:
             if len(part):
                 parts.append((tp, part))
             start, stop = start - len(records), stop - len(records)
-        return ConsumerRecords(parts, self.tenures)
+        return ConsumerRecords(parts)
 
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if hasattr(self, name)]

@@ -11,7 +11,6 @@ delivers and does not finish: until the next poll the partitions say from where 
 from __future__ import annotations
 
 from kwire._codec import ConsumedIterator
-from kwire.engine.addresses import TopicPartition
 from kwire.engine.partition_state import PartitionState
 
 
@@ -25,11 +24,6 @@ class HandOut:
         self._unfinished: list[PartitionState] = []
         self.arrived = False
         self.iterator: ConsumedIterator | None = None
-
-    @property
-    def tenures(self) -> dict[TopicPartition, int]:
-        """Under which assignments by its group the consumer has handed this out."""
-        return {state.tp: state.tenure for state in self.states}
 
     def add(self, state: PartitionState) -> None:
         """Notes that the first chunk of the partition was handed out, in part or whole."""

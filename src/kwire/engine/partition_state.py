@@ -9,7 +9,7 @@ that a poll returns are only handed out, and count as delivered when the next ca
 
 from __future__ import annotations
 
-from kwire._codec import Records
+from kwire._codec import Records, set_tenure
 from kwire.engine.addresses import TopicPartition
 from kwire.errors import KafkaError
 
@@ -220,6 +220,7 @@ class PartitionState:
     def add(self, records: Records, next_offset: int, node: int) -> None:
         """Takes in what was fetched from `fetch_at`, from that broker."""
         if len(records):
+            set_tenure(records, self.tenure)
             chunk = Chunk(records, next_offset, node)
             self.chunks = (*self.chunks, chunk)
         elif self.chunks:

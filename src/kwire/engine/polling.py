@@ -112,7 +112,7 @@ class Polling:
     def take_records(self, max_records: int | None, now: float) -> ConsumerRecords:
         """As `take`, for the caller of the poll."""
         taken = self.take(max_records, now)
-        return ConsumerRecords(taken, None if self._membership is None else self._fetcher.hand_out.tenures)
+        return ConsumerRecords(taken)
 
     def _raise_refusal(self) -> None:
         refusal = self._news_of_refusal()

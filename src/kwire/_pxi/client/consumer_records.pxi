@@ -1,4 +1,19 @@
-# Records as a consumer hands them out: each with the topic and partition that it came from.
+# Records as a consumer hands them out: each with the topic and partition that it came from, and with its tenure: the
+# number of the assignment by a group under which that partition was fetched, 0 without a group. It is kept beside the
+# bytes, so that each slice and each single record has it.
+
+
+def set_tenure(Records records not None, int64_t tenure):
+    """Of records that were fetched, before anybody has them."""
+    if records.index is not _NO_INDEX:
+        records.index.tenure = tenure
+
+
+def tenure_of(records not None):
+    """That of Records, or of a ConsumerRecord; 0 where it is not known, as of a record that was unpickled."""
+    if type(records) is Records:
+        return (<Records>records).index.tenure
+    return (<ConsumerRecord?>records).index.tenure
 
 
 @cython.final
@@ -28,7 +43,9 @@ cdef class ConsumerRecord(Record):
 
     def copy(self):
         """An equal record with memory of its own."""
-        return ConsumerRecord(same_record(self).copy(), self.topic, self.partition)
+        cdef ConsumerRecord made = ConsumerRecord(same_record(self).copy(), self.topic, self.partition)
+        made.index.tenure = self.index.tenure
+        return made
 
     def __eq__(self, other):
         cdef ConsumerRecord that

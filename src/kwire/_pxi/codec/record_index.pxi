@@ -307,11 +307,12 @@ cdef void scan_free(scan_t *s) noexcept nogil:
 @cython.final
 @cython.no_gc
 cdef class RecordIndex:
-    """Owner of an index and of the bytes it points into; immutable once made."""
+    """Owner of an index and of the bytes it points into; immutable once made, but for `tenure`."""
 
     cdef scan_t scan
     cdef Buffer source
     cdef uint8_t *own             # a record that stands alone keeps its bytes here
+    cdef int64_t tenure           # see client/consumer_records.pxi
 
     def __cinit__(self):
         memset(&self.scan, 0, sizeof(scan_t))

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from kwire._codec import ConsumerRecord
+from kwire._codec import ConsumerRecord, tenure_of
 from kwire._typing import TYPE_CHECKING, Self
 from kwire.engine.addresses import TopicPartition
 from kwire.engine.consumer_records import ConsumerRecords
@@ -79,17 +79,24 @@ def why_not(
     """Why these offsets may not be committed, since a partition went after its records were returned."""
     if not ended:
         return None
-    if isinstance(given, ConsumerRecords) and given.tenures is not None:
-        tenures = given.tenures
-        late = next((tp for tp in rows if 0 < tenures.get(tp, 0) <= ended.get(tp, 0)), None)
-    else:
-        late = next((tp for tp in rows if tp in withdrawn), None)
-    if late is None:
-        return None
-    return CommitFailedError(
-        f"{late} was not committed: the group took it from this consumer after these records were returned, and they "
-        "are read again by its next owner"
-    )
+    tenures = _tenures_of(given)
+    for tp in rows:
+        tenure = tenures.get(tp, 0)
+        if tenure <= ended.get(tp, 0) if tenure else tp in withdrawn:
+            return CommitFailedError(
+                f"{tp} was not committed: the group took it from this consumer after these records were returned, and "
+                "they are read again by its next owner"
+            )
+    return None
+
+
+def _tenures_of(given: object) -> Mapping[TopicPartition, int]:
+    """Under which assignments the records were returned that a commit was given."""
+    if isinstance(given, ConsumerRecords):
+        return {tp: tenure_of(records) for tp, records in given.by_partition().items()}
+    if isinstance(given, ConsumerRecord):
+        return {TopicPartition(given.topic, given.partition): tenure_of(given)}
+    return _NOTHING
 
 
 def why_not_alone(
