@@ -200,6 +200,27 @@ def test_records_returned_before_a_loss_are_not_committed_once_the_partition_is_
     assert world.broker.values("out", committed=True) == [b"%d" % number for number in range(COUNT + 2)]
 
 
+def test_records_of_a_topic_that_was_made_anew_since_are_not_committed(world: World) -> None:
+    """Its offsets begin again: committed, those of the old one would skip what the new one has."""
+    reader, producer = (
+        world.member("quick", metadata_max_age_ms=200, allow_auto_create_topics=False),
+        world.producer("tx"),
+    )
+    records = read(reader)
+    world.broker.delete_topic("in")
+    world.broker.create_topic("in")
+    world.broker.append("in", [b"new"])
+    anew = read(reader)
+    assert anew.values() == [b"new"]
+    for given in (records, records[-1]):
+        with pytest.raises(CommitFailedError, match="its topic was made anew"):
+            reader.commit(given)
+        with pytest.raises(TransactionError, match="its topic was made anew"):
+            copy(producer, records, reader.group_metadata(), given)
+    copy(producer, anew, reader.group_metadata())
+    assert world.committed() == 1
+
+
 def test_a_consumer_that_has_unsubscribed_is_not_nobody(world: World) -> None:
     slow, late = world.member("slow"), world.producer("slow")
     records, before = read(slow), slow.group_metadata()

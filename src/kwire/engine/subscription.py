@@ -149,8 +149,9 @@ class Subscription:
         """What was known of partitions whose topic is another one by now: the group has committed nothing there."""
         made_anew = {topic for topic in self._assigned if self._has_another_id(topic)}
         if made_anew:
-            states = self.states.items()
-            self.states = {tp: self._renewed(state) if tp.topic in made_anew else state for tp, state in states}
+            old = self.states
+            self.states = {tp: self._renewed(state) if tp.topic in made_anew else state for tp, state in old.items()}
+            self._end_tenures(old)
             self._on_change(now)
 
     def _has_another_id(self, topic: str) -> bool:
