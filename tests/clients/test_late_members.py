@@ -20,6 +20,7 @@ import pytest
 import kwire
 from kwire import Consumer, ConsumerRecords, GroupMetadata, Producer, TopicPartition
 from kwire.errors import ClientClosedError, CommitFailedError, ConfigError, TransactionError
+from kwire.errors.broker import CoordinatorLoadInProgressError
 from kwire.testing import Broker
 from tests.timing import PATIENT
 
@@ -218,6 +219,22 @@ def test_records_of_a_topic_that_was_made_anew_since_are_not_committed(world: Wo
         with pytest.raises(TransactionError, match="its topic was made anew"):
             copy(producer, records, reader.group_metadata(), given)
     copy(producer, anew, reader.group_metadata())
+    assert world.committed() == 1
+
+
+def test_a_commit_that_is_repeated_ends_where_its_topic_is_made_anew(world: World) -> None:
+    reader = world.member("quick", metadata_max_age_ms=200, allow_auto_create_topics=False)
+    records, told = read(reader), list[object]()
+    world.broker.faults.error("OffsetCommit", CoordinatorLoadInProgressError, times=10**6)
+    reader.commit_async(records, callback=lambda offsets, error: told.append(error))
+    world.broker.delete_topic("in")
+    world.broker.create_topic("in")
+    world.broker.append("in", [b"new"])
+    assert read(reader).values() == [b"new"]
+    world.broker.faults.clear()
+    wait_until(lambda: told, reader)
+    assert isinstance(told[0], CommitFailedError)
+    reader.commit()
     assert world.committed() == 1
 
 

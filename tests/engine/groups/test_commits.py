@@ -236,6 +236,32 @@ def test_a_partition_that_the_answer_leaves_out_is_committed_again() -> None:
     assert it.sent() == [{0: 5, 1: 5}, {1: 5}]
 
 
+@pytest.mark.parametrize("by_itself", [False, True])
+def test_of_a_topic_made_anew_nothing_is_committed_again(by_itself: bool) -> None:
+    """What it was to commit is of the old one. An automatic commit goes on with the rest."""
+    it = Committing()
+    it.assign(T[0], T[1])
+    subscription = it.fetcher.subscription
+    states = subscription.states
+
+    def refuse(partition: int, message: Any) -> int:
+        if subscription.states is states:
+            subscription.states = {**states, T[0]: subscription._renewed(states[T[0]])}
+        return COORDINATOR_LOAD_IN_PROGRESS if len(it.broker.commits) < 2 else 0
+
+    it.broker.refuse = refuse
+    rows = {T[0]: OffsetAndMetadata(5), T[1]: OffsetAndMetadata(6)}
+    call = it.offsets._commits.commit(rows, it.world.now, it.world.now + 10, leaves_out_deleted=by_itself)
+    it.end(call)
+    assert 0 not in it.broker.offsets
+    if by_itself:
+        assert call.error is None
+        assert it.broker.offsets == {1: (6, "", -1)}
+    else:
+        assert isinstance(call.error, CommitFailedError)
+        assert "'t' was made anew meanwhile" in str(call.error)
+
+
 def test_after_a_rebalance_kept_partitions_are_committed_and_others_are_not() -> None:
     it = Committing()
     it.assign(T[0], T[1])

@@ -8,7 +8,8 @@ They go before the farewell on the coordinator's connection, and over that for d
 JoinGroup or SyncGroup: then it reads nothing more on its own, but takes commits of the present generation.
 
 A commit belongs to the generation in which it was made. After a rebalance it goes on for partitions that this consumer
-kept all the time, and fails for others: another member may have read further there.
+kept all the time, and fails for others: another member may have read further there. It fails, too, for a topic that was
+made anew meanwhile; an automatic one goes on without that.
 
     again, at the same broker   COORDINATOR_LOAD_IN_PROGRESS, UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID,
                                 STALE_MEMBER_EPOCH (the next heartbeat brings the new epoch), ILLEGAL_GENERATION while
@@ -300,7 +301,7 @@ class Commits:
                 f"{call.name} was not sent: the consumer is not a member of its group at present; poll() joins it"
             )
         if member == call.member:
-            return None
+            return self._why_anew(call) if self._membership.active else None
         lost = [tp for tp in call.left if not self._is_kept(call.states.get(tp), tp)]
         if lost:
             return CommitFailedError(
@@ -308,6 +309,18 @@ class Commits:
                 f"{lost[0]}, whose new owner reads on from the offset committed last"
             )
         call.member = member
+        return None
+
+    def _why_anew(self, call: Commit) -> KafkaError | None:
+        """Why it ends though the member is the same: a topic was made anew meanwhile, and its offsets begin again."""
+        states = self.subscription.states
+        anew = [tp for tp in call.left if tp in states and call.states.get(tp, states[tp]) is not states[tp]]
+        if anew and not call.leaves_out_deleted:
+            return CommitFailedError(
+                f"{call.name} was not sent: {anew[0].topic!r} was made anew meanwhile, and has other records"
+            )
+        for tp in anew:
+            del call.left[tp]
         return None
 
     def _is_kept(self, state: PartitionState | None, tp: TopicPartition) -> bool:
