@@ -107,6 +107,29 @@ async def read_one(consumer: Any) -> list[bytes | None]:
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_who_finds_the_consumer_unsubscribed_may_use_it_in_the_same_turn(
+    protocol: str, run: Run, broker: Broker
+) -> None:
+    async def main() -> None:
+        async with Consumer(
+            broker.bootstrap_servers, group_id="g", auto_offset_reset="earliest", group_protocol=protocol
+        ) as it:
+            broker.append("t", [b"first"])
+            for _ in range(3):
+                it.subscribe(["t"])
+                await it.poll(1.0)
+                leaving = it.unsubscribe()
+                while not leaving.done():
+                    await asyncio.sleep(0)
+                await leaving
+            it.subscribe(["t"])
+            await it.poll(0.0)
+            assert it.subscription() == {"t"}
+
+    run(main())
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
 @pytest.mark.parametrize("call", CONSUMER)
 def test_a_consumer(call: str, protocol: str, run: Run, broker: Broker) -> None:
     async def main() -> None:

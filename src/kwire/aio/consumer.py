@@ -243,12 +243,18 @@ class Consumer(ConsumerFront, Client[ConsumerSettings]):
         return self._leaving
 
     async def _unsubscribe(self, membership: Membership, until: float) -> None:
-        failure = await self._give_back(membership, until, _nothing)
+        try:
+            failure = await self._give_back(membership, until, _nothing)
+        finally:
+            self._used = False
+            self._leaving = None
         if failure is not None:
             raise failure
 
     def _on_left(self, membership: Membership, task: asyncio.Future[None]) -> None:
-        """The task has ended, or was cancelled before it began."""
+        """The task was cancelled before it began; one that has ended has said so in that turn."""
+        if self._leaving is not task:
+            return
         self._used = False
         self._leaving = None
         if membership.active and not self._closed:
