@@ -45,6 +45,16 @@ def test_a_match_that_is_being_created_is_asked_for_until_it_is_there() -> None:
     assert world.now < 1002.3
 
 
+def test_a_topic_that_is_shown_without_partitions_is_asked_for_until_it_has_some() -> None:
+    broker = Broker("4.4.0")
+    broker.topics = {"t": []}
+    world = World({A: broker})
+    world.core.cluster.track(["t"], world.now)
+    world.at(1000.5, lambda: broker.topics.update(t=[0]))
+    world.run(lambda: world.core.cluster.leader("t", 0) == 0)
+    assert world.now < 1002.3
+
+
 def test_old_metadata_is_asked_for_again() -> None:
     broker = Broker("4.4.0")
     broker.topics = {"t": [0]}

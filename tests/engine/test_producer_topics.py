@@ -165,6 +165,14 @@ def test_a_partition_that_cannot_be_costs_nothing_and_is_warned_of_once(number: 
     assert metadata_requests(world) - before <= 1
 
 
+def test_a_topic_that_has_no_partitions_is_not_said_to_be_missing() -> None:
+    world = ProducerWorld(topics={"t": []}, max_block_ms=2000)
+    lost = world.send(b"1")
+    world.run(lost.done)
+    with pytest.raises(errors.UnknownTopicError, match="topic t has no partitions, and none appeared within max_block"):
+        lost.result()
+
+
 def test_what_cannot_be_placed_ends_with_an_error_and_other_topics_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
     world = ProducerWorld(topics={"t": [0], "u": [0]}, linger_ms=0)
     placing = world.sender._unknown_topics._accumulator

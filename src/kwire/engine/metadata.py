@@ -127,9 +127,10 @@ class Metadata:
         return UnknownTopicError(f"topic {name!r} has no partition {partition}: its partitions are 0 to {most}")
 
     def is_unsettled(self, name: str) -> bool:
-        """Whether the topic is missing, refused, doubtful or without a leader somewhere: it is worth asking again."""
+        """Whether the topic is missing, refused, doubtful, without partitions or without a leader somewhere: it is
+        worth asking again."""
         info = self.topics.get(name)
-        if info is None or info.error or info.refused or name in self._taken_back_since:
+        if info is None or info.error or info.refused or not info.partitions or name in self._taken_back_since:
             return True
         return any(partition.leader < 0 for partition in info.partitions.values())
 

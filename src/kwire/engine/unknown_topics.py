@@ -165,6 +165,8 @@ class UnknownTopics:
                 f"appeared {waited}; brokers asked: {asked}; send to one of 0 to {max(info.partitions)}, or leave "
                 "partition out"
             )
+        if info.error == NONE:
+            return UnknownTopicError(f"topic {batch.topic} has no partitions, and none appeared {waited}; asked: {asked}")
         return UnknownTopicError(
             f"topic {batch.topic} does not exist and did not appear {waited}; brokers asked: "
             f"{asked}; {self._cluster.how_to_make_a_topic}"
