@@ -222,6 +222,12 @@ def test_of_strings_only_the_side_that_cannot_change_what_a_program_sees_is_take
         ({"compression.type": "zstd", "compression.zstd.level": 7, "compression.level": 2}, {}, 2),
         ({"compression.type": "zstd", "compression.zstd.level": 7}, {"level": 2}, 2),
         ({"compression_gzip_level": 7}, {}, None),
+        ({"compression.type": "gzip", "compression.gzip.level": "-1"}, {}, None),
+        ({"compression.type": "none", "compression.level": -1}, {}, None),
+        ({"compression.type": "snappy", "compression.level": 0}, {}, None),
+        ({"compression.codec": "lz4", "compression.level": -1}, {}, None),
+        ({"compression.type": "lz4", "compression.lz4.level": "17"}, {}, 12),
+        ({"compression.type": "zstd", "compression.zstd.level": "-1"}, {}, -1),
     ],
 )
 def test_the_level_of_the_codec_in_use_is_the_level(
@@ -400,6 +406,20 @@ def refusal_of(table: type[ClientSettings], name: str) -> str:
 def test_other_spellings_of_a_value() -> None:
     assert ProducerSettings(compression=None).compression == "none"
     assert from_config(ConsumerSettings, {"auto.offset.reset": "smallest"}).auto_offset_reset == "earliest"
+
+
+def test_a_setting_without_an_effect_is_not_warned_of_when_it_asks_for_nothing() -> None:
+    with warnings.catch_warnings(action="error"):
+        from_config(ProducerSettings, {"metric.reporters": "", "socket_options": None, "selector": None})
+
+
+def test_a_registry_is_no_matter_of_an_admin() -> None:
+    config = {"schema.registry.url": "http://r:8081", "basic.auth.user.info": "u:p"}
+    passed: list[str] = []
+    from_config(AdminSettings, config, passed.extend)
+    assert passed == list(config)
+    with pytest.raises(errors.ConfigError, match="schema registries are not in this version of kwire"):
+        from_config(ProducerSettings, config)
 
 
 def test_a_level_that_the_codec_lacks_is_refused_at_once() -> None:

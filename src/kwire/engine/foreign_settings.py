@@ -89,10 +89,10 @@ _REFUSED = {
     "socks5.proxy": "proxies are not in kwire",
 }
 
+_SERDE_PREFIXES = ("basic.auth.", "schema.registry.")
 _REFUSED_PREFIXES = {
     "sasl.oauthbearer.assertion.": _CREDENTIALS,
-    "basic.auth.": _REGISTRY,
-    "schema.registry.": _REGISTRY,
+    **dict.fromkeys(_SERDE_PREFIXES, _REGISTRY),
 }
 
 _AS_IT_IS = {
@@ -127,6 +127,7 @@ wanted a program would get bytes unawares.
 """
 
 _CONSUMERS = ("Consumer", "ShareConsumer")
+_OF_RECORDS = ("Producer", *_CONSUMERS)
 _KINDS = {
     **dict.fromkeys(
         (
@@ -268,21 +269,22 @@ def key_of(name: str) -> str:
 
 def kinds_of(name: str) -> tuple[str, ...]:
     """The kinds of clients that a setting is for which no table of kwire has; none where it is for all, or unknown."""
-    return _KINDS.get(key_of(name), ())
+    key = key_of(name)
+    return _OF_RECORDS if key.startswith(_SERDE_PREFIXES) else _KINDS.get(key, ())
 
 
 def verdict(name: str, value: object) -> Verdict | None:
     """Returns how a setting is treated that no table of kwire has; None when no client has it."""
     key = key_of(name)
+    asks_for_nothing = value is None or value in ("", [], ())
     refusal = _REFUSED.get(key)
     for prefix, text in _REFUSED_PREFIXES.items():
         if refusal is None and key.startswith(prefix):
             refusal = text
     if refusal is not None:
-        asks_for_nothing = value is None or value in ("", [], ()) or _is_as_it_is(key, value)
-        return Verdict(None) if asks_for_nothing else Verdict(refusal)
+        return Verdict(None) if asks_for_nothing or _is_as_it_is(key, value) else Verdict(refusal)
     if key in _IGNORED or key.startswith(_IGNORED_PREFIXES):
-        return Verdict(None, warn=True)
+        return Verdict(None, warn=not asks_for_nothing)
     return None
 
 

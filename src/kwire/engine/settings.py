@@ -26,6 +26,14 @@ _INT_MAX = 2**31 - 1
 _LONG_MAX = 2**63 - 1
 _MAX_IN_FLIGHT_IN_ORDER = 5
 _LEVELS = {"compression.gzip.level", "compression.lz4.level", "compression.zstd.level"}
+_SAME_LEVELS: dict[str, dict[str, int | None]] = {
+    "none": {"-1": None},
+    "gzip": {"-1": None},
+    "snappy": {"-1": None, "0": None},
+    "lz4": {"-1": None, "0": None, **dict.fromkeys(("13", "14", "15", "16", "17"), 12)},
+}
+"""Levels that Java and librdkafka have and kwire has not: what they stand for, None for the codec's default."""
+
 _IGNORE_KEYS = Setting(bool, None, "Choose partitions without a look at keys.", optional=True)
 _IGNORE_KEYS.keyword = "partitioner.ignore.keys"
 _ACKS = {"all": -1, "-1": -1, "0": 0, "1": 1}
@@ -340,7 +348,11 @@ def _with_level(given: Mapping[str, object]) -> Mapping[str, object]:
     levels = {key_of(name): value for name, value in given.items() if key_of(name) in _LEVELS}
     kept = {name: value for name, value in given.items() if key_of(name) not in levels}
     chosen = f"compression.{codec}.level"
-    return {"level": levels[chosen], **kept} if chosen in levels else kept
+    if chosen in levels:
+        kept = {"level": levels[chosen], **kept}
+    same = _SAME_LEVELS.get(codec, {})
+    asked = str(kept.get("level")).strip()
+    return {**kept, "level": same[asked]} if asked in same else kept
 
 
 def _with_ignored_keys(given: Mapping[str, object], refusals: list[str]) -> Mapping[str, object]:
