@@ -166,7 +166,9 @@ class UnknownTopics:
                 "partition out"
             )
         if info.error == NONE:
-            return UnknownTopicError(f"topic {batch.topic} has no partitions, and none appeared {waited}; asked: {asked}")
+            return UnknownTopicError(
+                f"topic {batch.topic} has no partitions, and none appeared {waited}; brokers asked: {asked}"
+            )
         return UnknownTopicError(
             f"topic {batch.topic} does not exist and did not appear {waited}; brokers asked: "
             f"{asked}; {self._cluster.how_to_make_a_topic}"
