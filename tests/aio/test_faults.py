@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from kwire import aio, errors
-from kwire.testing import Broker
+from kwire.testing import Broker, b03_metadata
 from tests.aio.conftest import Run, raised
 from tests.timing import PATIENT, SOON
 
@@ -220,3 +220,31 @@ def test_a_flush_and_a_drain_that_wait_end_with_a_close(run: Run) -> None:
         assert time.monotonic() - began < SOON
 
     run(main())
+
+
+async def awaited(delivery: aio.Delivery) -> object:
+    return await delivery
+
+
+@pytest.mark.parametrize("port", [-1, 65536, 2**31 - 1])
+def test_a_port_that_cannot_be_is_an_error_of_that_address(
+    port: int, run: Run, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    truth = b03_metadata.answer
+
+    def lie(context: Any) -> Any:
+        response = truth(context)
+        response.brokers[0].port = port
+        return response
+
+    async def main(broker: Broker) -> None:
+        settings: dict[str, Any] = {"delivery_timeout_ms": 500, "request_timeout_ms": 400, "linger_ms": 0}
+        async with aio.Producer(broker.bootstrap_servers, **settings) as producer:
+            monkeypatch.setattr(b03_metadata, "answer", lie)
+            await raised(lambda: awaited(producer.send("t", b"v")), f"could not connect: 127.0.0.1:{port}: ")
+            monkeypatch.undo()
+            await producer.send("t", b"w")
+
+    with Broker(topics={"t": 1}) as broker:
+        run(main(broker))
+    assert [record for record in caplog.records if record.exc_info] == []

@@ -383,7 +383,7 @@ class LoopDriver(LoopDriverBase):
                 return ""
             except TimeoutError:
                 reason = "no answer to the connection attempt"
-            except OSError as error:
+            except (OSError, OverflowError) as error:  # the latter: a port that cannot be
                 reason = _words_of(error)
         return reason
 
