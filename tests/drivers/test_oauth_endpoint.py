@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import ssl
 import time
-from base64 import b64decode, urlsafe_b64encode
+from base64 import b64decode, b64encode, urlsafe_b64encode
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +69,7 @@ def test_a_lifetime_out_of_the_token() -> None:
         ((400, b"<html>"), "HTTP status 400"),
         ((400, b"[" * 100_000), "HTTP status 400"),
         ((403, {"error": f"{SECRET} is wrong"}), "HTTP status 403: [hidden] is wrong"),
+        ((403, {"error": f"got Basic {b64encode(f'me:{SECRET}'.encode()).decode()}"}), "got Basic [hidden]"),
         ((302, {}), "HTTP status 302"),
         ((404, ["a list"]), "HTTP status 404"),
         ((200, b"no JSON"), "not JSON with a bearer's access_token"),

@@ -97,7 +97,7 @@ def _body(request: Request, context: ssl.SSLContext, settings: SecuritySettings,
     except ssl.SSLError as error:
         raise AuthError(step=_step(request.full_url), reason=_of_tls(error)) from None
     if not answer.is_success:
-        raise _refused(answer, settings)
+        raise _refused(answer, settings, request)
     return answer.body
 
 
@@ -107,11 +107,11 @@ def _of_tls(error: ssl.SSLError) -> str:
     return f"no TLS with it: {(error.reason or str(error)).replace('_', ' ').lower()}"
 
 
-def _refused(answer: Answer, settings: SecuritySettings) -> Exception:
+def _refused(answer: Answer, settings: SecuritySettings, request: Request) -> Exception:
     told = answer.json_object()
     words = (told.get(name) for name in ("error", "error_description"))
     said = ": ".join(word[:_SAID] for word in words if isinstance(word, str) and word)
-    why = f"HTTP status {answer.status}" + (f": {_without_secrets(said, settings)}" if said else "")
+    why = f"HTTP status {answer.status}" + (f": {_without_secrets(said, settings, request)}" if said else "")
     if answer.status in RETRIED:
         return TransientError(why)
     return AuthError(step=_step(settings.sasl_oauthbearer_token_endpoint_url or ""), reason=why)
@@ -160,8 +160,9 @@ def _step(url: str) -> str:
     return f"the token endpoint {parts.scheme}://{parts.netloc}{parts.path}"
 
 
-def _without_secrets(said: str, settings: SecuritySettings) -> str:
-    """What the endpoint said, without the secret if it said that back."""
+def _without_secrets(said: str, settings: SecuritySettings, request: Request) -> str:
+    """What the endpoint said, without the secret if it said that back, as it is or as it was sent."""
     secret = settings.sasl_oauthbearer_client_secret
     hidden = "" if secret is None else secret.reveal()
-    return quoted(without_secrets(said, {hidden, quote_plus(hidden)}))
+    sent = request.get_header("Authorization", "").removeprefix("Basic ")
+    return quoted(without_secrets(said, {hidden, quote_plus(hidden), sent}))

@@ -126,18 +126,22 @@ class _Client:
 
     def _request(self, path: str) -> Request:
         request = Request(self._registry.url + path, headers={"Accept": "application/json", "User-Agent": "kwire"})
+        if authorization := self._authorization():
+            request.add_unredirected_header("Authorization", authorization)
+        return request
+
+    def _authorization(self) -> str:
+        """The header by which the registry knows who asks; "" where it asks for none."""
         user, password = self._registry.user, self._registry.password.reveal()
         if self._registry.token:
-            request.add_unredirected_header("Authorization", f"Bearer {self._registry.token.reveal()}")
-        elif user or password:
-            token = b64encode(f"{user}:{password}".encode()).decode()
-            request.add_unredirected_header("Authorization", f"Basic {token}")
-        return request
+            return f"Bearer {self._registry.token.reveal()}"
+        return f"Basic {b64encode(f'{user}:{password}'.encode()).decode()}" if user or password else ""
 
     def _refused(self, answer: Answer, what: str) -> Exception:
         told = answer.json_object().get("message")
         said = told[:_SAID] if isinstance(told, str) else ""
         secrets = [each.reveal() for each in (self._registry.password, self._registry.token) if each]
+        secrets.append(self._authorization().partition(" ")[2])
         said = quoted(without_secrets(said, secrets))
         why = f"HTTP status {answer.status}" + (f": {said}" if said else "")
         if answer.status in RETRIED:
