@@ -132,6 +132,8 @@ def test_a_port_that_is_taken_is_one_line_on_stderr(capsys: pytest.CaptureFixtur
         (["--nodes", "3", "--generation", "0.7"], "nodes 3"),
         (["--property", "group.max.size"], "NAME=VALUE"),
         (["--property", "no.such=1"], "no.such"),
+        (["--property", "num.partitions=4"], "--partitions does that here"),
+        (["--property", "auto.create.topics.enable=false"], "--no-auto-create does that here"),
         (["--property", "log.retention.ms=long"], "log_retention_ms 'long'"),
         (["--feature", "transaction.version"], "NAME=LEVEL"),
         (["--feature", "transaction.version=9"], "transaction.version 9"),

@@ -15,6 +15,20 @@ from types import FrameType
 from kwire.cli.broker_clients import as_lines, read_users, write_client_files
 from kwire.cli.usage import UsageError, usage_errors
 
+_OPTIONS_FOR = {
+    "advertised.listeners": "--advertised-host",
+    "allow.everyone.if.no.acl.found": "--allow-everyone-if-no-acl-found",
+    "authorizer.class.name": "--authorizer",
+    "auto.create.topics.enable": "--no-auto-create",
+    "broker.rack": "--rack",
+    "connections.max.reauth.ms": "--max-reauth-ms",
+    "listeners": "--host with --port",
+    "num.partitions": "--partitions",
+    "sasl.enabled.mechanisms": "--mechanism",
+    "super.users": "--super-user",
+}
+"""Kafka's properties that have options of their own."""
+
 _EPILOG = """\
 examples:
   kwire broker                                   any free port; the address is printed on the first line of stdout
@@ -174,8 +188,10 @@ def parse_topic(text: str, default_partitions: int) -> tuple[str, int]:
 
 
 def parse_property(text: str) -> tuple[str, str]:
-    """("num.partitions", "3") from "num.partitions=3". UsageError for anything else."""
+    """("group.max.size", "3") from "group.max.size=3". UsageError for anything else, and for what an option does."""
     name, equals, value = text.partition("=")
+    if name in _OPTIONS_FOR:
+        raise UsageError(f"--property {text!r}: {_OPTIONS_FOR[name]} does that here")
     if not equals:
         raise UsageError(f"--property {text!r}: write NAME=VALUE, as in group.initial.rebalance.delay.ms=3000")
     return name, value
