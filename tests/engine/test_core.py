@@ -365,6 +365,16 @@ def test_settings_reach_the_wire() -> None:
     assert set(seen) == {"me"}
 
 
+def test_a_broker_is_named_with_its_address_and_without_its_state() -> None:
+    world = World({A: Broker("4.4.0")}, ProducerSettings(bootstrap_servers="a:1"))
+    outcome = world.ask(ANY, METADATA, metadata)
+    world.run(lambda: outcome.ended)
+    world.core.update_brokers({3: A}, complete=False, now=world.now)
+    assert world.core.name_node(3) == "broker 3 (a:1)"
+    assert world.core.describe_node(3).startswith("broker 3 (a:1): ")
+    assert world.core.name_node(9) == "broker 9"
+
+
 def test_requests_made_out_of_an_error_while_recovering_are_left_to_recovery() -> None:
     """Else more requests would be under way than their component counts, which begins anew behind the errors."""
     world = World({A: Forgetful("4.4.0")})

@@ -221,6 +221,11 @@ class Core(CoreBase):
             return f"broker {node_id}: not in the metadata"
         return f"{node.who}: {node.last_error or node.progress}"
 
+    def name_node(self, node_id: int) -> str:
+        """A broker in words, with its address where that is known."""
+        node = self._nodes.get(node_id)
+        return f"broker {node_id}" if node is None else node.who
+
     def update_brokers(self, addresses: dict[int, Address], *, complete: bool, now: float) -> None:
         """The brokers of the cluster by id; when `complete`, those not named are gone."""
         self._brokers.update(addresses, complete=complete, now=now)

@@ -638,7 +638,7 @@ class Fetcher:
         if source.node not in self._hasty:
             self._hasty.add(source.node)
             self._core.warn(
-                f"{self._core.describe_node(source.node)} answers Fetch at once, again and again, with {what}; it is "
+                f"{self._core.name_node(source.node)} answers Fetch at once, again and again, with {what}; it is "
                 f"asked {1 / EVERY_S:.0f} times a second at most"
             )
 

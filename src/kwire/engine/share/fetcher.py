@@ -334,7 +334,7 @@ class ShareFetcher:
         if session.retry_at > now and session.node not in self._hasty:
             self._hasty.add(session.node)
             self._core.warn(
-                f"{self._core.describe_node(session.node)} answers ShareFetch at once, again and again, with nothing; "
+                f"{self._core.name_node(session.node)} answers ShareFetch at once, again and again, with nothing; "
                 f"it is asked {1 / EVERY_S:.0f} times a second at most"
             )
 
