@@ -18,7 +18,7 @@ from kwire import errors, protocol, records
 from kwire._codec import Delivery
 from kwire.engine.addresses import TopicPartition
 from kwire.engine.connection import Connection
-from kwire.engine.groups.membership import GroupMetadata
+from kwire.engine.groups.tenure import ConsumerGroupMetadata
 from kwire.engine.share.polling import SharePolling
 from kwire.engine.share_settings import ShareConsumerSettings
 from kwire.engine.transactions.outcome import Outcome
@@ -182,7 +182,7 @@ class Transacting(Program):
                 self.commits = False
             self.producer.begin()
             self.producer.send("t", b"v")
-            group = GroupMetadata("g")
+            group = ConsumerGroupMetadata.outside("g")
             self.producer.offsets({TopicPartition("t", 0): self.done}, group)
             self.waits = self.producer.start(self.producer.manager.commit)
             self.commits = True
