@@ -70,7 +70,7 @@ def test_a_second_member_with_the_instance_id_fences_the_first(
 def test_a_brokers_group_keeps_the_first_owner_of_an_instance_id(
     groups_cluster: Callable[[str], Cluster], tmp_path: Path, new_topic: Callable[[], str]
 ) -> None:
-    """By KIP-848 the second one is refused as long as the first one lives."""
+    """By KIP-848 a second one is refused while the first one lives, and has its place when its session is over."""
     cluster, topic = groups_cluster("4.4.0"), new_topic()
     with (
         Traffic(cluster.bootstrap_servers, topic, PARTITIONS),
@@ -79,8 +79,10 @@ def test_a_brokers_group_keeps_the_first_owner_of_an_instance_id(
         kind = Kind("consumer", "static-1")
         first = members.kwire(kind)
         members.wait_balanced()
-        second = members.kwire(kind)
+        second = members.kwire(kind, default_api_timeout_ms=5_000)
         wait_until(lambda: bool(second.named("failed")), lambda: second.story)
         assert "UnreleasedInstanceIdError" in second.named("failed")[0]["error"]
         assert len(first.owned) == PARTITIONS
-        first.end()
+        third = members.kwire(kind)
+        first.kill()
+        wait_until(lambda: len(third.owned) == PARTITIONS, lambda: third.story)
