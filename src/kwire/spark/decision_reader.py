@@ -5,16 +5,20 @@ Works with any client: a commit and a task have a producer, with which they ask,
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import time
+from typing import TYPE_CHECKING, Final
 
 from kwire import _prepared
 from kwire.engine.addresses import TopicPartition
+from kwire.errors import KafkaTimeoutError
 from kwire.spark.exactly_once import Decision, Job, decode, find_last, group_of, parts_and_width
 
 if TYPE_CHECKING:
     from kwire._prepared import AnyClient
 
 _NO_PART = '{"kwire":1}'
+_ENDING: Final = ("PrepareCommit", "PrepareAbort")
+_LOOK_S: Final = 0.05
 
 
 def read_decision(client: AnyClient, job: Job, *, stable: bool = True, timeout: float | None = None) -> Decision | None:
@@ -32,3 +36,21 @@ def read_decision(client: AnyClient, job: Job, *, stable: bool = True, timeout: 
             groups[group] = _prepared.committed_metadata(client, group, stable=stable, timeout=timeout)
         texts.append(groups[group].get(TopicPartition(topic, place % width), _NO_PART))
     return decode(texts, job, topic)
+
+
+def wait_for_first(client: AnyClient, job: Job, timeout: float) -> None:
+    """Waits while a decision is being made, for who has read that there is none: a coordinator leaves out a first one
+    that is pending, though it lets whoever asks for stable offsets wait for any later one (Kafka 3.9 and 4.4).
+
+    Raises KafkaTimeoutError.
+    """
+    give_up = time.monotonic() + timeout
+    while _is_ending(client, job.scope, timeout):
+        if time.monotonic() > give_up:
+            raise KafkaTimeoutError(f"the first decision of {job.scope!r} is still being made after {timeout:g} s")
+        time.sleep(_LOOK_S)
+
+
+def _is_ending(client: AnyClient, transactional_id: str, timeout: float) -> bool:
+    found = _prepared.describe(client, [transactional_id], timeout)[transactional_id]
+    return found is not None and found.state in _ENDING

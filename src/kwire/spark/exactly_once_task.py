@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from kwire import _prepared
 from kwire._prepared import ONGOING, PreparedTransaction, TransactionDescription
 from kwire.errors import KafkaError, KafkaTimeoutError
-from kwire.spark.decision_reader import read_decision
+from kwire.spark.decision_reader import read_decision, wait_for_first
 from kwire.spark.exactly_once import NO_DECISION, Decision, Job
 from kwire.spark.worker_heap import settle_heap
 from kwire.spark.worker_names import WorkerNames
@@ -155,7 +155,11 @@ class TaskTransaction:
     def _known_decision(self, *, stable: bool) -> Decision | None:
         """The last decision, as far as it can be told; who depends on it, the driver, asks by itself."""
         try:
-            return read_decision(self._producer, self._job, stable=stable, timeout=_LOOK_WITHIN_S)
+            last = read_decision(self._producer, self._job, stable=stable, timeout=_LOOK_WITHIN_S)
+            if stable and last is None:
+                wait_for_first(self._producer, self._job, _LOOK_WITHIN_S)
+                last = read_decision(self._producer, self._job, timeout=_LOOK_WITHIN_S)
+            return last
         except KafkaTimeoutError as error:
             if stable:
                 return self._known_decision(stable=False)
