@@ -34,7 +34,7 @@ BY_SPARK = {
         "register_udtfs",
         "readStream",
         "kwire.spark.register(",
-        "def lag(",
+        "LagListener(",
         '"avro"',
         '"json"',
     ],

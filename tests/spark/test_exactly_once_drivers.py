@@ -54,7 +54,7 @@ class Driver(threading.Thread):
         rows = world.checkpoint.offsets.setdefault(batch, [b"%d-%d" % (batch, number) for number in range(20)])
         job = Job(world.scope, self.name, batch)
         self.step("tasks")
-        world.commit(job, world.run_tasks(job, rows), len(rows), self.step)
+        world.commit(job, world.run_tasks(job, rows), self.step)
         self.step("commit log")
         world.checkpoint.commits.add(batch)
 
