@@ -165,7 +165,7 @@ def test_static_members_come_back_to_what_they_had(broker: Broker) -> None:
     with member_of(broker, group_instance_id="a") as one:
         one.subscribe(["t"])
         poll_until([one], lambda: one.assignment() == ALL)
-        with member_of(broker, group_instance_id="a") as two:
+        with member_of(broker, group_instance_id="a", default_api_timeout_ms=2_000) as two:
             two.subscribe(["t"])
             with pytest.raises(errors.broker.UnreleasedInstanceIdError, match="has not left"):
                 poll_until([two], lambda: False)
