@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from kwire import _prepared
 from kwire._prepared import ONGOING, PreparedTransaction, TransactionDescription
-from kwire.errors import KafkaError, KafkaTimeoutError
+from kwire.errors import ConnectError, KafkaError, KafkaTimeoutError
 from kwire.spark.decision_reader import read_decision, wait_for_first
 from kwire.spark.exactly_once import NO_DECISION, Decision, Job
 from kwire.spark.worker_heap import settle_heap
@@ -145,7 +145,7 @@ class TaskTransaction:
         over = self._over(idle)
         try:
             last = read_decision(self._producer, self._job, timeout=_LOOK_WITHIN_S)
-        except KafkaTimeoutError:
+        except (KafkaTimeoutError, ConnectError):  # as long as for any other answer, then
             return read_decision(self._producer, self._job, stable=False), []
         named = set() if last is None else {each.transactional_id for each in last.transactions}
         free = [name for name in over if name not in named]
