@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Generator
-from functools import partial
+from collections.abc import Callable
 from threading import TIMEOUT_MAX, RLock
 from types import TracebackType
 
 from kwire._typing import TYPE_CHECKING, Any, Self, TypeVar, override
 from kwire.drivers.reactor import Reactor
-from kwire.engine.admin.calls import Question
+from kwire.engine.admin.calls import Conversation, Dialogue, Question
 from kwire.engine.calls import Call
 from kwire.engine.fan_out import FanOutCall
 from kwire.errors import KafkaError
@@ -115,22 +114,18 @@ class Client(Front[SettingsType]):
         found = self._ask(timeout, lambda now, deadline: FanOutCall(self._core, api, deadline=deadline, now=now))
         return question.finish(found)
 
-    def _converse(self, dialogue: Generator[Question[Any], Any, T], timeout: Timeout) -> T:
+    def _converse(self, dialogue: Dialogue[T], timeout: Timeout) -> T:
         """The result of a dialogue, all of whose questions together may take that long."""
         until = time.monotonic() + self._patience(timeout)
-        go_on: Callable[[], Question[Any]] = partial(next, dialogue)
-        while True:
-            try:
-                question = go_on()
-            except StopIteration as end:
-                found: T = end.value
-                return found
+        talk = Conversation(dialogue)
+        while (question := talk.question) is not None:
             try:
                 answer = self._run(question, max(until - time.monotonic(), 0.0))
             except KafkaError as error:
-                go_on = partial(dialogue.throw, error)
+                talk.fail(error)
             else:
-                go_on = partial(dialogue.send, answer)
+                talk.answer(answer)
+        return talk.result
 
     def _ask(self, timeout: Timeout, start: Callable[[float, float], Call]) -> Any:
         """The result of the call that `start(now, deadline)` begins; raises its error."""

@@ -8,15 +8,14 @@ from __future__ import annotations
 import asyncio
 import sys
 import warnings
-from collections.abc import AsyncIterator, Callable, Generator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from functools import partial
 from time import monotonic
 from types import TracebackType
 
 from kwire._typing import TYPE_CHECKING, Any, Self, TypeVar, override
 from kwire.drivers.loop import LoopDriver
-from kwire.engine.admin.calls import Question
+from kwire.engine.admin.calls import Conversation, Dialogue, Question
 from kwire.engine.calls import Call
 from kwire.engine.fan_out import FanOutCall
 from kwire.errors import KafkaError
@@ -104,22 +103,18 @@ class Client(Front[SettingsType]):
         found = await self._ask(timeout, lambda now, deadline: FanOutCall(self._core, api, deadline=deadline, now=now))
         return question.finish(found)
 
-    async def _converse(self, dialogue: Generator[Question[Any], Any, T], timeout: Timeout) -> T:
+    async def _converse(self, dialogue: Dialogue[T], timeout: Timeout) -> T:
         """The result of a dialogue, all of whose questions together may take that long."""
         until = monotonic() + self._patience(timeout)
-        go_on: Callable[[], Question[Any]] = partial(next, dialogue)
-        while True:
-            try:
-                question = go_on()
-            except StopIteration as end:
-                found: T = end.value
-                return found
+        talk = Conversation(dialogue)
+        while (question := talk.question) is not None:
             try:
                 answer = await self._run(question, max(until - monotonic(), 0.0))
             except KafkaError as error:
-                go_on = partial(dialogue.throw, error)
+                talk.fail(error)
             else:
-                go_on = partial(dialogue.send, answer)
+                talk.answer(answer)
+        return talk.result
 
     async def _ask(self, timeout: Timeout, start: Callable[[float, float], Call]) -> Any:
         """The result of the call that `start(now, deadline)` begins; raises its error."""

@@ -5,16 +5,16 @@ Loaded by the first such call.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
-from kwire._typing import Any, NamedTuple, TypeVar
+from kwire._typing import Any, NamedTuple
 from kwire.engine import arguments
 from kwire.engine.addresses import TopicPartition
 from kwire.engine.admin.a15_describe_groups import DescribeGroups
 from kwire.engine.admin.a16_list_groups import ListGroups
 from kwire.engine.admin.a42_delete_groups import DeleteGroups
 from kwire.engine.admin.a69_consumer_group_describe import DescribeConsumerGroups
-from kwire.engine.admin.calls import Question, describe_topics, ends_of
+from kwire.engine.admin.calls import Dialogue, Question, describe_topics, ends_of
 from kwire.engine.admin.group_offsets import AlterGroupOffsets, DeleteGroupOffsets, ListGroupOffsets, RemoveMembers
 from kwire.engine.admin.group_results import GroupDescription, GroupListing
 from kwire.engine.groups.committable import committable
@@ -26,11 +26,6 @@ _OF_CONSUMERS = ("consumer", "")
 _TYPES_OF_CONSUMERS = ("", "Classic", "Consumer")
 
 Described = dict[str, GroupDescription | None]
-
-T = TypeVar("T")
-
-Dialogue = Generator[Question[Any], Any, T]
-"""Questions, each of which depends on the answers to those before; an answer's error is thrown in."""
 
 
 class Progress(NamedTuple):
