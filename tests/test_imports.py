@@ -154,3 +154,24 @@ def test_chance_is_uniform_and_within_its_bounds() -> None:
         many = [random_bits(bits) for _ in range(200)]
         assert all(0 <= number < 1 << bits for number in many)
         assert len(set(many)) > 1
+
+
+@pytest.mark.parametrize(
+    "entry", ["tests.brokers.__main__", "tests.brokers", "demo.__main__", "demo.serving", "demo.spark_process"]
+)
+def test_the_demonstration_needs_no_package_of_the_tests(entry: str) -> None:
+    """`make demo` installs the groups build and spark, and no other."""
+    pytest.importorskip("pyspark")
+    of_the_tests = {
+        "aiokafka",
+        "confluent_kafka",
+        "cryptography",
+        "fastavro",
+        "hypothesis",
+        "kafka",
+        "pytest",
+        "_pytest",
+    }
+    brought = brought_in_environment(f"import {entry}")
+    assert entry in brought
+    assert not {name.partition(".")[0] for name in brought} & of_the_tests

@@ -8,24 +8,15 @@ python -m tests.brokers --list               the matrix
 """
 
 import argparse
-import contextlib
-import shutil
 import signal
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 from tests.brokers import EVERY_RUN, RELEASES, BrokerError, Cluster, find_release
-from tests.brokers.folders import new_folder
-from tests.brokers.kdc import Kdc
-from tests.brokers.keys import Keys
-from tests.brokers.listeners import USERS
 from tests.brokers.maven import resolve_clients, resolve_release, resolve_tools
 from tests.brokers.releases import CLIENTS_OF_EVERY_RUN
-from tests.brokers.secure_cluster import SecureCluster
 from tests.brokers.spark_jars import resolve_spark_jars
-from tests.certificates import PASSWORD as PASSWORD_OF_KEYS
 
 
 def main(arguments: list[str]) -> int:
@@ -52,7 +43,10 @@ def main(arguments: list[str]) -> int:
             parser.error("name one RELEASE")
         overrides = dict(pair.split("=", 1) for pair in options.set)
         if options.secure:
-            return _serve_listeners(options.releases[0], overrides)
+            from tests.brokers.secure_listeners import listening  # only here: the demonstration has no package for keys
+
+            with listening(options.releases[0], overrides) as (cluster, describe):
+                return _serve(cluster, describe)
         return _serve(Cluster(options.releases[0], nodes=options.nodes, overrides=overrides))
     except (BrokerError, ValueError) as error:
         print(error, file=sys.stderr)
@@ -73,30 +67,6 @@ def _resolve(names: list[str]) -> int:
         resolve_tools(find_release(name))
         print(f"Kafka {name}: {folder} ({time.monotonic() - started:.1f} s)", flush=True)
     return 0
-
-
-def _serve_listeners(release: str, overrides: dict[str, str]) -> int:
-    folder = new_folder("secure")
-    with contextlib.ExitStack() as stack:
-        stack.callback(shutil.rmtree, folder, ignore_errors=True)
-        missing = Kdc.missing()
-        kdc = None if missing else stack.enter_context(Kdc(folder / "realm"))
-        cluster = SecureCluster(release, Keys(folder / "keys"), kdc, overrides=overrides)
-        return _serve(cluster, lambda: _describe_listeners(cluster, folder, kdc))
-
-
-def _describe_listeners(cluster: SecureCluster, folder: Path, kdc: Kdc | None) -> None:
-    for listener in cluster.listeners:
-        print(f"{listener.name:16} {listener.address:18} {listener.protocol}")
-    print(f"mechanisms       {', '.join(cluster.listeners.mechanisms)}")
-    for name, password in USERS.items():
-        print(f"user             {name} {password}")
-    for path in sorted((folder / "keys").iterdir()):
-        print(f"file             {path}")
-    print(f"password         {PASSWORD_OF_KEYS} (of stores and keys)")
-    for name, value in (kdc.client_environment if kdc else {}).items():
-        print(f"environment      {name}={value}")
-    sys.stdout.flush()
 
 
 def _serve(cluster: Cluster, describe: Callable[[], None] = lambda: None) -> int:
