@@ -8,17 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from kwire.engine.connection_settings import ConnectionSettings
-from kwire.engine.setting_kinds import Setting
-from kwire.engine.setting_values import PARTITIONERS
-from kwire.engine.settings import ClientSettings, ConsumerSettings, ProducerSettings
-from kwire.engine.share_settings import ShareConsumerSettings
+from kwire.engine.settings.clients import ClientSettings, ConsumerSettings, ProducerSettings
+from kwire.engine.settings.connection import ConnectionSettings
+from kwire.engine.settings.kinds import Setting
+from kwire.engine.settings.share import ShareConsumerSettings
+from kwire.engine.settings.values import PARTITIONERS
 
 PAGE = Path(__file__).parents[1] / "docs" / "settings.md"
 
 HEAD = """# Settings
 
-Generated from `src/kwire/engine/settings.py` by `make docs`.
+Generated from `src/kwire/engine/settings/clients.py` by `make docs`.
 
 A setting is a keyword of the client's constructor, or a dotted name in the mapping given to `from_config`:
 

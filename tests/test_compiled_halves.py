@@ -16,13 +16,13 @@ import pytest
 from kwire import _codec
 from kwire.drivers.loop import LoopDriver, LoopSocket
 from kwire.drivers.reactor import Reactor
-from kwire.engine.connection import Connection
+from kwire.engine.connections.connection import Connection
+from kwire.engine.connections.link import Link
+from kwire.engine.connections.node import Node
+from kwire.engine.connections.versions import Versions
 from kwire.engine.core import Core
-from kwire.engine.idempotence import Idempotence
-from kwire.engine.link import Link
-from kwire.engine.node import Node
-from kwire.engine.sender import Sender
-from kwire.engine.versions import Versions
+from kwire.engine.producer.idempotence import Idempotence
+from kwire.engine.producer.sender import Sender
 from kwire.producer import Producer
 from tests.cython_analysis import SOURCES, analysis
 

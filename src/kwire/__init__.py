@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from kwire.consumer import Consumer as Consumer
     from kwire.consumer import ConsumerRecord as ConsumerRecord
     from kwire.consumer import ConsumerRecords as ConsumerRecords
-    from kwire.engine.addresses import TopicPartition as TopicPartition
+    from kwire.engine.calls.offsets import OffsetAndMetadata as OffsetAndMetadata
+    from kwire.engine.common.addresses import TopicPartition as TopicPartition
     from kwire.engine.groups.membership import GroupMetadata as GroupMetadata
-    from kwire.engine.offsets import OffsetAndMetadata as OffsetAndMetadata
-    from kwire.engine.options import AdminOptions as AdminOptions
-    from kwire.engine.options import ConsumerOptions as ConsumerOptions
-    from kwire.engine.options import ProducerOptions as ProducerOptions
-    from kwire.engine.options import ShareConsumerOptions as ShareConsumerOptions
+    from kwire.engine.settings.options import AdminOptions as AdminOptions
+    from kwire.engine.settings.options import ConsumerOptions as ConsumerOptions
+    from kwire.engine.settings.options import ProducerOptions as ProducerOptions
+    from kwire.engine.settings.options import ShareConsumerOptions as ShareConsumerOptions
     from kwire.errors import KafkaError as KafkaError
     from kwire.producer import Delivery as Delivery
     from kwire.producer import Producer as Producer
@@ -61,22 +61,22 @@ __all__ = [
 if not TYPE_CHECKING:
     _HOMES = {
         "Admin": "kwire.admin",
-        "AdminOptions": "kwire.engine.options",
+        "AdminOptions": "kwire.engine.settings.options",
         "Consumer": "kwire.consumer",
-        "ConsumerOptions": "kwire.engine.options",
+        "ConsumerOptions": "kwire.engine.settings.options",
         "ConsumerRecord": "kwire.consumer",
         "ConsumerRecords": "kwire.consumer",
         "Delivery": "kwire.producer",
         "GroupMetadata": "kwire.engine.groups.membership",
         "KafkaError": "kwire.errors",
-        "OffsetAndMetadata": "kwire.engine.offsets",
+        "OffsetAndMetadata": "kwire.engine.calls.offsets",
         "Producer": "kwire.producer",
-        "ProducerOptions": "kwire.engine.options",
+        "ProducerOptions": "kwire.engine.settings.options",
         "RecordMetadata": "kwire.producer",
         "ShareConsumer": "kwire.share_consumer",
-        "ShareConsumerOptions": "kwire.engine.options",
+        "ShareConsumerOptions": "kwire.engine.settings.options",
         "ShareRecords": "kwire.share_consumer",
-        "TopicPartition": "kwire.engine.addresses",
+        "TopicPartition": "kwire.engine.common.addresses",
     }
     _MODULES = frozenset(
         {"aio", "compression", "errors", "legacy", "partitioners", "protocol", "records", "spark", "testing"}
@@ -97,7 +97,7 @@ if not TYPE_CHECKING:
         """The error for a name that is not here; one of another client comes with what to use instead."""
         from importlib import import_module
 
-        elsewhere = import_module("kwire.engine.absent").MODULE
+        elsewhere = import_module("kwire.engine.common.absent").MODULE
         if name not in elsewhere:
             return AttributeError(f"module 'kwire' has no attribute {name!r}")
         text = f"kwire.{name}: {elsewhere[name]}"

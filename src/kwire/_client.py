@@ -14,15 +14,15 @@ from types import TracebackType
 from kwire._typing import TYPE_CHECKING, Any, Self, TypeVar, override
 from kwire.drivers.reactor import Reactor
 from kwire.engine.admin.calls import Conversation, Dialogue, Question
-from kwire.engine.calls import Call
-from kwire.engine.fan_out import FanOutCall
+from kwire.engine.calls.calls import Call
+from kwire.engine.calls.fan_out import FanOutCall
 from kwire.errors import KafkaError
 from kwire.fronts.front import Front, SettingsType
 
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.engine.options import Timeout
+    from kwire.engine.settings.options import Timeout
 else:
     from kwire._typing import ClassVar
 

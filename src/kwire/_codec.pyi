@@ -11,18 +11,18 @@ import pyarrow
 from typing_extensions import Buffer as _BytesLike
 
 from kwire.compression import Compression as _Compression
-from kwire.engine.cluster import Cluster
-from kwire.engine.connection import Connection
+from kwire.engine.connections.connection import Connection
+from kwire.engine.connections.link import Link
+from kwire.engine.connections.node import Node
+from kwire.engine.connections.versions import Versions
 from kwire.engine.core import Core
-from kwire.engine.flushing import Closing
-from kwire.engine.idempotence import Idempotence
-from kwire.engine.link import Link
-from kwire.engine.node import Node
-from kwire.engine.options import Partitioner
-from kwire.engine.settings import ProducerSettings
+from kwire.engine.metadata.cluster import Cluster
+from kwire.engine.producer.flushing import Closing
+from kwire.engine.producer.idempotence import Idempotence
+from kwire.engine.producer.unknown_topics import UnknownTopics
+from kwire.engine.settings.clients import ProducerSettings
+from kwire.engine.settings.options import Partitioner
 from kwire.engine.transactions.identity import TransactionalIdentity
-from kwire.engine.unknown_topics import UnknownTopics
-from kwire.engine.versions import Versions
 from kwire.errors import CodecError, ConnectError, CorruptError, FrameError, KafkaError, LimitError
 from kwire.protocol import ProduceRequest, ProduceResponse
 

@@ -14,14 +14,14 @@ from kwire.engine.admin.a26_end_txn import End, EndTransactions
 from kwire.engine.admin.a65_describe_transactions import ONGOING, DescribeTransactions, TransactionDescription
 from kwire.engine.admin.a66_list_transactions import ListOpenTransactions
 from kwire.engine.admin.calls import Question
-from kwire.engine.fan_out import AdminApi
+from kwire.engine.calls.fan_out import AdminApi
 from kwire.engine.transactions.prepared import V1, V2, PreparedTransaction
 
 if TYPE_CHECKING:
     from kwire._client import Client
     from kwire._transactions import TransactionCalls
-    from kwire.engine.addresses import TopicPartition
-    from kwire.engine.options import Timeout
+    from kwire.engine.common.addresses import TopicPartition
+    from kwire.engine.settings.options import Timeout
     from kwire.errors import BrokerError
 
     AnyClient = Client[Any]

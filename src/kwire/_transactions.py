@@ -15,7 +15,7 @@ from kwire.fronts.transactions import TransactionsFront, after_failed_abort, may
 if TYPE_CHECKING:
     from kwire.drivers.reactor import Reactor
     from kwire.engine.groups.membership import GroupMetadata
-    from kwire.engine.options import Timeout
+    from kwire.engine.settings.options import Timeout
     from kwire.engine.transactions.outcome import Outcome
     from kwire.fronts.group_offsets import Committable, Place
 

@@ -1,6 +1,6 @@
 """Consumer: records of assigned partitions, as objects or as columns.
 
-Layer 5: puts the engine's fetcher on the synchronous driver; the logic of fetching is in `kwire.engine.fetcher`.
+Layer 5: puts the engine's fetcher on the synchronous driver; fetching itself is in `kwire.engine.consumer.fetcher`.
 """
 
 from __future__ import annotations
@@ -14,20 +14,21 @@ from threading import get_ident
 from kwire._client import Client
 from kwire._codec import ConsumerRecord
 from kwire._typing import TYPE_CHECKING, Any, Never, Self, Unpack, override
-from kwire.engine import absent, arguments
-from kwire.engine.absent import without
-from kwire.engine.addresses import TopicPartition
 from kwire.engine.admin import calls
-from kwire.engine.consumer_records import ConsumerRecords
-from kwire.engine.offsets import EARLIEST, LATEST, OffsetAndTimestamp, PartitionsLookup
-from kwire.engine.settings import ConsumerSettings, configured_by, keywords
+from kwire.engine.calls import arguments
+from kwire.engine.calls.offsets import EARLIEST, LATEST, OffsetAndTimestamp, PartitionsLookup
+from kwire.engine.common import absent
+from kwire.engine.common.absent import without
+from kwire.engine.common.addresses import TopicPartition
+from kwire.engine.consumer.records import ConsumerRecords
+from kwire.engine.settings.clients import ConsumerSettings, configured_by, keywords
 from kwire.errors import ClientClosedError, KafkaError
 from kwire.fronts.consumer import At, ConsumerFront, Partition, T
 
 if TYPE_CHECKING:
+    from kwire.engine.calls.offsets import OffsetAndMetadata
     from kwire.engine.groups.membership import Membership, RebalanceEvent, Then
-    from kwire.engine.offsets import OffsetAndMetadata
-    from kwire.engine.options import ConsumerOptions, Servers, Timeout
+    from kwire.engine.settings.options import ConsumerOptions, Servers, Timeout
     from kwire.fronts.group_offsets import Committable, Place
 
 CLOSE_TIMEOUT_S = 30.0

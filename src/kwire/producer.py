@@ -20,18 +20,18 @@ from kwire._transactions import TransactionCalls
 from kwire._typing import TYPE_CHECKING, Any, NamedTuple, Self, Unpack, override
 from kwire.drivers.reactor import Reactor
 from kwire.drivers.threads import begin_thread
-from kwire.engine import absent
-from kwire.engine.absent import without
-from kwire.engine.arguments import seconds
-from kwire.engine.sender import Sender
-from kwire.engine.settings import ProducerSettings, configured_by, keywords
+from kwire.engine.calls.arguments import seconds
+from kwire.engine.common import absent
+from kwire.engine.common.absent import without
+from kwire.engine.producer.sender import Sender
+from kwire.engine.settings.clients import ProducerSettings, configured_by, keywords
 from kwire.errors import KafkaError
 from kwire.fronts.producer import CLOSED, CLOSED_TOO_EARLY, ProducerFront, note_failed_close
 
 if TYPE_CHECKING:
     from asyncio import Future
 
-    from kwire.engine.options import ProducerOptions, Servers, Timeout
+    from kwire.engine.settings.options import ProducerOptions, Servers, Timeout
 
 __all__ = ["Delivery", "Producer", "RecordMetadata"]
 

@@ -12,17 +12,17 @@ import pytest
 
 from kwire import errors, protocol, records
 from kwire._codec import murmur2
-from kwire.engine.addresses import Address, TopicPartition
 from kwire.engine.admin.a19_create_topics import CreateTopics, NewTopic
-from kwire.engine.api_keys import API_VERSIONS, CREATE_TOPICS, METADATA, PRODUCE
-from kwire.engine.fan_out import FanOutCall
-from kwire.engine.fetcher import Fetcher
-from kwire.engine.metadata import metadata_request
-from kwire.engine.settings import ConsumerSettings
+from kwire.engine.calls.fan_out import FanOutCall
+from kwire.engine.common.addresses import Address, TopicPartition
+from kwire.engine.consumer.fetcher import Fetcher
+from kwire.engine.metadata.metadata import metadata_request
+from kwire.engine.settings.clients import ConsumerSettings
 from kwire.legacy import Client
+from kwire.schema.api_keys import API_VERSIONS, CREATE_TOPICS, METADATA, PRODUCE
 from kwire.testing import Broker as EmbeddedBroker
+from tests.engine.consumer.test_fetcher import LogBroker
 from tests.engine.produce_world import Leader, ProducerWorld
-from tests.engine.test_fetcher import LogBroker
 from tests.engine.world import Broker, World
 
 A, B, C = Address("a", 1), Address("b", 1), Address("c", 1)

@@ -16,7 +16,7 @@ import pytest
 
 from kwire import records
 from kwire.cli.copying import HEADER, Resumption, Source, Stamp, copy
-from kwire.engine.addresses import TopicPartition
+from kwire.engine.common.addresses import TopicPartition
 from kwire.errors import CorruptError
 from kwire.legacy import Client, Message, Position
 from kwire.testing import Broker

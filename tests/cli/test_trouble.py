@@ -10,8 +10,8 @@ import pytest
 
 from kwire.cli import trouble
 from kwire.cli.trouble import trouble_on_stderr
-from kwire.engine.outage import Outage, refusal_in
-from kwire.engine.retry import Backoff
+from kwire.engine.common.outage import Outage, refusal_in
+from kwire.engine.common.retry import Backoff
 from kwire.errors import AuthError, KafkaTimeoutError
 
 LOGGER = logging.getLogger("kwire.drivers")

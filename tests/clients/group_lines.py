@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kwire.engine.error_codes import ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID
+from kwire.schema.error_codes import ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID
 
 BROKER: dict[str, Any] = {
     "topics": {"t": 12},

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from kwire import Admin, Consumer, Producer, TopicPartition, errors, records
-from kwire.engine.settings import AdminSettings, ClientSettings, ConsumerSettings, ProducerSettings
+from kwire.engine.settings.clients import AdminSettings, ClientSettings, ConsumerSettings, ProducerSettings
 from kwire.testing import Broker
 from tests.thorough import THOROUGH
 from tests.timing import PATIENT, SOON, raised_at_last

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kwire import Consumer, ShareConsumer
-from kwire.engine.addresses import TopicPartition
+from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.groups.group_log import GroupLog
 from kwire.testing import Broker
 from tests.clients.group_lines import BROKER, LIVES, REFUSALS, Told, options

@@ -18,7 +18,7 @@ import pytest
 
 from kwire import Producer, aio, errors, partitioners, records
 from kwire._codec import SentRows
-from kwire.engine.setting_values import PARTITIONERS
+from kwire.engine.settings.values import PARTITIONERS
 from kwire.testing import Broker
 from tests.timing import PATIENT
 

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from kwire import Admin, Consumer, KafkaError, Producer, ShareConsumer, aio, errors, legacy, protocol
-from kwire.engine.secret import Secret
+from kwire.engine.common.secret import Secret
 from kwire.testing import Broker
 from tests.certificates import PASSWORD, Authority
 

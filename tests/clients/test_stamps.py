@@ -18,7 +18,7 @@ import pytest
 
 from kwire import Consumer, Producer, aio, records
 from kwire._codec import SentRows
-from kwire.engine.offsets import EARLIEST, time_of
+from kwire.engine.calls.offsets import EARLIEST, time_of
 from kwire.testing import Broker
 from tests.timing import PATIENT
 

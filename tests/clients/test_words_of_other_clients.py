@@ -22,7 +22,7 @@ from kwire import (
     errors,
     records,
 )
-from kwire.engine.absent import MODULE, RECORDS
+from kwire.engine.common.absent import MODULE, RECORDS
 
 SERVERS = "127.0.0.1:1"
 

@@ -9,7 +9,7 @@ import pytest
 
 from kwire.drivers.reactor import Reactor
 from kwire.engine.core import Core
-from kwire.engine.settings import ClientSettings
+from kwire.engine.settings.clients import ClientSettings
 from kwire.testing import Broker
 from tests.drivers.waiting import Make
 

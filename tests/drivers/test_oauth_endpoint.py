@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from kwire.drivers.oauth_endpoint import fetch_token, token_source
-from kwire.engine.settings import ClientSettings
+from kwire.engine.settings.clients import ClientSettings
 from kwire.errors import AuthError, ConfigError, ConnectError
 from tests.bad_http_server import DRIPPING, Script, bad_server
 from tests.certificates import Authority

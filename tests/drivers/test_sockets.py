@@ -11,7 +11,7 @@ import pytest
 
 from kwire import errors
 from kwire.drivers.sockets import literal
-from kwire.engine.addresses import Address
+from kwire.engine.common.addresses import Address
 from kwire.testing import Broker
 from tests.drivers.waiting import Answer, Make
 from tests.timing import PATIENT

@@ -17,7 +17,7 @@ import pytest
 
 from kwire import protocol
 from kwire.drivers.reactor import Reactor
-from kwire.engine.request import ANY, Request
+from kwire.engine.common.request import ANY, Request
 from kwire.errors import AuthError, ConnectError
 from kwire.testing import Broker
 from tests.certificates import Authority

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from kwire.drivers import pem_files
 from kwire.drivers.tls_context import make_context
-from kwire.engine.settings import ClientSettings
+from kwire.engine.settings.clients import ClientSettings
 from kwire.errors import ConfigError
 from tests.certificates import PASSWORD, Authority, Issued
 

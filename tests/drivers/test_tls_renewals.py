@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from kwire.drivers.tls import TlsClient, TlsStream
-from kwire.engine.addresses import Address
+from kwire.engine.common.addresses import Address
 from tests.drivers.tls_sides import BROKER, client_context
 from tests.drivers.waiting import until
 

@@ -13,7 +13,7 @@ import pytest
 from kwire.drivers import tls
 from kwire.drivers.plaintext_probe import PlaintextProbe
 from kwire.drivers.tls import TlsClient, TlsStream
-from kwire.engine.addresses import Address
+from kwire.engine.common.addresses import Address
 from kwire.errors import AuthError
 from tests.certificates import Authority, Issued
 from tests.drivers.tls_sides import AUTHORITY, HOST, ServerSide, client_context, server_context

@@ -9,8 +9,8 @@ from typing import Any
 
 from kwire import protocol
 from kwire.drivers.reactor import Reactor
-from kwire.engine.api_keys import METADATA
-from kwire.engine.request import ANY
+from kwire.engine.common.request import ANY
+from kwire.schema.api_keys import METADATA
 from tests.timing import PATIENT
 
 Make = Callable[..., Reactor]

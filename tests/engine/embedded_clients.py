@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from kwire._codec import Delivery
-from kwire.engine.addresses import TopicPartition
-from kwire.engine.fetcher import Fetcher
-from kwire.engine.sender import Sender
-from kwire.engine.settings import ConsumerSettings, ProducerSettings
+from kwire.engine.common.addresses import TopicPartition
+from kwire.engine.consumer.fetcher import Fetcher
+from kwire.engine.producer.sender import Sender
+from kwire.engine.settings.clients import ConsumerSettings, ProducerSettings
 from kwire.fronts.producer import new_accumulator
 from tests.engine.embedded_world import EmbeddedClient, EmbeddedWorld
 from tests.engine.produce_world import Sending

@@ -21,9 +21,9 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from kwire.engine.addresses import Address
-from kwire.engine.connection import CLOSED, Connection
-from kwire.engine.settings import ClientSettings, ConsumerSettings
+from kwire.engine.common.addresses import Address
+from kwire.engine.connections.connection import CLOSED, Connection
+from kwire.engine.settings.clients import ClientSettings, ConsumerSettings
 from kwire.testing.apis import Answer, BrokerApis
 from kwire.testing.cluster import ClusterState
 from kwire.testing.faults import Faults

@@ -16,11 +16,11 @@ import pytest
 
 from kwire import errors, protocol, records
 from kwire._codec import Delivery
-from kwire.engine.addresses import TopicPartition
-from kwire.engine.connection import Connection
+from kwire.engine.common.addresses import TopicPartition
+from kwire.engine.connections.connection import Connection
 from kwire.engine.groups.tenure import ConsumerGroupMetadata
+from kwire.engine.settings.share import ShareConsumerSettings
 from kwire.engine.share.polling import SharePolling
-from kwire.engine.share_settings import ShareConsumerSettings
 from kwire.engine.transactions.outcome import Outcome
 from kwire.testing.apis import Answer
 from kwire.testing.contents import Contents

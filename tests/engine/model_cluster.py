@@ -19,7 +19,7 @@ from uuid import UUID
 
 from kwire import protocol, records
 from kwire._typing import NamedTuple
-from kwire.engine.addresses import Address
+from kwire.engine.common.addresses import Address
 from tests.engine.world import Broker
 
 TOPIC = "t"

@@ -12,9 +12,9 @@ from uuid import UUID
 
 from kwire import protocol, records
 from kwire._codec import Delivery, ProducerBase
-from kwire.engine.addresses import Address
-from kwire.engine.sender import Sender
-from kwire.engine.settings import ProducerSettings
+from kwire.engine.common.addresses import Address
+from kwire.engine.producer.sender import Sender
+from kwire.engine.settings.clients import ProducerSettings
 from kwire.fronts.producer import new_accumulator
 from tests.engine.world import HANG_UP, HERE, Answer, Broker, World
 

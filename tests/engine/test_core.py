@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from kwire import errors, protocol
-from kwire.engine.addresses import Address
-from kwire.engine.api_keys import CREATE_TOPICS, LIST_OFFSETS, METADATA, PRODUCE
-from kwire.engine.connection import CONNECT
-from kwire.engine.request import ANY, CONTROLLER
-from kwire.engine.settings import ProducerSettings
+from kwire.engine.common.addresses import Address
+from kwire.engine.common.request import ANY, CONTROLLER
+from kwire.engine.connections.connection import CONNECT
+from kwire.engine.settings.clients import ProducerSettings
+from kwire.schema.api_keys import CREATE_TOPICS, LIST_OFFSETS, METADATA, PRODUCE
 from tests.engine.world import SILENCE, Answer, Broker, MuteBroker, Peer, World
 
 A, B, C = Address("a", 1), Address("b", 2), Address("c", 3)

@@ -13,11 +13,11 @@ import pytest
 
 from kwire import errors, protocol
 from kwire._codec import Delivery
-from kwire.engine.addresses import Address
-from kwire.engine.api_keys import API_VERSIONS, INIT_PRODUCER_ID, METADATA, PRODUCE
-from kwire.engine.connection import Connection
-from kwire.engine.request import ANY
+from kwire.engine.common.addresses import Address
+from kwire.engine.common.request import ANY
+from kwire.engine.connections.connection import Connection
 from kwire.errors.broker import by_code
+from kwire.schema.api_keys import API_VERSIONS, INIT_PRODUCER_ID, METADATA, PRODUCE
 from tests.engine.produce_world import Leader, ProducerWorld
 from tests.engine.world import SILENCE, Answer, Outcome
 from tests.thorough import THOROUGH

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwire.engine.addresses import TopicPartition
+from kwire.engine.common.addresses import TopicPartition
 from tests.engine.embedded_clients import EmbeddedProducer, EmbeddedReader
 from tests.engine.embedded_world import EmbeddedWorld
 

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from kwire import errors
-from kwire.engine import error_codes, fan_out
+from kwire import engine, errors
+from kwire.engine.calls import fan_out
+from kwire.schema import error_codes
 
-ENGINE = Path(error_codes.__file__).parent
+ENGINE = Path(engine.__file__).parent
 NAMED = {name: code for name, code in vars(error_codes).items() if name.isupper()}
 
 

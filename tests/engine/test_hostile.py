@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from kwire import errors, protocol
-from kwire.engine.addresses import Address
-from kwire.engine.api_keys import METADATA
-from kwire.engine.fetcher import Fetcher
-from kwire.engine.request import ANY
-from kwire.engine.settings import ConsumerSettings
-from tests.engine.test_fetcher import T0, T1, LogBroker
+from kwire.engine.common.addresses import Address
+from kwire.engine.common.request import ANY
+from kwire.engine.consumer.fetcher import Fetcher
+from kwire.engine.settings.clients import ConsumerSettings
+from kwire.schema.api_keys import METADATA
+from tests.engine.consumer.test_fetcher import T0, T1, LogBroker
 from tests.engine.world import HANG_UP, Answer, World
 
 A = Address("a", 1)

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from kwire.engine.addresses import Address, TopicPartition
-from kwire.engine.fetcher import Fetcher
+from kwire.engine.common.addresses import Address, TopicPartition
+from kwire.engine.consumer.fetcher import Fetcher
 from kwire.engine.groups.assigned import AssignedPartitions, Missing
-from kwire.engine.settings import ConsumerSettings
-from tests.engine.test_fetcher import LogBroker
+from kwire.engine.settings.clients import ConsumerSettings
+from tests.engine.consumer.test_fetcher import LogBroker
 from tests.engine.world import Broker, Peer, World
 
 A = Address("a", 1)

@@ -12,22 +12,22 @@ from typing import Any
 import pytest
 
 from kwire import errors
-from kwire.engine.addresses import TopicPartition
 from kwire.engine.admin.a03_metadata import DescribeTopics
-from kwire.engine.calls import Call
+from kwire.engine.calls.calls import Call
+from kwire.engine.calls.fan_out import FanOutCall
+from kwire.engine.calls.lookup import GROUP
+from kwire.engine.calls.offsets import PartitionsLookup
+from kwire.engine.common.addresses import TopicPartition
+from kwire.engine.consumer.fetcher import Fetcher
+from kwire.engine.consumer.polling import Polling
 from kwire.engine.core import Core
-from kwire.engine.fan_out import FanOutCall
-from kwire.engine.fetcher import Fetcher
 from kwire.engine.groups.coordinator import Coordinator
-from kwire.engine.lookup import GROUP
-from kwire.engine.offsets import PartitionsLookup
-from kwire.engine.polling import Polling
-from kwire.engine.sender import Sender
-from kwire.engine.settings import ConsumerSettings, ProducerSettings
+from kwire.engine.producer.sender import Sender
+from kwire.engine.settings.clients import ConsumerSettings, ProducerSettings
 from kwire.fronts.producer import new_accumulator
 from kwire.protocol import HeartbeatRequest
+from tests.engine.connections.sasl.broker import SASL_AUTHENTICATE, SASL_HANDSHAKE, A, B, SaslBroker
 from tests.engine.produce_world import Sending
-from tests.engine.sasl_broker import SASL_AUTHENTICATE, SASL_HANDSHAKE, A, B, SaslBroker
 from tests.engine.world import SILENCE, Answer, Broker, Peer, World
 
 METADATA, API_VERSIONS, FIND_COORDINATOR = 3, 18, 10

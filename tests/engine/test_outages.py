@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from kwire import protocol
-from kwire.engine.addresses import Address
-from kwire.engine.api_keys import METADATA
-from kwire.engine.request import ANY
-from kwire.engine.settings import ClientSettings
+from kwire.engine.common.addresses import Address
+from kwire.engine.common.request import ANY
+from kwire.engine.settings.clients import ClientSettings
+from kwire.schema.api_keys import METADATA
 from tests.engine.world import SILENCE, Answer, Broker, Outcome, World
 
 A, B = Address("a", 1), Address("b", 2)

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from kwire import errors
-from kwire.engine.addresses import Address, TopicPartition
-from kwire.engine.settings import ProducerSettings
+from kwire.engine.common.addresses import Address, TopicPartition
+from kwire.engine.settings.clients import ProducerSettings
 from kwire.errors.broker import MAX_CONTEXT, error_for
 from tests.engine.produce_world import Leader, ProducerWorld
 from tests.engine.world import Broker, World

@@ -13,10 +13,10 @@ from functools import partial
 from typing import Any
 
 from kwire import protocol
-from kwire.engine.addresses import Address
-from kwire.engine.connection import CLOSE, CLOSED, CONNECT, WARN, Connection
+from kwire.engine.common.addresses import Address
+from kwire.engine.connections.connection import CLOSE, CLOSED, CONNECT, WARN, Connection
 from kwire.engine.core import Core
-from kwire.engine.settings import ClientSettings, ProducerSettings
+from kwire.engine.settings.clients import ClientSettings, ProducerSettings
 
 SILENCE: list[bytes] = []
 HANG_UP = None

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 import pytest
 
 from kwire import Admin, records
-from kwire.engine.addresses import TopicPartition
+from kwire.engine.common.addresses import TopicPartition
 from kwire.errors import AuthError, ConfigError, ConnectError, UnknownTopicError
 from kwire.spark import cluster_view
 from kwire.spark.client_options import errors_by_option

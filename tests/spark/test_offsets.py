@@ -2,7 +2,7 @@
 
 import pytest
 
-from kwire.engine.addresses import TopicPartition
+from kwire.engine.common.addresses import TopicPartition
 from kwire.errors import ConfigError
 from kwire.spark.offsets import (
     EARLIEST,

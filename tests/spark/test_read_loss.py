@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from kwire import Producer
-from kwire.engine.addresses import TopicPartition
+from kwire.engine.common.addresses import TopicPartition
 from kwire.errors import KafkaTimeoutError
 from kwire.spark import read_loss
 from kwire.spark.offsets import DataLossError

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from kwire import Admin, Producer
-from kwire.engine.addresses import TopicPartition
+from kwire.engine.common.addresses import TopicPartition
 from kwire.spark.offsets import DataLossError
 from kwire.spark.plan_read import plan_tasks
 from kwire.spark.planning import OffsetRange, Task

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 
-from kwire.engine.addresses import TopicPartition
+from kwire.engine.common.addresses import TopicPartition
 from kwire.spark import LagListener, lag
 
 QUERY = uuid.UUID(int=7)

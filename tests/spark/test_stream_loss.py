@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwire.engine.addresses import TopicPartition
+from kwire.engine.common.addresses import TopicPartition
 from kwire.spark.stream_loss import EndsChangedError, check_frozen_ends, judge, loss_text
 
 A, B, C = (TopicPartition("t", number) for number in range(3))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwire.engine.addresses import TopicPartition
+from kwire.engine.common.addresses import TopicPartition
 from kwire.errors import ConfigError
 from kwire.spark.stream_offsets import is_marked, offsets_from_json, offsets_to_json
 

@@ -13,7 +13,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions
 
 import kwire
-from kwire.engine.addresses import TopicPartition
+from kwire.engine.common.addresses import TopicPartition
 from kwire.errors import ConfigError, UnknownTopicError
 from kwire.errors.broker import ClusterAuthorizationFailedError, UnknownServerError
 from kwire.spark import stream_source

@@ -12,8 +12,8 @@ from benchmarks.compare.contenders.task import Task
 from benchmarks.compare.rows import RECORDS
 from kwire import records
 from kwire._codec import crc32c
-from kwire.engine.addresses import TopicPartition
-from kwire.engine.consumer_records import ConsumerRecords
+from kwire.engine.common.addresses import TopicPartition
+from kwire.engine.consumer.records import ConsumerRecords
 from kwire.records import decode
 from kwire.schema.messages import Message
 

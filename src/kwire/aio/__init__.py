@@ -9,8 +9,8 @@ from kwire._typing import TYPE_CHECKING, Any
 from kwire.aio.admin import Admin
 from kwire.aio.consumer import Consumer
 from kwire.aio.producer import Producer
-from kwire.engine.addresses import TopicPartition
-from kwire.engine.consumer_records import ConsumerRecords
+from kwire.engine.common.addresses import TopicPartition
+from kwire.engine.consumer.records import ConsumerRecords
 
 if TYPE_CHECKING:
     from kwire.aio.share_consumer import ShareConsumer as ShareConsumer

@@ -12,19 +12,19 @@ import kwire.admin
 from kwire._typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 from kwire.aio.client import Client
 from kwire.aio.like import like
-from kwire.engine import absent
-from kwire.engine.absent import without
-from kwire.engine.addresses import TopicPartition
 from kwire.engine.admin import calls, group_calls
 from kwire.engine.admin.a19_create_topics import CreatedTopic, NewTopic
-from kwire.engine.metadata import PartitionInfo, TopicInfo
-from kwire.engine.offsets import OffsetAndTimestamp
-from kwire.engine.settings import AdminSettings, configured_by, keywords
+from kwire.engine.calls.offsets import OffsetAndTimestamp
+from kwire.engine.common import absent
+from kwire.engine.common.absent import without
+from kwire.engine.common.addresses import TopicPartition
+from kwire.engine.metadata.metadata import PartitionInfo, TopicInfo
+from kwire.engine.settings.clients import AdminSettings, configured_by, keywords
 
 if TYPE_CHECKING:
     from kwire.engine.admin.group_results import GroupDescription, GroupListing
-    from kwire.engine.offsets import OffsetAndMetadata
-    from kwire.engine.options import AdminOptions, Servers, Timeout
+    from kwire.engine.calls.offsets import OffsetAndMetadata
+    from kwire.engine.settings.options import AdminOptions, Servers, Timeout
 
 Partition = TypeVar("Partition", bound=tuple[str, int])
 

@@ -16,14 +16,14 @@ from types import TracebackType
 from kwire._typing import TYPE_CHECKING, Any, Self, TypeVar, override
 from kwire.drivers.loop import LoopDriver
 from kwire.engine.admin.calls import Conversation, Dialogue, Question
-from kwire.engine.calls import Call
-from kwire.engine.fan_out import FanOutCall
+from kwire.engine.calls.calls import Call
+from kwire.engine.calls.fan_out import FanOutCall
 from kwire.errors import KafkaError
 from kwire.fronts.front import Front, SettingsType
 from kwire.schema import k00_produce, k01_fetch, k03_metadata, k22_init_producer_id
 
 if TYPE_CHECKING:
-    from kwire.engine.options import Timeout
+    from kwire.engine.settings.options import Timeout
 
 T = TypeVar("T")
 

@@ -1,6 +1,6 @@
 """Consumer for asyncio: records of assigned partitions, as objects or as columns.
 
-Layer 5: puts the engine's fetcher on the loop driver; the logic of fetching is in `kwire.engine.fetcher`.
+Layer 5: puts the engine's fetcher on the loop driver; the logic of fetching is in `kwire.engine.consumer.fetcher`.
 """
 
 from __future__ import annotations
@@ -20,20 +20,21 @@ from kwire._typing import TYPE_CHECKING, Any, Never, Self, Unpack, override
 from kwire.aio.client import Client
 from kwire.aio.like import like
 from kwire.consumer import CLOSE_TIMEOUT_S
-from kwire.engine import absent, arguments
-from kwire.engine.absent import without
-from kwire.engine.addresses import TopicPartition
 from kwire.engine.admin import calls
-from kwire.engine.consumer_records import ConsumerRecords
-from kwire.engine.offsets import EARLIEST, LATEST, OffsetAndTimestamp, PartitionsLookup
-from kwire.engine.settings import ConsumerSettings, configured_by, keywords
+from kwire.engine.calls import arguments
+from kwire.engine.calls.offsets import EARLIEST, LATEST, OffsetAndTimestamp, PartitionsLookup
+from kwire.engine.common import absent
+from kwire.engine.common.absent import without
+from kwire.engine.common.addresses import TopicPartition
+from kwire.engine.consumer.records import ConsumerRecords
+from kwire.engine.settings.clients import ConsumerSettings, configured_by, keywords
 from kwire.errors import ClientClosedError, KafkaError
 from kwire.fronts.consumer import At, ConsumerFront, Partition, T
 
 if TYPE_CHECKING:
+    from kwire.engine.calls.offsets import OffsetAndMetadata
     from kwire.engine.groups.membership import Membership, RebalanceEvent, Then
-    from kwire.engine.offsets import OffsetAndMetadata
-    from kwire.engine.options import ConsumerOptions, Servers, Timeout
+    from kwire.engine.settings.options import ConsumerOptions, Servers, Timeout
     from kwire.fronts.group_offsets import Committable, Place
 
 __all__ = ["Consumer"]
@@ -43,7 +44,7 @@ DECODED_AT_ONCE = 2 << 20
 
 NEEDED_IN_GROUPS = (
     "encodings.utf_16_be",
-    "kwire.engine.group_probe",
+    "kwire.engine.connections.group_probe",
     *(
         f"kwire.schema.{name}"
         for name in (

@@ -12,17 +12,18 @@ import kwire.share_consumer
 from kwire._typing import TYPE_CHECKING, Any, Never, Self, TypeVar, Unpack, override
 from kwire.aio.client import Client
 from kwire.aio.like import like
-from kwire.engine import absent, arguments
-from kwire.engine.absent import without
-from kwire.engine.polling import LOOK_EVERY_S
-from kwire.engine.settings import configured_by, keywords
+from kwire.engine.calls import arguments
+from kwire.engine.common import absent
+from kwire.engine.common.absent import without
+from kwire.engine.consumer.polling import LOOK_EVERY_S
+from kwire.engine.settings.clients import configured_by, keywords
+from kwire.engine.settings.share import ShareConsumerSettings
 from kwire.engine.share.acknowledging import Outcomes
 from kwire.engine.share.records import ShareRecords
-from kwire.engine.share_settings import ShareConsumerSettings
 from kwire.fronts.share_consumer import CLOSING_S, ShareConsumerFront
 
 if TYPE_CHECKING:
-    from kwire.engine.options import Servers, ShareConsumerOptions, Timeout
+    from kwire.engine.settings.options import Servers, ShareConsumerOptions, Timeout
 
 __all__ = ["ShareConsumer"]
 

@@ -20,7 +20,7 @@ from kwire.errors import BrokerError, CodecError, UnknownTopicError
 if TYPE_CHECKING:
     from kwire.admin import Admin
     from kwire.cli.copying import Resumption, Source
-    from kwire.engine.addresses import TopicPartition
+    from kwire.engine.common.addresses import TopicPartition
     from kwire.legacy import Client, Message, Position
     from kwire.producer import Producer
 

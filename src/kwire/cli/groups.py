@@ -13,13 +13,13 @@ from kwire.cli.connecting import add_connection_options, opened, waiting
 from kwire.cli.rendering import table
 from kwire.cli.trouble import trouble_on_stderr
 from kwire.cli.usage import UsageError
-from kwire.engine.error_codes import GROUP_ID_NOT_FOUND
 from kwire.errors import BrokerError
+from kwire.schema.error_codes import GROUP_ID_NOT_FOUND
 
 if TYPE_CHECKING:
     from kwire.admin import Admin
-    from kwire.engine.addresses import TopicPartition
     from kwire.engine.admin.group_calls import Progress
+    from kwire.engine.common.addresses import TopicPartition
 
     Table = tuple[Sequence[str], list[Sequence[Any]]]
 

@@ -112,7 +112,7 @@ def _file(path: str, *, tell: bool) -> Mapping[str, Property]:
 
 def _check_owners(names: Iterable[str], client: str) -> None:
     """UsageError for settings that only other clients have."""
-    from kwire.engine.settings import owners_of
+    from kwire.engine.settings.clients import owners_of
 
     owners = {name: owners_of(name.removeprefix("kafka.")) for name in names}
     wrong = [f"{name!r} is a setting of {' and '.join(of)}" for name, of in owners.items() if of and client not in of]
@@ -122,7 +122,7 @@ def _check_owners(names: Iterable[str], client: str) -> None:
 
 def _is_for(name: str, client: str) -> bool:
     """Whether the client has the setting, or no other client has."""
-    from kwire.engine.settings import owners_of
+    from kwire.engine.settings.clients import owners_of
 
     plain = name.removeprefix("kafka.")
     owners = owners_of(plain)
@@ -137,7 +137,7 @@ def _keyword(name: str) -> str:
 @cache
 def _keywords() -> dict[str, str]:
     """The keyword that each name of a setting stands for."""
-    from kwire.engine.settings import ConsumerSettings, ProducerSettings, names_of
+    from kwire.engine.settings.clients import ConsumerSettings, ProducerSettings, names_of
 
     tables = (ConsumerSettings, ProducerSettings)
     return {name: row.keyword for table in tables for name, row in names_of(table).items()}

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock, Timer
 
-from kwire.engine.outage import refusal_in
+from kwire.engine.common.outage import refusal_in
 from kwire.errors import DeliveryError, KafkaError
 
 _CLIENTS = ("kwire.drivers", "kwire.clients")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from kwire._codec import FrameReceiver
 from kwire.drivers.sockets import SocketAddress, literal, look_up
-from kwire.engine.addresses import Address
+from kwire.engine.common.addresses import Address
 from kwire.errors import ConnectError, KafkaTimeoutError
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from time import time
 
 from kwire.drivers.randomness import random_fraction
 from kwire.engine.core import Core
-from kwire.engine.settings import ClientSettings
+from kwire.engine.settings.clients import ClientSettings
 
 
 def make_core(settings: ClientSettings) -> Core:

@@ -36,9 +36,9 @@ from urllib.request import (
 from kwire._typing import Any, NamedTuple, override
 from kwire.drivers.name_lookups import NameLookups
 from kwire.drivers.sockets import SocketAddress, literal, resolve
-from kwire.engine.addresses import Address
-from kwire.engine.sasl.exchange import quoted
-from kwire.engine.security_conflicts import is_loopback
+from kwire.engine.common.addresses import Address
+from kwire.engine.connections.sasl.exchange import quoted
+from kwire.engine.settings.security_conflicts import is_loopback
 
 RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
 """HTTP statuses after which the same request may be answered."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from kwire._typing import Any, NamedTuple
 from kwire.drivers.pem_files import read_file
-from kwire.engine.secret import Secret
+from kwire.engine.common.secret import Secret
 from kwire.errors import ConfigError
 
 _JKS, _JCEKS = b"\xfe\xed\xfe\xed", b"\xce\xce\xce\xce"

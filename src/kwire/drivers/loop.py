@@ -33,7 +33,7 @@ from kwire._typing import TYPE_CHECKING, Any, override
 from kwire.drivers.apart import future_of_thread
 from kwire.drivers.loggers import LateLogger
 from kwire.drivers.sockets import SocketAddress, literal, make_socket
-from kwire.engine.connection import Connection
+from kwire.engine.connections.connection import Connection
 from kwire.engine.core import Core
 from kwire.errors import ClientClosedError, ConcurrentUseError
 

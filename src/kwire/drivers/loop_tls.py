@@ -17,7 +17,7 @@ from kwire.errors import AuthError, FrameError
 if TYPE_CHECKING:
     from kwire.drivers.loop import LoopDriver
     from kwire.drivers.tls import TlsConnection
-    from kwire.engine.connection import Connection
+    from kwire.engine.connections.connection import Connection
 
 HANDED_OVER = 4096
 """Bytes that the transport is given when the socket is full, to be told when it may go on."""

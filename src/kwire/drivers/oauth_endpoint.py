@@ -24,9 +24,9 @@ from urllib.request import Request
 
 from kwire.drivers.http_exchange import RETRIED, Answer, Limits, NoRedirects, TransientError, exchange
 from kwire.drivers.tls_context import load_authorities, load_location, load_trust_store
-from kwire.engine.sasl.exchange import quoted
-from kwire.engine.secret import without_secrets
-from kwire.engine.security_settings import SecuritySettings
+from kwire.engine.common.secret import without_secrets
+from kwire.engine.connections.sasl.exchange import quoted
+from kwire.engine.settings.security import SecuritySettings
 from kwire.errors import AuthError, ConnectError
 
 Fetched = tuple[str, float]

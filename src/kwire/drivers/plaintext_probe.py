@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from kwire._typing import Any
 from kwire.drivers.tls_errors import not_tls
-from kwire.engine.addresses import Address
+from kwire.engine.common.addresses import Address
 
 _CORRELATION_ID = 0x6B776972
 _QUESTION = struct.pack(">ihhih", 10, 18, 0, _CORRELATION_ID, -1)

@@ -53,7 +53,7 @@ from kwire.drivers.apart import run_on_a_thread
 from kwire.drivers.loggers import LateLogger
 from kwire.drivers.sockets import SocketAddress, connect_error, literal, look_up, open_socket
 from kwire.drivers.threads import begin_thread
-from kwire.engine.connection import Connection
+from kwire.engine.connections.connection import Connection
 from kwire.engine.core import Core
 from kwire.errors import AuthError, ClientClosedError, ConcurrentUseError, FrameError, KafkaError
 

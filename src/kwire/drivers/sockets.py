@@ -11,7 +11,7 @@ import socket
 from collections.abc import Callable
 
 from kwire.drivers.name_lookups import NameLookups
-from kwire.engine.addresses import Address
+from kwire.engine.common.addresses import Address
 
 SocketAddress = tuple[int, tuple[object, ...]]
 """Address family and what connect() takes."""

@@ -31,13 +31,13 @@ from kwire._typing import TYPE_CHECKING, Any
 from kwire.drivers.plaintext_probe import PlaintextProbe
 from kwire.drivers.sockets import NO_SIGNAL
 from kwire.drivers.tls_errors import TLS_HANDSHAKE, explained, not_tls
-from kwire.engine.addresses import Address
+from kwire.engine.common.addresses import Address
 from kwire.errors import AuthError, FrameError
 
 if TYPE_CHECKING:
-    from kwire.engine.connection import Connection
+    from kwire.engine.connections.connection import Connection
     from kwire.engine.core import Core
-    from kwire.engine.settings import ClientSettings
+    from kwire.engine.settings.clients import ClientSettings
 
 RECEIVED_AT_ONCE = 256 * 1024
 """Bytes of ciphertext received before they are decrypted."""

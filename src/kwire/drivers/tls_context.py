@@ -14,9 +14,9 @@ from datetime import UTC, datetime
 from kwire._typing import NamedTuple
 from kwire.drivers.key_stores import open_store
 from kwire.drivers.pem_files import as_file, certificates_in, end_of, keys_in, read_file, revocations_in
-from kwire.engine.secret import Secret
-from kwire.engine.security_settings import SecuritySettings
-from kwire.engine.warning import warn_caller
+from kwire.engine.common.secret import Secret
+from kwire.engine.common.warning import warn_caller
+from kwire.engine.settings.security import SecuritySettings
 from kwire.errors import ConfigError
 
 _VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}

@@ -8,8 +8,8 @@ from __future__ import annotations
 import ssl
 
 from kwire._typing import Any
-from kwire.engine.addresses import Address
-from kwire.engine.sasl.exchange import quoted
+from kwire.engine.common.addresses import Address
+from kwire.engine.connections.sasl.exchange import quoted
 from kwire.errors import AuthError
 
 TLS_HANDSHAKE = "TLS handshake"

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from kwire._typing import Any
-from kwire.engine.sasl.oauthbearer import unsecured_token
-from kwire.engine.settings import ClientSettings
+from kwire.engine.connections.sasl.oauthbearer import unsecured_token
+from kwire.engine.settings.clients import ClientSettings
 
 
 def token_source(settings: ClientSettings) -> Callable[[], Any] | None:

@@ -85,21 +85,21 @@ from collections.abc import Callable, Sequence
 
 from kwire._codec import CoreBase, PlanTable
 from kwire._typing import TYPE_CHECKING, Any, override
-from kwire.engine.addresses import Address
-from kwire.engine.brokers import Brokers
-from kwire.engine.cluster import Cluster
-from kwire.engine.connection import Connection
-from kwire.engine.connections import Connections
+from kwire.engine.common.addresses import Address
+from kwire.engine.common.request import ANY, CONTROLLER, Request
+from kwire.engine.common.retry import Backoff, RandomFraction
+from kwire.engine.connections.brokers import Brokers
+from kwire.engine.connections.connection import Connection
+from kwire.engine.connections.connections import Connections
+from kwire.engine.connections.versions import Versions
+from kwire.engine.metadata.cluster import Cluster
 from kwire.engine.ports import RunApart
-from kwire.engine.request import ANY, CONTROLLER, Request
-from kwire.engine.retry import Backoff, RandomFraction
-from kwire.engine.settings import ClientSettings
-from kwire.engine.versions import Versions
+from kwire.engine.settings.clients import ClientSettings
 from kwire.errors import AuthError, ClientClosedError, CodecError, ConnectError, KafkaError, KafkaTimeoutError
 from kwire.protocol import APIS, decode_response_body, response_plans
 
 if TYPE_CHECKING:
-    from kwire.engine.authentication import Login
+    from kwire.engine.connections.authentication import Login
 
 _PLANS = PlanTable(response_plans)
 
@@ -293,6 +293,6 @@ class Core(CoreBase):
 
 
 def _login(settings: ClientSettings, rng: RandomFraction) -> Login:
-    from kwire.engine.authentication import Login
+    from kwire.engine.connections.authentication import Login
 
     return Login(settings, rng)

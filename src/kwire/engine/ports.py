@@ -11,20 +11,20 @@ from collections.abc import Callable, Sequence
 
 from kwire._codec import Timer
 from kwire._typing import TYPE_CHECKING, Any
-from kwire.engine.addresses import Address
-from kwire.engine.request import MessageOrBuilder, OnError, OnResponse, Request
-from kwire.engine.retry import Backoff, RandomFraction
+from kwire.engine.common.addresses import Address
+from kwire.engine.common.request import MessageOrBuilder, OnError, OnResponse, Request
+from kwire.engine.common.retry import Backoff, RandomFraction
 from kwire.errors import AuthError, ConnectError, KafkaError
 
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from kwire.engine.authentication import Login
-    from kwire.engine.cluster import Cluster
-    from kwire.engine.connection import Connection
-    from kwire.engine.node import Node
-    from kwire.engine.settings import ClientSettings
-    from kwire.engine.versions import Versions
+    from kwire.engine.connections.authentication import Login
+    from kwire.engine.connections.connection import Connection
+    from kwire.engine.connections.node import Node
+    from kwire.engine.connections.versions import Versions
+    from kwire.engine.metadata.cluster import Cluster
+    from kwire.engine.settings.clients import ClientSettings
 else:
     Protocol = object
 

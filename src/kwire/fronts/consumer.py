@@ -1,6 +1,6 @@
 """What both consumers share: everything that only sets what is read, and from where. What waits is each one's own.
 
-Layer 5, below the clients: puts the engine's fetcher on a front; the logic of fetching is in `kwire.engine.fetcher`.
+Layer 5, below the clients: puts the engine's fetcher on a front; fetching itself is in `kwire.engine.consumer.fetcher`.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from functools import partial
 
 from kwire._typing import TypeVar, override
 from kwire.drivers.loggers import LateLogger
-from kwire.engine import arguments
-from kwire.engine.addresses import TopicPartition
-from kwire.engine.fetcher import Fetcher
-from kwire.engine.offsets import EARLIEST, LATEST
-from kwire.engine.polling import Polling
-from kwire.engine.settings import ConsumerSettings
+from kwire.engine.calls import arguments
+from kwire.engine.calls.offsets import EARLIEST, LATEST
+from kwire.engine.common.addresses import TopicPartition
+from kwire.engine.consumer.fetcher import Fetcher
+from kwire.engine.consumer.polling import Polling
+from kwire.engine.settings.clients import ConsumerSettings
 from kwire.errors import ConfigError
 from kwire.fronts.alone import Alone
 from kwire.fronts.group_offsets import GroupOffsetsFront

@@ -11,16 +11,16 @@ from collections.abc import Callable, Mapping
 from kwire._typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 from kwire.drivers.cores import make_core
 from kwire.drivers.loggers import LateLogger
-from kwire.engine.arguments import seconds
+from kwire.engine.calls.arguments import seconds
+from kwire.engine.common.secret import hiding_arguments
 from kwire.engine.core import Core
-from kwire.engine.secret import hiding_arguments
-from kwire.engine.settings import ClientSettings, from_config, keywords
+from kwire.engine.settings.clients import ClientSettings, from_config, keywords
 from kwire.errors import ClientClosedError
 
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.engine.options import Timeout
+    from kwire.engine.settings.options import Timeout
 else:
     from kwire._typing import ClassVar
 

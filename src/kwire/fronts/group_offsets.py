@@ -10,21 +10,22 @@ from functools import partial
 
 from kwire._typing import TYPE_CHECKING, Any, Never, TypeVar
 from kwire.drivers.loggers import LateLogger
-from kwire.engine import absent, arguments
-from kwire.engine.fetcher import Fetcher
-from kwire.engine.settings import ConsumerSettings
+from kwire.engine.calls import arguments
+from kwire.engine.common import absent
+from kwire.engine.consumer.fetcher import Fetcher
+from kwire.engine.settings.clients import ConsumerSettings
 from kwire.errors import ConfigError, KafkaError
 from kwire.fronts.front import Front
 
 if TYPE_CHECKING:
     from kwire._codec import ConsumerRecord
     from kwire.drivers.callbacks import CallbacksInOrder
-    from kwire.engine.addresses import TopicPartition
-    from kwire.engine.calls import Call, OnDone
-    from kwire.engine.consumer_records import ConsumerRecords
+    from kwire.engine.calls.calls import Call, OnDone
+    from kwire.engine.calls.offsets import OffsetAndMetadata
+    from kwire.engine.common.addresses import TopicPartition
+    from kwire.engine.consumer.records import ConsumerRecords
     from kwire.engine.groups.group_offsets import GroupOffsets
     from kwire.engine.groups.membership import GroupMetadata
-    from kwire.engine.offsets import OffsetAndMetadata
 
     Place = TypeVar("Place", bound=tuple[str, int])
     Committable = ConsumerRecords | ConsumerRecord | Mapping[Place, int | OffsetAndMetadata] | None

@@ -14,8 +14,8 @@ from kwire._codec import Accumulator, Delivery
 from kwire._typing import override
 from kwire.drivers.loggers import LateLogger
 from kwire.drivers.randomness import random_bits
-from kwire.engine.sender import Sender
-from kwire.engine.settings import ProducerSettings
+from kwire.engine.producer.sender import Sender
+from kwire.engine.settings.clients import ProducerSettings
 from kwire.errors import ClientClosedError, KafkaError
 from kwire.fronts.front import Front
 

@@ -13,9 +13,10 @@ from functools import partial
 from kwire._typing import TYPE_CHECKING, Any, Never
 from kwire.drivers.callbacks import CallbacksInOrder
 from kwire.drivers.loggers import LateLogger
-from kwire.engine import absent, arguments
-from kwire.engine.fetcher import Fetcher
-from kwire.engine.settings import ConsumerSettings
+from kwire.engine.calls import arguments
+from kwire.engine.common import absent
+from kwire.engine.consumer.fetcher import Fetcher
+from kwire.engine.settings.clients import ConsumerSettings
 from kwire.errors import ConcurrentUseError, ConfigError, KafkaError
 from kwire.fronts.front import Front
 from kwire.fronts.group_lines import write_lines_of
@@ -23,10 +24,10 @@ from kwire.fronts.group_lines import write_lines_of
 if TYPE_CHECKING:
     from re import Pattern
 
+    from kwire.engine.common.topic_pattern import TopicPattern
+    from kwire.engine.consumer.polling import Polling
     from kwire.engine.groups.group_offsets import GroupOffsets
     from kwire.engine.groups.membership import Membership, RebalanceEvent
-    from kwire.engine.polling import Polling
-    from kwire.engine.topic_pattern import TopicPattern
 
 _INSTEAD = {"on_lost": "on_revoked"}
 """What a listener that has no method of the first name is called by."""
@@ -107,7 +108,7 @@ class Rebalances(Front[ConsumerSettings]):
         self._call(work)
 
     def _pattern(self, text: str) -> TopicPattern:
-        from kwire.engine.topic_pattern import TopicPattern
+        from kwire.engine.common.topic_pattern import TopicPattern
 
         return TopicPattern(text, exclude_internal=self.settings.exclude_internal_topics)
 

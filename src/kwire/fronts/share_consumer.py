@@ -12,11 +12,11 @@ from functools import partial
 from kwire._codec import ConsumerRecord
 from kwire._typing import Any
 from kwire.drivers.loggers import LateLogger
-from kwire.engine import arguments
+from kwire.engine.calls import arguments
+from kwire.engine.settings.share import ShareConsumerSettings
 from kwire.engine.share.acquired import kind_of
 from kwire.engine.share.polling import OnAcknowledged, OnCommitted, SharePolling
 from kwire.engine.share.records import ShareRecords
-from kwire.engine.share_settings import ShareConsumerSettings
 from kwire.errors import ConfigError
 from kwire.fronts.alone import Alone
 from kwire.fronts.group_lines import write_lines_of

@@ -9,12 +9,12 @@ from collections.abc import Callable
 from functools import partial
 
 from kwire._typing import TYPE_CHECKING, Any, TypeVar
-from kwire.engine.arguments import seconds
+from kwire.engine.calls.arguments import seconds
 from kwire.errors import ConfigError, KafkaError, KafkaTimeoutError, TransactionError, TransactionStateError
 
 if TYPE_CHECKING:
-    from kwire.engine.options import Timeout
-    from kwire.engine.sender import Sender
+    from kwire.engine.producer.sender import Sender
+    from kwire.engine.settings.options import Timeout
     from kwire.engine.transactions.manager import TransactionManager
     from kwire.engine.transactions.outcome import Outcome
 

@@ -23,9 +23,9 @@ from kwire import errors, records
 from kwire._codec import scan_generation
 from kwire.compression import DEFAULT_MAX_DECOMPRESSED_BYTES
 from kwire.drivers.blocking import BlockingConnection, ConnectionClosedError
-from kwire.engine.addresses import Address, parse_address, parse_bootstrap
-from kwire.engine.offsets import time_of
-from kwire.engine.secret import hiding_arguments
+from kwire.engine.calls.offsets import time_of
+from kwire.engine.common.addresses import Address, parse_address, parse_bootstrap
+from kwire.engine.common.secret import hiding_arguments
 from kwire.legacy.messages import Message, Position, placed, placed_fault
 from kwire.protocol import kafka_0_7 as wire
 

@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from kwire import errors, records
 from kwire.drivers.blocking import BlockingConnection
-from kwire.engine.addresses import TopicPartition, parse_address
+from kwire.engine.common.addresses import TopicPartition, parse_address
 from kwire.protocol import proposal
 
 __all__ = ["ProposalClient"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kwire import errors
-from kwire.engine.addresses import Address, parse_address
+from kwire.engine.common.addresses import Address, parse_address
 
 __all__ = ["Registered", "registered"]
 

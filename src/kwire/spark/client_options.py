@@ -14,9 +14,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
-from kwire.engine.secret import Secret
-from kwire.engine.setting_kinds import Setting
-from kwire.engine.settings import ClientSettings, ConsumerSettings, ProducerSettings, from_config
+from kwire.engine.common.secret import Secret
+from kwire.engine.settings.clients import ClientSettings, ConsumerSettings, ProducerSettings, from_config
+from kwire.engine.settings.kinds import Setting
 from kwire.errors import AuthError, ConfigError, ConnectError
 from kwire.spark.given_options import CLIENT_PREFIX, SERVERS, GivenOptions
 from kwire.spark.java_properties import ROWS, is_as_it_is, why_without_effect

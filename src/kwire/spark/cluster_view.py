@@ -18,11 +18,11 @@ from typing import Final, Self, TypeVar
 from uuid import UUID
 
 from kwire.admin import Admin, TopicInfo
-from kwire.engine.addresses import TopicPartition
 from kwire.engine.admin import calls
-from kwire.engine.error_codes import CLUSTER_AUTHORIZATION_FAILED, UNSUPPORTED_VERSION
-from kwire.engine.settings import AdminSettings, ConsumerSettings, from_config
+from kwire.engine.common.addresses import TopicPartition
+from kwire.engine.settings.clients import AdminSettings, ConsumerSettings, from_config
 from kwire.errors import BrokerError, ConfigError, ConnectError, KafkaError, KafkaTimeoutError, UnknownTopicError
+from kwire.schema.error_codes import CLUSTER_AUTHORIZATION_FAILED, UNSUPPORTED_VERSION
 from kwire.spark.client_options import CLIENT_SETTINGS, errors_by_option
 from kwire.spark.given_options import SERVERS
 from kwire.spark.offsets import EARLIEST, LATEST, LogEnds

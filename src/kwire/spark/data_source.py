@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
-from kwire.engine.secret import hiding_arguments
+from kwire.engine.common.secret import hiding_arguments
 from kwire.errors import ConfigError, NotInThisVersionError
 
 if TYPE_CHECKING:

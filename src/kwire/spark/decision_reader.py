@@ -9,7 +9,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from kwire import _prepared
-from kwire.engine.addresses import TopicPartition
+from kwire.engine.common.addresses import TopicPartition
 from kwire.errors import KafkaTimeoutError
 from kwire.spark.exactly_once import Decision, Job, decode, find_last, group_of, parts_and_width
 

@@ -59,7 +59,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from kwire._prepared import PreparedTransaction
-from kwire.engine.addresses import TopicPartition
+from kwire.engine.common.addresses import TopicPartition
 from kwire.errors import KafkaError
 
 MAX_METADATA: Final = 4000

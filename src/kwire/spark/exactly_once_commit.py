@@ -15,19 +15,19 @@ from typing import Any, Final, Self
 
 from kwire import _prepared
 from kwire._prepared import ONGOING, V1, V2, PreparedTransaction, TransactionDescription
-from kwire.engine.addresses import TopicPartition
-from kwire.engine.error_codes import (
+from kwire.engine.calls.offsets import OffsetAndMetadata
+from kwire.engine.common.addresses import TopicPartition
+from kwire.engine.groups.tenure import ConsumerGroupMetadata
+from kwire.engine.settings.clients import ProducerSettings, from_config
+from kwire.errors import BrokerError, KafkaError, ProducerFencedError
+from kwire.producer import Producer
+from kwire.schema.error_codes import (
     INVALID_PRODUCER_EPOCH,
     INVALID_PRODUCER_ID_MAPPING,
     INVALID_TXN_STATE,
     PRODUCER_FENCED,
     UNSUPPORTED_VERSION,
 )
-from kwire.engine.groups.tenure import ConsumerGroupMetadata
-from kwire.engine.offsets import OffsetAndMetadata
-from kwire.engine.settings import ProducerSettings, from_config
-from kwire.errors import BrokerError, KafkaError, ProducerFencedError
-from kwire.producer import Producer
 from kwire.spark.client_options import errors_by_option
 from kwire.spark.decision_reader import read_decision
 from kwire.spark.exactly_once import (

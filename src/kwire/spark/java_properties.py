@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from kwire.engine.foreign_settings import verdict
-from kwire.engine.group_settings import GroupSettings
-from kwire.engine.setting_kinds import Setting
-from kwire.engine.settings import ClientSettings, ConsumerSettings, ProducerSettings, names_of, owners_of
+from kwire.engine.settings.clients import ClientSettings, ConsumerSettings, ProducerSettings, names_of, owners_of
+from kwire.engine.settings.foreign import verdict
+from kwire.engine.settings.groups import GroupSettings
+from kwire.engine.settings.kinds import Setting
 
 ROWS: Final[dict[type[ClientSettings], Mapping[str, Setting]]] = {
     table: names_of(table) for table in (ConsumerSettings, ProducerSettings)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 
-from kwire.engine.secret import hiding_arguments
+from kwire.engine.common.secret import hiding_arguments
 from kwire.errors import NotInThisVersionError
 from kwire.spark.data_source import check_arrow, check_schema, tell_which_python
 

@@ -14,7 +14,7 @@ from functools import partial
 from itertools import pairwise
 from typing import TypeVar
 
-from kwire.engine.addresses import TopicPartition
+from kwire.engine.common.addresses import TopicPartition
 from kwire.errors import ConfigError
 from kwire.log_files.folders import LogFolder, find_logs
 from kwire.log_files.names import INTERNAL_TOPICS

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kwire.engine.addresses import TopicPartition
+from kwire.engine.common.addresses import TopicPartition
 from kwire.spark.cluster_view import ClusterView
 from kwire.spark.offsets import Bound, bind
 from kwire.spark.planning import DEFAULT_RECORD_SIZE, ROWS_OF_A_BATCH_TASK, OffsetRange, Task, plan, slots

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 from uuid import UUID
 
-from kwire.engine.addresses import TopicPartition
+from kwire.engine.common.addresses import TopicPartition
 from kwire.errors import ConfigError
 
 _log = logging.getLogger("kwire.spark")

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kwire._codec import no_uuid
-from kwire.engine.addresses import TopicPartition
+from kwire.engine.common.addresses import TopicPartition
 from kwire.errors import KafkaError
 from kwire.spark.offsets import LogEnds, data_loss_text
 from kwire.spark.planning import OffsetRange

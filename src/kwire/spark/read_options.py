@@ -19,8 +19,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from kwire.engine.addresses import TopicPartition
-from kwire.engine.settings import ConsumerSettings
+from kwire.engine.common.addresses import TopicPartition
+from kwire.engine.settings.clients import ConsumerSettings
 from kwire.errors import ConfigError
 from kwire.spark import decoder_options
 from kwire.spark.client_options import checked_properties

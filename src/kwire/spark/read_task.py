@@ -18,7 +18,7 @@ from typing import Final
 import pyarrow as pa
 
 from kwire.consumer import Consumer
-from kwire.engine.addresses import TopicPartition
+from kwire.engine.common.addresses import TopicPartition
 from kwire.errors import BrokerError, KafkaError, KafkaTimeoutError, UnknownTopicError
 from kwire.errors.listing import first_of
 from kwire.records import Records

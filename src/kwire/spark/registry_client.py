@@ -21,8 +21,8 @@ from urllib.request import Request
 
 from kwire.columns.avro_schema import MAX_SCHEMA_CHARACTERS
 from kwire.drivers.http_exchange import RETRIED, Answer, CarefulRedirects, Limits, TransientError, exchange
-from kwire.engine.sasl.exchange import quoted
-from kwire.engine.secret import without_secrets
+from kwire.engine.common.secret import without_secrets
+from kwire.engine.connections.sasl.exchange import quoted
 from kwire.errors import ConfigError
 from kwire.spark.schema_registry import RegistryError, UnknownSchemaError
 

@@ -14,7 +14,7 @@ from typing import Final
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 from kwire.columns.avro_schema import AvroType, named_types, parse_avro_schema
-from kwire.engine.secret import Secret
+from kwire.engine.common.secret import Secret
 from kwire.errors import ConfigError, KafkaError
 
 

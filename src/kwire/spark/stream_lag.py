@@ -16,7 +16,7 @@ from typing import Any
 
 from pyspark.sql.streaming import StreamingQueryListener
 
-from kwire.engine.addresses import TopicPartition
+from kwire.engine.common.addresses import TopicPartition
 from kwire.errors import ConfigError
 from kwire.spark.stream_offsets import Offsets, offsets_from_json
 

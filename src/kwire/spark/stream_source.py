@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Final, TypeVar
 from uuid import UUID
 
-from kwire.engine.addresses import TopicPartition
+from kwire.engine.common.addresses import TopicPartition
 from kwire.errors import ConfigError, UnknownTopicError
 from kwire.errors.listing import first_of
 from kwire.spark.cluster_view import SIZES_WITHIN_S, ClusterView

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from kwire.engine.settings import ProducerSettings
+from kwire.engine.settings.clients import ProducerSettings
 from kwire.errors import ConfigError
 from kwire.spark.client_options import checked_properties
 from kwire.spark.given_options import GivenOptions

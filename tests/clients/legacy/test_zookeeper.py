@@ -9,7 +9,7 @@ import pytest
 from kazoo.client import KazooClient
 
 from kwire import errors
-from kwire.engine.addresses import Address
+from kwire.engine.common.addresses import Address
 from kwire.legacy import Client
 from kwire.legacy.zookeeper import registered
 from kwire.testing import Broker

@@ -15,13 +15,13 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from kwire.engine.consumer_records import ConsumerRecords
-from kwire.engine.fetcher import Fetcher
+from kwire.engine.calls.offsets import EARLIEST
+from kwire.engine.consumer.fetcher import Fetcher
+from kwire.engine.consumer.polling import Polling
+from kwire.engine.consumer.records import ConsumerRecords
 from kwire.engine.groups.group_offsets import GroupOffsets
 from kwire.engine.groups.opening import open_membership
-from kwire.engine.offsets import EARLIEST
-from kwire.engine.polling import Polling
-from kwire.engine.settings import ConsumerSettings
+from kwire.engine.settings.clients import ConsumerSettings
 from kwire.engine.transactions.offsets import member_of, offsets_of, why_late
 from kwire.errors import KafkaError, ProducerFencedError, TransactionError
 from tests.engine.embedded_clients import EmbeddedProducer

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from kwire.engine.addresses import TopicPartition
-from kwire.engine.fetcher import Fetcher
+from kwire.engine.common.addresses import TopicPartition
+from kwire.engine.consumer.fetcher import Fetcher
+from kwire.engine.consumer.polling import Polling
 from kwire.engine.groups.group_offsets import GroupOffsets
 from kwire.engine.groups.opening import open_membership
-from kwire.engine.polling import Polling
-from kwire.engine.settings import ConsumerSettings
+from kwire.engine.settings.clients import ConsumerSettings
 from kwire.errors import KafkaError
 from tests.engine.embedded_world import EmbeddedClient, EmbeddedWorld
 

@@ -7,13 +7,13 @@ from typing import Any
 from uuid import UUID
 
 from kwire import protocol
-from kwire.engine.addresses import TopicPartition
+from kwire.engine.calls.lookup import GROUP
+from kwire.engine.common.addresses import TopicPartition
+from kwire.engine.consumer.subscription import Subscription
 from kwire.engine.groups.consumer_group import ConsumerGroup
 from kwire.engine.groups.coordinator import Coordinator
 from kwire.engine.groups.membership import RebalanceEvent
-from kwire.engine.lookup import GROUP
-from kwire.engine.settings import ConsumerSettings
-from kwire.engine.subscription import Subscription
+from kwire.engine.settings.clients import ConsumerSettings
 from tests.engine.world import HERE, Broker, World
 
 IDS = {"t": UUID(int=1), "u": UUID(int=2), "v": UUID(int=3)}

@@ -6,16 +6,16 @@ from collections.abc import Callable
 from typing import Any
 
 from kwire import protocol
-from kwire.engine.addresses import TopicPartition
-from kwire.engine.api_keys import FIND_COORDINATOR, OFFSET_COMMIT, OFFSET_FETCH
-from kwire.engine.calls import Call
-from kwire.engine.error_codes import NOT_COORDINATOR, UNKNOWN_TOPIC_OR_PARTITION
+from kwire.engine.calls.calls import Call
+from kwire.engine.calls.lookup import GROUP
+from kwire.engine.calls.offsets import OffsetAndMetadata
+from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.groups.coordinator import Coordinator
 from kwire.engine.groups.group_offsets import GroupOffsets
 from kwire.engine.groups.membership import GroupMetadata, Membership
-from kwire.engine.lookup import GROUP
-from kwire.engine.offsets import OffsetAndMetadata
-from tests.engine.test_fetcher import TOPIC_ID, LogBroker, Reading
+from kwire.schema.api_keys import FIND_COORDINATOR, OFFSET_COMMIT, OFFSET_FETCH
+from kwire.schema.error_codes import NOT_COORDINATOR, UNKNOWN_TOPIC_OR_PARTITION
+from tests.engine.consumer.test_fetcher import TOPIC_ID, LogBroker, Reading
 
 T = [TopicPartition("t", number) for number in range(4)]
 Refuse = Callable[[int, Any], int]

@@ -17,14 +17,14 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from kwire.engine.addresses import TopicPartition
-from kwire.engine.error_codes import FENCED_INSTANCE_ID, FENCED_MEMBER_EPOCH, GROUP_MAX_SIZE_REACHED
+from kwire.engine.calls.lookup import GROUP
+from kwire.engine.calls.offsets import OffsetAndMetadata
+from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.groups import classic, consumer_group
 from kwire.engine.groups.membership import RebalanceEvent
-from kwire.engine.lookup import GROUP
-from kwire.engine.offsets import OffsetAndMetadata
 from kwire.errors import broker
 from kwire.records import encode
+from kwire.schema.error_codes import FENCED_INSTANCE_ID, FENCED_MEMBER_EPOCH, GROUP_MAX_SIZE_REACHED
 from kwire.testing.contents import Contents
 from tests.engine.embedded_world import EmbeddedWorld
 from tests.engine.groups.group_world import GroupMember

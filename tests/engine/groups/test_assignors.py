@@ -19,7 +19,7 @@ from kwire.engine.groups.assignors.java_order import hash_order, string_hash, te
 from kwire.engine.groups.assignors.range import Range
 from kwire.engine.groups.assignors.roundrobin import RoundRobin
 from kwire.engine.groups.assignors.sticky import CooperativeSticky, Sticky
-from kwire.engine.metadata import Metadata, PartitionInfo, TopicInfo
+from kwire.engine.metadata.metadata import Metadata, PartitionInfo, TopicInfo
 from kwire.errors import CodecError, ConfigError, KafkaError
 
 TWO_TOPICS = ClusterView({"t0": 3, "t1": 3})

@@ -7,7 +7,11 @@ from typing import Any
 import pytest
 
 from kwire import errors
-from kwire.engine.error_codes import (
+from kwire.engine.common.topic_pattern import TopicPattern
+from kwire.engine.groups.classic import FENCED, STABLE
+from kwire.errors import BrokerError
+from kwire.records import encode
+from kwire.schema.error_codes import (
     COORDINATOR_LOAD_IN_PROGRESS,
     COORDINATOR_NOT_AVAILABLE,
     FENCED_INSTANCE_ID,
@@ -17,10 +21,6 @@ from kwire.engine.error_codes import (
     REBALANCE_IN_PROGRESS,
     UNKNOWN_MEMBER_ID,
 )
-from kwire.engine.groups.classic import FENCED, STABLE
-from kwire.engine.topic_pattern import TopicPattern
-from kwire.errors import BrokerError
-from kwire.records import encode
 from kwire.testing.contents import Contents
 from tests.engine.embedded_world import EmbeddedWorld
 from tests.engine.groups.group_world import GroupMember, partitions_of

@@ -8,9 +8,13 @@ from typing import Any
 import pytest
 
 from kwire import errors
-from kwire.engine.addresses import Address
-from kwire.engine.api_keys import OFFSET_COMMIT
-from kwire.engine.error_codes import (
+from kwire.engine.calls.offsets import OffsetAndMetadata
+from kwire.engine.common.addresses import Address
+from kwire.engine.groups.membership import GroupMetadata
+from kwire.errors import CommitFailedError, KafkaTimeoutError
+from kwire.errors.broker import by_code
+from kwire.schema.api_keys import OFFSET_COMMIT
+from kwire.schema.error_codes import (
     COORDINATOR_NOT_AVAILABLE,
     FENCED_INSTANCE_ID,
     FENCED_MEMBER_EPOCH,
@@ -24,10 +28,6 @@ from kwire.engine.error_codes import (
     UNKNOWN_MEMBER_ID,
     UNKNOWN_TOPIC_OR_PARTITION,
 )
-from kwire.engine.groups.membership import GroupMetadata
-from kwire.engine.offsets import OffsetAndMetadata
-from kwire.errors import CommitFailedError, KafkaTimeoutError
-from kwire.errors.broker import by_code
 from tests.engine.groups.offsets_world import Committing, OffsetsBroker, T
 from tests.engine.world import HANG_UP, SILENCE
 

@@ -7,8 +7,11 @@ import pickle
 import pytest
 
 from kwire import errors
-from kwire.engine.api_keys import LIST_OFFSETS, OFFSET_FETCH
-from kwire.engine.error_codes import (
+from kwire.engine.calls.offsets import OffsetAndMetadata
+from kwire.errors import ConfigError, KafkaTimeoutError, NoOffsetForPartitionError
+from kwire.errors.broker import by_code
+from kwire.schema.api_keys import LIST_OFFSETS, OFFSET_FETCH
+from kwire.schema.error_codes import (
     COORDINATOR_LOAD_IN_PROGRESS,
     COORDINATOR_NOT_AVAILABLE,
     GROUP_AUTHORIZATION_FAILED,
@@ -18,9 +21,6 @@ from kwire.engine.error_codes import (
     UNKNOWN_MEMBER_ID,
     UNSTABLE_OFFSET_COMMIT,
 )
-from kwire.engine.offsets import OffsetAndMetadata
-from kwire.errors import ConfigError, KafkaTimeoutError, NoOffsetForPartitionError
-from kwire.errors.broker import by_code
 from tests.engine.groups.offsets_world import Committing, T
 from tests.engine.groups.test_commits import RELEASES
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwire.engine.lookup import GROUP
+from kwire.engine.calls.lookup import GROUP
 from tests.engine.embedded_clients import EmbeddedProducer
 from tests.engine.embedded_world import EmbeddedWorld
 from tests.engine.groups.embedded_member import GROUP_ID, Group, Member

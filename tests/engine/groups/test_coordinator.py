@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from kwire import errors, protocol
-from kwire.engine.addresses import Address
-from kwire.engine.api_keys import FIND_COORDINATOR, HEARTBEAT
-from kwire.engine.error_codes import COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR
+from kwire.engine.calls.lookup import GROUP, TRANSACTION
+from kwire.engine.common.addresses import Address
 from kwire.engine.groups.coordinator import Coordinator
-from kwire.engine.lookup import GROUP, TRANSACTION
-from kwire.engine.settings import ConsumerSettings
+from kwire.engine.settings.clients import ConsumerSettings
 from kwire.errors import ConnectError, KafkaTimeoutError
+from kwire.schema.api_keys import FIND_COORDINATOR, HEARTBEAT
+from kwire.schema.error_codes import COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR
 from tests.engine.world import HANG_UP, SILENCE, Broker, Outcome, World
 
 A, B = Address("a", 1), Address("b", 2)

@@ -10,7 +10,7 @@ import random
 
 import pytest
 
-from kwire.engine.lookup import GROUP
+from kwire.engine.calls.lookup import GROUP
 from tests.engine.embedded_world import EmbeddedWorld
 from tests.engine.groups.group_world import GroupMember, partitions_of
 from tests.thorough import SOAK, THOROUGH

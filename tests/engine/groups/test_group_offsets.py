@@ -6,10 +6,10 @@ import random
 
 import pytest
 
-from kwire.engine.addresses import TopicPartition
-from kwire.engine.consumer_records import ConsumerRecords
-from kwire.engine.error_codes import GROUP_AUTHORIZATION_FAILED, REBALANCE_IN_PROGRESS
-from kwire.engine.polling import Polling
+from kwire.engine.common.addresses import TopicPartition
+from kwire.engine.consumer.polling import Polling
+from kwire.engine.consumer.records import ConsumerRecords
+from kwire.schema.error_codes import GROUP_AUTHORIZATION_FAILED, REBALANCE_IN_PROGRESS
 from tests.engine.groups.offsets_world import Committing, T
 
 

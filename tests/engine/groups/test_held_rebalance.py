@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from kwire.engine.calls import Call
-from kwire.engine.error_codes import REBALANCE_IN_PROGRESS
-from kwire.engine.offsets import OffsetAndMetadata
-from kwire.engine.request import Purpose
+from kwire.engine.calls.calls import Call
+from kwire.engine.calls.offsets import OffsetAndMetadata
+from kwire.engine.common.request import Purpose
+from kwire.schema.error_codes import REBALANCE_IN_PROGRESS
 from tests.engine.embedded_clients import EmbeddedProducer
 from tests.engine.embedded_world import EmbeddedWorld
 from tests.engine.groups.group_world import GroupMember

@@ -10,11 +10,11 @@ from uuid import UUID
 import pytest
 
 from kwire import records
-from kwire.engine.addresses import TopicPartition
-from kwire.engine.error_codes import MEMBER_ID_REQUIRED
+from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.groups.assignors.blobs import encode_assignment
 from kwire.engine.groups.assignors.contract import Assignment
 from kwire.errors import UnknownTopicError
+from kwire.schema.error_codes import MEMBER_ID_REQUIRED
 from kwire.testing import b03_metadata, b11_join_group, b14_sync_group, b68_consumer_group_heartbeat
 from kwire.testing.contents import Contents
 from kwire.testing.groups.offsets import Committed

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from kwire.engine.consumer.subscription import Subscription
 from kwire.engine.groups.membership import GroupMetadata, Membership
 from kwire.engine.groups.tenure import ConsumerGroupMetadata
-from kwire.engine.subscription import Subscription
 from kwire.engine.transactions.offsets import offsets_of
 from kwire.errors import CommitFailedError
 from tests.engine.groups.copiers import COUNT, PARTITIONS, Copying, Reader

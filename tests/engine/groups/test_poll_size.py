@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kwire.engine.groups.poll_size import FIRST, PollSize
+from kwire.engine.consumer.poll_size import FIRST, PollSize
 
 
 def work(size: PollSize, seconds_per_record: float, polls: int, now: float = 0.0) -> float:

@@ -7,11 +7,11 @@ from typing import Any
 from uuid import UUID
 
 from kwire import protocol, records
-from kwire.engine.addresses import Address, TopicPartition
+from kwire.engine.common.addresses import Address, TopicPartition
+from kwire.engine.settings.share import ShareConsumerSettings
 from kwire.engine.share.acquired import kind_of
 from kwire.engine.share.polling import SharePolling
 from kwire.engine.share.records import ShareRecords
-from kwire.engine.share_settings import ShareConsumerSettings
 from tests.engine.world import HERE, Broker, World
 
 IDS = {"t": UUID(int=1), "u": UUID(int=2)}

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from kwire.engine.addresses import TopicPartition
-from kwire.engine.lookup import GROUP
+from kwire.engine.calls.lookup import GROUP
+from kwire.engine.common.addresses import TopicPartition
+from kwire.engine.settings.share import ShareConsumerSettings
 from kwire.engine.share.membership import FATAL, MEMBER, OUT
 from kwire.engine.share.polling import SharePolling
-from kwire.engine.share_settings import ShareConsumerSettings
 from kwire.errors import KafkaError, broker
 from kwire.records import encode
 from kwire.testing.contents import Contents

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from kwire.engine.addresses import TopicPartition
-from kwire.engine.lookup import GROUP
+from kwire.engine.calls.lookup import GROUP
+from kwire.engine.common.addresses import TopicPartition
+from kwire.engine.settings.share import ShareConsumerSettings
 from kwire.engine.share.acknowledging import Acknowledgement
 from kwire.engine.share.acquired import ACCEPT, KINDS, REJECT, RENEW
 from kwire.engine.share.polling import SharePolling
-from kwire.engine.share_settings import ShareConsumerSettings
 from kwire.errors import KafkaError
 from tests.engine.embedded_clients import EmbeddedProducer
 from tests.engine.embedded_world import EmbeddedClient, EmbeddedWorld

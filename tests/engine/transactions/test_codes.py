@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from kwire.engine.api_keys import PRODUCE
 from kwire.engine.transactions import states, verdicts
 from kwire.errors import KafkaError, TransactionError
 from kwire.errors.broker import by_code
 from kwire.errors.history import codes_of
+from kwire.schema.api_keys import PRODUCE
 from tests.engine.transactions.world import NOBODY, TransactionalProducer, TransactionWorld
 from tests.thorough import THOROUGH
 

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from kwire import protocol
-from kwire.engine.error_codes import COORDINATOR_LOAD_IN_PROGRESS, PRODUCER_FENCED, UNKNOWN_PRODUCER_ID
 from kwire.engine.transactions import states
 from kwire.engine.transactions.outcome import Outcome
 from kwire.engine.transactions.requests import TransactionRequests
 from kwire.errors import KafkaError, ProducerFencedError, TransactionError
+from kwire.schema.error_codes import COORDINATOR_LOAD_IN_PROGRESS, PRODUCER_FENCED, UNKNOWN_PRODUCER_ID
 from tests.engine.transactions.world import TransactionalProducer, TransactionWorld
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])

@@ -10,8 +10,8 @@ import pytest
 from kwire.engine.admin.a26_end_txn import End, EndTransactions
 from kwire.engine.admin.a65_describe_transactions import DescribeTransactions, TransactionDescription
 from kwire.engine.admin.a66_list_transactions import ListOpenTransactions
-from kwire.engine.fan_out import AdminApi, FanOutCall
-from kwire.engine.lookup import TRANSACTION
+from kwire.engine.calls.fan_out import AdminApi, FanOutCall
+from kwire.engine.calls.lookup import TRANSACTION
 from kwire.engine.transactions import states
 from kwire.engine.transactions.prepared import PreparedTransaction
 from kwire.errors import KafkaError, TransactionError, TransactionStateError

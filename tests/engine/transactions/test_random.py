@@ -11,7 +11,7 @@ from collections import Counter
 
 import pytest
 
-from kwire.engine.lookup import GROUP, TRANSACTION
+from kwire.engine.calls.lookup import GROUP, TRANSACTION
 from kwire.errors import KafkaError, ProducerFencedError, TransactionError
 from tests.engine.transactions.world import NOBODY, TransactionalProducer, TransactionWorld
 from tests.thorough import THOROUGH

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kwire import errors
-from kwire.engine.settings import ProducerSettings, from_config
+from kwire.engine.settings.clients import ProducerSettings, from_config
 
 
 @pytest.mark.parametrize(

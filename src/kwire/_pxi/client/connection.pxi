@@ -1,4 +1,4 @@
-# Requests on a byte stream: the compiled half of engine/connection.py. No I/O, no clock; knows no message.
+# Requests on a byte stream: the compiled half of engine/connections/connection.py. No I/O, no clock; knows no message.
 #
 #   frame      size int32, then for a response: correlation id int32, the rest of the header, the message
 # Source: the protocol guide ("Network"): a broker answers the requests of one connection in their order and repeats the

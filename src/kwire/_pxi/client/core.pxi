@@ -16,7 +16,7 @@ cdef class CoreBase:
     cdef readonly Timers _timers
     cdef readonly set _requests           # in flight
     cdef readonly dict _nodes             # id -> NodeBase
-    cdef public object cluster            # topics, partitions and leaders: engine/cluster.py
+    cdef public object cluster            # topics, partitions and leaders: engine/metadata/cluster.py
     cdef PlanTable plans
     cdef object decode
     cdef double usual_timeout

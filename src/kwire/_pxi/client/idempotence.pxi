@@ -1,4 +1,4 @@
-# The producer id and epoch of an idempotent producer: the compiled half of engine/idempotence.py. No I/O, no clock.
+# The producer id and epoch of an idempotent producer: the compiled half of engine/producer/idempotence.py. No I/O, no clock.
 
 # The states of the producer's id; nothing is sent in the states WANTED and ASKING.
 cdef object _off = "off", _wanted = "wanted", _asking = "asking", _known = "known", _refused = "refused"

@@ -1,4 +1,4 @@
-# A broker and its connections: the compiled halves of engine/node.py and engine/link.py. No I/O, no clock.
+# A broker and its connections: the compiled halves of engine/connections/node.py and engine/connections/link.py. No I/O, no clock.
 
 cdef enum:
     PURPOSES = 3

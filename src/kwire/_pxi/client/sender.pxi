@@ -1,4 +1,4 @@
-# From batches that are ready to Produce requests, and from responses to results: the compiled half of engine/sender.py.
+# From batches that are ready to Produce requests, and from responses to results: the compiled half of engine/producer/sender.py.
 #
 # No I/O, no clock. Rare events, errors above all, are handled in the subclass.
 

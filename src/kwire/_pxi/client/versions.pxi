@@ -1,4 +1,4 @@
-# The versions of each API that a broker offers: the compiled half of engine/versions.py. No I/O, no clock.
+# The versions of each API that a broker offers: the compiled half of engine/connections/versions.py. No I/O, no clock.
 
 
 @cython.nonecheck(True)

@@ -1,4 +1,7 @@
-"""ListOffsets: offsets by time, asked of the leaders of the partitions. Layer 3, no I/O; see `engine/offsets.py`."""
+"""ListOffsets: offsets by time, asked of the leaders of the partitions.
+
+Layer 3, no I/O. See `engine/calls/offsets.py`.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,13 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from kwire import errors, protocol
 from kwire._typing import TYPE_CHECKING, override
-from kwire.engine.addresses import TopicPartition
-from kwire.engine.api_keys import LIST_OFFSETS
-from kwire.engine.fan_out import AdminApi
-from kwire.engine.lookup import Leader
-from kwire.engine.offsets import OffsetAndTimestamp, list_offsets_request, offset_in, too_old_for, versions_for
+from kwire.engine.calls.fan_out import AdminApi
+from kwire.engine.calls.lookup import Leader
+from kwire.engine.calls.offsets import OffsetAndTimestamp, list_offsets_request, offset_in, too_old_for, versions_for
+from kwire.engine.common.addresses import TopicPartition
 from kwire.errors import KafkaError
 from kwire.errors.listing import first_of
+from kwire.schema.api_keys import LIST_OFFSETS
 
 if TYPE_CHECKING:
     from kwire.engine.ports import Services

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 
 from kwire import errors, protocol
 from kwire._typing import TYPE_CHECKING, override
-from kwire.engine.api_keys import METADATA
-from kwire.engine.error_codes import NONE, UNKNOWN_TOPIC_OR_PARTITION
-from kwire.engine.fan_out import AdminApi
-from kwire.engine.lookup import AnyBroker
-from kwire.engine.metadata import TopicInfo, metadata_request, topic_info
+from kwire.engine.calls.fan_out import AdminApi
+from kwire.engine.calls.lookup import AnyBroker
+from kwire.engine.metadata.metadata import TopicInfo, metadata_request, topic_info
 from kwire.errors import UnknownTopicError
+from kwire.schema.api_keys import METADATA
+from kwire.schema.error_codes import NONE, UNKNOWN_TOPIC_OR_PARTITION
 
 if TYPE_CHECKING:
     from kwire.engine.ports import Services

@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 
 from kwire import errors, protocol
 from kwire._typing import TYPE_CHECKING, override
-from kwire.engine.addresses import TopicPartition
 from kwire.engine.admin.group_results import GroupDescription, MemberDescription
 from kwire.engine.admin.groups_api import GroupsApi
-from kwire.engine.api_keys import DESCRIBE_GROUPS
-from kwire.engine.error_codes import GROUP_ID_NOT_FOUND
+from kwire.engine.common.addresses import TopicPartition
 from kwire.errors import KafkaError
+from kwire.schema.api_keys import DESCRIBE_GROUPS
+from kwire.schema.error_codes import GROUP_ID_NOT_FOUND
 
 if TYPE_CHECKING:
     from kwire.engine.ports import Services

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from kwire import errors, protocol
 from kwire._typing import TYPE_CHECKING, override
 from kwire.engine.admin.group_results import GroupListing
-from kwire.engine.api_keys import LIST_GROUPS
-from kwire.engine.fan_out import AdminApi
-from kwire.engine.lookup import EachBroker
+from kwire.engine.calls.fan_out import AdminApi
+from kwire.engine.calls.lookup import EachBroker
 from kwire.errors import KafkaError
+from kwire.schema.api_keys import LIST_GROUPS
 
 if TYPE_CHECKING:
     from kwire.engine.ports import Services

@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from kwire import errors, protocol
 from kwire._typing import TYPE_CHECKING, NamedTuple, override
 from kwire.engine.admin.refusals import raise_all
-from kwire.engine.api_keys import CREATE_TOPICS
-from kwire.engine.error_codes import UNSUPPORTED_VERSION
-from kwire.engine.fan_out import AdminApi
-from kwire.engine.lookup import Controller
+from kwire.engine.calls.fan_out import AdminApi
+from kwire.engine.calls.lookup import Controller
 from kwire.errors import ConfigError
+from kwire.schema.api_keys import CREATE_TOPICS
+from kwire.schema.error_codes import UNSUPPORTED_VERSION
 
 if TYPE_CHECKING:
     from uuid import UUID

@@ -13,12 +13,12 @@ from collections.abc import Mapping, Sequence
 
 from kwire import errors, protocol
 from kwire._typing import TYPE_CHECKING, NamedTuple, override
-from kwire.engine.api_keys import END_TXN
-from kwire.engine.fan_out import AdminApi
-from kwire.engine.lookup import TRANSACTION, Coordinator
-from kwire.engine.retry import is_retriable
+from kwire.engine.calls.fan_out import AdminApi
+from kwire.engine.calls.lookup import TRANSACTION, Coordinator
+from kwire.engine.common.retry import is_retriable
 from kwire.engine.transactions.prepared import V2, PreparedTransaction
 from kwire.errors import BrokerError, KafkaError
+from kwire.schema.api_keys import END_TXN
 
 if TYPE_CHECKING:
     from kwire.engine.ports import Services

@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 
 from kwire import errors, protocol
 from kwire._typing import TYPE_CHECKING, override
-from kwire.engine.addresses import TopicPartition
-from kwire.engine.api_keys import DESCRIBE_LOG_DIRS
-from kwire.engine.error_codes import CLUSTER_AUTHORIZATION_FAILED
-from kwire.engine.fan_out import AdminApi
-from kwire.engine.lookup import Leader
+from kwire.engine.calls.fan_out import AdminApi
+from kwire.engine.calls.lookup import Leader
+from kwire.engine.common.addresses import TopicPartition
 from kwire.errors import KafkaError
+from kwire.schema.api_keys import DESCRIBE_LOG_DIRS
+from kwire.schema.error_codes import CLUSTER_AUTHORIZATION_FAILED
 
 if TYPE_CHECKING:
     from kwire.engine.ports import Services

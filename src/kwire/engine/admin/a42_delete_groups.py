@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from kwire import errors, protocol
 from kwire._typing import TYPE_CHECKING, override
 from kwire.engine.admin.groups_api import GroupsApi
-from kwire.engine.api_keys import DELETE_GROUPS
-from kwire.engine.error_codes import NONE
 from kwire.errors import KafkaError
+from kwire.schema.api_keys import DELETE_GROUPS
+from kwire.schema.error_codes import NONE
 
 if TYPE_CHECKING:
     from kwire.engine.ports import Services

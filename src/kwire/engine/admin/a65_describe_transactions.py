@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from kwire import errors, protocol
 from kwire._typing import TYPE_CHECKING, NamedTuple, override
-from kwire.engine.api_keys import DESCRIBE_TRANSACTIONS
-from kwire.engine.error_codes import TRANSACTIONAL_ID_NOT_FOUND
-from kwire.engine.fan_out import AdminApi
-from kwire.engine.lookup import TRANSACTION, Coordinator
+from kwire.engine.calls.fan_out import AdminApi
+from kwire.engine.calls.lookup import TRANSACTION, Coordinator
 from kwire.errors import KafkaError
+from kwire.schema.api_keys import DESCRIBE_TRANSACTIONS
+from kwire.schema.error_codes import TRANSACTIONAL_ID_NOT_FOUND
 
 if TYPE_CHECKING:
     from kwire.engine.ports import Services

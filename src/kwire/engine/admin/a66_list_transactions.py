@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from kwire import errors, protocol
 from kwire._typing import TYPE_CHECKING, override
 from kwire.engine.admin.a65_describe_transactions import ONGOING
-from kwire.engine.api_keys import LIST_TRANSACTIONS
-from kwire.engine.fan_out import AdminApi
-from kwire.engine.lookup import EachBroker
+from kwire.engine.calls.fan_out import AdminApi
+from kwire.engine.calls.lookup import EachBroker
 from kwire.errors import KafkaError
+from kwire.schema.api_keys import LIST_TRANSACTIONS
 
 if TYPE_CHECKING:
     from kwire.engine.ports import Services

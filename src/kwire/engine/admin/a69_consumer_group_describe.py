@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 
 from kwire import errors, protocol
 from kwire._typing import TYPE_CHECKING, override
-from kwire.engine.addresses import TopicPartition
 from kwire.engine.admin.group_results import GroupDescription, MemberDescription
 from kwire.engine.admin.groups_api import GroupsApi
-from kwire.engine.api_keys import CONSUMER_GROUP_DESCRIBE
-from kwire.engine.error_codes import GROUP_ID_NOT_FOUND, UNSUPPORTED_VERSION
+from kwire.engine.common.addresses import TopicPartition
 from kwire.errors import BrokerError, KafkaError
+from kwire.schema.api_keys import CONSUMER_GROUP_DESCRIBE
+from kwire.schema.error_codes import GROUP_ID_NOT_FOUND, UNSUPPORTED_VERSION
 
 if TYPE_CHECKING:
     from kwire.engine.ports import Services

@@ -11,16 +11,16 @@ from datetime import datetime
 from functools import partial
 
 from kwire._typing import Any, Generic, TypeVar
-from kwire.engine import arguments
-from kwire.engine.addresses import TopicPartition
 from kwire.engine.admin.a02_list_offsets import ListOffsets
 from kwire.engine.admin.a03_metadata import DescribeTopics
 from kwire.engine.admin.a19_create_topics import CreatedTopic, CreateTopics, NewTopic
 from kwire.engine.admin.a20_delete_topics import DeleteTopics
 from kwire.engine.admin.a35_describe_log_dirs import LogSizes
-from kwire.engine.fan_out import AdminApi
-from kwire.engine.metadata import TopicInfo
-from kwire.engine.offsets import NO_OFFSET, OffsetAndTimestamp, isolation_code, time_of
+from kwire.engine.calls import arguments
+from kwire.engine.calls.fan_out import AdminApi
+from kwire.engine.calls.offsets import NO_OFFSET, OffsetAndTimestamp, isolation_code, time_of
+from kwire.engine.common.addresses import TopicPartition
+from kwire.engine.metadata.metadata import TopicInfo
 from kwire.errors import ConfigError, KafkaError
 
 T = TypeVar("T")

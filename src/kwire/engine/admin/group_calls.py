@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from kwire._typing import Any, NamedTuple
-from kwire.engine import arguments
-from kwire.engine.addresses import TopicPartition
 from kwire.engine.admin.a15_describe_groups import DescribeGroups
 from kwire.engine.admin.a16_list_groups import ListGroups
 from kwire.engine.admin.a42_delete_groups import DeleteGroups
@@ -17,8 +15,10 @@ from kwire.engine.admin.a69_consumer_group_describe import DescribeConsumerGroup
 from kwire.engine.admin.calls import Dialogue, Question, describe_topics, ends_of
 from kwire.engine.admin.group_offsets import AlterGroupOffsets, DeleteGroupOffsets, ListGroupOffsets, RemoveMembers
 from kwire.engine.admin.group_results import GroupDescription, GroupListing
+from kwire.engine.calls import arguments
+from kwire.engine.calls.offsets import LATEST, OffsetAndMetadata
+from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.groups.committable import committable
-from kwire.engine.offsets import LATEST, OffsetAndMetadata
 from kwire.errors import ConfigError
 from kwire.errors.broker import GroupIdNotFoundError
 

@@ -12,16 +12,16 @@ from types import MappingProxyType
 
 from kwire import errors, protocol
 from kwire._typing import TYPE_CHECKING, Any, Generic, TypeVar, override
-from kwire.engine.addresses import TopicPartition
 from kwire.engine.admin.refusals import all_of, name_of
-from kwire.engine.api_keys import LEAVE_GROUP, OFFSET_COMMIT, OFFSET_DELETE, OFFSET_FETCH
-from kwire.engine.error_codes import UNKNOWN_MEMBER_ID
-from kwire.engine.fan_out import NOT_LOOKED_AT, AdminApi
+from kwire.engine.calls.fan_out import NOT_LOOKED_AT, AdminApi
+from kwire.engine.calls.lookup import GROUP, Coordinator
+from kwire.engine.calls.offsets import OffsetAndMetadata
+from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.groups.membership import GroupMetadata
 from kwire.engine.groups.offset_messages import codes_in, commit_request, fetch_request, group_code_in, offsets_in
-from kwire.engine.lookup import GROUP, Coordinator
-from kwire.engine.offsets import OffsetAndMetadata
 from kwire.errors import KafkaError
+from kwire.schema.api_keys import LEAVE_GROUP, OFFSET_COMMIT, OFFSET_DELETE, OFFSET_FETCH
+from kwire.schema.error_codes import UNKNOWN_MEMBER_ID
 
 if TYPE_CHECKING:
     from kwire.engine.ports import Services

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kwire._typing import NamedTuple
-from kwire.engine.addresses import TopicPartition
+from kwire.engine.common.addresses import TopicPartition
 
 
 class GroupListing(NamedTuple):

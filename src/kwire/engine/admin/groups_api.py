@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kwire._typing import TYPE_CHECKING, TypeVar, override
-from kwire.engine.fan_out import AdminApi
-from kwire.engine.lookup import GROUP, Coordinator
+from kwire.engine.calls.fan_out import AdminApi
+from kwire.engine.calls.lookup import GROUP, Coordinator
 from kwire.protocol import APIS
 
 if TYPE_CHECKING:

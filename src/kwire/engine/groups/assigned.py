@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from kwire._typing import TYPE_CHECKING
-from kwire.engine.addresses import TopicPartition
+from kwire.engine.common.addresses import TopicPartition
 from kwire.errors import UnknownTopicError
 from kwire.errors.listing import first_of
 
 if TYPE_CHECKING:
+    from kwire.engine.consumer.subscription import Subscription
     from kwire.engine.groups.membership import Membership
     from kwire.engine.ports import Services
-    from kwire.engine.settings import ConsumerSettings
-    from kwire.engine.subscription import Subscription
+    from kwire.engine.settings.clients import ConsumerSettings
 
 _SHOWN = 5
 

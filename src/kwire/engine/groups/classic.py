@@ -55,16 +55,9 @@ from collections.abc import Callable, Iterable
 
 from kwire._codec import Timer
 from kwire._typing import TYPE_CHECKING, override
-from kwire.engine.addresses import TopicPartition
-from kwire.engine.api_keys import LEAVE_GROUP
-from kwire.engine.error_codes import (
-    COORDINATOR_LOAD_IN_PROGRESS,
-    FENCED_INSTANCE_ID,
-    ILLEGAL_GENERATION,
-    MEMBER_ID_REQUIRED,
-    REBALANCE_IN_PROGRESS,
-    UNKNOWN_MEMBER_ID,
-)
+from kwire.engine.common.addresses import TopicPartition
+from kwire.engine.common.request import Purpose
+from kwire.engine.common.retry import is_retriable
 from kwire.engine.groups.assignors import assignors_of
 from kwire.engine.groups.heartbeats import Heartbeats
 from kwire.engine.groups.joining import Joining
@@ -81,15 +74,22 @@ from kwire.engine.groups.membership import (
 )
 from kwire.engine.groups.poll_limit import PollLimit
 from kwire.engine.groups.topic_watch import TopicWatch
-from kwire.engine.request import Purpose
-from kwire.engine.retry import is_retriable
 from kwire.errors import AuthError, BrokerError, KafkaError, broker
+from kwire.schema.api_keys import LEAVE_GROUP
+from kwire.schema.error_codes import (
+    COORDINATOR_LOAD_IN_PROGRESS,
+    FENCED_INSTANCE_ID,
+    ILLEGAL_GENERATION,
+    MEMBER_ID_REQUIRED,
+    REBALANCE_IN_PROGRESS,
+    UNKNOWN_MEMBER_ID,
+)
 
 if TYPE_CHECKING:
+    from kwire.engine.consumer.subscription import Subscription
     from kwire.engine.groups.coordinator import Coordinator
     from kwire.engine.ports import Services
-    from kwire.engine.settings import ConsumerSettings
-    from kwire.engine.subscription import Subscription
+    from kwire.engine.settings.clients import ConsumerSettings
 
 OUT = "out of the group"
 PREPARING = "preparing to join"

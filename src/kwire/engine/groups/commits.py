@@ -30,10 +30,20 @@ from functools import partial
 from kwire import errors, protocol
 from kwire._codec import Timer
 from kwire._typing import TYPE_CHECKING, override
-from kwire.engine.addresses import TopicPartition
-from kwire.engine.api_keys import OFFSET_COMMIT
-from kwire.engine.calls import Call, OnDone
-from kwire.engine.error_codes import (
+from kwire.engine.calls.calls import Call, OnDone
+from kwire.engine.calls.offsets import OffsetAndMetadata
+from kwire.engine.common.addresses import TopicPartition
+from kwire.engine.common.pace import throttle_s
+from kwire.engine.common.request import Request
+from kwire.engine.common.retry import is_retriable
+from kwire.engine.consumer.subscription import Subscription
+from kwire.engine.groups.coordinator import Coordinator, WaitingRequest
+from kwire.engine.groups.membership import GroupMetadata, Membership
+from kwire.engine.groups.offset_messages import codes_in, commit_request, versions_for
+from kwire.errors import BrokerError, CommitFailedError, ConnectError, KafkaError, KafkaTimeoutError
+from kwire.errors.listing import first_of
+from kwire.schema.api_keys import OFFSET_COMMIT
+from kwire.schema.error_codes import (
     FENCED_INSTANCE_ID,
     FENCED_MEMBER_EPOCH,
     GROUP_ID_NOT_FOUND,
@@ -44,19 +54,9 @@ from kwire.engine.error_codes import (
     STALE_MEMBER_EPOCH,
     UNKNOWN_MEMBER_ID,
 )
-from kwire.engine.groups.coordinator import Coordinator, WaitingRequest
-from kwire.engine.groups.membership import GroupMetadata, Membership
-from kwire.engine.groups.offset_messages import codes_in, commit_request, versions_for
-from kwire.engine.offsets import OffsetAndMetadata
-from kwire.engine.pace import throttle_s
-from kwire.engine.request import Request
-from kwire.engine.retry import is_retriable
-from kwire.engine.subscription import Subscription
-from kwire.errors import BrokerError, CommitFailedError, ConnectError, KafkaError, KafkaTimeoutError
-from kwire.errors.listing import first_of
 
 if TYPE_CHECKING:
-    from kwire.engine.partition_state import PartitionState
+    from kwire.engine.consumer.partition_state import PartitionState
     from kwire.engine.ports import Services
 
 Rows = dict[TopicPartition, OffsetAndMetadata]

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 
 from kwire._codec import ConsumerRecord
 from kwire._typing import Any
-from kwire.engine import arguments
-from kwire.engine.addresses import TopicPartition
-from kwire.engine.consumer_records import ConsumerRecords
-from kwire.engine.offsets import OffsetAndMetadata
+from kwire.engine.calls import arguments
+from kwire.engine.calls.offsets import OffsetAndMetadata
+from kwire.engine.common.addresses import TopicPartition
+from kwire.engine.consumer.records import ConsumerRecords
 from kwire.errors import ConfigError
 
 Rows = dict[TopicPartition, OffsetAndMetadata]

@@ -19,17 +19,17 @@ from functools import partial
 
 from kwire import errors, protocol
 from kwire._typing import TYPE_CHECKING, override
-from kwire.engine.addresses import TopicPartition
-from kwire.engine.api_keys import OFFSET_FETCH
-from kwire.engine.calls import Call, OnDone
-from kwire.engine.error_codes import NONE, STALE_MEMBER_EPOCH, UNKNOWN_MEMBER_ID, UNKNOWN_TOPIC_OR_PARTITION
+from kwire.engine.calls.calls import Call, OnDone
+from kwire.engine.calls.offsets import OffsetAndMetadata
+from kwire.engine.common.addresses import TopicPartition
+from kwire.engine.common.request import OnError, Purpose, Request
+from kwire.engine.common.retry import is_retriable
 from kwire.engine.groups.coordinator import Coordinator, WaitingRequest
 from kwire.engine.groups.membership import GroupMetadata, Membership
 from kwire.engine.groups.offset_messages import fetch_request, group_code_in, offsets_in, versions_for
-from kwire.engine.offsets import OffsetAndMetadata
-from kwire.engine.request import OnError, Purpose, Request
-from kwire.engine.retry import is_retriable
 from kwire.errors import AuthError, KafkaError, KafkaTimeoutError
+from kwire.schema.api_keys import OFFSET_FETCH
+from kwire.schema.error_codes import NONE, STALE_MEMBER_EPOCH, UNKNOWN_MEMBER_ID, UNKNOWN_TOPIC_OR_PARTITION
 
 if TYPE_CHECKING:
     from kwire.engine.ports import Services

@@ -47,15 +47,7 @@ from functools import partial
 
 from kwire import protocol
 from kwire._typing import TYPE_CHECKING, NamedTuple, override
-from kwire.engine.addresses import TopicPartition
-from kwire.engine.api_keys import CONSUMER_GROUP_HEARTBEAT
-from kwire.engine.error_codes import (
-    FENCED_MEMBER_EPOCH,
-    STALE_MEMBER_EPOCH,
-    TOPIC_AUTHORIZATION_FAILED,
-    UNKNOWN_MEMBER_ID,
-    UNRELEASED_INSTANCE_ID,
-)
+from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.groups.assigned import Missing
 from kwire.engine.groups.epoch_heartbeats import (
     JOIN_EPOCH,
@@ -78,14 +70,22 @@ from kwire.engine.groups.membership import (
 from kwire.engine.groups.poll_limit import PollLimit
 from kwire.engine.groups.topic_names import TopicNames
 from kwire.errors import BrokerError, KafkaError
+from kwire.schema.api_keys import CONSUMER_GROUP_HEARTBEAT
+from kwire.schema.error_codes import (
+    FENCED_MEMBER_EPOCH,
+    STALE_MEMBER_EPOCH,
+    TOPIC_AUTHORIZATION_FAILED,
+    UNKNOWN_MEMBER_ID,
+    UNRELEASED_INSTANCE_ID,
+)
 
 if TYPE_CHECKING:
     from uuid import UUID
 
+    from kwire.engine.consumer.subscription import Subscription
     from kwire.engine.groups.coordinator import Coordinator
     from kwire.engine.ports import Services
-    from kwire.engine.settings import ConsumerSettings
-    from kwire.engine.subscription import Subscription
+    from kwire.engine.settings.clients import ConsumerSettings
 
 OUT = "out of the group"
 JOINING = "joining"

@@ -23,13 +23,13 @@ from functools import partial
 from kwire import protocol
 from kwire._codec import Timer
 from kwire._typing import TYPE_CHECKING
-from kwire.engine.api_keys import FIND_COORDINATOR
-from kwire.engine.error_codes import COORDINATOR_LOAD_IN_PROGRESS, UNSUPPORTED_VERSION
-from kwire.engine.lookup import GROUP, coordinator_in, find_coordinator_request, has_moved
-from kwire.engine.request import ANY, MessageOrBuilder, OnError, OnResponse, Purpose, Request
-from kwire.engine.retry import is_retriable
-from kwire.engine.second_try import SecondTry
+from kwire.engine.calls.lookup import GROUP, coordinator_in, find_coordinator_request, has_moved
+from kwire.engine.calls.second_try import SecondTry
+from kwire.engine.common.request import ANY, MessageOrBuilder, OnError, OnResponse, Purpose, Request
+from kwire.engine.common.retry import is_retriable
 from kwire.errors import BrokerError, KafkaError, KafkaTimeoutError
+from kwire.schema.api_keys import FIND_COORDINATOR
+from kwire.schema.error_codes import COORDINATOR_LOAD_IN_PROGRESS, UNSUPPORTED_VERSION
 
 if TYPE_CHECKING:
     from kwire.engine.ports import Services

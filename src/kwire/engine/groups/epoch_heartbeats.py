@@ -22,8 +22,8 @@ from functools import partial
 from kwire import errors
 from kwire._codec import Timer
 from kwire._typing import TYPE_CHECKING, Any
-from kwire.engine.pace import EVERY_S, Pace, throttle_s
-from kwire.engine.retry import RandomFraction, is_retriable
+from kwire.engine.common.pace import EVERY_S, Pace, throttle_s
+from kwire.engine.common.retry import RandomFraction, is_retriable
 from kwire.errors import AuthError, BrokerError, KafkaError
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from kwire import errors, protocol
 from kwire._typing import TYPE_CHECKING
-from kwire.engine.error_codes import (
+from kwire.errors import BrokerError, KafkaError
+from kwire.schema.error_codes import (
     FENCED_INSTANCE_ID,
     GROUP_ID_NOT_FOUND,
     INVALID_REGULAR_EXPRESSION,
@@ -15,7 +16,6 @@ from kwire.engine.error_codes import (
     UNSUPPORTED_ASSIGNOR,
     UNSUPPORTED_VERSION,
 )
-from kwire.errors import BrokerError, KafkaError
 
 if TYPE_CHECKING:
     from kwire.engine.ports import Services

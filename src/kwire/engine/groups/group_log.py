@@ -13,8 +13,8 @@ from kwire._typing import TYPE_CHECKING
 from kwire.errors.listing import first_of
 
 if TYPE_CHECKING:
-    from kwire.engine.addresses import TopicPartition
-    from kwire.engine.offsets import OffsetAndMetadata
+    from kwire.engine.calls.offsets import OffsetAndMetadata
+    from kwire.engine.common.addresses import TopicPartition
 
 _SHOWN = 10
 

@@ -19,23 +19,23 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from kwire._typing import TYPE_CHECKING
-from kwire.engine.addresses import TopicPartition
-from kwire.engine.calls import Call, OnDone
-from kwire.engine.error_codes import REBALANCE_IN_PROGRESS
+from kwire.engine.calls.calls import Call, OnDone
+from kwire.engine.calls.offsets import OffsetAndMetadata
+from kwire.engine.common.addresses import TopicPartition
+from kwire.engine.consumer.partition_state import PartitionState
 from kwire.engine.groups.commits import Commit, Commits, Rows
 from kwire.engine.groups.committable import committable
 from kwire.engine.groups.committed import CommittedCall, OffsetFetches
 from kwire.engine.groups.tenure import ConsumerGroupMetadata, why_not_alone
-from kwire.engine.offsets import OffsetAndMetadata
-from kwire.engine.partition_state import PartitionState
-from kwire.engine.settings import ConsumerSettings
+from kwire.engine.settings.clients import ConsumerSettings
 from kwire.errors import BrokerError
+from kwire.schema.error_codes import REBALANCE_IN_PROGRESS
 
 if TYPE_CHECKING:
+    from kwire.engine.consumer.subscription import Subscription
     from kwire.engine.groups.coordinator import Coordinator
     from kwire.engine.groups.membership import Membership, Then
     from kwire.engine.ports import Services
-    from kwire.engine.subscription import Subscription
 
 
 class GroupOffsets:

@@ -12,18 +12,18 @@ from functools import partial
 from kwire import protocol
 from kwire._codec import Timer
 from kwire._typing import TYPE_CHECKING
-from kwire.engine.api_keys import HEARTBEAT
-from kwire.engine.error_codes import COORDINATOR_LOAD_IN_PROGRESS
-from kwire.engine.retry import is_retriable
+from kwire.engine.common.retry import is_retriable
 from kwire.errors import BrokerError, KafkaError, broker
+from kwire.schema.api_keys import HEARTBEAT
+from kwire.schema.error_codes import COORDINATOR_LOAD_IN_PROGRESS
 
 if TYPE_CHECKING:
+    from kwire.engine.common.request import Request
     from kwire.engine.groups.coordinator import Coordinator, WaitingRequest
     from kwire.engine.groups.group_log import GroupLog
     from kwire.engine.groups.member import Member
     from kwire.engine.ports import Services
-    from kwire.engine.request import Request
-    from kwire.engine.settings import ConsumerSettings
+    from kwire.engine.settings.clients import ConsumerSettings
 
 
 class Heartbeats:

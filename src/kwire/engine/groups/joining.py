@@ -18,20 +18,20 @@ from functools import partial
 
 from kwire import errors, protocol
 from kwire._typing import TYPE_CHECKING
-from kwire.engine.addresses import TopicPartition
-from kwire.engine.api_keys import JOIN_GROUP, SYNC_GROUP
-from kwire.engine.error_codes import INVALID_SESSION_TIMEOUT, MEMBER_ID_REQUIRED
+from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.groups.assignors import ClusterView
 from kwire.engine.groups.member import PROTOCOL_TYPE
 from kwire.errors import KafkaError
+from kwire.schema.api_keys import JOIN_GROUP, SYNC_GROUP
+from kwire.schema.error_codes import INVALID_SESSION_TIMEOUT, MEMBER_ID_REQUIRED
 
 if TYPE_CHECKING:
+    from kwire.engine.common.request import Request
     from kwire.engine.groups.assignors import Assignors
     from kwire.engine.groups.coordinator import Coordinator, WaitingRequest
     from kwire.engine.groups.member import Member
     from kwire.engine.ports import Services
-    from kwire.engine.request import Request
-    from kwire.engine.settings import ConsumerSettings
+    from kwire.engine.settings.clients import ConsumerSettings
 
     Row = tuple[str, str | None, bytes]
 

@@ -13,7 +13,7 @@ from kwire._typing import TYPE_CHECKING
 from kwire.engine.groups.membership import NO_GENERATION, NO_MEMBER, GroupMetadata
 
 if TYPE_CHECKING:
-    from kwire.engine.settings import ConsumerSettings
+    from kwire.engine.settings.clients import ConsumerSettings
 
 PROTOCOL_TYPE = "consumer"
 MAX_REASON = 255

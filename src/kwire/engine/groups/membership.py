@@ -15,17 +15,17 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable
 
 from kwire._typing import TYPE_CHECKING, NamedTuple
-from kwire.engine.addresses import TopicPartition
+from kwire.engine.common.addresses import TopicPartition
+from kwire.engine.common.request import Purpose
 from kwire.engine.groups.assigned import AssignedPartitions, Missing
 from kwire.engine.groups.group_log import GroupLog, Listed
-from kwire.engine.request import Purpose
 from kwire.errors import KafkaError, KafkaTimeoutError
 
 if TYPE_CHECKING:
+    from kwire.engine.consumer.subscription import Subscription
     from kwire.engine.groups.coordinator import Coordinator
     from kwire.engine.ports import Services
-    from kwire.engine.settings import ConsumerSettings
-    from kwire.engine.subscription import Subscription
+    from kwire.engine.settings.clients import ConsumerSettings
 
 NO_GENERATION = -1
 NO_MEMBER = ""

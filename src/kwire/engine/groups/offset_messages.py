@@ -12,14 +12,14 @@ from functools import cache
 from kwire import protocol
 from kwire._codec import no_uuid
 from kwire._typing import TYPE_CHECKING, NamedTuple
-from kwire.engine.addresses import TopicPartition
+from kwire.engine.calls.offsets import OffsetAndMetadata
+from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.groups.membership import GroupMetadata
-from kwire.engine.offsets import OffsetAndMetadata
 
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from kwire.engine.metadata import Metadata
+    from kwire.engine.metadata.metadata import Metadata
 
     CommitPartition = protocol.OffsetCommitRequest.OffsetCommitRequestTopic.OffsetCommitRequestPartition
 

@@ -6,14 +6,14 @@ Layer 3, no I/O.
 from __future__ import annotations
 
 from kwire._typing import TYPE_CHECKING
+from kwire.engine.calls.lookup import GROUP
 from kwire.engine.groups.coordinator import Coordinator
-from kwire.engine.lookup import GROUP
 
 if TYPE_CHECKING:
+    from kwire.engine.consumer.subscription import Subscription
     from kwire.engine.groups.membership import Membership
     from kwire.engine.ports import Services
-    from kwire.engine.settings import ConsumerSettings
-    from kwire.engine.subscription import Subscription
+    from kwire.engine.settings.clients import ConsumerSettings
 
 
 def open_membership(core: Services, settings: ConsumerSettings, subscription: Subscription) -> Membership:

@@ -20,15 +20,15 @@ from types import MappingProxyType
 
 from kwire._codec import ConsumerRecord, tenure_of
 from kwire._typing import TYPE_CHECKING, Self
-from kwire.engine.addresses import TopicPartition
-from kwire.engine.consumer_records import ConsumerRecords
+from kwire.engine.common.addresses import TopicPartition
+from kwire.engine.consumer.records import ConsumerRecords
 from kwire.engine.groups.membership import NO_GENERATION, NO_MEMBER, GroupMetadata
 from kwire.errors import CommitFailedError, ConfigError
 
 if TYPE_CHECKING:
+    from kwire.engine.consumer.subscription import Subscription
     from kwire.engine.groups.committable import Rows
     from kwire.engine.groups.membership import Membership
-    from kwire.engine.subscription import Subscription
 
 _NOTHING: Mapping[TopicPartition, int] = MappingProxyType({})
 

@@ -12,9 +12,9 @@ from collections.abc import Callable, Collection, Iterable
 from kwire import errors, protocol
 from kwire._codec import Timer
 from kwire._typing import TYPE_CHECKING
-from kwire.engine.api_keys import METADATA
-from kwire.engine.request import ANY, Request
+from kwire.engine.common.request import ANY, Request
 from kwire.errors import KafkaError
+from kwire.schema.api_keys import METADATA
 
 if TYPE_CHECKING:
     from uuid import UUID

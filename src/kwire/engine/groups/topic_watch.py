@@ -7,13 +7,13 @@ topics joins again. The leader watches the partitions, and with a client_rack th
 from __future__ import annotations
 
 from kwire._typing import TYPE_CHECKING
+from kwire.engine.common.topic_pattern import TopicPattern
 from kwire.engine.groups.assignors import ClusterView
-from kwire.engine.topic_pattern import TopicPattern
 
 if TYPE_CHECKING:
+    from kwire.engine.consumer.subscription import Subscription
     from kwire.engine.ports import Services
-    from kwire.engine.settings import ConsumerSettings
-    from kwire.engine.subscription import Subscription
+    from kwire.engine.settings.clients import ConsumerSettings
 
     Partitions = dict[str, object]
 

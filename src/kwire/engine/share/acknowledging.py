@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kwire._typing import TYPE_CHECKING
-from kwire.engine.addresses import TopicPartition
-from kwire.engine.calls import Call, OnDone
+from kwire.engine.calls.calls import Call, OnDone
+from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.share.acquired import RENEW, Place, Portion, Told
 from kwire.errors import KafkaError
 

@@ -19,7 +19,7 @@ from operator import attrgetter
 
 from kwire._codec import Records
 from kwire._typing import TYPE_CHECKING, NamedTuple
-from kwire.engine.addresses import TopicPartition
+from kwire.engine.common.addresses import TopicPartition
 from kwire.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -26,22 +26,10 @@ from functools import partial
 from kwire import errors, protocol
 from kwire._codec import RecordFault, Records, Timer, scan_records
 from kwire._typing import TYPE_CHECKING, Any
-from kwire.engine.addresses import Address, TopicPartition
-from kwire.engine.api_keys import SHARE_ACKNOWLEDGE, SHARE_FETCH
-from kwire.engine.error_codes import (
-    FENCED_LEADER_EPOCH,
-    INVALID_RECORD_STATE,
-    INVALID_SHARE_SESSION_EPOCH,
-    NOT_LEADER_OR_FOLLOWER,
-    SHARE_SESSION_LIMIT_REACHED,
-    SHARE_SESSION_NOT_FOUND,
-    UNKNOWN_TOPIC_ID,
-    UNKNOWN_TOPIC_OR_PARTITION,
-    UNSUPPORTED_VERSION,
-)
-from kwire.engine.pace import EVERY_S, throttle_s
-from kwire.engine.request import Purpose
-from kwire.engine.retry import is_retriable
+from kwire.engine.common.addresses import Address, TopicPartition
+from kwire.engine.common.pace import EVERY_S, throttle_s
+from kwire.engine.common.request import Purpose
+from kwire.engine.common.retry import is_retriable
 from kwire.engine.share.acknowledging import Acknowledgement
 from kwire.engine.share.acquired import (
     GAP,
@@ -59,14 +47,26 @@ from kwire.engine.share.acquired import (
 )
 from kwire.engine.share.session import LAST_REQUEST, ShareSession
 from kwire.errors import AuthError, BrokerError, CodecError, CorruptError, KafkaError, KafkaTimeoutError
+from kwire.schema.api_keys import SHARE_ACKNOWLEDGE, SHARE_FETCH
+from kwire.schema.error_codes import (
+    FENCED_LEADER_EPOCH,
+    INVALID_RECORD_STATE,
+    INVALID_SHARE_SESSION_EPOCH,
+    NOT_LEADER_OR_FOLLOWER,
+    SHARE_SESSION_LIMIT_REACHED,
+    SHARE_SESSION_NOT_FOUND,
+    UNKNOWN_TOPIC_ID,
+    UNKNOWN_TOPIC_OR_PARTITION,
+    UNSUPPORTED_VERSION,
+)
 
 if TYPE_CHECKING:
     from uuid import UUID
 
     from kwire.engine.ports import Services
+    from kwire.engine.settings.share import ShareConsumerSettings
     from kwire.engine.share.membership import ShareMembership
     from kwire.engine.share.session import Key
-    from kwire.engine.share_settings import ShareConsumerSettings
 
     Row = protocol.ShareFetchResponse.ShareFetchableTopicResponse.PartitionData
     ToldRow = protocol.ShareAcknowledgeResponse.ShareAcknowledgeTopicResponse.PartitionData

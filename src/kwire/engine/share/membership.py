@@ -17,9 +17,7 @@ from collections.abc import Callable
 
 from kwire import protocol
 from kwire._typing import TYPE_CHECKING
-from kwire.engine.addresses import TopicPartition
-from kwire.engine.api_keys import SHARE_GROUP_HEARTBEAT
-from kwire.engine.error_codes import FENCED_MEMBER_EPOCH, TOPIC_AUTHORIZATION_FAILED, UNKNOWN_MEMBER_ID
+from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.groups.epoch_heartbeats import JOIN_EPOCH, LEAVE_EPOCH, EpochHeartbeats, new_member_id
 from kwire.engine.groups.group_errors import explained
 from kwire.engine.groups.group_log import GroupLog, Listed
@@ -27,13 +25,15 @@ from kwire.engine.groups.membership import WHY_IT_LEAVES
 from kwire.engine.groups.poll_limit import PollLimit
 from kwire.engine.groups.topic_names import TopicNames
 from kwire.errors import BrokerError, KafkaError
+from kwire.schema.api_keys import SHARE_GROUP_HEARTBEAT
+from kwire.schema.error_codes import FENCED_MEMBER_EPOCH, TOPIC_AUTHORIZATION_FAILED, UNKNOWN_MEMBER_ID
 
 if TYPE_CHECKING:
     from uuid import UUID
 
     from kwire.engine.groups.coordinator import Coordinator
     from kwire.engine.ports import Services
-    from kwire.engine.share_settings import ShareConsumerSettings
+    from kwire.engine.settings.share import ShareConsumerSettings
 
 OUT = "out of the group"
 MEMBER = "member"

@@ -19,12 +19,12 @@ from collections.abc import Callable, Iterable
 
 from kwire._codec import ConsumerRecord
 from kwire._typing import TYPE_CHECKING
-from kwire.engine.addresses import TopicPartition
-from kwire.engine.calls import OnDone
+from kwire.engine.calls.calls import OnDone
+from kwire.engine.calls.lookup import GROUP
+from kwire.engine.common.addresses import TopicPartition
+from kwire.engine.common.retry import afresh
+from kwire.engine.consumer.poll_patience import PollPatience
 from kwire.engine.groups.coordinator import Coordinator
-from kwire.engine.lookup import GROUP
-from kwire.engine.poll_patience import PollPatience
-from kwire.engine.retry import afresh
 from kwire.engine.share.acknowledging import Acknowledgement, Commit, Outcomes
 from kwire.engine.share.acquired import ACCEPT, RELEASE, RENEW, Portion, Told
 from kwire.engine.share.fetcher import ShareFetcher
@@ -34,7 +34,7 @@ from kwire.errors import ConfigError, KafkaError
 
 if TYPE_CHECKING:
     from kwire.engine.ports import Services
-    from kwire.engine.share_settings import ShareConsumerSettings
+    from kwire.engine.settings.share import ShareConsumerSettings
 
 OnAcknowledged = Callable[[dict[TopicPartition, set[int]], KafkaError | None], None]
 """A user's callback(offsets, error): what became of some acknowledgements."""

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Iterable
 
 from kwire._typing import TYPE_CHECKING
-from kwire.engine.pace import Pace
+from kwire.engine.common.pace import Pace
 from kwire.engine.share.acknowledging import Acknowledgement
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from functools import partial
 
 from kwire._codec import Timer
 from kwire._typing import TYPE_CHECKING, Any
-from kwire.engine.request import MessageOrBuilder
+from kwire.engine.common.request import MessageOrBuilder
 from kwire.errors import KafkaError
 
 if TYPE_CHECKING:

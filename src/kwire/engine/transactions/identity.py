@@ -1,7 +1,7 @@
 """Producer id and epoch of a transactional producer: set by `manager.py`, read by the sender.
 
-Layer 3, no I/O. Stands where `engine/idempotence.py` stands for other producers. The sender never raises such an epoch
-by itself: a sequence that cannot go on ends its transaction, and the coordinator raises the epoch after that.
+Layer 3, no I/O. Stands where `producer/idempotence.py` stands for other producers. The sender never raises such an
+epoch by itself: a sequence that cannot go on ends its transaction, and the coordinator raises the epoch after that.
 """
 
 from __future__ import annotations

@@ -54,22 +54,10 @@ from __future__ import annotations
 from kwire import protocol
 from kwire._codec import Accumulator, Batch, PartitionQueue
 from kwire._typing import TYPE_CHECKING, Any
-from kwire.engine.api_keys import (
-    END_TXN,
-    PRODUCE,
-)
-from kwire.engine.error_codes import (
-    CLUSTER_AUTHORIZATION_FAILED,
-    INVALID_TXN_STATE,
-    PRODUCER_FENCED,
-    TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
-    UNKNOWN_PRODUCER_ID,
-    UNSUPPORTED_VERSION,
-)
+from kwire.engine.common.retry import MAY_BE_WRITTEN
 from kwire.engine.groups.committable import Rows
 from kwire.engine.groups.membership import GroupMetadata
-from kwire.engine.retry import MAY_BE_WRITTEN
-from kwire.engine.settings import ProducerSettings
+from kwire.engine.settings.clients import ProducerSettings
 from kwire.engine.transactions.identity import TransactionalIdentity
 from kwire.engine.transactions.offsets import SentOffsets
 from kwire.engine.transactions.outcome import Outcome
@@ -103,10 +91,22 @@ from kwire.errors import (
     TransactionStateError,
 )
 from kwire.errors.broker import error_for
+from kwire.schema.api_keys import (
+    END_TXN,
+    PRODUCE,
+)
+from kwire.schema.error_codes import (
+    CLUSTER_AUTHORIZATION_FAILED,
+    INVALID_TXN_STATE,
+    PRODUCER_FENCED,
+    TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+    UNKNOWN_PRODUCER_ID,
+    UNSUPPORTED_VERSION,
+)
 
 if TYPE_CHECKING:
     from kwire.engine.ports import Services
-    from kwire.engine.sender import Sender
+    from kwire.engine.producer.sender import Sender
 
 _FEATURE = "transaction.version"
 _TAKES_FAILURES = frozenset({OPEN, PREPARING, DETACHING, COMMITTING})

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from kwire import protocol
 from kwire._typing import Any
-from kwire.engine.addresses import TopicPartition
+from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.groups.committable import Rows, committable
 from kwire.engine.groups.membership import GroupMetadata
 from kwire.engine.groups.tenure import ConsumerGroupMetadata, checked

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 
 from kwire import protocol
 from kwire._codec import PartitionQueue
-from kwire.engine.error_codes import OPERATION_NOT_ATTEMPTED
+from kwire.schema.error_codes import OPERATION_NOT_ATTEMPTED
 
 _Topic = protocol.AddPartitionsToTxnRequest.AddPartitionsToTxnTopic
 

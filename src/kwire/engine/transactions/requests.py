@@ -10,22 +10,10 @@ from functools import partial
 
 from kwire import protocol
 from kwire._typing import TYPE_CHECKING
-from kwire.engine.api_keys import (
-    ADD_OFFSETS_TO_TXN,
-    ADD_PARTITIONS_TO_TXN,
-    END_TXN,
-    INIT_PRODUCER_ID,
-    TXN_OFFSET_COMMIT,
-)
-from kwire.engine.error_codes import (
-    CONCURRENT_TRANSACTIONS,
-    COORDINATOR_NOT_AVAILABLE,
-    REQUEST_TIMED_OUT,
-)
+from kwire.engine.calls.lookup import GROUP, TRANSACTION
+from kwire.engine.common.retry import CONCURRENT_WAIT_S, is_retriable
 from kwire.engine.groups.coordinator import Coordinator
-from kwire.engine.lookup import GROUP, TRANSACTION
-from kwire.engine.retry import CONCURRENT_WAIT_S, is_retriable
-from kwire.engine.settings import ProducerSettings
+from kwire.engine.settings.clients import ProducerSettings
 from kwire.engine.transactions import offsets, partitions
 from kwire.engine.transactions.dialogue import Dialogue
 from kwire.engine.transactions.identity import TransactionalIdentity
@@ -33,6 +21,18 @@ from kwire.engine.transactions.offsets import SentOffsets
 from kwire.engine.transactions.partitions import Partitions
 from kwire.errors import AuthError, BrokerError, KafkaError
 from kwire.errors.broker import error_for
+from kwire.schema.api_keys import (
+    ADD_OFFSETS_TO_TXN,
+    ADD_PARTITIONS_TO_TXN,
+    END_TXN,
+    INIT_PRODUCER_ID,
+    TXN_OFFSET_COMMIT,
+)
+from kwire.schema.error_codes import (
+    CONCURRENT_TRANSACTIONS,
+    COORDINATOR_NOT_AVAILABLE,
+    REQUEST_TIMED_OUT,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable

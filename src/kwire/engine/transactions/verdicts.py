@@ -10,8 +10,8 @@ Layer 3: numbers only. Retriable codes are asked again; all others stand here.
 
 from __future__ import annotations
 
-from kwire.engine.api_keys import ADD_OFFSETS_TO_TXN, ADD_PARTITIONS_TO_TXN, END_TXN, PRODUCE, TXN_OFFSET_COMMIT
-from kwire.engine.error_codes import (
+from kwire.schema.api_keys import ADD_OFFSETS_TO_TXN, ADD_PARTITIONS_TO_TXN, END_TXN, PRODUCE, TXN_OFFSET_COMMIT
+from kwire.schema.error_codes import (
     CLUSTER_AUTHORIZATION_FAILED,
     FENCED_INSTANCE_ID,
     GROUP_AUTHORIZATION_FAILED,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kwire._typing import TYPE_CHECKING, TypeVar
-from kwire.engine.addresses import TopicPartition
+from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.groups.assignors.contract import NO_GENERATION, Assignment, MemberSubscription, partitions_of
 from kwire.errors import UnknownVersionError
 from kwire.protocol import group_blobs

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import repeat
 
 from kwire._typing import TYPE_CHECKING, NamedTuple
-from kwire.engine.addresses import TopicPartition
+from kwire.engine.common.addresses import TopicPartition
 
 if TYPE_CHECKING:
-    from kwire.engine.metadata import Metadata, TopicInfo
+    from kwire.engine.metadata.metadata import Metadata, TopicInfo
 
 NO_GENERATION = -1
 EAGER, COOPERATIVE = "eager", "cooperative"

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from itertools import islice
 
 from kwire._typing import override
-from kwire.engine.addresses import TopicPartition
+from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.groups.assignors.contract import Assignor, ClusterView, partitions_of
 from kwire.engine.groups.assignors.java_order import text_key
 from kwire.engine.groups.assignors.members import Members, in_instance_order, racks_matter, topic_counts

@@ -9,7 +9,7 @@ Layer 3, no I/O. Java's RoundRobinAssignor: topics in the order of their names, 
 from __future__ import annotations
 
 from kwire._typing import override
-from kwire.engine.addresses import TopicPartition
+from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.groups.assignors.contract import Assignor, ClusterView
 from kwire.engine.groups.assignors.java_order import text_order
 from kwire.engine.groups.assignors.members import Members, in_instance_order, topic_counts

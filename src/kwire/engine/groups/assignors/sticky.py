@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from kwire._typing import override
-from kwire.engine.addresses import TopicPartition
+from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.groups.assignors.blobs import by_topic, topic_partitions
 from kwire.engine.groups.assignors.contract import (
     COOPERATIVE,

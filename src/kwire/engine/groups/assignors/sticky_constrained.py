@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from itertools import chain
 from operator import itemgetter
 
-from kwire.engine.addresses import TopicPartition
+from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.groups.assignors.contract import ClusterView
 from kwire.engine.groups.assignors.java_order import text_order
 from kwire.engine.groups.assignors.sticky_owned import Owned

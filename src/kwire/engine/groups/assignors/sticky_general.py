@@ -25,7 +25,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from kwire.engine.addresses import TopicPartition
+from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.groups.assignors.contract import NO_GENERATION
 from kwire.engine.groups.assignors.java_order import text_order
 from kwire.engine.groups.assignors.members import Members

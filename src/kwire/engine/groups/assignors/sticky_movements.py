@@ -6,7 +6,7 @@ from B to A before, that one goes back instead. Of several it is the first one o
 
 from __future__ import annotations
 
-from kwire.engine.addresses import TopicPartition
+from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.groups.assignors.java_order import Bins, spread, string_hash
 
 _PRIME = 31

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 
 from kwire._typing import NamedTuple
-from kwire.engine.addresses import TopicPartition
+from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.groups.assignors.contract import NO_GENERATION, MemberSubscription
 from kwire.engine.groups.assignors.members import Members
 

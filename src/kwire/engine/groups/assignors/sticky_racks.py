@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from kwire.engine.addresses import TopicPartition
+from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.groups.assignors.contract import ClusterView
 from kwire.engine.groups.assignors.members import Members, racks_matter
 

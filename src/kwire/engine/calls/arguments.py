@@ -1,0 +1,148 @@
+"""Arguments of the clients' calls: checked, converted, or refused by a ConfigError that names the argument.
+
+Layer 3, no I/O. Only what a user passes comes here; what a record is made of is checked by the compiled half.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+
+from kwire._typing import Any
+from kwire.engine.calls.offsets import time_of
+from kwire.engine.common.absent import LISTENER_METHODS
+from kwire.engine.common.addresses import TopicPartition
+from kwire.engine.common.warning import warn_caller
+from kwire.errors import ConfigError
+
+_TOPIC_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
+_MAX_OFFSET = 2**63 - 1
+_MAX_TOPIC_LENGTH = 255
+"""Brokers before Kafka 0.10 took 255 characters, later ones 249."""
+
+_LONG_POLL = 300.0
+"""Seconds above which a plain number was probably meant as milliseconds."""
+
+
+def seconds(timeout: object, name: str = "timeout") -> float | None:
+    """A timeout in seconds: of a number or a timedelta; None stays None."""
+    if timeout is None:
+        return None
+    total = getattr(timeout, "total_seconds", None)
+    value: Any = total() if total is not None else timeout
+    try:
+        if isinstance(value, str | bytes | bytearray | bool):
+            raise TypeError
+        number = float(value)
+    except (TypeError, ValueError):
+        raise ConfigError(f"{name}={timeout!r}: seconds (a number or a timedelta) or None are needed") from None
+    if not number >= 0:
+        raise ConfigError(f"{name}={timeout!r}: seconds from 0 on are needed, or None")
+    return number
+
+
+def poll_seconds(timeout: object) -> float | None:
+    """As `seconds`, with a warning about numbers that look like milliseconds."""
+    if type(timeout) is float and 0.0 <= timeout <= _LONG_POLL:
+        return timeout
+    number = seconds(timeout)
+    if number is not None and number > _LONG_POLL and isinstance(timeout, int | float) and number != float("inf"):
+        warn_caller(
+            f"poll(timeout={timeout!r}) waits up to {number:g} seconds; if milliseconds were meant, divide by 1000, "
+            "else give a timedelta or None"
+        )
+    return number
+
+
+def record_count(count: object, name: str) -> int | None:
+    """A number of records from 1, or None."""
+    if count is None:
+        return None
+    if isinstance(count, bool) or not hasattr(count, "__index__") or (number := count.__index__()) < 1:
+        raise ConfigError(f"{name}={count!r}: a whole number from 1 is needed, or None")
+    return int(number)
+
+
+def topic_name(name: object) -> str:
+    """A topic's name that a broker could know."""
+    if not isinstance(name, str) or not name:
+        raise ConfigError(f"{name!r} is not a topic name: a str of the characters a-z A-Z 0-9 . _ - is")
+    if name.startswith("^"):
+        raise ConfigError(f"{name!r} is not a topic name: subscribe(pattern=) takes a regular expression")
+    if not _TOPIC_CHARACTERS.issuperset(name) or len(name) > _MAX_TOPIC_LENGTH or name in (".", ".."):
+        raise ConfigError(f"{name!r} is not a topic name: the characters a-z A-Z 0-9 . _ - are allowed in one")
+    return name
+
+
+def topic_names(topics: object) -> list[str]:
+    """Topic names, each once, of one name or an iterable of names."""
+    if isinstance(topics, str):
+        topics = [topics]
+    if not isinstance(topics, Iterable) or isinstance(topics, bytes):
+        raise ConfigError(f"topics={topics!r}: a topic name or an iterable of them is needed")
+    return list(dict.fromkeys(topic_name(name) for name in topics))
+
+
+def topics_or_pattern(topics: object, pattern: object) -> tuple[list[str], str | None]:
+    """What to subscribe to: topic names, or a pattern as text."""
+    if (topics is None) is (pattern is None):
+        raise ConfigError("subscribe() takes either topics or pattern=")
+    if pattern is None:
+        return topic_names(topics), None
+    text = getattr(pattern, "pattern", pattern)
+    if not isinstance(text, str) or not text:
+        raise ConfigError(f"pattern={pattern!r}: a regular expression for topic names is needed")
+    return [], text
+
+
+def check_listener(listener: object) -> None:
+    """Refuses a listener of a rebalance that has nothing to be called by."""
+    if listener is None or any(hasattr(listener, f"on_{event}") for event in ("assigned", "revoked", "lost")):
+        return
+    foreign = [f"{ours} in place of {name}" for name, ours in LISTENER_METHODS.items() if hasattr(listener, name)]
+    wanted = ", ".join(foreign) or "an object with on_assigned(partitions), on_revoked and on_lost, or some of them,"
+    raise ConfigError(f"listener={listener!r}: {wanted} is needed")
+
+
+def partition(entry: object) -> TopicPartition:
+    """One partition: a TopicPartition or (topic, number)."""
+    if not isinstance(entry, tuple) or len(entry) != 2:
+        raise ConfigError(f"{entry!r} is not a partition; a TopicPartition or (topic, number) is")
+    topic, number = entry
+    if isinstance(number, bool) or not isinstance(number, int) or number < 0:
+        raise ConfigError(f"{entry!r} is not a partition: {number!r} is not a number from 0")
+    return TopicPartition(topic_name(topic), number)
+
+
+def partitions(entries: object) -> list[TopicPartition]:
+    """Partitions, of an iterable of them."""
+    if isinstance(entries, TopicPartition | str | bytes) or not isinstance(entries, Iterable):
+        raise ConfigError(f"partitions={entries!r}: a list of TopicPartition or (topic, number) is needed")
+    return [partition(entry) for entry in entries]
+
+
+def by_partition(given: object, name: str) -> dict[TopicPartition, Any]:
+    """A mapping by partition; None is an empty one."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise ConfigError(f"{name}={given!r}: a mapping {{(topic, partition): ...}} is needed")
+    return {partition(entry): value for entry, value in given.items()}
+
+
+def offset(tp: TopicPartition, value: object, name: str = "offset") -> int:
+    """An offset from 0."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ConfigError(f"{name} {value!r} of {tp} is not an offset: a whole number from 0 is")
+    if not 0 <= value <= _MAX_OFFSET:
+        raise ConfigError(f"{name} {value} of {tp} is not an offset: they are from 0 to 2**63 - 1")
+    return value
+
+
+def position(tp: TopicPartition, where: object) -> tuple[int | None, int | None]:
+    """Where to read from, as (offset, None) or (None, time): an int is an offset, a datetime a time."""
+    if isinstance(where, int) and not isinstance(where, bool):
+        return offset(tp, where), None
+    if isinstance(where, datetime) or where in ("earliest", "latest"):
+        return None, time_of(where)
+    raise ConfigError(f"{where!r} is not a position in {tp}: an offset (int), a datetime, 'earliest' or 'latest' is")

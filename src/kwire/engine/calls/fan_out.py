@@ -1,0 +1,257 @@
+"""Calls that ask several brokers at once, each about its part, and ask again what may succeed later.
+
+Layer 3, no I/O. An `AdminApi` describes one API: what its arguments come apart into (keys), who is asked about a key
+(`lookup.py`), the request for the keys of one broker, what its response says of each, and how that is put together.
+`FanOutCall` runs it: keys without a result are looked up and asked about at each try, so a controller, leader or
+coordinator that moves is found. One error that will not pass ends the call, or where all are to be told, its key alone.
+Java's AdminApiDriver does the same.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+
+from kwire._typing import TYPE_CHECKING, Any, Generic, TypeVar, override
+from kwire.engine.admin.refusals import all_of
+from kwire.engine.calls.calls import Call, OnDone
+from kwire.engine.calls.lookup import Lookup
+from kwire.engine.calls.second_try import SecondTry
+from kwire.engine.common.request import ANY, Request
+from kwire.engine.common.retry import afresh, is_retriable
+from kwire.errors import BrokerError, KafkaError
+from kwire.errors.listing import first_of
+from kwire.protocol import APIS
+from kwire.schema.error_codes import (
+    COORDINATOR_LOAD_IN_PROGRESS,
+    COORDINATOR_NOT_AVAILABLE,
+    NOT_CONTROLLER,
+    NOT_COORDINATOR,
+    THROTTLING_QUOTA_EXCEEDED,
+)
+
+if TYPE_CHECKING:
+    from kwire.engine.ports import Services
+
+Key = TypeVar("Key")
+Result = TypeVar("Result")
+
+_MOST_NAMED = 3
+"""How many brokers that have not answered are named in errors."""
+
+NOT_LOOKED_AT = frozenset(
+    {
+        COORDINATOR_LOAD_IN_PROGRESS,
+        COORDINATOR_NOT_AVAILABLE,
+        NOT_COORDINATOR,
+        NOT_CONTROLLER,
+        THROTTLING_QUOTA_EXCEEDED,
+    }
+)
+"""Codes of a broker that is not, or not yet, the one to ask (coordinator, controller), or that throttles: the request
+had no effect, so it is safe to repeat it whatever it does."""
+
+
+class AdminApi(Generic[Key, Result]):
+    """One API with the arguments of one call. `what` says in errors what was asked."""
+
+    api_key: int
+    what: str
+    lookup: Lookup[Key]
+    versions: Sequence[int] | None = None
+    """The versions that will do; None: all."""
+    retries_codes = False
+    """Whether every retriable code is asked again, not only those that say that the request had no effect."""
+    asks_one_by_one = False
+    """Whether a request is about one key alone."""
+    asked = ""
+    """The broker whose response is looked at."""
+    tells_all = False
+    """Whether the call goes on with the other keys when one has failed, and names all that have."""
+
+    def split(self, core: Services) -> Sequence[Key] | None:
+        """Returns the keys to ask about; None while they are not known (the brokers, before there is metadata)."""
+        raise NotImplementedError
+
+    def request(self, core: Services, keys: Sequence[Key], version: int) -> Any:
+        """The request about these keys."""
+        raise NotImplementedError
+
+    def result(self, keys: Sequence[Key], response: Any, version: int) -> Mapping[Key, Result | KafkaError]:
+        """Returns the result or the error of each key. An error that is raised is the outcome for all of them."""
+        raise NotImplementedError
+
+    def merge(self, results: Mapping[Key, Result]) -> Any:
+        """The result of the call, from those of all keys, in the order of `split`."""
+        return results
+
+    def explain(self, error: KafkaError) -> KafkaError:
+        """The error that ends the call, as the user has to hear it."""
+        return error
+
+
+class FanOutCall(Call, Generic[Key, Result]):
+    """Runs one AdminApi; `keys` is what it came apart into, once known."""
+
+    def __init__(
+        self, core: Services, api: AdminApi[Key, Result], *, deadline: float, now: float, on_done: OnDone | None = None
+    ) -> None:
+        self._api = api
+        self._found: dict[Key, Result] = {}
+        self._failed: dict[Key, KafkaError] = {}
+        self._asked: dict[Key, Request | SecondTry] = {}
+        core.retry_refused(now)
+        self.keys = api.split(core)
+        api.lookup.call = self
+        super().__init__(core, api.what, deadline, on_done)
+        core.cluster.listeners.append(self.send)
+        api.lookup.begin(now)
+        self.send(now)
+
+    @override
+    def timed_out(self) -> KafkaError:
+        for key in self.keys or ():
+            if key not in self._found and (error := self._api.lookup.why_not_found(key)) is not None:
+                return error
+        late = super().timed_out()
+        if not self._failed:
+            return late
+        return all_of({**self._failed, **{key: late for key in self.keys or () if not self._is_settled(key)}})
+
+    @override
+    def under_way(self) -> str:
+        name = APIS[self._api.api_key].name
+        silent = dict.fromkeys(str(request.asked) for request in self._asked.values() if request.asked is not None)
+        if silent:
+            return f"{name} is not answered yet by {first_of(silent, _MOST_NAMED)}"
+        unreached = dict.fromkeys(request.target for request in self._asked.values() if isinstance(request, Request))
+        if unreached:
+            return first_of((self.core.describe_node(target) for target in unreached), _MOST_NAMED)
+        return self._api.lookup.under_way() or self.core.cluster.how_far
+
+    @override
+    def on_end(self) -> None:
+        if self.send in self.core.cluster.listeners:
+            self.core.cluster.listeners.remove(self.send)
+        self._cancel_asked()
+        self._api.lookup.end()
+
+    @override
+    def ask_again(self, now: float) -> None:
+        self._cancel_asked()
+        self._api.lookup.recover()
+        self.send(now)
+
+    def send(self, now: float) -> None:
+        """Asks about every key that is neither answered nor being asked about, as far as it is known whom."""
+        if self.done or self._is_complete(now):
+            return
+        refusal = self.core.refusal
+        if refusal is not None:
+            self.fail(self._api.explain(afresh(refusal)), now)
+            return
+        if self.keys is None:
+            self.core.cluster.refresh(now)
+            return
+        try:
+            by_target = self._targets(self.keys, now)
+        except KafkaError as error:
+            self.fail(self._api.explain(error), now)
+            return
+        for target, keys in by_target.items():
+            for asked in [[key] for key in keys] if self._api.asks_one_by_one else [keys]:
+                if not self.done:
+                    self._ask(target, asked, now)
+
+    def _is_complete(self, now: float) -> bool:
+        """Whether every key has its result; ends the call then."""
+        if self.keys is None:
+            self.keys = self._api.split(self.core)
+        if self.keys is None or len(self._found) + len(self._failed) < len(self.keys):
+            return False
+        if self._failed:
+            failed = {key: self._failed[key] for key in self.keys if key in self._failed}
+            self.fail(self._api.explain(all_of(failed)), now)
+        else:
+            self.succeed(self._api.merge({key: self._found[key] for key in self.keys}), now)
+        return True
+
+    def _is_settled(self, key: Key) -> bool:
+        return key in self._found or key in self._failed
+
+    def _targets(self, keys: Sequence[Key], now: float) -> dict[int, list[Key]]:
+        by_target: dict[int, list[Key]] = defaultdict(list)
+        for key in keys:
+            if not self._is_settled(key) and key not in self._asked:
+                target = self._api.lookup.find(key, now)
+                if target is not None:
+                    by_target[target].append(key)
+        return by_target
+
+    def _ask(self, target: int, keys: list[Key], now: float) -> None:
+        send = partial(SecondTry, self.core) if target == ANY else partial(self.core.request, target)
+        request: Request | SecondTry = send(
+            self._api.api_key,
+            partial(self._api.request, self.core, keys),
+            partial(self._on_response, keys),
+            partial(self._on_error, keys),
+            now,
+            versions=self._api.versions,
+        )
+        if not request.done:
+            self._asked.update(dict.fromkeys(keys, request))
+
+    def _on_response(self, keys: list[Key], response: Any, version: int, now: float) -> None:
+        self._api.asked = str(self._asked[keys[0]].asked) if keys[0] in self._asked else ""
+        try:
+            results = self._api.result(keys, response, version)
+        except KafkaError as error:
+            self._on_error(keys, error, now)
+            return
+        self._forget(keys)
+        failed: dict[Key, KafkaError] = {}
+        for key in keys:
+            result = results.get(key, _UnsaidError(f"the response to {self.what} says nothing of {key}"))
+            if isinstance(result, KafkaError):
+                failed[key] = result
+            else:
+                self._found[key] = result
+        if not self._is_complete(now):
+            self.on_failed(failed, now)
+
+    def _on_error(self, keys: list[Key], error: KafkaError, now: float) -> None:
+        self._forget(keys)
+        self.on_failed(dict.fromkeys(keys, error), now)
+
+    def on_failed(self, failed: Mapping[Key, KafkaError], now: float) -> None:
+        """These were asked about, or looked up, in vain."""
+        final = {key: error for key, error in failed.items() if not self._may_retry(error)}
+        if final and not self._api.tells_all:
+            self.fail(self._api.explain(next(iter(final.values()))), now)
+            return
+        self._failed.update(final)
+        if self._is_complete(now):
+            return
+        for key, error in failed.items():
+            if key not in final:
+                self._api.lookup.refused(key, error, now)
+                self.retry(self.send, error, now)
+
+    def _may_retry(self, error: KafkaError) -> bool:
+        if self._api.retries_codes:
+            return isinstance(error, _UnsaidError) or is_retriable(error)
+        return error.code in NOT_LOOKED_AT if isinstance(error, BrokerError) else is_retriable(error)
+
+    def _cancel_asked(self) -> None:
+        for request in self._asked.values():
+            request.cancel()
+        self._asked.clear()
+
+    def _forget(self, keys: Iterable[Key]) -> None:
+        for key in keys:
+            self._asked.pop(key, None)
+
+
+class _UnsaidError(KafkaError):
+    """A response that leaves a key out."""

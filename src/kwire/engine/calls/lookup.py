@@ -1,0 +1,236 @@
+"""Which broker to ask about something: any, the controller, every one, a partition's leader, a coordinator.
+
+Layer 3, no I/O. A call (`fan_out.py`) asks its lookup anew for each try, so it follows what moves in between. Java's
+AdminApiLookupStrategy is the same idea.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from kwire import errors, protocol
+from kwire._typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, override
+from kwire.engine.calls.second_try import SecondTry
+from kwire.engine.common.addresses import Address, TopicPartition
+from kwire.engine.common.request import ANY, CONTROLLER
+from kwire.engine.common.retry import is_retriable
+from kwire.errors import BrokerError, ConnectError, KafkaError, KafkaTimeoutError
+from kwire.schema.api_keys import FIND_COORDINATOR
+from kwire.schema.error_codes import COORDINATOR_NOT_AVAILABLE, NOT_CONTROLLER, NOT_COORDINATOR
+
+if TYPE_CHECKING:
+    from kwire.engine.calls.fan_out import FanOutCall
+
+Key = TypeVar("Key")
+
+GROUP = 0
+TRANSACTION = 1
+_FIRST_VERSION_WITH_MANY_KEYS = 4
+
+
+class FoundCoordinator(NamedTuple):
+    """The node id of a coordinator, and its address."""
+
+    node: int
+    address: Address
+
+
+def find_coordinator_request(kind: int, key: str, version: int) -> protocol.FindCoordinatorRequest:
+    """Asks for the coordinator of the GROUP or TRANSACTION of that id."""
+    if version >= _FIRST_VERSION_WITH_MANY_KEYS:
+        return protocol.FindCoordinatorRequest(key_type=kind, coordinator_keys=[key])
+    request = protocol.FindCoordinatorRequest(key=key)
+    if kind != GROUP:
+        request.key_type = kind
+    return request
+
+
+def coordinator_in(response: protocol.FindCoordinatorResponse, key: str, version: int) -> FoundCoordinator:
+    """Returns the coordinator that a response names; raises the BrokerError that it has instead."""
+    if version < _FIRST_VERSION_WITH_MANY_KEYS:
+        row: protocol.FindCoordinatorResponse | protocol.FindCoordinatorResponse.Coordinator = response
+    elif response.coordinators:
+        row = response.coordinators[0]
+    else:
+        raise errors.broker.error_for(COORDINATOR_NOT_AVAILABLE, f"FindCoordinator of {key!r} names none")
+    if row.error_code:
+        raise errors.broker.error_for(row.error_code, f"FindCoordinator of {key!r}")
+    if row.node_id < 0:
+        raise errors.broker.error_for(COORDINATOR_NOT_AVAILABLE, f"FindCoordinator of {key!r} names {row.node_id}")
+    return FoundCoordinator(row.node_id, Address(row.host, row.port))
+
+
+def has_moved(error: KafkaError) -> bool:
+    """Whether the error says that the coordinator that was asked is none, or cannot be reached."""
+    if isinstance(error, BrokerError):
+        return error.code in (NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE)
+    return isinstance(error, ConnectError | KafkaTimeoutError)
+
+
+class Lookup(Generic[Key]):
+    """Finds the broker for each key of one call."""
+
+    call: FanOutCall[Key, Any]
+
+    def begin(self, now: float) -> None:
+        """`call` begins, and has this lookup to itself."""
+
+    def end(self) -> None:
+        """The call has ended."""
+
+    def recover(self) -> None:
+        """Forgets requests in flight: they will not be answered."""
+
+    def find(self, key: Key, now: float) -> int | None:
+        """Where to ask about the key: a node id, ANY or CONTROLLER. None while that has to be found out: then
+        `call.send` is called later. Raises KafkaError where waiting would not help."""
+        raise NotImplementedError
+
+    def refused(self, key: Key, error: KafkaError, now: float) -> None:
+        """The broker that `find` returned was asked, and the request failed with an error that may pass."""
+
+    def why_not_found(self, key: Key) -> KafkaError | None:
+        """When time has run out: why there is no broker to ask about the key; None if there is one."""
+        return None
+
+    def under_way(self) -> str:
+        """What was asked to find brokers and is not answered yet, in words."""
+        return ""
+
+
+class AnyBroker(Lookup[Key]):
+    """Whichever broker can be reached. For APIs that only read: a second one is asked where the first is silent."""
+
+    @override
+    def find(self, key: Key, now: float) -> int:
+        return ANY
+
+
+class Controller(Lookup[Key]):
+    """The controller; metadata has to say who that is."""
+
+    @override
+    def find(self, key: Key, now: float) -> int | None:
+        cluster = self.call.core.cluster
+        if cluster.generation == 0:
+            cluster.refresh(now)
+            return None
+        return CONTROLLER
+
+    @override
+    def refused(self, key: Key, error: KafkaError, now: float) -> None:
+        if isinstance(error, BrokerError) and (error.stale_metadata or error.code == NOT_CONTROLLER):
+            self.call.core.cluster.refresh(now)
+
+
+class EachBroker(Lookup[int]):
+    """The keys are node ids: for calls that ask every broker of the cluster."""
+
+    @override
+    def find(self, key: int, now: float) -> int:
+        return key
+
+
+class Leader(Lookup[TopicPartition]):
+    """The leader of the partition."""
+
+    def __init__(self) -> None:
+        self._topics: list[str] = []
+        self._began = 0
+
+    @override
+    def begin(self, now: float) -> None:
+        cluster = self.call.core.cluster
+        self._began = cluster.generation
+        self._topics = list(dict.fromkeys(tp.topic for tp in self.call.keys or ()))
+        cluster.track(self._topics, now, owner=self, may_create=False)
+
+    @override
+    def end(self) -> None:
+        self.call.core.cluster.untrack(self._topics, owner=self)
+
+    @override
+    def find(self, key: TopicPartition, now: float) -> int | None:
+        cluster = self.call.core.cluster
+        error = cluster.definite_error(key.topic, key.partition, newer_than=self._began)
+        if error is not None:
+            raise error
+        leader = cluster.leader(key.topic, key.partition)
+        if leader < 0:
+            cluster.require_leader(now)
+            return None
+        return leader
+
+    @override
+    def refused(self, key: TopicPartition, error: KafkaError, now: float) -> None:
+        if isinstance(error, BrokerError):
+            self.call.core.cluster.refresh(now)
+
+    @override
+    def why_not_found(self, key: TopicPartition) -> KafkaError | None:
+        return self.call.core.cluster.unknown_topic(key.topic)
+
+
+class Coordinator(Lookup[str]):
+    """The coordinator of the GROUP or TRANSACTION of that id, as any broker says."""
+
+    def __init__(self, kind: int) -> None:
+        self._kind = kind
+        self._nodes: dict[str, int] = {}
+        self._asked: dict[str, SecondTry] = {}
+
+    @override
+    def end(self) -> None:
+        for request in self._asked.values():
+            request.cancel()
+
+    @override
+    def recover(self) -> None:
+        self.end()
+        self._asked.clear()
+
+    @override
+    def find(self, key: str, now: float) -> int | None:
+        node = self._nodes.get(key)
+        if node is not None and node not in self.call.core.cluster.brokers:
+            self.call.core.cluster.refresh(now)
+            return None
+        if node is None and key not in self._asked:
+            request = SecondTry(
+                self.call.core,
+                FIND_COORDINATOR,
+                partial(find_coordinator_request, self._kind, key),
+                partial(self._on_response, key),
+                partial(self._on_error, key),
+                now,
+            )
+            if not request.done:
+                self._asked[key] = request
+        return node
+
+    @override
+    def under_way(self) -> str:
+        silent = dict.fromkeys(request.asked for request in self._asked.values() if request.asked is not None)
+        return f"FindCoordinator is not answered yet by {', '.join(silent)}" if silent else ""
+
+    @override
+    def refused(self, key: str, error: KafkaError, now: float) -> None:
+        if has_moved(error):
+            self._nodes.pop(key, None)
+
+    def _on_response(self, key: str, response: protocol.FindCoordinatorResponse, version: int, now: float) -> None:
+        try:
+            found = coordinator_in(response, key, version)
+        except KafkaError as error:
+            self._on_error(key, error, now)
+            return
+        self._asked.pop(key, None)
+        self._nodes[key] = found.node
+        self.call.send(now)
+
+    def _on_error(self, key: str, error: KafkaError, now: float) -> None:
+        self._asked.pop(key, None)
+        if is_retriable(error):
+            self.call.retry(self.call.send, error, now)
+        else:
+            self.call.on_failed({key: error}, now)

@@ -1,0 +1,51 @@
+"""How long to wait before the next try.
+
+Layer 3: randomness is passed in. Waits double from a first to a longest one and are spread by a fifth either way, so
+that clients that failed together do not come back together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kwire.errors import AuthError, BrokerError, ConnectError, KafkaTimeoutError
+from kwire.schema.error_codes import KAFKA_STORAGE_ERROR, NOT_ENOUGH_REPLICAS_AFTER_APPEND, REQUEST_TIMED_OUT
+
+SPREAD = 0.2
+CONCURRENT_WAIT_S = 0.02
+"""Seconds before another try where the transaction before is still being ended, which takes milliseconds."""
+
+MAY_BE_WRITTEN = frozenset({REQUEST_TIMED_OUT, NOT_ENOUGH_REPLICAS_AFTER_APPEND, KAFKA_STORAGE_ERROR})
+"""Codes of a leader that may have appended the batch."""
+
+RandomFraction = Callable[[], float]
+
+
+class Backoff:
+    """Waits, in seconds, after the first, second, ... failure in a row. `rng()` is uniform over [0, 1)."""
+
+    __slots__ = ("_rng", "first", "longest")
+
+    def __init__(self, first_ms: int, longest_ms: int, rng: RandomFraction) -> None:
+        self.first = first_ms / 1000
+        self.longest = max(longest_ms, first_ms) / 1000
+        self._rng = rng
+
+    def wait(self, failures: int) -> float:
+        """Seconds to wait after `failures` (at least 1) failures in a row."""
+        plain = min(self.first * 2.0 ** min(failures - 1, 32), self.longest)
+        return plain * (1 + SPREAD * (2 * self._rng() - 1))
+
+
+def is_retriable(error: BaseException) -> bool:
+    """Whether the same request may succeed later: lost connections, time-outs, and codes that Kafka calls retriable."""
+    if isinstance(error, BrokerError):
+        return error.retriable
+    return isinstance(error, ConnectError | KafkaTimeoutError)
+
+
+def afresh(error: AuthError | ConnectError) -> AuthError | ConnectError:
+    """The same error to be raised once more, without the traceback of an earlier raise."""
+    if isinstance(error, AuthError):
+        return AuthError(error.message, broker=error.broker, step=error.step, reason=error.reason)
+    return ConnectError(error.message, error.causes)

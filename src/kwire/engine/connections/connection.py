@@ -1,0 +1,71 @@
+"""One connection to a broker: frames in, requests out, answers matched in order.
+
+Layer 3, no I/O. A connection is handed to the driver as an opaque handle: the driver opens a socket for it, moves
+bytes, and tells the core what happened. Requests are written one after the other without waiting (pipelining); a broker
+answers in that order, so the answer to read next is always that of the oldest request. An answer with another
+correlation id, or an answer to nothing, makes the connection useless: it is closed, and its requests fail with
+ConnectError (caused by a FrameError), so that they are sent again.
+
+`negotiation.py` runs the connect flow over fresh connections, `link.py` owns the one that is ready.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from kwire import protocol
+from kwire._codec import CLOSE, CONNECT, WARN, WRITE, ConnectionBase, PlanTable
+from kwire._typing import Any, override
+from kwire.engine.common.addresses import Address
+from kwire.errors import KafkaError
+
+__all__ = ["CLOSE", "CLOSED", "CONNECT", "CONNECTING", "OPEN", "WARN", "WRITE", "Connection", "Events"]
+
+CONNECTING = "connecting"
+OPEN = "open"
+CLOSED = "closed"
+
+
+_PLANS = PlanTable(protocol.request_plans)
+
+Events = deque[tuple[str, Any]]
+"""(CONNECT | WRITE | CLOSE, Connection) or (WARN, text)."""
+
+
+class Connection(ConnectionBase):
+    """A byte stream to one address, and the requests in flight on it.
+
+    Its owner sets `on_made` and `on_lost`. `step` says in words what the attempt to connect is at; `ended`, that the
+    other end or the network ended it, not this client.
+    """
+
+    __slots__ = ("address", "client_id", "ended", "number", "on_lost", "on_made", "state", "step")
+
+    def __init__(self, number: int, address: Address, client_id: str, max_frame: int, events: Events) -> None:
+        super().__init__(address, max_frame, protocol.RequestHeader(client_id=client_id), _PLANS, events)
+        self.number = number
+        self.address = address
+        self.client_id = client_id
+        self.state = CONNECTING
+        self.step = ""
+        self.ended = False
+        self.on_made: Callable[[Connection, float], None] = _ignore_made
+        self.on_lost: Callable[[Connection, KafkaError, float], None] = _ignore_loss
+
+    @override
+    def __repr__(self) -> str:
+        return f"<connection {self.number} to {self.address}, {self.state}, {len(self.in_flight)} in flight>"
+
+    def become(self, state: str) -> None:
+        """Changes the state to OPEN or CLOSED."""
+        self.state = state
+        self.open = state is OPEN
+
+
+def _ignore_made(connection: Connection, now: float) -> None:
+    """No-op `on_made` of a connection without an owner."""
+
+
+def _ignore_loss(connection: Connection, error: KafkaError, now: float) -> None:
+    """No-op `on_lost` of a connection without an owner."""

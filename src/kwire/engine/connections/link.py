@@ -1,0 +1,371 @@
+"""One connection to a broker, for one purpose, over all its lives: and the requests that wait for it.
+
+Layer 3, no I/O. States: idle (no connection wanted yet), negotiating, ready, backing off (after a failure). A request
+that waits here is written as soon as the connection is ready and fails when the attempt fails; one that was written
+fails when the connection is lost. Whether to send it again is its component's decision.
+
+While a link is suspended (the connection authenticates again, see `session.py`), requests wait though it is ready.
+
+An AuthError (one side refused the other) is waited out longer than another failure, because it will come again; the
+link has a `refusal` for as long. Two things that a broker does without a word are taken for one when they happen again
+and again for WORDLESS_FOR_S: it closes the connection in the middle of bare tokens; it answers ApiVersions to a client
+without SASL, and closes the connection at the next request.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from functools import partial
+
+from kwire._codec import LinkBase, Timer
+from kwire._typing import TYPE_CHECKING, override
+from kwire.engine.common.request import Purpose, Request
+from kwire.engine.common.retry import afresh
+from kwire.engine.connections.connection import Connection
+from kwire.engine.connections.negotiation import ClosedInLoginError, Negotiation
+from kwire.engine.connections.session import Session
+from kwire.engine.connections.versions import Versions
+from kwire.engine.ports import ConnectionServices
+from kwire.errors import AuthError, ConnectError, KafkaError
+from kwire.protocol import APIS
+from kwire.schema.api_keys import PRODUCE
+
+if TYPE_CHECKING:
+    from kwire.engine.connections.group_probe import GroupProbe
+    from kwire.engine.connections.node import Node
+
+SILENT_AFTER_S = 1.0
+"""Seconds without an answer after which requests for any broker go to another one, if there is one."""
+
+WORDLESS_FOR_S = 1.0
+"""Seconds for which a broker has to close connections at the same place until that is a refusal, not a restart."""
+
+SERVED_WITHIN_S = 1.0
+"""A connection that ends later after it was ready did not end because of its first request."""
+
+REFUSED_AGAIN_AFTER_S = 1.0
+"""Seconds after a refusal at which a user's own call makes the broker be asked again."""
+
+
+class Link(LinkBase):
+    """A node's connection for `purpose`."""
+
+    connection: Connection | None
+    versions: Versions | None
+
+    def __init__(self, node: Node, connections: ConnectionServices, purpose: int) -> None:
+        super().__init__()
+        self.purpose = purpose
+        self.failures = 0
+        self.last_error: KafkaError | None = None
+        self._node = node
+        self._connections = connections
+        self._negotiation: Negotiation | None = None
+        self._backoff: Timer | None = None
+        self._attempt = 0
+        self._unwritten: Request | None = None
+        self._session = Session(self, connections)
+        self._probe = _probe() if purpose == Purpose.COORDINATOR else None
+        self._refusals = 0
+        self._refused_at = 0.0
+        self._wordless_since: float | None = None
+        self._heard_when_ready = 0.0
+        self._ready_at = 0.0
+
+    @property
+    def state(self) -> str:
+        """'ready', 'negotiating', 'backing off' or 'idle'."""
+        if self.connection is not None:
+            return "ready"
+        if self._backoff is not None and self._backoff.active:
+            return "backing off"
+        return "negotiating" if self._negotiation is not None else "idle"
+
+    @property
+    def step(self) -> str:
+        """What an attempt to connect is at, in words; "" if there is none or nothing is connected yet."""
+        return self._negotiation.step if self._negotiation is not None else ""
+
+    @property
+    def who(self) -> str:
+        """The broker in words."""
+        return self._node.who
+
+    @property
+    def refusal(self) -> AuthError | None:
+        """Why one side refused the other, until the next attempt to connect."""
+        error = self.last_error
+        return error if isinstance(error, AuthError) and self.state == "backing off" else None
+
+    @property
+    def load(self) -> int:
+        """Requests waiting or in flight."""
+        return len(self._queue) + (len(self.connection.in_flight) if self.connection else 0)
+
+    @property
+    def waiting(self) -> int:
+        """Requests that wait for the connection."""
+        return len(self._queue)
+
+    def is_silent(self, now: float) -> bool:
+        """Whether the oldest request has been waiting for its answer for SILENT_AFTER_S, and nothing came meanwhile."""
+        connection = self.connection
+        if connection is None or not connection.in_flight:
+            return False
+        return now - max(connection.in_flight[0].sent_at, connection.received_at) >= SILENT_AFTER_S
+
+    @override
+    def connect(self, now: float) -> None:
+        """Begins to connect, unless that has begun, or is done, or has to wait after a failure."""
+        if self.refusal is not None:
+            self._node.link_is_refused(now)
+        if self.state == "idle":
+            self._attempt += 1
+            self._negotiation = Negotiation(
+                self._connections,
+                self._node.address,
+                on_ready=partial(self._on_ready, self._attempt),
+                on_failed=partial(self._on_failed, self._attempt),
+                suspect_old=self._node.was_old,
+                now=now,
+                probe=self._probe,
+            )
+
+    def connect_again(self, now: float) -> None:
+        """The address is another one: connects at once, if anything waits."""
+        self._stop_waiting()
+        self.failures = 0
+        if self._queue:
+            self.connect(now)
+
+    def retry_refused(self, now: float) -> None:
+        """Waits no longer than REFUSED_AGAIN_AFTER_S after a refusal."""
+        backoff, moment = self._backoff, self._refused_at + REFUSED_AGAIN_AFTER_S
+        if self.refusal is None or backoff is None or now < backoff.when <= moment:
+            return
+        backoff.cancel()
+        if moment > now:
+            self._backoff = self._connections.call_at(moment, self._on_backoff_over)
+        else:
+            self._on_backoff_over(now)
+
+    def drop(self, error: KafkaError, now: float) -> None:
+        """Closes whatever is open or begun; requests that were written fail with `error`, others stay."""
+        self._stop_waiting()
+        self._end_negotiation(now)
+        if self.connection is not None:
+            self._connections.lose(self.connection, error, now)
+
+    def fail_queue(self, error: KafkaError, now: float) -> None:
+        """Fails every request that waits."""
+        waiting, self._queue = self._queue, deque()
+        for request in waiting:
+            request.fail(error, now)
+
+    def reset(self) -> None:
+        """Forgets connection, attempts and waiting requests, whatever state they are in."""
+        self._attempt += 1
+        self._stop_waiting()
+        if self._negotiation is not None:
+            self._negotiation.forget()
+            self._negotiation = None
+        self.connection = None
+        self.suspended = False
+        self._session.end()
+        self._queue.clear()
+
+    def suspend(self) -> None:
+        """New requests wait from now on, though there is a connection."""
+        self.suspended = True
+
+    def resume(self, now: float) -> None:
+        """Writes what waited meanwhile."""
+        self.suspended = False
+        waiting, self._queue = self._queue, deque()
+        for request in waiting:
+            self.submit(request, now)
+
+    @override
+    def renew(self, now: float) -> None:
+        """The session of the connection is about to end, or has ended."""
+        self._session.renew(now)
+
+    # -- what the negotiation says ----------------------------------------------------------------------------------
+
+    def _on_ready(self, attempt: int, connection: Connection, versions: Versions, session: float, now: float) -> None:
+        if attempt != self._attempt:
+            self._connections.close(connection, now)
+            return
+        retired = self.connection
+        connection.on_lost = self._on_lost
+        self.connection = connection
+        self.versions = versions
+        self.failures = 0
+        self.last_error = None
+        self._heard_when_ready = connection.received_at
+        self._ready_at = now
+        if self._connections.login is not None:
+            self._wordless_since = None
+        if self._wordless_since is None:
+            self._refusals = 0
+        if not versions.before_0_10:
+            self._negotiation = None
+        if retired is not None:
+            self._connections.lose(retired, ConnectError(f"{self._node.who} is not from before Kafka 0.10"), now)
+        self._session.begin(session, now)
+        self.resume(now)
+        self._node.link_is_ready(self, versions, now)
+
+    def _on_failed(self, attempt: int, error: KafkaError, now: float) -> None:
+        if attempt != self._attempt:
+            return
+        self._negotiation = None
+        meaning = error.as_refusal() if isinstance(error, ClosedInLoginError) else None
+        error = self._refused_wordlessly(meaning, now) or error
+        self._back_off(error, now)
+        self.fail_queue(error, now)
+        self._node.link_has_failed(self, error, now)
+
+    def _on_lost(self, connection: Connection, error: KafkaError, now: float) -> None:
+        if connection is not self.connection:
+            return
+        self.connection = None
+        self.suspended = False
+        self._session.end()
+        self._stop_waiting()
+        self._end_negotiation(now)
+        unserved = self._was_unserved(connection, error, now)
+        meaning = _closed_without_login(self._connections.settings.security_protocol) if unserved else None
+        error = self._refused_wordlessly(meaning, now) or error
+        self._back_off(error, now)
+        self._node.link_is_lost(self, error, now)
+        if isinstance(error, AuthError):
+            for request in connection.drop_requests():  # the loss itself would have them sent again
+                request.fail(afresh(error), now)
+
+    @property
+    def is_doubted(self) -> bool:
+        """Whether the broker closed the last connection without a word: one that is ready proves nothing yet."""
+        return self._wordless_since is not None
+
+    def _refused_wordlessly(self, meaning: AuthError | None, now: float) -> AuthError | None:
+        """`meaning`, after the broker has closed connections without a word for WORDLESS_FOR_S; None until then, and
+        for an end that means nothing.
+        """
+        if meaning is None:
+            self._wordless_since = None
+            return None
+        if self._wordless_since is None:
+            self._wordless_since = now
+        return meaning if now - self._wordless_since >= WORDLESS_FOR_S else None
+
+    def _was_unserved(self, connection: Connection, error: KafkaError, now: float) -> bool:
+        """Whether the broker ended a connection without a login at its first requests, none of which it may hold."""
+        return (
+            connection.ended
+            and self.purpose == Purpose.DATA
+            and now - self._ready_at < SERVED_WITHIN_S
+            and self._connections.login is None
+            and not isinstance(error, AuthError)
+            and connection.received_at == self._heard_when_ready
+            and bool(connection.in_flight)
+            and connection.in_flight[0].api_key != PRODUCE  # which may be too large
+        )
+
+    def _end_negotiation(self, now: float) -> None:
+        if self._negotiation is not None:
+            self._negotiation.abandon(now)
+            self._negotiation = None
+
+    def _back_off(self, error: KafkaError, now: float) -> None:
+        self.last_error = error
+        self.failures += 1
+        wait = self._connections.reconnect_backoff.wait(self.failures)
+        if isinstance(error, AuthError):
+            error.broker = self._node.who
+            self._refused_at = now
+            self._refusals += 1
+            wait = self._connections.refusal_backoff.wait(self._refusals)
+        self._backoff = self._connections.call_at(now + wait, self._on_backoff_over)
+
+    def _on_backoff_over(self, now: float) -> None:
+        self._backoff = None
+        if self._queue:
+            self.connect(now)
+        self._node.link_may_connect(self, now)
+
+    def _stop_waiting(self) -> None:
+        for timer in (self._backoff, self._timeout):
+            if timer is not None:
+                timer.cancel()
+        self._backoff = self._timeout = None
+
+    # -- requests ---------------------------------------------------------------------------------------------------
+
+    @override
+    def no_version(self, request: Request, now: float) -> None:
+        """The broker offers none that will do."""
+        assert self.versions is not None
+        name, who = APIS[request.api_key].name, self._node.who
+        request.fail(self.versions.why_not(request.api_key, name, request.oldest, request.newest, who), now)
+
+    @override
+    def watch(self, moment: float) -> None:
+        """The oldest request is looked at then."""
+        self._timeout = self._connections.call_at(moment, self._look_for_silence)
+
+    def _look_for_silence(self, now: float) -> None:
+        """The oldest request decides: unanswered for its time-out, it takes the connection with it.
+
+        Bytes of its answer that come in break the silence, however long the whole answer takes.
+        """
+        self._timeout = None
+        connection = self.connection
+        if connection is None:
+            return
+        if not connection.in_flight:
+            self._look_for_standstill(connection, now)
+            return
+        oldest = connection.in_flight[0]
+        if oldest.raw:  # of a login, which has time of its own
+            self.watch(now + SILENT_AFTER_S)
+            return
+        silent_since = connection.received_at if connection.receiver.pending else oldest.sent_at
+        due = silent_since + oldest.timeout
+        if due > now:
+            self.watch(due)
+            return
+        name = APIS[oldest.api_key].name
+        what = f"did not answer {name} within {round(oldest.timeout * 1000)} ms"
+        self._time_out(connection, what, silent_since, now)
+
+    def _look_for_standstill(self, connection: Connection, now: float) -> None:
+        """Where nothing is answered, bytes that are not taken show that the broker is gone: two looks, one request."""
+        oldest, before = connection.unwritten, self._unwritten
+        self._unwritten = oldest
+        if oldest is None:
+            return
+        if oldest is not before:
+            self.watch(now + oldest.timeout)
+            return
+        name = APIS[oldest.api_key].name
+        what = f"did not take the bytes of {name} within {round(oldest.timeout * 1000)} ms"
+        self._time_out(connection, what, oldest.sent_at, now)
+
+    def _time_out(self, connection: Connection, what: str, silent_since: float, now: float) -> None:
+        self._node.outage.hangs(silent_since, what, self._connections.reconnect_backoff.longest, now)
+        self._connections.lose(connection, ConnectError(f"{self._node.who} {what}"), now)
+
+
+def _closed_without_login(security_protocol: str) -> AuthError:
+    return AuthError(
+        step="the first request",
+        reason="the broker answers ApiVersions and closes the connection at the next request, again and again: so does "
+        f"a listener that wants a login (SASL), and security_protocol={security_protocol!r} has none",
+    )
+
+
+def _probe() -> GroupProbe:
+    from kwire.engine.connections.group_probe import GroupProbe
+
+    return GroupProbe()

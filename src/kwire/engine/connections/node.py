@@ -1,0 +1,199 @@
+"""One broker: its address, and a connection to it for each purpose, made when it is first needed.
+
+Layer 3, no I/O. A broker answers the requests of one connection in their order, so after a Fetch that it holds, or a
+JoinGroup, every other request would wait. Those have connections of their own (`request.py` lists the purposes); what
+is asked of the node itself, and told to its owner, is the state of the connection for data.
+"""
+
+from __future__ import annotations
+
+from kwire._codec import NodeBase
+from kwire._typing import override
+from kwire.engine.common.addresses import Address
+from kwire.engine.common.outage import Outage
+from kwire.engine.common.request import Purpose
+from kwire.engine.connections.connection import Connection
+from kwire.engine.connections.link import Link
+from kwire.engine.connections.versions import Versions
+from kwire.engine.ports import ConnectionServices, NodeOwner
+from kwire.errors import AuthError, ConnectError, KafkaError
+
+
+class Node(NodeBase):
+    """A broker with id `node_id`; ids below -1 are bootstrap addresses whose id is not known yet."""
+
+    def __init__(self, owner: NodeOwner, connections: ConnectionServices, node_id: int, address: Address) -> None:
+        super().__init__()
+        self.node_id = node_id
+        self.address = address
+        self.was_old = False
+        self.outage = Outage(lambda: self.who, connections.warn)
+        self._owner = owner
+        self._connections = connections
+        self._data = self.make_link(Purpose.DATA)
+
+    @override
+    def __repr__(self) -> str:
+        return f"<node {self.node_id} at {self.address}: {self.state}, {self._data.waiting} waiting>"
+
+    @override
+    def make_link(self, purpose: int) -> Link:
+        """The connection for a purpose that had none."""
+        link = Link(self, self._connections, purpose)
+        self.links[purpose] = link
+        return link
+
+    @property
+    def _made_links(self) -> list[Link]:
+        return [link for link in self.links if link is not None]
+
+    # -- the connection for data ------------------------------------------------------------------------------------
+
+    @property
+    def connection(self) -> Connection | None:
+        """The connection for data; None while there is none."""
+        return self._data.connection
+
+    @property
+    def versions(self) -> Versions | None:
+        """The versions that the broker offers on it; None before the first connection."""
+        return self._data.versions
+
+    @property
+    def all_versions(self) -> list[Versions]:
+        """What the broker offered on the last connection of each purpose."""
+        return [link.versions for link in self._made_links if link.versions is not None]
+
+    @property
+    def state(self) -> str:
+        """'ready', 'negotiating', 'backing off' or 'idle'."""
+        return self._data.state
+
+    @property
+    def load(self) -> int:
+        """Requests waiting or in flight."""
+        return self._data.load
+
+    @property
+    def heard_at(self) -> float:
+        """When bytes last came over any of its connections; 0 if none is ready."""
+        return max(
+            (link.connection.received_at for link in self._made_links if link.connection is not None), default=0.0
+        )
+
+    def is_silent(self, now: float) -> bool:
+        """Whether it seems to hang: a request on the connection for data is not answered."""
+        return self._data.is_silent(now)
+
+    @property
+    def failures(self) -> int:
+        """Attempts in a row that failed."""
+        return self._data.failures
+
+    def connect(self, now: float) -> None:
+        """Begins to connect, unless that has begun, or is done, or has to wait after a failure."""
+        self._data.connect(now)
+
+    # -- words ------------------------------------------------------------------------------------------------------
+
+    @property
+    def who(self) -> str:
+        """The broker in words."""
+        return f"broker {self.node_id} ({self.address})" if self.node_id >= 0 else f"the broker at {self.address}"
+
+    @property
+    def last_error(self) -> KafkaError | None:
+        """The last error of a connection that is not ready."""
+        return next((link.last_error for link in self._made_links if link.last_error is not None), None)
+
+    @property
+    def refusal(self) -> AuthError | None:
+        """Why one side refused the other, on the connection where that happened; None where it is tried again."""
+        return next((link.refusal for link in self._made_links if link.refusal is not None), None)
+
+    @property
+    def progress(self) -> str:
+        """The state, and the step that an attempt to connect is at."""
+        step = self._data.step
+        return f"{self.state}, at {step}" if step and self.state == "negotiating" else self.state
+
+    @property
+    def trouble(self) -> str:
+        """Why there is no connection: the last error, or how far the first attempt is."""
+        error = self.last_error
+        if error is None:
+            step = self._data.step
+            return "not tried yet" if self.state == "idle" else "being connected" + (f", at {step}" if step else "")
+        return error.causes.get(str(self.address), str(error)) if isinstance(error, ConnectError) else str(error)
+
+    # -- all connections --------------------------------------------------------------------------------------------
+
+    def move(self, address: Address, now: float) -> None:
+        """The broker is at another address now."""
+        if address != self.address:
+            self.drop(ConnectError(f"broker {self.node_id} moved from {self.address} to {address}"), now)
+            self.address = address
+            for link in self._made_links:
+                link.connect_again(now)
+
+    def drop(self, error: KafkaError, now: float) -> None:
+        """Closes whatever is open or begun; requests that were written fail with `error`, others stay."""
+        for link in self._made_links:
+            link.drop(error, now)
+
+    def fail_queue(self, error: KafkaError, now: float) -> None:
+        """Fails every request that waits."""
+        for link in self._made_links:
+            link.fail_queue(error, now)
+
+    def retry_refused(self, now: float) -> None:
+        """Waits no longer for another attempt after a refusal than a user's call should."""
+        for link in self._made_links:
+            link.retry_refused(now)
+
+    def reset(self) -> None:
+        """Forgets connections, attempts and waiting requests, whatever state they are in."""
+        for link in self._made_links:
+            link.reset()
+
+    # -- what links say ---------------------------------------------------------------------------------------------
+
+    def link_is_ready(self, link: Link, versions: Versions, now: float) -> None:
+        """A link got its connection."""
+        self.was_old = versions.before_0_10
+        if not link.is_doubted:
+            self.outage.end(now)
+        if link is self._data:
+            self._owner.node_is_ready(self, now)
+
+    def link_has_failed(self, link: Link, error: KafkaError, now: float) -> None:
+        """An attempt to connect failed."""
+        self.outage.begin(now)
+        if isinstance(error, AuthError):
+            self._warn_of(error, now)
+        elif self.outage.reached:
+            self.outage.lasts(self.trouble, self._connections.reconnect_backoff.longest, now)
+        if link is self._data:
+            self._owner.node_has_failed(self, error, now)
+        else:
+            self._owner.node_is_lost(self, error, now)
+
+    def link_is_lost(self, link: Link, error: KafkaError, now: float) -> None:
+        """A connection that was ready ended."""
+        self.outage.begin(now)
+        if isinstance(error, AuthError):
+            self._warn_of(error, now)
+        self._owner.node_is_lost(self, error, now)
+
+    def link_is_refused(self, now: float) -> None:
+        """Something waits for a link that refuses this client."""
+        self._owner.node_is_refused(self, now)
+
+    def _warn_of(self, error: AuthError, now: float) -> None:
+        words = f"{error.step}: {error.message or error.reason}"
+        self.outage.refuses(words, self._connections.refusal_backoff, now)
+
+    def link_may_connect(self, link: Link, now: float) -> None:
+        """The backoff after a failure is over."""
+        if link is self._data:
+            self._owner.node_may_connect(self, now)

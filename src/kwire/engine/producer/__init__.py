@@ -1,0 +1,4 @@
+"""The producer behind its accumulator: routing, Produce requests, idempotence, flush and close.
+
+Layer 3, no I/O.
+"""

@@ -1,0 +1,125 @@
+"""The flush and the close of a producer: what they wait for, and which error ends them. The fronts only wait.
+
+Layer 3, no I/O. A Flush is made and asked for its error with the engine to itself; `is_done` may be asked by any thread
+at any time. A Closing goes on after its batches: with acks 0 it asks each broker that took records something which the
+broker answers after them, because a broker drops requests that it has read and not handled when their connection ends.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from kwire._codec import Accumulator, BatchResult, Timer
+from kwire._typing import TYPE_CHECKING, Any, override
+from kwire.engine.metadata.metadata import metadata_request
+from kwire.engine.ports import Services
+from kwire.errors import ClientClosedError, DeliveryError, KafkaError, KafkaTimeoutError
+from kwire.schema.api_keys import METADATA
+
+if TYPE_CHECKING:
+    from kwire.engine.transactions.manager import TransactionManager
+
+MAX_DRAIN_S = 5.0
+"""Seconds that brokers are given to read what needs no acknowledgement."""
+
+
+class Flush:
+    """Done once the result of every batch that was pending when it began is known."""
+
+    def __init__(self, accumulator: Accumulator) -> None:
+        self._accumulator = accumulator
+        self._results: list[BatchResult] = [batch.batch_result for batch in accumulator.pending]
+
+    def is_done(self) -> bool:
+        """Whether there is nothing to wait for any more."""
+        return all(result.all_complete for result in reversed(self._results))
+
+    def error(self, timeout: float) -> KafkaError | None:
+        """Returns what to raise after waiting, None if all is well; `timeout` (seconds) ended the wait if not done."""
+        if self.is_done():
+            return failures(self._accumulator)
+        if self._accumulator.closed is not None:
+            return ClientClosedError(self._accumulator.closed)
+        left = sum(not result.all_complete for result in self._results)
+        return KafkaTimeoutError(
+            f"flush: {left} of {len(self._results)} batches were not delivered within {timeout:g} s"
+        )
+
+
+class Closing(Flush):
+    """A flush, and with acks 0 the proof that the brokers have read everything; then nothing is left to do."""
+
+    def __init__(
+        self,
+        core: Services,
+        accumulator: Accumulator,
+        unacknowledged: set[int],
+        transactions: TransactionManager | None,
+    ) -> None:
+        super().__init__(accumulator)
+        self._core = core
+        self._transactions = transactions
+        self._unacknowledged = unacknowledged
+        self._probes = 0
+        self._limit: Timer | None = None
+
+    @override
+    def is_done(self) -> bool:
+        is_ending = self._transactions is not None and self._transactions.is_ending
+        return super().is_done() and not self._unacknowledged and not self._probes and not is_ending
+
+    def advance(self, now: float) -> None:
+        """Sends the probes once the batches are done; called after every step that may have ended one."""
+        if self._unacknowledged and super().is_done():
+            self._limit = self._core.call_at(now + MAX_DRAIN_S, self._give_up)
+            while self._unacknowledged:
+                self._probes += 1
+                self._core.request(
+                    self._unacknowledged.pop(),
+                    METADATA,
+                    partial(metadata_request, topics=[], allow_auto_create=False),
+                    self._on_drained,
+                    self._on_not_drained,
+                    now,
+                )
+
+    def finish(self, why: str) -> KafkaError | None:
+        """Fails what is left because of `why`; returns the error to raise."""
+        error = KafkaError(why)
+        for batch in self._accumulator.pending:
+            self._accumulator.complete(batch, -1, -1, error)
+        self.recover()
+        return failures(self._accumulator)
+
+    def recover(self) -> None:
+        """After a step that was cut, probes are not answered."""
+        self._probes = 0
+        self._unacknowledged.clear()
+        if self._limit is not None:
+            self._limit.cancel()
+
+    def _give_up(self, now: float) -> None:
+        self._probes = 0
+
+    def _on_drained(self, response: Any, version: int, now: float) -> None:
+        self._probes = max(self._probes - 1, 0)
+
+    def _on_not_drained(self, error: KafkaError, now: float) -> None:
+        self._probes = max(self._probes - 1, 0)
+
+
+def failures(accumulator: Accumulator) -> DeliveryError | None:
+    """Takes off the batches that failed; returns one error for those of which some record's error was not looked at."""
+    found: list[tuple[Exception, int]] = []
+    while accumulator.failed:
+        found += accumulator.failed.popleft().failures()
+    dropped, accumulator.failures_dropped = accumulator.failures_dropped, 0
+    if not found:
+        return None
+    errors = [error for error, _ in found]
+    lost = sum(count for _, count in found) + dropped
+    records = "1 record" if lost == 1 else f"{lost} records"
+    batches = "1 batch" if len(errors) == 1 else f"{len(errors)} batches"
+    if dropped:
+        batches += " and older ones"
+    return DeliveryError(f"{records} in {batches} could not be delivered, the first: {errors[0]}", errors)

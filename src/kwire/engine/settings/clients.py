@@ -1,0 +1,412 @@
+"""Every setting of the clients, in one table each: keyword, type, default, limits, words.
+
+Layer 3, no I/O. Keywords are Java's configuration names with underscores for dots; defaults are Java 4's where not said
+otherwise. `from_config` reads the dotted names, librdkafka's aliases and Spark's `kafka.` prefix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from functools import wraps
+
+from kwire._typing import Any, TypeVar, override
+from kwire.engine.common.addresses import Address, parse_bootstrap
+from kwire.engine.common.secret import hiding_arguments, shown
+from kwire.engine.settings.foreign import key_of, kinds_of
+from kwire.engine.settings.groups import GroupSettings
+from kwire.engine.settings.kinds import Setting, Settings, optional_setting, setting
+from kwire.engine.settings.offset_reset import WANTED, offset_reset
+from kwire.engine.settings.security import SecuritySettings
+from kwire.engine.settings.transactions import TransactionSettings
+from kwire.engine.settings.values import PARTITIONERS, partitioner
+from kwire.errors import ConfigError
+
+_DAY_MS = 86_400_000
+_INT_MAX = 2**31 - 1
+_LONG_MAX = 2**63 - 1
+_MAX_IN_FLIGHT_IN_ORDER = 5
+_LEVELS = {"compression.gzip.level", "compression.lz4.level", "compression.zstd.level"}
+_SAME_LEVELS: dict[str, dict[str, int | None]] = {
+    "none": {"-1": None},
+    "gzip": {"-1": None},
+    "snappy": {"-1": None, "0": None},
+    "lz4": {"-1": None, "0": None, **dict.fromkeys(("13", "14", "15", "16", "17"), 12)},
+}
+"""Levels that Java and librdkafka have and kwire has not: what they stand for, None for the codec's default."""
+
+_IGNORE_KEYS = Setting(bool, None, "Choose partitions without a look at keys.", optional=True)
+_IGNORE_KEYS.keyword = "partitioner.ignore.keys"
+_ACKS = {"all": -1, "-1": -1, "0": 0, "1": 1}
+
+
+class ClientSettings(SecuritySettings):
+    """The settings that every client has."""
+
+    client = "every client"
+
+    @override
+    def conflicts(self, chosen: Collection[str]) -> list[str]:
+        found = super().conflicts(chosen)
+        try:
+            parse_bootstrap(self.bootstrap_servers, self.security_protocol)
+        except ConfigError as refusal:
+            found.append(str(refusal))
+        return found
+
+    @override
+    def unknown(self, name: str) -> str:
+        owners = owners_of(name)
+        if owners:
+            return f"{name!r} is a setting of {' and '.join(owners)}, not of {self.client}"
+        return super().unknown(name)
+
+    @property
+    def addresses(self) -> tuple[Address, ...]:
+        """The bootstrap servers, parsed."""
+        return parse_bootstrap(self.bootstrap_servers, self.security_protocol)
+
+
+class ProducerSettings(TransactionSettings, ClientSettings):
+    """The settings that only a Producer has."""
+
+    client = "Producer"
+
+    acks: Any = setting(
+        object,
+        "all",
+        "How many replicas must have a record before it is acknowledged: 0, 1, or 'all' (-1).",
+        aliases=("request.required.acks",),
+    )
+    linger_ms: int = setting(
+        int,
+        5,
+        "How long a batch waits for more records before it is sent.",
+        minimum=0,
+        maximum=_DAY_MS,
+        aliases=("queue.buffering.max.ms",),
+    )
+    batch_size: int = setting(
+        int,
+        16_384,
+        "A batch of this size is sent at once.",
+        minimum=0,
+        maximum=_INT_MAX,
+        aliases=("max.batch.size",),
+    )
+    compression: str = setting(
+        str,
+        "none",
+        "The compression codec of batches; None means 'none'.",
+        choices=("none", "gzip", "snappy", "lz4", "zstd"),
+        synonyms={None: "none", "uncompressed": "none"},
+        aliases=("compression.type", "compression.codec"),
+    )
+    level: int | None = optional_setting(
+        int, "The compression level; None means the codec's default.", aliases=("compression.level",)
+    )
+    enable_idempotence: bool | None = optional_setting(
+        bool, "Write each record once and in order: None means where the broker can, True raises where it cannot."
+    )
+    max_in_flight_requests_per_connection: int = setting(
+        int,
+        5,
+        "How many Produce requests may be in flight to one broker.",
+        minimum=1,
+        maximum=1000,
+        aliases=("max.in.flight", "max.in.flight.requests.per.connection"),
+    )
+    delivery_timeout_ms: int = setting(
+        int,
+        120_000,
+        "A record that is not acknowledged within this time has failed.",
+        minimum=0,
+        maximum=_INT_MAX,
+        aliases=("message.timeout.ms",),
+    )
+    buffer_memory: int = setting(
+        int,
+        32 * 1024 * 1024,
+        "How much memory records may take until they are delivered; when it is full, send() blocks (asyncio: raises).",
+        minimum=0,
+        maximum=_LONG_MAX,
+    )
+    max_block_ms: int = setting(
+        int,
+        60_000,
+        "How long send() may block, and how long records of a topic that does not exist wait for it.",
+        minimum=0,
+        maximum=_INT_MAX,
+    )
+    max_request_size: int = setting(
+        int,
+        1_048_576,
+        "The largest request, and so the largest record.",
+        minimum=0,
+        maximum=_INT_MAX,
+        aliases=("message.max.bytes",),
+    )
+    retries: int = setting(
+        int,
+        _INT_MAX,
+        "How often a batch is sent again; delivery_timeout_ms ends that sooner.",
+        minimum=0,
+        maximum=_INT_MAX,
+        aliases=("message.send.max.retries",),
+    )
+    metadata_max_idle_ms: int = setting(
+        int,
+        300_000,
+        "Metadata of a topic without records for this long is no longer asked for.",
+        minimum=5000,
+        maximum=_INT_MAX,
+    )
+    partitioner: str | Callable[..., Any] = setting(
+        object,
+        "default",
+        "'default': the partition of the key's murmur2 hash, without a key one that changes with each batch.",
+        convert=partitioner,
+        wanted=f"one of {', '.join(map(repr, PARTITIONERS))}, or a callable(key, all_partitions, available_partitions)",
+        synonyms={None: "default"},
+        aliases=("partitioner.class",),
+    )
+    allow_auto_create_topics: bool = setting(
+        bool, True, "Let the broker create a missing topic on first use, if the broker is configured to do so."
+    )
+
+    @classmethod
+    @override
+    def resolved(cls, given: Mapping[str, object], refusals: list[str]) -> Mapping[str, object]:
+        return _with_ignored_keys(_with_level(super().resolved(given, refusals)), refusals)
+
+    @override
+    def conflicts(self, chosen: Collection[str]) -> list[str]:
+        found = super().conflicts(chosen)
+        try:
+            acks = self.required_acks
+            if self.level is not None:
+                _check_level(self.compression, self.level)
+        except ConfigError as refusal:
+            return [*found, str(refusal)]
+        if self.enable_idempotence or self.transactional_id:
+            found += self._against_order(
+                acks, "transactional_id" if self.transactional_id else "enable_idempotence=True"
+            )
+        return found
+
+    def _against_order(self, acks: int, needy: str) -> list[str]:
+        """What forbids writing each record once and in order, which `needy` needs."""
+        found = []
+        if acks != -1:
+            found.append(f"{needy} needs acks='all', not acks={self.acks!r}")
+        if self.max_in_flight_requests_per_connection > _MAX_IN_FLIGHT_IN_ORDER:
+            found.append(
+                f"{needy} needs max_in_flight_requests_per_connection of at most "
+                f"{_MAX_IN_FLIGHT_IN_ORDER}, not {self.max_in_flight_requests_per_connection}"
+            )
+        if not self.retries:
+            found.append(f"{needy} needs retries above 0")
+        return found
+
+    @property
+    def required_acks(self) -> int:
+        """`acks` as the wire has it: 0, 1, or -1 for all."""
+        acks = _ACKS.get(str(self.acks).strip().lower())
+        if acks is None:
+            raise ConfigError(f"acks={self.acks!r}: one of 0, 1, 'all' (or -1) is needed")
+        return acks
+
+
+class ConsumerSettings(GroupSettings, ClientSettings):
+    """The settings that only a Consumer has."""
+
+    client = "Consumer"
+
+    auto_offset_reset: str = setting(
+        str,
+        "latest",
+        "Where to begin without a position, or if it is gone: 'earliest', 'latest', 'none', or 'by_duration:PT1H'.",
+        convert=offset_reset,
+        wanted=WANTED,
+    )
+    fetch_min_bytes: int = setting(
+        int, 1, "How much data a broker gathers before it responds to a fetch.", minimum=0, maximum=_INT_MAX
+    )
+    fetch_max_bytes: int = setting(
+        int,
+        52_428_800,
+        "The largest response to a fetch; less is requested where that is as fast.",
+        minimum=0,
+        maximum=_INT_MAX,
+    )
+    fetch_max_wait_ms: int = setting(
+        int,
+        500,
+        "How long a broker waits for fetch_min_bytes.",
+        minimum=0,
+        maximum=_DAY_MS,
+        aliases=("fetch.wait.max.ms",),
+    )
+    max_partition_fetch_bytes: int = setting(
+        int,
+        1_048_576,
+        "The largest share of one partition in a response.",
+        minimum=0,
+        maximum=_INT_MAX,
+        aliases=("fetch.message.max.bytes",),
+    )
+    max_poll_records: int | None = optional_setting(
+        int,
+        "The largest number of records of one poll; None: 2 MB or 16384, in a group what is done in 3 s.",
+        minimum=1,
+    )
+    check_crcs: bool = setting(bool, True, "Verify the checksum of each batch.", aliases=("check.crcs",))
+    isolation_level: str = setting(
+        str,
+        "read_uncommitted",
+        "Whether to return records of open and aborted transactions.",
+        choices=("read_uncommitted", "read_committed"),
+    )
+    client_rack: str = setting(str, "", "The rack of this client, to read from a replica near it.")
+    max_decompressed_bytes: int = setting(
+        int, 256 * 1024 * 1024, "A batch whose content and index take more memory is refused.", minimum=1, maximum=2**40
+    )
+    allow_auto_create_topics: bool = setting(
+        bool, True, "Let the broker create a missing topic on first use, if the broker is configured to do so."
+    )
+
+
+class AdminSettings(ClientSettings):
+    """An Admin has no settings of its own yet."""
+
+    client = "Admin"
+
+
+SettingsType = TypeVar("SettingsType", bound=ClientSettings)
+Client = TypeVar("Client")
+
+
+def keywords(bootstrap_servers: object, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a client's constructor as keywords of its table; None for the servers leaves the default."""
+    return {**options} if bootstrap_servers is None else {"bootstrap_servers": bootstrap_servers, **options}
+
+
+def from_config(
+    table: type[SettingsType],
+    config: Mapping[str, Any],
+    pass_over: Callable[[dict[str, tuple[str, ...]]], object] | None = None,
+    /,
+    **more: Any,
+) -> SettingsType:
+    """Settings from a mapping of dotted names (Java's, librdkafka's aliases, each with an optional `kafka.` before it).
+
+    `more` are keywords and win. Of a mapping that serves several clients each takes what it has: `pass_over` is called
+    with the names that only other kinds of clients have, and those kinds. Raises one ConfigError for all names that are
+    unknown (each with the nearest), given twice under two names with two values, or have a value that cannot be used.
+    Settings of other libraries that make no difference here are ignored with a warning.
+    """
+    if not isinstance(config, Mapping):
+        raise TypeError(f"from_config() takes a mapping of names to values, not {type(config).__name__}")
+    names = names_of(table)
+    given: dict[str, Any] = {}
+    foreign: dict[str, tuple[str, ...]] = {}
+    refusals = []
+    for name, value in config.items():
+        plain = str(name).removeprefix("kafka.")
+        row = names.get(plain) or names.get(key_of(plain))
+        owners = () if row is not None else owners_of(plain)
+        if owners and table.client not in owners:
+            foreign[plain] = owners
+            continue
+        keyword = plain if row is None else row.keyword
+        if keyword in given and given[keyword] != value:
+            refusals.append(f"{name!r} and another name of {keyword} are given with different values")
+        given[keyword] = value
+    if foreign and pass_over is not None:
+        pass_over(foreign)
+    if more.get("sasl_jaas_config") is None:
+        given = {**table.expanded(given, refusals)}  # so that keywords win over what it stands for
+    return table.made_of({**given, **more}, refusals)
+
+
+def names_of(table: type[Settings]) -> dict[str, Setting]:
+    """The rows of a table under each of their names, as keywords and with dots."""
+    return {name: row for row in table.table.values() for name in (row.keyword, row.dotted, *row.aliases)}
+
+
+def owners_of(name: str) -> tuple[str, ...]:
+    """The kinds of clients that have a setting, or would in another library; none for one of all kinds, or of none."""
+    from kwire.engine.settings.share import ShareConsumerSettings
+
+    tables = (AdminSettings, ProducerSettings, ConsumerSettings, ShareConsumerSettings)
+    having = tuple(table.client for table in tables if not names_of(table).keys().isdisjoint((name, key_of(name))))
+    return () if len(having) == len(tables) else having or kinds_of(name)
+
+
+def _with_level(given: Mapping[str, object]) -> Mapping[str, object]:
+    """Java has a level for each codec; that of the codec in use is the level, the others say nothing."""
+    codec = str(given.get("compression")).strip().lower()
+    levels = {key_of(name): value for name, value in given.items() if key_of(name) in _LEVELS}
+    kept = {name: value for name, value in given.items() if key_of(name) not in levels}
+    chosen = f"compression.{codec}.level"
+    if chosen in levels:
+        kept = {"level": levels[chosen], **kept}
+    same = _SAME_LEVELS.get(codec, {})
+    asked = str(kept.get("level")).strip()
+    return {**kept, "level": same[asked]} if asked in same else kept
+
+
+def _with_ignored_keys(given: Mapping[str, object], refusals: list[str]) -> Mapping[str, object]:
+    """Java's partitioner.ignore.keys is a partitioner here; as there, another partitioner makes it say nothing."""
+    kept = {name: value for name, value in given.items() if key_of(name) != _IGNORE_KEYS.keyword}
+    if len(kept) == len(given):
+        return given
+    try:
+        ignores = [_IGNORE_KEYS.check(given[name]) for name in given if name not in kept]
+    except ConfigError as refusal:
+        refusals.append(str(refusal))
+        return kept
+    if any(ignores) and kept.get("partitioner") in (None, ""):
+        kept["partitioner"] = "uniform_sticky"
+    return kept
+
+
+def _check_level(codec: str, level: int) -> None:
+    from kwire.compression import check_level
+
+    check_level(codec, level)
+
+
+def documentation(table: type[ClientSettings]) -> str:
+    """The table as text: one line for each setting, in the order of the table."""
+    return "\n".join(f"{keyword} (default {row.default!r}): {row.doc}" for keyword, row in table.table.items())
+
+
+def configured_by(table: type[ClientSettings]) -> Callable[[type[Client]], type[Client]]:
+    """A class decorator for a client: the table goes below its docstring, for `help()`, and its constructor says what
+    its first argument is when something else is given there.
+    """
+
+    def add(client: type[Client]) -> type[Client]:
+        text = documentation(table).replace("\n", "\n    ")
+        client.__doc__ = f"{client.__doc__}\n    Settings:\n\n    {text}\n    "
+        construct = hiding_arguments(_with_one_positional(client.__init__))
+        by_config = hiding_arguments(vars(client)["from_config"].__func__)
+        setattr(client, "__init__", construct)  # noqa: B010 - a checker forbids the plain form
+        setattr(client, "from_config", classmethod(by_config))  # noqa: B010
+        return client
+
+    return add
+
+
+def _with_one_positional(construct: Callable[..., None]) -> Callable[..., None]:
+    @wraps(construct)
+    def checked(self: object, *positional: object, **options: Any) -> None:
+        if len(positional) > 1 or (positional and "bootstrap_servers" in options):
+            given = ", ".join(map(shown, positional))
+            raise ConfigError(
+                f"{type(self).__name__}({given}): the first argument is bootstrap_servers, all others are keywords; "
+                "topics are named by subscribe(), assign() or send()"
+            )
+        construct(self, *positional, **options)
+
+    return checked

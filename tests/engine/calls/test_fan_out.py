@@ -1,0 +1,396 @@
+"""Calls of several brokers in virtual time: whom they ask, and whom they ask when that has moved between two tries."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from kwire import errors, protocol
+from kwire.engine.admin.a02_list_offsets import ListOffsets
+from kwire.engine.admin.a03_metadata import DescribeTopics
+from kwire.engine.admin.a19_create_topics import CreateTopics, NewTopic
+from kwire.engine.admin.a20_delete_topics import DeleteTopics
+from kwire.engine.calls.fan_out import AdminApi, FanOutCall
+from kwire.engine.calls.lookup import GROUP, TRANSACTION, Coordinator, EachBroker
+from kwire.engine.calls.offsets import LATEST
+from kwire.engine.common.addresses import Address, TopicPartition
+from kwire.engine.metadata.refresh import SECOND_TRY_AFTER_S
+from kwire.engine.ports import Services
+from kwire.engine.settings.clients import AdminSettings
+from kwire.schema.api_keys import CREATE_TOPICS, DELETE_TOPICS, FIND_COORDINATOR, LIST_OFFSETS, METADATA
+from kwire.schema.error_codes import (
+    COORDINATOR_LOAD_IN_PROGRESS,
+    COORDINATOR_NOT_AVAILABLE,
+    GROUP_AUTHORIZATION_FAILED,
+    NOT_CONTROLLER,
+    NOT_COORDINATOR,
+    THROTTLING_QUOTA_EXCEEDED,
+)
+from tests.engine.world import HANG_UP, SILENCE, Answer, Broker, World
+
+A, B, C = Address("a", 1), Address("b", 2), Address("c", 3)
+NOT_LEADER = 6
+NON_EMPTY_GROUP = 68
+LIST_GROUPS, DESCRIBE_GROUPS = 16, 15
+
+
+class Kafka:
+    """Three brokers that know who leads, coordinates and controls; any other broker refuses."""
+
+    def __init__(self, release: str = "4.4.0", bootstrap: str = "a:1") -> None:
+        self.brokers = [Broker(release, node_id) for node_id in range(3)]
+        self.controller = 0
+        self.leaders = [0, 1, 2]
+        self.coordinators = {"g": 0, "h": 1}
+        self.asked: list[tuple[int, Any]] = []
+        self.group_codes: dict[str, int] = {}
+        self.answers: Callable[[int, Any], int] = lambda node, message: 0
+        for node, broker in enumerate(self.brokers):
+            broker.brokers = {0: A, 1: B, 2: C}
+            broker.handlers |= {
+                METADATA: self.metadata(broker),
+                LIST_OFFSETS: self.noted(node, self.list_offsets),
+                FIND_COORDINATOR: self.noted(node, self.find_coordinator),
+                DESCRIBE_GROUPS: self.noted(node, self.describe_groups),
+                LIST_GROUPS: self.noted(node, self.list_groups),
+                CREATE_TOPICS: self.noted(node, self.create_topics),
+                DELETE_TOPICS: self.noted(node, self.delete_topics),
+            }
+        places = dict(zip((A, B, C), self.brokers, strict=True))
+        self.world = World(places, AdminSettings(bootstrap_servers=bootstrap))
+
+    def run(self, api: AdminApi[Any, Any], seconds: float = 30) -> Any:
+        call = FanOutCall(self.world.core, api, deadline=self.world.now + seconds, now=self.world.now)
+        self.world.run(lambda: call.done)
+        return call.value()
+
+    def connected_to(self) -> int:
+        """The one broker that there is a connection to."""
+        [connection] = self.world.open
+        return [A, B, C].index(connection.address)
+
+    def hang(self, node: int) -> None:
+        """The broker says nothing from now on, and keeps its connections."""
+        self.brokers[node].answer = lambda frame, now: SILENCE  # type: ignore[method-assign]
+
+    def nodes(self, kind: type) -> list[int]:
+        """The brokers that got such a request, in order."""
+        return [node for node, message in self.asked if isinstance(message, kind)]
+
+    def metadata(self, broker: Broker) -> Any:
+        def answer(message: Any, version: int, now: float) -> Any:
+            broker.topics = {"t": self.leaders}
+            response = broker.metadata(message, version, now)
+            response.controller_id = self.controller
+            return response
+
+        return answer
+
+    def noted(self, node: int, answer: Callable[[int, Any, int], Any]) -> Any:
+        def handle(message: Any, version: int, now: float) -> Any:
+            self.asked.append((node, message))
+            return answer(node, message, version)
+
+        return handle
+
+    def list_offsets(self, node: int, message: Any, version: int) -> Any:
+        made = protocol.ListOffsetsResponse.ListOffsetsTopicResponse
+        rows = [
+            made.ListOffsetsPartitionResponse(
+                partition_index=row.partition_index,
+                error_code=0 if self.leaders[row.partition_index] == node else NOT_LEADER,
+                offset=100 + row.partition_index,
+            )
+            for topic in message.topics
+            for row in topic.partitions
+        ]
+        return protocol.ListOffsetsResponse(topics=[made(name="t", partitions=rows)])
+
+    def find_coordinator(self, node: int, message: Any, version: int) -> Any:
+        keys = message.coordinator_keys if version >= 4 else [message.key]
+        code = self.answers(node, message)
+        if version < 4:
+            return protocol.FindCoordinatorResponse(node_id=self.coordinators[keys[0]], error_code=code)
+        row = protocol.FindCoordinatorResponse.Coordinator
+        found = [row(key=key, node_id=self.coordinators[key], error_code=code) for key in keys]
+        return protocol.FindCoordinatorResponse(coordinators=found)
+
+    def describe_groups(self, node: int, message: Any, version: int) -> Any:
+        row = protocol.DescribeGroupsResponse.DescribedGroup
+        return protocol.DescribeGroupsResponse(
+            groups=[
+                row(
+                    group_id=name,
+                    group_state=f"at {node}",
+                    error_code=self.group_codes.get(name, 0) if self.coordinators[name] == node else NOT_COORDINATOR,
+                )
+                for name in message.groups
+            ]
+        )
+
+    def list_groups(self, node: int, message: Any, version: int) -> Any:
+        row = protocol.ListGroupsResponse.ListedGroup
+        return protocol.ListGroupsResponse(
+            groups=[row(group_id=name) for name, where in self.coordinators.items() if where == node]
+        )
+
+    def create_topics(self, node: int, message: Any, version: int) -> Any:
+        row = protocol.CreateTopicsResponse.CreatableTopicResult
+        code = self.answers(node, message) or (0 if node == self.controller else NOT_CONTROLLER)
+        return protocol.CreateTopicsResponse(topics=[row(name=new.name, error_code=code) for new in message.topics])
+
+    def delete_topics(self, node: int, message: Any, version: int) -> Any:
+        return protocol.DeleteTopicsResponse()
+
+
+class DescribeGroups(AdminApi[str, str]):
+    api_key = DESCRIBE_GROUPS
+    retries_codes = True
+    what = "DescribeGroups"
+
+    def __init__(self, *names: str, kind: int = GROUP) -> None:
+        self.lookup = Coordinator(kind)
+        self._names = names
+
+    def split(self, core: Services) -> Sequence[str]:
+        return self._names
+
+    def request(self, core: Services, keys: Sequence[str], version: int) -> Any:
+        return protocol.DescribeGroupsRequest(groups=list(keys))
+
+    def result(self, keys: Sequence[str], response: Any, version: int) -> Mapping[str, str | errors.KafkaError]:
+        return {
+            row.group_id: errors.broker.error_for(row.error_code) if row.error_code else row.group_state
+            for row in response.groups
+        }
+
+
+class ListGroups(AdminApi[int, list[str]]):
+    api_key = LIST_GROUPS
+    what = "ListGroups"
+
+    def __init__(self) -> None:
+        self.lookup = EachBroker()
+
+    def split(self, core: Services) -> Sequence[int] | None:
+        return list(core.cluster.brokers) or None
+
+    def request(self, core: Services, keys: Sequence[int], version: int) -> Any:
+        return protocol.ListGroupsRequest()
+
+    def result(self, keys: Sequence[int], response: Any, version: int) -> Mapping[int, list[str]]:
+        return {keys[0]: [row.group_id for row in response.groups]}
+
+    def merge(self, results: Mapping[int, list[str]]) -> list[str]:
+        return sorted(name for names in results.values() for name in names)
+
+
+PARTITIONS = [TopicPartition("t", number) for number in range(3)]
+
+
+def test_each_leader_is_asked_once_about_its_partitions() -> None:
+    kafka = Kafka()
+    kafka.leaders = [1, 2, 1]
+    found = kafka.run(ListOffsets(dict.fromkeys(PARTITIONS, LATEST), isolation=0))
+    assert [found[tp].offset for tp in PARTITIONS] == [100, 101, 102]
+    assert sorted(kafka.nodes(protocol.ListOffsetsRequest)) == [1, 2]
+
+
+def test_a_leader_that_moves_between_two_tries_is_found() -> None:
+    kafka = Kafka()
+    kafka.run(ListOffsets(dict.fromkeys(PARTITIONS, LATEST), isolation=0))
+    kafka.asked.clear()
+    call = FanOutCall(
+        kafka.world.core,
+        ListOffsets(dict.fromkeys(PARTITIONS, LATEST), isolation=0),
+        deadline=kafka.world.now + 30,
+        now=kafka.world.now,
+    )
+    kafka.world.run(lambda: len(kafka.asked) == 3 or kafka.world.core.cluster.leader("t", 0) == 0)
+    kafka.leaders = [2, 1, 2]
+    kafka.world.run(lambda: call.done)
+    assert call.value()[PARTITIONS[0]].offset == 100
+    asked = [(node, row.partition_index) for node, message in kafka.asked for row in message.topics[0].partitions]
+    assert (0, 0) in asked
+    assert asked[-1] == (2, 0)
+    assert asked.count((1, 1)) == 1, "what was answered is not asked again"
+
+
+def test_a_controller_that_moves_between_two_tries_is_found() -> None:
+    kafka = Kafka()
+    kafka.run(CreateTopics({"one": NewTopic(1, 1)}))
+    kafka.controller = 2
+    kafka.run(CreateTopics({"two": NewTopic(1, 1)}))
+    assert kafka.nodes(protocol.CreateTopicsRequest) == [0, 0, 2]
+
+
+def test_a_request_without_effect_is_repeated_and_another_is_not() -> None:
+    kafka = Kafka()
+    codes = [THROTTLING_QUOTA_EXCEEDED, 0]
+    kafka.answers = lambda node, message: codes.pop(0)
+    kafka.run(CreateTopics({"one": NewTopic(1, 1)}))
+    kafka.answers = lambda node, message: NOT_LEADER
+    with pytest.raises(errors.broker.NOT_LEADER_OR_FOLLOWER, match="CreateTopics of 'two'"):
+        kafka.run(CreateTopics({"two": NewTopic(1, 1)}))
+    assert len(kafka.nodes(protocol.CreateTopicsRequest)) == 3
+
+
+@pytest.mark.parametrize("release", ["4.4.0", "2.8.2"])
+def test_groups_are_asked_about_at_their_coordinators(release: str) -> None:
+    kafka = Kafka(release)
+    assert kafka.run(DescribeGroups("g", "h")) == {"g": "at 0", "h": "at 1"}
+    assert sorted(kafka.nodes(protocol.DescribeGroupsRequest)) == [0, 1]
+    assert len(kafka.nodes(protocol.FindCoordinatorRequest)) == 2
+
+
+class DescribeAll(DescribeGroups):
+    tells_all = True
+
+
+def test_every_key_that_fails_is_named_where_all_are_to_be_told() -> None:
+    kafka = Kafka()
+    kafka.coordinators.update(i=2, j=0)
+    kafka.group_codes = {"g": GROUP_AUTHORIZATION_FAILED, "i": NON_EMPTY_GROUP}
+    with pytest.raises(errors.broker.GroupAuthorizationFailedError, match="and 1 more: 'i': NON_EMPTY_GROUP") as raised:
+        kafka.run(DescribeAll("g", "h", "i", "j"))
+    failures = raised.value.failures
+    assert {key: type(error) for key, error in failures.items()} == {
+        "g": errors.broker.GroupAuthorizationFailedError,
+        "i": errors.broker.NonEmptyGroupError,
+    }
+    assert all(error is not raised.value for error in failures.values())
+    assert pickle.loads(pickle.dumps(raised.value)).failures.keys() == failures.keys()
+    assert sorted(kafka.nodes(protocol.DescribeGroupsRequest)) == [0, 1, 2]
+
+
+def test_a_key_that_failed_is_asked_about_no_more() -> None:
+    kafka = Kafka()
+    kafka.group_codes = {"g": NON_EMPTY_GROUP, "h": COORDINATOR_LOAD_IN_PROGRESS}
+    api = DescribeAll("g", "h")
+    call = FanOutCall(kafka.world.core, api, deadline=kafka.world.now + 5, now=kafka.world.now)
+    kafka.world.run(lambda: len(kafka.nodes(protocol.DescribeGroupsRequest)) > 4)
+    assert kafka.nodes(protocol.DescribeGroupsRequest).count(0) == 1
+    kafka.world.run(lambda: call.done)
+    assert isinstance(call.error, errors.broker.NonEmptyGroupError)
+    assert isinstance(call.error.failures["h"], errors.KafkaTimeoutError)
+    assert "COORDINATOR_LOAD_IN_PROGRESS" in str(call.error)
+
+
+def test_a_group_whose_coordinator_may_not_be_known_is_named_beside_others() -> None:
+    kafka = Kafka()
+    kafka.answers = lambda node, message: (
+        GROUP_AUTHORIZATION_FAILED if "h" in getattr(message, "coordinator_keys", ()) else 0
+    )
+    kafka.group_codes = {"g": NON_EMPTY_GROUP}
+    with pytest.raises(errors.broker.NonEmptyGroupError, match="'h': GROUP_AUTHORIZATION_FAILED"):
+        kafka.run(DescribeAll("g", "h"))
+
+
+def test_a_coordinator_that_moves_is_looked_up_again() -> None:
+    kafka = Kafka()
+    call = FanOutCall(kafka.world.core, DescribeGroups("g", "h"), deadline=kafka.world.now + 30, now=kafka.world.now)
+    kafka.world.run(lambda: len(kafka.nodes(protocol.FindCoordinatorRequest)) == 2)
+    kafka.coordinators["g"] = 2
+    kafka.world.run(lambda: call.done)
+    assert call.value() == {"g": "at 2", "h": "at 1"}
+    assert len(kafka.nodes(protocol.FindCoordinatorRequest)) == 3
+
+
+def test_a_coordinator_that_is_lost_is_looked_up_again() -> None:
+    kafka = Kafka()
+    plain = kafka.brokers[0].answer
+
+    def answer(frame: bytes, now: float) -> Answer:
+        if frame[4:6] == DESCRIBE_GROUPS.to_bytes(2, "big"):
+            kafka.coordinators["g"] = 1
+            return HANG_UP
+        return plain(frame, now)
+
+    kafka.brokers[0].answer = answer  # type: ignore[method-assign]
+    assert kafka.run(DescribeGroups("g")) == {"g": "at 1"}
+
+
+def test_a_coordinator_that_is_not_there_yet_is_waited_for() -> None:
+    kafka = Kafka()
+    codes = [COORDINATOR_NOT_AVAILABLE, COORDINATOR_NOT_AVAILABLE, 0]
+    kafka.answers = lambda node, message: codes.pop(0)
+    assert kafka.run(DescribeGroups("g", kind=TRANSACTION)) == {"g": "at 0"}
+    assert [message.key_type for _, message in kafka.asked[:3]] == [TRANSACTION] * 3
+
+
+def test_every_broker_is_asked() -> None:
+    kafka = Kafka()
+    assert kafka.run(ListGroups()) == ["g", "h"]
+    assert sorted(kafka.nodes(protocol.ListGroupsRequest)) == [0, 1, 2]
+
+
+def test_a_response_that_leaves_a_key_out_is_no_success() -> None:
+    kafka = Kafka()
+    with pytest.raises(errors.KafkaError, match="CreateTopics of one says nothing of one"):
+        kafka.run(_Forgetful({"one": NewTopic(1, 1)}))
+
+
+class _Forgetful(CreateTopics):
+    def result(self, keys: Sequence[str], response: Any, version: int) -> Mapping[str, Any]:
+        return {}
+
+
+def test_nothing_asked_about_is_nothing_found() -> None:
+    kafka = Kafka()
+    assert kafka.run(ListOffsets({}, isolation=0)) == {}
+    assert kafka.run(DeleteTopics([])) is None
+    assert not kafka.asked
+
+
+def test_a_call_that_ends_leaves_nothing_behind() -> None:
+    kafka = Kafka()
+    core = kafka.world.core
+    before = (len(core.cluster.listeners), len(core.recovered))
+    kafka.leaders = [-1, -1, -1]
+    with pytest.raises(errors.KafkaTimeoutError, match="ListOffsets of t-0"):
+        kafka.run(ListOffsets({PARTITIONS[0]: LATEST}, isolation=0), seconds=2)
+    assert (len(core.cluster.listeners), len(core.recovered)) == before
+    assert core.cluster.topic("t") is None
+
+
+def test_another_broker_is_asked_when_the_one_that_is_connected_hangs() -> None:
+    kafka = Kafka(bootstrap="a:1,b:2,c:3")
+    kafka.run(DescribeTopics(None))
+    kafka.hang(kafka.connected_to())
+    begun = kafka.world.now
+    assert list(kafka.run(DescribeTopics(None))) == ["t"]
+    assert kafka.world.now - begun == pytest.approx(SECOND_TRY_AFTER_S, abs=0.1)
+    assert not kafka.world.core._requests, "the first request is cancelled"
+
+
+def test_the_coordinator_is_looked_up_at_another_broker_when_one_hangs() -> None:
+    kafka = Kafka(bootstrap="a:1,b:2,c:3")
+    kafka.run(DescribeTopics(None))
+    kafka.coordinators["g"] = 2
+    kafka.hang(kafka.connected_to())
+    begun = kafka.world.now
+    assert kafka.run(DescribeGroups("g")) == {"g": "at 2"}
+    assert kafka.world.now - begun == pytest.approx(SECOND_TRY_AFTER_S, abs=0.2)
+
+
+def test_a_broker_that_answers_late_is_still_heard_when_no_other_can_be_reached() -> None:
+    kafka = Kafka(bootstrap="a:1,b:2,c:3")
+    kafka.run(DescribeTopics(None))
+    slow = kafka.brokers[kafka.connected_to()]
+    for broker in kafka.brokers:
+        broker.refuses = "Connection refused"
+    slow.holds = 4.0
+    begun = kafka.world.now
+    assert list(kafka.run(DescribeTopics(None))) == ["t"]
+    assert kafka.world.now - begun == pytest.approx(4.0, abs=0.1)
+
+
+def test_a_question_that_all_brokers_fail_is_asked_again() -> None:
+    kafka = Kafka(bootstrap="a:1,b:2,c:3")
+    for broker in kafka.brokers:
+        broker.refuses = "Connection refused"
+    kafka.world.at(kafka.world.now + 5, lambda: setattr(kafka.brokers[0], "refuses", ""))
+    assert list(kafka.run(DescribeTopics(None))) == ["t"]
