@@ -122,11 +122,13 @@ check: build  ## lint, format, types, stubs, layer contracts, the seam of the co
 	@$(PY) scripts/check_snippets.py
 	@$(PY) -m mypy.stubtest kwire._codec --ignore-disjoint-bases --mypy-config-file pyproject.toml \
 		--allowlist tests/typing/stubtest-allowlist.txt
-	@$(PY) -m pytest -q tests/test_layers.py tests/test_compiled_halves.py tests/test_settings_page.py
+	@$(PY) -m pytest -q tests/test_layers.py tests/test_compiled_halves.py tests/test_settings_page.py \
+		tests/test_files_page.py
 
 .PHONY: docs
-docs: build  ## docs/settings.md from the tables of settings, the stub's docstrings from the extension
+docs: build  ## docs/settings.md from the tables of settings, docs/files.md from heads, the stub's docstrings from the extension
 	@$(PY) -m scripts.settings_page
+	@$(PY) -m scripts.files_page
 	@$(PY) scripts/stub_docs.py
 
 .PHONY: bench

@@ -18,29 +18,27 @@ from tests.cython_analysis import analysis
 ROOT = Path(__file__).resolve().parents[1]
 COMPILED = sorted([*ROOT.glob("src/kwire/*.pyx"), *ROOT.glob("src/kwire/_pxi/*/*.pxi")])
 MODULES = sorted(ROOT.glob("src/**/*.py"))
-ENGINE = [path for path in ROOT.glob("src/kwire/engine/*.py") if path.stem != "__init__"]
-DRIVERS = [path for path in ROOT.glob("src/kwire/drivers/*.py") if path.stem != "__init__"]
-PLACED = sorted([*(path for path in COMPILED if path.suffix == ".pxi"), *ENGINE, *DRIVERS])
 IMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+(c?import)|(c?import)\s+([\w.]+))", re.MULTILINE)
 KWIRE_IN_THE_EXTENSION = {"kwire", "kwire.errors", "kwire.compression", "kwire.records"}
 IO_AND_CLOCKS = {"socket", "ssl", "select", "selectors", "asyncio", "time", "random", "logging", "os", "subprocess"}
 FOREIGN_IN_THE_EXTENSION = {"kwire", "cython", "cpython", "libc", "pyarrow"}
 HEADER = re.compile(r'^cdef extern from "([\w./<>]+)"', re.MULTILINE)
-INCLUDE = re.compile(r'^include "([\w/.]+)"', re.MULTILINE)
+CONTENTS = re.compile(r'^# ((?:codec: )?[a-z]+)$|^include "([\w/.]+)"', re.MULTILINE)
 
-LAYERS = {
-    "codec: bytes": "primitives slots tricks uuids blocks framing checksums output containers",
-    "codec: records": "attributes builder encode arrow encode_arrow arrow_streams record_index record_batches "
-    "message_sets record_scan messages_0_7 records column_plan columns record_columns",
-    "codec: values": "column_builder values avro_columns protobuf_plan protobuf_columns text_plan json_columns "
-    "csv_columns",
-    "codec: messages": "plans plans_decode plans_encode",
-    "engine": "timers at_hand delivery batch partitioning queues sequences sink send_arguments accumulator placing "
-    "sent_rows consumer_records versions request connection node core idempotence produce_request sender",
-    "drivers": "reactor_lock reactor loop_driver",
-    "clients": "producer_hooks producer loop_iterator",
-}
-"""The compiled files, lowest first, in the order in which `_codec.pyx` includes them: each uses those before it."""
+
+
+def _layers() -> dict[str, list[str]]:
+    """The compiled files by layer, as `_codec.pyx` includes them: each uses those before it."""
+    layers: dict[str, list[str]] = {}
+    for heading, name in CONTENTS.findall((ROOT / "src/kwire/_codec.pyx").read_text()):
+        if heading:
+            layers[heading] = []
+        else:
+            layers[list(layers)[-1]].append(Path(name).stem)
+    return layers
+
+
+LAYERS = _layers()
 
 COMPONENTS = (
     {"encode", "record_batches", "record_scan", "messages_0_7", "records", "record_columns"},
@@ -81,13 +79,8 @@ def test_only_few_compiled_files_have_sockets_or_a_clock(header: str) -> None:
     assert {path.stem for path in COMPILED if header in HEADER.findall(path.read_text())} == ALLOWED[header]
 
 
-def test_compiled_files_are_included_layer_by_layer() -> None:
-    included = [Path(name).stem for name in INCLUDE.findall((ROOT / "src/kwire/_codec.pyx").read_text())]
-    assert included == " ".join(LAYERS.values()).split()
-
-
 def test_a_compiled_file_uses_only_those_before_it() -> None:
-    order = " ".join(LAYERS.values()).split()
+    order = [name for layer in LAYERS.values() for name in layer]
     upwards = [
         use
         for use in analysis().uses
@@ -98,29 +91,13 @@ def test_a_compiled_file_uses_only_those_before_it() -> None:
 
 
 def test_a_component_lies_within_one_layer() -> None:
-    layers = [set(names.split()) for names in LAYERS.values()]
-    assert all(any(component <= layer for layer in layers) for component in COMPONENTS)
+    assert all(any(component <= set(layer) for layer in LAYERS.values()) for component in COMPONENTS)
 
 
-@pytest.mark.parametrize("path", PLACED, ids=lambda path: path.name)
-def test_the_architecture_page_places_every_file(path: Path) -> None:
-    assert f"`{path.name}`" in (ROOT / "docs/architecture.md").read_text()
-
-
-@pytest.mark.parametrize("path", [p for p in COMPILED if p.suffix == ".pxi"], ids=lambda path: path.name)
-def test_every_included_file_says_what_it_is(path: Path) -> None:
-    assert path.read_text().startswith("# "), f"{path.name} has no head"
-
-
-@pytest.mark.parametrize("path", [p for p in COMPILED if p.suffix == ".pxi"], ids=lambda path: path.name)
-def test_every_included_file_is_in_the_table_of_contents(path: Path) -> None:
-    contents = (ROOT / "src/kwire/_codec.pyx").read_text()
-    assert f'include "{path.parent.name}/{path.name}"' in contents
-
-
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT / "src")))
-def test_every_module_says_what_it_is(path: Path) -> None:
-    assert ast.get_docstring(parsed(path)), f"{path} has no docstring"
+def test_every_compiled_file_is_included_once() -> None:
+    assert sorted(name for layer in LAYERS.values() for name in layer) == sorted(
+        path.stem for path in COMPILED if path.suffix == ".pxi"
+    )
 
 
 @pytest.mark.parametrize(

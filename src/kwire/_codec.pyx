@@ -3,7 +3,7 @@
 """The compiled part of kwire: this file is its table of contents.
 
 `_pxi/codec/` is the codec: bytes only, no schema, no clock, no I/O. `_pxi/client/` holds the compiled halves of the
-client. Files are included in the order in which they use each other.
+client. Files are included in the order in which they use each other, layer by layer; tests/test_layers.py reads it here.
 """
 
 # The names are used in the files included below, where cython-lint does not look.
@@ -31,6 +31,7 @@ cdef extern from "endian.h" nogil:
     uint32_t kw_le32(uint32_t value)
     uint64_t kw_le64(uint64_t value)
 
+# codec: bytes
 include "codec/primitives.pxi"
 include "codec/slots.pxi"
 include "codec/tricks.pxi"
@@ -40,6 +41,8 @@ include "codec/framing.pxi"
 include "codec/checksums.pxi"
 include "codec/output.pxi"
 include "codec/containers.pxi"
+
+# codec: records
 include "codec/attributes.pxi"
 include "codec/builder.pxi"
 include "codec/encode.pxi"
@@ -55,6 +58,8 @@ include "codec/records.pxi"
 include "codec/column_plan.pxi"
 include "codec/columns.pxi"
 include "codec/record_columns.pxi"
+
+# codec: values
 include "codec/column_builder.pxi"
 include "codec/values.pxi"
 include "codec/avro_columns.pxi"
@@ -63,9 +68,13 @@ include "codec/protobuf_columns.pxi"
 include "codec/text_plan.pxi"
 include "codec/json_columns.pxi"
 include "codec/csv_columns.pxi"
+
+# codec: messages
 include "codec/plans.pxi"
 include "codec/plans_decode.pxi"
 include "codec/plans_encode.pxi"
+
+# engine
 include "client/timers.pxi"
 include "client/at_hand.pxi"
 include "client/delivery.pxi"
@@ -87,9 +96,13 @@ include "client/core.pxi"
 include "client/idempotence.pxi"
 include "client/produce_request.pxi"
 include "client/sender.pxi"
+
+# drivers
 include "client/reactor_lock.pxi"
 include "client/reactor.pxi"
 include "client/loop_driver.pxi"
+
+# clients
 include "client/producer_hooks.pxi"
 include "client/producer.pxi"
 include "client/loop_iterator.pxi"
