@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from kwire.engine.settings.clients import ClientSettings, ConsumerSettings, ProducerSettings
+from kwire.engine.settings.clients import ClientSettings, ConsumerSettings, ProducerSettings, ShareConsumerSettings
 from kwire.engine.settings.connection import ConnectionSettings
 from kwire.engine.settings.kinds import Setting
-from kwire.engine.settings.share import ShareConsumerSettings
 from kwire.engine.settings.values import PARTITIONERS
 
 PAGE = Path(__file__).parents[1] / "docs" / "settings.md"

@@ -26,7 +26,6 @@ HEADER = re.compile(r'^cdef extern from "([\w./<>]+)"', re.MULTILINE)
 CONTENTS = re.compile(r'^# ((?:codec: )?[a-z]+)$|^include "([\w/.]+)"', re.MULTILINE)
 
 
-
 def _layers() -> dict[str, list[str]]:
     """The compiled files by layer, as `_codec.pyx` includes them: each uses those before it."""
     layers: dict[str, list[str]] = {}
@@ -124,3 +123,40 @@ def test_the_pictures_of_the_architecture_page_name_what_is_there() -> None:
         for name in names.split(", "):
             for part in name.split("."):
                 assert re.search(rf"\b{part}\b", path.read_text()), f"{file} has no {part}"
+
+
+def _needs(path: Path) -> set[str]:
+    """The modules of kwire that a file imports, for types or at run time."""
+    names: set[str] = set()
+    for node in ast.walk(parsed(path)):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+        elif isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+    return names
+
+
+def _circles(needs: dict[str, set[str]]) -> list[list[str]]:
+    """The files that can be reached from themselves, each with those that it needs of them."""
+    reached = {name: set(found) for name, found in needs.items()}
+    for through in needs:  # Warshall's closure
+        for found in reached.values():
+            if through in found:
+                found |= reached[through]
+    return [
+        sorted(found & {other for other in found if name in reached[other]})
+        for name, found in reached.items()
+        if name in found
+    ]
+
+
+@pytest.mark.parametrize("folder", ["engine"])
+def test_no_two_files_need_each_other(folder: str) -> None:
+    """Not even for types: what a file asks of those above it is a Protocol beside it."""
+    modules = {
+        ".".join(path.relative_to(ROOT / "src").with_suffix("").parts).removesuffix(".__init__"): path
+        for path in MODULES
+        if folder in path.parts
+    }
+    circles = _circles({name: _needs(path) & (modules.keys() - {name}) for name, path in modules.items()})
+    assert not circles, circles[0]

@@ -18,7 +18,8 @@ from kwire.engine.common import absent
 from kwire.engine.common.absent import without
 from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.metadata.metadata import PartitionInfo, TopicInfo
-from kwire.engine.settings.clients import AdminSettings, configured_by, keywords
+from kwire.engine.settings.clients import AdminSettings
+from kwire.engine.settings.config import configured_by, keywords
 
 if TYPE_CHECKING:
     from kwire.engine.admin.group_calls import Progress

@@ -21,7 +21,8 @@ from kwire.engine.common import absent
 from kwire.engine.common.absent import without
 from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.consumer.records import ConsumerRecords
-from kwire.engine.settings.clients import ConsumerSettings, configured_by, keywords
+from kwire.engine.settings.clients import ConsumerSettings
+from kwire.engine.settings.config import configured_by, keywords
 from kwire.errors import ClientClosedError, KafkaError
 from kwire.fronts.consumer import At, ConsumerFront, Partition, T
 

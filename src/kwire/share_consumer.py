@@ -14,8 +14,8 @@ from kwire.engine.calls import arguments
 from kwire.engine.common import absent
 from kwire.engine.common.absent import without
 from kwire.engine.consumer.polling import LOOK_EVERY_S
-from kwire.engine.settings.clients import configured_by, keywords
-from kwire.engine.settings.share import ShareConsumerSettings
+from kwire.engine.settings.clients import ShareConsumerSettings
+from kwire.engine.settings.config import configured_by, keywords
 from kwire.engine.share.acknowledging import Outcomes
 from kwire.engine.share.records import ShareRecords
 from kwire.fronts.share_consumer import CLOSING_S, ShareConsumerFront

@@ -19,7 +19,7 @@ from kwire._codec import Delivery
 from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.connections.connection import Connection
 from kwire.engine.groups.tenure import ConsumerGroupMetadata
-from kwire.engine.settings.share import ShareConsumerSettings
+from kwire.engine.settings.clients import ShareConsumerSettings
 from kwire.engine.share.polling import SharePolling
 from kwire.engine.transactions.outcome import Outcome
 from kwire.testing.apis import Answer

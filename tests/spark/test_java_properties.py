@@ -5,7 +5,8 @@ import warnings
 
 import pytest
 
-from kwire.engine.settings.clients import ConsumerSettings, ProducerSettings, from_config
+from kwire.engine.settings.clients import ConsumerSettings, ProducerSettings
+from kwire.engine.settings.config import from_config
 from kwire.errors import ConfigError
 from kwire.spark.client_options import checked_properties
 from kwire.spark.given_options import GivenOptions

@@ -10,7 +10,8 @@ import sys
 import pytest
 
 from kwire.engine.common.addresses import TopicPartition
-from kwire.engine.settings.clients import ConsumerSettings, from_config
+from kwire.engine.settings.clients import ConsumerSettings
+from kwire.engine.settings.config import from_config
 from kwire.errors import ConfigError
 from kwire.spark.data_source import KwireDataSource, KwireReader, TaskPartition
 from kwire.spark.offsets import EARLIEST, LATEST

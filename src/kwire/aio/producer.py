@@ -24,7 +24,8 @@ from kwire.engine.calls.arguments import seconds
 from kwire.engine.common import absent
 from kwire.engine.common.absent import without
 from kwire.engine.producer.sender import Sender
-from kwire.engine.settings.clients import ProducerSettings, configured_by, keywords
+from kwire.engine.settings.clients import ProducerSettings
+from kwire.engine.settings.config import configured_by, keywords
 from kwire.errors import KafkaError
 from kwire.fronts.producer import CLOSED, CLOSED_TOO_EARLY, ProducerFront, note_failed_close
 

@@ -91,9 +91,9 @@ from kwire.engine.common.retry import Backoff, RandomFraction
 from kwire.engine.connections.brokers import Brokers
 from kwire.engine.connections.connection import Connection
 from kwire.engine.connections.connections import Connections
+from kwire.engine.connections.flows import RunApart
 from kwire.engine.connections.versions import Versions
 from kwire.engine.metadata.cluster import Cluster
-from kwire.engine.ports import RunApart
 from kwire.engine.settings.clients import ClientSettings
 from kwire.errors import AuthError, ClientClosedError, CodecError, ConnectError, KafkaError, KafkaTimeoutError
 from kwire.protocol import APIS, decode_response_body, response_plans

@@ -14,7 +14,8 @@ from kwire.drivers.loggers import LateLogger
 from kwire.engine.calls.arguments import seconds
 from kwire.engine.common.secret import hiding_arguments
 from kwire.engine.core import Core
-from kwire.engine.settings.clients import ClientSettings, from_config, keywords
+from kwire.engine.settings.clients import ClientSettings
+from kwire.engine.settings.config import from_config, keywords
 from kwire.errors import ClientClosedError
 
 if TYPE_CHECKING:

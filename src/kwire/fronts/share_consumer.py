@@ -13,7 +13,7 @@ from kwire._codec import ConsumerRecord
 from kwire._typing import Any
 from kwire.drivers.loggers import LateLogger
 from kwire.engine.calls import arguments
-from kwire.engine.settings.share import ShareConsumerSettings
+from kwire.engine.settings.clients import ShareConsumerSettings
 from kwire.engine.share.acquired import kind_of
 from kwire.engine.share.polling import OnAcknowledged, OnCommitted, SharePolling
 from kwire.engine.share.records import ShareRecords

@@ -15,7 +15,8 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from kwire.engine.common.secret import Secret
-from kwire.engine.settings.clients import ClientSettings, ConsumerSettings, ProducerSettings, from_config
+from kwire.engine.settings.clients import ClientSettings, ConsumerSettings, ProducerSettings
+from kwire.engine.settings.config import from_config
 from kwire.engine.settings.kinds import Setting
 from kwire.errors import AuthError, ConfigError, ConnectError
 from kwire.spark.given_options import CLIENT_PREFIX, SERVERS, GivenOptions

@@ -20,7 +20,8 @@ from uuid import UUID
 from kwire.admin import Admin, TopicInfo
 from kwire.engine.admin import calls
 from kwire.engine.common.addresses import TopicPartition
-from kwire.engine.settings.clients import AdminSettings, ConsumerSettings, from_config
+from kwire.engine.settings.clients import AdminSettings, ConsumerSettings
+from kwire.engine.settings.config import from_config
 from kwire.errors import BrokerError, ConfigError, ConnectError, KafkaError, KafkaTimeoutError, UnknownTopicError
 from kwire.schema.error_codes import CLUSTER_AUTHORIZATION_FAILED, UNSUPPORTED_VERSION
 from kwire.spark.client_options import CLIENT_SETTINGS, errors_by_option

@@ -18,7 +18,8 @@ from kwire._prepared import ONGOING, V1, V2, PreparedTransaction, TransactionDes
 from kwire.engine.calls.offsets import OffsetAndMetadata
 from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.groups.tenure import ConsumerGroupMetadata
-from kwire.engine.settings.clients import ProducerSettings, from_config
+from kwire.engine.settings.clients import ProducerSettings
+from kwire.engine.settings.config import from_config
 from kwire.errors import BrokerError, KafkaError, ProducerFencedError
 from kwire.producer import Producer
 from kwire.schema.error_codes import (

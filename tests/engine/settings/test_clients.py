@@ -16,15 +16,15 @@ import pytest
 from kwire import errors
 from kwire._codec import Accumulator
 from kwire.engine.common.addresses import Address, parse_bootstrap
+from kwire.engine.settings import options as options_module
 from kwire.engine.settings.clients import (
     AdminSettings,
     ClientSettings,
     ConsumerSettings,
     ProducerSettings,
-    documentation,
-    from_config,
+    ShareConsumerSettings,
 )
-from kwire.engine.settings.clients import options as options_module
+from kwire.engine.settings.config import documentation, from_config
 from kwire.engine.settings.options import (
     AdminOptions,
     ConsumerOptions,
@@ -32,7 +32,6 @@ from kwire.engine.settings.options import (
     ProducerOptions,
     ShareConsumerOptions,
 )
-from kwire.engine.settings.share import ShareConsumerSettings
 from kwire.engine.settings.values import PARTITIONERS
 
 

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire import errors
-from kwire.engine.settings.clients import ClientSettings, ConsumerSettings, from_config
+from kwire.engine.settings.clients import ClientSettings, ConsumerSettings
+from kwire.engine.settings.config import from_config
 from kwire.engine.settings.jaas import JaasError, parse
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from kwire import errors
 from kwire.engine.common.addresses import Address
 from kwire.engine.common.secret import Secret, without_secrets
-from kwire.engine.settings.clients import AdminSettings, ClientSettings, ConsumerSettings, ProducerSettings, from_config
+from kwire.engine.settings.clients import AdminSettings, ClientSettings, ConsumerSettings, ProducerSettings
+from kwire.engine.settings.config import from_config
 from kwire.engine.settings.connection import ConnectionSettings
 from kwire.engine.settings.security import SecuritySettings
 

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from kwire import protocol, records
 from kwire.engine.common.addresses import Address, TopicPartition
-from kwire.engine.settings.share import ShareConsumerSettings
+from kwire.engine.settings.clients import ShareConsumerSettings
 from kwire.engine.share.acquired import kind_of
 from kwire.engine.share.polling import SharePolling
 from kwire.engine.share.records import ShareRecords

@@ -9,7 +9,7 @@ import pytest
 
 from kwire.engine.calls.lookup import GROUP
 from kwire.engine.common.addresses import TopicPartition
-from kwire.engine.settings.share import ShareConsumerSettings
+from kwire.engine.settings.clients import ShareConsumerSettings
 from kwire.engine.share.membership import FATAL, MEMBER, OUT
 from kwire.engine.share.polling import SharePolling
 from kwire.errors import KafkaError, broker

@@ -12,7 +12,7 @@ import pytest
 
 from kwire.engine.calls.lookup import GROUP
 from kwire.engine.common.addresses import TopicPartition
-from kwire.engine.settings.share import ShareConsumerSettings
+from kwire.engine.settings.clients import ShareConsumerSettings
 from kwire.engine.share.acknowledging import Acknowledgement
 from kwire.engine.share.acquired import ACCEPT, KINDS, REJECT, RENEW
 from kwire.engine.share.polling import SharePolling

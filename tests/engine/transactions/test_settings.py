@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from kwire import errors
-from kwire.engine.settings.clients import ProducerSettings, from_config
+from kwire.engine.settings.clients import ProducerSettings
+from kwire.engine.settings.config import from_config
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 
 from kwire import errors, protocol
 from kwire._typing import TYPE_CHECKING, NamedTuple, override
-from kwire.engine.admin.refusals import raise_all
 from kwire.engine.calls.fan_out import AdminApi
 from kwire.engine.calls.lookup import Controller
+from kwire.engine.calls.refusals import raise_all
 from kwire.errors import ConfigError
 from kwire.schema.api_keys import CREATE_TOPICS
 from kwire.schema.error_codes import UNSUPPORTED_VERSION

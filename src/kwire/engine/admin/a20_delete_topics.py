@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from kwire import protocol
 from kwire._typing import TYPE_CHECKING, override
-from kwire.engine.admin.refusals import raise_all
 from kwire.engine.calls.fan_out import AdminApi
 from kwire.engine.calls.lookup import Controller
+from kwire.engine.calls.refusals import raise_all
 from kwire.schema.api_keys import DELETE_TOPICS
 
 if TYPE_CHECKING:

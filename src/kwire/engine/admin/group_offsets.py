@@ -12,10 +12,10 @@ from types import MappingProxyType
 
 from kwire import errors, protocol
 from kwire._typing import TYPE_CHECKING, Any, Generic, TypeVar, override
-from kwire.engine.admin.refusals import all_of, name_of
 from kwire.engine.calls.fan_out import NOT_LOOKED_AT, AdminApi
 from kwire.engine.calls.lookup import GROUP, Coordinator
 from kwire.engine.calls.offsets import OffsetAndMetadata
+from kwire.engine.calls.refusals import all_of, name_of
 from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.groups.membership import GroupMetadata
 from kwire.engine.groups.offset_messages import codes_in, commit_request, fetch_request, group_code_in, offsets_in

@@ -14,9 +14,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
 from kwire._typing import TYPE_CHECKING, Any, Generic, TypeVar, override
-from kwire.engine.admin.refusals import all_of
 from kwire.engine.calls.calls import Call, OnDone
 from kwire.engine.calls.lookup import Lookup
+from kwire.engine.calls.refusals import all_of
 from kwire.engine.calls.second_try import SecondTry
 from kwire.engine.common.request import ANY, Request
 from kwire.engine.common.retry import afresh, is_retriable

@@ -6,6 +6,7 @@ AdminApiLookupStrategy is the same idea.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from kwire import errors, protocol
@@ -19,7 +20,11 @@ from kwire.schema.api_keys import FIND_COORDINATOR
 from kwire.schema.error_codes import COORDINATOR_NOT_AVAILABLE, NOT_CONTROLLER, NOT_COORDINATOR
 
 if TYPE_CHECKING:
-    from kwire.engine.calls.fan_out import FanOutCall
+    from typing import Protocol
+
+    from kwire.engine.ports import Services
+else:
+    Protocol = object
 
 Key = TypeVar("Key")
 
@@ -67,10 +72,29 @@ def has_moved(error: KafkaError) -> bool:
     return isinstance(error, ConnectError | KafkaTimeoutError)
 
 
+class Asking(Protocol):
+    """The call that a lookup is for: a `FanOutCall`."""
+
+    core: Services
+
+    @property
+    def keys(self) -> Sequence[Any] | None:
+        """What it asks about; None while that is not known."""
+
+    def send(self, now: float) -> None:
+        """Asks about each key that has no result and that a broker is known for."""
+
+    def retry(self, again: Callable[[float], None], why: KafkaError, now: float) -> None:
+        """Calls `again` after a wait, unless time is over."""
+
+    def on_failed(self, errors: Mapping[Any, KafkaError], now: float) -> None:
+        """Keys that no broker will be found for."""
+
+
 class Lookup(Generic[Key]):
     """Finds the broker for each key of one call."""
 
-    call: FanOutCall[Key, Any]
+    call: Asking
 
     def begin(self, now: float) -> None:
         """`call` begins, and has this lookup to itself."""

@@ -12,7 +12,8 @@ from kwire._typing import TYPE_CHECKING
 from kwire.engine.common.addresses import Address
 from kwire.engine.common.retry import Backoff, RandomFraction
 from kwire.engine.connections.connection import CLOSE, CLOSED, CONNECT, OPEN, WARN, Connection, Events
-from kwire.engine.ports import OnLost, OnMade, RunApart
+from kwire.engine.connections.flows import RunApart
+from kwire.engine.connections.services import OnLost, OnMade
 from kwire.engine.settings.clients import ClientSettings
 from kwire.errors import AuthError, ConnectError, KafkaError
 
@@ -28,7 +29,7 @@ MAX_REFUSED_MS = 30_000
 
 
 class Connections:
-    """Fulfils `ports.ConnectionServices`."""
+    """Fulfils `ConnectionServices`."""
 
     def __init__(
         self,

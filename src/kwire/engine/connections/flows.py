@@ -19,12 +19,13 @@ from kwire._codec import Buffer
 from kwire._typing import Any, NamedTuple, TypeVar
 from kwire.engine.common.request import Request
 from kwire.engine.connections.connection import Connection
-from kwire.engine.ports import RunApart
 from kwire.errors import KafkaError
 
 Result = TypeVar("Result")
 OnValue = Callable[[Any, float], None]
 OnException = Callable[[BaseException, float], None]
+RunApart = Callable[[Callable[[], Any], OnValue, OnException], None]
+"""run_apart(function, on_result, on_error): see the text of `core.py`."""
 
 LONG_CALL_S = 60.0
 """Seconds after which a shared call may be one that never ends."""

@@ -23,16 +23,21 @@ from kwire.engine.common.request import Purpose, Request
 from kwire.engine.common.retry import afresh
 from kwire.engine.connections.connection import Connection
 from kwire.engine.connections.negotiation import ClosedInLoginError, Negotiation
+from kwire.engine.connections.services import ConnectionServices
 from kwire.engine.connections.session import Session
 from kwire.engine.connections.versions import Versions
-from kwire.engine.ports import ConnectionServices
 from kwire.errors import AuthError, ConnectError, KafkaError
 from kwire.protocol import APIS
 from kwire.schema.api_keys import PRODUCE
 
 if TYPE_CHECKING:
+    from typing import Protocol
+
+    from kwire.engine.common.addresses import Address
+    from kwire.engine.common.outage import Outage
     from kwire.engine.connections.group_probe import GroupProbe
-    from kwire.engine.connections.node import Node
+else:
+    Protocol = object
 
 SILENT_AFTER_S = 1.0
 """Seconds without an answer after which requests for any broker go to another one, if there is one."""
@@ -47,13 +52,39 @@ REFUSED_AGAIN_AFTER_S = 1.0
 """Seconds after a refusal at which a user's own call makes the broker be asked again."""
 
 
+class LinkOwner(Protocol):
+    """The broker that a link leads to, and whom it tells of its connection: a `Node`."""
+
+    address: Address
+    was_old: bool
+    outage: Outage
+
+    @property
+    def who(self) -> str: ...
+
+    def link_is_ready(self, link: Link, versions: Versions, now: float) -> None:
+        """A link got its connection."""
+
+    def link_has_failed(self, link: Link, error: KafkaError, now: float) -> None:
+        """An attempt to connect failed."""
+
+    def link_is_lost(self, link: Link, error: KafkaError, now: float) -> None:
+        """A connection that was ready ended."""
+
+    def link_is_refused(self, now: float) -> None:
+        """Something waits for a link that refuses this client."""
+
+    def link_may_connect(self, link: Link, now: float) -> None:
+        """The backoff after a failure is over."""
+
+
 class Link(LinkBase):
     """A node's connection for `purpose`."""
 
     connection: Connection | None
     versions: Versions | None
 
-    def __init__(self, node: Node, connections: ConnectionServices, purpose: int) -> None:
+    def __init__(self, node: LinkOwner, connections: ConnectionServices, purpose: int) -> None:
         super().__init__()
         self.purpose = purpose
         self.failures = 0

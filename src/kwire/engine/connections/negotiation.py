@@ -44,8 +44,8 @@ from kwire._version import __version__
 from kwire.engine.common.addresses import Address
 from kwire.engine.connections.connection import CLOSED, Connection
 from kwire.engine.connections.flows import Ask, Flow, run
+from kwire.engine.connections.services import ConnectionServices
 from kwire.engine.connections.versions import BEFORE_0_10, Versions
-from kwire.engine.ports import ConnectionServices
 from kwire.errors import AuthError, BrokerError, CodecError, ConnectError, KafkaError, TruncatedError
 from kwire.schema.api_keys import API_VERSIONS, METADATA
 from kwire.schema.error_codes import UNSUPPORTED_VERSION

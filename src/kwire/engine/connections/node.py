@@ -8,15 +8,39 @@ is asked of the node itself, and told to its owner, is the state of the connecti
 from __future__ import annotations
 
 from kwire._codec import NodeBase
-from kwire._typing import override
+from kwire._typing import TYPE_CHECKING, override
 from kwire.engine.common.addresses import Address
 from kwire.engine.common.outage import Outage
 from kwire.engine.common.request import Purpose
 from kwire.engine.connections.connection import Connection
 from kwire.engine.connections.link import Link
+from kwire.engine.connections.services import ConnectionServices
 from kwire.engine.connections.versions import Versions
-from kwire.engine.ports import ConnectionServices, NodeOwner
 from kwire.errors import AuthError, ConnectError, KafkaError
+
+if TYPE_CHECKING:
+    from typing import Protocol
+else:
+    Protocol = object
+
+
+class NodeOwner(Protocol):
+    """Whom a node tells of its connection for data: `Brokers`."""
+
+    def node_is_ready(self, node: Node, now: float) -> None:
+        """It got its connection."""
+
+    def node_has_failed(self, node: Node, error: KafkaError, now: float) -> None:
+        """An attempt to connect failed."""
+
+    def node_is_lost(self, node: Node, error: KafkaError, now: float) -> None:
+        """A connection that was ready ended."""
+
+    def node_may_connect(self, node: Node, now: float) -> None:
+        """The backoff after a failure is over."""
+
+    def node_is_refused(self, node: Node, now: float) -> None:
+        """Something waits for it while it refuses this client."""
 
 
 class Node(NodeBase):

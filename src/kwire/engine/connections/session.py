@@ -19,11 +19,15 @@ from kwire._codec import Timer
 from kwire._typing import TYPE_CHECKING
 from kwire.engine.connections.connection import Connection
 from kwire.engine.connections.flows import run
-from kwire.engine.ports import ConnectionServices
+from kwire.engine.connections.services import ConnectionServices
 from kwire.errors import AuthError, ConnectError, KafkaError
 
 if TYPE_CHECKING:
-    from kwire.engine.connections.link import Link
+    from typing import Protocol
+
+    from kwire.engine.connections.versions import Versions
+else:
+    Protocol = object
 
 FIRST_PART = 0.85
 SPREAD = 0.1
@@ -33,10 +37,27 @@ MIN_BETWEEN_S = 1.05
 """Seconds after a login before which no other one is begun."""
 
 
+class Suspendable(Protocol):
+    """The link whose connection a session is of."""
+
+    session_ends: float
+    connection: Connection | None
+    versions: Versions | None
+
+    @property
+    def who(self) -> str: ...
+
+    def suspend(self) -> None:
+        """Lets new requests wait."""
+
+    def resume(self, now: float) -> None:
+        """Sends what has waited."""
+
+
 class Session:
     """The present session of a link's connection, if there is one."""
 
-    def __init__(self, link: Link, connections: ConnectionServices) -> None:
+    def __init__(self, link: Suspendable, connections: ConnectionServices) -> None:
         self._link = link
         self._connections = connections
         self._lifetime = 0.0

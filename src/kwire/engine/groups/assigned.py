@@ -12,14 +12,17 @@ from collections.abc import Callable, Mapping
 
 from kwire._typing import TYPE_CHECKING
 from kwire.engine.common.addresses import TopicPartition
-from kwire.errors import UnknownTopicError
+from kwire.errors import KafkaError, UnknownTopicError
 from kwire.errors.listing import first_of
 
 if TYPE_CHECKING:
+    from typing import Protocol
+
     from kwire.engine.consumer.subscription import Subscription
-    from kwire.engine.groups.membership import Membership
     from kwire.engine.ports import Services
     from kwire.engine.settings.clients import ConsumerSettings
+else:
+    Protocol = object
 
 _SHOWN = 5
 
@@ -30,10 +33,17 @@ Explain = Callable[[object], object]
 """The reason why something is missing, from what `look` was told of it."""
 
 
+class Warned(Protocol):
+    """The member that misses something: what it is told."""
+
+    fault: KafkaError | None
+    warn: Callable[[str], object]
+
+
 class Missing:
     """What one member misses, which is told."""
 
-    def __init__(self, settings: ConsumerSettings, member: Membership) -> None:
+    def __init__(self, settings: ConsumerSettings, member: Warned) -> None:
         self._group_id = settings.group_id
         self._patience = settings.default_api_timeout_ms / 1000
         self._member = member

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Sequence
 
 from kwire import errors, protocol
-from kwire._typing import TYPE_CHECKING
+from kwire._typing import TYPE_CHECKING, Any
 from kwire.engine.common.request import ANY, Request
 from kwire.engine.common.retry import afresh
 from kwire.engine.metadata.metadata import Metadata, metadata_request
@@ -21,7 +21,14 @@ from kwire.schema.api_keys import METADATA
 from kwire.schema.error_codes import REBOOTSTRAP_REQUIRED, UNKNOWN_TOPIC_OR_PARTITION
 
 if TYPE_CHECKING:
-    from kwire.engine.core import Core
+    from typing import Protocol
+
+    from kwire._codec import Timer
+    from kwire.engine.common.addresses import Address
+    from kwire.engine.common.request import MessageOrBuilder, OnError, OnResponse
+    from kwire.engine.common.retry import Backoff
+else:
+    Protocol = object
 
 Listener = Callable[[float], None]
 _MOST_NAMED = 5
@@ -31,10 +38,38 @@ TopicFilter = Callable[[str, bool], bool]
 """matches(name, is_internal): whether a topic is of interest."""
 
 
+class ClusterOwner(Protocol):
+    """What the metadata asks of the core that it belongs to."""
+
+    settings: Any
+    retry_backoff: Backoff
+    recovered: list[Callable[[float], None]]
+
+    def call_at(self, when: float, callback: Callable[[float], object]) -> Timer: ...
+
+    def request(
+        self,
+        target: int,
+        api_key: int,
+        message: MessageOrBuilder,
+        on_response: OnResponse,
+        on_error: OnError,
+        now: float,
+    ) -> Request: ...
+
+    def connect_error(self) -> ConnectError | None: ...
+
+    def update_brokers(self, addresses: dict[int, Address], *, complete: bool, now: float) -> None: ...
+
+    def forget_brokers(self, now: float) -> None: ...
+
+    def warn(self, text: str) -> None: ...
+
+
 class Cluster(Metadata):
     """The metadata of one core. `listeners` are called with the time after each response, and after each failure."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: ClusterOwner) -> None:
         super().__init__()
         self._core = core
         self.failure: KafkaError | None = None

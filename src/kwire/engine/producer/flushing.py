@@ -17,10 +17,20 @@ from kwire.errors import ClientClosedError, DeliveryError, KafkaError, KafkaTime
 from kwire.schema.api_keys import METADATA
 
 if TYPE_CHECKING:
-    from kwire.engine.transactions.manager import TransactionManager
+    from typing import Protocol
+else:
+    Protocol = object
 
 MAX_DRAIN_S = 5.0
 """Seconds that brokers are given to read what needs no acknowledgement."""
+
+
+class Ending(Protocol):
+    """The transactions of a producer that closes."""
+
+    @property
+    def is_ending(self) -> bool:
+        """Whether a transaction is still being ended."""
 
 
 class Flush:
@@ -54,7 +64,7 @@ class Closing(Flush):
         core: Services,
         accumulator: Accumulator,
         unacknowledged: set[int],
-        transactions: TransactionManager | None,
+        transactions: Ending | None,
     ) -> None:
         super().__init__(accumulator)
         self._core = core

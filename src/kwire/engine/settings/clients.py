@@ -1,17 +1,15 @@
 """Every setting of the clients, in one table each: keyword, type, default, limits, words.
 
 Layer 3, no I/O. Keywords are Java's configuration names with underscores for dots; defaults are Java 4's where not said
-otherwise. `from_config` reads the dotted names, librdkafka's aliases and Spark's `kafka.` prefix.
+otherwise. `config.py` reads the dotted names, librdkafka's aliases and Spark's `kafka.` prefix.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from functools import wraps
 
-from kwire._typing import Any, TypeVar, override
+from kwire._typing import Any, override
 from kwire.engine.common.addresses import Address, parse_bootstrap
-from kwire.engine.common.secret import hiding_arguments, shown
 from kwire.engine.settings.foreign import key_of, kinds_of
 from kwire.engine.settings.groups import GroupSettings
 from kwire.engine.settings.kinds import Setting, Settings, optional_setting, setting
@@ -46,7 +44,9 @@ class ClientSettings(SecuritySettings):
 
     @override
     def conflicts(self, chosen: Collection[str]) -> list[str]:
-        found = super().conflicts(chosen)
+        from kwire.engine.settings.security_conflicts import conflicts  # late: only for a client that is made
+
+        found = super().conflicts(chosen) + conflicts(self, chosen)
         try:
             parse_bootstrap(self.bootstrap_servers, self.security_protocol)
         except ConfigError as refusal:
@@ -275,57 +275,57 @@ class ConsumerSettings(GroupSettings, ClientSettings):
     )
 
 
+def _of_consumer(keyword: str) -> Any:
+    """The same row as a Consumer has."""
+    return ConsumerSettings.table[keyword]
+
+
+class ShareConsumerSettings(ClientSettings):
+    """The settings that only a ShareConsumer has, a member of a share group (KIP-932).
+
+    Where records begin, what is isolated and how long they are locked are settings of the group, which the cluster has:
+    share.auto.offset.reset, share.isolation.level, share.record.lock.duration.ms.
+    """
+
+    client = "ShareConsumer"
+
+    group_id: str = setting(str, "", "The share group; it must be given.")
+    share_acknowledgement_mode: str = setting(
+        str,
+        "implicit",
+        "'implicit': the next poll or commit accepts what was not acknowledged; 'explicit': all must be acknowledged.",
+        choices=("implicit", "explicit"),
+    )
+    share_acquire_mode: str = setting(
+        str,
+        "batch_optimized",
+        "'batch_optimized': brokers acquire whole batches; 'record_limit': max_poll_records at most (Kafka 4.2).",
+        choices=("batch_optimized", "record_limit"),
+    )
+    max_poll_records: int = setting(
+        int, 500, "The largest number of records of one poll, and about how many are acquired.", minimum=1
+    )
+    max_poll_interval_ms: int = _of_consumer("max_poll_interval_ms")
+    fetch_min_bytes: int = _of_consumer("fetch_min_bytes")
+    fetch_max_bytes: int = _of_consumer("fetch_max_bytes")
+    fetch_max_wait_ms: int = _of_consumer("fetch_max_wait_ms")
+    check_crcs: bool = _of_consumer("check_crcs")
+    client_rack: str = _of_consumer("client_rack")
+    max_decompressed_bytes: int = _of_consumer("max_decompressed_bytes")
+    allow_auto_create_topics: bool = _of_consumer("allow_auto_create_topics")
+
+    @override
+    def conflicts(self, chosen: Collection[str]) -> list[str]:
+        found = super().conflicts(chosen)
+        if not self.group_id:
+            found.append("group_id is missing: a ShareConsumer is a member of a share group")
+        return found
+
+
 class AdminSettings(ClientSettings):
     """An Admin has no settings of its own yet."""
 
     client = "Admin"
-
-
-SettingsType = TypeVar("SettingsType", bound=ClientSettings)
-Client = TypeVar("Client")
-
-
-def keywords(bootstrap_servers: object, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of a client's constructor as keywords of its table; None for the servers leaves the default."""
-    return {**options} if bootstrap_servers is None else {"bootstrap_servers": bootstrap_servers, **options}
-
-
-def from_config(
-    table: type[SettingsType],
-    config: Mapping[str, Any],
-    pass_over: Callable[[dict[str, tuple[str, ...]]], object] | None = None,
-    /,
-    **more: Any,
-) -> SettingsType:
-    """Settings from a mapping of dotted names (Java's, librdkafka's aliases, each with an optional `kafka.` before it).
-
-    `more` are keywords and win. Of a mapping that serves several clients each takes what it has: `pass_over` is called
-    with the names that only other kinds of clients have, and those kinds. Raises one ConfigError for all names that are
-    unknown (each with the nearest), given twice under two names with two values, or have a value that cannot be used.
-    Settings of other libraries that make no difference here are ignored with a warning.
-    """
-    if not isinstance(config, Mapping):
-        raise TypeError(f"from_config() takes a mapping of names to values, not {type(config).__name__}")
-    names = names_of(table)
-    given: dict[str, Any] = {}
-    foreign: dict[str, tuple[str, ...]] = {}
-    refusals = []
-    for name, value in config.items():
-        plain = str(name).removeprefix("kafka.")
-        row = names.get(plain) or names.get(key_of(plain))
-        owners = () if row is not None else owners_of(plain)
-        if owners and table.client not in owners:
-            foreign[plain] = owners
-            continue
-        keyword = plain if row is None else row.keyword
-        if keyword in given and given[keyword] != value:
-            refusals.append(f"{name!r} and another name of {keyword} are given with different values")
-        given[keyword] = value
-    if foreign and pass_over is not None:
-        pass_over(foreign)
-    if more.get("sasl_jaas_config") is None:
-        given = {**table.expanded(given, refusals)}  # so that keywords win over what it stands for
-    return table.made_of({**given, **more}, refusals)
 
 
 def names_of(table: type[Settings]) -> dict[str, Setting]:
@@ -335,8 +335,6 @@ def names_of(table: type[Settings]) -> dict[str, Setting]:
 
 def owners_of(name: str) -> tuple[str, ...]:
     """The kinds of clients that have a setting, or would in another library; none for one of all kinds, or of none."""
-    from kwire.engine.settings.share import ShareConsumerSettings
-
     tables = (AdminSettings, ProducerSettings, ConsumerSettings, ShareConsumerSettings)
     having = tuple(table.client for table in tables if not names_of(table).keys().isdisjoint((name, key_of(name))))
     return () if len(having) == len(tables) else having or kinds_of(name)
@@ -374,39 +372,3 @@ def _check_level(codec: str, level: int) -> None:
     from kwire.compression import check_level
 
     check_level(codec, level)
-
-
-def documentation(table: type[ClientSettings]) -> str:
-    """The table as text: one line for each setting, in the order of the table."""
-    return "\n".join(f"{keyword} (default {row.default!r}): {row.doc}" for keyword, row in table.table.items())
-
-
-def configured_by(table: type[ClientSettings]) -> Callable[[type[Client]], type[Client]]:
-    """A class decorator for a client: the table goes below its docstring, for `help()`, and its constructor says what
-    its first argument is when something else is given there.
-    """
-
-    def add(client: type[Client]) -> type[Client]:
-        text = documentation(table).replace("\n", "\n    ")
-        client.__doc__ = f"{client.__doc__}\n    Settings:\n\n    {text}\n    "
-        construct = hiding_arguments(_with_one_positional(client.__init__))
-        by_config = hiding_arguments(vars(client)["from_config"].__func__)
-        setattr(client, "__init__", construct)  # noqa: B010 - a checker forbids the plain form
-        setattr(client, "from_config", classmethod(by_config))  # noqa: B010
-        return client
-
-    return add
-
-
-def _with_one_positional(construct: Callable[..., None]) -> Callable[..., None]:
-    @wraps(construct)
-    def checked(self: object, *positional: object, **options: Any) -> None:
-        if len(positional) > 1 or (positional and "bootstrap_servers" in options):
-            given = ", ".join(map(shown, positional))
-            raise ConfigError(
-                f"{type(self).__name__}({given}): the first argument is bootstrap_servers, all others are keywords; "
-                "topics are named by subscribe(), assign() or send()"
-            )
-        construct(self, *positional, **options)
-
-    return checked

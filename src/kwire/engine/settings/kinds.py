@@ -1,6 +1,6 @@
 """One setting: its type, default and limits, and how a given value is checked.
 
-Layer 3, no I/O. The tables of settings themselves are in `settings.py`.
+Layer 3, no I/O. The tables of settings themselves are in `clients.py`.
 """
 
 from __future__ import annotations

@@ -9,7 +9,10 @@ from __future__ import annotations
 from kwire._typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kwire.engine.ports import Services
+    from collections.abc import Callable
+    from typing import Protocol
+else:
+    Protocol = object
 
 LATEST = -1
 EARLIEST = -2
@@ -30,10 +33,16 @@ _DIGITS = frozenset("0123456789.")
 WANTED = "'earliest', 'latest', 'none', or 'by_duration:' with an ISO 8601 duration such as 'by_duration:PT1H30M'"
 
 
+class HasWallClock(Protocol):
+    """A core: its driver sets the clock once it is there."""
+
+    wall_clock: Callable[[], float]
+
+
 class OffsetReset:
     """The rule of one consumer."""
 
-    def __init__(self, rule: str, core: Services) -> None:
+    def __init__(self, rule: str, core: HasWallClock) -> None:
         self._ago = duration_ms(rule.removeprefix(_BY_DURATION)) if rule.startswith(_BY_DURATION) else None
         self._time = None if self._ago is not None else _TIMES[rule]
         self._core = core

@@ -1,4 +1,4 @@
-"""The keywords of the clients as type checkers see them: the tables of `settings.py`, name by name.
+"""The keywords of the clients as type checkers see them: the tables of `clients.py`, name by name.
 
 Layer 3, types only. The text below a keyword is what editors show of it; a test holds all of it to the tables.
 """

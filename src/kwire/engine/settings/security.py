@@ -6,7 +6,7 @@ other is in `security_conflicts.py`. A secret is a `Secret`: nothing here or in 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 from kwire._typing import Any, override
 from kwire.engine.common.secret import Secret
@@ -202,9 +202,3 @@ class SecuritySettings(ConnectionSettings):
         from kwire.engine.settings.jaas import without_jaas
 
         return without_jaas(given, refusals)
-
-    @override
-    def conflicts(self, chosen: Collection[str]) -> list[str]:
-        from kwire.engine.settings.security_conflicts import conflicts
-
-        return conflicts(self, chosen)

@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from kwire.engine.ports import Services
-    from kwire.engine.settings.share import ShareConsumerSettings
+    from kwire.engine.settings.clients import ShareConsumerSettings
     from kwire.engine.share.membership import ShareMembership
     from kwire.engine.share.session import Key
 

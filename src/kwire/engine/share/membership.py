@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from kwire.engine.groups.coordinator import Coordinator
     from kwire.engine.ports import Services
-    from kwire.engine.settings.share import ShareConsumerSettings
+    from kwire.engine.settings.clients import ShareConsumerSettings
 
 OUT = "out of the group"
 MEMBER = "member"

@@ -34,7 +34,7 @@ from kwire.errors import ConfigError, KafkaError
 
 if TYPE_CHECKING:
     from kwire.engine.ports import Services
-    from kwire.engine.settings.share import ShareConsumerSettings
+    from kwire.engine.settings.clients import ShareConsumerSettings
 
 OnAcknowledged = Callable[[dict[TopicPartition, set[int]], KafkaError | None], None]
 """A user's callback(offsets, error): what became of some acknowledgements."""

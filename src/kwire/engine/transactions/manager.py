@@ -105,8 +105,11 @@ from kwire.schema.error_codes import (
 )
 
 if TYPE_CHECKING:
+    from typing import Protocol
+
     from kwire.engine.ports import Services
-    from kwire.engine.producer.sender import Sender
+else:
+    Protocol = object
 
 _FEATURE = "transaction.version"
 _TAKES_FAILURES = frozenset({OPEN, PREPARING, DETACHING, COMMITTING})
@@ -118,10 +121,28 @@ _MAY_BE_ALLOWED_LATER = frozenset(
 )
 
 
+class BatchSender(Protocol):
+    """The sender whose batches the transactions are of."""
+
+    has_sent: bool
+    needs_turn: bool
+    transactional_id: str | None
+    newest_version: int
+
+    def pump(self, now: float) -> None:
+        """Sends what may leave."""
+
+    def why_waiting(self, batch: Batch) -> str: ...
+
+    def warn(self, text: str) -> None: ...
+
+
 class TransactionManager:
     """`identity` is what the sender numbers batches by. A verb that does not fit raises TransactionStateError."""
 
-    def __init__(self, core: Services, settings: ProducerSettings, accumulator: Accumulator, sender: Sender) -> None:
+    def __init__(
+        self, core: Services, settings: ProducerSettings, accumulator: Accumulator, sender: BatchSender
+    ) -> None:
         self.state = UNINITIALIZED
         self.identity = TransactionalIdentity()
         self.is_v2 = False
