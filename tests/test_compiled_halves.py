@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from kwire import _codec
-from kwire.drivers.loop import LoopDriver, LoopSocket
+from kwire.drivers.loop import LoopDriver
+from kwire.drivers.loop_socket import LoopSocket
 from kwire.drivers.reactor import Reactor
 from kwire.engine.connections.connection import Connection
 from kwire.engine.connections.link import Link

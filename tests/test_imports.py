@@ -61,8 +61,13 @@ def test_looking_up_the_spark_source_imports_next_to_nothing() -> None:
 
 def test_a_worker_that_reads_imports_neither_the_planner_nor_a_decoder() -> None:
     pytest.importorskip("pyspark")
-    brought = brought_in_environment("import kwire.spark.read_task")
-    assert not brought & {"kwire.admin", "kwire.producer", "kwire.spark.cluster_view", "kwire.spark.decoders.json"}
+    brought = brought_in_environment("import kwire.spark.reading.read_task")
+    assert not brought & {
+        "kwire.admin",
+        "kwire.producer",
+        "kwire.spark.planning.cluster_view",
+        "kwire.spark.decoding.decoders.json",
+    }
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Transactions that one process writes and another ends: what `kwire.spark` needs of the clients beyond their methods.
 
 Layer 5, beside the bases of the clients: no protocol logic, no sockets. Not for users: these calls keep no promise by
-themselves. `kwire.spark.exactly_once` says which of them in which order keep one.
+themselves. `kwire.spark.exactly_once.decisions` says which of them in which order keep one.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from kwire.columns.avro_schema import parse_avro_schema
 from kwire.columns.protobuf_plan import ProtobufReader
 from kwire.columns.protobuf_schema import parse_descriptor_set
 from kwire.errors import ConfigError
-from kwire.spark.ddl import parse_schema
+from kwire.spark.decoding.ddl import parse_schema
 
 MIB = 1 << 20
 FULL = "x" * 255

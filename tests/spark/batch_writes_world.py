@@ -18,10 +18,10 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from kwire.errors import KafkaError
-from kwire.spark.exactly_once import ExactlyOnceError, Job
-from kwire.spark.exactly_once_commit import Committer
-from kwire.spark.exactly_once_task import Prepared
-from kwire.spark.worker_names import WorkerNames
+from kwire.spark.exactly_once.commit import Committer
+from kwire.spark.exactly_once.decisions import ExactlyOnceError, Job
+from kwire.spark.exactly_once.names import WorkerNames
+from kwire.spark.exactly_once.task import Prepared
 from kwire.testing import Broker
 from tests.spark.exactly_once_world import TOPIC, Killed, Worker, committer_of, kill
 

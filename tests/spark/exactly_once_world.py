@@ -20,12 +20,12 @@ from dataclasses import dataclass, field
 from kwire import Admin, Consumer, Producer, _prepared
 from kwire._prepared import PreparedTransaction
 from kwire.errors import KafkaError
-from kwire.spark.decision_reader import read_decision
-from kwire.spark.exactly_once import Job
-from kwire.spark.exactly_once_commit import Committer
-from kwire.spark.exactly_once_task import Prepared, TaskTransaction
-from kwire.spark.worker_names import WorkerNames
-from kwire.spark.write_task import TaskReport
+from kwire.spark.exactly_once.commit import Committer
+from kwire.spark.exactly_once.decision_reader import read_decision
+from kwire.spark.exactly_once.decisions import Job
+from kwire.spark.exactly_once.names import WorkerNames
+from kwire.spark.exactly_once.task import Prepared, TaskTransaction
+from kwire.spark.writing.write_task import TaskReport
 from kwire.testing import Broker
 
 TOPIC = "out"

@@ -16,12 +16,14 @@ import pytest
 from kwire import records
 from kwire.drivers import http_exchange
 from kwire.errors import ConfigError
-from kwire.spark import registry_client, schema_registry
-from kwire.spark.columns import ColumnBatches
-from kwire.spark.decoder_options import parse_decoding
-from kwire.spark.decoding import DecodeError, Decoding
-from kwire.spark.given_options import GivenOptions
-from kwire.spark.schema_registry import Registry, RegistryError, parse_registry
+from kwire.spark.decoding import registry_client, schema_registry
+from kwire.spark.decoding.contract import DecodeError
+from kwire.spark.decoding.decoding import Decoding
+from kwire.spark.decoding.options import parse_decoding
+from kwire.spark.decoding.registry_errors import RegistryError
+from kwire.spark.decoding.schema_registry import Registry, parse_registry
+from kwire.spark.options.given import GivenOptions
+from kwire.spark.reading.columns import ColumnBatches
 from tests.bad_http_server import DRIPPING, Script, bad_server, says_nothing
 from tests.certificates import Authority
 from tests.reference.primitives import uvarint, zigzag

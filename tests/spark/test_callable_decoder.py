@@ -9,10 +9,10 @@ import pyarrow as pa
 import pytest
 
 from kwire import records
-from kwire.spark.columns import ColumnBatches
-from kwire.spark.decoder_options import parse_decoding
-from kwire.spark.decoding import DecodeError
-from kwire.spark.given_options import GivenOptions
+from kwire.spark.decoding.contract import DecodeError
+from kwire.spark.decoding.options import parse_decoding
+from kwire.spark.options.given import GivenOptions
+from kwire.spark.reading.columns import ColumnBatches
 from tests.snippets import run, snippet
 
 SCHEMA = "id BIGINT, name STRING"

@@ -13,11 +13,11 @@ import pytest
 from kwire import Admin, records
 from kwire.engine.common.addresses import TopicPartition
 from kwire.errors import AuthError, ConfigError, ConnectError, UnknownTopicError
-from kwire.spark import cluster_view
-from kwire.spark.client_options import errors_by_option
-from kwire.spark.cluster_view import ClusterView
-from kwire.spark.offsets import LATEST, LogEnds
-from kwire.spark.read_options import Selection
+from kwire.spark.options.client import errors_by_option
+from kwire.spark.options.read import Selection
+from kwire.spark.planning import cluster_view
+from kwire.spark.planning.cluster_view import ClusterView
+from kwire.spark.ranges.offsets import LATEST, LogEnds
 from kwire.testing import Broker
 
 

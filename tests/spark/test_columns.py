@@ -6,8 +6,8 @@ import pyarrow as pa
 
 from kwire import records
 from kwire.records import Records
-from kwire.spark.columns import BYTES_PER_COLUMN, ROWS_PER_BATCH, ColumnBatches
-from kwire.spark.schema import ALL_COLUMNS, arrow_schema
+from kwire.spark.decoding.schema import ALL_COLUMNS, arrow_schema
+from kwire.spark.reading.columns import BYTES_PER_COLUMN, ROWS_PER_BATCH, ColumnBatches
 
 
 def some_records(count: int, base_offset: int = 0, size: int = 1) -> Records:

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pytest
 
 from kwire.errors import ConfigError
-from kwire.spark.arrow_types import arrow_schema
-from kwire.spark.decoder_options import parse_decoding
-from kwire.spark.decoding import Fault
-from kwire.spark.given_options import GivenOptions
+from kwire.spark.decoding.arrow_types import arrow_schema
+from kwire.spark.decoding.contract import Fault
+from kwire.spark.decoding.options import parse_decoding
+from kwire.spark.options.given import GivenOptions
 
 SCHEMA = "id BIGINT, name STRING, price DECIMAL(8,2), at TIMESTAMP"
 

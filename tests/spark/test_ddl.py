@@ -7,8 +7,8 @@ import inspect
 import pytest
 
 from kwire.errors import ConfigError
-from kwire.spark.arrow_types import arrow_schema
-from kwire.spark.ddl import ddl, parse_schema
+from kwire.spark.decoding.arrow_types import arrow_schema
+from kwire.spark.decoding.ddl import ddl, parse_schema
 
 ALL_TYPES = (
     "a BOOLEAN, b TINYINT, c SMALLINT, d INT, e BIGINT, f FLOAT, g DOUBLE, h STRING, i BINARY, j DATE, k TIMESTAMP, "

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 from kwire import Producer
-from kwire.spark.decoder_options import parse_decoding
-from kwire.spark.given_options import GivenOptions
+from kwire.spark.decoding.options import parse_decoding
+from kwire.spark.options.given import GivenOptions
 from kwire.testing import Broker
 
 if TYPE_CHECKING:

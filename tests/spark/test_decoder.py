@@ -8,7 +8,7 @@ import pytest
 from kwire import records
 from kwire.compression import DEFAULT_MAX_DECOMPRESSED_BYTES
 from kwire.errors import CorruptError
-from kwire.spark.decode import RecordSetDecoder, _blobs
+from kwire.spark.records.decode import RecordSetDecoder, _blobs
 
 BLOBS = [records.encode([b"a", b"b"]), None, b"", records.encode([b"c"], base_offset=7)]
 

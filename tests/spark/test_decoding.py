@@ -12,12 +12,13 @@ from pyspark.sql.types import StructType
 
 from kwire import records
 from kwire.errors import ConfigError
-from kwire.spark.columns import ColumnBatches
-from kwire.spark.ddl import ddl, parse_schema
-from kwire.spark.decoder_options import parse_decoding
-from kwire.spark.decoding import NO_DECODING, ColumnDecoder, Decode, DecodeError, Decoding, Fault, Mode
-from kwire.spark.given_options import GivenOptions
-from kwire.spark.schema import DEFAULT_COLUMNS
+from kwire.spark.decoding.contract import ColumnDecoder, Decode, DecodeError, Fault, Mode
+from kwire.spark.decoding.ddl import ddl, parse_schema
+from kwire.spark.decoding.decoding import NO_DECODING, Decoding
+from kwire.spark.decoding.options import parse_decoding
+from kwire.spark.decoding.schema import DEFAULT_COLUMNS
+from kwire.spark.options.given import GivenOptions
+from kwire.spark.reading.columns import ColumnBatches
 
 NUMBERS = parse_schema("number BIGINT, square BIGINT")
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from kwire.spark import decoder_options, read_options
+from kwire.spark.decoding import options as decoder_options
+from kwire.spark.options import read as read_options
 from tests.snippets import ROOT
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from kwire import records
 from kwire.errors import CodecError, ConfigError
-from kwire.spark.encode import RecordSetEncoder, _Settings
-from kwire.spark.udtfs import (
+from kwire.spark.records.encode import RecordSetEncoder, _Settings
+from kwire.spark.records.udtfs import (
     DecodeRecordSet,
     DecodeRecordSets,
     DecodeRecordSetsByRow,

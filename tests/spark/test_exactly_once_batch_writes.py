@@ -12,13 +12,14 @@ import pytest
 
 from kwire import Admin, Consumer, Producer, _prepared
 from kwire.errors import KafkaError
-from kwire.spark import exactly_once_task, exactly_once_writers
-from kwire.spark.exactly_once import ExactlyOnceError, Job
-from kwire.spark.exactly_once_commit import Committer
-from kwire.spark.exactly_once_writers import ExactlyOnceWriter
-from kwire.spark.worker_clients import close_idle_clients
-from kwire.spark.worker_names import WorkerNames
-from kwire.spark.write_options import parse_write_options
+from kwire.spark.exactly_once import task as exactly_once_task
+from kwire.spark.exactly_once import writers as exactly_once_writers
+from kwire.spark.exactly_once.commit import Committer
+from kwire.spark.exactly_once.decisions import ExactlyOnceError, Job
+from kwire.spark.exactly_once.names import WorkerNames
+from kwire.spark.exactly_once.writers import ExactlyOnceWriter
+from kwire.spark.options.write import parse_write_options
+from kwire.spark.workers.clients import close_idle_clients
 from kwire.testing import Broker
 from tests.brokers import Cluster
 from tests.spark.batch_writes_world import SCOPE, WritesWorld

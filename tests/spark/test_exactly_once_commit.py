@@ -12,10 +12,10 @@ import pytest
 from kwire import Admin, Producer, _prepared
 from kwire._prepared import PreparedTransaction
 from kwire.errors import KafkaError
-from kwire.spark import exactly_once_commit
-from kwire.spark.exactly_once import ExactlyOnceError, Job
-from kwire.spark.exactly_once_commit import Committer
-from kwire.spark.write_options import transactional
+from kwire.spark.exactly_once import commit as exactly_once_commit
+from kwire.spark.exactly_once.commit import Committer
+from kwire.spark.exactly_once.decisions import ExactlyOnceError, Job
+from kwire.spark.options.write import transactional
 from kwire.testing import Broker
 from kwire.testing.authorizer import ALLOW, GROUP, LITERAL, PREFIXED, READ, TRANSACTIONAL_ID, WRITE, Acl
 from kwire.testing.authorizer import TOPIC as TOPIC_RESOURCE

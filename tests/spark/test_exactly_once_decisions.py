@@ -7,7 +7,7 @@ import uuid
 import pytest
 
 from kwire._prepared import PreparedTransaction
-from kwire.spark.exactly_once import (
+from kwire.spark.exactly_once.decisions import (
     MAX_METADATA,
     Decision,
     ExactlyOnceError,

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from kwire.errors import KafkaError
-from kwire.spark.exactly_once import Job
+from kwire.spark.exactly_once.decisions import Job
 from tests.spark.exactly_once_world import STEPS, EmbeddedQueryWorld, Killed
 from tests.thorough import SOAK, THOROUGH
 

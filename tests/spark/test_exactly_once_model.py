@@ -7,7 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from kwire import Admin
-from kwire.spark import exactly_once_commit, exactly_once_task
+from kwire.spark.exactly_once import commit as exactly_once_commit
+from kwire.spark.exactly_once import task as exactly_once_task
 from tests.brokers import Cluster
 from tests.spark.exactly_once_world import EmbeddedQueryWorld, QueryWorld
 from tests.thorough import SOAK, THOROUGH, seeds

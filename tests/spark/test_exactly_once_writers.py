@@ -13,11 +13,11 @@ import pyarrow as pa
 import pytest
 
 from kwire.errors import ConfigError, KafkaError
-from kwire.spark import exactly_once_writers
-from kwire.spark.exactly_once import ExactlyOnceError
-from kwire.spark.exactly_once_writers import ExactlyOnceStreamWriter, ExactlyOnceWriter
-from kwire.spark.worker_clients import close_idle_clients
-from kwire.spark.write_options import parse_write_options
+from kwire.spark.exactly_once import writers as exactly_once_writers
+from kwire.spark.exactly_once.decisions import ExactlyOnceError
+from kwire.spark.exactly_once.writers import ExactlyOnceStreamWriter, ExactlyOnceWriter
+from kwire.spark.options.write import parse_write_options
+from kwire.spark.workers.clients import close_idle_clients
 from kwire.testing import Broker
 from tests.spark.exactly_once_world import Killed
 from tests.thorough import SOAK, THOROUGH, seeds

@@ -7,10 +7,10 @@ from collections.abc import Callable
 import pytest
 
 from kwire.errors import ConfigError
-from kwire.spark.given_options import GivenOptions, names_of_all_uses
-from kwire.spark.read_options import parse_batch_options
-from kwire.spark.stream_options import parse_stream_options
-from kwire.spark.write_options import parse_write_options
+from kwire.spark.options.given import GivenOptions, names_of_all_uses
+from kwire.spark.options.read import parse_batch_options
+from kwire.spark.options.stream import parse_stream_options
+from kwire.spark.options.write import parse_write_options
 
 
 def test_names_count_without_their_case_and_values_without_blanks() -> None:

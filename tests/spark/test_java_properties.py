@@ -8,8 +8,8 @@ import pytest
 from kwire.engine.settings.clients import ConsumerSettings, ProducerSettings
 from kwire.engine.settings.config import from_config
 from kwire.errors import ConfigError
-from kwire.spark.client_options import checked_properties
-from kwire.spark.given_options import GivenOptions
+from kwire.spark.options.client import checked_properties
+from kwire.spark.options.given import GivenOptions
 
 SERVERS = {"kafka.bootstrap.servers": "broker:9092"}
 OF_ALL = {

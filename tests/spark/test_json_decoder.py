@@ -12,16 +12,16 @@ import pytest
 
 from kwire import Producer
 from kwire.errors import ConfigError
-from kwire.spark.arrow_types import arrow_schema
-from kwire.spark.ddl import parse_schema
-from kwire.spark.decoder_options import parse_decoding
-from kwire.spark.decoders.texts import zone_table
-from kwire.spark.decoding import DecodeError, Fault
-from kwire.spark.given_options import GivenOptions
-from kwire.spark.plan_read import plan_tasks
-from kwire.spark.read_options import parse_batch_options
-from kwire.spark.read_task import read_task
-from kwire.spark.worker_clients import close_idle_clients
+from kwire.spark.decoding.arrow_types import arrow_schema
+from kwire.spark.decoding.contract import DecodeError, Fault
+from kwire.spark.decoding.ddl import parse_schema
+from kwire.spark.decoding.decoders.texts import zone_table
+from kwire.spark.decoding.options import parse_decoding
+from kwire.spark.options.given import GivenOptions
+from kwire.spark.options.read import parse_batch_options
+from kwire.spark.planning.plan_read import plan_tasks
+from kwire.spark.reading.read_task import read_task
+from kwire.spark.workers.clients import close_idle_clients
 from kwire.testing import Broker
 from tests.spark.test_ddl import ALL_TYPES
 

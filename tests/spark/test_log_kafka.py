@@ -17,12 +17,12 @@ import pytest
 from confluent_kafka import TopicPartition
 
 from kwire.log_files.indexes import parse_aborted, parse_open_transactions
-from kwire.spark.log_options import parse_log_options
-from kwire.spark.log_task import read_log_task
-from kwire.spark.plan_log import plan_log_tasks
-from kwire.spark.plan_read import plan_tasks
-from kwire.spark.read_options import parse_batch_options
-from kwire.spark.read_task import read_task
+from kwire.spark.logs.plan import plan_log_tasks
+from kwire.spark.logs.task import read_log_task
+from kwire.spark.options.log import parse_log_options
+from kwire.spark.options.read import parse_batch_options
+from kwire.spark.planning.plan_read import plan_tasks
+from kwire.spark.reading.read_task import read_task
 from tests.brokers import Cluster
 from tests.brokers.peers import Confluent, PeerRecord
 from tests.spark.foreign import WITHIN_S, ForeignClient

@@ -12,10 +12,10 @@ import pytest
 
 from kwire import records
 from kwire.errors import ConfigError, CorruptError
-from kwire.spark.log_options import parse_log_options
-from kwire.spark.log_task import read_log_task
-from kwire.spark.offsets import DataLossError
-from kwire.spark.plan_log import LogTask, plan_log_tasks
+from kwire.spark.logs.plan import LogTask, plan_log_tasks
+from kwire.spark.logs.task import read_log_task
+from kwire.spark.options.log import parse_log_options
+from kwire.spark.ranges.offsets import DataLossError
 from tests.log_files.written import batch, write_segment
 
 

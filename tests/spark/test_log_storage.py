@@ -11,10 +11,10 @@ from pyarrow import fs
 from kwire.errors import ConfigError
 from kwire.log_files.folders import find_logs
 from kwire.log_files.storage import LocalStorage
-from kwire.spark.log_options import parse_log_options
-from kwire.spark.log_storage import ArrowStorage, storage_of, storages_of
-from kwire.spark.log_task import read_log_task
-from kwire.spark.plan_log import plan_log_tasks
+from kwire.spark.logs.plan import plan_log_tasks
+from kwire.spark.logs.storage import ArrowStorage, storage_of, storages_of
+from kwire.spark.logs.task import read_log_task
+from kwire.spark.options.log import parse_log_options
 from tests.log_files.written import STORAGE, batch, write_segment
 from tests.spark.object_store import object_store
 

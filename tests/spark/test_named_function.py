@@ -10,13 +10,13 @@ import pyarrow as pa
 import pytest
 
 from kwire.errors import AuthError, ConfigError
-from kwire.spark.named_function import find_function
-from kwire.spark.plan_read import plan_tasks
-from kwire.spark.read_options import parse_batch_options
-from kwire.spark.read_task import read_task
-from kwire.spark.worker_clients import close_idle_clients
-from kwire.spark.write_options import parse_write_options
-from kwire.spark.write_task import write_task
+from kwire.spark.decoding.named_function import find_function
+from kwire.spark.options.read import parse_batch_options
+from kwire.spark.options.write import parse_write_options
+from kwire.spark.planning.plan_read import plan_tasks
+from kwire.spark.reading.read_task import read_task
+from kwire.spark.workers.clients import close_idle_clients
+from kwire.spark.writing.write_task import write_task
 from kwire.testing import Broker
 from kwire.testing.sasl.oauthbearer import unsecured_token
 

@@ -4,7 +4,7 @@ import pytest
 
 from kwire.engine.common.addresses import TopicPartition
 from kwire.errors import ConfigError
-from kwire.spark.offsets import (
+from kwire.spark.ranges.offsets import (
     EARLIEST,
     LATEST,
     Bound,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kwire.engine.common.addresses import TopicPartition
 from kwire.errors import ConfigError
-from kwire.spark.planning import (
+from kwire.spark.ranges.tasks import (
     NO_LIMITS,
     ROWS_OF_A_BATCH_TASK,
     ROWS_OF_A_STREAM_TASK,
@@ -21,7 +21,7 @@ from kwire.spark.planning import (
     split_ranges,
     task_count,
 )
-from kwire.spark.planning import plan as plan_of
+from kwire.spark.ranges.tasks import plan as plan_of
 
 plan = partial(plan_of, rows_of_a_task=ROWS_OF_A_BATCH_TASK)
 

@@ -11,10 +11,11 @@ import pytest
 
 from kwire import records
 from kwire.errors import ConfigError
-from kwire.spark.columns import ColumnBatches
-from kwire.spark.decoder_options import parse_decoding
-from kwire.spark.decoding import DecodeError, Decoding
-from kwire.spark.given_options import GivenOptions
+from kwire.spark.decoding.contract import DecodeError
+from kwire.spark.decoding.decoding import Decoding
+from kwire.spark.decoding.options import parse_decoding
+from kwire.spark.options.given import GivenOptions
+from kwire.spark.reading.columns import ColumnBatches
 
 pytest.importorskip("google.protobuf")
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import pytest
 from confluent_kafka import TopicPartition
 
-from kwire.spark.offsets import DataLossError
-from kwire.spark.plan_read import plan_tasks
-from kwire.spark.planning import Task
-from kwire.spark.read_options import BatchOptions, parse_batch_options
-from kwire.spark.read_task import read_task
+from kwire.spark.options.read import BatchOptions, parse_batch_options
+from kwire.spark.planning.plan_read import plan_tasks
+from kwire.spark.ranges.offsets import DataLossError
+from kwire.spark.ranges.tasks import Task
+from kwire.spark.reading.read_task import read_task
 from tests.brokers import Cluster
 from tests.brokers.peers import Confluent, PeerRecord
 from tests.spark.foreign import WITHIN_S, ForeignClient

@@ -16,13 +16,13 @@ import pytest
 from kwire import Producer
 from kwire.engine.common.addresses import TopicPartition
 from kwire.errors import KafkaTimeoutError
-from kwire.spark import read_loss
-from kwire.spark.offsets import DataLossError
-from kwire.spark.plan_read import plan_tasks
-from kwire.spark.planning import OffsetRange, Task
-from kwire.spark.read_options import BatchOptions, parse_batch_options
-from kwire.spark.read_task import read_task
-from kwire.spark.worker_clients import close_idle_clients, idle_clients
+from kwire.spark.options.read import BatchOptions, parse_batch_options
+from kwire.spark.planning.plan_read import plan_tasks
+from kwire.spark.ranges.offsets import DataLossError
+from kwire.spark.ranges.tasks import OffsetRange, Task
+from kwire.spark.reading import read_loss
+from kwire.spark.reading.read_task import read_task
+from kwire.spark.workers.clients import close_idle_clients, idle_clients
 from kwire.testing import Broker
 
 SECONDS = 30
@@ -31,8 +31,8 @@ Options = Callable[..., BatchOptions]
 
 @pytest.fixture(autouse=True)
 def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kwire.spark.read_task._POLL_S", 0.05)
-    monkeypatch.setattr("kwire.spark.read_task._FIRST_LOOK_S", 0.1)
+    monkeypatch.setattr("kwire.spark.reading.read_task._POLL_S", 0.05)
+    monkeypatch.setattr("kwire.spark.reading.read_task._FIRST_LOOK_S", 0.1)
 
 
 @pytest.fixture

@@ -14,10 +14,10 @@ from kwire.engine.settings.clients import ConsumerSettings
 from kwire.engine.settings.config import from_config
 from kwire.errors import ConfigError
 from kwire.spark.data_source import KwireDataSource, KwireReader, TaskPartition
-from kwire.spark.offsets import EARLIEST, LATEST
-from kwire.spark.planning import NO_LIMITS, OffsetRange
-from kwire.spark.read_options import BatchOptions, parse_batch_options
-from kwire.spark.schema import ALL_COLUMNS, DEFAULT_COLUMNS
+from kwire.spark.decoding.schema import ALL_COLUMNS, DEFAULT_COLUMNS
+from kwire.spark.options.read import BatchOptions, parse_batch_options
+from kwire.spark.ranges.offsets import EARLIEST, LATEST
+from kwire.spark.ranges.tasks import NO_LIMITS, OffsetRange
 
 
 def parse(**options: str) -> BatchOptions:

@@ -9,12 +9,12 @@ import pytest
 
 from kwire import Admin, Producer
 from kwire.engine.common.addresses import TopicPartition
-from kwire.spark.offsets import DataLossError
-from kwire.spark.plan_read import plan_tasks
-from kwire.spark.planning import OffsetRange, Task
-from kwire.spark.read_options import BatchOptions, parse_batch_options
-from kwire.spark.read_task import read_task
-from kwire.spark.worker_clients import close_idle_clients, idle_clients
+from kwire.spark.options.read import BatchOptions, parse_batch_options
+from kwire.spark.planning.plan_read import plan_tasks
+from kwire.spark.ranges.offsets import DataLossError
+from kwire.spark.ranges.tasks import OffsetRange, Task
+from kwire.spark.reading.read_task import read_task
+from kwire.spark.workers.clients import close_idle_clients, idle_clients
 from kwire.testing import Broker
 
 TOPIC = "tens"

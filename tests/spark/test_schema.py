@@ -2,7 +2,7 @@
 
 import pytest
 
-from kwire.spark.schema import ALL_COLUMNS, DEFAULT_COLUMNS, arrow_schema, spark_ddl
+from kwire.spark.decoding.schema import ALL_COLUMNS, DEFAULT_COLUMNS, arrow_schema, spark_ddl
 
 
 def test_the_default_leaves_headers_out() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire.engine.common.addresses import TopicPartition
-from kwire.spark.stream_limits import MinimumWait, limit_bytes, limit_offsets
+from kwire.spark.ranges.stream_limits import MinimumWait, limit_bytes, limit_offsets
 
 BACKLOGS = st.lists(st.integers(0, 10**6), min_size=1, max_size=20)
 

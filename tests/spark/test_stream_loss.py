@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire.engine.common.addresses import TopicPartition
-from kwire.spark.stream_loss import EndsChangedError, check_frozen_ends, judge, loss_text
+from kwire.spark.streams.loss import EndsChangedError, check_frozen_ends, judge, loss_text
 
 A, B, C = (TopicPartition("t", number) for number in range(3))
 OFFSETS = st.dictionaries(st.sampled_from([A, B, C]), st.integers(0, 5))

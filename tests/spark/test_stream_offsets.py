@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kwire.engine.common.addresses import TopicPartition
 from kwire.errors import ConfigError
-from kwire.spark.stream_offsets import is_marked, offsets_from_json, offsets_to_json
+from kwire.spark.ranges.stream_offsets import is_marked, offsets_from_json, offsets_to_json
 
 OFFSETS = st.dictionaries(
     st.builds(TopicPartition, st.text("ab.-_1", min_size=1, max_size=4), st.integers(0, 2000)),

@@ -16,12 +16,12 @@ import kwire
 from kwire.engine.common.addresses import TopicPartition
 from kwire.errors import ConfigError, UnknownTopicError
 from kwire.errors.broker import ClusterAuthorizationFailedError, UnknownServerError
-from kwire.spark import stream_source
-from kwire.spark.offsets import DataLossError
-from kwire.spark.planning import DEFAULT_RECORD_SIZE, Task
-from kwire.spark.stream_offsets import Offsets
-from kwire.spark.stream_options import parse_stream_options
-from kwire.spark.stream_source import StreamSource
+from kwire.spark.options.stream import parse_stream_options
+from kwire.spark.ranges.offsets import DataLossError
+from kwire.spark.ranges.stream_offsets import Offsets
+from kwire.spark.ranges.tasks import DEFAULT_RECORD_SIZE, Task
+from kwire.spark.streams import source as stream_source
+from kwire.spark.streams.source import StreamSource
 from kwire.testing import Broker
 
 TOPIC = "orders"

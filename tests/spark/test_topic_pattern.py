@@ -6,7 +6,7 @@ import warnings
 import pytest
 
 from kwire.errors import ConfigError
-from kwire.spark.topic_pattern import check_pattern
+from kwire.spark.options.topic_pattern import check_pattern
 
 
 @pytest.mark.parametrize(

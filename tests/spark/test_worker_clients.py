@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kwire.spark.worker_clients import MAX_IDLE, borrowed, close_idle_clients, idle_clients
+from kwire.spark.workers.clients import MAX_IDLE, borrowed, close_idle_clients, idle_clients
 
 
 class Client:

@@ -7,7 +7,7 @@ import sys
 
 PROGRAM = """
 import gc
-import kwire.spark.worker_heap as heap
+import kwire.spark.workers.heap as heap
 
 heap.settle_heap()
 frozen = gc.get_freeze_count()

@@ -17,8 +17,8 @@ from pyspark.sql.types import (
 
 from kwire.errors import ConfigError
 from kwire.spark.write_batch import batch_writer
-from kwire.spark.write_schema import check_write_schema
 from kwire.spark.write_stream import stream_writer
+from kwire.spark.writing.write_schema import check_write_schema
 
 TEXT, BYTES, INT, LONG = StringType(), BinaryType(), IntegerType(), LongType()
 PAIR = StructType([StructField("key", TEXT), StructField("value", BYTES)])

@@ -12,9 +12,9 @@ import pytest
 
 from kwire import Admin, Producer, partitioners, records
 from kwire.errors import BrokerError, ConfigError
-from kwire.spark.worker_clients import close_idle_clients, idle_clients
-from kwire.spark.write_options import WriteOptions, parse_write_options
-from kwire.spark.write_task import TaskReport, WriteError, write_rows, write_task
+from kwire.spark.options.write import WriteOptions, parse_write_options
+from kwire.spark.workers.clients import close_idle_clients, idle_clients
+from kwire.spark.writing.write_task import TaskReport, WriteError, write_rows, write_task
 from kwire.testing import Broker
 
 Options = Callable[..., WriteOptions]

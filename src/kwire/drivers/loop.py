@@ -28,17 +28,18 @@ from contextvars import Context
 from functools import partial
 from time import monotonic
 
-from kwire._codec import LoopDriverBase, LoopSocketBase
+from kwire._codec import LoopDriverBase
 from kwire._typing import TYPE_CHECKING, Any, override
 from kwire.drivers.apart import future_of_thread
 from kwire.drivers.loggers import LateLogger
+from kwire.drivers.loop_socket import LoopSocket
 from kwire.drivers.sockets import SocketAddress, literal, make_socket
 from kwire.engine.connections.connection import Connection
 from kwire.engine.core import Core
 from kwire.errors import ClientClosedError, ConcurrentUseError
 
 if TYPE_CHECKING:
-    import socket
+    pass
 
 NEXT_ADDRESS_AFTER_S = 2.0
 """Seconds that one of several addresses of a name is given before the next is tried."""
@@ -51,56 +52,6 @@ TIMER_SLACK_S = 0.0005
 
 _log = LateLogger("kwire.drivers")
 _drivers: weakref.WeakSet[LoopDriver] = weakref.WeakSet()
-
-
-class LoopSocket(LoopSocketBase, asyncio.BufferedProtocol):
-    """A connection's protocol, its transport, and the task that connects it."""
-
-    def __init__(self, driver: LoopDriver, connection: Connection) -> None:
-        super().__init__(driver, connection)
-        self.task: asyncio.Task[None] | None = None
-        self.transport: asyncio.Transport | None = None
-        self.socket: socket.socket | None = None
-
-    @override
-    def connection_made(self, transport: Any) -> None:
-        self.transport = transport
-        self.driver._made(self)
-
-    @override
-    def connection_lost(self, error: Exception | None) -> None:
-        self.driver._ended(self, error)
-
-    @override
-    def pause_writing(self) -> None:
-        self.paused = True
-
-    @override
-    def resume_writing(self) -> None:
-        self.paused = False
-        self.driver.write_on(self)
-
-    @override
-    def hand_over(self, data: bytes) -> None:
-        assert self.transport is not None
-        self.transport.write(data)
-
-    # -- plain, unless a subclass says otherwise --------------------------------------------------------------------
-
-    def begin(self, now: float) -> None:
-        """The socket is connected."""
-        self.driver.core.connection_made(self.connection, now)
-
-    @override
-    def write_tls(self, now: float) -> None:
-        raise AssertionError("a plain connection is written to by the compiled half")
-
-    def why_ended(self, reason: str) -> Exception | str:
-        """The reason for the end of the connection, as the core is told."""
-        return reason
-
-    def say_goodbye(self) -> None:
-        """The connection is about to be closed."""
 
 
 class LoopDriver(LoopDriverBase):

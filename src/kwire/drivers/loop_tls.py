@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import partial
 
 from kwire._typing import TYPE_CHECKING, Any, override
-from kwire.drivers.loop import LoopSocket
+from kwire.drivers.loop_socket import LoopSocket
 from kwire.drivers.tls import TlsClient
 from kwire.errors import AuthError, FrameError
 

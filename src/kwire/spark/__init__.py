@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kwire.spark.data_source import KwireDataSource as KwireDataSource
-    from kwire.spark.decode import decode_record_sets as decode_record_sets
-    from kwire.spark.decoding import DecodeError as DecodeError
-    from kwire.spark.encode import encode_record_sets as encode_record_sets
+    from kwire.spark.decoding.contract import DecodeError as DecodeError
     from kwire.spark.log_source import KwireLogDataSource as KwireLogDataSource
-    from kwire.spark.offsets import DataLossError as DataLossError
+    from kwire.spark.ranges.offsets import DataLossError as DataLossError
+    from kwire.spark.records.decode import decode_record_sets as decode_record_sets
+    from kwire.spark.records.encode import encode_record_sets as encode_record_sets
+    from kwire.spark.records.udtfs import register_udtfs as register_udtfs
     from kwire.spark.registration import register as register
-    from kwire.spark.stream_lag import LagListener as LagListener
-    from kwire.spark.stream_lag import lag as lag
-    from kwire.spark.udtfs import register_udtfs as register_udtfs
-    from kwire.spark.write_task import WriteError as WriteError
+    from kwire.spark.streams.lag import LagListener as LagListener
+    from kwire.spark.streams.lag import lag as lag
+    from kwire.spark.writing.write_task import WriteError as WriteError
 
 __all__ = [
     "DataLossError",
@@ -42,17 +42,17 @@ __all__ = [
 
 if not TYPE_CHECKING:
     _HOMES = {
-        "DataLossError": "kwire.spark.offsets",
-        "DecodeError": "kwire.spark.decoding",
+        "DataLossError": "kwire.spark.ranges.offsets",
+        "DecodeError": "kwire.spark.decoding.contract",
         "KwireDataSource": "kwire.spark.data_source",
         "KwireLogDataSource": "kwire.spark.log_source",
-        "LagListener": "kwire.spark.stream_lag",
-        "WriteError": "kwire.spark.write_task",
-        "decode_record_sets": "kwire.spark.decode",
-        "encode_record_sets": "kwire.spark.encode",
-        "lag": "kwire.spark.stream_lag",
+        "LagListener": "kwire.spark.streams.lag",
+        "WriteError": "kwire.spark.writing.write_task",
+        "decode_record_sets": "kwire.spark.records.decode",
+        "encode_record_sets": "kwire.spark.records.encode",
+        "lag": "kwire.spark.streams.lag",
         "register": "kwire.spark.registration",
-        "register_udtfs": "kwire.spark.udtfs",
+        "register_udtfs": "kwire.spark.records.udtfs",
     }
 
     def __getattr__(name: str) -> Any:

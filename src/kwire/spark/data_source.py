@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.types import StructType
 
-    from kwire.spark.decoding import Decoding
-    from kwire.spark.planning import Task
-    from kwire.spark.read_options import BatchOptions
+    from kwire.spark.decoding.decoding import Decoding
+    from kwire.spark.options.read import BatchOptions
+    from kwire.spark.ranges.tasks import Task
 
 
 class TaskPartition(InputPartition):
@@ -50,13 +50,13 @@ class KwireDataSource(DataSource):
     def schema(self) -> str:
         check_arrow()
         tell_which_python(self)
-        from kwire.spark.read_options import result_schema
+        from kwire.spark.options.read import result_schema
 
         return result_schema(self.options)
 
     @hiding_arguments
     def reader(self, schema: StructType) -> KwireReader:
-        from kwire.spark.read_options import parse_batch_options
+        from kwire.spark.options.read import parse_batch_options
 
         options = parse_batch_options(self.options)
         check_schema(schema.fieldNames(), options.columns, options.decoding)
@@ -89,7 +89,7 @@ class KwireReader(DataSourceReader):
         self.options = options
 
     def partitions(self) -> Sequence[InputPartition]:
-        from kwire.spark.plan_read import plan_tasks
+        from kwire.spark.planning.plan_read import plan_tasks
 
         return [TaskPartition(task) for task in plan_tasks(self.options)]
 
@@ -97,7 +97,7 @@ class KwireReader(DataSourceReader):
         """Yields the task's records as Arrow batches. Spark runs a plan without tasks as one empty partition."""
         if not isinstance(partition, TaskPartition):
             return iter(())
-        from kwire.spark.read_task import read_task
+        from kwire.spark.reading.read_task import read_task
 
         return read_task(self.options, partition.task)
 
@@ -111,7 +111,7 @@ def check_arrow() -> None:
 def tell_which_python(source: Any) -> None:
     """Warns where a source that Spark has found by itself runs in another Python than the tasks of UDFs."""
     if source.is_found_by_spark:
-        from kwire.spark.worker_python import warn_of_the_drivers_python
+        from kwire.spark.workers.python import warn_of_the_drivers_python
 
         warn_of_the_drivers_python()
 

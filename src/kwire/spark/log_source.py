@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.types import StructType
 
-    from kwire.spark.log_options import LogOptions
-    from kwire.spark.plan_log import LogTask
+    from kwire.spark.logs.plan import LogTask
+    from kwire.spark.options.log import LogOptions
 
 
 class LogTaskPartition(InputPartition):
@@ -45,14 +45,14 @@ class KwireLogDataSource(DataSource):
     def schema(self) -> str:
         check_arrow()
         tell_which_python(self)
-        from kwire.spark.log_options import parse_log_options
+        from kwire.spark.options.log import parse_log_options
 
         options = parse_log_options(self.options)
         return options.decoding.ddl(options.columns)
 
     @hiding_arguments
     def reader(self, schema: StructType) -> KwireLogReader:
-        from kwire.spark.log_options import parse_log_options
+        from kwire.spark.options.log import parse_log_options
 
         options = parse_log_options(self.options)
         check_schema(schema.fieldNames(), options.columns, options.decoding)
@@ -93,7 +93,7 @@ class KwireLogReader(DataSourceReader):
         self.options = options
 
     def partitions(self) -> Sequence[InputPartition]:
-        from kwire.spark.plan_log import plan_log_tasks
+        from kwire.spark.logs.plan import plan_log_tasks
 
         return [LogTaskPartition(task) for task in plan_log_tasks(self.options)]
 
@@ -101,6 +101,6 @@ class KwireLogReader(DataSourceReader):
         """Yields the task's records as Arrow batches. Spark runs a plan without tasks as one empty partition."""
         if not isinstance(partition, LogTaskPartition):
             return iter(())
-        from kwire.spark.log_task import read_log_task
+        from kwire.spark.logs.task import read_log_task
 
         return read_log_task(self.options, partition.task)

@@ -15,15 +15,15 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from kwire.errors import ConfigError, KafkaError, NotInThisVersionError
 from kwire.spark.data_source import TaskPartition, check_schema
-from kwire.spark.stream_offsets import Offsets, is_marked, offsets_from_json, offsets_to_json
-from kwire.spark.stream_options import LIMITS, StreamOptions, parse_stream_options
+from kwire.spark.options.stream import LIMITS, StreamOptions, parse_stream_options
+from kwire.spark.ranges.stream_offsets import Offsets, is_marked, offsets_from_json, offsets_to_json
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.streaming.datasource import ReadLimit, SupportsTriggerAvailableNow
     from pyspark.sql.types import StructType
 
-    from kwire.spark.stream_source import StreamSource
+    from kwire.spark.streams.source import StreamSource
 else:
     try:
         from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
@@ -95,7 +95,7 @@ class KwireStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return [TaskPartition(task) for task in tasks]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        from kwire.spark.read_task import read_task
+        from kwire.spark.reading.read_task import read_task
 
         if not isinstance(partition, TaskPartition):
             return iter(())
@@ -115,7 +115,7 @@ class KwireStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _opened(self) -> StreamSource:
         if self._source is None:
-            from kwire.spark.stream_source import StreamSource
+            from kwire.spark.streams.source import StreamSource
 
             self._source = StreamSource(self._checked())
         return self._source

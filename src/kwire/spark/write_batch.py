@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
 from kwire.errors import ConfigError
-from kwire.spark.write_options import EXACTLY_ONCE, WriteOptions, parse_write_options
-from kwire.spark.write_schema import check_write_schema
+from kwire.spark.options.write import EXACTLY_ONCE, WriteOptions, parse_write_options
+from kwire.spark.writing.write_schema import check_write_schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.types import StructType
 
-    from kwire.spark.write_task import TaskReport
+    from kwire.spark.writing.write_task import TaskReport
 
 _log: Final = logging.getLogger("kwire.spark")
 
@@ -41,7 +41,7 @@ def batch_writer(options: Mapping[str, str], schema: StructType, overwrite: bool
     parsed = parse_write_options(options)
     check_write_schema(schema, parsed.topic)
     if parsed.guarantee == EXACTLY_ONCE:
-        from kwire.spark.exactly_once_writers import ExactlyOnceWriter
+        from kwire.spark.exactly_once.writers import ExactlyOnceWriter
 
         return ExactlyOnceWriter(parsed)
     return KwireWriter(parsed)
@@ -54,7 +54,7 @@ class KwireWriter(DataSourceArrowWriter):
         self.options = options
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
-        from kwire.spark.write_task import write_task
+        from kwire.spark.writing.write_task import write_task
 
         return Written(write_task(self.options, iterator))
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamWriter, WriterCommitMessage
 
+from kwire.spark.options.write import EXACTLY_ONCE, WriteOptions, parse_write_options
 from kwire.spark.write_batch import Written, warn_of_rows_left
-from kwire.spark.write_options import EXACTLY_ONCE, WriteOptions, parse_write_options
-from kwire.spark.write_schema import check_write_schema
+from kwire.spark.writing.write_schema import check_write_schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,7 +27,7 @@ def stream_writer(options: Mapping[str, str], schema: StructType, overwrite: boo
     parsed = parse_write_options(options)
     check_write_schema(schema, parsed.topic)
     if parsed.guarantee == EXACTLY_ONCE:
-        from kwire.spark.exactly_once_writers import ExactlyOnceStreamWriter
+        from kwire.spark.exactly_once.writers import ExactlyOnceStreamWriter
 
         return ExactlyOnceStreamWriter(parsed, options)
     return KwireStreamWriter(parsed)
@@ -41,7 +41,7 @@ class KwireStreamWriter(DataSourceStreamWriter, DataSourceArrowWriter):
         self.options = options
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
-        from kwire.spark.write_task import write_task
+        from kwire.spark.writing.write_task import write_task
 
         return Written(write_task(self.options, iterator))
 

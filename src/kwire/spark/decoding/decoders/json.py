@@ -1,0 +1,84 @@
+"""`decoder=json`: each value is a JSON object, whose fields become the columns of `decoder.schema`.
+
+    decoder.framing     none, or confluent: a zero and a schema's id in four bytes stand before each value
+
+The work is done in the codec (`decode_json`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql.types import ArrayType, DataType, MapType, StringType, StructType
+
+from kwire.errors import ConfigError
+from kwire.spark.decoding.contract import Decode, Fault
+from kwire.spark.decoding.decoders.texts import fault, layout_nodes, time_zone, zone_table
+from kwire.spark.decoding.options import DecoderSettings
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_FRAME_SIZE: Final = 5
+_NO_FRAME: Final = "it does not begin with a zero and the id of a schema, as framed values do"
+
+
+@dataclass(frozen=True)
+class JsonFormat:
+    """`time_zone` is that of timestamps that name none."""
+
+    schema: StructType
+    inputs: tuple[str, ...]
+    time_zone: str = "UTC"
+    framed: bool = False
+    name: str = "json"
+
+    def open(self, fields: Sequence[str]) -> Decode:
+        import pyarrow as pa
+
+        from kwire._codec import ColumnLayout, TextPlan, decode_json
+
+        chosen = StructType([each for each in self.schema.fields if each.name in fields])
+        plan = TextPlan(ColumnLayout(layout_nodes(chosen)), zone_table(self.time_zone))
+
+        def decode(raw: pa.RecordBatch) -> tuple[list[pa.Array], Sequence[Fault]]:
+            values, unframed = _without_frames(raw.column(0)) if self.framed else (raw.column(0), [])
+            columns = decode_json(values, plan)
+            faults = [*unframed, *(fault(*each) for each in columns.faults)]
+            return pa.record_batch(columns).columns, sorted(faults, key=lambda each: each.row)
+
+        return decode
+
+
+def _without_frames(values: pa.Array) -> tuple[pa.Array, list[Fault]]:
+    """The values without what stands before them; those that have no frame are at fault, and null."""
+    import pyarrow.compute as pc
+
+    framed = pc.and_(pc.starts_with(values, b"\0"), pc.greater_equal(pc.binary_length(values), _FRAME_SIZE))
+    missing = pc.indices_nonzero(pc.and_(values.is_valid(), pc.invert(framed)))
+    inner = pc.if_else(framed, pc.binary_replace_slice(values, 0, _FRAME_SIZE, b""), None)
+    return inner, [Fault(row, _NO_FRAME) for row in missing.to_pylist()]
+
+
+def parse(settings: DecoderSettings) -> JsonFormat:
+    """The decoder that the options ask for; ConfigError names the one at fault."""
+    settings.check_suffixes(("schema", "timeZone", "framing"))
+    schema = settings.ddl_schema()
+    for each in schema.fields:
+        _check_maps(each.name, each.dataType, settings.option("schema"))
+    framed = settings.given.choice(settings.option("framing"), ("none", "confluent"), "none") == "confluent"
+    return JsonFormat(schema, (settings.column,), time_zone(settings), framed)
+
+
+def _check_maps(name: str, of: DataType, option: str) -> None:
+    if isinstance(of, StructType):
+        for each in of.fields:
+            _check_maps(f"{name}.{each.name}", each.dataType, option)
+    elif isinstance(of, ArrayType):
+        _check_maps(f"{name}[]", of.elementType, option)
+    elif isinstance(of, MapType):
+        if not isinstance(of.keyType, StringType):
+            raise ConfigError(f"{option}: {name}: the keys of a map in JSON are STRING")
+        _check_maps(f"{name}{{}}", of.valueType, option)

@@ -1,0 +1,136 @@
+"""The options with the prefix `kafka.`: settings of the clients that plan, read and write.
+
+They are judged by the table of settings of the client that takes them, Consumer or Producer; errors name them as the
+job does: `kafka.ssl.keystore.location`, not `ssl_keystore_location`. Passwords, keys and JAAS texts become `Secret`
+here, before anything else sees them: a reader is pickled, its parts are in tracebacks, and none may show them. No
+socket, no Spark.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Final
+
+from kwire.engine.common.secret import Secret
+from kwire.engine.settings.clients import ClientSettings, ConsumerSettings, ProducerSettings
+from kwire.engine.settings.config import from_config
+from kwire.engine.settings.kinds import Setting
+from kwire.errors import AuthError, ConfigError, ConnectError
+from kwire.spark.decoding.named_function import NamedFunction, names_function
+from kwire.spark.options.given import CLIENT_PREFIX, SERVERS, GivenOptions
+from kwire.spark.options.java_properties import ROWS, is_as_it_is, why_without_effect
+
+# A position that is not in the log is for failOnDataLoss to judge, and a read must not bring topics into being.
+CLIENT_SETTINGS: Final[dict[str, Any]] = {"auto_offset_reset": "none", "allow_auto_create_topics": False}
+
+_NOT_OF_A_TABLE: Final = (
+    ". There are no options at all, as for a table (saveAsTable, CREATE TABLE ... AS): Spark does not tell a Python "
+    "source its options. Use spark.read and write.save, or CREATE TEMPORARY VIEW ... USING kwire OPTIONS (...)"
+)
+_CONVERTED: Final = "keys and values are binary or strings; convert them with DataFrame operations"
+_REFUSED: Final[dict[type[ClientSettings], dict[str, str]]] = {
+    ConsumerSettings: {
+        "auto.offset.reset": "use startingOffsets and endingOffsets",
+        "enable.auto.commit": "the source commits no offsets",
+        "interceptor.classes": "there are no interceptors",
+        "key.deserializer": "keys come as binary; convert them with DataFrame operations",
+        "schema.registry.url": "use the options decoder=avro and decoder.registry",
+        "value.deserializer": "values come as binary; convert them with DataFrame operations",
+    },
+    ProducerSettings: {
+        "key.serializer": _CONVERTED,
+        "value.serializer": _CONVERTED,
+    },
+}
+_ROWS: Final[dict[str, Setting]] = {**ROWS[ProducerSettings], **ROWS[ConsumerSettings]}
+_WITH_PORT: Final = re.compile(r":[^:\]]+$")
+_DOTTED: Final = {name for name in _ROWS if "." in name}
+_NAMES: Final = sorted({row.keyword for row in _ROWS.values()})
+# A keyword that is a plain word, such as `acks`, is one at the start only.
+_KEYWORDS: Final = re.compile(
+    rf"\b(?:{'|'.join(name for name in _NAMES if '_' in name)})\b|"
+    rf"^(?:{'|'.join(name for name in _NAMES if '_' not in name)})(?==)"
+)
+_QUOTED: Final = re.compile(r"'([a-z_]+(?:\.[a-z_]+)*)'")
+
+
+def checked_properties(given: GivenOptions, table: type[ClientSettings], **own: Any) -> dict[str, str]:
+    """The properties with the prefix, which they lose, tried on the client's settings: a fault shows before anything is
+    read or written. What a client of this kind has no use for is left out, with a warning. Secrets are hidden from here
+    on. `own` are settings that the job's clients will have besides.
+    """
+    if not given.text(SERVERS):
+        raise ConfigError(
+            f"Option '{SERVERS}' must be specified for configuring Kafka {table.client.lower()}, "
+            f"e.g. 'broker1:9092,broker2:9092'{'' if any(given) else _NOT_OF_A_TABLE}"
+        )
+    _check_servers(given.text(SERVERS) or "")
+    properties: dict[str, str] = {}
+    for name, value in given.client_properties().items():
+        refusal = _REFUSED[table].get(name)
+        if refusal and not is_as_it_is(name, value):
+            raise ConfigError(f"Kafka option '{name}' is not supported: {refusal}")
+        reason = "it asks for what is done anyway" if refusal else why_without_effect(name, value, table)
+        if reason:
+            given.has_no_effect(CLIENT_PREFIX + name, reason)
+        else:
+            properties[name] = _value(name, value)
+    with errors_by_option(properties):
+        from_config(table, properties, **own, **(CLIENT_SETTINGS if table is ConsumerSettings else {}))
+    return properties
+
+
+def _check_servers(servers: str) -> None:
+    """Java asks for a port; without one, a read would try the usual port for a minute."""
+    for server in servers.split(","):
+        if server.strip() and "@" not in server and not _WITH_PORT.search(server.strip()):
+            raise ConfigError(f"{SERVERS}: '{server.strip()}' has no port; expected host:port, e.g. 'broker1:9092'")
+
+
+@contextmanager
+def errors_by_option(properties: Mapping[str, str], *, on_this_host: bool = False) -> Iterator[None]:
+    """Lets the errors of the block that speak of settings name options instead of keywords; `on_this_host` adds to a
+    ConfigError where it was: a file may be on the driver and not on an executor.
+    """
+    try:
+        yield
+    except ConfigError as error:
+        where = f"on host {socket.gethostname()}: " if on_this_host else ""
+        raise ConfigError(where + by_option(str(error), properties)) from None
+    except AuthError as error:
+        error.message, error.reason = by_option(error.message, properties), by_option(error.reason, properties)
+        error.step = by_option(error.step, properties)
+        raise
+    except ConnectError as error:
+        error.message = by_option(error.message, properties)
+        error.causes = {address: by_option(cause, properties) for address, cause in error.causes.items()}
+        error.args = (error.message, error.causes)
+        raise
+
+
+def by_option(text: str, properties: Mapping[str, str]) -> str:
+    """The text with options, as the job gave them, in the place of the keywords of kwire's clients."""
+    given = {_ROWS[name].keyword: name for name in properties if name in _ROWS}
+
+    def quoted(found: re.Match[str]) -> str:
+        return f"'{CLIENT_PREFIX}{found[1]}'" if found[1] in properties or found[1] in _DOTTED else found[0]
+
+    def keyword(found: re.Match[str]) -> str:
+        return CLIENT_PREFIX + given.get(found[0], _ROWS[found[0]].dotted)
+
+    return _KEYWORDS.sub(keyword, _QUOTED.sub(quoted, text))
+
+
+def _value(name: str, value: str) -> str:
+    row = _ROWS.get(name)
+    if row is not None and row.keyword == "sasl_oauth_token":
+        if not names_function(value.strip()):
+            raise ConfigError(
+                f"{CLIENT_PREFIX}{name}: expected package.module:function, a function without arguments that returns "
+                "(token, lifetime in seconds), in a module that driver and workers can import"
+            )
+        return NamedFunction(value.strip())
+    return Secret(value) if row is not None and row.secret else value

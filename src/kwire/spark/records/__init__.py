@@ -1,0 +1,1 @@
+"""Record sets in columns: UDFs and table functions that decode and encode them in bulk."""

@@ -1,0 +1,1 @@
+"""What one Python worker keeps between tasks: its clients, its heap, and which Python it is."""

@@ -1,0 +1,197 @@
+"""Writes the rows of one task in a Spark worker: Arrow columns to a producer, without a Python object for each row.
+
+A task ends when the brokers have acknowledged every row of it. A row that could not be written ends it with the row's
+number in the task, its topic and partition, and the reason. A worker keeps its producer for the tasks that follow;
+after a failed task it is closed, with what it still held.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kwire._codec import SentRows
+from kwire.errors import DeliveryError, KafkaError
+from kwire.producer import Producer
+from kwire.spark.options.client import by_option, errors_by_option
+from kwire.spark.options.write import WriteOptions
+from kwire.spark.workers.clients import borrowed
+from kwire.spark.workers.heap import settle_heap
+
+_RECORD_COLUMNS = ("value", "key", "headers")
+
+
+class WriteError(KafkaError):
+    """Rows of a task that were not written. `row` is the number of the first in its task, from 0 on."""
+
+    def __init__(self, text: str, row: int) -> None:
+        super().__init__(text)
+        self.row = row
+
+
+@dataclass(frozen=True)
+class TaskReport:
+    """What one task wrote: how many rows, and for each (topic, partition) the offset after the last of them."""
+
+    rows: int = 0
+    next_offsets: dict[tuple[str, int], int] = field(default_factory=dict)
+
+
+def write_task(options: WriteOptions, batches: Iterable[pa.RecordBatch]) -> TaskReport:
+    """Writes the rows at least once, with the worker's producer for these options."""
+    settle_heap()
+    with borrowed_producer(options) as producer:
+        return write_rows(options, batches, producer)
+
+
+def write_rows(options: WriteOptions, batches: Iterable[pa.RecordBatch], producer: Producer) -> TaskReport:
+    """Writes the rows with this producer and waits until each is acknowledged. It begins and ends no transaction.
+
+    Raises WriteError for rows that cannot be written, or were not.
+    """
+    writing = _Writing(options, producer)
+    for batch in batches:
+        if batch.num_rows:
+            writing.send(batch)
+    return writing.finish()
+
+
+@contextmanager
+def borrowed_producer(options: WriteOptions) -> Iterator[Producer]:
+    """The worker's producer for these properties; closed, without waiting for what it holds, when the block fails."""
+
+    def make() -> _Kept:
+        with errors_by_option(options.client, on_this_host=True):
+            return _Kept(Producer.from_config(options.client))
+
+    with borrowed(make, ("producer", *sorted(options.client.items()))) as kept:
+        yield kept.producer
+
+
+class _Kept:
+    """A producer that is used by task after task. Each has waited for its own records: there is nothing to flush."""
+
+    def __init__(self, producer: Producer) -> None:
+        self.producer = producer
+
+    def close(self) -> None:
+        try:
+            self.producer.close(timeout=0)
+        except KafkaError:
+            pass  # the task that failed has said what was not delivered
+
+
+class _Writing:
+    """One task's rows on their way. `_sent` holds the batches with rows that are not acknowledged yet, in order."""
+
+    def __init__(self, options: WriteOptions, producer: Producer) -> None:
+        self._topic = options.topic
+        self._client = options.client
+        self._producer = producer
+        self._rows = 0
+        self._sent: deque[tuple[int, SentRows]] = deque()
+        self._next_offsets: dict[tuple[str, int], int] = {}
+
+    def send(self, batch: pa.RecordBatch) -> None:
+        topics, topic_of = self._topics(batch)
+        partition_of = self._partitions(batch)
+        columns = batch.select([name for name in _RECORD_COLUMNS if name in batch.schema.names])
+        rows = SentRows(self._producer.accumulator)
+        self._sent.append((self._rows, rows))
+        try:
+            rows.send(topics, columns, topic_of, partition_of)
+        except KafkaError as error:
+            self._raise_failed()
+            number = len(rows)
+            topic = topics[0] if topic_of is None else batch.column("topic")[number].as_py()
+            raise self._refused(number, f"(topic {topic})", error) from error
+        self._rows += batch.num_rows
+        self._settle()
+
+    def finish(self) -> TaskReport:
+        """Waits until every row is acknowledged."""
+        try:
+            self._producer.flush()
+        except DeliveryError:
+            self._raise_failed()
+            raise
+        self._settle()
+        if self._sent:
+            raise WriteError("the producer was flushed, and rows are not acknowledged", self._sent[0][0])
+        return TaskReport(self._rows, self._next_offsets)
+
+    # -- where rows go ----------------------------------------------------------------------------------------------
+
+    def _topics(self, batch: pa.RecordBatch) -> tuple[list[str], memoryview | None]:
+        """The topics, and which of them each row goes to (None: the only one). The option goes before the column."""
+        if self._topic is not None:
+            return [self._topic], None
+        column = batch.column("topic")
+        if column.null_count:
+            text = "the topic is null. Use the option topic to set one for all rows"
+            raise self._refused(_first(pc.is_null(column)), "", text)
+        if pc.all(pc.equal(column, column[0])).as_py():
+            return [column[0].as_py()], None
+        encoded = column.dictionary_encode()
+        return encoded.dictionary.to_pylist(), _int32s(encoded.indices)
+
+    def _partitions(self, batch: pa.RecordBatch) -> memoryview | None:
+        """The partition of each row, -1 where it is null; None where all are."""
+        if "partition" not in batch.schema.names:
+            return None
+        column = batch.column("partition")
+        if column.null_count == len(column):
+            return None
+        if pc.min(column).as_py() < 0:
+            row = _first(pc.less(column, 0))
+            text = f"Invalid partition: {column[row]}; it counts from 0, and null lets one be chosen"
+            raise self._refused(row, "", text)
+        return _int32s(pc.fill_null(column, -1))
+
+    # -- what became of them ----------------------------------------------------------------------------------------
+
+    def _settle(self) -> None:
+        """Lets go of the batches whose rows are all acknowledged. Raises WriteError if one was not written."""
+        while self._sent and self._sent[0][1].all_complete:
+            rows = self._sent[0][1]
+            if rows.failed()[0]:
+                self._raise_failed()
+            for place, offset in rows.next_offsets().items():
+                self._next_offsets[place] = max(offset, self._next_offsets.get(place, 0))
+            self._sent.popleft()
+
+    def _raise_failed(self) -> None:
+        """Raises WriteError for the first row that is known to have failed, with the number of all such rows."""
+        count, row, first = 0, 0, None
+        for start, rows in self._sent:
+            failed, what = rows.failed()
+            count += len(failed)
+            if first is None and what is not None:
+                row, first = start + failed[0], what
+        if first is not None:
+            topic, partition, reason = first
+            place = f"{topic}-{partition}" if partition >= 0 else f"topic {topic}"
+            others = f" (the first of {count} rows that failed so far)" if count > 1 else ""
+            why = by_option(str(reason), self._client)
+            raise WriteError(f"row {row} of the task was not written to {place}{others}: {why}", row) from reason
+
+    def _refused(self, row: int, where: str, reason: object) -> WriteError:
+        """For a row of the batch at hand that cannot be written at all."""
+        text = by_option(str(reason).removeprefix(f"row {row}: "), self._client)
+        place = f" {where}" if where else ""
+        return WriteError(f"row {self._rows + row} of the task{place} cannot be written: {text}", self._rows + row)
+
+
+def _first(matches: pa.BooleanArray) -> int:
+    row: int = pc.index(matches, pa.scalar(True)).as_py()
+    return row
+
+
+def _int32s(array: pa.Int32Array) -> memoryview:
+    """The numbers themselves; the array has no nulls."""
+    return memoryview(array.buffers()[1])[4 * array.offset : 4 * (array.offset + len(array))]
