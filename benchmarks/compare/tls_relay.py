@@ -18,7 +18,7 @@ import threading
 from tempfile import TemporaryDirectory
 
 from kwire.testing.certificates import Certificates
-from kwire.testing.tls import server_context
+from kwire.testing.serving.tls import server_context
 
 _CHUNK = 1 << 18
 _HOST = "127.0.0.1"

@@ -19,7 +19,7 @@ from confluent_kafka.admin import AdminClient
 from kwire.cli.broker import parse_topic
 from kwire.cli.main import main
 from kwire.errors import ConfigError
-from kwire.testing.server import Server
+from kwire.testing.serving.server import Server
 from tests.timing import PATIENT
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + "/src"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kwire.testing import Broker
-from kwire.testing.log_0_7 import _Segment
+from kwire.testing.records.log_0_7 import _Segment
 from tests.cli.conftest import Kwire
 from tests.cli.test_copy import copied, old, source_of
 from tests.reference.messages_0_7 import message

@@ -355,7 +355,7 @@ def echo(monkeypatch: pytest.MonkeyPatch) -> None:
         context.session.fail("refused")
         return protocol.SaslAuthenticateResponse(error_code=58, error_message=f"I heard {said}")
 
-    monkeypatch.setattr("kwire.testing.b36_sasl_authenticate.answer", answer)
+    monkeypatch.setattr("kwire.testing.answers.b36_sasl_authenticate.answer", answer)
 
 
 def attempts(mechanism: str) -> dict[str, Any]:

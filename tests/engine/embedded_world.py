@@ -24,14 +24,14 @@ from typing import Any
 from kwire.engine.common.addresses import Address
 from kwire.engine.connections.connection import CLOSED, Connection
 from kwire.engine.settings.clients import ClientSettings, ConsumerSettings
-from kwire.testing.apis import Answer, BrokerApis
+from kwire.testing.answers.handlers import HANDLERS
 from kwire.testing.cluster import ClusterState
 from kwire.testing.faults import Faults
-from kwire.testing.handlers import HANDLERS
-from kwire.testing.nodes import Nodes
-from kwire.testing.properties import BrokerProperties
 from kwire.testing.release import Release
 from kwire.testing.requests import CloseConnectionError, Flow, Suspend
+from kwire.testing.serving.apis import Answer, BrokerApis
+from kwire.testing.settings.properties import BrokerProperties
+from kwire.testing.state.nodes import Nodes
 from tests.engine.world import Peer, World
 
 EPOCH_MS = 1_700_000_000_000

@@ -22,8 +22,8 @@ from kwire.engine.groups.tenure import ConsumerGroupMetadata
 from kwire.engine.settings.clients import ShareConsumerSettings
 from kwire.engine.share.polling import SharePolling
 from kwire.engine.transactions.outcome import Outcome
-from kwire.testing.apis import Answer
 from kwire.testing.contents import Contents
+from kwire.testing.serving.apis import Answer
 from tests.engine.embedded_clients import EmbeddedProducer, EmbeddedReader
 from tests.engine.embedded_world import EmbeddedClient
 from tests.engine.groups.group_world import GroupMember

@@ -17,8 +17,8 @@ from kwire.spark.exactly_once.commit import Committer
 from kwire.spark.exactly_once.decisions import ExactlyOnceError, Job
 from kwire.spark.options.write import transactional
 from kwire.testing import Broker
-from kwire.testing.authorizer import ALLOW, GROUP, LITERAL, PREFIXED, READ, TRANSACTIONAL_ID, WRITE, Acl
-from kwire.testing.authorizer import TOPIC as TOPIC_RESOURCE
+from kwire.testing.state.authorizer import ALLOW, GROUP, LITERAL, PREFIXED, READ, TRANSACTIONAL_ID, WRITE, Acl
+from kwire.testing.state.authorizer import TOPIC as TOPIC_RESOURCE
 from tests.spark.exactly_once_world import TOPIC, Worker, kill
 
 RELEASES = pytest.mark.parametrize("broker", ["3.9.2", "4.4.0"], indirect=True)

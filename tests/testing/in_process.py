@@ -8,16 +8,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from kwire import protocol
-from kwire.testing.apis import Answer, BrokerApis
+from kwire.testing.answers.handlers import HANDLERS
 from kwire.testing.cluster import ClusterState
 from kwire.testing.faults import Faults
 from kwire.testing.features import finalized_features
-from kwire.testing.handlers import HANDLERS
-from kwire.testing.nodes import Nodes
-from kwire.testing.properties import BrokerProperties
 from kwire.testing.release import Release
 from kwire.testing.requests import Flow, Suspend
 from kwire.testing.sasl import Accounts
+from kwire.testing.serving.apis import Answer, BrokerApis
+from kwire.testing.settings.properties import BrokerProperties
+from kwire.testing.state.nodes import Nodes
 from tests.timing import PATIENT
 
 PORT = 19092

@@ -20,7 +20,7 @@ from kwire.protocol import (
     DescribeUserScramCredentialsRequest,
 )
 from kwire.testing import Broker
-from kwire.testing.authorizer import ALLOW, DENY, LITERAL, PREFIXED, READ, TOPIC, WRITE, Authorizer
+from kwire.testing.state.authorizer import ALLOW, DENY, LITERAL, PREFIXED, READ, TOPIC, WRITE, Authorizer
 from tests.testing.in_process import InProcess
 from tests.testing.wire import batch, fetch, produce
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire import protocol
-from kwire.testing.handlers import HANDLERS
+from kwire.testing.answers.handlers import HANDLERS
 from kwire.testing.requests import CloseConnectionError
 from tests.testing.frames import corpus, damage, spans
 from tests.testing.in_process import InProcess

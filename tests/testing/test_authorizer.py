@@ -10,7 +10,7 @@ from kwire.errors import ConfigError
 from kwire.errors import broker as codes
 from kwire.protocol import CreateTopicsRequest, DeleteTopicsRequest, MetadataRequest
 from kwire.testing import Broker
-from kwire.testing.authorizer import (
+from kwire.testing.state.authorizer import (
     ALLOW,
     ALTER,
     DENY,

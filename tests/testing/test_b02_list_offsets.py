@@ -19,7 +19,7 @@ def broker() -> InProcess:
     made = InProcess("3.9.2")
     made.cluster.create_topic("orders", 2)
     from kwire import records
-    from kwire.testing.record_sets import entries_of
+    from kwire.testing.records.record_sets import entries_of
 
     log = made.cluster.topics["orders"].partitions[0].log
     for record_set in (batch(b"a", b"b"), records.encode([(b"c", None, 500), (b"d", None, 2000)]), batch(b"e")):

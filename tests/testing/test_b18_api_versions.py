@@ -10,7 +10,7 @@ from kwire import protocol
 from kwire.errors import broker as codes
 from kwire.protocol import ApiVersionsRequest
 from kwire.schema.releases import RELEASES
-from kwire.testing.handlers import HANDLERS
+from kwire.testing.answers.handlers import HANDLERS
 from kwire.testing.requests import CloseConnectionError
 from tests.testing.frames import spans
 from tests.testing.in_process import InProcess

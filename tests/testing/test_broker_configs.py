@@ -10,7 +10,7 @@ from confluent_kafka.admin import AdminClient, ConfigResource
 from kwire.errors import broker as codes
 from kwire.protocol import DescribeConfigsRequest, DescribeQuorumRequest
 from kwire.testing import Broker
-from kwire.testing.broker_configs import BOOLEAN, INT, PASSWORD
+from kwire.testing.settings.broker_configs import BOOLEAN, INT, PASSWORD
 from tests.testing.client import Client
 from tests.testing.in_process import PORT, InProcess
 from tests.testing.test_configs import BROKER, changed

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from kwire.errors import broker as codes
-from kwire.testing.coordinators import GROUP
 from kwire.testing.groups.classic_group import State
-from kwire.testing.properties import BrokerProperties
+from kwire.testing.settings.properties import BrokerProperties
+from kwire.testing.state.coordinators import GROUP
 from tests.testing.groups import commit, fetch_offsets, find_coordinator, heartbeat, join, leave, sync
 from tests.testing.in_process import InProcess, Waiting
 

@@ -8,8 +8,8 @@ import pytest
 
 from kwire.errors import broker as codes
 from kwire.protocol import MetadataRequest
-from kwire.testing.partition import Partition
-from kwire.testing.properties import BrokerProperties
+from kwire.testing.settings.properties import BrokerProperties
+from kwire.testing.state.partition import Partition
 from tests.testing.in_process import PORT, InProcess
 from tests.testing.wire import batch, fetch, produce, values
 

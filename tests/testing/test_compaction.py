@@ -11,7 +11,7 @@ from kwire import Consumer, records
 from kwire.errors import ConfigError
 from kwire.testing import Broker
 from kwire.testing.clock import Clock
-from kwire.testing.record_sets import entries_of
+from kwire.testing.records.record_sets import entries_of
 from tests.testing.test_share_groups import Reader, Shared
 from tests.testing.transactions import TransactionalProducer, broker_of
 from tests.timing import PATIENT

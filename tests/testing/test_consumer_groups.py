@@ -10,9 +10,9 @@ import pytest
 from kwire.errors import broker as codes
 from kwire.protocol import ConsumerGroupHeartbeatRequest as Request
 from kwire.protocol import ConsumerProtocolAssignment
-from kwire.testing.coordinators import GROUP
 from kwire.testing.groups.classic_group import ClassicGroup
 from kwire.testing.groups.consumer_group import ConsumerGroup
+from kwire.testing.state.coordinators import GROUP
 from tests.testing.groups import commit, fetch_offsets, heartbeat, join, leave, sync
 from tests.testing.test_classic_groups import Group
 

@@ -9,8 +9,8 @@ import pytest
 from kwire.errors import ConfigError
 from kwire.errors import broker as codes
 from kwire.protocol import APIS, MetadataRequest
+from kwire.testing.answers.handlers import HANDLERS
 from kwire.testing.features import is_switched_off
-from kwire.testing.handlers import HANDLERS
 from kwire.testing.requests import CloseConnectionError
 from tests.testing.frames import requests
 from tests.testing.in_process import InProcess

@@ -8,7 +8,7 @@ import pytest
 
 from kwire.errors import broker as codes
 from kwire.protocol import FetchRequest
-from kwire.testing.properties import BrokerProperties
+from kwire.testing.settings.properties import BrokerProperties
 from tests.testing.in_process import InProcess
 from tests.testing.wire import batch, fetch, produce, values
 

@@ -7,8 +7,8 @@ from itertools import combinations
 
 import pytest
 
-from kwire.testing.coordinators import GROUP
 from kwire.testing.groups.consumer_group import ConsumerGroup
+from kwire.testing.state.coordinators import GROUP
 from tests.testing.test_classic_groups import Group
 from tests.testing.test_consumer_groups import Member, settle, state
 

@@ -11,7 +11,7 @@ from kwire import Admin, Consumer
 from kwire.errors import broker as codes
 from kwire.protocol import ApiVersionsRequest, FindCoordinatorRequest, MetadataRequest
 from kwire.testing import Broker
-from kwire.testing.coordinators import GROUP, TRANSACTION
+from kwire.testing.state.coordinators import GROUP, TRANSACTION
 from tests.testing.in_process import InProcess
 from tests.testing.test_share_groups import Shared, beat
 from tests.testing.wire import batch, fetch, produce

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from kwire import records
 from kwire.errors import BrokerError
 from kwire.errors import broker as codes
-from kwire.testing.log import PartitionLog
-from kwire.testing.record_sets import entries_of
+from kwire.testing.records.log import PartitionLog
+from kwire.testing.records.record_sets import entries_of
 from tests.testing.wire import batch, values
 
 

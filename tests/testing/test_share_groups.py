@@ -21,7 +21,7 @@ from kwire.protocol import (
     encode_request,
 )
 from kwire.testing.groups.share_partition import ACCEPT, GAP, REJECT, RELEASE, RENEW
-from kwire.testing.record_sets import stored_entries
+from kwire.testing.records.record_sets import stored_entries
 from tests.testing.groups import commit, heartbeat, join
 from tests.testing.test_classic_groups import Group
 from tests.testing.test_consumer_groups import Member

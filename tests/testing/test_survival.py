@@ -31,10 +31,10 @@ from kwire.protocol import (
     ShareGroupHeartbeatRequest,
 )
 from kwire.testing import Broker
-from kwire.testing.apis import Answer
 from kwire.testing.groups.share_partition import ACCEPT, REJECT, RELEASE, RENEW
-from kwire.testing.properties import BrokerProperties
 from kwire.testing.requests import CloseConnectionError, Suspend
+from kwire.testing.serving.apis import Answer
+from kwire.testing.settings.properties import BrokerProperties
 from tests.drivers.waiting import until
 from tests.testing.client import Client
 from tests.testing.groups import commit, join, sync

@@ -7,7 +7,7 @@ import pytest
 from kwire.errors import ConfigError
 from kwire.protocol import MetadataRequest
 from kwire.testing import Broker, Clock
-from kwire.testing.quotas import CLIENT_ID, USER, Quotas
+from kwire.testing.state.quotas import CLIENT_ID, USER, Quotas
 from tests.testing.client import Client
 from tests.testing.in_process import InProcess
 from tests.testing.wire import batch, fetch, produce, values

@@ -1,7 +1,7 @@
 """Calls to come, and which node coordinates."""
 
-from kwire.testing.coordinators import GROUP, TRANSACTION, Coordinators, java_hash
-from kwire.testing.timers import Timers
+from kwire.testing.state.coordinators import GROUP, TRANSACTION, Coordinators, java_hash
+from kwire.testing.state.timers import Timers
 
 
 def test_calls_are_made_in_order_of_time() -> None:

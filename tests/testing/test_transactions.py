@@ -18,10 +18,10 @@ from kwire.protocol import (
     WriteTxnMarkersRequest,
 )
 from kwire.testing import Broker
-from kwire.testing.control_batches import end_marker
-from kwire.testing.coordinators import TRANSACTION
-from kwire.testing.properties import BrokerProperties
-from kwire.testing.transactions import State
+from kwire.testing.records.control_batches import end_marker
+from kwire.testing.settings.properties import BrokerProperties
+from kwire.testing.state.coordinators import TRANSACTION
+from kwire.testing.state.transactions import State
 from tests.testing.in_process import WALL_CLOCK_MS, InProcess
 from tests.testing.transactions import (
     V1,

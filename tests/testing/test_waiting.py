@@ -8,9 +8,9 @@ from types import SimpleNamespace
 from typing import Any
 
 from kwire.testing import Broker
-from kwire.testing.connection import Connection
 from kwire.testing.requests import Suspend
-from kwire.testing.waiting import WaitingConnections
+from kwire.testing.serving.connection import Connection
+from kwire.testing.serving.waiting import WaitingConnections
 from tests.testing.client import Client
 from tests.testing.in_process import InProcess
 from tests.testing.wire import batch, fetch, produce, values
@@ -89,7 +89,7 @@ def test_idle_connections_are_not_driven(monkeypatch: Any) -> None:
 
 
 def test_a_fetch_that_waits_looks_at_what_was_touched_alone(monkeypatch: Any) -> None:
-    from kwire.testing import b01_fetch
+    from kwire.testing.answers import b01_fetch
 
     broker = InProcess()
     broker.cluster.create_topic("orders", 100)

@@ -134,7 +134,7 @@ def _add_authorizer(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Serves until a signal comes. Raises KafkaError when the broker ends by a fault of its own before that."""
     from kwire.testing import Broker
-    from kwire.testing.properties import read_properties
+    from kwire.testing.settings.properties import read_properties
 
     level = logging.INFO if options.verbose else logging.ERROR
     logging.basicConfig(level=level, format="%(asctime)s %(message)s", stream=sys.stderr)

@@ -21,26 +21,26 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 from kwire import records
 from kwire.errors import BrokerError, ConfigError, KafkaTimeoutError
 from kwire.protocol import proposal
-from kwire.testing.apis import BrokerApis
-from kwire.testing.authorizer import Authorizer
+from kwire.testing.answers.handlers import HANDLERS
 from kwire.testing.clock import Clock
 from kwire.testing.cluster import ClusterState
-from kwire.testing.config_names import split_topic_defaults
 from kwire.testing.contents import Contents
 from kwire.testing.controls import NodeControls
 from kwire.testing.faults import Faults, key_of
 from kwire.testing.features import finalized_features
-from kwire.testing.handlers import HANDLERS
-from kwire.testing.listener import AnyApis, Listener
-from kwire.testing.log_0_7 import ByteLog
-from kwire.testing.nodes import Nodes
-from kwire.testing.properties import BrokerProperties
+from kwire.testing.records.log_0_7 import ByteLog
 from kwire.testing.release import Release
-from kwire.testing.security import Security, make_security
-from kwire.testing.server import Server
-from kwire.testing.wire_0_7 import REQUEST_NAMES, BrokerApis07, ByteTopics
-from kwire.testing.wire_proposal import REQUEST_NAMES as PROPOSED_NAMES
-from kwire.testing.wire_proposal import ProposalApis
+from kwire.testing.serving.apis import BrokerApis
+from kwire.testing.serving.listener import AnyApis, Listener
+from kwire.testing.serving.security import Security, make_security
+from kwire.testing.serving.server import Server
+from kwire.testing.serving.wire_0_7 import REQUEST_NAMES, BrokerApis07, ByteTopics
+from kwire.testing.serving.wire_proposal import REQUEST_NAMES as PROPOSED_NAMES
+from kwire.testing.serving.wire_proposal import ProposalApis
+from kwire.testing.settings.config_names import split_topic_defaults
+from kwire.testing.settings.properties import BrokerProperties
+from kwire.testing.state.authorizer import Authorizer
+from kwire.testing.state.nodes import Nodes
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

@@ -10,24 +10,24 @@ import uuid
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
 from kwire.errors import broker as codes
-from kwire.testing.authorizer import Authorizer
-from kwire.testing.config_names import TOPIC_CONFIGS, topic_configs
-from kwire.testing.configs import Configs
-from kwire.testing.coordinators import GROUP, SHARE, TRANSACTION, CoordinatorMoved, Coordinators
-from kwire.testing.fetch_sessions import FetchSessions
 from kwire.testing.groups.groups import Groups
-from kwire.testing.internal_topics import InternalTopics
-from kwire.testing.log import PartitionLog
-from kwire.testing.nodes import Nodes
-from kwire.testing.partition import Partition, Topic, check_leader, check_topic_name
-from kwire.testing.properties import BrokerProperties
-from kwire.testing.quotas import Quotas
-from kwire.testing.replication import check_assignment, move_leader, node_came_back, node_died, place_replicas
-from kwire.testing.scram_users import ScramUsers
-from kwire.testing.timers import Timers
-from kwire.testing.topic_settings import TopicSettings
-from kwire.testing.transactions import Transactions
-from kwire.testing.upkeep import Upkeep
+from kwire.testing.records.log import PartitionLog
+from kwire.testing.settings.config_names import TOPIC_CONFIGS, topic_configs
+from kwire.testing.settings.properties import BrokerProperties
+from kwire.testing.settings.topic_settings import TopicSettings
+from kwire.testing.state.authorizer import Authorizer
+from kwire.testing.state.configs import Configs
+from kwire.testing.state.coordinators import GROUP, SHARE, TRANSACTION, CoordinatorMoved, Coordinators
+from kwire.testing.state.fetch_sessions import FetchSessions
+from kwire.testing.state.internal_topics import InternalTopics
+from kwire.testing.state.nodes import Nodes
+from kwire.testing.state.partition import Partition, Topic, check_leader, check_topic_name
+from kwire.testing.state.quotas import Quotas
+from kwire.testing.state.replication import check_assignment, move_leader, node_came_back, node_died, place_replicas
+from kwire.testing.state.scram_users import ScramUsers
+from kwire.testing.state.timers import Timers
+from kwire.testing.state.transactions import Transactions
+from kwire.testing.state.upkeep import Upkeep
 
 _MOST_PARTITIONS = 10_000
 _SESSION_IDS_PER_NODE = 1_000_000

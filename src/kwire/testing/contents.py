@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from kwire import records
 from kwire.errors import ConfigError, UnknownTopicError
 from kwire.testing.cluster import ClusterState
-from kwire.testing.partition import Partition, Topic
-from kwire.testing.producer_state import Aborted
-from kwire.testing.record_checks import check_records
-from kwire.testing.record_sets import whole_entries_of
+from kwire.testing.records.producer_state import Aborted
+from kwire.testing.records.record_sets import whole_entries_of
+from kwire.testing.state.partition import Partition, Topic
+from kwire.testing.state.record_checks import check_records
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

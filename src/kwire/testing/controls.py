@@ -11,12 +11,12 @@ from typing import TypeVar
 
 from kwire.errors import ConfigError, UnknownTopicError
 from kwire.testing.cluster import ClusterState
-from kwire.testing.coordinators import GROUP, SHARE, TRANSACTION
 from kwire.testing.faults import Faults
-from kwire.testing.listener import Listener
-from kwire.testing.partition import Partition
-from kwire.testing.quotas import CLIENT_ID, USER
-from kwire.testing.server import Server
+from kwire.testing.serving.listener import Listener
+from kwire.testing.serving.server import Server
+from kwire.testing.state.coordinators import GROUP, SHARE, TRANSACTION
+from kwire.testing.state.partition import Partition
+from kwire.testing.state.quotas import CLIENT_ID, USER
 
 _T = TypeVar("_T")
 _KINDS = {"group": GROUP, "transaction": TRANSACTION, "share": SHARE}

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 from uuid import UUID
 
 from kwire.errors import broker as codes
-from kwire.testing.authorizer import OPERATIONS_OF, THE_CLUSTER, TOPIC, refusal
 from kwire.testing.release import Release
+from kwire.testing.state.authorizer import OPERATIONS_OF, THE_CLUSTER, TOPIC, refusal
 
 if TYPE_CHECKING:
     from kwire.testing.cluster import ClusterState

@@ -17,7 +17,7 @@ from kwire.schema.error_codes import (
     INCONSISTENT_TOPIC_ID,
     INVALID_FETCH_SESSION_EPOCH,
 )
-from kwire.testing.apis import Answer
+from kwire.testing.serving.apis import Answer
 from tests.engine.embedded_clients import EmbeddedProducer, EmbeddedReader
 from tests.engine.embedded_world import EmbeddedWorld
 

@@ -15,7 +15,7 @@ from kwire.engine.groups.assignors.blobs import encode_assignment
 from kwire.engine.groups.assignors.contract import Assignment
 from kwire.errors import UnknownTopicError
 from kwire.schema.error_codes import MEMBER_ID_REQUIRED
-from kwire.testing import b03_metadata, b11_join_group, b14_sync_group, b68_consumer_group_heartbeat
+from kwire.testing.answers import b03_metadata, b11_join_group, b14_sync_group, b68_consumer_group_heartbeat
 from kwire.testing.contents import Contents
 from kwire.testing.groups.offsets import Committed
 from tests.engine.embedded_world import EmbeddedWorld

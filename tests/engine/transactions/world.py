@@ -10,8 +10,8 @@ from kwire.engine.groups.tenure import ConsumerGroupMetadata
 from kwire.engine.transactions.manager import TransactionManager
 from kwire.engine.transactions.offsets import member_of, offsets_of
 from kwire.engine.transactions.outcome import Outcome
+from kwire.testing.answers.handlers import HANDLERS
 from kwire.testing.features import finalized_features
-from kwire.testing.handlers import HANDLERS
 from kwire.testing.release import Release
 from tests.engine.embedded_clients import EmbeddedProducer, EmbeddedReader
 from tests.engine.embedded_world import EmbeddedWorld

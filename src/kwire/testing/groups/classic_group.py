@@ -33,7 +33,7 @@ from kwire.testing.groups.server_assignors import Assignment
 
 if TYPE_CHECKING:
     from kwire.testing.cluster import ClusterState
-    from kwire.testing.timers import Timer
+    from kwire.testing.state.timers import Timer
 
 CONSUMER = "consumer"
 NEW_MEMBER_TIMEOUT_MS = 5 * 60 * 1000

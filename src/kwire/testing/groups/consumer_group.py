@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from kwire.testing.cluster import ClusterState
     from kwire.testing.groups.classic_members import ClassicPart
     from kwire.testing.release import Release
-    from kwire.testing.timers import Timer
+    from kwire.testing.state.timers import Timer
 
 LEFT_FOR_A_WHILE = -2
 _PATTERNS_EVERY_S = 10.0

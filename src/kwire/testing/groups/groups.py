@@ -9,13 +9,13 @@ import uuid
 from typing import TYPE_CHECKING
 
 from kwire.errors import broker as codes
-from kwire.testing.coordinators import GROUP
 from kwire.testing.groups.classic_group import ClassicGroup
 from kwire.testing.groups.consumer_group import ConsumerGroup
-from kwire.testing.groups.group_configs import GroupConfigs
 from kwire.testing.groups.offsets import Committed, Key, Offsets
 from kwire.testing.groups.share_group import ShareGroup
 from kwire.testing.groups.shares import Shares
+from kwire.testing.settings.group_configs import GroupConfigs
+from kwire.testing.state.coordinators import GROUP
 
 if TYPE_CHECKING:
     from kwire.testing.cluster import ClusterState

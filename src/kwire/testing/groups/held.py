@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from kwire.testing.coordinators import GROUP
 from kwire.testing.requests import Flow, RequestContext, Suspend
+from kwire.testing.state.coordinators import GROUP
 
 if TYPE_CHECKING:
     from kwire.testing.cluster import ClusterState

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kwire.testing.coordinators import java_hash
+from kwire.testing.state.coordinators import java_hash
 
 
 def in_hash_order(names: Iterable[str]) -> list[str]:

@@ -18,7 +18,7 @@ from kwire.testing.groups.server_assignors import NOTHING, Assignment
 
 if TYPE_CHECKING:
     from kwire.testing.cluster import ClusterState
-    from kwire.testing.timers import Timer
+    from kwire.testing.state.timers import Timer
 
 ASSIGNOR = "simple"
 

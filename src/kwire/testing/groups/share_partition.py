@@ -18,13 +18,13 @@ from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
 from kwire.errors import broker as codes
-from kwire.testing.groups.durations import milliseconds_of
-from kwire.testing.record_sets import last_offset_of, split_stored
+from kwire.testing.records.record_sets import last_offset_of, split_stored
+from kwire.testing.settings.durations import milliseconds_of
 
 if TYPE_CHECKING:
     from kwire.testing.cluster import ClusterState
-    from kwire.testing.partition import Partition
-    from kwire.testing.timers import Timer
+    from kwire.testing.state.partition import Partition
+    from kwire.testing.state.timers import Timer
 
 GAP, ACCEPT, RELEASE, REJECT, RENEW = range(5)
 _BY_DURATION = "by_duration:"

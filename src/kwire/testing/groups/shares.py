@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from kwire.errors import broker as codes
-from kwire.testing.coordinators import SHARE
 from kwire.testing.groups.share_partition import SharePartition
+from kwire.testing.state.coordinators import SHARE
 
 if TYPE_CHECKING:
     from kwire.testing.cluster import ClusterState
-    from kwire.testing.partition import Partition
+    from kwire.testing.state.partition import Partition
 
 NEW_SESSION, LAST_OF_SESSION = 0, -1
 _LAST_EPOCH = 2**31 - 1
