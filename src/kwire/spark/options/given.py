@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import difflib
 import importlib
-import importlib.util
 import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,7 +23,7 @@ SERVERS: Final = "kafka.bootstrap.servers"
 # Spark adds this to the options of a CREATE TABLE.
 _OF_A_TABLE: Final = "provider"
 
-_USES: Final = ("read_options", "stream_options", "write_options", "decoder_options", "log_options")
+_USES: Final = ("options.read", "options.stream", "options.write", "options.log", "decoding.options")
 _DURATION: Final = re.compile(r"(\d+)\s*([a-z]*)")
 _SIZE: Final = re.compile(r"(\d+)\s*([kmg]?)i?b?")
 _SCALE: Final = {"": 0, "k": 10, "m": 20, "g": 30}
@@ -157,8 +156,7 @@ def names_of_all_uses() -> frozenset[str]:
     """Every option of this package."""
     names: frozenset[str] = frozenset()
     for use in _USES:
-        if importlib.util.find_spec(f"{__package__}.{use}") is not None:
-            names |= importlib.import_module(f"{__package__}.{use}").NAMES
+        names |= importlib.import_module(f"kwire.spark.{use}").NAMES
     return names
 
 
