@@ -134,9 +134,9 @@ def test_the_summary_names_topics_partitions_and_error_codes(kwire: Kwire, tmp_p
     lines = kwire("decode", "--summary", path).lines
     ends = {(line.split()[3], line.split()[4]): line.rpartition("  ")[2] for line in lines[3:]}
     assert ends["←", "Metadata"] == "orders"
-    assert ends["→", "Produce"] == "orders[0]"
-    assert ends["←", "Produce"] == "orders[0] NOT_LEADER_OR_FOLLOWER"
-    assert ends["←", "Fetch"] == "orders[0]"
+    assert ends["→", "Produce"] == "orders-0"
+    assert ends["←", "Produce"] == "orders-0 NOT_LEADER_OR_FOLLOWER"
+    assert ends["←", "Fetch"] == "orders-0"
     rows = [json.loads(line) for line in kwire("decode", "--summary", "--json", path).lines]
     (failed,) = [row for row in rows if "error_codes" in row]
     assert (failed["topics"], failed["error_codes"]) == ({"orders": [0]}, ["NOT_LEADER_OR_FOLLOWER"])
@@ -156,7 +156,7 @@ def test_many_topics_and_partitions_are_cut_short(kwire: Kwire, tmp_path: Path) 
     )
     wire = Wire().open().ask(request(asked, 7, 1))
     (line,) = kwire("decode", "--summary", "--port", "9092", write(tmp_path, pcap(wire.packets))).lines
-    assert line.endswith("  t0[0,1,2,+2] t1[0,1,2,+2] t2[0,1,2,+2] +2 topics")
+    assert line.endswith("  t0-0,1,2,+2 t1-0,1,2,+2 t2-0,1,2,+2 +2 topics")
 
 
 def test_fields_of_a_frame(kwire: Kwire, tmp_path: Path) -> None:

@@ -317,7 +317,7 @@ def test_a_partition_without_leader() -> None:
     begun = world.now
     error = end_of(world, world.send(b"v"), begun)
     assert isinstance(error, errors.KafkaTimeoutError)
-    assert "t[0]" in str(error)
+    assert "t-0" in str(error)
     assert "the partition has no leader" in str(error)
 
 

@@ -103,4 +103,4 @@ def _numbers(partitions: list[int]) -> str:
     if not partitions:
         return ""
     more = f",+{len(partitions) - _SHOWN}" if len(partitions) > _SHOWN else ""
-    return f"[{','.join(map(str, partitions[:_SHOWN]))}{more}]"
+    return f"-{','.join(map(str, partitions[:_SHOWN]))}{more}"

@@ -33,7 +33,7 @@ def two_leaders(**options: Any) -> ProducerWorld:
 
 
 def move(world: ProducerWorld, node: int) -> None:
-    """The leader of t[0] is that node from now on, with all that the other has, and the client hears of it."""
+    """The leader of t-0 is that node from now on, with all that the other has, and the client hears of it."""
     old, new = world.leaders[1 - node], world.leaders[node]
     new.logs, new.state, new.appended_batches = old.logs, old.state, old.appended_batches
     for leader in world.leaders:

@@ -136,7 +136,7 @@ cdef class Batch:
         return self.core.count
 
     def __repr__(self):
-        return f"<batch of {self.core.count} records for {self.batch_result.topic}[{self.batch_result.partition}]>"
+        return f"<batch of {self.core.count} records for {self.batch_result.topic}-{self.batch_result.partition}>"
 
     @property
     def topic(self):

@@ -273,7 +273,7 @@ cdef class Delivery:
 
     def __repr__(self):
         cdef BatchResult result = self._follow()
-        where = f"{result.topic}[{result.partition}]" if result.partition >= 0 else result.topic
+        where = f"{result.topic}-{result.partition}" if result.partition >= 0 else result.topic
         if not result.done:
             return f"<Delivery to {where}: pending>"
         if result.error is not None:

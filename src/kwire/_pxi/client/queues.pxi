@@ -26,7 +26,7 @@ cdef class PartitionQueue:
     cdef readonly Sequences sequences
 
     def __repr__(self):
-        return f"<queue of {self.topic.name}[{self.partition}]>"
+        return f"<queue of {self.topic.name}-{self.partition}>"
 
     @property
     def name(self):

@@ -213,7 +213,7 @@ class Sender(SenderBase):
         self._accumulator.without_headers(
             batch,
             CodecError(
-                f"{batch.topic}[{batch.partition}]: its leader, broker {sink.node}, takes records of magic {magic} "
+                f"{batch.topic}-{batch.partition}: its leader, broker {sink.node}, takes records of magic {magic} "
                 "only, which have no headers (Kafka 0.11 brought them)",
                 "headers",
             ),
@@ -224,7 +224,7 @@ class Sender(SenderBase):
         self._accumulator.without_timestamps(
             batch,
             CodecError(
-                f"{batch.topic}[{batch.partition}]: its leader, broker {sink.node}, takes records of magic 0 only, "
+                f"{batch.topic}-{batch.partition}: its leader, broker {sink.node}, takes records of magic 0 only, "
                 "which have no timestamps (Kafka 0.10 brought them): leave timestamp out",
                 "timestamp",
             ),
@@ -257,7 +257,7 @@ class Sender(SenderBase):
     def _on_no_success(self, batch: Batch, row: Row | None, now: float) -> None:
         """`row` is what the answer says of the batch, None where it says nothing."""
         if row is None:
-            self._fail(batch, KafkaError(f"the answer to Produce says nothing of {batch.topic}[{batch.partition}]"))
+            self._fail(batch, KafkaError(f"the answer to Produce says nothing of {batch.topic}-{batch.partition}"))
         elif row.error_code == DUPLICATE_SEQUENCE_NUMBER and batch.may_be_written:
             self._accumulator.complete(batch, -1, -1, None)
         elif row.error_code == MESSAGE_TOO_LARGE and self._accumulator.split(batch):
@@ -267,7 +267,7 @@ class Sender(SenderBase):
 
     def _on_error_code(self, batch: Batch, row: Row, now: float) -> None:
         text = words_of(row)
-        error = error_for(row.error_code, f"{batch.topic}[{batch.partition}]" + (f": {text}" if text else ""))
+        error = error_for(row.error_code, f"{batch.topic}-{batch.partition}" + (f": {text}" if text else ""))
         if row.error_code in _BROKEN_SEQUENCE and batch.base_sequence >= 0:
             self._on_refused_sequence(batch, error, now)
         elif (
@@ -384,7 +384,7 @@ class Sender(SenderBase):
     def _too_late(self, batch: Batch) -> KafkaError:
         cause = batch.last_error or self.identity.last_error or self._cluster.failure
         error = KafkaTimeoutError(
-            f"{batch.topic}[{batch.partition}]: not delivered within delivery_timeout_ms="
+            f"{batch.topic}-{batch.partition}: not delivered within delivery_timeout_ms="
             f"{round(self._delivery_timeout * 1000)}; {self.why_waiting(batch)}"
         )
         error.__cause__ = cause
@@ -421,7 +421,7 @@ class Sender(SenderBase):
         accumulator = self._accumulator
         why = ""
         for oldest in accumulator.pending[:1]:
-            why = f"; the oldest, of {oldest.topic}[{oldest.partition}]: {self.why_waiting(oldest)}"
+            why = f"; the oldest, of {oldest.topic}-{oldest.partition}: {self.why_waiting(oldest)}"
         return KafkaTimeoutError(
             f"{accumulator.used} of buffer_memory={accumulator.buffer_memory} bytes were still waiting to be delivered "
             f"after max_block_ms={round(waited * 1000)}{why}"

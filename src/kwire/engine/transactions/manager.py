@@ -276,7 +276,7 @@ class TransactionManager:
     def why_waiting(self) -> str:
         """Why a call is not done, in words: the last error, or what it waits for."""
         for batch in self._accumulator.pending[:1]:
-            return f"{batch.topic}[{batch.partition}]: {self._sender.why_waiting(batch)}"
+            return f"{batch.topic}-{batch.partition}: {self._sender.why_waiting(batch)}"
         return self._requests.why_waiting
 
     def recover(self, now: float) -> None:
@@ -506,7 +506,7 @@ class TransactionManager:
         for batch in self._unsent():
             self._accumulator.abandon(
                 batch,
-                TransactionAbortedError(f"{batch.topic}[{batch.partition}]: not sent: its transaction was aborted"),
+                TransactionAbortedError(f"{batch.topic}-{batch.partition}: not sent: its transaction was aborted"),
             )
         self._requests.partitions.drop_wanted()
         self._forget_failures()

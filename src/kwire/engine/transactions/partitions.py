@@ -74,7 +74,7 @@ class Partitions:
 def errors_in(response: protocol.AddPartitionsToTxnResponse) -> list[tuple[int, str]]:
     """(error code, partition in words) of those that were not added; what was not tried because of them comes last."""
     found = [
-        (row.partition_error_code, f"{topic.name}[{row.partition_index}]")
+        (row.partition_error_code, f"{topic.name}-{row.partition_index}")
         for topic in response.results_by_topic_v3_and_below
         for row in topic.results_by_partition
         if row.partition_error_code

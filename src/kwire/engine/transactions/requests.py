@@ -248,7 +248,7 @@ class TransactionRequests:
             code, tp = min(refused, key=lambda row: error_for(row[0]).retriable)
             if code == REQUEST_TIMED_OUT:
                 coordinator.is_lost(error_for(COORDINATOR_NOT_AVAILABLE), now)
-            self._on_code(code, f", group {call.group.group_id!r}, {tp.topic}[{tp.partition}]", coordinator, now)
+            self._on_code(code, f", group {call.group.group_id!r}, {tp}", coordinator, now)
             return
         self._dialogue.succeeded()
         if call in self.offsets:
