@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from kwire import aio, errors
-from kwire.testing import Broker, b03_metadata
+from kwire.testing import Broker
+from kwire.testing.answers import b03_metadata
 from tests.aio.conftest import Run, raised
 from tests.timing import PATIENT, SOON
 

@@ -12,7 +12,8 @@ import pytest
 
 from kwire import Admin, TopicPartition, errors
 from kwire.admin import NewTopic
-from kwire.testing import Broker, b02_list_offsets
+from kwire.testing import Broker
+from kwire.testing.answers import b02_list_offsets
 from tests.timing import PATIENT, SOON, raised_at_last
 
 WITH_CREATE = ["0.10.2.2", "1.1.1", "2.4.1", "3.9.2", "4.4.0"]
