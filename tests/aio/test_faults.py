@@ -135,8 +135,11 @@ def test_a_port_where_nothing_listens_is_told(run: Run) -> None:
 
 def test_a_name_that_nobody_knows_is_told(run: Run) -> None:
     async def main() -> None:
-        async with aio.Admin("no-such-host.invalid:9092") as admin:
-            await raised(lambda: admin.list_topics(timeout=1), "cannot be resolved")
+        async with aio.Admin("no-such-host.invalid:9092,127.0.0.1:1") as admin:
+            with pytest.raises(errors.ConnectError, match="cannot be resolved") as failed:
+                await admin.list_topics(timeout=1)
+            kinds = {address: cause.kind for address, cause in failed.value.causes.items()}
+            assert kinds == {"no-such-host.invalid:9092": "unresolved", "127.0.0.1:1": "refused"}
 
     run(main())
 

@@ -82,8 +82,8 @@ def test_a_file_of_javas(kwire: Kwire, secure: Broker, tmp_path: Path, mechanism
     ("change", "step"),
     [
         (["-X", "sasl.password=wr0ngpassw0rd"], r"SaslAuthenticate \(SCRAM-SHA-512\): .*invalid credentials"),
-        (["-X", "sasl.mechanism=OAUTHBEARER"], "sasl_mechanism='OAUTHBEARER'"),
-        (["-X", "ssl.ca.location="], "TLS handshake: .*not trusted here .*: see ssl_ca_location"),
+        (["-X", "sasl.mechanism=OAUTHBEARER"], "sasl.mechanism='OAUTHBEARER'"),
+        (["-X", "ssl.ca.location="], "TLS handshake: .*not trusted here .*: see ssl.ca.location"),
     ],
 )
 def test_a_refusal_is_one_line_at_once(

@@ -80,7 +80,7 @@ def test_errors_name_the_line_of_the_file(kwire: Kwire, broker: Broker, config: 
     outcome = kwire("produce", "orders", "--config", str(config), "-X", "ligner.ms=1")
     assert outcome.code == 2
     assert f"  {config}, line 3: unknown setting 'reqest.timeout.ms'; did you mean 'request.timeout.ms'?" in outcome.err
-    assert f"  {config}, line 4: retry_backoff_ms='soon'" in outcome.err
+    assert f"  {config}, line 4: retry.backoff.ms='soon'" in outcome.err
     assert "\n  unknown setting 'ligner.ms'; did you mean 'linger.ms'?" in outcome.err
 
 

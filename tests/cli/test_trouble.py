@@ -10,7 +10,7 @@ import pytest
 
 from kwire.cli import trouble
 from kwire.cli.trouble import trouble_on_stderr
-from kwire.engine.common.outage import Outage, refusal_in
+from kwire.engine.common.outage import Outage, RefusalWarning
 from kwire.engine.common.retry import Backoff
 from kwire.errors import AuthError, KafkaTimeoutError
 
@@ -19,7 +19,7 @@ REASON = "SaslAuthenticate (PLAIN): wrong password"
 
 
 def told(tell: Callable[[Outage], object]) -> str:
-    """The warning in the engine's own words, which the shell has to know again."""
+    """The warning as the engine makes it."""
     warnings: list[str] = []
     tell(Outage(lambda: "the broker at h:1", warnings.append))
     return warnings[0]
@@ -29,16 +29,24 @@ REFUSED = told(lambda outage: outage.refuses(REASON, Backoff(1000, 30000, lambda
 LOST = told(lambda outage: outage.lasts("refused", 1.0, 0.0))
 
 
-def test_only_the_warning_about_a_refusal_is_known_again() -> None:
-    assert refusal_in(REFUSED) == REASON
-    assert refusal_in(LOST) == ""
-    assert refusal_in("broker 1 cannot be used: so it says") == ""
+def test_only_the_warning_about_a_refusal_says_so() -> None:
+    assert isinstance(REFUSED, RefusalWarning)
+    assert REFUSED.reason == REASON
+    assert str(REFUSED).startswith(f"the broker at h:1 cannot be used: {REASON}; it is tried again when it is needed, ")
+    assert not isinstance(LOST, RefusalWarning)
+
+
+def test_a_text_that_reads_like_a_refusal_is_told_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    text = "broker 1 cannot be used: so it says; it is tried again when it is needed, soon"
+    with trouble_on_stderr("topics"):
+        LOGGER.warning("%s", text)
+        assert capsys.readouterr().err == f"kwire topics: {text}\n"
 
 
 def fail(error: Exception) -> None:
     """A command that is refused and then ends with the error."""
     with trouble_on_stderr("topics"):
-        LOGGER.warning(REFUSED)
+        LOGGER.warning("%s", REFUSED)
         raise error
 
 
@@ -60,7 +68,7 @@ def test_a_refusal_is_told_where_the_command_ends_otherwise(capsys: pytest.Captu
     with pytest.raises(KafkaTimeoutError):
         fail(KafkaTimeoutError("no record came"))
     with trouble_on_stderr("topics"):
-        LOGGER.warning(REFUSED)
+        LOGGER.warning("%s", REFUSED)
     assert capsys.readouterr().err == f"kwire topics: {REFUSED}\n" * 2
 
 
@@ -69,7 +77,7 @@ def test_a_refusal_is_told_while_the_command_goes_on(
 ) -> None:
     monkeypatch.setattr(trouble, "_HELD_BACK_S", 0.0)
     with trouble_on_stderr("topics"):
-        LOGGER.warning(REFUSED)
+        LOGGER.warning("%s", REFUSED)
         for thread in threading.enumerate():
             if isinstance(thread, threading.Timer):
                 thread.join()

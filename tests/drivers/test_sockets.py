@@ -31,6 +31,7 @@ def test_a_broker_that_is_not_there_is_said_at_once(make: Make) -> None:
     assert isinstance(error, errors.ConnectError)
     assert set(error.causes) == {"127.0.0.1:1", "[::1]:1"}
     assert error.causes["127.0.0.1:1"] == os.strerror(111)
+    assert error.causes["127.0.0.1:1"].kind == "refused"
 
 
 def test_a_host_that_answers_nothing_costs_no_more_than_the_deadline(make: Make) -> None:
@@ -56,6 +57,7 @@ def test_a_name_that_does_not_exist_is_said(make: Make) -> None:
     [error] = answer.outcomes
     assert isinstance(error, errors.ConnectError)
     assert "'no-such-host.invalid' cannot be resolved" in error.causes["no-such-host.invalid:9092"]
+    assert error.causes["no-such-host.invalid:9092"].kind == "unresolved"
 
 
 def test_a_slow_look_up_does_not_block_the_caller(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ import pytest
 from kwire import Admin, records
 from kwire.engine.common.addresses import TopicPartition
 from kwire.errors import AuthError, ConfigError, ConnectError, UnknownTopicError
+from kwire.errors.wording import Cause, Wording
 from kwire.spark.options.client import errors_by_option
 from kwire.spark.options.read import Selection
 from kwire.spark.planning import cluster_view
@@ -106,9 +107,13 @@ def test_errors_of_connections_name_options() -> None:
 
 def test_causes_of_an_unreachable_cluster_name_options(broker: Broker) -> None:
     properties = {"security.protocol": "SSL"}
+    asked = Wording("is {security_protocol}=PLAINTEXT meant?")
     with pytest.raises(ConnectError) as failed, errors_by_option(properties):
-        raise ConnectError("no broker", {"a:1": "is security_protocol=PLAINTEXT meant?"})
-    assert str(failed.value) == "no broker: a:1: is kafka.security.protocol=PLAINTEXT meant?"
+        raise ConnectError("no broker", {"a:1": asked, "security_protocol:1": Cause("refused", "refused")})
+    assert str(failed.value) == (
+        "no broker: a:1: is kafka.security.protocol=PLAINTEXT meant?; security_protocol:1: refused"
+    )
+    assert failed.value.causes["security_protocol:1"].kind == "refused"
     assert str(pickle.loads(pickle.dumps(failed.value))) == str(failed.value)
 
 
@@ -131,6 +136,26 @@ def test_a_cluster_that_refuses_is_given_up_early(refusing: str, monkeypatch: py
     assert f"{refusing}: Connection refused" in text
     assert "no-such-host.invalid:9092: the name 'no-such-host.invalid' cannot be resolved" in text
     assert "advertised" not in text
+
+
+def test_words_that_sound_like_a_refusal_are_none(
+    broker: Broker, cluster: ClusterView, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    causes = {"b:1": "the proxy said: Connection refused"}
+    answers: list[dict[TopicPartition, object] | ConnectError] = [
+        ConnectError("no broker could be reached", causes),
+        {},
+    ]
+
+    def answer(*_: object, **__: object) -> object:
+        found = answers.pop(0)
+        if isinstance(found, ConnectError):
+            raise found
+        return found
+
+    monkeypatch.setattr(cluster, "_gives_up_early", True)
+    monkeypatch.setattr(cluster._admin, "list_offsets", answer)
+    assert cluster.latest([A0]) == {}
 
 
 @pytest.mark.parametrize("given", [{}, {"default.api.timeout.ms": "60000"}])

@@ -239,6 +239,13 @@ def test_a_file_that_is_missing_is_named_with_its_host() -> None:
         list(KwireReader(options).read(TaskPartition((OffsetRange(TopicPartition("sem", 0), 0, 1),))))
 
 
+def test_a_path_that_holds_the_name_of_a_setting_is_told_as_it_is() -> None:
+    path = "/etc/tls/ssl_key_location/ca.pem"
+    options = parse(**{"kafka.security.protocol": "SSL", "kafka.ssl.ca.location": path})
+    with pytest.raises(ConfigError, match=re.escape(f": kafka.ssl.ca.location='{path}' cannot be read")):
+        list(KwireReader(options).partitions())
+
+
 def test_options_without_meaning_in_a_batch_are_accepted_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "kwire.spark"):
         options = parse(**{"maxOffsetsPerTrigger": "7", "kafka.group.id": "team"})

@@ -212,6 +212,21 @@ def test_the_reason_of_the_broker_is_told(broker: Broker, options: Options) -> N
     assert isinstance(raised.value.__cause__, BrokerError)
 
 
+def test_a_topic_named_like_a_setting_keeps_its_name(broker: Broker, options: Options) -> None:
+    write_task(options(topic="batch_size"), [batch(value=["a"])])
+    broker.faults.error("Produce", INVALID_RECORD)
+    with pytest.raises(WriteError) as raised:
+        write_task(options(topic="batch_size"), [batch(value=["a"])])
+    assert str(raised.value).startswith(
+        "row 0 of the task was not written to batch_size-0: batch_size-0: INVALID_RECOR"
+    )
+
+
+def test_a_row_that_is_too_large_names_the_option(options: Options) -> None:
+    with pytest.raises(WriteError, match=r"larger than kafka\.max\.request\.size=1000$"):
+        write_task(options(topic="one", **{"kafka.max.request.size": "1000"}), [batch(value=["b" * 2000])])
+
+
 def test_no_row_is_lost_or_doubled_when_the_broker_answers_late(broker: Broker, options: Options) -> None:
     patient = {"kafka.request.timeout.ms": "300", "kafka.delivery.timeout.ms": "20000", "kafka.batch.size": "2000"}
     broker.faults.delay("Produce", 0.8, times=3)
@@ -236,7 +251,9 @@ def test_a_broker_that_never_answers_fails_the_task_and_its_producer(broker: Bro
     write_task(options(topic="one"), [])
     broker.faults.mute("Produce", times=None)
     hasty = {"kafka.request.timeout.ms": "200", "kafka.delivery.timeout.ms": "700"}
-    with pytest.raises(WriteError, match="row 0 of the task was not written to one-0"):
+    with pytest.raises(
+        WriteError, match=r"row 0 of the task was not written to one-0: .*kafka\.delivery\.timeout\.ms=700"
+    ):
         write_task(options(topic="one", **hasty), [batch(value=["a"])])
     assert len(idle_clients()) == 1
 

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from kwire import __version__
 from kwire.cli import broker, consume, copy, decode, groups, produce, topics
+from kwire.cli.settings import in_dots
 from kwire.cli.trouble import error_text
 from kwire.cli.usage import UsageError
 from kwire.errors import KafkaError
@@ -35,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UsageError as error:
         return _wrong_usage(command, str(error))
     except KafkaError as error:
-        print(f"kwire {options.command}: {error_text(error)}", file=sys.stderr)
+        print(f"kwire {options.command}: {in_dots(error_text(error))}", file=sys.stderr)
         return 1
     except BrokenPipeError:
         # The reader has gone (`kwire consume ... | head`): what is still buffered must not fail at exit.

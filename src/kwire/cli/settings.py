@@ -15,15 +15,18 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
+from typing import TYPE_CHECKING
 
 from kwire.cli.properties import Property, read_properties
 from kwire.cli.usage import UsageError
 from kwire.errors import ConfigError
+from kwire.errors.wording import Problem, spelled
+
+if TYPE_CHECKING:
+    from kwire.engine.settings.kinds import Setting
 
 _SECRET = re.compile(r"password|secret|token|jaas|\bkey$|key[._]pem", re.IGNORECASE)
 _NAME = re.compile(r"[\w.-]*")
-# The setting that a line of an error is about.
-_SUBJECT = re.compile(r"(?:unknown setting )?'?([\w.-]+)")
 # Settings that Java's programs have, and none of their clients.
 _OF_PROGRAMS = frozenset(
     (
@@ -88,15 +91,13 @@ class Given:
         try:
             yield
         except ConfigError as error:
-            raise UsageError("\n".join(map(self._placed, str(error).split("\n")))) from error
+            raise UsageError(error.told(self._placed)) from error
 
-    def _placed(self, line: str) -> str:
-        text = line.lstrip()
-        subject = _SUBJECT.match(text)
+    def _placed(self, problem: Problem) -> str:
         for name, found in self._from_file.items():
-            if subject is not None and _keyword(name) == _keyword(subject[1]):
-                return f"{line[: len(line) - len(text)]}{self._file}, line {found.line}: {text}"
-        return line
+            if problem.setting is not None and _keyword(name) == _keyword(problem.setting):
+                return f"{self._file}, line {found.line}: {in_dots(problem.text)}"
+        return in_dots(problem.text)
 
 
 def _file(path: str, *, tell: bool) -> Mapping[str, Property]:
@@ -129,15 +130,25 @@ def _is_for(name: str, client: str) -> bool:
     return plain not in _OF_PROGRAMS and (not owners or client in owners)
 
 
+def in_dots(text: str) -> str:
+    """A text of the clients with settings as -X and files name them."""
+
+    def dotted(name: str) -> str:
+        row = _rows().get(name)
+        return name if row is None or name != row.keyword else row.dotted
+
+    return spelled(text, dotted)
+
+
 def _keyword(name: str) -> str:
     plain = name.removeprefix("kafka.")
-    return _keywords().get(plain, plain)
+    row = _rows().get(plain)
+    return plain if row is None else row.keyword
 
 
 @cache
-def _keywords() -> dict[str, str]:
-    """The keyword that each name of a setting stands for."""
+def _rows() -> dict[str, Setting]:
+    """The setting that each name stands for."""
     from kwire.engine.settings.clients import ConsumerSettings, ProducerSettings, names_of
 
-    tables = (ConsumerSettings, ProducerSettings)
-    return {name: row.keyword for table in tables for name, row in names_of(table).items()}
+    return names_of(ProducerSettings) | names_of(ConsumerSettings)

@@ -12,8 +12,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock, Timer
 
-from kwire.engine.common.outage import refusal_in
+from kwire.cli.settings import in_dots
+from kwire.engine.common.outage import RefusalWarning
 from kwire.errors import DeliveryError, KafkaError
+from kwire.errors.wording import Wording
 
 _CLIENTS = ("kwire.drivers", "kwire.clients")
 _HELD_BACK_S = 1.0
@@ -48,16 +50,16 @@ class _Handler(logging.Handler):
     def __init__(self, command: str) -> None:
         super().__init__(logging.WARNING)
         self._command = command
-        self._held: list[str] = []
+        self._held: list[RefusalWarning] = []
         self._holding = Lock()
 
     def emit(self, record: logging.LogRecord) -> None:
-        text = record.getMessage()
-        if not refusal_in(text):
-            self._print(text)
+        said = record.args[0] if isinstance(record.args, tuple) and record.args else record.msg
+        if not isinstance(said, RefusalWarning):
+            self._print(said if isinstance(said, Wording) else record.getMessage())
             return
         with self._holding:
-            self._held.append(text)
+            self._held.append(said)
         timer = Timer(_HELD_BACK_S, self.tell_now)
         timer.daemon = True
         timer.start()
@@ -72,7 +74,7 @@ class _Handler(logging.Handler):
     def leave_out(self, error: str) -> None:
         """Drops what is held back where the error says it, too."""
         with self._holding:
-            self._held = [text for text in self._held if refusal_in(text) not in error]
+            self._held = [text for text in self._held if text.reason not in error]
 
     def _print(self, text: str) -> None:
-        print(f"kwire {self._command}: {text}", file=sys.stderr, flush=True)
+        print(f"kwire {self._command}: {in_dots(text)}", file=sys.stderr, flush=True)

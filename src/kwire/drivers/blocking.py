@@ -16,9 +16,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from kwire._codec import FrameReceiver
-from kwire.drivers.sockets import SocketAddress, literal, look_up
+from kwire.drivers.sockets import SocketAddress, cause_of, literal, look_up
 from kwire.engine.common.addresses import Address
 from kwire.errors import ConnectError, KafkaTimeoutError
+from kwire.errors.wording import Cause
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -100,14 +101,16 @@ class BlockingConnection:
                 made.connect(target)
             except OSError as error:
                 made.close()
-                causes.append(str(error) or type(error).__name__)
+                causes.append(cause_of(error))
             except BaseException:
                 made.close()
                 raise
             else:
                 self._socket, self._pid = made, os.getpid()
                 return
-        raise ConnectError("no connection", {str(self.address): ", ".join(causes)})
+        kinds = {cause.kind for cause in causes}
+        cause = Cause(", ".join(causes), kinds.pop() if len(kinds) == 1 else "other")
+        raise ConnectError("no connection", {str(self.address): cause})
 
     def _socket_addresses(self, deadline: float) -> list[SocketAddress]:
         found = literal(self.address)
@@ -124,7 +127,9 @@ class BlockingConnection:
         look_up(self.address, done, lambda: wanted)
         if not known.wait(max(deadline - time.monotonic(), 0)):
             wanted = False
-            raise ConnectError("no connection", {str(self.address): "its name was not resolved in time"})
+            raise ConnectError(
+                "no connection", {str(self.address): Cause("its name was not resolved in time", "timeout")}
+            )
         addresses, error = answer[0]
         if error:
             raise ConnectError("no connection", {str(self.address): error})

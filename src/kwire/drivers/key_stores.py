@@ -6,9 +6,9 @@ Layer 4. `cryptography` is imported for a PKCS12 store only. Errors name a setti
 from __future__ import annotations
 
 from kwire._typing import Any, NamedTuple
-from kwire.drivers.pem_files import read_file
+from kwire.drivers.pem_files import file_error, read_file
 from kwire.engine.common.secret import Secret
-from kwire.errors import ConfigError
+from kwire.errors.wording import SettingName, Wording
 
 _JKS, _JCEKS = b"\xfe\xed\xfe\xed", b"\xce\xce\xce\xce"
 _SEQUENCE = b"\x30"
@@ -28,24 +28,25 @@ def open_store(setting: str, path: str, password: Secret | None, kind: str | Non
     """
     data = read_file(setting, path)
     if data[:4] in (_JKS, _JCEKS):
-        raise ConfigError(_conversion(setting, path, "JKS" if data[:4] == _JKS else "JCEKS"))
+        raise file_error(setting, path, _conversion(path, "JKS" if data[:4] == _JKS else "JCEKS"))
     is_pem = b"-----BEGIN " in data
     if is_pem != (kind == "PEM") and kind is not None and (is_pem or kind == "PEM"):
         found = "is a PEM file" if is_pem else "has no PEM text in it"
-        raise ConfigError(f"{setting}={path!r} {found}, but {setting.replace('location', 'type')}={kind!r}")
+        wanted = Wording("{setting}={kind!r}", setting=SettingName(setting.replace("location", "type")), kind=kind)
+        raise file_error(setting, path, Wording(" {found}, but {wanted}", found=found, wanted=wanted))
     if is_pem:
         return data.decode("utf-8", "replace")
     if not data.startswith(_SEQUENCE):
-        raise ConfigError(f"{setting}={path!r} is neither a PEM file nor a PKCS12 store")
+        raise file_error(setting, path, " is neither a PEM file nor a PKCS12 store")
     return _pkcs12(setting, path, data, password)
 
 
-def _conversion(setting: str, path: str, kind: str) -> str:
+def _conversion(path: str, kind: str) -> str:
     from shlex import quote
 
     stem = path.removesuffix(".jks").removesuffix(".jceks")
     return (
-        f"{setting}={path!r} is a {kind} store, which only Java reads; convert it with: keytool -importkeystore "
+        f" is a {kind} store, which only Java reads; convert it with: keytool -importkeystore "
         f"-srckeystore {quote(path)} -srcstoretype {kind} -destkeystore {quote(stem + '.p12')} -deststoretype PKCS12"
     )
 
@@ -54,13 +55,12 @@ def _pkcs12(setting: str, path: str, data: bytes, password: Secret | None) -> St
     try:
         from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, pkcs12
     except ImportError:
-        raise ConfigError(
-            f'{setting}={path!r} is a PKCS12 store, which needs the package cryptography: pip install "kwire[tls]"'
-        ) from None
+        needed = ' is a PKCS12 store, which needs the package cryptography: pip install "kwire[tls]"'
+        raise file_error(setting, path, needed) from None
     try:
         found = pkcs12.load_pkcs12(data, password.encode() if password is not None else None)
     except Exception as error:  # cryptography has no class of its own for these
-        raise ConfigError(_fault(setting, path, password, error)) from None
+        raise file_error(setting, path, _fault(setting, password, error)) from None
     key = ""
     if found.key is not None:
         key = found.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
@@ -83,10 +83,10 @@ def _pem(certificate: Any) -> str:
     return text
 
 
-def _fault(setting: str, path: str, password: Secret | None, error: Exception) -> str:
-    name = setting.replace("location", "password")
-    if "password" not in str(error).lower():
-        return f"{setting}={path!r} is damaged, or not a PKCS12 store"
+def _fault(setting: str, password: Secret | None, error: Exception) -> str:
+    name = SettingName(setting.replace("location", "password"))
+    if "password" not in str(error).lower():  # cryptography has no other sign of it
+        return " is damaged, or not a PKCS12 store"
     if password is None:
-        return f"{setting}={path!r} has a password: {name} is needed"
-    return f"{setting}={path!r} cannot be opened: {name} is wrong, or the file is damaged"
+        return Wording(" has a password: {name} is needed", name=name)
+    return Wording(" cannot be opened: {name} is wrong, or the file is damaged", name=name)

@@ -33,7 +33,7 @@ from kwire._typing import TYPE_CHECKING, Any, override
 from kwire.drivers.apart import future_of_thread
 from kwire.drivers.loggers import LateLogger
 from kwire.drivers.loop_socket import LoopSocket
-from kwire.drivers.sockets import SocketAddress, literal, make_socket
+from kwire.drivers.sockets import TOO_SLOW, SocketAddress, cause_of, literal, make_socket, unresolved
 from kwire.engine.connections.connection import Connection
 from kwire.engine.core import Core
 from kwire.errors import ClientClosedError, ConcurrentUseError
@@ -313,7 +313,7 @@ class LoopDriver(LoopDriverBase):
         try:
             reason = await self._try_addresses(sock)
         except OSError as error:
-            reason = _words_of(error)
+            reason = cause_of(error)
         except Exception as error:
             _log.exception("an attempt to connect failed")
             reason = repr(error)
@@ -333,9 +333,9 @@ class LoopDriver(LoopDriverBase):
                     await self._open(sock, family, target)
                 return ""
             except TimeoutError:
-                reason = "no answer to the connection attempt"
+                reason = TOO_SLOW
             except (OSError, OverflowError) as error:  # the latter: a port that cannot be
-                reason = _words_of(error)
+                reason = cause_of(error)
         return reason
 
     async def _look_up(self, sock: LoopSocket) -> list[SocketAddress]:
@@ -346,8 +346,7 @@ class LoopDriver(LoopDriverBase):
         try:
             rows = await self._loop.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
         except (OSError, ValueError, OverflowError, RuntimeError) as error:  # the last: no thread can be begun
-            why = error.args[-1] if error.args else error
-            raise OSError(f"the name {address.host!r} cannot be resolved: {why}") from error
+            raise OSError(unresolved(address, error)) from error
         return list(dict.fromkeys((row[0], row[4]) for row in rows))
 
     async def _open(self, sock: LoopSocket, family: int, target: Any) -> None:
@@ -385,7 +384,7 @@ class LoopDriver(LoopDriverBase):
         if not self._dropped and self._all_closed is not None:
             _settle(self._all_closed)
         if self._sockets.get(sock.connection) is sock:
-            reason = "the broker closed the connection" if error is None else _words_of(error)
+            reason = "the broker closed the connection" if error is None else cause_of(error)
             self.step(partial(self._lost, sock, sock.why_ended(reason)))
 
     @override
@@ -422,13 +421,6 @@ def _sockets_of(core: Core) -> Callable[[LoopDriver, Connection], LoopSocket]:
 def _run_apart(driver: weakref.ref[LoopDriver], *what: Any) -> None:
     if (alive := driver()) is not None:
         alive.run_apart(*what)
-
-
-def _words_of(error: BaseException) -> str:
-    """An error of a socket as the system words it."""
-    if isinstance(error, OSError) and error.errno is not None and error.errno > 0:
-        return os.strerror(error.errno)
-    return str(error) or type(error).__name__
 
 
 def _settle(future: asyncio.Future[None]) -> None:

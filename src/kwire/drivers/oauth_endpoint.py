@@ -28,6 +28,7 @@ from kwire.engine.common.secret import without_secrets
 from kwire.engine.connections.sasl.exchange import quoted
 from kwire.engine.settings.security import SecuritySettings
 from kwire.errors import AuthError, ConnectError
+from kwire.errors.wording import Wording
 
 Fetched = tuple[str, float]
 
@@ -56,8 +57,14 @@ def fetch_token(settings: SecuritySettings, context: ssl.SSLContext | None = Non
             return _token(_body(request, context, settings, end), url)
         except TransientError as error:
             if time.monotonic() + wait > end:
-                limit = f"tokens have half of socket_connection_setup_timeout_ms={setup_ms}"
-                raise ConnectError(f"{_step(url)}: {error}; {limit}") from None
+                raise ConnectError(
+                    Wording(
+                        "{step}: {error}; tokens have half of {socket_connection_setup_timeout_ms}={setup_ms}",
+                        step=_step(url),
+                        error=str(error),
+                        setup_ms=setup_ms,
+                    )
+                ) from None
         time.sleep(wait)
         wait = min(wait * 2, _MAX_WAIT_S)
 
@@ -66,7 +73,7 @@ def _trusting(settings: SecuritySettings) -> ssl.SSLContext:
     """What the system trusts, and what the settings trust."""
     context = ssl.create_default_context()
     if settings.https_ca_pem is not None:
-        load_authorities(context, "https_ca_pem", settings.https_ca_pem)
+        load_authorities(context, Wording("{https_ca_pem}"), settings.https_ca_pem)
     if settings.https_ca_location is not None:
         load_location(context, "https_ca_location", settings.https_ca_location)
     load_trust_store(context, settings)

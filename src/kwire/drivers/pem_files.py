@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 
 from kwire.errors import ConfigError
+from kwire.errors.wording import SettingName, Wording, joined
 
 _CERTIFICATE_LABELS = ("CERTIFICATE", "X509 CERTIFICATE", "TRUSTED CERTIFICATE")
 _BLOCK = re.compile(r"-----BEGIN ([A-Z0-9 ]+)-----(.*?)-----END \1-----", re.DOTALL)
@@ -26,10 +27,20 @@ def read_file(setting: str, path: str) -> bytes:
         with open(path, "rb") as file:
             data = file.read(_MAX_BYTES + 1)
     except OSError as error:
-        raise ConfigError(f"{setting}={path!r} cannot be read: {error.strerror}") from None
+        raise file_error(setting, path, f" cannot be read: {error.strerror}") from None
     if len(data) > _MAX_BYTES:
-        raise ConfigError(f"{setting}={path!r} is larger than {_MAX_BYTES} bytes: not what is meant?")
+        raise file_error(setting, path, f" is larger than {_MAX_BYTES} bytes: not what is meant?")
     return data
+
+
+def file_error(setting: str, path: str, what: str) -> ConfigError:
+    """The error about a file that a setting names."""
+    return ConfigError(joined("", (file_named_by(setting, path), what)))
+
+
+def file_named_by(setting: str, path: str) -> Wording:
+    """A file by its setting and its path."""
+    return Wording("{setting}={path!r}", setting=SettingName(setting), path=path)
 
 
 def certificates_in(text: str) -> list[str]:

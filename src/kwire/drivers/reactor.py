@@ -51,7 +51,7 @@ from kwire._codec import FROZEN_S, LATE_S, MAX_SLEEP_S, READS, WRITES, ReactorBa
 from kwire._typing import TYPE_CHECKING, NamedTuple, override
 from kwire.drivers.apart import run_on_a_thread
 from kwire.drivers.loggers import LateLogger
-from kwire.drivers.sockets import SocketAddress, connect_error, literal, look_up, open_socket
+from kwire.drivers.sockets import TOO_SLOW, SocketAddress, connect_error, literal, look_up, open_socket
 from kwire.drivers.threads import begin_thread
 from kwire.engine.connections.connection import Connection
 from kwire.engine.core import Core
@@ -438,7 +438,7 @@ class Reactor(ReactorBase):
 
     def _too_slow(self, sock: _Socket, tried: socket.socket, now: float) -> None:
         if sock.socket is tried and not sock.connected and sock.addresses:
-            sock.error = "no answer to the connection attempt"
+            sock.error = TOO_SLOW
             self._next_address(sock, now)
 
     @override

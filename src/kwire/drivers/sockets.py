@@ -1,6 +1,6 @@
 """TCP sockets for the drivers: names looked up off the calling thread, connections opened without blocking.
 
-Layer 4. Nothing here knows the engine: an address goes in, a connected socket or an error comes out.
+Layer 4. Nothing here knows the engine: an address goes in, a connected socket or the cause why there is none comes out.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from kwire.drivers.name_lookups import NameLookups
 from kwire.engine.common.addresses import Address
+from kwire.errors.wording import Cause
 
 SocketAddress = tuple[int, tuple[object, ...]]
 """Address family and what connect() takes."""
@@ -19,7 +20,16 @@ SocketAddress = tuple[int, tuple[object, ...]]
 NO_SIGNAL = getattr(socket, "MSG_NOSIGNAL", 0)
 """A flag of send(): a broker that is gone is an error, also where the process lets SIGPIPE end it."""
 
+TOO_SLOW = Cause("no answer to the connection attempt", "timeout")
+"""One address of a name has not answered, and the next is tried."""
+
 _IN_PROGRESS = {errno.EINPROGRESS, errno.EWOULDBLOCK, errno.EALREADY}
+_KINDS = {
+    errno.ECONNREFUSED: "refused",
+    errno.EHOSTUNREACH: "unreachable",
+    errno.ENETUNREACH: "unreachable",
+    errno.ETIMEDOUT: "timeout",
+}
 
 
 def literal(address: Address) -> list[SocketAddress] | None:
@@ -39,8 +49,29 @@ def resolve(address: Address) -> tuple[list[SocketAddress], str]:
     try:
         rows = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
     except (OSError, ValueError, OverflowError) as error:
-        return [], f"the name {address.host!r} cannot be resolved: {error.args[-1] if error.args else error}"
+        return [], unresolved(address, error)
     return list(dict.fromkeys((row[0], row[4]) for row in rows)), ""
+
+
+def unresolved(address: Address, error: Exception) -> Cause:
+    """Why a name has no address."""
+    why = error.args[-1] if error.args else error
+    return Cause(f"the name {address.host!r} cannot be resolved: {why}", "unresolved")
+
+
+def cause_of(error: BaseException) -> Cause:
+    """An error of a socket, as the system words it; one that was made of a cause has that."""
+    if isinstance(error, OSError) and error.errno is not None and error.errno > 0:
+        return cause_of_errno(error.errno)
+    said = str(error) or type(error).__name__
+    if isinstance(said, Cause):
+        return said
+    return Cause(said, "timeout" if isinstance(error, TimeoutError) else "other")
+
+
+def cause_of_errno(code: int) -> Cause:
+    """An error of the system."""
+    return Cause(os.strerror(code), _KINDS.get(code, "other"))
 
 
 def look_up(
@@ -78,10 +109,10 @@ def open_socket(where: SocketAddress, send_buffer: int, receive_buffer: int) -> 
         code = made.connect_ex(target)
     except (OSError, OverflowError) as error:
         return made, str(error)
-    return made, "" if code in _IN_PROGRESS or code == 0 else os.strerror(code)
+    return made, "" if code in _IN_PROGRESS or code == 0 else cause_of_errno(code)
 
 
 def connect_error(made: socket.socket) -> str:
     """Why a connect in progress failed; "" if it did not."""
     code = made.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
-    return os.strerror(code) if code else ""
+    return cause_of_errno(code) if code else ""

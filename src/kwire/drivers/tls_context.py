@@ -13,11 +13,21 @@ from datetime import UTC, datetime
 
 from kwire._typing import NamedTuple
 from kwire.drivers.key_stores import open_store
-from kwire.drivers.pem_files import as_file, certificates_in, end_of, keys_in, read_file, revocations_in
+from kwire.drivers.pem_files import (
+    as_file,
+    certificates_in,
+    end_of,
+    file_error,
+    file_named_by,
+    keys_in,
+    read_file,
+    revocations_in,
+)
 from kwire.engine.common.secret import Secret
 from kwire.engine.common.warning import warn_caller
 from kwire.engine.settings.security import SecuritySettings
 from kwire.errors import ConfigError
+from kwire.errors.wording import SettingName, Wording, joined
 
 _VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 _TLS_1_3_SUITES = ("TLS_AES_", "TLS_CHACHA20_")
@@ -29,9 +39,9 @@ class Identity(NamedTuple):
     """A client's certificate with its chain, and its key, with the names of the settings that they come from."""
 
     certificate: str
-    certificate_from: str
+    certificate_from: Wording
     key: str
-    key_from: str
+    key_from: Wording
     password: Secret | None
 
 
@@ -58,7 +68,9 @@ def _offer(context: ssl.SSLContext, settings: SecuritySettings) -> None:
     older = [_openssl_name(suite) for suite in suites if suite and not suite.startswith(_TLS_1_3_SUITES)]
     if settings.ssl_cipher_suites and not older:
         if "TLSv1.3" not in versions:
-            raise ConfigError("ssl_cipher_suites has suites of TLS 1.3 only, but ssl_enabled_protocols is without it")
+            raise ConfigError(
+                Wording("{ssl_cipher_suites} has suites of TLS 1.3 only, but {ssl_enabled_protocols} is without it")
+            )
         versions = ("TLSv1.3",)
     context.minimum_version = _VERSIONS[versions[0]]
     context.maximum_version = _VERSIONS[versions[-1]]
@@ -67,7 +79,11 @@ def _offer(context: ssl.SSLContext, settings: SecuritySettings) -> None:
             context.set_ciphers(":".join(older))
         except ssl.SSLError:
             raise ConfigError(
-                f"ssl_cipher_suites={settings.ssl_cipher_suites!r}: {ssl.OPENSSL_VERSION} has none of them"
+                Wording(
+                    "{ssl_cipher_suites}={suites!r}: {library} has none of them",
+                    suites=settings.ssl_cipher_suites,
+                    library=ssl.OPENSSL_VERSION,
+                )
             ) from None
 
 
@@ -92,14 +108,14 @@ def _trust(context: ssl.SSLContext, settings: SecuritySettings) -> None:
 def load_trust_store(context: ssl.SSLContext, settings: SecuritySettings) -> bool:
     """Trusts the certificates that the settings have, if any."""
     if settings.ssl_ca_pem is not None:
-        load_authorities(context, "ssl_ca_pem", settings.ssl_ca_pem)
+        load_authorities(context, Wording("{ssl_ca_pem}"), settings.ssl_ca_pem)
     elif settings.ssl_ca_location is not None:
         load_location(context, "ssl_ca_location", settings.ssl_ca_location)
     elif settings.ssl_truststore_location is not None:
         path, kind = settings.ssl_truststore_location, settings.ssl_truststore_type
         store = open_store("ssl_truststore_location", path, settings.ssl_truststore_password, kind)
         certificates = store if isinstance(store, str) else store.certificates
-        load_authorities(context, f"ssl_truststore_location={path!r}", certificates)
+        load_authorities(context, file_named_by("ssl_truststore_location", path), certificates)
     else:
         return False
     return True
@@ -108,7 +124,7 @@ def load_trust_store(context: ssl.SSLContext, settings: SecuritySettings) -> boo
 def load_location(context: ssl.SSLContext, setting: str, path: str) -> None:
     """Trusts the certificates of a PEM file, or of a directory: hashed as OpenSSL has it, or one file each."""
     if not os.path.isdir(path):
-        load_authorities(context, f"{setting}={path!r}", _pem_of_file(setting, path))
+        load_authorities(context, file_named_by(setting, path), _pem_of_file(setting, path))
         return
     names = sorted(os.listdir(path))
     if any(_is_hashed(name) for name in names):
@@ -117,9 +133,9 @@ def load_location(context: ssl.SSLContext, setting: str, path: str) -> None:
         return
     files = [os.path.join(path, name) for name in names if name.endswith(_ENDINGS)]
     if not files:
-        raise ConfigError(f"{setting}={path!r} is a directory without certificates ({', '.join(_ENDINGS)})")
+        raise file_error(setting, path, f" is a directory without certificates ({', '.join(_ENDINGS)})")
     for file in files:
-        load_authorities(context, f"{setting}={file!r}", _pem_of_file(setting, file))
+        load_authorities(context, file_named_by(setting, file), _pem_of_file(setting, file))
 
 
 def _is_hashed(name: str) -> bool:
@@ -132,38 +148,45 @@ def _pem_of_file(setting: str, path: str) -> str:
     if b"-----BEGIN " not in data:
         hint = ""
         if data.startswith((b"\x30\x80", b"\x30\x81", b"\x30\x82", b"\xfe\xed\xfe\xed")):
-            hint = "; a PKCS12 store belongs in ssl_truststore_location or ssl_keystore_location"
-        raise ConfigError(f"{setting}={path!r} has no PEM text in it{hint}")
+            hint = Wording("; a PKCS12 store belongs in {ssl_truststore_location} or {ssl_keystore_location}")
+        raise file_error(setting, path, joined("", (" has no PEM text in it", hint)))
     return data.decode("utf-8", "replace")
 
 
-def load_authorities(context: ssl.SSLContext, source: str, text: str) -> None:
+def load_authorities(context: ssl.SSLContext, source: Wording, text: str) -> None:
     """Trusts each certificate of PEM text, whoever has signed it, as Java does with those of a trust store."""
     found = certificates_in(text)
     if not found:
-        raise ConfigError(f"{source} has no certificate in it")
+        raise ConfigError(Wording("{source} has no certificate in it", source=source))
     _check_certificates(context, source, found)
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
 
 
-def _check_certificates(context: ssl.SSLContext, source: str, certificates: list[str]) -> None:
+def _check_certificates(context: ssl.SSLContext, source: Wording, certificates: list[str]) -> None:
     """Loads certificates as trusted; tells which one cannot be read."""
     for number, certificate in enumerate(certificates, 1):
         try:
             context.load_verify_locations(cadata=certificate)
         except (ssl.SSLError, ValueError, TypeError):
-            raise ConfigError(f"{source}: certificate {number} of {len(certificates)} cannot be read") from None
+            raise ConfigError(
+                Wording(
+                    "{source}: certificate {number} of {count} cannot be read",
+                    source=source,
+                    number=number,
+                    count=len(certificates),
+                )
+            ) from None
 
 
 def _load_revocations(context: ssl.SSLContext, path: str) -> None:
     lists = revocations_in(_pem_of_file("ssl_crl_location", path))
     if not lists:
-        raise ConfigError(f"ssl_crl_location={path!r} has no list of revoked certificates in it")
+        raise file_error("ssl_crl_location", path, " has no list of revoked certificates in it")
     try:
         with as_file("".join(lists)) as private:
             context.load_verify_locations(cafile=private)
     except ssl.SSLError:
-        raise ConfigError(f"ssl_crl_location={path!r}: its list of revoked certificates cannot be read") from None
+        raise file_error("ssl_crl_location", path, ": its list of revoked certificates cannot be read") from None
     context.verify_flags |= ssl.VERIFY_CRL_CHECK_LEAF
 
 
@@ -182,15 +205,15 @@ def _identity(settings: SecuritySettings) -> Identity | None:
     return Identity(certificate, certificate_from, key, key_from, settings.ssl_key_password)
 
 
-def _text(setting: str, path: str | None, pem: Secret | None) -> tuple[str | None, str]:
+def _text(setting: str, path: str | None, pem: Secret | None) -> tuple[str | None, Wording]:
     """PEM text, and where it comes from."""
     if path is not None:
-        return _pem_of_file(f"{setting}_location", path), f"{setting}_location={path!r}"
-    return (None if pem is None else pem.reveal()), f"{setting}_pem"
+        return _pem_of_file(f"{setting}_location", path), file_named_by(f"{setting}_location", path)
+    return (None if pem is None else pem.reveal()), Wording("{setting}", setting=SettingName(f"{setting}_pem"))
 
 
 def _identity_of_store(settings: SecuritySettings, path: str) -> Identity:
-    source = f"ssl_keystore_location={path!r}"
+    source = file_named_by("ssl_keystore_location", path)
     password = settings.ssl_keystore_password or settings.ssl_key_password
     store = open_store("ssl_keystore_location", path, password, settings.ssl_keystore_type)
     if isinstance(store, str):
@@ -202,12 +225,20 @@ def _identify(context: ssl.SSLContext, identity: Identity) -> None:
     """Makes the context show this certificate to brokers that ask for one."""
     certificates, keys = certificates_in(identity.certificate), keys_in(identity.key)
     if not certificates:
-        raise ConfigError(f"{identity.certificate_from} has no certificate in it")
+        raise ConfigError(Wording("{source} has no certificate in it", source=identity.certificate_from))
     if not keys:
-        needed = "; ssl_key_location or ssl_key_pem is needed" if identity.key is identity.certificate else ""
-        raise ConfigError(f"{identity.key_from} has no private key in it{needed}")
+        needed = Wording("; {ssl_key_location} or {ssl_key_pem} is needed")
+        raise ConfigError(
+            Wording(
+                "{source} has no private key in it{needed}",
+                source=identity.key_from,
+                needed=needed if identity.key is identity.certificate else "",
+            )
+        )
     if identity.password is None and _is_encrypted(keys[0]):
-        raise ConfigError(f"{identity.key_from}: the key is encrypted, and ssl_key_password is needed")
+        raise ConfigError(
+            Wording("{source}: the key is encrypted, and {ssl_key_password} is needed", source=identity.key_from)
+        )
     _check_certificates(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), identity.certificate_from, certificates)
     password = identity.password.reveal() if identity.password is not None else ""
     with as_file("".join([keys[0], *certificates])) as path:
@@ -226,18 +257,22 @@ def _is_encrypted(key: str) -> bool:
 
 def _why_not(identity: Identity, key: str, error: Exception) -> str:
     reason = getattr(error, "reason", None)
+    source, certificate = identity.key_from, identity.certificate_from
     if reason == "KEY_VALUES_MISMATCH":
-        if identity.key_from == identity.certificate_from:
-            return f"{identity.key_from}: the key is not that of its first certificate"
-        return f"{identity.key_from} is not the key of the certificate in {identity.certificate_from}"
+        if source == certificate:
+            return Wording("{source}: the key is not that of its first certificate", source=source)
+        return Wording(
+            "{source} is not the key of the certificate in {certificate}", source=source, certificate=certificate
+        )
     if reason:
-        return f"{identity.certificate_from} cannot be used: {reason.replace('_', ' ').lower()}"
+        words = reason.replace("_", " ").lower()
+        return Wording("{certificate} cannot be used: {words}", certificate=certificate, words=words)
     if _is_encrypted(key):
-        return f"{identity.key_from}: the key cannot be decrypted: ssl_key_password is wrong"
-    return f"{identity.key_from}: the private key cannot be read"
+        return Wording("{source}: the key cannot be decrypted: {ssl_key_password} is wrong", source=source)
+    return Wording("{source}: the private key cannot be read", source=source)
 
 
-def _warn_of_end(source: str, certificate: str) -> None:
+def _warn_of_end(source: Wording, certificate: str) -> None:
     end = end_of(certificate)
     if end is not None and end < datetime.now(UTC):
         warn_caller(f"{source}: the client's own certificate expired on {end:%Y-%m-%d %H:%M:%S} UTC")

@@ -11,6 +11,7 @@ from kwire._typing import Any
 from kwire.engine.common.addresses import Address
 from kwire.engine.connections.sasl.exchange import quoted
 from kwire.errors import AuthError
+from kwire.errors.wording import Wording
 
 TLS_HANDSHAKE = "TLS handshake"
 """The step at which an AuthError of TLS happened."""
@@ -20,9 +21,10 @@ _ISSUER_UNKNOWN = (2, 20, 21, 27)
 _OTHER_NAME, _OTHER_ADDRESS = 62, 64
 
 _REFUSALS = {
-    "certificate_required": "it wants a certificate of the client: set ssl_certificate_location and ssl_key_location, "
-    "or ssl_keystore_location",
-    "bad_certificate": "it wants a certificate of the client, or refuses the one it got: see ssl_certificate_location",
+    "certificate_required": "it wants a certificate of the client: set {ssl_certificate_location} and "
+    "{ssl_key_location}, or {ssl_keystore_location}",
+    "bad_certificate": "it wants a certificate of the client, or refuses the one it got: see "
+    "{ssl_certificate_location}",
     "unsupported_certificate": "it refuses the kind of the client's certificate",
     "certificate_revoked": "the client's certificate is revoked",
     "certificate_expired": "the client's certificate has expired",
@@ -31,23 +33,23 @@ _REFUSALS = {
     "access_denied": "it accepts the client's certificate, and refuses access",
     "decrypt_error": "the client's key does not fit its certificate, or its signature is not accepted",
     "handshake_failure": "it shares no cipher suite with this client, or wants a certificate of the client "
-    "(ssl_certificate_location)",
-    "protocol_version": "it speaks none of the versions of TLS that are allowed here: see ssl_enabled_protocols",
-    "insufficient_security": "it wants stronger cipher suites: see ssl_cipher_suites",
+    "({ssl_certificate_location})",
+    "protocol_version": "it speaks none of the versions of TLS that are allowed here: see {ssl_enabled_protocols}",
+    "insufficient_security": "it wants stronger cipher suites: see {ssl_cipher_suites}",
     "unrecognized_name": "it does not know the host name that it was asked for",
     "no_application_protocol": "it is not a Kafka listener: it wants an application protocol by ALPN",
 }
 """Alerts that mean that the broker refuses this client, and will again."""
 
 _LOCAL_REFUSALS = {
-    "UNSUPPORTED_PROTOCOL": "the broker offers no version of TLS that is allowed here: see ssl_enabled_protocols",
-    "WRONG_SSL_VERSION": "the broker offers no version of TLS that is allowed here: see ssl_enabled_protocols",
-    "NO_PROTOCOLS_AVAILABLE": "no version of TLS is allowed here: see ssl_enabled_protocols",
-    "NO_CIPHERS_AVAILABLE": "no cipher suite is allowed here with these versions of TLS: see ssl_cipher_suites",
+    "UNSUPPORTED_PROTOCOL": "the broker offers no version of TLS that is allowed here: see {ssl_enabled_protocols}",
+    "WRONG_SSL_VERSION": "the broker offers no version of TLS that is allowed here: see {ssl_enabled_protocols}",
+    "NO_PROTOCOLS_AVAILABLE": "no version of TLS is allowed here: see {ssl_enabled_protocols}",
+    "NO_CIPHERS_AVAILABLE": "no cipher suite is allowed here with these versions of TLS: see {ssl_cipher_suites}",
     "DH_KEY_TOO_SMALL": "the broker's Diffie-Hellman key is too small to be secure",
     "UNSAFE_LEGACY_RENEGOTIATION_DISABLED": "the broker's TLS is too old to be secure: it lacks RFC 5746",
     "UNEXPECTED_MESSAGE": "the broker sends its part of the handshake once more: so do brokers before Kafka 2.0 that "
-    "refuse the client's certificate, or want one (ssl_certificate_location)",
+    "refuse the client's certificate, or want one ({ssl_certificate_location})",
     "WRONG_SIGNATURE_TYPE": "the broker signs in a way that is not allowed here",
 }
 """What OpenSSL refuses by itself, other than certificates."""
@@ -59,10 +61,11 @@ def explained(error: ssl.SSLError, address: Address, side: Any) -> AuthError | O
         return _refused(address, _why_not_trusted(error, address, side), str(error.verify_message))
     reason = error.reason or ""
     if reason in _LOCAL_REFUSALS:
-        return _refused(address, _LOCAL_REFUSALS[reason], _plain(reason))
+        return _refused(address, Wording(_LOCAL_REFUSALS[reason]), _plain(reason))
     alert = _alert_in(reason)
     if alert in _REFUSALS:
-        return _refused(address, f"the broker answered with the TLS alert {alert}: {_REFUSALS[alert]}", alert)
+        words = Wording("the broker answered with the TLS alert {alert}: " + _REFUSALS[alert], alert=alert)
+        return _refused(address, words, alert)
     if alert:
         return ConnectionError(f"the broker ended TLS with the alert {alert}")
     return ConnectionError(f"TLS failed: {_plain(reason) or error}")
@@ -73,7 +76,10 @@ def not_tls(address: Address, begin: bytes) -> AuthError:
     if begin.startswith(b"\0"):
         return _refused(
             address,
-            "the broker answers in plaintext: is security_protocol=PLAINTEXT (or SASL_PLAINTEXT) meant for this port?",
+            Wording(
+                "the broker answers in plaintext: is {security_protocol}=PLAINTEXT (or SASL_PLAINTEXT) meant for this "
+                "port?"
+            ),
             "no TLS",
         )
     return _refused(address, f"it answers without TLS, and not as a Kafka broker either: {begin!r}", "no TLS")
@@ -117,10 +123,12 @@ def _why_not_trusted(error: ssl.SSLCertVerificationError, address: Address, side
         named = names or f"no host in its subjectAltName, and a common name{_name_in(own.get('subject', ()))} is none"
         return f"the broker's certificate is not for {address.host!r}; it names: {named}"
     if code == _SELF_SIGNED:
-        return "the broker's certificate is self-signed, and is not trusted here: see ssl_ca_location"
+        return Wording("the broker's certificate is self-signed, and is not trusted here: see {ssl_ca_location}")
     if code == _SELF_SIGNED_ROOT or code in _ISSUER_UNKNOWN:
         root = _name_in((chain[-1] if chain else {}).get("issuer", ()))
-        return f"the broker's certificate is from a CA that is not trusted here{root}: see ssl_ca_location"
+        return Wording(
+            "the broker's certificate is from a CA that is not trusted here{root}: see {ssl_ca_location}", root=root
+        )
     return f"the broker's certificate is not accepted: {error.verify_message}"
 
 

@@ -1,10 +1,11 @@
 """Every exception that leaves kwire.
 
 Layer 0: imports nothing of kwire. Broker errors, one class per error code, stand in `kwire.errors.broker`, and what a
-code meant in which release in `kwire.errors.history`; both are loaded on first use.
+code meant in which release in `kwire.errors.history`; both are loaded on first use. What a program decides on is an
+attribute, not a text. Texts that name settings are a `Wording` (`wording.py`), for those who know other names.
 
     KafkaError
-    ├── ConfigError (ValueError)        an option, topic name, host or codec that cannot be meant
+    ├── ConfigError (ValueError, .problems) an option, topic name, host or codec that cannot be meant
     │   └── NoOffsetForPartitionError   nothing is committed, and auto_offset_reset="none"
     ├── CodecError (.field .offset)     bytes that are not what they should be, or values that do not fit the wire
     │   ├── TruncatedError              the bytes end before the field does
@@ -34,9 +35,9 @@ code meant in which release in `kwire.errors.history`; both are loaded on first 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from kwire._typing import TYPE_CHECKING, Any
+from kwire._typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from typing import ClassVar
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from kwire.errors import broker as broker
     from kwire.errors import history as history
     from kwire.errors.broker import ProducerFencedError
+    from kwire.errors.wording import Cause, Problem
 else:
     from kwire._typing import ClassVar
 
@@ -91,7 +93,45 @@ class KafkaError(Exception):
 
 
 class ConfigError(KafkaError, ValueError):
-    """An option, name or address that cannot be used; the text says which and what would work."""
+    """An option, name or address that cannot be used; the text says which and what would work.
+
+    `problems` has each setting that cannot be used, with its text.
+    """
+
+    _texts: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> Self:
+        """One error about several problems, at least one."""
+        found = tuple(texts)
+        made = cls(_as_one(found))
+        made._texts = found
+        return made
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What is wrong, one by one: `setting` is the keyword of the setting at fault, the name of one that does not
+        exist, or None where it is another thing; `text` says what is wrong.
+        """
+        from kwire.errors.wording import Problem
+
+        return tuple(map(Problem.of, self._texts or (str(self),)))
+
+    def told(self, words: Callable[[Problem], str]) -> str:
+        """The whole text, with each problem in these words."""
+        return _as_one([words(problem) for problem in self.problems])
+
+
+def _wording(template: str, text: str, where: list[str]) -> str:
+    from kwire.errors.wording import Wording
+
+    return Wording(template, text=text, where=", ".join(where))
+
+
+def _as_one(texts: Sequence[str]) -> str:
+    if len(texts) == 1:
+        return texts[0]
+    return f"{len(texts)} settings cannot be used:" + "".join(f"\n  {text}" for text in texts)
 
 
 class NoOffsetForPartitionError(ConfigError):
@@ -108,10 +148,14 @@ class NoOffsetForPartitionError(ConfigError):
         self.group_id = group_id
 
     def __str__(self) -> str:
+        from kwire.errors.wording import Wording
+
         why = "" if self.group_id is None else f" (group {self.group_id!r} has committed none there)"
-        return (
-            f"{self.topic}-{self.partition} has no position{why}, and auto_offset_reset='none' gives it none: "
-            "seek() first, or set 'earliest' or 'latest'"
+        return Wording(
+            "{place} has no position{why}, and {auto_offset_reset}='none' gives it none: seek() first, or set "
+            "'earliest' or 'latest'",
+            place=f"{self.topic}-{self.partition}",
+            why=why,
         )
 
 
@@ -139,7 +183,7 @@ class CodecError(KafkaError):
             where.append(f"field {self.field}")
         if self.offset is not None:
             where.append(f"offset {self.offset}")
-        return f"{self.message} ({', '.join(where)})" if where else self.message
+        return _wording("{text} ({where})", self.message, where) if where else self.message
 
 
 class TruncatedError(CodecError):
@@ -174,17 +218,28 @@ class FrameError(KafkaError):
 
 
 class ConnectError(KafkaError):
-    """No broker could be reached. `causes` maps each address tried to the reason it failed."""
+    """No broker could be reached. `causes` maps each address tried to the reason it failed.
+
+    A cause is a str with a `kind`, which a program may decide on: "refused", "unresolved" (a name without an address),
+    "unreachable", "timeout", "auth", or "other".
+    """
 
     def __init__(self, message: str = "", causes: Mapping[str, str] | None = None) -> None:
         super().__init__(message, causes)
         self.message = message
-        self.causes: dict[str, str] = dict(causes or {})
+        self.causes: dict[str, Cause] = {}
+        if causes:
+            from kwire.errors.wording import Cause
+
+            self.causes.update((at, why if isinstance(why, Cause) else Cause(why)) for at, why in causes.items())
 
     def __str__(self) -> str:
         if not self.causes:
             return self.message
-        return self.message + ": " + "; ".join(f"{address}: {cause}" for address, cause in self.causes.items())
+        from kwire.errors.wording import joined
+
+        causes = joined("; ", (joined(": ", pair) for pair in self.causes.items()))
+        return joined(": ", (self.message, causes))
 
 
 class AuthError(KafkaError):
@@ -203,8 +258,8 @@ class AuthError(KafkaError):
 
     def __str__(self) -> str:
         text = self.message or self.reason or "not authenticated"
-        where = ", ".join(part for part in (self.broker, self.step) if part and part not in self.message)
-        return f"{where}: {text}" if where else text
+        where = [part for part in (self.broker, self.step) if part and part not in self.message]
+        return _wording("{where}: {text}", text, where) if where else text
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self)!r})"
@@ -318,7 +373,12 @@ class DeliveryError(KafkaError, ExceptionGroup[Exception]):
 
 
 class BrokerError(KafkaError):
-    """An error code in a broker's answer. Its classes, one per code, are in `kwire.errors.broker`."""
+    """An error code in a broker's answer. Its classes, one per code, are in `kwire.errors.broker`.
+
+    `api_key` is that of an API that a broker does not offer, in a version that is needed; None of other errors.
+    """
+
+    api_key: int | None = None
 
     code: ClassVar[int] = -1
     name: ClassVar[str] = "UNKNOWN_SERVER_ERROR"

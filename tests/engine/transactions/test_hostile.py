@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 
 from kwire import protocol
+from kwire.engine.connections.versions import BEFORE_0_10
 from kwire.engine.transactions import states
 from kwire.engine.transactions.outcome import Outcome
 from kwire.engine.transactions.requests import TransactionRequests
 from kwire.errors import KafkaError, ProducerFencedError, TransactionError
+from kwire.schema.api_keys import FIND_COORDINATOR, INIT_PRODUCER_ID
 from kwire.schema.error_codes import COORDINATOR_LOAD_IN_PROGRESS, PRODUCER_FENCED, UNKNOWN_PRODUCER_ID
 from tests.engine.transactions.world import TransactionalProducer, TransactionWorld
 
@@ -31,6 +33,17 @@ def error_of(outcome: Outcome, producer: TransactionalProducer) -> KafkaError:
     producer.run(lambda: outcome.done)
     assert outcome.error is not None
     return outcome.error
+
+
+def test_a_coordinator_that_cannot_be_asked_for_says_nothing_of_two_phases() -> None:
+    """The API that is missing is known by its key, not by a text, in which a transactional id may stand."""
+    producer = TransactionWorld().producer(transaction_two_phase_commit_enable=True)
+    call = producer.manager.initialise(producer.now)
+    why = BEFORE_0_10.why_not(FIND_COORDINATOR, "FindCoordinator", 1, 6, "the broker for InitProducerId")
+    producer.manager.on_failure(INIT_PRODUCER_ID, why, producer.now)
+    text = str(error_of(call, producer))
+    assert "transactions need Kafka 0.11 or newer" in text
+    assert "two-phase" not in text
 
 
 def ends_asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:

@@ -39,6 +39,15 @@ cdef extern from "clock.h" nogil:
     double kw_coarse_seconds()
 
 
+cdef int raise_too_large(int64_t size, str setting, int64_t limit) except -1:
+    """Raises the error about a record that is larger than that setting allows."""
+    from kwire.errors.wording import SettingName, Wording
+
+    raise _errors.LimitError(
+        Wording("a record of {size} bytes is larger than {setting}={limit}",
+                size=size, setting=SettingName(setting), limit=limit))
+
+
 @cython.final
 cdef class Accumulator:
     """Gathers records into batches, within `buffer_memory` bytes. Times are in seconds.
@@ -348,9 +357,8 @@ cdef class Accumulator:
 
     cdef int _check_record_size(self, int64_t size) except -1:
         if size > self.max_request_size:
-            raise _errors.LimitError(
-                f"a record of {size} bytes is larger than max_request_size={self.max_request_size}")
-        raise _errors.LimitError(f"a record of {size} bytes is larger than buffer_memory={self.buffer_memory}")
+            return raise_too_large(size, "max_request_size", self.max_request_size)
+        return raise_too_large(size, "buffer_memory", self.buffer_memory)
 
     cdef int _make_room(self, int64_t size, bint nowait, double since) except -1:
         if nowait:

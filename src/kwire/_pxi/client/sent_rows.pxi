@@ -100,7 +100,7 @@ cdef class SentRows:
         for row in range(rows.length):
             fault = rows.record(row, &record)
             if fault != ARROW_OK:
-                raise_arrow_fault(rows, fault, row, 2)
+                raise_arrow_fault(rows, fault, -1, 2)  # len() says which row
             if topic is not None:
                 which = topic.at(row)
                 if not 0 <= which < PyList_GET_SIZE(queues):

@@ -352,15 +352,17 @@ cdef bint has_nulls(const ArrowArray *array) noexcept nogil:
 
 
 cdef int raise_arrow_fault(ArrowRecords rows, int fault, int64_t row, int magic) except -1:
+    """Raises the fault of a row, which is named unless it is -1."""
+    where = f"row {row}: " if row >= 0 else ""
     if fault == ARROW_FAULT_LENGTH:
-        raise _errors.CodecError(f"row {row}: Arrow offsets that go back or beyond their buffer",
+        raise _errors.CodecError(where + "Arrow offsets that go back or beyond their buffer",
                                  rows.field_at_fault(row))
     if fault == ARROW_FAULT_HEADER_KEY:
-        raise _errors.CodecError(f"row {row}: a null header, or one without a key", "headers")
+        raise _errors.CodecError(where + "a null header, or one without a key", "headers")
     if fault == ARROW_FAULT_TIMESTAMP:
-        raise _errors.CodecError(f"row {row}: a timestamp below -1 ms, or too great", "timestamp")
+        raise _errors.CodecError(where + "a timestamp below -1 ms, or too great", "timestamp")
     if fault == ARROW_FAULT_MEMORY:
-        raise _errors.LimitError(f"row {row}: out of memory for its headers", "headers")
+        raise _errors.LimitError(where + "out of memory for its headers", "headers")
     return raise_build_fault(fault, magic)
 
 

@@ -12,6 +12,7 @@ from kwire import errors
 from kwire._codec import Timer
 from kwire._typing import TYPE_CHECKING, Any
 from kwire.errors import ClientClosedError, KafkaError, KafkaTimeoutError
+from kwire.errors.wording import joined
 
 if TYPE_CHECKING:
     from kwire.engine.ports import Services
@@ -76,7 +77,8 @@ class Call:
         last = self._last or self.core.cluster.failure
         unconnected = self.core.connect_error()
         if isinstance(last, errors.ConnectError):
-            return errors.ConnectError(f"{self.what}: no answer in time; {last.message}", last.causes)
+            message = joined("", (f"{self.what}: no answer in time; ", last.message))
+            return errors.ConnectError(message, last.causes)
         why = f"last: {last}" if last is not None else unconnected or self.under_way()
         return KafkaTimeoutError(f"{self.what}: no answer in time" + (f"; {why}" if why else ""))
 

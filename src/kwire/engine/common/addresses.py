@@ -11,13 +11,15 @@ from kwire._typing import TYPE_CHECKING, NamedTuple
 from kwire.engine.common.secret import shown
 from kwire.errors import ConfigError
 from kwire.errors.quoting import printable, quoted
+from kwire.errors.wording import Wording
 
 DEFAULT_PORT = 9092
 _IPV6_CHARACTERS = frozenset("0123456789abcdefABCDEF:.")
 _IPV6_COLONS = 7
 _PORT_DIGITS = (4, 5)
 _WITH_USER = (
-    "a bootstrap server with an '@' in it: give 'host:port', and user and password as sasl_username and sasl_password"
+    "a bootstrap server with an '@' in it: give 'host:port', and user and password as {sasl_username} and "
+    "{sasl_password}"
 )
 _NOT_IN_HOSTS = frozenset("/\\@?#\"'<>(){}=")
 
@@ -64,29 +66,33 @@ def parse_bootstrap(servers: object, protocol: str = "PLAINTEXT") -> tuple[Addre
     literal with a port stands in brackets ("[::1]:9092"). Raises ConfigError that names the entry at fault.
     """
     if isinstance(servers, bytes | bytearray):
-        raise ConfigError("bootstrap_servers is bytes; give a string such as 'host:9092,other:9092'")
+        raise ConfigError(Wording("{bootstrap_servers} is bytes; give a string such as 'host:9092,other:9092'"))
     if isinstance(servers, Mapping):
         raise ConfigError(
-            "bootstrap_servers is a mapping; from_config(mapping) takes settings under dotted names such as "
-            "'bootstrap.servers'"
+            Wording(
+                "{bootstrap_servers} is a mapping; from_config(mapping) takes settings under dotted names such as "
+                "'bootstrap.servers'"
+            )
         )
     if isinstance(servers, str):
         entries: list[object] = list(servers.split(","))
     elif isinstance(servers, Iterable):
         entries = list(servers)
     else:
-        raise ConfigError(f"bootstrap_servers is {shown(servers)}, neither a string nor a sequence of them")
+        raise ConfigError(
+            Wording("{bootstrap_servers} is {given}, neither a string nor a sequence of them", given=shown(servers))
+        )
     found = []
     for entry in entries:
         if "@" in str(entry):
-            raise ConfigError(_WITH_USER)
+            raise ConfigError(Wording(_WITH_USER))
         if isinstance(entry, str):
             if entry.strip():
                 found.append(parse_address(entry, protocol))
         else:
             found.append(_pair(entry))
     if not found:
-        raise ConfigError("bootstrap_servers is empty; give at least one 'host:port'")
+        raise ConfigError(Wording("{bootstrap_servers} is empty; give at least one 'host:port'"))
     return tuple(dict.fromkeys(found))
 
 
@@ -94,7 +100,7 @@ def parse_address(text: str, protocol: str = "PLAINTEXT") -> Address:
     """'host', 'host:port', '[v6]:port', each with an optional security protocol before it, such as 'PLAINTEXT://'."""
     entry = text.strip()
     if "@" in entry:
-        raise ConfigError(_WITH_USER)
+        raise ConfigError(Wording(_WITH_USER))
     if ";" in entry:
         raise ConfigError(f"bootstrap server {entry!r}: addresses are separated by commas, not semicolons")
     scheme, separator, rest = entry.partition("://")

@@ -1,17 +1,28 @@
 """How long something has been out of reach, and the two sentences about it: one when it begins, one when it is over.
 
-Layer 3, no I/O and no logs: the text goes to `warn`, which hands it to the driver. `refusal_in` tells the warnings of a
-refusal from others: the shell leaves out those that the error of a command repeats.
+Layer 3, no I/O and no logs: the text goes to `warn`, which hands it to the driver. That of a refusal is a
+`RefusalWarning`: the shell leaves out those that the error of a command repeats.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from kwire._typing import Self
 from kwire.engine.common.retry import Backoff
+from kwire.errors.wording import Wording
 
-_REFUSED = " cannot be used: "
-_RETRIED = "; it is tried again when it is needed, "
+
+class RefusalWarning(Wording):
+    """The text of a warning that one side refuses the other; `reason` says why."""
+
+    reason: str
+
+    def __new__(cls, who: str, reason: str, when_again: str) -> Self:
+        words = "{who} cannot be used: {reason}; it is tried again when it is needed, {when_again}"
+        made = super().__new__(cls, words, who=who, reason=reason, when_again=when_again)
+        made.reason = reason
+        return made
 
 
 class Outage:
@@ -50,7 +61,7 @@ class Outage:
         They do not say that the client is trying: what waited for the broker may have failed with the same reason.
         """
         self.begin(now)
-        self._warn_once(f"{_REFUSED}{reason}{_RETRIED}{_spaced(waits)}")
+        self._warn_once(RefusalWarning(self._describe(), reason, _spaced(waits)))
 
     def end(self, now: float) -> None:
         """It can be reached, as a connection or an answer shows."""
@@ -67,18 +78,20 @@ class Outage:
 
     def _tell(self, state: str, reason: str, longest_wait: float, now: float) -> None:
         self._warn_once(
-            f" {state} ({self.lasted(now):.1f} s so far): {reason}; still trying, about every {longest_wait:g} s"
+            Wording(
+                "{who} {state} ({lasted:.1f} s so far): {reason}; still trying, about every {wait:g} s",
+                who=self._describe(),
+                state=state,
+                lasted=self.lasted(now),
+                reason=reason,
+                wait=longest_wait,
+            )
         )
 
     def _warn_once(self, text: str) -> None:
         if not self._warned:
             self._warned = True
-            self._warn(self._describe() + text)
-
-
-def refusal_in(warning: str) -> str:
-    """The reason in a warning of `Outage.refuses`; "" in every other text."""
-    return warning.partition(_REFUSED)[2].rpartition(_RETRIED)[0]
+            self._warn(text)
 
 
 def _spaced(waits: Backoff) -> str:

@@ -1,4 +1,4 @@
-"""How long to wait before the next try.
+"""How long to wait before the next try, which errors one may mend, and how the error of the last is told again.
 
 Layer 3: randomness is passed in. Waits double from a first to a longest one and are spread by a fifth either way, so
 that clients that failed together do not come back together.
@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kwire.errors import AuthError, BrokerError, ConnectError, KafkaTimeoutError
+from kwire.engine.common.addresses import Address
+from kwire.errors import AuthError, BrokerError, ConnectError, KafkaError, KafkaTimeoutError
+from kwire.errors.wording import Cause
 from kwire.schema.error_codes import KAFKA_STORAGE_ERROR, NOT_ENOUGH_REPLICAS_AFTER_APPEND, REQUEST_TIMED_OUT
 
 SPREAD = 0.2
@@ -49,3 +51,10 @@ def afresh(error: AuthError | ConnectError) -> AuthError | ConnectError:
     if isinstance(error, AuthError):
         return AuthError(error.message, broker=error.broker, step=error.step, reason=error.reason)
     return ConnectError(error.message, error.causes)
+
+
+def cause_at(address: Address, error: KafkaError) -> Cause:
+    """Why that address could not be reached, as the error of the last try says."""
+    if isinstance(error, ConnectError) and str(address) in error.causes:
+        return error.causes[str(address)]
+    return Cause(str(error), "auth" if isinstance(error, AuthError) else "other")

@@ -109,6 +109,10 @@ def without_frames(error: BaseException) -> BaseException:
 
 def without_secrets(text: str, secrets: Iterable[str]) -> str:
     """What someone else said, without the secrets, and without the beginning of one where the text was cut."""
+    from kwire.errors.wording import Wording  # late: most who import secrets have no use for it
+
+    if isinstance(text, Wording):
+        return text.changed(lambda said: without_secrets(said, secrets))
     for secret in map(_revealed, secrets):
         beginning = secret[:_TELLING]
         at = text.find(beginning) if len(secret) >= _MIN_HIDDEN else -1

@@ -30,6 +30,7 @@ from kwire.engine.connections.versions import Versions
 from kwire.engine.settings.clients import ClientSettings
 from kwire.engine.settings.security_conflicts import TOKEN_SOURCES
 from kwire.errors import AuthError, CodecError, ConnectError
+from kwire.errors.wording import Wording
 from kwire.schema.api_keys import SASL_AUTHENTICATE, SASL_HANDSHAKE
 from kwire.schema.error_codes import ILLEGAL_SASL_STATE, UNSUPPORTED_SASL_MECHANISM
 
@@ -94,8 +95,11 @@ class Login:
         if response.error_code == ILLEGAL_SASL_STATE:
             return AuthError(
                 step=HANDSHAKE,
-                reason="the broker expects no login here (ILLEGAL_SASL_STATE): its listener is PLAINTEXT or SSL, and "
-                f"security_protocol={self._settings.security_protocol!r}",
+                reason=Wording(
+                    "the broker expects no login here (ILLEGAL_SASL_STATE): its listener is PLAINTEXT or SSL, and "
+                    "{security_protocol}={protocol!r}",
+                    protocol=self._settings.security_protocol,
+                ),
             )
         return _refusal(response.error_code, None, HANDSHAKE)
 

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from kwire.engine.common.addresses import Address
 from kwire.engine.common.outage import Outage
 from kwire.engine.common.request import Request
-from kwire.engine.common.retry import RandomFraction, afresh
+from kwire.engine.common.retry import RandomFraction, afresh, cause_at
 from kwire.engine.connections.connections import Connections
 from kwire.engine.connections.node import Node
 from kwire.engine.connections.refusals import Refusals
@@ -124,7 +124,7 @@ class Brokers:
         if isinstance(error, AuthError):
             self.refusals.begin(now)
         address = str(node.address)
-        cause = error.causes.get(address, str(error)) if isinstance(error, ConnectError) else str(error)
+        cause = cause_at(node.address, error)
         candidates = self._candidates()
         everywhere = {str(candidate.address) for candidate in candidates}
         waiting, self._waiting = self._waiting, deque()

@@ -16,6 +16,7 @@ from kwire.engine.connections.flows import RunApart
 from kwire.engine.connections.services import OnLost, OnMade
 from kwire.engine.settings.clients import ClientSettings
 from kwire.errors import AuthError, ConnectError, KafkaError
+from kwire.errors.wording import Wording
 
 if TYPE_CHECKING:
     from kwire.engine.connections.authentication import Login
@@ -130,7 +131,7 @@ def _loss(connection: Connection, error: str | BaseException) -> KafkaError:
 def _speaks_tls(connection: Connection) -> AuthError:
     """A record of TLS came where a frame was due: told apart here, which costs the frames nothing."""
     return AuthError(
-        "the broker speaks TLS on this port: is security_protocol=SSL (or SASL_SSL) meant?",
+        Wording("the broker speaks TLS on this port: is {security_protocol}=SSL (or SASL_SSL) meant?"),
         broker=str(connection.address),
         step=connection.step,
         reason="TLS",

@@ -27,6 +27,7 @@ from kwire.engine.connections.services import ConnectionServices
 from kwire.engine.connections.session import Session
 from kwire.engine.connections.versions import Versions
 from kwire.errors import AuthError, ConnectError, KafkaError
+from kwire.errors.wording import Wording
 from kwire.protocol import APIS
 from kwire.schema.api_keys import PRODUCE
 
@@ -391,8 +392,11 @@ class Link(LinkBase):
 def _closed_without_login(security_protocol: str) -> AuthError:
     return AuthError(
         step="the first request",
-        reason="the broker answers ApiVersions and closes the connection at the next request, again and again: so does "
-        f"a listener that wants a login (SASL), and security_protocol={security_protocol!r} has none",
+        reason=Wording(
+            "the broker answers ApiVersions and closes the connection at the next request, again and again: so does a "
+            "listener that wants a login (SASL), and {security_protocol}={protocol!r} has none",
+            protocol=security_protocol,
+        ),
     )
 
 

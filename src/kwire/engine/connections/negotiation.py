@@ -42,11 +42,13 @@ from kwire._codec import Buffer, Timer
 from kwire._typing import TYPE_CHECKING, Any, TypeVar
 from kwire._version import __version__
 from kwire.engine.common.addresses import Address
+from kwire.engine.common.retry import cause_at
 from kwire.engine.connections.connection import CLOSED, Connection
 from kwire.engine.connections.flows import Ask, Flow, run
 from kwire.engine.connections.services import ConnectionServices
 from kwire.engine.connections.versions import BEFORE_0_10, Versions
 from kwire.errors import AuthError, BrokerError, CodecError, ConnectError, KafkaError, TruncatedError
+from kwire.errors.wording import Cause
 from kwire.schema.api_keys import API_VERSIONS, METADATA
 from kwire.schema.error_codes import UNSUPPORTED_VERSION
 
@@ -266,9 +268,8 @@ class Negotiation:
             self._fail(self._closed_in_login or error, now)
 
     def _refused_without_a_word(self, connection: Connection, error: KafkaError) -> ClosedInLoginError:
-        closed = ClosedInLoginError(
-            "could not connect", {str(self._address): f"{self._cause(error)} ({connection.step})"}
-        )
+        cause = cause_at(self._address, error).followed_by(f" ({connection.step})")
+        closed = ClosedInLoginError("could not connect", {str(self._address): cause})
         closed.step = connection.step
         return closed
 
@@ -321,7 +322,8 @@ class Negotiation:
 
     def _out_of_time(self, now: float) -> None:
         patience = self._connections.settings.socket_connection_setup_timeout_ms
-        self._fail(ConnectError(f"{self._unfinished()} within {patience} ms"), now)
+        late = Cause(f"{self._unfinished()} within {patience} ms", "timeout")
+        self._fail(ConnectError("could not connect", {str(self._address): late}), now)
 
     def _unfinished(self) -> str:
         """What did not come to its end in time."""
@@ -339,11 +341,9 @@ class Negotiation:
         if isinstance(error, AuthError):
             error.broker = error.broker or str(self._address)
         elif not isinstance(error, ClosedInLoginError):
-            error = ConnectError("could not connect", {str(self._address): self._cause(error) + self._hint()})
+            cause = cause_at(self._address, error).followed_by(self._hint())
+            error = ConnectError("could not connect", {str(self._address): cause})
         self._on_failed(error, now)
-
-    def _cause(self, error: KafkaError) -> str:
-        return error.causes.get(str(self._address), str(error)) if isinstance(error, ConnectError) else str(error)
 
     def _hint(self) -> str:
         if self._logging_in is not None and self._logging_in.ended:

@@ -12,11 +12,13 @@ from kwire._typing import TYPE_CHECKING, override
 from kwire.engine.common.addresses import Address
 from kwire.engine.common.outage import Outage
 from kwire.engine.common.request import Purpose
+from kwire.engine.common.retry import cause_at
 from kwire.engine.connections.connection import Connection
 from kwire.engine.connections.link import Link
 from kwire.engine.connections.services import ConnectionServices
 from kwire.engine.connections.versions import Versions
 from kwire.errors import AuthError, ConnectError, KafkaError
+from kwire.errors.wording import Cause, joined
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -142,13 +144,13 @@ class Node(NodeBase):
         return f"{self.state}, at {step}" if step and self.state == "negotiating" else self.state
 
     @property
-    def trouble(self) -> str:
+    def trouble(self) -> Cause:
         """Why there is no connection: the last error, or how far the first attempt is."""
         error = self.last_error
         if error is None:
-            step = self._data.step
-            return "not tried yet" if self.state == "idle" else "being connected" + (f", at {step}" if step else "")
-        return error.causes.get(str(self.address), str(error)) if isinstance(error, ConnectError) else str(error)
+            step = f", at {self._data.step}" if self._data.step else ""
+            return Cause("not tried yet" if self.state == "idle" else f"being connected{step}")
+        return cause_at(self.address, error)
 
     # -- all connections --------------------------------------------------------------------------------------------
 
@@ -214,7 +216,7 @@ class Node(NodeBase):
         self._owner.node_is_refused(self, now)
 
     def _warn_of(self, error: AuthError, now: float) -> None:
-        words = f"{error.step}: {error.message or error.reason}"
+        words = joined(": ", (error.step, error.message or error.reason))
         self.outage.refuses(words, self._connections.refusal_backoff, now)
 
     def link_may_connect(self, link: Link, now: float) -> None:

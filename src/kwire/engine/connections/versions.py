@@ -63,7 +63,9 @@ class Versions(VersionsBase):
             has = "does not have it" + (" (it is from before Kafka 0.10)" if self.before_0_10 else "")
         else:
             has = f"offers versions {offered[0]} to {offered[1]}, kwire needs one from {oldest} to {newest}"
-        return errors.broker.error_for(UNSUPPORTED_VERSION, f"{name}: {who} {has}")
+        error = errors.broker.error_for(UNSUPPORTED_VERSION, f"{name}: {who} {has}")
+        error.api_key = api_key
+        return error
 
 
 BEFORE_0_10 = Versions(dict.fromkeys((PRODUCE, FETCH, LIST_OFFSETS, METADATA), (0, 0)), before_0_10=True)

@@ -17,6 +17,7 @@ from kwire.engine.common.retry import afresh
 from kwire.engine.metadata.metadata import Metadata, metadata_request
 from kwire.engine.metadata.refresh import Refresh
 from kwire.errors import AuthError, ConnectError, KafkaError, KafkaTimeoutError, UnknownTopicError
+from kwire.errors.wording import Wording, joined
 from kwire.schema.api_keys import METADATA
 from kwire.schema.error_codes import REBOOTSTRAP_REQUIRED, UNKNOWN_TOPIC_OR_PARTITION
 
@@ -106,8 +107,8 @@ class Cluster(Metadata):
         if isinstance(failure, AuthError):
             return afresh(failure)
         if isinstance(failure, ConnectError):
-            return ConnectError(f"{what}: {failure.message}", failure.causes)
-        return KafkaTimeoutError(f"{what}: {failure or self.how_far}")
+            return ConnectError(joined(": ", (what, failure.message)), failure.causes)
+        return KafkaTimeoutError(joined(": ", (what, str(failure or self.how_far))))
 
     @property
     def how_far(self) -> str:
@@ -131,7 +132,7 @@ class Cluster(Metadata):
         """What would work where a topic is missing, in words."""
         if self.allow_auto_create:
             return "no broker makes it by itself when asked for it: create it first (Admin.create_topics)"
-        return "create it first (Admin.create_topics), or set allow_auto_create_topics, which is off"
+        return Wording("create it first (Admin.create_topics), or set {allow_auto_create_topics}, which is off")
 
     def why_no_leader(self, topic: str, partition: int) -> str:
         """In words, why it is not known where records of that partition would have to go; "" where it is known."""

@@ -40,6 +40,7 @@ from kwire.engine.producer.unknown_topics import UnknownTopics
 from kwire.engine.settings.clients import ProducerSettings
 from kwire.errors import AuthError, BrokerError, CodecError, KafkaError, KafkaTimeoutError
 from kwire.errors.broker import error_for
+from kwire.errors.wording import Wording
 from kwire.schema.error_codes import (
     CONCURRENT_TRANSACTIONS,
     DUPLICATE_SEQUENCE_NUMBER,
@@ -384,8 +385,12 @@ class Sender(SenderBase):
     def _too_late(self, batch: Batch) -> KafkaError:
         cause = batch.last_error or self.identity.last_error or self._cluster.failure
         error = KafkaTimeoutError(
-            f"{batch.topic}-{batch.partition}: not delivered within delivery_timeout_ms="
-            f"{round(self._delivery_timeout * 1000)}; {self.why_waiting(batch)}"
+            Wording(
+                "{place}: not delivered within {delivery_timeout_ms}={limit}; {why}",
+                place=f"{batch.topic}-{batch.partition}",
+                limit=round(self._delivery_timeout * 1000),
+                why=self.why_waiting(batch),
+            )
         )
         error.__cause__ = cause
         return error
@@ -423,8 +428,14 @@ class Sender(SenderBase):
         for oldest in accumulator.pending[:1]:
             why = f"; the oldest, of {oldest.topic}-{oldest.partition}: {self.why_waiting(oldest)}"
         return KafkaTimeoutError(
-            f"{accumulator.used} of buffer_memory={accumulator.buffer_memory} bytes were still waiting to be delivered "
-            f"after max_block_ms={round(waited * 1000)}{why}"
+            Wording(
+                "{used} of {buffer_memory}={room} bytes were still waiting to be delivered after {max_block_ms}={limit}"
+                "{why}",
+                used=accumulator.used,
+                room=accumulator.buffer_memory,
+                limit=round(waited * 1000),
+                why=why,
+            )
         )
 
     def _expedite(self, delivery: Delivery) -> None:

@@ -16,6 +16,7 @@ from kwire.engine.metadata.metadata import TopicInfo, may_pass
 from kwire.engine.ports import Services
 from kwire.errors import KafkaError, UnknownTopicError
 from kwire.errors.broker import error_for
+from kwire.errors.wording import Wording
 from kwire.schema.error_codes import LEADER_NOT_AVAILABLE, NONE, UNKNOWN_TOPIC_OR_PARTITION
 
 _NOT_THERE = frozenset({NONE, UNKNOWN_TOPIC_OR_PARTITION, LEADER_NOT_AVAILABLE})
@@ -151,25 +152,38 @@ class UnknownTopics:
         return soonest
 
     def _why(self, queue: PartitionQueue, batch: Batch, info: TopicInfo | None) -> KafkaError:
-        waited = f"within max_block_ms={round(self._max_wait * 1000)}"
+        waited = Wording("within {max_block_ms}={limit}", limit=round(self._max_wait * 1000))
+        topic = f"topic {batch.topic}"
         if info is None:
-            return self._cluster.no_answer(f"topic {batch.topic}: no metadata {waited}")
+            return self._cluster.no_answer(Wording("{topic}: no metadata {waited}", topic=topic, waited=waited))
         asked = self._cluster.asked
         if info.error not in _NOT_THERE:
-            return error_for(info.error, f"topic {batch.topic}")
+            return error_for(info.error, topic)
         if info.refused:
-            return KafkaError(f"topic {batch.topic}: no metadata that can be {waited}: {info.refused}; asked: {asked}")
+            words = "{topic}: no metadata that can be {waited}: {refused}; asked: {asked}"
+            return KafkaError(Wording(words, topic=topic, waited=waited, refused=info.refused, asked=asked))
         if info.partitions:
             return UnknownTopicError(
-                f"topic {batch.topic} has {len(info.partitions)} partitions, and no partition {queue.partition} "
-                f"appeared {waited}; brokers asked: {asked}; send to one of 0 to {max(info.partitions)}, or leave "
-                "partition out"
+                Wording(
+                    "{topic} has {count} partitions, and no partition {number} appeared {waited}; brokers asked: "
+                    "{asked}; send to one of 0 to {last}, or leave partition out",
+                    topic=topic,
+                    count=len(info.partitions),
+                    number=queue.partition,
+                    waited=waited,
+                    asked=asked,
+                    last=max(info.partitions),
+                )
             )
         if info.error == NONE:
-            return UnknownTopicError(
-                f"topic {batch.topic} has no partitions, and none appeared {waited}; brokers asked: {asked}"
-            )
+            words = "{topic} has no partitions, and none appeared {waited}; brokers asked: {asked}"
+            return UnknownTopicError(Wording(words, topic=topic, waited=waited, asked=asked))
         return UnknownTopicError(
-            f"topic {batch.topic} does not exist and did not appear {waited}; brokers asked: "
-            f"{asked}; {self._cluster.how_to_make_a_topic}"
+            Wording(
+                "{topic} does not exist and did not appear {waited}; brokers asked: {asked}; {what_to_do}",
+                topic=topic,
+                waited=waited,
+                asked=asked,
+                what_to_do=self._cluster.how_to_make_a_topic,
+            )
         )

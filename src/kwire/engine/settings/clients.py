@@ -18,6 +18,7 @@ from kwire.engine.settings.security import SecuritySettings
 from kwire.engine.settings.transactions import TransactionSettings
 from kwire.engine.settings.values import PARTITIONERS, partitioner
 from kwire.errors import ConfigError
+from kwire.errors.wording import SettingName, Wording
 
 _DAY_MS = 86_400_000
 _INT_MAX = 2**31 - 1
@@ -57,7 +58,12 @@ class ClientSettings(SecuritySettings):
     def unknown(self, name: str) -> str:
         owners = owners_of(name)
         if owners:
-            return f"{name!r} is a setting of {' and '.join(owners)}, not of {self.client}"
+            return Wording(
+                "{name!r} is a setting of {owners}, not of {client}",
+                name=SettingName(name),
+                owners=" and ".join(owners),
+                client=self.client,
+            )
         return super().unknown(name)
 
     @property
@@ -188,23 +194,26 @@ class ProducerSettings(TransactionSettings, ClientSettings):
         except ConfigError as refusal:
             return [*found, str(refusal)]
         if self.enable_idempotence or self.transactional_id:
-            found += self._against_order(
-                acks, "transactional_id" if self.transactional_id else "enable_idempotence=True"
-            )
+            needy = Wording("{transactional_id}" if self.transactional_id else "{enable_idempotence}=True")
+            found += self._against_order(acks, needy)
         return found
 
     def _against_order(self, acks: int, needy: str) -> list[str]:
         """What forbids writing each record once and in order, which `needy` needs."""
-        found = []
+        found: list[str] = []
         if acks != -1:
-            found.append(f"{needy} needs acks='all', not acks={self.acks!r}")
+            found.append(Wording("{needy} needs {acks}='all', not {acks}={given!r}", needy=needy, given=self.acks))
         if self.max_in_flight_requests_per_connection > _MAX_IN_FLIGHT_IN_ORDER:
             found.append(
-                f"{needy} needs max_in_flight_requests_per_connection of at most "
-                f"{_MAX_IN_FLIGHT_IN_ORDER}, not {self.max_in_flight_requests_per_connection}"
+                Wording(
+                    "{needy} needs {max_in_flight_requests_per_connection} of at most {limit}, not {given}",
+                    needy=needy,
+                    limit=_MAX_IN_FLIGHT_IN_ORDER,
+                    given=self.max_in_flight_requests_per_connection,
+                )
             )
         if not self.retries:
-            found.append(f"{needy} needs retries above 0")
+            found.append(Wording("{needy} needs {retries} above 0", needy=needy))
         return found
 
     @property
@@ -212,7 +221,7 @@ class ProducerSettings(TransactionSettings, ClientSettings):
         """`acks` as the wire has it: 0, 1, or -1 for all."""
         acks = _ACKS.get(str(self.acks).strip().lower())
         if acks is None:
-            raise ConfigError(f"acks={self.acks!r}: one of 0, 1, 'all' (or -1) is needed")
+            raise ConfigError(Wording("{acks}={given!r}: one of 0, 1, 'all' (or -1) is needed", given=self.acks))
         return acks
 
 
@@ -318,7 +327,7 @@ class ShareConsumerSettings(ClientSettings):
     def conflicts(self, chosen: Collection[str]) -> list[str]:
         found = super().conflicts(chosen)
         if not self.group_id:
-            found.append("group_id is missing: a ShareConsumer is a member of a share group")
+            found.append(Wording("{group_id} is missing: a ShareConsumer is a member of a share group"))
         return found
 
 

@@ -13,6 +13,7 @@ from kwire.engine.common.secret import hiding_arguments, shown
 from kwire.engine.settings.clients import ClientSettings, names_of, owners_of
 from kwire.engine.settings.foreign import key_of
 from kwire.errors import ConfigError
+from kwire.errors.wording import SettingName, Wording
 
 SettingsType = TypeVar("SettingsType", bound=ClientSettings)
 Client = TypeVar("Client")
@@ -42,7 +43,7 @@ def from_config(
     names = names_of(table)
     given: dict[str, Any] = {}
     foreign: dict[str, tuple[str, ...]] = {}
-    refusals = []
+    refusals: list[str] = []
     for name, value in config.items():
         plain = str(name).removeprefix("kafka.")
         row = names.get(plain) or names.get(key_of(plain))
@@ -52,7 +53,13 @@ def from_config(
             continue
         keyword = plain if row is None else row.keyword
         if keyword in given and given[keyword] != value:
-            refusals.append(f"{name!r} and another name of {keyword} are given with different values")
+            refusals.append(
+                Wording(
+                    "{name!r} and another name of {keyword} are given with different values",
+                    name=SettingName(name),
+                    keyword=SettingName(keyword),
+                )
+            )
         given[keyword] = value
     if foreign and pass_over is not None:
         pass_over(foreign)

@@ -8,17 +8,19 @@ too, which kinds of clients such a setting is for.
 from __future__ import annotations
 
 from kwire._typing import NamedTuple
+from kwire.errors.wording import Wording
 
 _COMMITS = "give commit_async() a callback, for each commit of its own"
 _STORED = (
-    "kwire has no store of offsets: in place of store_offsets() set enable_auto_commit=False and call commit(records) "
-    "or commit_async(records) when they are done; with enable_auto_commit=True a poll commits what earlier ones got"
+    "kwire has no store of offsets: in place of store_offsets() set {enable_auto_commit}=False and call "
+    "commit(records) or commit_async(records) when they are done; with {enable_auto_commit}=True a poll commits what "
+    "earlier ones got"
 )
 _LOOP = "leave it out: a client of kwire.aio takes the event loop that runs when it is first used"
-_TOKEN = "give sasl_oauth_token: a callable without arguments that returns (token, lifetime in seconds)"
-_CREDENTIALS = "kwire asks a token endpoint for client credentials only; for another grant give sasl_oauth_token"
-_UNSECURED = "for a token without a signature give sasl_oauthbearer_unsecured_claims"
-_CONTEXT = "Python's ssl has no such setting by itself; make an ssl.SSLContext and give it as ssl_context"
+_TOKEN = "give {sasl_oauth_token}: a callable without arguments that returns (token, lifetime in seconds)"
+_CREDENTIALS = "kwire asks a token endpoint for client credentials only; for another grant give {sasl_oauth_token}"
+_UNSECURED = "for a token without a signature give {sasl_oauthbearer_unsecured_claims}"
+_CONTEXT = "Python's ssl has no such setting by itself; make an ssl.SSLContext and give it as {ssl_context}"
 _VALUES = "kwire sends bytes: serialize values before send()"
 _KEYS = "kwire sends bytes: serialize keys before send()"
 _REGISTRY = "schema registries are not in this version of kwire; encode values before send()"
@@ -46,7 +48,7 @@ _REFUSED = {
     "oauthbearer.token.refresh.cb": _TOKEN,
     "sasl.client.callback.handler.class": _TOKEN,
     "sasl.kerberos.domain.name": "kwire asks for a ticket for each broker's host, by the name in its metadata",
-    "sasl.kerberos.name": "give sasl_kerberos_principal and sasl_kerberos_service_name",
+    "sasl.kerberos.name": "give {sasl_kerberos_principal} and {sasl_kerberos_service_name}",
     "sasl.login.callback.handler.class": _TOKEN,
     "sasl.login.class": _TOKEN,
     "sasl.oauth.token.provider": _TOKEN,
@@ -282,7 +284,7 @@ def verdict(name: str, value: object) -> Verdict | None:
         if refusal is None and key.startswith(prefix):
             refusal = text
     if refusal is not None:
-        return Verdict(None) if asks_for_nothing or _is_as_it_is(key, value) else Verdict(refusal)
+        return Verdict(None if asks_for_nothing or _is_as_it_is(key, value) else Wording(refusal))
     if key in _IGNORED or key.startswith(_IGNORED_PREFIXES):
         return Verdict(None, warn=not asks_for_nothing)
     return None

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable
 
 from kwire._typing import Any, override
 from kwire.engine.settings.kinds import Settings, optional_setting, setting
+from kwire.errors.wording import SettingName, Wording
 
 _INT_MAX = 2**31 - 1
 _MAX_ID_LENGTH = 249
@@ -28,7 +29,7 @@ ASSIGNORS = {
 """The assignors that kwire brings, by their own names and by those of Java's classes."""
 
 _CLASSIC_ONLY = {
-    "partition_assignment_strategy": "the broker assigns the partitions; group_remote_assignor names its assignor",
+    "partition_assignment_strategy": "the broker assigns the partitions; {group_remote_assignor} names its assignor",
     "session_timeout_ms": "the broker decides it",
     "heartbeat_interval_ms": "the broker decides it",
 }
@@ -129,18 +130,29 @@ class GroupSettings(Settings):
         found = super().conflicts(chosen)
         if self.group_protocol == "consumer":
             found.extend(
-                f"{name} cannot be set with group_protocol='consumer': {_CLASSIC_ONLY[name]}"
+                Wording(
+                    "{name} cannot be set with {group_protocol}='consumer': {why}",
+                    name=SettingName(name),
+                    why=Wording(_CLASSIC_ONLY[name]),
+                )
                 for name in _CLASSIC_ONLY
                 if name in chosen
             )
             return found
         if self.group_remote_assignor is not None:
-            found.append("group_remote_assignor needs group_protocol='consumer'; set partition_assignment_strategy")
+            found.append(
+                Wording(
+                    "{group_remote_assignor} needs {group_protocol}='consumer'; set {partition_assignment_strategy}"
+                )
+            )
         if self.group_id is None and self.group_instance_id is not None:
-            found.append(f"group_instance_id={self.group_instance_id!r} needs a group_id")
+            found.append(Wording("{group_instance_id}={given!r} needs a {group_id}", given=self.group_instance_id))
         if self.group_id is not None and self.heartbeat_interval_ms >= self.session_timeout_ms:
             found.append(
-                f"heartbeat_interval_ms={self.heartbeat_interval_ms} must be below "
-                f"session_timeout_ms={self.session_timeout_ms}"
+                Wording(
+                    "{heartbeat_interval_ms}={interval} must be below {session_timeout_ms}={timeout}",
+                    interval=self.heartbeat_interval_ms,
+                    timeout=self.session_timeout_ms,
+                )
             )
         return found

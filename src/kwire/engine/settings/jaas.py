@@ -20,6 +20,7 @@ from kwire.engine.common.secret import HIDDEN, Secret
 from kwire.engine.common.warning import warn_caller
 from kwire.engine.settings.kinds import secret_text
 from kwire.errors import ConfigError
+from kwire.errors.wording import SettingName, Wording
 
 _FLAGS = frozenset({"required", "requisite", "sufficient", "optional"})
 _ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
@@ -197,12 +198,14 @@ def without_jaas(given: Mapping[str, object], refusals: list[str]) -> Mapping[st
     try:
         meant = settings_of(parse(text))
     except (JaasError, ConfigError) as fault:
-        refusals.append(f"sasl_jaas_config: {fault}")
+        refusals.append(Wording("{sasl_jaas_config}: {fault}", fault=str(fault)))
         return {**rest, "sasl_jaas_config": _REFUSED}
     for name, value in meant.items():
         if name in rest and rest[name] not in (None, "", value):
             if name != "sasl_mechanism":
-                refusals.append(f"{name} and sasl_jaas_config are given with different values")
+                refusals.append(
+                    Wording("{name} and {sasl_jaas_config} are given with different values", name=SettingName(name))
+                )
         else:
             rest[name] = value
     return rest
@@ -214,9 +217,12 @@ def settings_of(module: LoginModule) -> dict[str, Any]:
     read = _MODULES.get(name)
     if read is None:
         raise ConfigError(
-            f"login module {module.name if _is_class(module.name) else HIDDEN!r} is not in kwire, these are: "
-            f"{', '.join(_MODULES)}"
-            + ("; for AWS MSK give sasl_mechanism='OAUTHBEARER' and its signer in sasl_oauth_token" * ("IAM" in name))
+            Wording(
+                "login module {module!r} is not in kwire, these are: {known}{hint}",
+                module=module.name if _is_class(module.name) else HIDDEN,
+                known=", ".join(_MODULES),
+                hint=_OF_MSK if "IAM" in name else "",
+            )
         )
     options = dict(module.options)
     found = read(options)
@@ -320,6 +326,7 @@ _HARMLESS = {
         "useTicketCache",
     ),
 }
+_OF_MSK = Wording("; for AWS MSK give {sasl_mechanism}='OAUTHBEARER' and its signer in {sasl_oauth_token}")
 _OPTIONS = frozenset(
     {
         *_PASSWORD,

@@ -12,6 +12,7 @@ from kwire.engine.common.secret import HIDDEN, Secret
 from kwire.engine.common.warning import warn_caller
 from kwire.engine.settings.foreign import key_of, verdict
 from kwire.errors import ConfigError
+from kwire.errors.wording import SettingName, Wording
 
 if TYPE_CHECKING:
     from typing import ClassVar
@@ -96,7 +97,14 @@ class Setting:
         if self.choices and made not in self.choices:
             raise self._refusal(value)
         if (self.minimum is not None and made < self.minimum) or (self.maximum is not None and made > self.maximum):
-            raise ConfigError(f"{self.keyword}={value!r} is out of range: {self._wanted()} is needed")
+            raise ConfigError(
+                Wording(
+                    "{setting}={value!r} is out of range: {wanted} is needed",
+                    setting=SettingName(self.keyword),
+                    value=value,
+                    wanted=self._wanted(),
+                )
+            )
         return made
 
     def _converted(self, value: Any) -> Any:
@@ -131,7 +139,14 @@ class Setting:
         return f"'{HIDDEN}'" if self.secret and value is not None else repr(value)
 
     def _refusal(self, value: object) -> ConfigError:
-        return ConfigError(f"{self.keyword}={self.shown(value)}: {self._wanted()} is needed")
+        return ConfigError(
+            Wording(
+                "{setting}={given}: {wanted} is needed",
+                setting=SettingName(self.keyword),
+                given=self.shown(value),
+                wanted=self._wanted(),
+            )
+        )
 
     def _wanted(self) -> str:
         if self.wanted:
@@ -222,7 +237,7 @@ class Settings:
             object.__setattr__(self, keyword, value)
         refusals += self.conflicts(chosen)
         if refusals:
-            raise ConfigError(_as_one(refusals))
+            raise ConfigError.of(refusals)
         if ignored:
             warn_caller(f"settings without an effect in kwire: {', '.join(ignored)}")
 
@@ -231,10 +246,10 @@ class Settings:
         own = self._own_name(name)
         judged = None if own else verdict(name, value)
         if judged is None:
-            refusals.append(f"unknown setting {name!r}; it is {own!r} here" if own else self.unknown(name))
+            refusals.append(_own_spelling(name, own) if own else self.unknown(name))
             return False
         if judged.refusal is not None:
-            refusals.append(f"{name!r}: {judged.refusal}")
+            refusals.append(Wording("{name!r}: {why}", name=SettingName(name), why=judged.refusal))
         return judged.warn
 
     def _own_name(self, name: str) -> str | None:
@@ -258,7 +273,7 @@ class Settings:
         return given
 
     def conflicts(self, chosen: Collection[str]) -> list[str]:
-        """Settings that forbid each other, or that this version does not have; a table overrides this.
+        """What is wrong with settings together: those that forbid or need each other; a table overrides this.
 
         `chosen` has the keywords that were given and differ from the default, those with a refused value among them.
         """
@@ -277,7 +292,13 @@ class Settings:
         given = self.given()
         for keyword in given:
             if self.table[keyword].instead:
-                raise ConfigError(f"{keyword} cannot be pickled: {self.table[keyword].instead}")
+                raise ConfigError(
+                    Wording(
+                        "{setting} cannot be pickled: {instead}",
+                        setting=SettingName(keyword),
+                        instead=self.table[keyword].instead,
+                    )
+                )
         return _rebuild, (type(self), given)
 
     def given(self) -> dict[str, Any]:
@@ -299,10 +320,12 @@ def unknown_setting(name: str, table: Mapping[str, Setting]) -> str:
 
     known = [other for row in table.values() for other in (row.dotted, *row.aliases)] if "." in name else list(table)
     near = get_close_matches(name, known, n=1, cutoff=_SIMILAR)
-    return f"unknown setting {name!r}" + (f"; did you mean {near[0]!r}?" if near else "")
+    if not near:
+        return Wording("unknown setting {name!r}", name=SettingName(name))
+    return Wording(
+        "unknown setting {name!r}; did you mean {near!r}?", name=SettingName(name), near=SettingName(near[0])
+    )
 
 
-def _as_one(refusals: list[str]) -> str:
-    if len(refusals) == 1:
-        return refusals[0]
-    return f"{len(refusals)} settings cannot be used:" + "".join(f"\n  {refusal}" for refusal in refusals)
+def _own_spelling(name: str, own: str) -> str:
+    return Wording("unknown setting {name!r}; it is {own!r} here", name=SettingName(name), own=SettingName(own))

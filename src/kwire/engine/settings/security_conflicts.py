@@ -5,9 +5,10 @@ Layer 3, no I/O. Each refusal names the settings at fault, and none shows a valu
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 from kwire._typing import TYPE_CHECKING
+from kwire.errors.wording import SettingName, Wording, joined
 
 if TYPE_CHECKING:
     from kwire.engine.settings.security import SecuritySettings
@@ -64,9 +65,12 @@ def conflicts(settings: SecuritySettings, chosen: Collection[str]) -> list[str]:
 
 def _without(settings: SecuritySettings, what: str, protocols: str, given: list[str]) -> Iterator[str]:
     if given:
-        yield (
-            f"{_listed(given)} cannot take effect: security_protocol={settings.security_protocol!r} is without {what}; "
-            f"use {protocols}"
+        yield Wording(
+            "{given} cannot take effect: {security_protocol}={protocol!r} is without {what}; use {protocols}",
+            given=_listed(given),
+            protocol=settings.security_protocol,
+            what=what,
+            protocols=protocols,
         )
 
 
@@ -79,33 +83,52 @@ def _of_tls(settings: SecuritySettings, chosen: Collection[str]) -> Iterator[str
     keys = [name for name in _KEYS if name in chosen]
     certificates = [name for name in _CERTIFICATES if name in chosen]
     if keys and not certificates:
-        yield f"{keys[0]} without a certificate: ssl_certificate_location or ssl_certificate_pem is needed"
+        yield Wording(
+            "{key} without a certificate: {ssl_certificate_location} or {ssl_certificate_pem} is needed",
+            key=SettingName(keys[0]),
+        )
     pem = settings.ssl_certificate_pem
     if pem is not None and not keys and "PRIVATE KEY-----" not in pem.reveal():
-        yield "ssl_certificate_pem without a key: ssl_key_location or ssl_key_pem is needed"
+        yield Wording("{ssl_certificate_pem} without a key: {ssl_key_location} or {ssl_key_pem} is needed")
     if "ssl_key_password" in chosen and not certificates:
-        yield "ssl_key_password without a key: ssl_key_location, ssl_key_pem or ssl_keystore_location is needed"
+        yield Wording(
+            "{ssl_key_password} without a key: {ssl_key_location}, {ssl_key_pem} or {ssl_keystore_location} is needed"
+        )
     for password, stores in _NEEDED.items():
         if password in chosen and stores[0] not in chosen:
-            yield f"{password} without a store: {stores[0]} is needed"
+            yield Wording(
+                "{password} without a store: {store} is needed",
+                password=SettingName(password),
+                store=SettingName(stores[0]),
+            )
 
 
 def _of_sasl(settings: SecuritySettings, chosen: Collection[str]) -> Iterator[str]:
     mechanism = settings.sasl_mechanism
     if mechanism is None:
         if "sasl_mechanism" not in chosen:
-            yield f"security_protocol={settings.security_protocol!r} needs sasl_mechanism{_likely(chosen)}"
+            yield Wording(
+                "{security_protocol}={protocol!r} needs {sasl_mechanism}{likely}",
+                protocol=settings.security_protocol,
+                likely=_likely(chosen),
+            )
         return
     own = _OF_MECHANISM[mechanism]
     foreign = [name for name in _SASL if name in chosen and name not in own]
     if foreign:
-        yield f"{_listed(foreign)} cannot take effect: sasl_mechanism={mechanism!r} does not use it"
+        yield Wording(
+            "{foreign} cannot take effect: {sasl_mechanism}={mechanism!r} does not use it",
+            foreign=_listed(foreign),
+            mechanism=mechanism,
+        )
     if own is _OAUTH:
         yield from _of_oauth(settings, chosen)
     elif own is not _KERBEROS:
         missing = [name for name in _PASSWORD if name not in chosen]
         if missing:
-            yield f"sasl_mechanism={mechanism!r} needs {' and '.join(missing)}"
+            yield Wording(
+                "{sasl_mechanism}={mechanism!r} needs {missing}", mechanism=mechanism, missing=_listed(missing)
+            )
 
 
 def _likely(chosen: Collection[str]) -> str:
@@ -117,19 +140,21 @@ def _likely(chosen: Collection[str]) -> str:
 def _of_oauth(settings: SecuritySettings, chosen: Collection[str]) -> Iterator[str]:
     sources = [name for name in TOKEN_SOURCES if name in chosen]
     if not sources:
-        yield f"sasl_mechanism='OAUTHBEARER' needs {', '.join(TOKEN_SOURCES[:-1])} or {TOKEN_SOURCES[-1]}"
+        yield Wording("{sasl_mechanism}='OAUTHBEARER' needs {sources}", sources=_listed(TOKEN_SOURCES, " or "))
     yield from _one_at_most(TOKEN_SOURCES, chosen)
     if "sasl_oauthbearer_token_endpoint_url" in sources:
         missing = [name for name in _ENDPOINT if name not in chosen]
         if missing:
-            yield f"sasl_oauthbearer_token_endpoint_url needs {' and '.join(missing)}"
+            yield Wording("{sasl_oauthbearer_token_endpoint_url} needs {missing}", missing=_listed(missing))
         fault = _fault_of_url(settings.sasl_oauthbearer_token_endpoint_url or "")
         if fault:
-            yield f"sasl_oauthbearer_token_endpoint_url {fault}"
+            yield Wording("{sasl_oauthbearer_token_endpoint_url} {fault}", fault=fault)
     else:
         unused = [name for name in _OF_ENDPOINT if name in chosen]
         if unused:
-            yield f"{_listed(unused)} cannot take effect without sasl_oauthbearer_token_endpoint_url"
+            yield Wording(
+                "{unused} cannot take effect without {sasl_oauthbearer_token_endpoint_url}", unused=_listed(unused)
+            )
 
 
 def _fault_of_url(url: str) -> str:
@@ -144,7 +169,9 @@ def _fault_of_url(url: str) -> str:
     if not host or port == 0 or parts.scheme not in ("http", "https") or not _is_visible(url):
         return "is not an https URL"
     if parts.username is not None:
-        return "has a user or password in it: give sasl_oauthbearer_client_id and sasl_oauthbearer_client_secret"
+        return Wording(
+            "has a user or password in it: give {sasl_oauthbearer_client_id} and {sasl_oauthbearer_client_secret}"
+        )
     if parts.scheme == "http" and not is_loopback(host):
         return "is http, which would show the client's secret to the network: only https is taken"
     return ""
@@ -162,8 +189,12 @@ def is_loopback(host: str) -> bool:
 def _one_at_most(names: tuple[str, ...], chosen: Collection[str]) -> Iterator[str]:
     given = [name for name in names if name in chosen]
     if len(given) > 1:
-        yield f"{_listed(given)} are given: one of them is enough, and which one is meant is not known"
+        yield Wording(
+            "{given} are given: one of them is enough, and which one is meant is not known", given=_listed(given)
+        )
 
 
-def _listed(names: list[str]) -> str:
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+def _listed(names: Sequence[str], last: str = " and ") -> str:
+    """Names of settings: `a, b and c`."""
+    first = joined(", ", map(SettingName, names[:-1]))
+    return joined(last, [*([first] if first else []), SettingName(names[-1])])

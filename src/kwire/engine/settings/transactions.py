@@ -9,6 +9,7 @@ from collections.abc import Collection
 
 from kwire._typing import Any, override
 from kwire.engine.settings.kinds import Settings, optional_setting, setting
+from kwire.errors.wording import Wording
 
 _INT_MAX = 2**31 - 1
 
@@ -42,13 +43,15 @@ class TransactionSettings(Settings):
         found = super().conflicts(chosen)
         if self.transactional_id is None:
             if self.transaction_two_phase_commit_enable:
-                found.append("transaction_two_phase_commit_enable=True needs a transactional_id")
+                found.append(Wording("{transaction_two_phase_commit_enable}=True needs a {transactional_id}"))
             return found
         if self.enable_idempotence is False:
-            found.append("transactional_id needs enable_idempotence, which is False")
+            found.append(Wording("{transactional_id} needs {enable_idempotence}, which is False"))
         if self.transaction_two_phase_commit_enable and "transaction_timeout_ms" in chosen:
             found.append(
-                "transaction_timeout_ms cannot be set with transaction_two_phase_commit_enable=True: such transactions "
-                "do not time out"
+                Wording(
+                    "{transaction_timeout_ms} cannot be set with {transaction_two_phase_commit_enable}=True: such "
+                    "transactions do not time out"
+                )
             )
         return found

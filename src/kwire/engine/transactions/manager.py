@@ -93,6 +93,7 @@ from kwire.errors import (
 from kwire.errors.broker import error_for
 from kwire.schema.api_keys import (
     END_TXN,
+    INIT_PRODUCER_ID,
     PRODUCE,
 )
 from kwire.schema.error_codes import (
@@ -635,28 +636,29 @@ class TransactionManager:
     def on_refusal(self, api_key: int, error: BrokerError, now: float) -> None:
         """An answer had an error code that will not pass."""
         if self.state == INITIALIZING and error.code in _MAY_BE_ALLOWED_LATER:
-            self._refuse_start(self._why_not_offered(error))
+            self._refuse_start(self._why_not_offered(api_key, error))
         else:
             self._judge(api_key, error, now)
 
     def on_failure(self, api_key: int, error: KafkaError, now: float) -> None:
         """There was no answer, and will be none."""
         if self.state == INITIALIZING:
-            self._refuse_start(self._why_not_offered(error))
+            missing = error.api_key if isinstance(error, BrokerError) else None
+            self._refuse_start(self._why_not_offered(api_key if missing is None else missing, error))
         elif isinstance(error, BrokerError):
             self._judge(api_key, error, now)
         else:
             self._die(error)
 
-    def _why_not_offered(self, error: KafkaError) -> KafkaError:
-        """What is missing, where a broker does not offer what transactions need."""
+    def _why_not_offered(self, api_key: int, error: KafkaError) -> KafkaError:
+        """What is missing, where a broker does not offer what transactions need; the error is about this API."""
         code = error.code if isinstance(error, BrokerError) else None
         if code != UNSUPPORTED_VERSION and not isinstance(error, CodecError):
             return error
         needs = "transactions need Kafka 0.11 or newer"
-        if "InitProducerId" in str(error) and self._keep_prepared:
+        if api_key == INIT_PRODUCER_ID and self._keep_prepared:
             needs = "the broker keeps no prepared transactions (KIP-939)"
-        elif "InitProducerId" in str(error) and self._settings.transaction_two_phase_commit_enable:
+        elif api_key == INIT_PRODUCER_ID and self._settings.transaction_two_phase_commit_enable:
             needs = "two-phase commit (KIP-939) needs a broker that offers version 6 of InitProducerId"
         refusal = error_for(UNSUPPORTED_VERSION, f"{needs}; {error}")
         refusal.__cause__ = error

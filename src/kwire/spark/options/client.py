@@ -19,6 +19,7 @@ from kwire.engine.settings.clients import ClientSettings, ConsumerSettings, Prod
 from kwire.engine.settings.config import from_config
 from kwire.engine.settings.kinds import Setting
 from kwire.errors import AuthError, ConfigError, ConnectError
+from kwire.errors.wording import NameOf, spelled
 from kwire.spark.decoding.named_function import NamedFunction, names_function
 from kwire.spark.options.given import CLIENT_PREFIX, SERVERS, GivenOptions
 from kwire.spark.options.java_properties import ROWS, is_as_it_is, why_without_effect
@@ -47,20 +48,14 @@ _REFUSED: Final[dict[type[ClientSettings], dict[str, str]]] = {
 }
 _ROWS: Final[dict[str, Setting]] = {**ROWS[ProducerSettings], **ROWS[ConsumerSettings]}
 _WITH_PORT: Final = re.compile(r":[^:\]]+$")
-_DOTTED: Final = {name for name in _ROWS if "." in name}
-_NAMES: Final = sorted({row.keyword for row in _ROWS.values()})
-# A keyword that is a plain word, such as `acks`, is one at the start only.
-_KEYWORDS: Final = re.compile(
-    rf"\b(?:{'|'.join(name for name in _NAMES if '_' in name)})\b|"
-    rf"^(?:{'|'.join(name for name in _NAMES if '_' not in name)})(?==)"
-)
-_QUOTED: Final = re.compile(r"'([a-z_]+(?:\.[a-z_]+)*)'")
 
 
-def checked_properties(given: GivenOptions, table: type[ClientSettings], **own: Any) -> dict[str, str]:
+def checked_properties(
+    given: GivenOptions, table: type[ClientSettings], own_names: Mapping[str, str] = {}, **own: Any
+) -> dict[str, str]:
     """The properties with the prefix, which they lose, tried on the client's settings: a fault shows before anything is
     read or written. What a client of this kind has no use for is left out, with a warning. Secrets are hidden from here
-    on. `own` are settings that the job's clients will have besides.
+    on. `own` are settings that the job's clients will have besides, and `own_names` the options that bring them.
     """
     if not given.text(SERVERS):
         raise ConfigError(
@@ -78,7 +73,7 @@ def checked_properties(given: GivenOptions, table: type[ClientSettings], **own: 
             given.has_no_effect(CLIENT_PREFIX + name, reason)
         else:
             properties[name] = _value(name, value)
-    with errors_by_option(properties):
+    with errors_by_option(properties, own_names=own_names):
         from_config(table, properties, **own, **(CLIENT_SETTINGS if table is ConsumerSettings else {}))
     return properties
 
@@ -91,37 +86,42 @@ def _check_servers(servers: str) -> None:
 
 
 @contextmanager
-def errors_by_option(properties: Mapping[str, str], *, on_this_host: bool = False) -> Iterator[None]:
-    """Lets the errors of the block that speak of settings name options instead of keywords; `on_this_host` adds to a
-    ConfigError where it was: a file may be on the driver and not on an executor.
+def errors_by_option(
+    properties: Mapping[str, str], *, own_names: Mapping[str, str] = {}, on_this_host: bool = False
+) -> Iterator[None]:
+    """Lets the errors of the block that speak of settings name options instead of keywords, those of `own_names` before
+    others; `on_this_host` adds to a ConfigError where it was: a file may be on the driver and not on an executor.
     """
+    by_property = options_of(properties)
+
+    def name_of(name: str) -> str:
+        return own_names.get(name) or by_property(name)
+
     try:
         yield
     except ConfigError as error:
         where = f"on host {socket.gethostname()}: " if on_this_host else ""
-        raise ConfigError(where + by_option(str(error), properties)) from None
+        raise ConfigError(where + error.told(lambda problem: spelled(problem.text, name_of))) from None
     except AuthError as error:
-        error.message, error.reason = by_option(error.message, properties), by_option(error.reason, properties)
-        error.step = by_option(error.step, properties)
+        error.message, error.reason = spelled(error.message, name_of), spelled(error.reason, name_of)
+        error.step = spelled(error.step, name_of)
         raise
     except ConnectError as error:
-        error.message = by_option(error.message, properties)
-        error.causes = {address: by_option(cause, properties) for address, cause in error.causes.items()}
+        error.message = spelled(error.message, name_of)
+        error.causes = {address: cause.spelled(name_of) for address, cause in error.causes.items()}
         error.args = (error.message, error.causes)
         raise
 
 
-def by_option(text: str, properties: Mapping[str, str]) -> str:
-    """The text with options, as the job gave them, in the place of the keywords of kwire's clients."""
+def options_of(properties: Mapping[str, str]) -> NameOf:
+    """The option for a setting of kwire's clients: as the job gave it, or else by Java's name."""
     given = {_ROWS[name].keyword: name for name in properties if name in _ROWS}
 
-    def quoted(found: re.Match[str]) -> str:
-        return f"'{CLIENT_PREFIX}{found[1]}'" if found[1] in properties or found[1] in _DOTTED else found[0]
+    def option(name: str) -> str:
+        row = None if name in properties or "." in name else _ROWS.get(name)
+        return CLIENT_PREFIX + (name if row is None else given.get(row.keyword, row.dotted))
 
-    def keyword(found: re.Match[str]) -> str:
-        return CLIENT_PREFIX + given.get(found[0], _ROWS[found[0]].dotted)
-
-    return _KEYWORDS.sub(keyword, _QUOTED.sub(quoted, text))
+    return option
 
 
 def _value(name: str, value: str) -> str:

@@ -81,11 +81,8 @@ def parse_write_options(options: Mapping[str, str]) -> WriteOptions:
 def _checked_client(given: GivenOptions, guarantee: str) -> dict[str, str]:
     if guarantee == AT_LEAST_ONCE:
         return checked_properties(given, ProducerSettings)
-    try:
-        return checked_properties(given, ProducerSettings, transactional_id=_TRANSACTIONAL_ID)
-    except ConfigError as error:
-        text = str(error).replace("kafka.transactional.id", f"deliveryGuarantee '{EXACTLY_ONCE}'")
-        raise ConfigError(text) from None
+    names = {"transactional_id": f"deliveryGuarantee '{EXACTLY_ONCE}'"}
+    return checked_properties(given, ProducerSettings, names, transactional_id=_TRANSACTIONAL_ID)
 
 
 def _given_or_none(given: GivenOptions, name: str) -> str | None:

@@ -6,9 +6,7 @@ for each broker; each question costs one request to each leader, however many pa
 
 from __future__ import annotations
 
-import errno
 import logging
-import os
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -23,6 +21,7 @@ from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.settings.clients import AdminSettings, ConsumerSettings
 from kwire.engine.settings.config import from_config
 from kwire.errors import BrokerError, ConfigError, ConnectError, KafkaError, KafkaTimeoutError, UnknownTopicError
+from kwire.errors.wording import joined
 from kwire.schema.error_codes import CLUSTER_AUTHORIZATION_FAILED, UNSUPPORTED_VERSION
 from kwire.spark.options.client import CLIENT_SETTINGS, errors_by_option
 from kwire.spark.options.given import SERVERS
@@ -38,7 +37,7 @@ _NEVER_TOLD: Final = frozenset({CLUSTER_AUTHORIZATION_FAILED, UNSUPPORTED_VERSIO
 _WHEN: Final = {EARLIEST: "earliest", LATEST: "latest"}
 # A broker that starts anew refuses connections for some seconds, an address with a typo for ever.
 _REFUSED_FOR_S: Final = 15.0
-_REFUSALS: Final = (os.strerror(errno.ECONNREFUSED), "cannot be resolved")
+_MAY_BE_TYPOS: Final = frozenset({"refused", "unresolved"})
 _HOW_LONG_TO_WAIT: Final = {"default.api.timeout.ms", "default_api_timeout_ms"}
 
 Answer = TypeVar("Answer")
@@ -162,7 +161,7 @@ class ClusterView:
             return question(early)
         except (ConnectError, KafkaTimeoutError) as error:
             causes = error.causes if isinstance(error, ConnectError) else {}
-            if causes and all(any(refusal in cause for refusal in _REFUSALS) for cause in causes.values()):
+            if causes and all(cause.kind in _MAY_BE_TYPOS for cause in causes.values()):
                 raise
         return question(self._timeout - early)
 
@@ -173,7 +172,7 @@ class ClusterView:
         own = {str(address) for address in self._settings.addresses}
         foreign = ", ".join(sorted(causes.keys() - own))
         hint = f"; the brokers give {foreign} as their address (advertised.listeners)" if foreign else ""
-        return f"{SERVERS} '{self._settings.bootstrap_servers}': {waited}{hint}; {what}"
+        return joined("; ", (f"{SERVERS} '{self._settings.bootstrap_servers}': {waited}{hint}", what))
 
     def commit_offsets(self, group: str, offsets: Mapping[TopicPartition, int], timeout: float) -> None:
         """Commits offsets for a group without members, for those who watch its lag."""

@@ -17,8 +17,9 @@ import pyarrow.compute as pc
 
 from kwire._codec import SentRows
 from kwire.errors import DeliveryError, KafkaError
+from kwire.errors.wording import spelled
 from kwire.producer import Producer
-from kwire.spark.options.client import by_option, errors_by_option
+from kwire.spark.options.client import errors_by_option, options_of
 from kwire.spark.options.write import WriteOptions
 from kwire.spark.workers.clients import borrowed
 from kwire.spark.workers.heap import settle_heap
@@ -177,12 +178,12 @@ class _Writing:
             topic, partition, reason = first
             place = f"{topic}-{partition}" if partition >= 0 else f"topic {topic}"
             others = f" (the first of {count} rows that failed so far)" if count > 1 else ""
-            why = by_option(str(reason), self._client)
+            why = spelled(str(reason), options_of(self._client))
             raise WriteError(f"row {row} of the task was not written to {place}{others}: {why}", row) from reason
 
     def _refused(self, row: int, where: str, reason: object) -> WriteError:
         """For a row of the batch at hand that cannot be written at all."""
-        text = by_option(str(reason).removeprefix(f"row {row}: "), self._client)
+        text = spelled(str(reason), options_of(self._client))
         place = f" {where}" if where else ""
         return WriteError(f"row {self._rows + row} of the task{place} cannot be written: {text}", self._rows + row)
 

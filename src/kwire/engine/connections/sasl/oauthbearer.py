@@ -30,6 +30,7 @@ from kwire.engine.connections.flows import Apart, Flow, SharedCalls
 from kwire.engine.connections.sasl.exchange import Say, quoted
 from kwire.engine.settings.values import is_extension
 from kwire.errors import AuthError, ConnectError
+from kwire.errors.wording import SettingName, Wording
 
 MIN_SHARE_LEFT = 0.2
 """A token is asked for anew when less than this part of its life is left; Java's client does the same."""
@@ -78,8 +79,8 @@ class Tokens:
         setting: str = _CALLABLE,
     ) -> None:
         self.source = source
-        self.step = f"the token of {setting}"
-        self._whose = "the callable" if setting == _CALLABLE else setting
+        self.step = Wording("the token of {setting}", setting=SettingName(setting))
+        self._whose = "the callable" if setting == _CALLABLE else SettingName(setting)
         self._extensions = dict(extensions or {})
         self.last: Token | None = None
         self._calls = SharedCalls(self._keep_unasked)
@@ -101,7 +102,8 @@ class Tokens:
         except (AuthError, ConnectError):
             raise
         except OSError as error:
-            raise ConnectError(f"{self.step} could not be had: {_words(error)}") from error
+            words = Wording("{step} could not be had: {why}", step=self.step, why=_words(error))
+            raise ConnectError(words) from error
         except Exception as error:
             raise AuthError(step=self.step, reason=_words(error)) from error
 
@@ -109,7 +111,7 @@ class Tokens:
         try:
             self.last = token = _token(returned, self._extensions, now)
         except _UnusableError as why:
-            reason = f"what {self._whose} returned cannot be used: {why}"
+            reason = Wording("what {whose} returned cannot be used: {why}", whose=self._whose, why=str(why))
             raise AuthError(step=self.step, reason=reason) from None
         return token
 
