@@ -20,6 +20,8 @@ from importlib import import_module
 from kwire import errors
 from kwire._codec import Plan, encode_frame, encode_frame_parts
 from kwire._typing import TYPE_CHECKING, Any
+from kwire.schema.api_keys import API_VERSIONS
+from kwire.schema.error_codes import UNSUPPORTED_VERSION
 from kwire.schema.framing import checked_size
 from kwire.schema.headers import RequestHeader, ResponseHeader, request_header_version, response_header_version
 from kwire.schema.messages import Message, Request, Response
@@ -551,8 +553,6 @@ _ELSEWHERE = {
     "logs": "kwire.schema.logs",
     "proposal": "kwire.schema.generations.proposal",
 }
-_API_VERSIONS = 18
-_UNSUPPORTED_VERSION = 35
 # The plans of header and message, by message class and version.
 _REQUEST_PLANS: dict[tuple[type[Request], int], tuple[Plan, Plan]] = {}
 _RESPONSE_PLANS: dict[tuple[type[Response], int], tuple[Plan, Plan]] = {}
@@ -660,7 +660,7 @@ def request_plans(api_key: int, version: int) -> tuple[Plan, Plan]:
 
 def response_plans(api_key: int, version: int) -> tuple[Plan, Plan] | None:
     """Returns the plans for the header and the body of that response; None where it takes `decode_response`."""
-    return None if api_key == _API_VERSIONS else _answer_plans(api_key, version)
+    return None if api_key == API_VERSIONS else _answer_plans(api_key, version)
 
 
 def _answer_plans(api_key: int, version: int) -> tuple[Plan, Plan]:
@@ -693,7 +693,7 @@ def _decode_response_at(
 ) -> tuple[ResponseHeader, Response]:
     header_plan, plan = _ANSWER_PLANS.get((api_key, version)) or _answer_plans(api_key, version)
     header, end = header_plan.decode_prefix(frame, start)
-    if api_key == _API_VERSIONS and bytes(memoryview(frame)[end : end + 2]) == _UNSUPPORTED_VERSION.to_bytes(2, "big"):
+    if api_key == API_VERSIONS and bytes(memoryview(frame)[end : end + 2]) == UNSUPPORTED_VERSION.to_bytes(2, "big"):
         return header, _unsupported_version_answer(APIS[api_key], frame, end)
     return header, plan.decode(frame, strict, end)
 
@@ -703,7 +703,7 @@ def _unsupported_version_answer(api: Api, frame: Any, start: int) -> Response:
     try:
         answer: Response = api.response.plan(0).decode(frame, False, start)
     except errors.CodecError:
-        answer = api.response.from_dict({"error_code": _UNSUPPORTED_VERSION})
+        answer = api.response.from_dict({"error_code": UNSUPPORTED_VERSION})
     return answer
 
 

@@ -1,12 +1,13 @@
-"""The API keys that the engine asks with, by their Kafka names.
+"""The API keys that code decides on, by their Kafka names.
 
-Layer 3: numbers only. Source: the "Api Keys" table of the protocol guide.
+Layer 2: numbers only. Source: the "Api Keys" table of the protocol guide.
 """
 
 PRODUCE = 0
 FETCH = 1
 LIST_OFFSETS = 2
 METADATA = 3
+CONTROLLED_SHUTDOWN = 7
 OFFSET_COMMIT = 8
 OFFSET_FETCH = 9
 FIND_COORDINATOR = 10

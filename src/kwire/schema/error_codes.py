@@ -1,6 +1,6 @@
-"""The error codes that the engine decides on, by Kafka's names.
+"""The error codes that code decides on, by Kafka's names.
 
-Layer 3: numbers only, so that clients need not load the whole table of `kwire.errors.broker` to compare a code. What a
+Layer 2: numbers only, so that clients need not load the whole table of `kwire.errors.broker` to compare a code. What a
 code means, and whether it is retriable or a sign of stale metadata, stands there and only there.
 """
 

@@ -15,13 +15,11 @@ Sources: the protocol guide of 0.10.1 ("Request/Response Headers"), KIP-482, KIP
 
 from __future__ import annotations
 
+from kwire.schema.api_keys import API_VERSIONS, CONTROLLED_SHUTDOWN
 from kwire.schema.fields import Versions, i16, i32, string
 from kwire.schema.messages import Header
 
 __all__ = ["RequestHeader", "ResponseHeader", "request_header_version", "response_header_version"]
-
-_API_VERSIONS = 18
-_CONTROLLED_SHUTDOWN = 7
 
 
 class RequestHeader(Header, versions="0-2", flexible="2+"):
@@ -40,10 +38,10 @@ class ResponseHeader(Header, versions="0-1", flexible="1+"):
 
 
 def request_header_version(api_key: int, version: int, flexible: Versions) -> int:
-    if api_key == _CONTROLLED_SHUTDOWN and version == 0:
+    if api_key == CONTROLLED_SHUTDOWN and version == 0:
         return 0
     return 2 if flexible.has(version) else 1
 
 
 def response_header_version(api_key: int, version: int, flexible: Versions) -> int:
-    return 1 if flexible.has(version) and api_key != _API_VERSIONS else 0
+    return 1 if flexible.has(version) and api_key != API_VERSIONS else 0

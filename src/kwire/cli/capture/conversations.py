@@ -25,10 +25,10 @@ from kwire.cli.capture.notes import Notes
 from kwire.cli.capture.packets import Endpoint, Segment
 from kwire.cli.capture.streams import Gap, Piece, Stream
 from kwire.cli.capture.tls_records import TlsConnection, alert_of, is_tls
+from kwire.schema.api_keys import API_VERSIONS, METADATA, PRODUCE, SASL_HANDSHAKE
 
 __all__ = ["Conversations", "Message"]
 
-_PRODUCE, _METADATA, _SASL_HANDSHAKE, _API_VERSIONS = 0, 3, 17, 18
 _MAX_OUTSTANDING = 4096
 _MAX_EARLY = 256
 _MAX_CONNECTIONS = 10_000
@@ -389,8 +389,8 @@ class Conversations:
         except errors.CodecError:
             return Message(self._frames, "unmatched", *place)
         key, version, correlation = header.request_api_key, header.request_api_version, header.correlation_id
-        connection.raw_sasl = (key, version) == (_SASL_HANDSHAKE, 0)
-        if key != _PRODUCE or _wants_answer(frame):
+        connection.raw_sasl = (key, version) == (SASL_HANDSHAKE, 0)
+        if key != PRODUCE or _wants_answer(frame):
             connection.outstanding.pop(correlation, None)
             connection.outstanding[correlation] = _Request(self._frames, key, version, frame.end_ns)
             if len(connection.outstanding) > _MAX_OUTSTANDING:
@@ -445,7 +445,7 @@ class Conversations:
 
     def _learn(self, connection: _Connection, asked: _Request, frame: Frame) -> None:
         """What answers say about the connection: the broker's release, names of topic ids."""
-        if frame.missing or asked.api_key not in (_METADATA, _API_VERSIONS):
+        if frame.missing or asked.api_key not in (METADATA, API_VERSIONS):
             return
         try:
             _, answer = protocol.decode_response_body(memoryview(frame.data)[4:], asked.api_key, asked.version)

@@ -10,18 +10,17 @@ from __future__ import annotations
 from typing import Any
 
 from kwire import errors
+from kwire.schema.api_keys import API_VERSIONS
 from kwire.schema.describing.cursor import Cursor, Damage
 from kwire.schema.describing.sasl_tokens import looks_like_token
 from kwire.schema.describing.shared import Options, close_after
 from kwire.schema.describing.tree import Description, Field
 from kwire.schema.describing.walk import Walk, Where
+from kwire.schema.error_codes import UNSUPPORTED_VERSION
 from kwire.schema.headers import RequestHeader, ResponseHeader, request_header_version, response_header_version
 from kwire.schema.registry import APIS, Api
 
 __all__ = ["FrameWalk"]
-
-_API_VERSIONS = 18
-_UNSUPPORTED_VERSION = 35
 
 
 def _api_of(key: int | None) -> Api | None:
@@ -168,9 +167,9 @@ class FrameWalk:
             raise self._unknown(key, version)
         self._header(ResponseHeader, response_header_version(key, version, api.flexible))
         body_at = self.cursor.at
-        refused = key == _API_VERSIONS and bytes(
+        refused = key == API_VERSIONS and bytes(
             self.cursor.data[body_at : min(body_at + 2, self.cursor.end)]
-        ) == _UNSUPPORTED_VERSION.to_bytes(2, "big")
+        ) == UNSUPPORTED_VERSION.to_bytes(2, "big")
         if refused and version != 0:
             self.description.notes.append(f"error 35: the body is of version 0, not of version {version} as asked")
             version = self.description.version = 0

@@ -22,6 +22,7 @@ from kwire.engine.common.addresses import TopicPartition
 from kwire.errors import BrokerError, KafkaError, KafkaTimeoutError, UnknownTopicError
 from kwire.errors.listing import first_of
 from kwire.records import Records
+from kwire.schema.error_codes import OFFSET_OUT_OF_RANGE
 from kwire.spark.options.client import CLIENT_SETTINGS, errors_by_option
 from kwire.spark.options.read import ReadOptions
 from kwire.spark.ranges.offsets import DataLossError
@@ -37,7 +38,6 @@ _POLL_S: Final = 0.5
 # A poll returns all that a response brought: it is cut into batches here, and shorter polls cost a tenth more.
 _MOST_PER_POLL: Final = 1 << 24
 _FIRST_LOOK_S: Final = 1.0
-_OFFSET_OUT_OF_RANGE: Final = 1
 
 
 def read_task(options: ReadOptions, task: Task) -> Iterator[pa.RecordBatch]:
@@ -142,7 +142,7 @@ class _RangeReader:
 
     def _judge(self, error: KafkaError) -> None:
         """Goes on after a loss if that is what the error is about."""
-        if not isinstance(error, UnknownTopicError) and getattr(error, "code", None) != _OFFSET_OUT_OF_RANGE:
+        if not isinstance(error, UnknownTopicError) and getattr(error, "code", None) != OFFSET_OUT_OF_RANGE:
             raise error
         if not self._pass(self._check.losses(self._unfinished())):
             if self._silence.is_too_long:
