@@ -65,6 +65,14 @@ def test_a_write_takes_the_partitioners_of_other_clients(name: str, value: str) 
     assert checked_properties(given, ProducerSettings) == {"bootstrap.servers": "broker:9092", name: value}
 
 
+def test_serializers_that_do_what_is_done_anyway_have_no_effect(caplog: pytest.LogCaptureFixture) -> None:
+    package = "org.apache.kafka.common.serialization"
+    given = {"key.serializer": f"{package}.StringSerializer", "value.serializer": f"{package}.BytesSerializer"}
+    left, warning = checked(given, ProducerSettings, caplog)
+    assert left == {"bootstrap.servers": "broker:9092"}
+    assert "(it asks for what is done anyway)" in warning
+
+
 def test_a_partitioner_that_kwire_has_not_is_refused_under_its_name() -> None:
     given = GivenOptions({**SERVERS, "kafka.partitioner.class": "com.example.Partitioner"})
     with pytest.raises(ConfigError, match=r"^kafka\.partitioner\.class='com\.example\.Partitioner': one of 'default'"):

@@ -27,19 +27,6 @@ if TYPE_CHECKING:
 
 _SECRET = re.compile(r"password|secret|token|jaas|\bkey$|key[._]pem", re.IGNORECASE)
 _NAME = re.compile(r"[\w.-]*")
-# Settings that Java's programs have, and none of their clients.
-_OF_PROGRAMS = frozenset(
-    (
-        "basic.auth.credentials.source",
-        "basic.auth.user.info",
-        "key.deserializer",
-        "key.serializer",
-        "schema.registry.basic.auth.user.info",
-        "schema.registry.url",
-        "value.deserializer",
-        "value.serializer",
-    )
-)
 
 
 def name_value_pairs(option: str, texts: list[str]) -> dict[str, str]:
@@ -124,10 +111,11 @@ def _check_owners(names: Iterable[str], client: str) -> None:
 def _is_for(name: str, client: str) -> bool:
     """Whether the client has the setting, or no other client has."""
     from kwire.engine.settings.clients import owners_of
+    from kwire.engine.settings.foreign import is_of_serdes
 
     plain = name.removeprefix("kafka.")
     owners = owners_of(plain)
-    return plain not in _OF_PROGRAMS and (not owners or client in owners)
+    return not is_of_serdes(plain) and (not owners or client in owners)
 
 
 def in_dots(text: str) -> str:

@@ -35,6 +35,7 @@ _SAME_LEVELS: dict[str, dict[str, int | None]] = {
 
 _IGNORE_KEYS = Setting(bool, None, "Choose partitions without a look at keys.", optional=True)
 _IGNORE_KEYS.keyword = "partitioner.ignore.keys"
+_OF_PRODUCERS = {*_LEVELS, _IGNORE_KEYS.keyword}
 _ACKS = {"all": -1, "-1": -1, "0": 0, "1": 1}
 
 
@@ -346,6 +347,8 @@ def owners_of(name: str) -> tuple[str, ...]:
     """The kinds of clients that have a setting, or would in another library; none for one of all kinds, or of none."""
     tables = (AdminSettings, ProducerSettings, ConsumerSettings, ShareConsumerSettings)
     having = tuple(table.client for table in tables if not names_of(table).keys().isdisjoint((name, key_of(name))))
+    if key_of(name) in _OF_PRODUCERS:
+        return (ProducerSettings.client,)
     return () if len(having) == len(tables) else having or kinds_of(name)
 
 

@@ -30,6 +30,18 @@ _ERRORS = (
 )
 
 
+class Foreign(NamedTuple):
+    """A setting that kwire has not. `refusal` says what to do instead, a template of a Wording; None: it is ignored.
+
+    `kinds` are the clients that it is for, none where it is for all. `as_it_is` are values that ask for what kwire does
+    anyway: words, and Java's classes without their packages.
+    """
+
+    refusal: str | None = None
+    kinds: tuple[str, ...] = ()
+    as_it_is: tuple[str, ...] = ()
+
+
 class Verdict(NamedTuple):
     """How a setting is treated: refused because of `refusal`, or ignored if that is None; `warn` adds a warning."""
 
@@ -37,231 +49,203 @@ class Verdict(NamedTuple):
     warn: bool = False
 
 
-_REFUSED = {
-    "default.offset.commit.callback": _COMMITS,
-    "enable.auto.offset.store": _STORED,
-    "offset.commit.cb": _COMMITS,
-    "on.commit": _COMMITS,
-    "rebalance.cb": "give subscribe() a listener with on_assigned, on_revoked and on_lost",
-    "enable.sasl.oauthbearer.unsecure.jwt": _UNSECURED,
-    "oauth.cb": _TOKEN,
-    "oauthbearer.token.refresh.cb": _TOKEN,
-    "sasl.client.callback.handler.class": _TOKEN,
-    "sasl.kerberos.domain.name": "kwire asks for a ticket for each broker's host, by the name in its metadata",
-    "sasl.kerberos.name": "give {sasl_kerberos_principal} and {sasl_kerberos_service_name}",
-    "sasl.login.callback.handler.class": _TOKEN,
-    "sasl.login.class": _TOKEN,
-    "sasl.oauth.token.provider": _TOKEN,
-    "sasl.oauthbearer.assertion.algorithm": _CREDENTIALS,
-    "sasl.oauthbearer.config": _UNSECURED,
-    "sasl.oauthbearer.grant.type": _CREDENTIALS,
-    "sasl.oauthbearer.jwt.retriever.class": _CREDENTIALS,
-    "sasl.oauthbearer.metadata.authentication.type": _CREDENTIALS,
-    "sasl.oauthbearer.method": _CREDENTIALS,
-    "security.providers": _CONTEXT,
-    "ssl.curves.list": _CONTEXT,
-    "ssl.engine.factory.class": _CONTEXT,
-    "ssl.engine.id": _CONTEXT,
-    "ssl.engine.location": _CONTEXT,
-    "ssl.provider": _CONTEXT,
-    "ssl.providers": _CONTEXT,
-    "ssl.sigalgs.list": _CONTEXT,
-    "loop": _LOOP,
-    "key.serializer": _KEYS,
-    "value.serializer": _VALUES,
-    "key.deserializer": "kwire returns bytes: decode keys after poll()",
-    "value.deserializer": "kwire returns bytes: decode values after poll()",
-    "consumer.timeout.ms": "give poll() a timeout in seconds",
-    "delivery.report.only.error": _CALLBACK,
-    "dr.cb": _CALLBACK,
-    "dr.msg.cb": _CALLBACK,
-    "on.delivery": _CALLBACK,
-    "error.cb": _ERRORS,
-    "logger": "kwire logs to logging.getLogger('kwire')",
-    "log.cb": "kwire logs to logging.getLogger('kwire')",
-    "stats.cb": "statistics are not in this version of kwire",
-    "throttle.cb": "statistics are not in this version of kwire",
-    "default.topic.config": "give its settings beside the others",
-    "enable.partition.eof": "assign(until=consumer.end_offsets(partitions)) ends a read; done() says when",
-    "enable.gapless.guarantee": "a record that fails is reported by its Delivery; those after it are sent",
-    "interceptor.classes": "kwire has no interceptors",
-    "kafka.client": "kwire makes its connections by itself",
-    "plugin.library.paths": "kwire loads no plugins",
-    "proxy.url": "proxies are not in kwire",
-    "socks5.proxy": "proxies are not in kwire",
-}
-
-_SERDE_PREFIXES = ("basic.auth.", "schema.registry.")
-_REFUSED_PREFIXES = {
-    "sasl.oauthbearer.assertion.": _CREDENTIALS,
-    **dict.fromkeys(_SERDE_PREFIXES, _REGISTRY),
-}
-
-_AS_IT_IS = {
-    "enable.auto.offset.store": True,
-    "enable.partition.eof": False,
-    "enable.gapless.guarantee": False,
-    "delivery.report.only.error": False,
-    "enable.sasl.oauthbearer.unsecure.jwt": False,
-    "sasl.oauthbearer.grant.type": "client_credentials",
-    "sasl.oauthbearer.metadata.authentication.type": "none",
-}
-"""Values that ask for what kwire does anyway."""
-
+_PRODUCER = ("Producer",)
+_CONSUMER = ("Consumer",)
+_CONSUMERS = ("Consumer", "ShareConsumer")
+# A StringSerializer writes the bytes that `text.encode()` gives, and send() refuses a str; where a StringDeserializer
+# is wanted a program would get bytes unawares.
 _BYTES_SERIALIZERS = ("ByteArraySerializer", "ByteBufferSerializer", "BytesSerializer")
 _BYTES_DESERIALIZERS = ("ByteArrayDeserializer", "ByteBufferDeserializer", "BytesDeserializer")
+_IGNORED = Foreign()
 
-_WORDS_AS_IT_IS = {
-    "sasl.login.callback.handler.class": (
-        "OAuthBearerLoginCallbackHandler",
-        "OAuthBearerUnsecuredLoginCallbackHandler",
+_TABLE = {
+    "consumer.timeout.ms": Foreign("give poll() a timeout in seconds", _CONSUMER),
+    "default.offset.commit.callback": Foreign(_COMMITS, _CONSUMER),
+    "default.topic.config": Foreign("give its settings beside the others"),
+    "delivery.report.only.error": Foreign(_CALLBACK, _PRODUCER, as_it_is=("false",)),
+    "dr.cb": Foreign(_CALLBACK, _PRODUCER),
+    "dr.msg.cb": Foreign(_CALLBACK, _PRODUCER),
+    "enable.auto.offset.store": Foreign(_STORED, _CONSUMER, as_it_is=("true",)),
+    "enable.gapless.guarantee": Foreign(
+        "a record that fails is reported by its Delivery; those after it are sent", _PRODUCER, as_it_is=("false",)
     ),
-    "sasl.login.class": ("DefaultLogin", "KerberosLogin", "OAuthBearerRefreshingLogin"),
-    "sasl.oauthbearer.method": ("default", "oidc"),
-    "sasl.oauthbearer.jwt.retriever.class": ("ClientCredentialsJwtRetriever", "DefaultJwtRetriever"),
-    **dict.fromkeys(("key.serializer", "value.serializer"), (*_BYTES_SERIALIZERS, "StringSerializer")),
-    **dict.fromkeys(("key.deserializer", "value.deserializer"), _BYTES_DESERIALIZERS),
-}
-"""Words, and Java's classes without their packages, that ask for what kwire does anyway.
-
-A StringSerializer writes the bytes that `text.encode()` gives, and send() refuses a str; where a StringDeserializer is
-wanted a program would get bytes unawares.
-"""
-
-_CONSUMERS = ("Consumer", "ShareConsumer")
-_OF_RECORDS = ("Producer", *_CONSUMERS)
-_KINDS = {
+    "enable.partition.eof": Foreign(
+        "assign(until=consumer.end_offsets(partitions)) ends a read; done() says when", _CONSUMER, as_it_is=("false",)
+    ),
+    "enable.sasl.oauthbearer.unsecure.jwt": Foreign(_UNSECURED, as_it_is=("false",)),
+    "error.cb": Foreign(_ERRORS),
+    "interceptor.classes": Foreign("kwire has no interceptors"),
+    "kafka.client": Foreign("kwire makes its connections by itself"),
+    "key.deserializer": Foreign(
+        "kwire returns bytes: decode keys after poll()", _CONSUMERS, as_it_is=_BYTES_DESERIALIZERS
+    ),
+    "key.serializer": Foreign(_KEYS, _PRODUCER, as_it_is=(*_BYTES_SERIALIZERS, "StringSerializer")),
+    "log.cb": Foreign("kwire logs to logging.getLogger('kwire')"),
+    "logger": Foreign("kwire logs to logging.getLogger('kwire')"),
+    "loop": Foreign(_LOOP),
+    "oauth.cb": Foreign(_TOKEN),
+    "oauthbearer.token.refresh.cb": Foreign(_TOKEN),
+    "offset.commit.cb": Foreign(_COMMITS, _CONSUMER),
+    "on.commit": Foreign(_COMMITS, _CONSUMER),
+    "on.delivery": Foreign(_CALLBACK, _PRODUCER),
+    "plugin.library.paths": Foreign("kwire loads no plugins"),
+    "proxy.url": Foreign("proxies are not in kwire"),
+    "rebalance.cb": Foreign("give subscribe() a listener with on_assigned, on_revoked and on_lost", _CONSUMER),
+    "sasl.client.callback.handler.class": Foreign(_TOKEN),
+    "sasl.kerberos.domain.name": Foreign("kwire asks for a ticket for each broker's host, by the name in its metadata"),
+    "sasl.kerberos.name": Foreign("give {sasl_kerberos_principal} and {sasl_kerberos_service_name}"),
+    "sasl.login.callback.handler.class": Foreign(
+        _TOKEN,
+        as_it_is=(
+            "OAuthBearerLoginCallbackHandler",
+            "OAuthBearerUnsecuredLoginCallbackHandler",
+        ),
+    ),
+    "sasl.login.class": Foreign(
+        _TOKEN,
+        as_it_is=(
+            "DefaultLogin",
+            "KerberosLogin",
+            "OAuthBearerRefreshingLogin",
+        ),
+    ),
+    "sasl.oauth.token.provider": Foreign(_TOKEN),
+    "sasl.oauthbearer.assertion.algorithm": Foreign(_CREDENTIALS),
+    "sasl.oauthbearer.config": Foreign(_UNSECURED),
+    "sasl.oauthbearer.grant.type": Foreign(_CREDENTIALS, as_it_is=("client_credentials",)),
+    "sasl.oauthbearer.jwt.retriever.class": Foreign(
+        _CREDENTIALS,
+        as_it_is=(
+            "ClientCredentialsJwtRetriever",
+            "DefaultJwtRetriever",
+        ),
+    ),
+    "sasl.oauthbearer.metadata.authentication.type": Foreign(_CREDENTIALS, as_it_is=("none",)),
+    "sasl.oauthbearer.method": Foreign(
+        _CREDENTIALS,
+        as_it_is=(
+            "default",
+            "oidc",
+        ),
+    ),
+    "security.providers": Foreign(_CONTEXT),
+    "socks5.proxy": Foreign("proxies are not in kwire"),
+    "ssl.curves.list": Foreign(_CONTEXT),
+    "ssl.engine.factory.class": Foreign(_CONTEXT),
+    "ssl.engine.id": Foreign(_CONTEXT),
+    "ssl.engine.location": Foreign(_CONTEXT),
+    "ssl.provider": Foreign(_CONTEXT),
+    "ssl.providers": Foreign(_CONTEXT),
+    "ssl.sigalgs.list": Foreign(_CONTEXT),
+    "stats.cb": Foreign("statistics are not in this version of kwire"),
+    "throttle.cb": Foreign("statistics are not in this version of kwire"),
+    "value.deserializer": Foreign(
+        "kwire returns bytes: decode values after poll()", _CONSUMERS, as_it_is=_BYTES_DESERIALIZERS
+    ),
+    "value.serializer": Foreign(_VALUES, _PRODUCER, as_it_is=(*_BYTES_SERIALIZERS, "StringSerializer")),
+    "internal.leave.group.on.close": Foreign(kinds=_CONSUMER),
+    "internal.throw.on.fetch.stable.offset.unsupported": Foreign(kinds=_CONSUMER),
+    "partitioner.adaptive.partitioning.enable": Foreign(kinds=_PRODUCER),
+    "partitioner.availability.timeout.ms": Foreign(kinds=_PRODUCER),
+    "rebalance.timeout.ms": Foreign(kinds=_CONSUMER),
+    "sticky.partitioning.linger.ms": Foreign(kinds=_PRODUCER),
     **dict.fromkeys(
         (
-            "compression.gzip.level",
-            "compression.lz4.level",
-            "compression.zstd.level",
-            "delivery.report.only.error",
-            "dr.cb",
-            "dr.msg.cb",
-            "enable.gapless.guarantee",
-            "key.serializer",
-            "on.delivery",
-            "partitioner.adaptive.partitioning.enable",
-            "partitioner.availability.timeout.ms",
-            "partitioner.ignore.keys",
-            "sticky.partitioning.linger.ms",
-            "value.serializer",
+            "api.version",
+            "api.version.auto.timeout.ms",
+            "api.version.fallback.ms",
+            "api.version.request",
+            "api.version.request.timeout.ms",
+            "auto.commit.interval.ms",
+            "auto.include.jmx.reporter",
+            "batch.num.messages",
+            "bootstrap.timeout.ms",
+            "broker.address.family",
+            "broker.address.ttl",
+            "broker.version.fallback",
+            "client.dns.lookup",
+            "connections.max.idle.ms",
+            "consume.callback.max.messages",
+            "coordinator.query.interval.ms",
+            "debug",
+            "enable.incremental.fetch.sessions",
+            "enable.metrics.push",
+            "enable.random.seed",
+            "enable.sparse.connections",
+            "exclude.internal.topics",
+            "fetch.error.backoff.ms",
+            "fetch.queue.backoff.ms",
+            "group.protocol.type",
+            "heartbeat.interval.ms",
+            "internal.termination.signal",
+            "log.connection.close",
+            "log.level",
+            "log.queue",
+            "log.thread.name",
+            "max.poll.interval.ms",
+            "message.copy.max.bytes",
+            "metadata.recovery.rebootstrap.trigger.ms",
+            "metadata.recovery.strategy",
+            "metric.group.prefix",
+            "metric.reporters",
+            "offset.store.method",
+            "offset.store.path",
+            "offset.store.sync.interval.ms",
+            "produce.offset.report",
+            "queuing.strategy",
+            "reconnect.backoff.jitter.ms",
+            "sasl.kerberos.kinit.cmd",
+            "sasl.kerberos.min.time.before.relogin",
+            "sasl.kerberos.ticket.renew.jitter",
+            "sasl.kerberos.ticket.renew.window.factor",
+            "sasl.login.connect.timeout.ms",
+            "sasl.login.read.timeout.ms",
+            "sasl.login.refresh.buffer.seconds",
+            "sasl.login.refresh.min.period.seconds",
+            "sasl.login.refresh.window.factor",
+            "sasl.login.refresh.window.jitter",
+            "sasl.login.retry.backoff.max.ms",
+            "sasl.login.retry.backoff.ms",
+            "sasl.oauthbearer.clock.skew.seconds",
+            "sasl.oauthbearer.expected.audience",
+            "sasl.oauthbearer.expected.issuer",
+            "sasl.oauthbearer.iat.validation.enabled",
+            "sasl.oauthbearer.jwt.validator.class",
+            "sasl.oauthbearer.scope.claim.name",
+            "sasl.oauthbearer.sub.claim.name",
+            "selector",
+            "session.timeout.ms",
+            "sock.chunk.buffer.count",
+            "sock.chunk.bytes",
+            "socket.blocking.max.ms",
+            "socket.connection.setup.timeout.max.ms",
+            "socket.keepalive.enable",
+            "socket.max.fails",
+            "socket.nagle.disable",
+            "socket.options",
+            "ssl.ca.certificate.stores",
+            "ssl.client.auth",
+            "ssl.keymanager.algorithm",
+            "ssl.protocol",
+            "ssl.secure.random.implementation",
+            "ssl.trustmanager.algorithm",
+            "statistics.interval.ms",
+            "topic.metadata.propagation.max.ms",
+            "topic.metadata.refresh.fast.cnt",
+            "topic.metadata.refresh.fast.interval.ms",
+            "topic.metadata.refresh.sparse",
         ),
-        ("Producer",),
+        _IGNORED,
     ),
-    **dict.fromkeys(
-        (
-            "consumer.timeout.ms",
-            "default.offset.commit.callback",
-            "enable.auto.offset.store",
-            "enable.partition.eof",
-            "internal.leave.group.on.close",
-            "internal.throw.on.fetch.stable.offset.unsupported",
-            "offset.commit.cb",
-            "on.commit",
-            "rebalance.cb",
-            "rebalance.timeout.ms",
-        ),
-        ("Consumer",),
-    ),
-    "key.deserializer": _CONSUMERS,
-    "value.deserializer": _CONSUMERS,
 }
-
-_IGNORED = frozenset(
-    (
-        "api.version",
-        "api.version.auto.timeout.ms",
-        "api.version.fallback.ms",
-        "api.version.request",
-        "api.version.request.timeout.ms",
-        "auto.commit.interval.ms",
-        "auto.include.jmx.reporter",
-        "batch.num.messages",
-        "bootstrap.timeout.ms",
-        "broker.address.family",
-        "broker.address.ttl",
-        "broker.version.fallback",
-        "client.dns.lookup",
-        "connections.max.idle.ms",
-        "consume.callback.max.messages",
-        "coordinator.query.interval.ms",
-        "debug",
-        "enable.incremental.fetch.sessions",
-        "enable.metrics.push",
-        "enable.random.seed",
-        "enable.sparse.connections",
-        "exclude.internal.topics",
-        "fetch.error.backoff.ms",
-        "fetch.queue.backoff.ms",
-        "group.protocol.type",
-        "heartbeat.interval.ms",
-        "internal.leave.group.on.close",
-        "internal.termination.signal",
-        "internal.throw.on.fetch.stable.offset.unsupported",
-        "log.connection.close",
-        "log.level",
-        "log.queue",
-        "log.thread.name",
-        "max.poll.interval.ms",
-        "message.copy.max.bytes",
-        "metadata.recovery.rebootstrap.trigger.ms",
-        "metadata.recovery.strategy",
-        "metric.group.prefix",
-        "metric.reporters",
-        "offset.store.method",
-        "offset.store.path",
-        "offset.store.sync.interval.ms",
-        "partitioner.adaptive.partitioning.enable",
-        "partitioner.availability.timeout.ms",
-        "produce.offset.report",
-        "queuing.strategy",
-        "rebalance.timeout.ms",
-        "reconnect.backoff.jitter.ms",
-        "sasl.kerberos.kinit.cmd",
-        "sasl.kerberos.min.time.before.relogin",
-        "sasl.kerberos.ticket.renew.jitter",
-        "sasl.kerberos.ticket.renew.window.factor",
-        "sasl.login.connect.timeout.ms",
-        "sasl.login.read.timeout.ms",
-        "sasl.login.refresh.buffer.seconds",
-        "sasl.login.refresh.min.period.seconds",
-        "sasl.login.refresh.window.factor",
-        "sasl.login.refresh.window.jitter",
-        "sasl.login.retry.backoff.max.ms",
-        "sasl.login.retry.backoff.ms",
-        "sasl.oauthbearer.clock.skew.seconds",
-        "sasl.oauthbearer.expected.audience",
-        "sasl.oauthbearer.expected.issuer",
-        "sasl.oauthbearer.iat.validation.enabled",
-        "sasl.oauthbearer.jwt.validator.class",
-        "sasl.oauthbearer.scope.claim.name",
-        "sasl.oauthbearer.sub.claim.name",
-        "selector",
-        "session.timeout.ms",
-        "sock.chunk.buffer.count",
-        "sock.chunk.bytes",
-        "socket.blocking.max.ms",
-        "socket.connection.setup.timeout.max.ms",
-        "socket.keepalive.enable",
-        "socket.max.fails",
-        "socket.nagle.disable",
-        "socket.options",
-        "ssl.ca.certificate.stores",
-        "ssl.keymanager.algorithm",
-        "ssl.protocol",
-        "ssl.secure.random.implementation",
-        "ssl.trustmanager.algorithm",
-        "statistics.interval.ms",
-        "sticky.partitioning.linger.ms",
-        "topic.metadata.propagation.max.ms",
-        "topic.metadata.refresh.fast.cnt",
-        "topic.metadata.refresh.fast.interval.ms",
-        "topic.metadata.refresh.sparse",
-    )
-)
-_IGNORED_PREFIXES = ("metrics.", "queue.buffering.", "queued.", "sasl.oauthbearer.jwks.")
+_SERDES = Foreign(_REGISTRY, ("Producer", *_CONSUMERS))
+_PREFIXES = {
+    "basic.auth.": _SERDES,
+    "schema.registry.": _SERDES,
+    "sasl.oauthbearer.assertion.": Foreign(_CREDENTIALS),
+    **dict.fromkeys(("default.list.key.serde.", "default.list.value.serde."), _IGNORED),
+    **dict.fromkeys(("metrics.", "queue.buffering.", "queued.", "sasl.oauthbearer.jwks."), _IGNORED),
+}
 
 
 def key_of(name: str) -> str:
@@ -271,27 +255,33 @@ def key_of(name: str) -> str:
 
 def kinds_of(name: str) -> tuple[str, ...]:
     """The kinds of clients that a setting is for which no table of kwire has; none where it is for all, or unknown."""
-    key = key_of(name)
-    return _OF_RECORDS if key.startswith(_SERDE_PREFIXES) else _KINDS.get(key, ())
+    row = _row(name)
+    return () if row is None else row.kinds
+
+
+def is_of_serdes(name: str) -> bool:
+    """Whether it says how values and keys become bytes, or bytes values: what Java's programs have besides a client."""
+    return key_of(name).endswith(".serializer") or key_of(name).endswith(".deserializer") or _row(name) is _SERDES
 
 
 def verdict(name: str, value: object) -> Verdict | None:
     """Returns how a setting is treated that no table of kwire has; None when no client has it."""
-    key = key_of(name)
+    row = _row(name)
+    if row is None:
+        return None
     asks_for_nothing = value is None or value in ("", [], ())
-    refusal = _REFUSED.get(key)
-    for prefix, text in _REFUSED_PREFIXES.items():
-        if refusal is None and key.startswith(prefix):
-            refusal = text
-    if refusal is not None:
-        return Verdict(None if asks_for_nothing or _is_as_it_is(key, value) else Wording(refusal))
-    if key in _IGNORED or key.startswith(_IGNORED_PREFIXES):
+    if row.refusal is None:
         return Verdict(None, warn=not asks_for_nothing)
-    return None
+    return Verdict(None if asks_for_nothing or _is_as_it_is(row, value) else Wording(row.refusal))
 
 
-def _is_as_it_is(key: str, value: object) -> bool:
-    text = str(value).strip()
-    if key in _WORDS_AS_IT_IS:
-        return text.rpartition(".")[2].rpartition("$")[2] in _WORDS_AS_IT_IS[key]
-    return key in _AS_IT_IS and text.lower() == str(_AS_IT_IS[key]).lower()
+def _row(name: str) -> Foreign | None:
+    key = key_of(name)
+    if key in _TABLE:
+        return _TABLE[key]
+    return next((row for prefix, row in _PREFIXES.items() if key.startswith(prefix)), None)
+
+
+def _is_as_it_is(row: Foreign, value: object) -> bool:
+    word = str(value).strip().rpartition(".")[2].rpartition("$")[2].lower()
+    return any(word == each.lower() for each in row.as_it_is)

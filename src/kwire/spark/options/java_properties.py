@@ -17,17 +17,9 @@ from kwire.engine.settings.kinds import Setting
 ROWS: Final[dict[type[ClientSettings], Mapping[str, Setting]]] = {
     table: names_of(table) for table in (ConsumerSettings, ProducerSettings)
 }
+_JVM: Final = "security.providers"
+"""A job shares it with what it has in Java."""
 _GROUP: Final = names_of(GroupSettings).keys() | {"internal.leave.group.on.close", "rebalance.timeout.ms"}
-_OF_ALL: Final = frozenset(
-    {
-        "default.list.key.serde.inner",
-        "default.list.key.serde.type",
-        "default.list.value.serde.inner",
-        "default.list.value.serde.type",
-        "security.providers",
-        "ssl.client.auth",
-    }
-)
 
 
 def why_without_effect(name: str, value: str, table: type[ClientSettings]) -> str | None:
@@ -39,15 +31,14 @@ def why_without_effect(name: str, value: str, table: type[ClientSettings]) -> st
     owners = owners_of(name)
     if owners and table.client not in owners:
         return f"a property of {owners[0].lower()}s"
-    judged = verdict(name, value)
-    if name in _OF_ALL or (judged is not None and judged.refusal is None):
-        return "not needed by kwire"
-    return None
+    return "not needed by kwire" if name == _JVM or _is_ignored(name, value) else None
 
 
 def is_as_it_is(name: str, value: str) -> bool:
     """Whether a property that is refused asks for what happens anyway, such as plain bytes and no commits."""
-    text = value.strip()
-    if name.endswith("serializer"):
-        return text.startswith("org.apache.kafka.common.serialization.ByteArray")
-    return (name, text.lower()) in (("enable.auto.commit", "false"), ("interceptor.classes", ""))
+    return (name, value.strip().lower()) == ("enable.auto.commit", "false") or _is_ignored(name, value)
+
+
+def _is_ignored(name: str, value: str) -> bool:
+    judged = verdict(name, value)
+    return judged is not None and judged.refusal is None
