@@ -11,10 +11,12 @@ from collections.abc import Callable
 from kwire import errors
 from kwire._codec import Timer
 from kwire._typing import TYPE_CHECKING, Any
+from kwire.engine.common.waits import Until
 from kwire.errors import ClientClosedError, KafkaError, KafkaTimeoutError
 from kwire.errors.wording import joined
 
 if TYPE_CHECKING:
+    from kwire.engine.common.waits import Door, Wait
     from kwire.engine.ports import Services
 
 OnDone = Callable[[Any, float], None]
@@ -109,3 +111,14 @@ class Call:
         self.on_end()
         if self._on_done is not None:
             self._on_done(self, now)
+
+
+def result_of(door: Door, start: Callable[[float, float], Call], patience: float) -> Wait[Any]:
+    """The result of the call that `start(now, deadline)` begins; raises its error. A wait that is cut ends the call."""
+    call = door.call(lambda now: start(now, now + patience))
+    try:
+        yield Until(lambda: call.done, patience + 1)
+    finally:
+        if not call.done:
+            door.clean_up(lambda now: call.fail(call.timed_out(), now))
+    return call.value()

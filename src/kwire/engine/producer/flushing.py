@@ -1,4 +1,4 @@
-"""The flush and the close of a producer: what they wait for, and which error ends them. The fronts only wait.
+"""The flush and the close of a producer: what they wait for, and which error ends them.
 
 Layer 3, no I/O. A Flush is made and asked for its error with the engine to itself; `is_done` may be asked by any thread
 at any time. A Closing goes on after its batches: with acks 0 it asks each broker that took records something which the
@@ -10,19 +10,26 @@ from __future__ import annotations
 from functools import partial
 
 from kwire._codec import Accumulator, BatchResult, Timer
-from kwire._typing import TYPE_CHECKING, Any, override
+from kwire._typing import TYPE_CHECKING, Any, TypeVar, override
+from kwire.engine.common.waits import Until
 from kwire.engine.metadata.metadata import metadata_request
 from kwire.engine.ports import Services
 from kwire.errors import ClientClosedError, DeliveryError, KafkaError, KafkaTimeoutError
 from kwire.schema.api_keys import METADATA
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Protocol
+
+    from kwire.engine.common.waits import Driver, Wait
 else:
     Protocol = object
 
 MAX_DRAIN_S = 5.0
 """Seconds that brokers are given to read what needs no acknowledgement."""
+
+
+FlushType = TypeVar("FlushType", bound="Flush")
 
 
 class Ending(Protocol):
@@ -116,6 +123,21 @@ class Closing(Flush):
 
     def _on_not_drained(self, error: KafkaError, now: float) -> None:
         self._probes = max(self._probes - 1, 0)
+
+
+def finished(driver: Driver, begin: Callable[[float], FlushType], timeout: float | None) -> Wait[FlushType]:
+    """What begin(now) begins, once it is done, or after `timeout` seconds (None: no limit)."""
+    begun = driver.call(begin)
+    yield Until(begun.is_done, timeout)
+    return begun
+
+
+def flush(driver: Driver, begin: Callable[[float], Flush], timeout: float | None) -> Wait[None]:
+    """Waits for the flush that begin(now) begins; raises its error."""
+    begun = yield from finished(driver, begin, timeout)
+    error = driver.call(lambda now: begun.error(timeout or 0.0))
+    if error is not None:
+        raise error
 
 
 def failures(accumulator: Accumulator) -> DeliveryError | None:
