@@ -115,6 +115,7 @@ check: build  ## lint, format, types, stubs, layer contracts, the seam of the co
 	@ruff format --check .
 	@$(PY) scripts/protocol_names.py --check
 	@$(PY) scripts/stub_docs.py --check
+	@$(PY) -m scripts.asyncio_calls --check
 	@cython-lint src/kwire/_codec.pyx src/kwire/_pxi/*/*.pxi
 	@mypy
 	@basedpyright
@@ -126,10 +127,11 @@ check: build  ## lint, format, types, stubs, layer contracts, the seam of the co
 		tests/test_files_page.py
 
 .PHONY: docs
-docs: build  ## docs/settings.md from the tables of settings, docs/files.md from heads, the stub's docstrings from the extension
+docs: build  ## what is generated: docs/settings.md, docs/files.md, the stub's docstrings, the coroutines of kwire.aio
 	@$(PY) -m scripts.settings_page
 	@$(PY) -m scripts.files_page
 	@$(PY) scripts/stub_docs.py
+	@$(PY) -m scripts.asyncio_calls
 
 .PHONY: bench
 bench: build $(VENV)/.bench-ready  ## the same work through kwire and its peers: tables, data file, plots (BENCH_ARGS=--quick)

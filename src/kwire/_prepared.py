@@ -6,13 +6,15 @@ themselves. `kwire.spark.exactly_once.decisions` says which of them in which ord
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 
-from kwire._typing import TYPE_CHECKING, Any
+from kwire._typing import TYPE_CHECKING, Any, TypeVar
 from kwire.engine.admin import calls, group_calls
 from kwire.engine.admin.a26_end_txn import End, EndTransactions
 from kwire.engine.admin.a65_describe_transactions import ONGOING, DescribeTransactions, TransactionDescription
 from kwire.engine.admin.a66_list_transactions import ListOpenTransactions
+from kwire.engine.admin.asking import Asking
 from kwire.engine.admin.calls import Question
 from kwire.engine.calls.fan_out import AdminApi
 from kwire.engine.transactions.prepared import V1, V2, PreparedTransaction
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 
     AnyClient = Client[Any]
 
+T = TypeVar("T")
+
 __all__ = ["ONGOING", "V1", "V2", "PreparedTransaction", "TransactionDescription"]
 
 
@@ -34,7 +38,9 @@ def begin_as(producer: TransactionCalls, transactional_id: str, timeout: Timeout
 
     The producer is new, or its last transaction was detached.
     """
-    producer._await(lambda now: producer._manager().initialise(now, transactional_id=transactional_id), timeout)
+    transactions = producer._transactions
+    start = partial(transactions.manager.initialise, transactional_id=transactional_id)
+    producer._door.run(transactions.result_of(start, timeout))
     producer.begin_transaction()
 
 
@@ -43,8 +49,14 @@ def detach(producer: TransactionCalls, timeout: Timeout = None) -> PreparedTrans
 
     Raises as `commit_transaction` does when a record cannot be delivered.
     """
-    found: PreparedTransaction | None = producer._await(producer._manager().detach, timeout)
+    transactions = producer._transactions
+    found: PreparedTransaction | None = producer._door.run(transactions.result_of(transactions.manager.detach, timeout))
     return found
+
+
+def version(producer: TransactionCalls) -> int:
+    """V1 or V2: how transactions are ended at its cluster."""
+    return V2 if producer._transactions.manager.is_v2 else V1
 
 
 def end(
@@ -55,7 +67,7 @@ def end(
     for version in (V1, V2):
         some = [each for each in transactions if each.version == version]
         if some:
-            ends: Mapping[str, End] = client._run(_as_it_is(EndTransactions(some, commit=commit)), timeout)
+            ends: Mapping[str, End] = _ask(client, _as_it_is(EndTransactions(some, commit=commit)), timeout)
             found |= {each: ends[each.transactional_id].error for each in some}
     return found
 
@@ -67,13 +79,13 @@ def describe(
     if not transactional_ids:
         return {}
     found: dict[str, TransactionDescription | None]
-    found = client._run(_as_it_is(DescribeTransactions(transactional_ids)), timeout)
+    found = _ask(client, _as_it_is(DescribeTransactions(transactional_ids)), timeout)
     return found
 
 
 def list_open(client: AnyClient, prefix: str, timeout: Timeout = None) -> list[str]:
     """The transactional ids with that prefix whose transactions are open."""
-    found: list[str] = client._run(_as_it_is(ListOpenTransactions(prefix)), timeout)
+    found: list[str] = _ask(client, _as_it_is(ListOpenTransactions(prefix)), timeout)
     return found
 
 
@@ -81,13 +93,24 @@ def committed_metadata(
     client: AnyClient, group: str, *, stable: bool, timeout: Timeout = None
 ) -> dict[TopicPartition, str]:
     """The metadata of the offsets that a group has committed; `stable`: open transactions are waited for."""
-    found = client._run(group_calls.list_offsets(group, stable=stable), timeout)
+    found = _ask(client, group_calls.list_offsets(group, stable=stable), timeout)
     return {tp: row.metadata for tp, row in found.items()}
 
 
 def partition_count(client: AnyClient, topic: str, timeout: Timeout = None) -> int:
     """How many partitions a topic has."""
-    return len(client._run(calls.describe_topics([topic]), timeout)[topic].partitions)
+    return len(_ask(client, calls.describe_topics([topic]), timeout)[topic].partitions)
+
+
+def log_sizes(
+    client: AnyClient, partitions: Iterable[TopicPartition], timeout: Timeout = None
+) -> dict[TopicPartition, int]:
+    """The size in bytes of the log of each partition."""
+    return _ask(client, calls.log_sizes(partitions), timeout)
+
+
+def _ask(client: AnyClient, question: Question[T], timeout: Timeout) -> T:
+    return client._door.run(Asking(client._door, client._core, client._patience(timeout)).ask(question))
 
 
 def _as_it_is(api: AdminApi[Any, Any]) -> Question[Any]:

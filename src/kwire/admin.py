@@ -20,6 +20,7 @@ from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.metadata.metadata import PartitionInfo, TopicInfo
 from kwire.engine.settings.clients import AdminSettings
 from kwire.engine.settings.config import configured_by, keywords
+from kwire.fronts.admin import AdminFront
 
 if TYPE_CHECKING:
     from kwire.engine.admin.group_calls import Progress
@@ -34,7 +35,7 @@ __all__ = ["Admin", "CreatedTopic", "NewTopic", "PartitionInfo", "TopicInfo"]
 
 @configured_by(AdminSettings)
 @without(absent.ADMIN)
-class Admin(Client[AdminSettings]):
+class Admin(AdminFront, Client[AdminSettings]):
     """Administration of topics, from any thread.
 
         with Admin("host:9092") as admin:
@@ -45,8 +46,6 @@ class Admin(Client[AdminSettings]):
     ConnectError with a cause for each address; UnknownTopicError; BrokerError, also code 35 where the broker is too old
     for the call; KafkaTimeoutError.
     """
-
-    kind = "admin"
 
     def __init__(self, bootstrap_servers: Servers | None = None, **options: Unpack[AdminOptions]) -> None:
         self._open(AdminSettings(**keywords(bootstrap_servers, options)))
@@ -75,19 +74,19 @@ class Admin(Client[AdminSettings]):
 
         Raises the BrokerError of the first topic that failed (code 36 where it exists); the others may exist then.
         """
-        return self._run(calls.create_topics(topics, validate_only=validate_only), timeout)
+        return self._door.run(self._asked(calls.create_topics(topics, validate_only=validate_only), timeout))
 
     def delete_topics(self, topics: Iterable[str], *, timeout: Timeout = None) -> None:
         """Deletes topics. Raises the BrokerError of the first that failed (code 3 where it does not exist)."""
-        self._run(calls.delete_topics(topics), timeout)
+        self._door.run(self._asked(calls.delete_topics(topics), timeout))
 
     def list_topics(self, *, internal: bool = False, timeout: Timeout = None) -> list[str]:
         """The names of all topics, sorted; those of Kafka itself only with `internal=True`."""
-        return self._run(calls.list_topics(internal=internal), timeout)
+        return self._door.run(self._asked(calls.list_topics(internal=internal), timeout))
 
     def describe_topics(self, topics: Iterable[str] | None = None, *, timeout: Timeout = None) -> dict[str, TopicInfo]:
         """Id, partitions, leaders and replicas of topics (None: of all). UnknownTopicError for one that is missing."""
-        return self._run(calls.describe_topics(topics), timeout)
+        return self._door.run(self._asked(calls.describe_topics(topics), timeout))
 
     def list_offsets(
         self,
@@ -100,58 +99,57 @@ class Admin(Client[AdminSettings]):
 
         None where no record is that late. With "read_committed", "latest" is the last stable offset.
         """
-        return self._run(calls.list_offsets(when, isolation_level=isolation_level), timeout)
+        return self._door.run(self._asked(calls.list_offsets(when, isolation_level=isolation_level), timeout))
 
     # -- groups -----------------------------------------------------------------------------------------------------
 
     def list_groups(self, *, timeout: Timeout = None) -> list[GroupListing]:
         """All groups of all brokers, of whatever kind, sorted by their ids."""
-        return self._run(group_calls.list_groups(), timeout)
+        return self._door.run(self._asked(group_calls.list_groups(), timeout))
 
     def list_consumer_groups(self, *, timeout: Timeout = None) -> list[GroupListing]:
         """The groups of consumers, also those that only have offsets."""
-        return self._run(group_calls.list_consumer_groups(), timeout)
+        return self._door.run(self._asked(group_calls.list_consumer_groups(), timeout))
 
     def describe_consumer_groups(
         self, groups: Iterable[str], *, timeout: Timeout = None
     ) -> dict[str, GroupDescription]:
         """State, assignor and members of each group, of either protocol. Raises BrokerError (code 69) for one that does
         not exist; of several that failed its `failures` has the error of each."""
-        found = self._run(group_calls.describe_classic(groups), timeout)
-        return self._run(group_calls.describe_others(found), timeout)
+        return self._door.run(group_calls.describe_groups(self._asking(timeout), groups))
 
     def delete_consumer_groups(self, groups: Iterable[str], *, timeout: Timeout = None) -> None:
         """Deletes groups without members, and their offsets. Raises the BrokerError of the first that failed (code 68
         where it has members, 69 where it does not exist), whose `failures` has the error of each; the others are
         deleted."""
-        self._run(group_calls.delete_groups(groups), timeout)
+        self._door.run(self._asked(group_calls.delete_groups(groups), timeout))
 
     def list_consumer_group_offsets(
         self, group: str, *, require_stable: bool = False, timeout: Timeout = None
     ) -> dict[TopicPartition, OffsetAndMetadata]:
         """What the group has committed. With `require_stable`, offsets of open transactions are waited for."""
-        return self._run(group_calls.list_offsets(group, stable=require_stable), timeout)
+        return self._door.run(self._asked(group_calls.list_offsets(group, stable=require_stable), timeout))
 
     def alter_consumer_group_offsets(
         self, group: str, offsets: Mapping[Partition, int | OffsetAndMetadata], *, timeout: Timeout = None
     ) -> None:
         """Commits these offsets in the group's place; a group that does not exist is made. Raises BrokerError (code 25)
         while it has members; its `failures` has the error of each partition that failed."""
-        self._run(group_calls.alter_offsets(group, offsets), timeout)
+        self._door.run(self._asked(group_calls.alter_offsets(group, offsets), timeout))
 
     def delete_consumer_group_offsets(
         self, group: str, partitions: Iterable[tuple[str, int]], *, timeout: Timeout = None
     ) -> None:
         """Deletes what the group has committed in these partitions. Raises BrokerError (code 86) for topics that a
         member has subscribed to; its `failures` has the error of each partition that failed."""
-        self._run(group_calls.delete_offsets(group, partitions), timeout)
+        self._door.run(self._asked(group_calls.delete_offsets(group, partitions), timeout))
 
     def remove_members_from_consumer_group(
         self, group: str, members: Iterable[str], *, timeout: Timeout = None
     ) -> None:
         """Puts static members, by their `group_instance_id`, out of a classic group at once. The `failures` of the
         BrokerError have the error of each that is not there."""
-        self._run(group_calls.remove_members(group, members), timeout)
+        self._door.run(self._asked(group_calls.remove_members(group, members), timeout))
 
     def lag(
         self, group: str, *, require_stable: bool = True, timeout: Timeout = None
@@ -161,10 +159,7 @@ class Admin(Client[AdminSettings]):
 
         Offsets of an open transaction are waited for, unless `require_stable` is False.
         """
-        found = self._progress(group, require_stable=require_stable, timeout=timeout)
-        return {tp: row.lag for tp, row in found.items()}
+        return self._door.run(group_calls.lag(self._asking(timeout), group, stable=require_stable))
 
-    def _progress(
-        self, group: str, *, require_stable: bool = True, timeout: Timeout = None
-    ) -> dict[TopicPartition, Progress]:
-        return self._converse(group_calls.progress(group, stable=require_stable), timeout)
+    def _progress(self, group: str) -> dict[TopicPartition, Progress]:
+        return self._door.run(group_calls.progress(self._asking(None), group, stable=True))

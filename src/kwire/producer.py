@@ -14,7 +14,6 @@ from collections.abc import Mapping
 from functools import partial
 from types import TracebackType
 
-from kwire._client import Client
 from kwire._codec import Accumulator, Delivery, ProducerBase, ProducerHooks, RecordMetadata
 from kwire._transactions import TransactionCalls
 from kwire._typing import TYPE_CHECKING, Any, NamedTuple, Self, Unpack, override
@@ -23,11 +22,12 @@ from kwire.drivers.threads import begin_thread
 from kwire.engine.calls.arguments import seconds
 from kwire.engine.common import absent
 from kwire.engine.common.absent import without
+from kwire.engine.producer.flushing import finished
 from kwire.engine.producer.sender import Sender
 from kwire.engine.settings.clients import ProducerSettings
 from kwire.engine.settings.config import configured_by, keywords
 from kwire.errors import KafkaError
-from kwire.fronts.producer import CLOSED, CLOSED_TOO_EARLY, ProducerFront, note_failed_close
+from kwire.fronts.producer import CLOSED, CLOSED_TOO_EARLY, ClosedBecauseOf
 
 if TYPE_CHECKING:
     from asyncio import Future
@@ -48,7 +48,7 @@ _dropped: dict[int, _Dropped] = {}
 
 @configured_by(ProducerSettings)
 @without(absent.PRODUCER)
-class Producer(ProducerBase, TransactionCalls, ProducerFront, Client[ProducerSettings]):
+class Producer(ProducerBase, TransactionCalls):
     """Sends records to topics; any thread may use it.
 
         with Producer("host:9092", compression="lz4") as producer:
@@ -58,8 +58,6 @@ class Producer(ProducerBase, TransactionCalls, ProducerFront, Client[ProducerSet
     configuration; in a forked child its methods raise, make a new one there. Errors: ConfigError for settings and
     arguments; KafkaTimeoutError for what takes longer than it may; BufferFull; DeliveryError from `flush` and `close`.
     """
-
-    kind = "producer"
 
     def __init__(self, bootstrap_servers: Servers | None = None, **options: Unpack[ProducerOptions]) -> None:
         self._open(ProducerSettings(**keywords(bootstrap_servers, options)))
@@ -77,7 +75,6 @@ class Producer(ProducerBase, TransactionCalls, ProducerFront, Client[ProducerSet
     @override
     def _open(self, settings: ProducerSettings, *, background: bool = True) -> None:
         super()._open(settings, background=background)
-        self._open_sender()
         _connect(self.accumulator, self._sender, self._reactor, settings.max_block_ms / 1000)
         _live[id(self)] = weakref.ref(self)
 
@@ -86,15 +83,10 @@ class Producer(ProducerBase, TransactionCalls, ProducerFront, Client[ProducerSet
 
         `timeout` is in seconds; None leaves it to delivery_timeout_ms. Raises DeliveryError with one cause for each
         batch that failed since the last flush, unless the error of each of its records was looked at, and
-        KafkaTimeoutError when records are still on their way at the end of `timeout`.
+        KafkaTimeoutError when records are still on their way at the end of `timeout`. A flush that is cut cancels no
+        record.
         """
-        patience = seconds(timeout)
-        self._check_open()
-        flush = self._reactor.call(self._sender.flush)
-        self._reactor.wait(flush.is_done, patience)
-        error = self._reactor.call(lambda now: flush.error(patience or 0.0))
-        if error is not None:
-            raise error
+        self._door.run(self._flushing(timeout))
 
     @override
     def close(self, timeout: Timeout = None) -> None:
@@ -109,8 +101,7 @@ class Producer(ProducerBase, TransactionCalls, ProducerFront, Client[ProducerSet
             return
         self._reactor.check_may_block()
         try:
-            closing = self._reactor.call(partial(self._sender.close, CLOSED))
-            self._reactor.wait(closing.is_done, patience)
+            self._door.run(finished(self._reactor, partial(self._sender.close, CLOSED), patience))
         finally:
             error = _end(self._sender, self._reactor, CLOSED_TOO_EARLY)
             _live.pop(id(self), None)
@@ -120,13 +111,8 @@ class Producer(ProducerBase, TransactionCalls, ProducerFront, Client[ProducerSet
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        if error is None:
+        with ClosedBecauseOf(error):
             self.close()
-            return
-        try:
-            self.close()
-        except KafkaError as failure:
-            note_failed_close(error, failure)
 
     def __del__(self) -> None:
         reactor = getattr(self, "_reactor", None)

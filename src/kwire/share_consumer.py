@@ -5,20 +5,17 @@ Layer 5: puts the engine's share group on the synchronous driver; its logic is i
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 
 from kwire._client import Client
 from kwire._typing import TYPE_CHECKING, Any, Never, Self, Unpack, override
-from kwire.engine.calls import arguments
 from kwire.engine.common import absent
 from kwire.engine.common.absent import without
-from kwire.engine.consumer.polling import LOOK_EVERY_S
 from kwire.engine.settings.clients import ShareConsumerSettings
 from kwire.engine.settings.config import configured_by, keywords
 from kwire.engine.share.acknowledging import Outcomes
 from kwire.engine.share.records import ShareRecords
-from kwire.fronts.share_consumer import CLOSING_S, ShareConsumerFront
+from kwire.fronts.share_consumer import ShareConsumerFront
 
 if TYPE_CHECKING:
     from kwire.engine.settings.options import Servers, ShareConsumerOptions, Timeout
@@ -43,8 +40,6 @@ class ShareConsumer(ShareConsumerFront, Client[ShareConsumerSettings]):
     for bad data in the log one of the CodecErrors.
     """
 
-    kind = "share consumer"
-    callers = "thread"
     reads_by_itself = True
 
     def __init__(self, bootstrap_servers: Servers | None = None, **options: Unpack[ShareConsumerOptions]) -> None:
@@ -65,8 +60,7 @@ class ShareConsumer(ShareConsumerFront, Client[ShareConsumerSettings]):
 
     @override
     def _open(self, settings: ShareConsumerSettings, *, background: bool = True) -> None:
-        Client._open(self, settings, background=background)
-        self._open_polling()
+        super()._open(settings, background=background)
 
     def poll(self, timeout: Timeout = 0.0, max_records: int | None = None, **unknown: Never) -> ShareRecords:
         """Records acquired for this consumer, as soon as there are any; empty when `timeout` seconds passed (None: no
@@ -76,54 +70,19 @@ class ShareConsumer(ShareConsumerFront, Client[ShareConsumerSettings]):
         share_acknowledgement_mode="explicit" it raises ConfigError instead. `max_records` is the limit (default:
         max_poll_records).
         """
-        absent.refuse_keywords("poll", unknown, absent.POLL_KEYWORDS)
-        patience = arguments.poll_seconds(timeout)
-        count = arguments.record_count(max_records, "max_records")
-        records = self._alone(lambda: self._poll(patience, count))
-        self._polling.arrived = True  # no signal handler runs from here to the caller's assignment
+        records = self._door.run(self._polled(timeout, max_records, unknown))
+        self._polling.arrived = True  # nothing runs from here to the caller's assignment
         return records
-
-    def _poll(self, timeout: float | None, count: int | None) -> ShareRecords:
-        reactor, polling = self._reactor, self._polling
-        reactor.call(polling.begin)
-        try:
-            reactor.poll_once()
-            deadline = float("inf") if timeout is None else time.monotonic() + timeout
-            while (left := deadline - time.monotonic()) > 0:
-                if reactor.wait(polling.ready, min(left, LOOK_EVERY_S)):
-                    break
-                self._call_inside(polling.check)
-            return self._call_inside(lambda now: polling.take(count, now))
-        finally:
-            if not reactor.closed:
-                reactor.call(polling.end)
 
     def commit(self, *, timeout: Timeout = None) -> Outcomes:
         """Tells the brokers now what is acknowledged, with share_acknowledgement_mode="implicit" all that the last poll
         returned. Returns what became of each partition: None, or the error; a record whose lock ran out is an
         InvalidRecordStateError."""
-        outcomes: Outcomes = self._alone(lambda: self._ask(timeout, self._polling.commit))
-        return outcomes
-
-    def wakeup(self) -> None:
-        """Makes a poll that waits, or else the next one, return at once with nothing; from any thread."""
-        self._polling.woken = True
-        self._reactor.wake()
+        return self._door.run(self._committing(timeout))
 
     @override
     def close(self, timeout: Timeout = None) -> None:
-        """Tells the brokers what is acknowledged, has the rest released, leaves the group and closes all connections.
-        From any thread; idempotent."""
-        given = arguments.seconds(timeout)
-        reactor, until = self._reactor, time.monotonic() + (CLOSING_S if given is None else given)
-        if not reactor.owned_by_process:
-            super().close()
-            return
-        with self._turn_to_close(until) as is_open:
-            try:
-                if is_open and reactor.has_resources:
-                    done: list[float] = []
-                    reactor.call(lambda now: self._polling.close(now, done.append))
-                    reactor.wait(lambda: bool(done), max(until - time.monotonic(), 0.0))
-            finally:
-                super().close()
+        """Tells the brokers what is acknowledged, has the rest released, leaves the group and closes all connections,
+        within `timeout` seconds (default: 30). Idempotent: a second one waits for the first."""
+        until = self._end_by(timeout)
+        self._door.close(self._farewell(until), until, alone=False)

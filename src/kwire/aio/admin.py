@@ -8,10 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-import kwire.admin
 from kwire._typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 from kwire.aio.client import Client
-from kwire.aio.like import like
 from kwire.engine.admin import calls, group_calls
 from kwire.engine.admin.a19_create_topics import CreatedTopic, NewTopic
 from kwire.engine.calls.offsets import OffsetAndTimestamp
@@ -21,6 +19,7 @@ from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.metadata.metadata import PartitionInfo, TopicInfo
 from kwire.engine.settings.clients import AdminSettings
 from kwire.engine.settings.config import configured_by, keywords
+from kwire.fronts.admin import AdminFront
 
 if TYPE_CHECKING:
     from kwire.engine.admin.group_results import GroupDescription, GroupListing
@@ -34,8 +33,7 @@ __all__ = ["Admin", "CreatedTopic", "NewTopic", "PartitionInfo", "TopicInfo"]
 
 @configured_by(AdminSettings)
 @without(absent.ADMIN)
-@like(kwire.admin.Admin)
-class Admin(Client[AdminSettings]):
+class Admin(AdminFront, Client[AdminSettings]):
     """Administration of topics, from any task of one event loop.
 
         async with kwire.aio.Admin("host:9092") as admin:
@@ -46,8 +44,6 @@ class Admin(Client[AdminSettings]):
     ConnectError with a cause for each address; UnknownTopicError; BrokerError, also code 35 where the broker is too old
     for the call; KafkaTimeoutError.
     """
-
-    kind = "admin"
 
     def __init__(self, bootstrap_servers: Servers | None = None, **options: Unpack[AdminOptions]) -> None:
         self._open(AdminSettings(**keywords(bootstrap_servers, options)))
@@ -71,18 +67,26 @@ class Admin(Client[AdminSettings]):
         validate_only: bool = False,
         timeout: Timeout = None,
     ) -> dict[str, CreatedTopic]:
-        return await self._run(calls.create_topics(topics, validate_only=validate_only), timeout)
+        """Creates topics: {"name": number of partitions}, {"name": NewTopic(...)} or {"name": {"num_partitions": ...,
+        "replication_factor": ..., "configs": {...}, "assignments": {...}}}, or names alone for the broker's defaults.
+
+        Raises the BrokerError of the first topic that failed (code 36 where it exists); the others may exist then.
+        """
+        return await self._door.run(self._asked(calls.create_topics(topics, validate_only=validate_only), timeout))
 
     async def delete_topics(self, topics: Iterable[str], *, timeout: Timeout = None) -> None:
-        await self._run(calls.delete_topics(topics), timeout)
+        """Deletes topics. Raises the BrokerError of the first that failed (code 3 where it does not exist)."""
+        await self._door.run(self._asked(calls.delete_topics(topics), timeout))
 
     async def list_topics(self, *, internal: bool = False, timeout: Timeout = None) -> list[str]:
-        return await self._run(calls.list_topics(internal=internal), timeout)
+        """The names of all topics, sorted; those of Kafka itself only with `internal=True`."""
+        return await self._door.run(self._asked(calls.list_topics(internal=internal), timeout))
 
     async def describe_topics(
         self, topics: Iterable[str] | None = None, *, timeout: Timeout = None
     ) -> dict[str, TopicInfo]:
-        return await self._run(calls.describe_topics(topics), timeout)
+        """Id, partitions, leaders and replicas of topics (None: of all). UnknownTopicError for one that is missing."""
+        return await self._door.run(self._asked(calls.describe_topics(topics), timeout))
 
     async def list_offsets(
         self,
@@ -91,47 +95,68 @@ class Admin(Client[AdminSettings]):
         isolation_level: str = "read_uncommitted",
         timeout: Timeout = None,
     ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
-        return await self._run(calls.list_offsets(when, isolation_level=isolation_level), timeout)
+        """The offset of each partition at a time: "earliest", "latest", a datetime or ms since the epoch.
+
+        None where no record is that late. With "read_committed", "latest" is the last stable offset.
+        """
+        return await self._door.run(self._asked(calls.list_offsets(when, isolation_level=isolation_level), timeout))
 
     # -- groups -----------------------------------------------------------------------------------------------------
 
     async def list_groups(self, *, timeout: Timeout = None) -> list[GroupListing]:
-        return await self._run(group_calls.list_groups(), timeout)
+        """All groups of all brokers, of whatever kind, sorted by their ids."""
+        return await self._door.run(self._asked(group_calls.list_groups(), timeout))
 
     async def list_consumer_groups(self, *, timeout: Timeout = None) -> list[GroupListing]:
-        return await self._run(group_calls.list_consumer_groups(), timeout)
+        """The groups of consumers, also those that only have offsets."""
+        return await self._door.run(self._asked(group_calls.list_consumer_groups(), timeout))
 
     async def describe_consumer_groups(
         self, groups: Iterable[str], *, timeout: Timeout = None
     ) -> dict[str, GroupDescription]:
-        found = await self._run(group_calls.describe_classic(groups), timeout)
-        return await self._run(group_calls.describe_others(found), timeout)
+        """State, assignor and members of each group, of either protocol. Raises BrokerError (code 69) for one that does
+        not exist; of several that failed its `failures` has the error of each."""
+        return await self._door.run(group_calls.describe_groups(self._asking(timeout), groups))
 
     async def delete_consumer_groups(self, groups: Iterable[str], *, timeout: Timeout = None) -> None:
-        await self._run(group_calls.delete_groups(groups), timeout)
+        """Deletes groups without members, and their offsets. Raises the BrokerError of the first that failed (code 68
+        where it has members, 69 where it does not exist), whose `failures` has the error of each; the others are
+        deleted."""
+        await self._door.run(self._asked(group_calls.delete_groups(groups), timeout))
 
     async def list_consumer_group_offsets(
         self, group: str, *, require_stable: bool = False, timeout: Timeout = None
     ) -> dict[TopicPartition, OffsetAndMetadata]:
-        return await self._run(group_calls.list_offsets(group, stable=require_stable), timeout)
+        """What the group has committed. With `require_stable`, offsets of open transactions are waited for."""
+        return await self._door.run(self._asked(group_calls.list_offsets(group, stable=require_stable), timeout))
 
     async def alter_consumer_group_offsets(
         self, group: str, offsets: Mapping[Partition, int | OffsetAndMetadata], *, timeout: Timeout = None
     ) -> None:
-        await self._run(group_calls.alter_offsets(group, offsets), timeout)
+        """Commits these offsets in the group's place; a group that does not exist is made. Raises BrokerError (code 25)
+        while it has members; its `failures` has the error of each partition that failed."""
+        await self._door.run(self._asked(group_calls.alter_offsets(group, offsets), timeout))
 
     async def delete_consumer_group_offsets(
         self, group: str, partitions: Iterable[tuple[str, int]], *, timeout: Timeout = None
     ) -> None:
-        await self._run(group_calls.delete_offsets(group, partitions), timeout)
+        """Deletes what the group has committed in these partitions. Raises BrokerError (code 86) for topics that a
+        member has subscribed to; its `failures` has the error of each partition that failed."""
+        await self._door.run(self._asked(group_calls.delete_offsets(group, partitions), timeout))
 
     async def remove_members_from_consumer_group(
         self, group: str, members: Iterable[str], *, timeout: Timeout = None
     ) -> None:
-        await self._run(group_calls.remove_members(group, members), timeout)
+        """Puts static members, by their `group_instance_id`, out of a classic group at once. The `failures` of the
+        BrokerError have the error of each that is not there."""
+        await self._door.run(self._asked(group_calls.remove_members(group, members), timeout))
 
     async def lag(
         self, group: str, *, require_stable: bool = True, timeout: Timeout = None
     ) -> dict[TopicPartition, int | None]:
-        found = await self._converse(group_calls.progress(group, stable=require_stable), timeout)
-        return {tp: row.lag for tp, row in found.items()}
+        """How many offsets each partition has after what the group has committed there, up to its end; None where it
+        has committed nothing. In all partitions of the topics that it has committed in or that its members read.
+
+        Offsets of an open transaction are waited for, unless `require_stable` is False.
+        """
+        return await self._door.run(group_calls.lag(self._asking(timeout), group, stable=require_stable))

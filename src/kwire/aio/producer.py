@@ -27,7 +27,8 @@ from kwire.engine.producer.sender import Sender
 from kwire.engine.settings.clients import ProducerSettings
 from kwire.engine.settings.config import configured_by, keywords
 from kwire.errors import KafkaError
-from kwire.fronts.producer import CLOSED, CLOSED_TOO_EARLY, ProducerFront, note_failed_close
+from kwire.fronts.producer import CLOSED, CLOSED_TOO_EARLY, ClosedBecauseOf
+from kwire.fronts.transactions import check_open
 
 if TYPE_CHECKING:
     from kwire._codec import Accumulator
@@ -46,7 +47,7 @@ _closing: dict[LoopDriver, Accumulator] = {}
 
 @configured_by(ProducerSettings)
 @without(absent.PRODUCER)
-class Producer(LoopProducerBase, TransactionCalls, ProducerFront, Client[ProducerSettings]):
+class Producer(LoopProducerBase, TransactionCalls):
     """Sends records to topics, from any task of one event loop.
 
         async with kwire.aio.Producer("host:9092", compression="lz4") as producer:
@@ -58,8 +59,6 @@ class Producer(LoopProducerBase, TransactionCalls, ProducerFront, Client[Produce
     manager it flushes and closes at the end. Errors: ConfigError for settings and arguments; BufferFull; DeliveryError
     from `flush` and `close`; KafkaTimeoutError for what takes longer than it may.
     """
-
-    kind = "producer"
 
     def __init__(self, bootstrap_servers: Servers | None = None, **options: Unpack[ProducerOptions]) -> None:
         self._open(ProducerSettings(**keywords(bootstrap_servers, options)))
@@ -77,7 +76,6 @@ class Producer(LoopProducerBase, TransactionCalls, ProducerFront, Client[Produce
     @override
     def _open(self, settings: ProducerSettings) -> None:
         Client._open(self, settings)
-        self._open_sender()
         self._hooks = LoopHooks(self._driver, self._sender, self.accumulator)
         _live.add(self)
 
@@ -89,7 +87,7 @@ class Producer(LoopProducerBase, TransactionCalls, ProducerFront, Client[Produce
         and `drain` stops no other task.
         """
         accumulator, driver = self.accumulator, self._driver
-        self._check_open()
+        check_open(accumulator)
         wanted, self._hooks.wanted = self._hooks.wanted, 0
         if monotonic() - driver.turned_at > LONG_TURN_S:
             await driver.turn()
@@ -107,15 +105,10 @@ class Producer(LoopProducerBase, TransactionCalls, ProducerFront, Client[Produce
 
         `timeout` is in seconds; None leaves it to delivery_timeout_ms. Raises DeliveryError with one cause for each
         batch that failed since the last flush, unless the error of each of its records was looked at, and
-        KafkaTimeoutError when records are still on their way at the end of `timeout`. To cancel it cancels no record.
+        KafkaTimeoutError when records are still on their way at the end of `timeout`. A flush that is cut cancels no
+        record.
         """
-        patience = seconds(timeout)
-        self._check_open()
-        flush = self._driver.call(self._sender.flush)
-        await self._driver.wait(flush.is_done, patience)
-        error = self._driver.step(lambda now: flush.error(patience or 0.0))
-        if error is not None:
-            raise error
+        await self._door.run(self._flushing(timeout))
 
     @override
     async def close(self, timeout: Timeout = None) -> None:
@@ -159,13 +152,8 @@ class Producer(LoopProducerBase, TransactionCalls, ProducerFront, Client[Produce
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if error is None:
+        with ClosedBecauseOf(error):
             await self.close()
-            return
-        try:
-            await self.close()
-        except KafkaError as failure:
-            note_failed_close(error, failure)
 
     def __del__(self) -> None:
         driver = getattr(self, "_driver", None)

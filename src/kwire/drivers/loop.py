@@ -57,6 +57,9 @@ _drivers: weakref.WeakSet[LoopDriver] = weakref.WeakSet()
 class LoopDriver(LoopDriverBase):
     """Drives one core on the event loop that it is first used on."""
 
+    closed = LoopDriverBase._closed
+    """Whether close() was called: the compiled attribute, which takes no call to be read."""
+
     def __init__(self, core: Core, *, name: str) -> None:
         super().__init__(core, asyncio._get_running_loop)
         self._name = name
@@ -71,11 +74,6 @@ class LoopDriver(LoopDriverBase):
         _drivers.add(self)
 
     # -- for the clients --------------------------------------------------------------------------------------------
-
-    @property
-    def closed(self) -> bool:
-        """Whether close() was called."""
-        return self._closed
 
     @property
     def owned_by_process(self) -> bool:
@@ -101,6 +99,10 @@ class LoopDriver(LoopDriverBase):
         """`step`, for what a client was called for: on its own event loop only."""
         self.check_loop()
         return self.step(function)
+
+    def check_may_block(self) -> None:
+        """Raises on another event loop than its own."""
+        self.check_loop()
 
     async def wait(self, done: Callable[[], bool], timeout: float | None) -> bool:
         """Waits until `done()`, which is looked at after each step, or until `timeout` seconds have passed, or the
@@ -157,7 +159,8 @@ class LoopDriver(LoopDriverBase):
 
     def wake(self) -> None:
         """Has those that wait look again; from any thread."""
-        self.run_on_loop(self._wake_done)
+        if self._loop is not None:
+            self.run_on_loop(self._wake_done)
 
     def run_on_loop(self, function: Callable[[], object]) -> None:
         """Has the loop run a function soon; from any thread, also where a finalizer interrupts a step. Where the loop

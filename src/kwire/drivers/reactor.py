@@ -43,6 +43,7 @@ import threading
 import time
 import weakref
 from collections import deque
+from collections.abc import Callable
 from functools import partial
 from threading import get_ident
 from time import monotonic
@@ -117,6 +118,9 @@ class Snapshot(NamedTuple):
 class Reactor(ReactorBase):
     """Drives one core for any number of threads."""
 
+    closed = ReactorBase._closed
+    """Whether close() was called: the compiled attribute, which takes no call to be read."""
+
     def __init__(self, core: Core, *, background: bool, name: str, seldom: bool = False) -> None:
         super().__init__(core, background)
         self._name = name
@@ -150,6 +154,13 @@ class Reactor(ReactorBase):
         """Raises where a blocking call would wait for itself: inside a callback or a step, and in a forked child."""
         self._check_entry()
         self._check_no_callback(get_ident())
+
+    def turn(self, done: Callable[[], bool]) -> bool:
+        """Reads and writes what is ready, without waiting, also inside a callback; whether `done()` then."""
+        self.poll_once()
+        if self._in_callbacks:
+            return self.call(lambda now: done())
+        return self.wait(done, 0.0)
 
     @override
     def wake(self) -> None:
@@ -188,11 +199,6 @@ class Reactor(ReactorBase):
             waker.close()
         self._wakers = None
         self._wake_fd = -1
-
-    @property
-    def closed(self) -> bool:
-        """Whether close() was called."""
-        return self._closed
 
     @property
     def has_resources(self) -> bool:

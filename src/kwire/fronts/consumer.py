@@ -1,4 +1,4 @@
-"""What both consumers share: everything that only sets what is read, and from where. What waits is each one's own.
+"""What both consumers share: all but the signatures of what waits. Waits are made here, and run by each one's door.
 
 Layer 5, below the clients: puts the engine's fetcher on a front; fetching itself is in `kwire.engine.consumer.fetcher`.
 """
@@ -9,42 +9,86 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from functools import partial
 
-from kwire._typing import TypeVar, override
+from kwire._typing import TYPE_CHECKING, Never, TypeVar, override
 from kwire.drivers.loggers import LateLogger
+from kwire.engine.admin.asking import Asking
+from kwire.engine.admin.calls import ends_of, list_offsets
 from kwire.engine.calls import arguments
-from kwire.engine.calls.offsets import EARLIEST, LATEST
+from kwire.engine.calls.calls import result_of
+from kwire.engine.calls.offsets import EARLIEST, LATEST, PartitionsLookup
+from kwire.engine.common import absent
 from kwire.engine.common.addresses import TopicPartition
+from kwire.engine.consumer import waits
 from kwire.engine.consumer.fetcher import Fetcher
 from kwire.engine.consumer.polling import Polling
 from kwire.engine.settings.clients import ConsumerSettings
 from kwire.errors import ConfigError
-from kwire.fronts.alone import Alone
-from kwire.fronts.group_offsets import GroupOffsetsFront
-from kwire.fronts.rebalances import Rebalances
+from kwire.fronts.front import Front
+
+if TYPE_CHECKING:
+    from re import Pattern
+    from typing import ClassVar
+
+    from kwire._codec import ConsumedIterator, ConsumerRecord
+    from kwire.engine.admin.calls import Question
+    from kwire.engine.calls.offsets import OffsetAndMetadata, OffsetAndTimestamp
+    from kwire.engine.common.topic_pattern import TopicPattern
+    from kwire.engine.common.waits import Wait
+    from kwire.engine.consumer.records import ConsumerRecords
+    from kwire.engine.groups.membership import GroupMetadata, Membership
+    from kwire.engine.settings.options import Timeout
+    from kwire.fronts.group import CommitCallback, Group
+
+    Place = TypeVar("Place", bound=tuple[str, int])
+    Committable = ConsumerRecords | ConsumerRecord | Mapping[Place, int | OffsetAndMetadata] | None
+    """`Committable[Place]` in a signature: a mapping's keys may be TopicPartitions or plain pairs."""
+else:
+    from kwire._typing import ClassVar
 
 Partition = tuple[str, int]
 Where = int | datetime | str
 T = TypeVar("T")
+Records = TypeVar("Records", bound="ConsumedIterator")
 At = TypeVar("At", bound=Partition)
-Until = TypeVar("Until", bound=Partition)
+UntilOffset = TypeVar("UntilOffset", bound=Partition)
+
+CLOSE_TIMEOUT_S = 30.0
+"""Seconds that close() takes at most to leave the group."""
 
 _log = LateLogger("kwire.clients")
 
 
-class ConsumerFront(Alone[ConsumerSettings], Rebalances, GroupOffsetsFront):
-    """The base of the consumers; one caller at a time."""
+class ConsumerFront(Front[ConsumerSettings]):
+    """The base of the consumers; `_group` is None without a group_id."""
 
-    def _open_fetcher(self, max_decoded: int | None = None) -> None:
+    kind = "consumer"
+    one_caller = True
+
+    max_decoded: ClassVar[int | None] = None
+    """Bytes of decompressed records, and of their index, that one response is to bring; None: no limit."""
+
+    @override
+    def _put_together(self) -> None:
         after_step = self._core.after_step
         self._fetcher = Fetcher(
             self._core,
             self.settings,
             lambda text: after_step.append(partial(_log.warning, "%s", text)),
-            max_decoded,
+            self.max_decoded,
         )
-        self._open_group()
-        self._polling = Polling(self._core, self.settings, self._fetcher, self._membership, self._group_offsets)
-        self._used = False
+        self._group: Group | None = None
+        if self.settings.group_id is not None:
+            from kwire.fronts.group import Group
+
+            self._group = Group(self._core, self.settings, self._fetcher, self._door)
+        group = self._group
+        membership, offsets = (None, None) if group is None else (group.membership, group.offsets)
+        self._polling = Polling(self._core, self.settings, self._fetcher, membership, offsets)
+        self._rebalances = None if group is None else group.rebalances
+
+    @property
+    def _membership(self) -> Membership | None:
+        return None if self._group is None else self._group.membership
 
     # -- what is read -----------------------------------------------------------------------------------------------
 
@@ -53,7 +97,7 @@ class ConsumerFront(Alone[ConsumerSettings], Rebalances, GroupOffsetsFront):
         partitions: Iterable[Partition],
         *,
         at: Mapping[At, Where] | None = None,
-        until: Mapping[Until, int] | None = None,
+        until: Mapping[UntilOffset, int] | None = None,
     ) -> None:
         """Reads exactly these partitions. Those already assigned keep their positions.
 
@@ -69,28 +113,92 @@ class ConsumerFront(Alone[ConsumerSettings], Rebalances, GroupOffsetsFront):
             if foreign := sorted(given.keys() - set(wanted)):
                 raise ConfigError(f"{name} names {foreign[0]}, which is not among the partitions to assign")
 
-        if self._membership is not None and self._membership.active:
+        membership = self._membership
+        if membership is not None and membership.active:
             raise ConfigError("assign() does not go with subscribe() in a group: call unsubscribe() first")
 
         def work(now: float) -> None:
             subscription = self._fetcher.subscription
-            if self._membership is not None and wanted:
-                self._membership.stay_outside()
+            if membership is not None and wanted:
+                membership.stay_outside()
             subscription.assign(wanted, now, at=offsets, until=ends)
             for tp, when in times.items():
                 subscription.state(tp).reset(when)
             if times:
                 self._fetcher.pump(now)
 
-        self._call(work)
+        self._do(work)
+
+    def subscribe(
+        self,
+        topics: Iterable[str] | None = None,
+        *,
+        pattern: str | Pattern[str] | None = None,
+        listener: object = None,
+        **unknown: Never,
+    ) -> None:
+        """Reads these topics, or those whose whole names match the pattern, also those that are added later: all of
+        their partitions, or with a `group_id` those that the group assigns. Not together with `assign`.
+
+        `listener` has `on_assigned(partitions)`, `on_revoked(partitions)` and `on_lost(partitions)`, or some of them:
+        called inside `poll()`, before partitions are read, while positions may still be committed, and when it is too
+        late for that (by `on_revoked` where there is no `on_lost`).
+        """
+        absent.refuse_keywords("subscribe", unknown, absent.SUBSCRIBE_KEYWORDS)
+        names, wanted = arguments.topics_or_pattern(topics, pattern)
+        arguments.check_listener(listener)
+        group = self._group
+        if group is None:
+            matches = None if wanted is None else self._pattern(wanted)
+            self._do(lambda now: self._fetcher.subscription.subscribe(names, now, matches))
+            return
+        if not names and wanted is None:
+            self._door.begin(self._unsubscribing())
+            return
+
+        def work(now: float) -> None:
+            group.membership.subscribe(None if wanted is not None else tuple(names), wanted, now)
+            group.rebalances.listener = listener
+
+        self._do(work)
+
+    def _pattern(self, text: str) -> TopicPattern:
+        from kwire.engine.common.topic_pattern import TopicPattern
+
+        return TopicPattern(text, exclude_internal=self.settings.exclude_internal_topics)
+
+    def _unsubscribing(self) -> Wait[None]:
+        until = self._door.now() + self._patience(None)
+        if self._group is None or not self._group.membership.active:
+            self._door.call(self._read_nothing)
+        else:
+            yield from self._group.rebalances.leave_in_order(until)
+
+    def _read_nothing(self, now: float) -> None:
+        self._fetcher.settle()
+        self._fetcher.subscription.assign([], now)
+
+    def subscription(self) -> set[str]:
+        """The topics subscribed to: those named, or those known to match the pattern. Where the coordinator matches it
+        (group_protocol="consumer"), those of which it has assigned partitions to this member."""
+        subscription = self._fetcher.subscription
+        found: set[str] = self._do(lambda now: set(subscription.matched_or_named))
+        return found
+
+    def enforce_rebalance(self, reason: str = "the program calls for it") -> None:
+        """Has the group assign its partitions anew; the next poll begins that."""
+        membership = self._require_group("enforce_rebalance").membership
+        if not membership.active:
+            raise ConfigError("enforce_rebalance() needs a subscription: call subscribe() first")
+        self._do(lambda now: membership.rejoin(reason, now))
 
     def assignment(self) -> set[TopicPartition]:
         """The partitions that are read; after `subscribe`, those known so far."""
-        return self._call(lambda now: set(self._fetcher.subscription.states))
+        return self._do(lambda now: set(self._fetcher.subscription.states))
 
     def done(self) -> bool:
         """Whether every assigned partition has reached the offset given as `until`."""
-        return self._call(lambda now: self._fetcher.subscription.done)
+        return self._do(lambda now: self._fetcher.subscription.done)
 
     def pause(self, partitions: Iterable[Partition]) -> None:
         """Returns no records of these until `resume`; what was fetched already is kept."""
@@ -102,7 +210,7 @@ class ConsumerFront(Alone[ConsumerSettings], Rebalances, GroupOffsetsFront):
 
     def paused(self) -> set[TopicPartition]:
         """The partitions that are paused."""
-        return self._call(lambda now: {tp for tp, state in self._fetcher.subscription.states.items() if state.paused})
+        return self._do(lambda now: {tp for tp, state in self._fetcher.subscription.states.items() if state.paused})
 
     def _set_paused(self, partitions: Iterable[Partition], paused: bool) -> None:
         chosen = arguments.partitions(partitions)
@@ -112,7 +220,7 @@ class ConsumerFront(Alone[ConsumerSettings], Rebalances, GroupOffsetsFront):
                 state.paused = paused
             self._fetcher.pump(now)
 
-        self._call(work)
+        self._do(work)
 
     # -- positions --------------------------------------------------------------------------------------------------
 
@@ -130,7 +238,7 @@ class ConsumerFront(Alone[ConsumerSettings], Rebalances, GroupOffsetsFront):
                 state.reset(when)
             self._fetcher.pump(now)
 
-        self._call(work)
+        self._do(work)
 
     def seek_to_beginning(self, partitions: Iterable[Partition] | None = None) -> None:
         """The next records are the first there are, of these partitions or of all."""
@@ -148,32 +256,126 @@ class ConsumerFront(Alone[ConsumerSettings], Rebalances, GroupOffsetsFront):
                 state.reset(when)
             self._fetcher.pump(now)
 
-        self._call(work)
+        self._do(work)
 
-    @property
-    def _isolation(self) -> str:
-        return self.settings.isolation_level
+    def wakeup(self) -> None:
+        """Makes a poll that waits, or else the next one, return at once with nothing; from any thread."""
+        self._polling.woken = True
+        self._door.driver.wake()
+
+    # -- the group's offsets ----------------------------------------------------------------------------------------
+
+    def commit_async(
+        self, what: Committable[Place] = None, *, callback: CommitCallback | None = None, **unknown: Never
+    ) -> None:
+        """As `commit`, without waiting: `callback(offsets, error)` is called when it is decided, with None for success,
+        by the thread or loop that drives this consumer, and not under its lock; callbacks come in the order of the
+        calls, and before a later `commit` returns. Commits are sent in that order, too, and repeated where that may
+        help, but never after a later one: the last one wins."""
+        absent.refuse_keywords("commit_async", unknown, absent.COMMIT_KEYWORDS)
+        if callback is not None and not callable(callback):
+            raise ConfigError(f"callback={callback!r}: a function of the offsets and the error is needed, or None")
+        group = self._require_group("commit_async")
+        begin, patience, tell = group.committing(what), self._patience(None), group.on_committed(callback)
+        self._do(lambda now: begin(now, now + patience, tell))
+
+    def group_metadata(self) -> GroupMetadata:
+        """How the group knows this consumer: for `Producer.send_offsets_to_transaction`. A member that has lost its
+        partitions is named by what it was until polls have joined anew, and may commit nothing by that; a consumer that
+        has called `assign()` is no member. CommitFailedError before the first join, ConfigError without a subscription.
+        """
+        offsets = self._require_group("group_metadata").offsets
+        return self._do(lambda now: offsets.metadata())
+
+    # -- what waits -------------------------------------------------------------------------------------------------
+
+    def _polled(
+        self, timeout: Timeout, max_records: int | None, unknown: Mapping[str, object]
+    ) -> Wait[ConsumerRecords]:
+        if unknown:
+            absent.refuse_keywords("poll", unknown, absent.POLL_KEYWORDS)
+        patience = arguments.poll_seconds(timeout)
+        count = arguments.record_count(max_records, "max_records")
+        return waits.poll(self._door, self._polling, self._rebalances, patience, count)
+
+    def _position(self, partition: Partition, timeout: Timeout) -> Wait[int]:
+        return waits.position(self._door, self._polling, arguments.partition(partition), self._patience(timeout))
+
+    def _asked(self, question: Question[T], timeout: Timeout) -> Wait[T]:
+        return Asking(self._door, self._core, self._patience(timeout)).ask(question)
+
+    def _ends(self, partitions: Iterable[Partition], when: int, timeout: Timeout) -> Wait[dict[TopicPartition, int]]:
+        return self._asked(ends_of(partitions, when, isolation_level=self.settings.isolation_level), timeout)
+
+    def _offsets_at(
+        self, times: Mapping[At, int | datetime], timeout: Timeout
+    ) -> Wait[dict[TopicPartition, OffsetAndTimestamp | None]]:
+        question = list_offsets(times, isolation_level=self.settings.isolation_level, name="times")
+        return self._asked(question, timeout)
+
+    def _partitions(self, topic: str, timeout: Timeout) -> Wait[list[TopicPartition]]:
+        lookup = partial(PartitionsLookup, self._core, arguments.topic_name(topic))
+        return result_of(self._door, lookup, self._patience(timeout))
+
+    def _committing(self, what: object, timeout: Timeout, unknown: Mapping[str, object]) -> Wait[None]:
+        absent.refuse_keywords("commit", unknown, absent.COMMIT_KEYWORDS)
+        begin = self._require_group("commit").committing(what)
+        return result_of(self._door, begin, self._patience(timeout))
+
+    def _hand_out(self, iterator: Records) -> Records:
+        """A loop over records begins: they are with the caller as far as it has come."""
+        self._fetcher.hand_out.iterator = iterator
+        self._fetcher.hand_out.arrived = True
+        return iterator
+
+    def _finish_callbacks(self, until: float) -> None:
+        """Those of commits before: where another thread runs them now, it is waited for, until then."""
+        if self._group is not None:
+            self._group.callbacks.finish(until)
+
+    def _committed(
+        self, partitions: Iterable[Partition], timeout: Timeout
+    ) -> Wait[dict[TopicPartition, OffsetAndMetadata | None]]:
+        offsets = self._require_group("committed").offsets
+        begin = partial(offsets.committed, arguments.partitions(partitions))
+        return result_of(self._door, begin, self._patience(timeout))
+
+    def _lag(self, timeout: Timeout) -> Wait[dict[TopicPartition, int]]:
+        asking = Asking(self._door, self._core, self._patience(timeout))
+        assigned = self._door.call(self._settled_assignment)
+        if not assigned:
+            return {}
+        ends = yield from asking.ask(ends_of(assigned, LATEST, isolation_level=self.settings.isolation_level))
+        found, left = {}, asking.seconds_left
+        for tp in assigned:
+            position = yield from waits.position(self._door, self._polling, tp, left)
+            found[tp] = max(ends[tp] - position, 0)
+        return found
+
+    def _farewell(self, until: float) -> Wait[None] | None:
+        """What comes before the end: leaving the group in order, if there is one."""
+        return None if self._rebalances is None else self._rebalances.close(until)
+
+    def _leave_at_once(self) -> None:
+        if self._rebalances is not None:
+            self._rebalances.leave_at_once()
+
+    def _settled_assignment(self, now: float) -> list[TopicPartition]:
+        self._fetcher.settle()
+        return list(self._fetcher.subscription.states)
 
     # -- help -------------------------------------------------------------------------------------------------------
 
-    @override
-    def _beside(self, work: Callable[[], T]) -> T:
-        """As the base; the listener's own calls are let through."""
-        if self._is_listener():
-            self._check_open()
-            return work()
-        return super()._beside(work)
+    def _require_group(self, what: str) -> Group:
+        if self._group is None:
+            raise ConfigError(f"{what}() needs a consumer group: give the consumer a group_id")
+        return self._group
 
-    @override
-    def _call(self, work: Callable[[float], T]) -> T:
+    def _do(self, work: Callable[[float], T]) -> T:
         """Does the work with the core to itself, after what the last poll returned was settled."""
 
         def settled(now: float) -> T:
             self._fetcher.settle()
             return work(now)
 
-        return self._alone(lambda: self._step(settled))
-
-    def _is_listener(self) -> bool:
-        """Whether the call comes from the listener that runs."""
-        raise NotImplementedError
+        return self._door.do(settled)

@@ -1,12 +1,13 @@
-"""What the clients of every driver share: settings, a core, pickling, and how long a call may take.
+"""What the clients of every driver share: settings, a core, a door, pickling, and a warning of one left open.
 
-Layer 5, below the clients: knows settings and a core. `kwire._client` puts it on the reactor, `kwire.aio.client` on an
-event loop.
+Layer 5, below the clients: knows settings and a core. `kwire._client` gives it a door to a reactor,
+`kwire.aio.client` one to an event loop.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Mapping
 
 from kwire._typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 from kwire.drivers.cores import make_core
@@ -16,7 +17,7 @@ from kwire.engine.common.secret import hiding_arguments
 from kwire.engine.core import Core
 from kwire.engine.settings.clients import ClientSettings
 from kwire.engine.settings.config import from_config, keywords
-from kwire.errors import ClientClosedError
+from kwire.fronts.door import Door
 
 if TYPE_CHECKING:
     from typing import ClassVar
@@ -26,7 +27,6 @@ else:
     from kwire._typing import ClassVar
 
 SettingsType = TypeVar("SettingsType", bound=ClientSettings)
-T = TypeVar("T")
 
 _log = LateLogger("kwire.clients")
 
@@ -37,8 +37,12 @@ class Front(Generic[SettingsType]):
     kind: ClassVar[str]
     """The name of such a client in errors."""
 
+    one_caller: ClassVar[bool] = False
+    """Whether only one thread, or task, may use it at a time."""
+
     settings: SettingsType
     _core: Core
+    _door: Door[Any]
 
     @classmethod
     def _of(cls, settings: SettingsType) -> Self:
@@ -62,6 +66,9 @@ class Front(Generic[SettingsType]):
         self.settings = settings
         self._core = make_core(settings)
 
+    def _put_together(self) -> None:
+        """For the kinds of clients: makes what there is besides core and door, when these are there."""
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _reopen, (type(self), self.settings)
 
@@ -75,32 +82,32 @@ class Front(Generic[SettingsType]):
         where = ", ".join(map(str, self.settings.addresses))
         return f"<{type(self).__name__} of {where}{f' ({state})' if state else ''}>"
 
+    def __del__(self) -> None:
+        door = getattr(self, "_door", None)
+        if door is None or door.closed or not (door.driver.owned_by_process and door.driver.has_resources):
+            return
+        if not sys.is_finalizing():  # nothing can be imported then
+            import warnings
+
+            warnings.warn(f"{self!r} was not closed", ResourceWarning, source=self)
+        door.drop()
+
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if hasattr(self, name)]
 
-    def _check_open(self) -> None:
-        if self._closed:
-            raise ClientClosedError(f"this {self.kind} is closed")
+    def _is_open(self) -> bool:
+        """Whether the constructor came to its end; true of one that was closed later."""
+        return getattr(self, "_door", None) is not None
+
+    @property
+    def _closed(self) -> bool:
+        """Whether close() was called."""
+        return self._door.closed
 
     def _patience(self, timeout: Timeout) -> float:
         """Seconds that a call may take."""
         given = seconds(timeout)
         return self.settings.default_api_timeout_ms / 1000 if given is None else given
-
-    # -- for the subclass to define ---------------------------------------------------------------------------------
-
-    def _is_open(self) -> bool:
-        """Whether the constructor came to its end; true of one that was closed later."""
-        raise NotImplementedError
-
-    def _step(self, work: Callable[[float], T]) -> T:
-        """Does the work with the core to itself."""
-        raise NotImplementedError
-
-    @property
-    def _closed(self) -> bool:
-        """Whether close() was called."""
-        raise NotImplementedError
 
 
 @hiding_arguments

@@ -1,4 +1,4 @@
-"""What both producers share: the parts that they put together, and what does not wait.
+"""What both producers share: all but the signatures of what waits, and `send()`, which is compiled.
 
 Layer 5, below the clients: no protocol logic, no sockets.
 """
@@ -9,15 +9,23 @@ import os
 from collections import deque
 from collections.abc import Callable
 from functools import partial
+from types import TracebackType
 
 from kwire._codec import Accumulator, Delivery
-from kwire._typing import override
+from kwire._typing import TYPE_CHECKING, override
 from kwire.drivers.loggers import LateLogger
 from kwire.drivers.randomness import random_bits
+from kwire.engine.calls.arguments import seconds
+from kwire.engine.producer.flushing import flush
 from kwire.engine.producer.sender import Sender
 from kwire.engine.settings.clients import ProducerSettings
-from kwire.errors import ClientClosedError, KafkaError
+from kwire.errors import KafkaError
 from kwire.fronts.front import Front
+from kwire.fronts.transactions import Transactions, check_open
+
+if TYPE_CHECKING:
+    from kwire.engine.common.waits import Wait
+    from kwire.engine.settings.options import Timeout
 
 UNASSIGNED_SHARE = 0.02
 """Of max_block_ms: by so much a record without a known partition may fail early, with others of its batch."""
@@ -31,10 +39,13 @@ _log = LateLogger("kwire.clients")
 class ProducerFront(Front[ProducerSettings]):
     """The base of the producers, after their compiled half."""
 
+    kind = "producer"
+
     accumulator: Accumulator
     _sender: Sender
 
-    def _open_sender(self) -> None:
+    @override
+    def _put_together(self) -> None:
         """Puts accumulator and sender together; the hooks by which the accumulator waits are each client's own."""
         settings, after_step = self.settings, self._core.after_step
         self.accumulator = new_accumulator(settings, random_bits(63), after_step)
@@ -45,6 +56,7 @@ class ProducerFront(Front[ProducerSettings]):
             self.accumulator,
             on_warning=lambda text: after_step.append(partial(_log.warning, "%s", text)),
         )
+        self._transactions = Transactions(self._door.driver, self._sender, self.accumulator, settings)
 
     @override
     def __repr__(self) -> str:
@@ -62,10 +74,10 @@ class ProducerFront(Front[ProducerSettings]):
             "a Producer has no len(): flush() waits for all that is on its way, a Delivery's done() tells of one record"
         )
 
-    @override
-    def _check_open(self) -> None:
-        if self.accumulator.closed is not None:
-            raise ClientClosedError(self.accumulator.closed)
+    def _flushing(self, timeout: Timeout) -> Wait[None]:
+        patience = seconds(timeout)
+        check_open(self.accumulator)
+        return flush(self._door.driver, self._sender.flush, patience)
 
     def _undelivered(self) -> int:
         """How many records are on their way."""
@@ -90,9 +102,23 @@ def new_accumulator(settings: ProducerSettings, seed: int, after_step: deque[Cal
     )
 
 
-def note_failed_close(error: BaseException, failure: KafkaError) -> None:
-    """Adds to the error that ended a `with` block what the producer, closed because of it, could not deliver."""
-    error.add_note(f"the producer was closed because of this, and: {failure}")
+class ClosedBecauseOf:
+    """A block that closes a producer at the end of a `with` block, which `error` ended: what could not be delivered is
+    noted on that, and raised where there was none."""
+
+    def __init__(self, error: BaseException | None) -> None:
+        self._error = error
+
+    def __enter__(self) -> None:
+        """There is nothing to begin."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, failure: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        if self._error is None or not isinstance(failure, KafkaError):
+            return False
+        self._error.add_note(f"the producer was closed because of this, and: {failure}")
+        return True
 
 
 def _run_callback(function: Callable[[Delivery], object], delivery: Delivery) -> None:

@@ -1,4 +1,4 @@
-"""What both share consumers share: everything that does not wait.
+"""What both share consumers share: all but the signatures of what waits. Waits are made here, and run by each's door.
 
 Layer 5, below the clients: puts the engine's share group on a front; its logic is in `kwire.engine.share`.
 """
@@ -6,20 +6,28 @@ Layer 5, below the clients: puts the engine's share group on a front; its logic 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 from kwire._codec import ConsumerRecord
-from kwire._typing import Any
+from kwire._typing import TYPE_CHECKING, Any, override
 from kwire.drivers.loggers import LateLogger
 from kwire.engine.calls import arguments
+from kwire.engine.calls.calls import result_of
+from kwire.engine.common import absent
 from kwire.engine.settings.clients import ShareConsumerSettings
+from kwire.engine.share import waits
 from kwire.engine.share.acquired import kind_of
 from kwire.engine.share.polling import OnAcknowledged, OnCommitted, SharePolling
 from kwire.engine.share.records import ShareRecords
 from kwire.errors import ConfigError
-from kwire.fronts.alone import Alone
+from kwire.fronts.front import Front
 from kwire.fronts.group_lines import write_lines_of
+
+if TYPE_CHECKING:
+    from kwire.engine.common.waits import Wait
+    from kwire.engine.settings.options import Timeout
+    from kwire.engine.share.acknowledging import Outcomes
 
 CLOSING_S = 30.0
 """Seconds that close() takes at most to tell the brokers, if it is not told otherwise."""
@@ -27,24 +35,27 @@ CLOSING_S = 30.0
 _log = LateLogger("kwire.clients")
 
 
-class ShareConsumerFront(Alone[ShareConsumerSettings]):
-    """The base of the share consumers; one caller at a time."""
+class ShareConsumerFront(Front[ShareConsumerSettings]):
+    """The base of the share consumers."""
+
+    kind = "share consumer"
+    one_caller = True
 
     _polling: SharePolling
 
-    def _open_polling(self) -> None:
+    @override
+    def _put_together(self) -> None:
         self._polling = SharePolling(self._core, self.settings, partial(_run_later, self._core.after_step))
         write_lines_of(self._polling.membership.log, self._core.after_step)
-        self._used = False
 
     def subscribe(self, topics: Iterable[str]) -> None:
         """Reads these topics from the next poll on; the topics of an earlier call no more."""
         names = tuple(dict.fromkeys(arguments.topic_names(topics)))
-        self._alone(lambda: self._step(partial(self._polling.subscribe, names)))
+        self._door.do(partial(self._polling.subscribe, names))
 
     def unsubscribe(self) -> None:
         """Leaves the group. Records in hand may still be acknowledged."""
-        self._alone(lambda: self._step(lambda now: self._polling.unsubscribe(now, _ignore)))
+        self._door.do(lambda now: self._polling.unsubscribe(now, _ignore))
 
     def subscription(self) -> set[str]:
         """The topics subscribed to."""
@@ -60,11 +71,11 @@ class ShareConsumerFront(Alone[ShareConsumerSettings]):
         records = [what] if isinstance(what, ConsumerRecord) else list(what)
         if not all(isinstance(each, ConsumerRecord) for each in records):
             raise ConfigError(f"acknowledge({what!r}): a record of the last poll is needed, or several")
-        self._alone(lambda: self._step(lambda now: self._polling.acknowledge(records, number)))
+        self._door.do(lambda now: self._polling.acknowledge(records, number))
 
     def commit_async(self, *, callback: OnCommitted | None = None) -> None:
         """As `commit`, without waiting: `callback` is called with its result."""
-        self._alone(lambda: self._step(lambda now: self._polling.commit_async(callback, now)))
+        self._door.do(lambda now: self._polling.commit_async(callback, now))
 
     def set_acknowledgement_commit_callback(self, callback: OnAcknowledged | None) -> None:
         """Has callback(offsets, error) called with what became of all acknowledgements, as brokers answer: offsets is
@@ -75,6 +86,28 @@ class ShareConsumerFront(Alone[ShareConsumerSettings]):
     def acquisition_lock_timeout_ms(self) -> int | None:
         """How long brokers lock the records that a poll returns; None before the first answer."""
         return self._polling.lock_ms
+
+    def wakeup(self) -> None:
+        """Makes a poll that waits, or else the next one, return at once with nothing; from any thread."""
+        self._polling.woken = True
+        self._door.driver.wake()
+
+    # -- what waits -------------------------------------------------------------------------------------------------
+
+    def _polled(self, timeout: Timeout, max_records: int | None, unknown: Mapping[str, object]) -> Wait[ShareRecords]:
+        absent.refuse_keywords("poll", unknown, absent.POLL_KEYWORDS)
+        patience = arguments.poll_seconds(timeout)
+        return waits.poll(self._door, self._polling, patience, arguments.record_count(max_records, "max_records"))
+
+    def _committing(self, timeout: Timeout) -> Wait[Outcomes]:
+        return result_of(self._door, self._polling.commit, self._patience(timeout))
+
+    def _end_by(self, timeout: Timeout) -> float:
+        given = arguments.seconds(timeout)
+        return self._door.now() + (CLOSING_S if given is None else given)
+
+    def _farewell(self, until: float) -> Wait[None] | None:
+        return waits.close(self._door, self._polling, until) if self._door.driver.has_resources else None
 
 
 def _run_later(after_step: deque[Callable[[], object]], function: Callable[..., object], *given: Any) -> None:

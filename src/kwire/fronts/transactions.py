@@ -1,6 +1,7 @@
-"""What both kinds of transactional producers share: what does not wait.
+"""The calls of a transactional producer, as waits.
 
-Layer 5, below the clients: no protocol logic, no sockets.
+Layer 5, below the clients: the logic is in `kwire.engine.transactions`. A wait that ran out of time, or was cut, is
+over; what it waited for goes on, and the same call waits for it again.
 """
 
 from __future__ import annotations
@@ -8,58 +9,143 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from kwire._typing import TYPE_CHECKING, Any, TypeVar
+from kwire._typing import TYPE_CHECKING, Any
 from kwire.engine.calls.arguments import seconds
-from kwire.errors import ConfigError, KafkaError, KafkaTimeoutError, TransactionError, TransactionStateError
+from kwire.engine.common.waits import Until
+from kwire.errors import (
+    ClientClosedError,
+    ConfigError,
+    KafkaError,
+    KafkaTimeoutError,
+    TransactionError,
+    TransactionStateError,
+)
 
 if TYPE_CHECKING:
+    from kwire._codec import Accumulator
+    from kwire.engine.common.waits import Driver, Wait
     from kwire.engine.producer.sender import Sender
+    from kwire.engine.settings.clients import ProducerSettings
     from kwire.engine.settings.options import Timeout
     from kwire.engine.transactions.manager import TransactionManager
     from kwire.engine.transactions.outcome import Outcome
 
-T = TypeVar("T")
-
-Start = Callable[[float], "Outcome"]
+    Start = Callable[[float], Outcome]
 
 
-class TransactionsFront:
-    """A part of the base of the producers."""
+class Transactions:
+    """Of one producer."""
 
-    settings: Any
-    _sender: Sender
+    def __init__(self, driver: Driver, sender: Sender, accumulator: Accumulator, settings: ProducerSettings) -> None:
+        self._driver = driver
+        self._sender = sender
+        self._accumulator = accumulator
+        self._settings = settings
 
-    def _manager(self) -> TransactionManager:
+    @property
+    def manager(self) -> TransactionManager:
+        """ConfigError without a transactional_id."""
         manager = self._sender.transactions
         if manager is None:
             raise ConfigError("this producer has no transactional_id: give it one to use transactions")
         return manager
 
-    def _transaction_patience(self, timeout: Timeout) -> float:
-        """Seconds that a call may take: by default max_block_ms, as with Java's."""
-        given = seconds(timeout)
-        return float(self.settings.max_block_ms / 1000) if given is None else given
+    def initialise(self, keep_prepared: bool, timeout: Timeout) -> Wait[str | None]:
+        """Aborts what is open under the transactional id, and fences others; returns a transaction that is kept."""
+        found = yield from self.result_of(partial(self.manager.initialise, keep_prepared=keep_prepared), timeout)
+        return text_of(found)
 
-    def _sending_offsets(self, offsets: object, group: object) -> Start:
-        """What `send_offsets_to_transaction` begins."""
+    def begin(self) -> Wait[None]:
+        """Begins one."""
+        manager = self.manager
+        check_open(self._accumulator)
+        self._driver.call(manager.begin)
+        yield from ()
+
+    def send_offsets(self, offsets: object, group: object, timeout: Timeout) -> Wait[None]:
+        """Has offsets of a consumer group committed with it."""
         from kwire.engine.transactions.offsets import member_of, offsets_of, why_late
 
         rows, member = offsets_of(offsets), member_of(group)
-        return partial(self._manager().send_offsets, rows, member, late=why_late(offsets, rows, member))
+        late = why_late(offsets, rows, member)
+        yield from self.result_of(partial(self.manager.send_offsets, rows, member, late=late), timeout)
 
-    def _completes(self, prepared: str) -> bool:
-        """Whether `prepared` is the transaction that is prepared now."""
-        present = text_of(self._manager().prepared)
+    def commit(self, timeout: Timeout) -> Wait[None]:
+        """Delivers every record and commits."""
+        yield from self.result_of(self.manager.commit, timeout)
+
+    def abort(self, timeout: Timeout) -> Wait[None]:
+        """Aborts."""
+        yield from self.result_of(self.manager.abort, timeout)
+
+    def prepare(self, timeout: Timeout) -> Wait[str]:
+        """Delivers every record; returns what `complete` is to be given."""
+        found = yield from self.result_of(self.manager.prepare, timeout)
+        return text_of(found) or ""
+
+    def complete(self, prepared: str, timeout: Timeout) -> Wait[bool]:
+        """Commits if `prepared` is the transaction that is prepared now, else aborts; whether it committed."""
+        present = text_of(self.manager.prepared)
         if present is None:
             raise TransactionStateError("complete_transaction: no transaction is prepared")
-        return present == prepared
+        commits = present == prepared
+        yield from (self.commit(timeout) if commits else self.abort(timeout))
+        return commits
+
+    def result_of(self, start: Start, timeout: Timeout) -> Wait[Any]:
+        """The result of what `start(now)` begins; raises its error. The default is max_block_ms, as with Java's."""
+        given, manager = seconds(timeout), self.manager
+        patience = self._settings.max_block_ms / 1000 if given is None else given
+        check_open(self._accumulator)
+        self._driver.check_may_block()
+        outcome = self._driver.call(start)
+        if not (yield Until(lambda: outcome.done or manager.is_closed, patience)) and not outcome.done:
+            raise self._driver.call(lambda now: self._undecided(outcome, patience))
+        return outcome.value()
 
     def _undecided(self, outcome: Outcome, patience: float) -> KafkaTimeoutError:
         """The error of a call that waited in vain."""
         return KafkaTimeoutError(
             f"{outcome.what}: not done within {patience:g} s, and goes on; call it again to wait for it; "
-            f"{self._manager().why_waiting}"
+            f"{self.manager.why_waiting}"
         )
+
+    # -- a block ----------------------------------------------------------------------------------------------------
+
+    def enter(self) -> Wait[None]:
+        """Begins one for a `with` block; initialises first, where that was not done."""
+        if self.manager.needs_start:
+            yield from self.initialise(keep_prepared=False, timeout=None)
+        yield from self.begin()
+
+    def leave(self, error: BaseException | None) -> Wait[None]:
+        """The block has ended, by that error or without one: commits, or aborts."""
+        if error is not None:
+            yield from self._abort_by(error)
+            return
+        try:
+            yield from self.commit(None)
+        except TransactionError as failure:
+            if failure.abortable:
+                yield from self._abort_by(failure)
+            raise
+
+    def _abort_by(self, error: BaseException) -> Wait[None]:
+        """Aborts because of `error`, which is raised after that."""
+        if not self.manager.may_abort:
+            return
+        try:
+            yield from self.abort(None)
+        except KafkaError as failure:
+            instead = _after_failed_abort(error, failure)
+            if instead is not None:
+                raise instead from error
+
+
+def check_open(accumulator: Accumulator) -> None:
+    """Raises once the producer is closed."""
+    if accumulator.closed is not None:
+        raise ClientClosedError(accumulator.closed)
 
 
 def text_of(prepared: tuple[int, int] | None) -> str | None:
@@ -67,12 +153,7 @@ def text_of(prepared: tuple[int, int] | None) -> str | None:
     return None if prepared is None else f"{prepared[0]}:{prepared[1]}"
 
 
-def may_abort(error: BaseException) -> bool:
-    """Whether a commit that failed so can be followed by an abort."""
-    return isinstance(error, TransactionError) and error.abortable
-
-
-def after_failed_abort(error: BaseException, failure: KafkaError) -> KafkaError | None:
+def _after_failed_abort(error: BaseException, failure: KafkaError) -> KafkaError | None:
     """What to raise in place of `error`, which made the transaction abort, where that failed: None to raise `error`."""
     from kwire.errors import ProducerFencedError
 

@@ -1,14 +1,13 @@
 """What a call of a client asks, from its arguments: they are checked here, and the result is put into its final form.
 
 Layer 3, no I/O. One function for each method of `Admin` (and for the offsets that a `Consumer` asks for), with the same
-arguments; the clients for threads and for asyncio both run what it returns.
+arguments; `asking.py` asks what it returns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from functools import partial
 
 from kwire._typing import Any, Generic, TypeVar
 from kwire.engine.admin.a02_list_offsets import ListOffsets
@@ -21,7 +20,7 @@ from kwire.engine.calls.fan_out import AdminApi
 from kwire.engine.calls.offsets import NO_OFFSET, OffsetAndTimestamp, isolation_code, time_of
 from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.metadata.metadata import TopicInfo
-from kwire.errors import ConfigError, KafkaError
+from kwire.errors import ConfigError
 
 T = TypeVar("T")
 Partition = TypeVar("Partition", bound=tuple[str, int])
@@ -35,33 +34,6 @@ class Question(Generic[T]):
     def __init__(self, api: AdminApi[Any, Any] | None, finish: Callable[[Any], T]) -> None:
         self.api = api
         self.finish = finish
-
-
-Dialogue = Generator[Question[Any], Any, T]
-"""Questions, each of which depends on the answers to those before; an answer's error is thrown in."""
-
-
-class Conversation(Generic[T]):
-    """A dialogue on its way. `question` is the next to ask; None when it is over, and then there is its `result`."""
-
-    def __init__(self, dialogue: Dialogue[T]) -> None:
-        self._dialogue = dialogue
-        self._go_on(partial(next, dialogue))
-
-    def answer(self, found: object) -> None:
-        """That is the answer to the question."""
-        self._go_on(partial(self._dialogue.send, found))
-
-    def fail(self, error: KafkaError) -> None:
-        """It was answered by an error; raises what the dialogue makes of it."""
-        self._go_on(partial(self._dialogue.throw, error))
-
-    def _go_on(self, step: Callable[[], Question[Any]]) -> None:
-        self.question: Question[Any] | None = None
-        try:
-            self.question = step()
-        except StopIteration as end:
-            self.result: T = end.value
 
 
 def create_topics(

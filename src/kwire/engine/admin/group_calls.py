@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from kwire._typing import Any, NamedTuple
+from kwire._typing import TYPE_CHECKING, Any, NamedTuple
 from kwire.engine.admin.a15_describe_groups import DescribeGroups
 from kwire.engine.admin.a16_list_groups import ListGroups
 from kwire.engine.admin.a42_delete_groups import DeleteGroups
 from kwire.engine.admin.a69_consumer_group_describe import DescribeConsumerGroups
-from kwire.engine.admin.calls import Dialogue, Question, describe_topics, ends_of
+from kwire.engine.admin.calls import Question, describe_topics, ends_of
 from kwire.engine.admin.group_offsets import AlterGroupOffsets, DeleteGroupOffsets, ListGroupOffsets, RemoveMembers
 from kwire.engine.admin.group_results import GroupDescription, GroupListing
 from kwire.engine.calls import arguments
@@ -21,6 +21,10 @@ from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.groups.committable import committable
 from kwire.errors import ConfigError
 from kwire.errors.broker import GroupIdNotFoundError
+
+if TYPE_CHECKING:
+    from kwire.engine.admin.asking import Asking
+    from kwire.engine.common.waits import Wait
 
 _OF_CONSUMERS = ("consumer", "")
 _TYPES_OF_CONSUMERS = ("", "Classic", "Consumer")
@@ -54,14 +58,14 @@ def list_consumer_groups() -> Question[list[GroupListing]]:
     return Question(ListGroups(), of_consumers)
 
 
-def describe_classic(groups: Iterable[str]) -> Question[Described]:
-    """`Admin.describe_consumer_groups`, first: None for groups that are not classic ones."""
+def describe_groups(asking: Asking, groups: Iterable[str]) -> Wait[dict[str, GroupDescription]]:
+    """`Admin.describe_consumer_groups`: as classic groups, then those that are none as groups of the new protocol."""
     names = _ids(groups)
-    return Question(DescribeGroups(names) if names else None, dict)
+    found: Described = yield from asking.ask(Question(DescribeGroups(names) if names else None, dict))
+    return (yield from asking.ask(_describe_others(found)))
 
 
-def describe_others(found: Described) -> Question[dict[str, GroupDescription]]:
-    """Then: those that the first has not described, as groups of the new protocol; all of them in order."""
+def _describe_others(found: Described) -> Question[dict[str, GroupDescription]]:
     left = [name for name, description in found.items() if description is None]
 
     def all_of_them(others: Mapping[str, GroupDescription]) -> dict[str, GroupDescription]:
@@ -101,18 +105,24 @@ def remove_members(group: str, instances: Iterable[str]) -> Question[None]:
     return Question(RemoveMembers(_id(group), names) if names else None, lambda found: None)
 
 
-def progress(group: str, *, stable: bool) -> Dialogue[dict[TopicPartition, Progress]]:
+def lag(asking: Asking, group: str, *, stable: bool) -> Wait[dict[TopicPartition, int | None]]:
+    """`Admin.lag`."""
+    found = yield from progress(asking, group, stable=stable)
+    return {tp: row.lag for tp, row in found.items()}
+
+
+def progress(asking: Asking, group: str, *, stable: bool) -> Wait[dict[TopicPartition, Progress]]:
     """How far the group is, in every partition of the topics that it has committed in or that its members read."""
-    committed = yield list_offsets(group, stable=stable)
+    ask = asking.ask
+    committed = yield from ask(list_offsets(group, stable=stable))
     try:
-        found = yield describe_classic([group])
-        described = yield describe_others(found)
+        described = yield from describe_groups(asking, [group])
         assigned = {tp for member in described[group].members for tp in member.assignment}
         exists = True
     except GroupIdNotFoundError:
         assigned, exists = set(), False
     wanted = {tp.topic for tp in (*committed, *assigned)}
-    topics = (yield describe_topics(sorted(wanted) or None)) if wanted or exists else {}
+    topics = (yield from ask(describe_topics(sorted(wanted) or None))) if wanted or exists else {}
     others = {
         TopicPartition(name, number)
         for name, info in topics.items()
@@ -120,10 +130,11 @@ def progress(group: str, *, stable: bool) -> Dialogue[dict[TopicPartition, Progr
         for number in info.partitions
     }
     missing = sorted((others | assigned) - committed.keys())
-    late = (yield Question(ListGroupOffsets(_id(group), stable=stable, partitions=missing), dict)) if missing else {}
+    rest = Question(ListGroupOffsets(_id(group), stable=stable, partitions=missing), dict) if missing else None
+    late: dict[TopicPartition, OffsetAndMetadata] = {} if rest is None else (yield from ask(rest))
     known: dict[TopicPartition, OffsetAndMetadata | None] = {**(dict.fromkeys(missing) if wanted else {}), **committed}
     known.update(late)
-    ends = yield ends_of(known, LATEST, isolation_level="read_uncommitted")
+    ends = yield from ask(ends_of(known, LATEST, isolation_level="read_uncommitted"))
     return {tp: Progress(known[tp], ends[tp]) for tp in sorted(known)}
 
 

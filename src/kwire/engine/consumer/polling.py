@@ -1,13 +1,13 @@
-"""The poll of a consumer, whatever its front: when it may return, which records, and which errors it raises.
+"""The poll of a consumer: when it may return, which records, and which errors it raises.
 
-Layer 3, no I/O; used with the core to itself. A front calls `begin`, waits until `ready()`, looks at `check` now and
-then, and calls `take`: the rest of a poll is the same for threads and for asyncio.
+Layer 3, no I/O; used with the core to itself. `waits.py` has the order of its calls: `begin`, until `ready()`, `check`
+now and then, `take`.
 
     brokers    a poll never fails because its own time-out is short. While no broker was ever reached it returns
                nothing; after default_api_timeout_ms of such polls it raises ConnectError, with a cause for each address
     refusals   an AuthError is raised as soon as no broker is left that has records of the assignment: by a poll once
                for each attempt of the engine, by `position` each time
-    group      what its membership has to tell comes first: events for the listener, which the front takes, its fault
+    group      what its membership has to tell comes first: events for the listener, which the wait takes, its fault
     topics     one that is missing is waited for; after default_api_timeout_ms of polls it is an UnknownTopicError. One
                that the cluster refuses for good is told by the next poll. In a group, a missing one is warned of
 """

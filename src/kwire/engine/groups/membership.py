@@ -2,8 +2,8 @@
 
 Layer 3, no I/O. The base of `classic.py` and `consumer_group.py`: the events for the user's listener and how they are
 handed over, the commit before partitions go, and the fault that the next poll raises. Partitions change hands only
-inside a poll (or close, or unsubscribe), since the user may be at work on their records: the front asks `has_event`
-while it waits, runs the listener for each `next_event`, outside the core, and says `event_done`.
+inside a poll (or close, or unsubscribe), since the user may be at work on their records: a wait (`rebalances.py`) asks
+`has_event`, has the listener run for each `next_event`, outside the core, and says `event_done`.
 
 An event is there whether or not the user has a listener. One whose listener was cut short (Ctrl-C) without `event_done`
 comes again.

@@ -1,7 +1,7 @@
-"""The polls of a ShareConsumer, whatever its front, and what its caller holds: acknowledging, committing, closing.
+"""The polls of a ShareConsumer, and what its caller holds: acknowledging, committing, closing.
 
-Layer 3, no I/O; used with the core to itself. A front calls `begin`, waits until `ready()`, looks at `check` now and
-then, and calls `take`, then `end`; it sets `arrived` when the caller has the records.
+Layer 3, no I/O; used with the core to itself. `waits.py` has the order of a poll's calls: `begin`, until `ready()`,
+`check` now and then, `take`, `end`. The front sets `arrived` when the caller has the records.
 
     implicit   a poll, or a commit, accepts all records of the poll before it that were not acknowledged otherwise
     explicit   a poll raises ConfigError while a record of an earlier one is not acknowledged

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from kwire import _prepared
-from kwire._prepared import ONGOING, V1, V2, PreparedTransaction, TransactionDescription
+from kwire._prepared import ONGOING, PreparedTransaction, TransactionDescription
 from kwire.engine.calls.offsets import OffsetAndMetadata
 from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.groups.tenure import ConsumerGroupMetadata
@@ -211,7 +211,7 @@ class Committer:
                 raise ExactlyOnceError(_TOO_OLD) from error
             _log.warning("Transactions that may be left over stay open for now: %s", error)
             return []
-        version = V2 if self._producer._manager().is_v2 else V1
+        version = _prepared.version(self._producer)
         return [
             PreparedTransaction(name, found.producer_id, found.producer_epoch, version)
             for name, found in described.items()

@@ -15,8 +15,8 @@ from types import TracebackType
 from typing import Final, Self, TypeVar
 from uuid import UUID
 
+from kwire import _prepared
 from kwire.admin import Admin, TopicInfo
-from kwire.engine.admin import calls
 from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.settings.clients import AdminSettings, ConsumerSettings
 from kwire.engine.settings.config import from_config
@@ -195,7 +195,7 @@ class ClusterView:
             return None
         partitions = list(partitions)
         try:
-            sizes = self._admin._run(calls.log_sizes(partitions), self._timeout if within is None else within)
+            sizes = _prepared.log_sizes(self._admin, partitions, self._timeout if within is None else within)
         except KafkaError as error:
             self._tells_sizes = not (isinstance(error, BrokerError) and error.code in _NEVER_TOLD)
             _log.info("The brokers did not tell the sizes of the logs: %s", error)
