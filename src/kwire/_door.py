@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from threading import TIMEOUT_MAX, RLock, get_ident
 
-from kwire._typing import Any, TypeVar, cast, override
+from kwire._typing import Any, TypeVar, override
 from kwire.drivers.reactor import Reactor
 from kwire.engine.common.waits import Tell, Turn, Until, Wait
 from kwire.errors import ClientClosedError
@@ -53,7 +53,8 @@ class ThreadDoor(Door[Reactor]):
                 else:
                     came = self._tell(step)
         except StopIteration as end:
-            return cast("T", end.value)
+            result: T = end.value
+            return result
         except BaseException:
             wait.close()
             raise

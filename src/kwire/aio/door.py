@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from functools import partial
 from inspect import isawaitable
 
-from kwire._typing import Any, TypeVar, cast, override
+from kwire._typing import Any, TypeVar, override
 from kwire.drivers.loop import LoopDriver
 from kwire.engine.common.waits import Step, Tell, Turn, Until, Wait
 from kwire.errors import ClientClosedError
@@ -63,7 +63,8 @@ class LoopDoor(Door[LoopDriver]):
             while True:
                 step = wait.send(await self._awaitable(step))
         except StopIteration as end:
-            return cast("T", end.value)
+            result: T = end.value
+            return result
         finally:
             wait.close()
 

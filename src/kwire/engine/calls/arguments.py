@@ -56,8 +56,8 @@ def poll_seconds(timeout: object) -> float | None:
 
 def record_count(count: object, name: str) -> int | None:
     """A number of records from 1, or None."""
-    if count is None:
-        return None
+    if count is None or (type(count) is int and count > 0):
+        return count
     if isinstance(count, bool) or not hasattr(count, "__index__") or (number := count.__index__()) < 1:
         raise ConfigError(f"{name}={count!r}: a whole number from 1 is needed, or None")
     return int(number)
