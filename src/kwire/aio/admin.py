@@ -1,6 +1,8 @@
 """Admin for asyncio: the methods of `kwire.Admin` as coroutines.
 
-Layer 5: puts the engine's calls on the loop driver. The calls are in `kwire.engine.admin`.
+Layer 5: the calls are in `kwire.engine.admin`.
+
+What only runs a wait is written by `make docs`, from the methods of `admin.py`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """The base of the clients for asyncio: opening and closing.
 
 Layer 5: knows settings, a core and its loop driver. Calls and records are the clients' own.
+
+What only runs a wait is written by `make docs`, from the methods of `_client.py`.
 """
 
 from __future__ import annotations

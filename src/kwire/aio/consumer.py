@@ -1,6 +1,8 @@
 """Consumer for asyncio: records of assigned partitions, as objects or as columns.
 
 Layer 5: puts the engine's fetcher on the loop driver; the logic of fetching is in `kwire.engine.consumer.fetcher`.
+
+What only runs a wait is written by `make docs`, from the methods of `consumer.py`.
 """
 
 from __future__ import annotations
@@ -174,6 +176,8 @@ class Consumer(ConsumerFront, Client[ConsumerSettings]):
         """How many offsets each assigned partition has after the position, up to its end (with read_committed: the last
         stable offset); asks brokers for the ends."""
         return await self._door.run(self._lag(timeout))
+
+    # -- what is different on an event loop --------------------------------------------------------------------------
 
     def __aiter__(self) -> LoopIterator:
         """All records, one after the other; waits for new ones. Ends after `wakeup()`, and when `done()`.

@@ -1,6 +1,8 @@
 """Producer for asyncio: `send()` at once, deliveries to be awaited.
 
 Layer 5: puts the compiled send path, the sender and the loop driver together; no protocol logic, no sockets.
+
+What only runs a wait is written by `make docs`, from the methods of `producer.py`.
 """
 
 from __future__ import annotations

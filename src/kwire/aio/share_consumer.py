@@ -1,6 +1,8 @@
 """ShareConsumer for asyncio: records of a share group (KIP-932), acknowledged one by one.
 
 Layer 5: puts the engine's share group on the loop driver; its logic is in `kwire.engine.share`.
+
+What only runs a wait is written by `make docs`, from the methods of `share_consumer.py`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """The transactions of the producer for asyncio: calls to be awaited, and the `async with` block.
 
 Layer 5: no protocol logic, no sockets.
+
+What only runs a wait is written by `make docs`, from the methods of `_transactions.py`.
 """
 
 from __future__ import annotations
