@@ -12,7 +12,7 @@ import pytest
 from kwire import aio
 from kwire.testing import Broker
 from tests.aio.conftest import Run
-from tests.clients.group_lines import BROKER, LIVES, REFUSALS, Told, options
+from tests.clients.group_lines import BROKER, HALVES, LIVES, REFUSALS, Told, options
 from tests.timing import PATIENT
 
 
@@ -40,7 +40,7 @@ async def live(kind: str, broker: Broker, told: Told) -> None:
         one.subscribe(["t"])
         await poll_until(lambda: told.has(r"assigned .*; 12 in all"), one)
         two.subscribe(["t"])
-        await poll_until(lambda: told.has(r"assigned t-.*; 6 in all"), one, two)
+        await poll_until(lambda: told.has(r"assigned t-.*; 6 in all", times=HALVES[kind]), one, two)
         await one.close()
         await poll_until(lambda: told.has(r"assigned t-.*; 12 in all", times=2), two)
         broker.faults.error(*REFUSALS[kind])

@@ -21,6 +21,9 @@ REFUSALS = {
     "consumer": ("ConsumerGroupHeartbeat", UNKNOWN_MEMBER_ID),
     "share": ("ShareGroupHeartbeat", UNKNOWN_MEMBER_ID),
 }
+HALVES = {"classic": 2, "consumer": 1, "share": 1}
+"""How many of two members are assigned their half anew: of a classic group both, since the first gives all back."""
+
 LIVES = {
     "classic": (
         r"joins: the consumer has subscribed",

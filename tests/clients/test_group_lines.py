@@ -14,7 +14,7 @@ from kwire import Consumer, ShareConsumer
 from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.groups.group_log import GroupLog
 from kwire.testing import Broker
-from tests.clients.group_lines import BROKER, LIVES, REFUSALS, Told, options
+from tests.clients.group_lines import BROKER, HALVES, LIVES, REFUSALS, Told, options
 from tests.timing import PATIENT
 
 
@@ -39,7 +39,7 @@ def test_a_life_is_told(kind: str, caplog: pytest.LogCaptureFixture) -> None:
             one.commit({("t", 0): 0})
             poll_until(lambda: details.has(r"committed t-0: 0; refused: none"), one)
         two.subscribe(["t"])
-        poll_until(lambda: told.has(r"assigned t-.*; 6 in all"), one, two)
+        poll_until(lambda: told.has(r"assigned t-.*; 6 in all", times=HALVES[kind]), one, two)
         one.close()
         poll_until(lambda: told.has(r"assigned t-.*; 12 in all", times=2), two)
         broker.faults.error(*REFUSALS[kind])
