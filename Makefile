@@ -116,6 +116,7 @@ check: build  ## lint, format, types, stubs, layer contracts, the seam of the co
 	@$(PY) scripts/protocol_names.py --check
 	@$(PY) scripts/stub_docs.py --check
 	@$(PY) -m scripts.asyncio_calls --check
+	@$(PY) -m scripts.lifecycles --check
 	@cython-lint src/kwire/_codec.pyx src/kwire/_pxi/*/*.pxi
 	@mypy
 	@basedpyright
@@ -127,8 +128,9 @@ check: build  ## lint, format, types, stubs, layer contracts, the seam of the co
 		tests/test_files_page.py
 
 .PHONY: docs
-docs: build  ## what is generated: docs/settings.md, docs/files.md, the stub's docstrings, the coroutines of kwire.aio
+docs: build  ## what is generated: pages of settings, files and lifecycles, the stub's docstrings, the coroutines of kwire.aio
 	@$(PY) -m scripts.settings_page
+	@$(PY) -m scripts.lifecycles
 	@$(PY) -m scripts.files_page
 	@$(PY) scripts/stub_docs.py
 	@$(PY) -m scripts.asyncio_calls

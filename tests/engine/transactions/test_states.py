@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
-
 import pytest
 
 from kwire import protocol
 from kwire.engine.transactions import states
+from kwire.engine.transactions.identity import TransactionalIdentity
+from kwire.engine.transactions.manager import TransactionManager
 from kwire.engine.transactions.outcome import Outcome
-from kwire.engine.transactions.states import FOLLOWS
 from kwire.errors import (
     BrokerError,
     KafkaError,
@@ -18,6 +17,7 @@ from kwire.errors import (
     TransactionError,
     TransactionStateError,
 )
+from tests.engine.moves import MadeMoves
 from tests.engine.transactions.world import NOBODY, TransactionalProducer, TransactionWorld
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
@@ -292,6 +292,35 @@ def test_an_abort_that_fails_is_the_end(version: int) -> None:
     assert producer.state == states.FATAL
 
 
+@VERSIONS
+def test_a_fence_that_comes_after_a_failure_is_the_end(version: int) -> None:
+    """A batch failed; then the answer comes to what was asked before."""
+    world, producer = ready(version)
+    producer.begin()
+    producer.complete(producer.send_all(b"first", partition=0))
+    world.faults.delay("TxnOffsetCommit", 0.5)
+    world.faults.error("TxnOffsetCommit", 90)
+    producer.offsets({("t", 0): 7}, NOBODY)
+    world.run(world.now + 0.2)
+    world.faults.error("Produce", 87)
+    producer.send("t", b"second", partition=0)
+    world.run(world.now + 0.1)
+    assert producer.state == states.ABORTABLE
+    world.run(world.now + 1)
+    assert producer.state == states.FATAL
+
+
+def test_a_fence_while_the_epoch_is_raised_is_the_end() -> None:
+    world, producer = ready(1)
+    producer.begin()
+    world.faults.error("Produce", 87)
+    producer.send("t", b"v")
+    world.run(world.now + 1)
+    world.faults.error("InitProducerId", 90)
+    assert isinstance(error_of(producer.manager.abort(producer.now), producer), ProducerFencedError)
+    assert producer.state == states.FATAL
+
+
 # -- being fenced ------------------------------------------------------------------------------------------------------
 
 
@@ -527,6 +556,15 @@ def test_a_batch_that_fails_cannot_be_prepared() -> None:
     assert producer.state == states.ABORTABLE
 
 
+def test_a_fence_while_it_is_prepared_is_the_end() -> None:
+    world, producer = ready_for_two_phases()
+    producer.begin()
+    world.faults.error("Produce", 90)
+    producer.send("t", b"v")
+    assert isinstance(error_of(producer.manager.prepare(producer.now), producer), ProducerFencedError)
+    assert producer.state == states.FATAL
+
+
 def test_a_prepared_transaction_is_found_by_the_next_producer() -> None:
     world = TransactionWorld()
     producer = world.producer()
@@ -538,6 +576,32 @@ def test_a_prepared_transaction_is_found_by_the_next_producer() -> None:
     producer.manager.on_id(answer, 6, producer.now)
     assert outcome.value() == (7, 2)
     assert producer.state == states.PREPARED
+
+
+# -- detaching ---------------------------------------------------------------------------------------------------------
+
+
+@VERSIONS
+def test_a_transaction_is_left_open_when_all_is_delivered(version: int) -> None:
+    world, producer = ready(version)
+    producer.begin()
+    producer.send("t", b"v")
+    outcome = producer.manager.detach(producer.now)
+    assert producer.state == states.DETACHING
+    producer.wait(outcome)
+    assert producer.state == states.UNINITIALIZED
+    assert (world.written(), world.committed()) == ([b"v"], [])
+
+
+@VERSIONS
+@pytest.mark.parametrize(("code", "then"), [(87, states.ABORTABLE), (90, states.FATAL)])
+def test_a_batch_that_fails_cannot_be_left_open(version: int, code: int, then: str) -> None:
+    world, producer = ready(version)
+    producer.begin()
+    world.faults.error("Produce", code)
+    producer.send("t", b"v")
+    assert isinstance(error_of(producer.manager.detach(producer.now), producer), (TransactionError, BrokerError))
+    assert producer.state == then
 
 
 # -- what does not fit -------------------------------------------------------------------------------------------------
@@ -564,21 +628,6 @@ def test_calls_that_do_not_fit_change_nothing() -> None:
     with pytest.raises(TransactionStateError):
         producer.send_offsets({("t", 0): 1}, NOBODY)
     assert world.committed() == [b"v"]
-
-
-ALL_STATES = sorted(FOLLOWS)
-
-
-@pytest.mark.parametrize(("state", "following"), list(itertools.product(ALL_STATES, ALL_STATES)))
-def test_only_the_edges_of_the_table_are_taken(state: str, following: str) -> None:
-    producer = TransactionWorld().producer()
-    producer.manager.state = state
-    if following in FOLLOWS[state]:
-        producer.manager._change(following)
-        assert producer.manager.state == following
-    else:
-        with pytest.raises(AssertionError):
-            producer.manager._change(following)
 
 
 # -- closing -----------------------------------------------------------------------------------------------------------
@@ -632,3 +681,11 @@ def test_after_an_interrupted_step_the_transaction_goes_on(version: int, moment:
     producer.core.recover(producer.now)
     producer.wait(outcome)
     assert world.committed() == [b"before", b"a", b"b"]
+
+
+# -- all of them -------------------------------------------------------------------------------------------------------
+
+
+def test_each_move_of_the_table_was_made_and_no_other(moves: MadeMoves) -> None:
+    assert moves.are_all_of(TransactionManager)
+    assert moves.are_all_of(TransactionalIdentity)

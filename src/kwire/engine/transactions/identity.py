@@ -2,18 +2,36 @@
 
 Layer 3, no I/O. Stands where `producer/idempotence.py` stands for other producers. The sender never raises such an
 epoch by itself: a sequence that cannot go on ends its transaction, and the coordinator raises the epoch after that.
+
+States, and what may follow each, printed from MOVES:
+
+    state    what it is                            may be followed by
+    ASKING   the coordinator has not answered yet  KNOWN, REFUSED
+    KNOWN    batches are numbered                  KNOWN, REFUSED
+    REFUSED  nothing is sent any more
+
 """
 
 from __future__ import annotations
 
 from kwire._codec import ASKING, KNOWN, REFUSED, IdempotenceBase, PartitionQueue
 from kwire._typing import override
+from kwire.engine.common.lifecycle import Lifecycle, Moves, State
 from kwire.errors import KafkaError
 
+MOVES: Moves = {
+    ASKING: State(
+        "the coordinator has not answered yet", {KNOWN: "it has", REFUSED: "the producer can no longer be used"}
+    ),
+    KNOWN: State("batches are numbered", {KNOWN: "another epoch", REFUSED: "the producer can no longer be used"}),
+    REFUSED: State("nothing is sent any more", {}),
+}
 
-class TransactionalIdentity(IdempotenceBase):
-    """ASKING until the coordinator has answered, REFUSED once the producer is over."""
 
+class TransactionalIdentity(IdempotenceBase, Lifecycle):
+    """Producer id and epoch as the coordinator has given them."""
+
+    MOVES = MOVES
     required = True
 
     def __init__(self) -> None:
@@ -28,12 +46,13 @@ class TransactionalIdentity(IdempotenceBase):
         """What the coordinator says from now on."""
         self.producer_id = producer_id
         self.epoch = epoch
-        self.state = KNOWN
+        self.move(KNOWN)
 
     def end(self, error: KafkaError) -> None:
         """Nothing is sent any more."""
         self.error = error
-        self.state = REFUSED
+        if self.state != REFUSED:
+            self.move(REFUSED)
 
     def recover(self, now: float) -> None:
         """After an interrupted step: the manager asks again."""

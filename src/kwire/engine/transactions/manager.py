@@ -4,31 +4,22 @@ Layer 3, no I/O, no clock. The fronts call the verbs with the engine to themselv
 derives the next request from the state, one at a time; it is called after each answer, and by the sender when batches
 have ended that the state waits for.
 
-    state          left by                                                      for
-    UNINITIALIZED  initialise                                                   INITIALIZING
-    INITIALIZING   InitProducerId answered                                      READY
-                   ... with a transaction that was prepared, which is kept      PREPARED
-                   not allowed, not offered, no broker                          UNINITIALIZED
-                   fenced, or another error                                     FATAL
-    READY          begin                                                        OPEN
-    OPEN           commit                                                       COMMITTING
-                   abort                                                        ABORTING
-                   prepare                                                      PREPARING
-                   detach                                                       DETACHING
-                   a batch or a request failed                                  ABORTABLE, or FATAL
-    PREPARING      every batch delivered                                        PREPARED
-                   a batch or a request failed                                  ABORTABLE, or FATAL
-    DETACHING      every batch delivered                                        UNINITIALIZED
-                   a batch or a request failed                                  ABORTABLE, or FATAL
-    PREPARED       commit, abort                                                COMMITTING, ABORTING
-    COMMITTING     every batch delivered, and EndTxn answered                   READY, or BUMPING
-                   a batch or a request failed                                  ABORTABLE, or FATAL
-    ABORTABLE      abort                                                        ABORTING
-    ABORTING       nothing in flight, and EndTxn answered                       READY, or BUMPING
-                   a request failed                                             FATAL
-    BUMPING        InitProducerId answered                                      READY
-                   a request failed                                             FATAL
-    FATAL          never
+States, and what may follow each, printed from MOVES:
+
+    state          what it is                                              may be followed by
+    UNINITIALIZED  no producer id is asked for                             INITIALIZING
+    INITIALIZING   InitProducerId is asked                                 READY, PREPARED, UNINITIALIZED, FATAL
+    READY          no transaction                                          OPEN
+    OPEN           records are taken                                       COMMITTING, ABORTING, PREPARING, DETACHING,
+                                                                           ABORTABLE, FATAL
+    PREPARING      what was sent is being delivered                        PREPARED, ABORTABLE, FATAL
+    DETACHING      what was sent is being delivered                        UNINITIALIZED, ABORTABLE, FATAL
+    PREPARED       the transaction waits for its end                       COMMITTING, ABORTING
+    COMMITTING     what was sent is being delivered, then EndTxn is asked  READY, BUMPING, ABORTABLE, FATAL
+    ABORTABLE      the transaction has failed                              ABORTING, FATAL
+    ABORTING       what is in flight is awaited, then EndTxn is asked      READY, BUMPING, FATAL
+    BUMPING        InitProducerId is asked, for another epoch              READY, FATAL
+    FATAL          this producer can no longer be used
 
 Records are taken in OPEN only. COMMITTING is left by an answer alone: a call that waited too long waits again by the
 same call, and nothing is aborted that may be committed.
@@ -54,6 +45,7 @@ from __future__ import annotations
 from kwire import protocol
 from kwire._codec import Accumulator, Batch, PartitionQueue
 from kwire._typing import TYPE_CHECKING, Any
+from kwire.engine.common.lifecycle import Lifecycle
 from kwire.engine.common.retry import MAY_BE_WRITTEN
 from kwire.engine.groups.committable import Rows
 from kwire.engine.groups.membership import GroupMetadata
@@ -70,8 +62,8 @@ from kwire.engine.transactions.states import (
     COMMITTING,
     DETACHING,
     FATAL,
-    FOLLOWS,
     INITIALIZING,
+    MOVES,
     OPEN,
     PREPARED,
     PREPARING,
@@ -138,8 +130,10 @@ class BatchSender(Protocol):
     def warn(self, text: str) -> None: ...
 
 
-class TransactionManager:
+class TransactionManager(Lifecycle):
     """`identity` is what the sender numbers batches by. A verb that does not fit raises TransactionStateError."""
+
+    MOVES = MOVES
 
     def __init__(
         self, core: Services, settings: ProducerSettings, accumulator: Accumulator, sender: BatchSender
@@ -197,7 +191,7 @@ class TransactionManager:
         self._epoch_is_new = False
         bar = self._accumulator.bar
         self._began_at = now
-        self._outcome, self.state = None, OPEN
+        self._outcome, self.state = None, self.checked(OPEN)
         bar(None)
 
     def send_offsets(
@@ -329,15 +323,10 @@ class TransactionManager:
 
     # -- changing state ---------------------------------------------------------------------------------------------
 
-    def _change(self, state: str) -> None:
-        assert state in FOLLOWS[self.state], f"{self.state} -> {state}"
-        self.state = state
-
     def _enter(self, state: str, what: str, now: float) -> Outcome:
         """Goes into a state that a call waits for."""
-        assert state in FOLLOWS[self.state], f"{self.state} -> {state}"
         outcome = Outcome(what)
-        self._outcome, self.state = outcome, state
+        self._outcome, self.state = outcome, self.checked(state)
         self.advance(now)
         return outcome
 
@@ -447,7 +436,7 @@ class TransactionManager:
         if self.state not in _TAKES_FAILURES:
             return
         self._error = error
-        self._change(ABORTABLE)
+        self.move(ABORTABLE)
         self._settle_error(error)
 
     def _die(self, error: KafkaError) -> None:
@@ -455,7 +444,7 @@ class TransactionManager:
         if self.state == FATAL:
             return
         self._error = error
-        self._change(FATAL)
+        self.move(FATAL)
         self._settle_error(error)
 
     def _settle_error(self, error: KafkaError) -> None:
@@ -546,7 +535,7 @@ class TransactionManager:
         return self._sender.has_sent if self.is_v2 else self._requests.partitions.added
 
     def _end_preparing(self) -> None:
-        self._change(PREPARED)
+        self.move(PREPARED)
         self.prepared = (self.identity.producer_id, self.identity.epoch)
         if self._outcome is not None:
             self._outcome.succeed(self.prepared)
@@ -559,7 +548,7 @@ class TransactionManager:
             self._succeed(PreparedTransaction(name, identity.producer_id, identity.epoch, version))
         self._succeed()
         self._begin_anew()
-        self._change(UNINITIALIZED)
+        self.move(UNINITIALIZED)
 
     def _finish(self, now: float) -> None:
         """The transaction has ended, by the answer in `_answer`. May be done twice, if the first time was cut."""
@@ -569,13 +558,13 @@ class TransactionManager:
             self.identity.set(producer_id, epoch)
             self._epoch_is_new = True
         becomes_v2 = self._core.finalized_feature(_FEATURE) >= 2
-        bumps = self._needs_bump or (becomes_v2 and not self.is_v2)
+        bumps = self.state == BUMPING or self._needs_bump or (becomes_v2 and not self.is_v2)
         if not bumps and not self._rewind():
             self._answer = None
             self._die(_gap())
             return
         if self.state in (COMMITTING, ABORTING):
-            self._change(BUMPING if bumps else READY)
+            self.move(BUMPING if bumps else READY)
         self._choose_version(becomes_v2)
         self.prepared = None
         self._error = None
@@ -618,9 +607,9 @@ class TransactionManager:
             self._choose_version(self._core.finalized_feature(_FEATURE) >= 2)
         if begins and self._keep_prepared and response.ongoing_txn_producer_id >= 0:
             self.prepared = (response.ongoing_txn_producer_id, response.ongoing_txn_producer_epoch)
-            self._change(PREPARED)
+            self.move(PREPARED)
         else:
-            self._change(READY)
+            self.move(READY)
         self._succeed(self.prepared)
 
     def on_partitions(self, now: float) -> None:
@@ -667,7 +656,7 @@ class TransactionManager:
     def _refuse_start(self, error: KafkaError) -> None:
         if self._outcome is not None:
             self._outcome.fail(error)
-        self._change(UNINITIALIZED)
+        self.move(UNINITIALIZED)
 
 
 _WORDS = {

@@ -1,7 +1,11 @@
-"""The states of a transactional producer, and which follows which.
+"""The states of a transactional producer, and what leads from one to the next: `manager.py` obeys the table.
 
-Layer 3: names and one table. What leads from one to the next stands in the head of `manager.py`.
+Layer 3: names and one table.
 """
+
+from __future__ import annotations
+
+from kwire.engine.common.lifecycle import Moves, State
 
 UNINITIALIZED = "uninitialized"
 INITIALIZING = "initializing"
@@ -16,21 +20,60 @@ ABORTING = "aborting"
 BUMPING = "bumping"
 FATAL = "fatal"
 
-FOLLOWS: dict[str, frozenset[str]] = {
-    UNINITIALIZED: frozenset({INITIALIZING}),
-    INITIALIZING: frozenset({READY, PREPARED, UNINITIALIZED, FATAL}),
-    READY: frozenset({OPEN}),
-    OPEN: frozenset({COMMITTING, ABORTING, PREPARING, DETACHING, ABORTABLE, FATAL}),
-    PREPARING: frozenset({PREPARED, ABORTABLE, FATAL}),
-    DETACHING: frozenset({UNINITIALIZED, ABORTABLE, FATAL}),
-    PREPARED: frozenset({COMMITTING, ABORTING, ABORTABLE, FATAL}),
-    COMMITTING: frozenset({READY, BUMPING, ABORTABLE, FATAL}),
-    ABORTABLE: frozenset({ABORTING, FATAL}),
-    ABORTING: frozenset({READY, BUMPING, FATAL}),
-    BUMPING: frozenset({READY, FATAL}),
-    FATAL: frozenset(),
+_FAILED = "a batch or a request failed"
+_FENCED = "fenced, or another error that does not pass and that no abort mends"
+
+MOVES: Moves = {
+    UNINITIALIZED: State("no producer id is asked for", {INITIALIZING: "init_transactions"}),
+    INITIALIZING: State(
+        "InitProducerId is asked",
+        {
+            READY: "answered",
+            PREPARED: "answered, with a transaction that was prepared, which is kept",
+            UNINITIALIZED: "not allowed, not offered, no broker",
+            FATAL: _FENCED,
+        },
+    ),
+    READY: State("no transaction", {OPEN: "begin_transaction"}),
+    OPEN: State(
+        "records are taken",
+        {
+            COMMITTING: "commit_transaction",
+            ABORTING: "abort_transaction",
+            PREPARING: "prepare_transaction",
+            DETACHING: "detach_transaction",
+            ABORTABLE: _FAILED,
+            FATAL: _FENCED,
+        },
+    ),
+    PREPARING: State(
+        "what was sent is being delivered",
+        {PREPARED: "every batch delivered", ABORTABLE: _FAILED, FATAL: _FENCED},
+    ),
+    DETACHING: State(
+        "what was sent is being delivered",
+        {UNINITIALIZED: "every batch delivered", ABORTABLE: _FAILED, FATAL: _FENCED},
+    ),
+    PREPARED: State(
+        "the transaction waits for its end", {COMMITTING: "commit_transaction", ABORTING: "abort_transaction"}
+    ),
+    COMMITTING: State(
+        "what was sent is being delivered, then EndTxn is asked",
+        {
+            READY: "answered",
+            BUMPING: "answered, and the epoch is to be raised",
+            ABORTABLE: _FAILED,
+            FATAL: _FENCED,
+        },
+    ),
+    ABORTABLE: State("the transaction has failed", {ABORTING: "abort_transaction", FATAL: _FENCED}),
+    ABORTING: State(
+        "what is in flight is awaited, then EndTxn is asked",
+        {READY: "answered", BUMPING: "answered, and the epoch is to be raised", FATAL: _FENCED},
+    ),
+    BUMPING: State("InitProducerId is asked, for another epoch", {READY: "answered", FATAL: _FENCED}),
+    FATAL: State("this producer can no longer be used", {}),
 }
-"""state -> the states that may follow it; a test asks for each pair."""
 
 UNFINISHED = frozenset({OPEN, PREPARING, DETACHING, PREPARED, COMMITTING, ABORTABLE, ABORTING})
 """There is a transaction."""
