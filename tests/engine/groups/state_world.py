@@ -20,7 +20,7 @@ from typing import Any
 from kwire.engine.calls.lookup import GROUP
 from kwire.engine.calls.offsets import OffsetAndMetadata
 from kwire.engine.common.addresses import TopicPartition
-from kwire.engine.groups import classic, consumer_group
+from kwire.engine.groups import classic, classic_states, consumer_group, consumer_group_states
 from kwire.engine.groups.membership import RebalanceEvent
 from kwire.errors import broker
 from kwire.records import encode
@@ -45,7 +45,7 @@ MATCHING_S = 10.0
 
 POLL_S = 0.02
 RESTS_S = 1.5
-ENDED = frozenset({classic.FENCED, consumer_group.FATAL})
+ENDED = frozenset({classic_states.FENCED, consumer_group_states.FATAL})
 STRATEGIES = ("range", "cooperative-sticky", "consumer")
 
 
@@ -267,7 +267,7 @@ class Story:
         if member.resting:  # it closes
             self.until(lambda: member.dead)
             return
-        if member.leaves:
+        if member.leaves or not member.membership.active:
             member.go_on()
             member.rest()
             self.until(lambda: not member.leaves)
@@ -339,7 +339,7 @@ def preparing(story: Story) -> None:
     _write_and_read(story)
     story.hold("OffsetCommit")
     _rebalance(story)
-    story.until(lambda: story.member.membership.state == classic.PREPARING)
+    story.until(lambda: story.member.membership.state == classic_states.PREPARING)
 
 
 def _write_and_read(story: Story) -> None:
@@ -363,9 +363,9 @@ def _in_the_air(api: str, state: str) -> Callable[[Story], None]:
 
 def joined(story: Story) -> None:
     """The assignment has come, and the member does not poll."""
-    _in_the_air("SyncGroup", classic.SYNCING)(story)
+    _in_the_air("SyncGroup", classic_states.SYNCING)(story)
     story.member.rest()
-    story.until(lambda: story.member.membership.state == classic.JOINED)
+    story.until(lambda: story.member.membership.state == classic_states.JOINED)
 
 
 def handing(story: Story) -> None:
@@ -377,7 +377,7 @@ def handing(story: Story) -> None:
         story.member.begin()
     else:
         _rebalance(story)
-    story.until(lambda: story.member.membership.state == classic.HANDING and story.member.is_dwelling)
+    story.until(lambda: story.member.membership.state == classic_states.HANDING and story.member.is_dwelling)
 
 
 def leaving(story: Story) -> None:
@@ -394,22 +394,22 @@ def fenced(story: Story) -> None:
 
 
 REACH_CLASSIC: dict[str, Callable[[Story], None]] = {
-    classic.OUT: out,
-    classic.PREPARING: preparing,
-    classic.JOINING: _in_the_air("JoinGroup", classic.JOINING),
-    classic.SYNCING: _in_the_air("SyncGroup", classic.SYNCING),
-    classic.JOINED: joined,
-    classic.HANDING: handing,
-    classic.STABLE: stable,
-    classic.LEAVING: leaving,
-    classic.FENCED: fenced,
+    classic_states.OUT: out,
+    classic_states.PREPARING: preparing,
+    classic_states.JOINING: _in_the_air("JoinGroup", classic_states.JOINING),
+    classic_states.SYNCING: _in_the_air("SyncGroup", classic_states.SYNCING),
+    classic_states.JOINED: joined,
+    classic_states.HANDING: handing,
+    classic_states.STABLE: stable,
+    classic_states.LEAVING: leaving,
+    classic_states.FENCED: fenced,
 }
 
 
 def joining_new(story: Story) -> None:
     story.hold("ConsumerGroupHeartbeat")
     story.member.begin()
-    story.until(lambda: story.member.membership.state == consumer_group.JOINING)
+    story.until(lambda: story.member.membership.state == consumer_group_states.JOINING)
 
 
 def reconciling(story: Story) -> None:
@@ -451,27 +451,27 @@ def fenced_new(story: Story) -> None:
 def stale(story: Story) -> None:
     story.settle()
     story.member.rest()
-    story.until(lambda: story.member.membership.state == consumer_group.STALE)
+    story.until(lambda: story.member.membership.state == consumer_group_states.STALE)
 
 
 def fatal(story: Story) -> None:
     story.settle()
     story.refuse_heartbeat(GROUP_MAX_SIZE_REACHED)
-    story.until(lambda: story.member.membership.state == consumer_group.FATAL and bool(story.member.faults))
+    story.until(lambda: story.member.membership.state == consumer_group_states.FATAL and bool(story.member.faults))
 
 
 REACH_NEW: dict[str, Callable[[Story], None]] = {
-    consumer_group.OUT: out,
-    consumer_group.JOINING: joining_new,
-    consumer_group.STABLE: stable,
-    consumer_group.RECONCILING: reconciling,
-    consumer_group.ACKNOWLEDGING: acknowledging,
-    f"{consumer_group.RECONCILING} in part": in_part(reconciling, MET_S / 2),
-    f"{consumer_group.ACKNOWLEDGING} in part": in_part(acknowledging, INTERVAL_S + MET_S / 2),
-    consumer_group.FENCED: fenced_new,
-    consumer_group.STALE: stale,
-    consumer_group.LEAVING: leaving,
-    consumer_group.FATAL: fatal,
+    consumer_group_states.OUT: out,
+    consumer_group_states.JOINING: joining_new,
+    consumer_group_states.STABLE: stable,
+    consumer_group_states.RECONCILING: reconciling,
+    consumer_group_states.ACKNOWLEDGING: acknowledging,
+    f"{consumer_group_states.RECONCILING} in part": in_part(reconciling, MET_S / 2),
+    f"{consumer_group_states.ACKNOWLEDGING} in part": in_part(acknowledging, INTERVAL_S + MET_S / 2),
+    consumer_group_states.FENCED: fenced_new,
+    consumer_group_states.STALE: stale,
+    consumer_group_states.LEAVING: leaving,
+    consumer_group_states.FATAL: fatal,
 }
 
 
@@ -575,6 +575,19 @@ def heartbeat_of(story: Story) -> str:
     return "ConsumerGroupHeartbeat" if story.is_new else "Heartbeat"
 
 
+def it_unsubscribes(story: Story) -> None:
+    """Perhaps once more; or its listener was cut short before."""
+    story.member.leave()
+
+
+def it_leaves_in_haste_and_comes_back(story: Story) -> None:
+    """As a consumer does that is closed while another call is in progress."""
+    story.member.leaves = False
+    story.member.owned.clear()
+    story.member.membership.leave(story.now, lambda now: None)
+    story.member.subscribe(*story.topics, pattern=story.pattern)
+
+
 def a_heartbeat_is_late(story: Story) -> None:
     story.world.faults.delay(heartbeat_of(story), HELD_S)
 
@@ -620,6 +633,8 @@ EVENTS: dict[str, Callable[[Story], None]] = {
         the_other_leaves,
         another_comes,
         the_consumer_closes,
+        it_unsubscribes,
+        it_leaves_in_haste_and_comes_back,
         a_heartbeat_is_late,
         an_answer_is_lost,
     )

@@ -8,7 +8,7 @@ import pytest
 
 from kwire import errors
 from kwire.engine.common.topic_pattern import TopicPattern
-from kwire.engine.groups.classic import FENCED, STABLE
+from kwire.engine.groups.classic_states import FENCED, STABLE
 from kwire.errors import BrokerError
 from kwire.records import encode
 from kwire.schema.error_codes import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kwire import errors
-from kwire.engine.groups.consumer_group import FATAL, FENCED, JOINING, OUT, RECONCILING, STABLE, STALE
+from kwire.engine.groups.consumer_group_states import FATAL, FENCED, JOINING, OUT, RECONCILING, STABLE, STALE
 from tests.engine.groups.new_protocol import IDS, Consumer, CoordinatingBroker
 
 

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import pytest
 
+from kwire.engine.common.lifecycle import Lifecycle
+from kwire.engine.groups.classic import ClassicGroup
+from kwire.engine.groups.consumer_group import ConsumerGroup
+from kwire.schema.error_codes import FENCED_INSTANCE_ID, FENCED_MEMBER_EPOCH, GROUP_AUTHORIZATION_FAILED
+from tests.engine.groups import state_world
 from tests.engine.groups.state_world import (
     CODED_EVENTS,
     EVENTS,
+    HELD_S,
     JOIN_EVENTS,
     MET_S,
     REACH_CLASSIC,
     REACH_NEW,
+    RESTS_S,
     STRATEGIES,
     Story,
     is_new,
 )
+from tests.engine.moves import MadeMoves
 from tests.thorough import THOROUGH
 
 CASTS = ("alone", "alone by pattern", "alone and static", "leads", "follows")
@@ -91,3 +99,98 @@ def test_topics_that_change_during_a_join_are_read_after_it(state: str, cast: st
 @pytest.mark.parametrize("state", ["reconciling in part", "acknowledging in part"])
 def test_names_that_come_during_a_reconciliation_are_read_after_it(state: str) -> None:
     assert trouble("consumer", "alone", state, "a topic appears") is None
+
+
+@pytest.mark.parametrize(
+    ("strategy", "state", "event"),
+    [
+        ("range", "joining", "SyncGroup refused by 82"),
+        ("range", "fenced", "it unsubscribes"),
+        ("range", "leaving", "it unsubscribes"),
+        ("range", "handing over", "it unsubscribes"),
+        *[("range", state, "it leaves in haste and comes back") for state in REACH_CLASSIC],
+        *[("consumer", state, "it leaves in haste and comes back") for state in REACH_NEW],
+    ],
+)
+def test_what_comes_rarely_in_a_state_does_no_harm(strategy: str, state: str, event: str) -> None:
+    assert trouble(strategy, "alone", state, event) is None
+
+
+def test_a_cut_step_while_partitions_that_go_are_committed() -> None:
+    story = Story("cooperative-sticky", role="alone")
+    story.settle()
+    story.world.faults.delay("SyncGroup", HELD_S, times=2)
+    EVENTS["another comes"](story)
+    story.until(lambda: story.member.membership.state == "waiting for the assignment")
+    story._write("t", 3)
+    story.run(HELD_S / 2)
+    story.hold("OffsetCommit")
+    story.until(lambda: story.member.membership.state == "handing over" and not story.member.membership.has_event)
+    EVENTS["a step is cut"](story)
+    assert story.member.membership.state == "joined"
+    assert story.ends_well(), story.picture()
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_cut_step_while_all_is_committed_that_is_given_back(strategy: str) -> None:
+    story = Story(strategy)
+    story.settle()
+    story._write("t", 3)
+    story.run(MET_S)
+    story.world.faults.delay("OffsetCommit", 2 * HELD_S)
+    story.member.leave()
+    assert not story.member.membership.can_leave
+    EVENTS["a step is cut"](story)
+    story.until(lambda: not story.member.leaves)
+    assert story.member.told[-1][0] == "revoked"
+    story.go_on()
+    assert story.ends_well(), story.picture()
+
+
+def test_a_commit_that_is_fenced_after_a_join_that_failed() -> None:
+    story = Story("range", role="alone", static=True)
+    story.world.faults.error("SyncGroup", GROUP_AUTHORIZATION_FAILED)
+    story.member.begin()
+    story.until(lambda: bool(story.member.faults))
+    story.member.rest()
+    assert story.member.membership.state == "out of the group"
+    assert story.member.membership.refused(FENCED_INSTANCE_ID, story.now)
+    assert story.member.membership.state == "fenced"
+    story.go_on()
+    assert story.ends_well(), story.picture()
+
+
+@pytest.mark.parametrize("state", ["preparing to join", "joined", "handing over", "stable", "leaving"])
+def test_a_member_that_is_fenced_in_a_state_says_so(state: str) -> None:
+    story = Story("range")
+    story.reach(state)
+    story.refuse_heartbeat(FENCED_INSTANCE_ID)
+    assert story.member.membership.state == "fenced"
+    story.go_on()
+    assert story.ends_well(), story.picture()
+
+
+@pytest.mark.parametrize("state", ["joining", "stable", "reconciling", "acknowledging"])
+def test_a_member_that_is_forgotten_in_a_state_joins_again(state: str) -> None:
+    story = Story("consumer")
+    story.reach(state)
+    story.refuse_heartbeat(FENCED_MEMBER_EPOCH)
+    assert story.member.membership.state in ("fenced", "joining")
+    story.go_on()
+    assert story.ends_well(), story.picture()
+
+
+@pytest.mark.parametrize("state", ["joining", "acknowledging"])
+def test_a_member_that_does_not_poll_while_its_coordinator_is_slow(state: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(state_world, "HELD_S", RESTS_S + 1.0)
+    story = Story("consumer")
+    story.reach(state)
+    story.member.rest()
+    story.until(lambda: story.member.membership.state == "stale")
+    story.go_on()
+    assert story.ends_well(), story.picture()
+
+
+@pytest.mark.parametrize("membership", [ClassicGroup, ConsumerGroup])
+def test_each_move_of_the_table_was_made_and_no_other(membership: type[Lifecycle], moves: MadeMoves) -> None:
+    assert moves.are_all_of(membership)

@@ -3,20 +3,22 @@
 Layer 3, no I/O. A rebalance begins inside a poll, because the user has to give partitions back before the member joins;
 JoinGroup and SyncGroup then go on in the background; and what they brought is handed over inside a poll again.
 
-    state       what it is                                      left by
-    OUT         nothing is sent; no member, or a failed one     poll, where a join is wanted -> PREPARING
-    PREPARING   positions are committed, then the listener is   all done -> JOINING
-                told what goes or is lost
-    JOINING     JoinGroup is on its way, or waits for a retry   answered -> SYNCING
-    SYNCING     the leader assigns; SyncGroup is on its way     answered -> JOINED
-    JOINED      an assignment waits for a poll                  poll -> HANDING
-    HANDING     the listener is told what goes (cooperative),   all done -> STABLE
-                then what comes
-    STABLE      reads what was assigned                         poll, where a join is wanted -> PREPARING
-    LEAVING     unsubscribed: positions are committed, the      `leave` -> OUT
-                listener is told what goes
-    FENCED      another member has the group_instance_id: each  subscribe, unsubscribe
-                poll raises that
+States, and what may follow each, printed from MOVES:
+
+    state      what it is                                                may be followed by
+    OUT        nothing is sent; no member, or a failed one               PREPARING, LEAVING, FENCED
+    PREPARING  positions are committed, then the listener is told what   JOINING, OUT, LEAVING, FENCED
+               goes or is lost
+    JOINING    JoinGroup is on its way, or waits for a retry             SYNCING, JOINING, OUT, LEAVING, FENCED
+    SYNCING    the leader assigns; SyncGroup is on its way               JOINED, JOINING, OUT, LEAVING, FENCED
+    JOINED     an assignment waits for a poll                            HANDING, OUT, LEAVING, FENCED
+    HANDING    the listener is told what goes (cooperative), then what   STABLE, JOINED, OUT, LEAVING, FENCED
+               comes
+    STABLE     reads what was assigned                                   PREPARING, OUT, LEAVING, FENCED
+    LEAVING    unsubscribed: positions are committed, the listener is    OUT, LEAVING, FENCED
+               told what goes
+    FENCED     another member has the group_instance_id: each poll       OUT, LEAVING
+               raises that
 
 Heartbeats are sent in PREPARING, JOINED, HANDING, STABLE and LEAVING, to a coordinator that knows the member: a held
 JoinGroup or SyncGroup says that it lives. max_poll_interval_ms holds in all states with a member but JOINING, where the
@@ -59,6 +61,18 @@ from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.common.request import Purpose
 from kwire.engine.common.retry import is_retriable
 from kwire.engine.groups.assignors import assignors_of
+from kwire.engine.groups.classic_states import (
+    FENCED,
+    HANDING,
+    JOINED,
+    JOINING,
+    LEAVING,
+    MOVES,
+    OUT,
+    PREPARING,
+    STABLE,
+    SYNCING,
+)
 from kwire.engine.groups.heartbeats import Heartbeats
 from kwire.engine.groups.joining import Joining
 from kwire.engine.groups.member import Member
@@ -91,16 +105,6 @@ if TYPE_CHECKING:
     from kwire.engine.ports import Services
     from kwire.engine.settings.clients import ConsumerSettings
 
-OUT = "out of the group"
-PREPARING = "preparing to join"
-JOINING = "joining"
-SYNCING = "waiting for the assignment"
-JOINED = "joined"
-HANDING = "handing over"
-STABLE = "stable"
-LEAVING = "leaving"
-FENCED = "fenced"
-
 TRIES_AT_ONCE = 3
 """How many joins in a row are made again without a wait."""
 
@@ -120,8 +124,11 @@ class ClassicGroup(Membership):
                listener was not told yet
     _came      what SyncGroup brought, until it is handed over
     _overdue   the user has not polled for too long
+    _commit    the commit before partitions go, while it is waited for
     _is_held   a request that the coordinator holds blocks its connection, though it was given up
     """
+
+    MOVES = MOVES
 
     def __init__(
         self, core: Services, settings: ConsumerSettings, coordinator: Coordinator, subscription: Subscription
@@ -146,8 +153,7 @@ class ClassicGroup(Membership):
         self._poll_limit = PollLimit(core, settings.max_poll_interval_ms / 1000, self._on_poll_overdue)
         self._wanted: str | None = None
         self._lost = self._missed = False
-        self._is_committing = False
-        self._commits_begun = 0
+        self._commit: object = None
         self._came: tuple[TopicPartition, ...] | None = None
         self._overdue = False
         self._is_held = False
@@ -188,7 +194,7 @@ class ClassicGroup(Membership):
     @override
     def subscribe(self, topics: tuple[str, ...] | None, pattern: str | None, now: float) -> None:
         if self.state == FENCED:
-            self._set_out()
+            self._reset()
         self._topics.subscribe(topics or (), pattern, now)
         self.active, self.is_outside = True, False
         self.fault = None
@@ -248,6 +254,7 @@ class ClassicGroup(Membership):
     def next_event(self, now: float) -> RebalanceEvent | None:
         if self._current is None and not self.events:
             if self.state == JOINED:
+                self.move(HANDING)
                 self._hand_over(now)
             elif self._may_begin:
                 self._prepare(now)
@@ -264,7 +271,7 @@ class ClassicGroup(Membership):
             self._join(now)
         elif self.state == HANDING:
             if self._came is None:
-                self.state = STABLE
+                self.move(STABLE)
             elif self._missed:
                 self._hand_over(now)
             else:
@@ -273,7 +280,7 @@ class ClassicGroup(Membership):
     @property
     def can_leave(self) -> bool:
         """Whether nothing that unsubscribing has begun is left to do but to leave."""
-        return self.state in (OUT, FENCED) or (self.state == LEAVING and not self._is_committing and not self.has_event)
+        return self.state in (OUT, FENCED) or (self.state == LEAVING and self._commit is None and not self.has_event)
 
     @property
     def _owned(self) -> tuple[TopicPartition, ...]:
@@ -283,7 +290,7 @@ class ClassicGroup(Membership):
 
     def _prepare(self, now: float) -> None:
         """Gives back what has to be given back before the member joins."""
-        self.state = PREPARING
+        self.move(PREPARING)
         owned = self._owned
         self.log.info("rebalances: %s" if self._member.is_known else "joins: %s", self._wanted)
         if self._lost or self._missed or not self._member.is_known:
@@ -298,13 +305,12 @@ class ClassicGroup(Membership):
     def _commit_before(self, owned: Iterable[TopicPartition], now: float, then: Callable[[float], None]) -> None:
         """Commits, then goes on, unless the member is in another state by then."""
         state = self.state
-        self._is_committing = True
-        self._commits_begun = begun = self._commits_begun + 1
+        self._commit = this = object()
 
         def go_on(now: float) -> None:
-            if self._commits_begun != begun:
+            if self._commit is not this:
                 return
-            self._is_committing = False
+            self._commit = None
             if self.state is state and not self._lost:
                 then(now)
             elif self.state is state:
@@ -325,9 +331,14 @@ class ClassicGroup(Membership):
 
     # -- the join ---------------------------------------------------------------------------------------------------
 
+    def _join_again(self, now: float) -> None:
+        """The wait is over, or metadata came. A timer that a cut step was in comes twice."""
+        if self.state == JOINING and not self._joining.in_progress:
+            self._join(now)
+
     def _join(self, now: float) -> None:
-        self._retry = None
-        self.state = JOINING
+        self._cancel_join()
+        self.move(JOINING)
         self._heartbeats.stop()
         if not self._topics.known:
             return  # metadata that brings the topics calls again
@@ -336,7 +347,7 @@ class ClassicGroup(Membership):
         self._joining.begin(self._topics.joined, self._owned, reason, now)
 
     def _on_joined(self, now: float) -> None:
-        self.state = SYNCING
+        self.move(SYNCING)
         self._lost = False
         if self._goes_on:
             self._be_member(self._member.metadata)
@@ -358,7 +369,7 @@ class ClassicGroup(Membership):
         )
 
     def _on_synced(self, partitions: tuple[TopicPartition, ...], now: float) -> None:
-        self.state = JOINED
+        self.move(JOINED)
         self.has_joined = True
         role = " as its leader" if self._topics.leads else ""
         self.log.info("joined%s; the assignor is %r", role, self._member.protocol)
@@ -380,7 +391,7 @@ class ClassicGroup(Membership):
             self.lost_by = f"the coordinator says {type(error).__name__}"
             if self._owned:
                 self._subscription.set_revoking(self._owned, now)
-                self.state = OUT  # the next poll tells of the loss, then joins
+                self.move(OUT)  # the next poll tells of the loss, then joins
                 return
         if code == FENCED_INSTANCE_ID:
             self._fence(error, now)
@@ -393,16 +404,15 @@ class ClassicGroup(Membership):
             self._fail(error)
 
     def _join_later(self, now: float) -> None:
-        self.state = JOINING
+        self.move(JOINING)
         self._failures += 1
-        self._retry = self._core.call_at(now + self._core.retry_backoff.wait(self._failures), self._join)
+        self._retry = self._core.call_at(now + self._core.retry_backoff.wait(self._failures), self._join_again)
 
     # -- after the join ---------------------------------------------------------------------------------------------
 
     def _hand_over(self, now: float) -> None:
         """In a poll: what SyncGroup brought becomes what is read."""
         assert self._came is not None
-        self.state = HANDING
         if self._missed and self._owned:
             self._tell(LOST, self._owned, now)
             return
@@ -413,7 +423,7 @@ class ClassicGroup(Membership):
         if foreign:
             self._warn_of_foreign(foreign)
             self._came = None
-            self.state = STABLE
+            self.move(STABLE)
             self._want("the assignment is of topics that are not subscribed to any more")
             return
         going = tuple(tp for tp in self._owned if tp not in wanted)
@@ -465,15 +475,19 @@ class ClassicGroup(Membership):
         return True
 
     def _lose(self, reason: str, now: float) -> None:
-        """The member is none: what it owns is lost, and handed out no more; the next poll joins."""
+        """The member is none; the next poll joins."""
+        self._lose_all(reason, now)
+        if self.state in (JOINED, STABLE, *_IN_THE_AIR):
+            self.move(OUT)
+
+    def _lose_all(self, reason: str, now: float) -> None:
+        """What it owns is lost, and handed out no more."""
         self.lost_by = reason
         self._subscription.set_revoking(self._owned, now)
         self._heartbeats.stop()
         self._joining.cancel()
         self._came = None
         self._want(reason)
-        if self.state in (JOINED, STABLE, *_IN_THE_AIR):
-            self.state = OUT
 
     def _forget(self, why: object, *, keep_id: bool) -> None:
         if self._member.is_known:
@@ -486,9 +500,9 @@ class ClassicGroup(Membership):
 
     def _fence(self, error: KafkaError, now: float) -> None:
         self._forget(error, keep_id=False)
-        self._lose("fenced", now)
+        self._lose_all("fenced", now)
         self._wanted = None
-        self.state = FENCED
+        self.move(FENCED)
         self._poll_limit.stop()
         self.fault = broker.error_for(FENCED_INSTANCE_ID, self._fenced_words())
         if self._owned and self._current is None:
@@ -504,7 +518,7 @@ class ClassicGroup(Membership):
     def _fail(self, error: KafkaError) -> None:
         """Joining again by itself would not help: the next poll says why, and the one after that tries."""
         self.fault = error
-        self.state = OUT
+        self.move(OUT)
 
     def _on_poll_overdue(self, now: float) -> None:
         self._overdue = True
@@ -525,7 +539,6 @@ class ClassicGroup(Membership):
 
     @override
     def unsubscribe(self, now: float) -> None:
-        was_fenced = self.state == FENCED
         self._is_held = self.state in _IN_THE_AIR
         self.fault = None
         self._wanted = None
@@ -534,12 +547,16 @@ class ClassicGroup(Membership):
         self._cancel_join()
         self.events.clear()
         self._current = None
-        self.state = LEAVING
+        self.move(LEAVING)
+        self._give_back(now)
+
+    def _give_back(self, now: float) -> None:
+        """May be done twice, if the first time was cut."""
         owned = self._owned
         self._subscription.set_revoking(owned, now)
-        if self._lost or self._missed or was_fenced or not self._member.is_known:
-            self._lost = self._missed = False
+        if self._lost or self._missed or not self._member.is_known:
             self._tell(LOST, owned, now)
+            self._lost = self._missed = False
         else:
             self._commit_before(owned, now, lambda now: self._tell(REVOKED, owned, now))
 
@@ -553,7 +570,7 @@ class ClassicGroup(Membership):
     def leave(self, now: float, on_done: Then) -> None:
         self._tell_leave()
         self._send_leave(WHY_IT_LEAVES, now, on_done)
-        self._set_out()
+        self._reset()
         self.forget_events()
         self._subscription.assign((), now)
 
@@ -562,7 +579,7 @@ class ClassicGroup(Membership):
             static = self._member.instance_id is not None
             self.log.info("leaves%s: %s", ", and keeps its place as a static member" if static else "", WHY_IT_LEAVES)
 
-    def _set_out(self) -> None:
+    def _reset(self) -> None:
         self._heartbeats.stop()
         self._poll_limit.stop()
         self._cancel_join()
@@ -573,7 +590,8 @@ class ClassicGroup(Membership):
         self._lost = self._missed = False
         self._wanted = None
         self.active = self.has_joined = False
-        self.state = OUT
+        if self.state != OUT:
+            self.move(OUT)
 
     def _send_leave(self, reason: str, now: float, on_done: Then | None) -> None:
         """Leaves, unless the member is static: it keeps its partitions until its session is over.
@@ -603,8 +621,8 @@ class ClassicGroup(Membership):
 
     def _on_metadata(self, now: float) -> None:
         self._joining.on_metadata(now)
-        if self.state == JOINING and not self._joining.in_progress and self._retry is None:
-            self._join(now)
+        if self.state == JOINING and self._retry is None:
+            self._join_again(now)
         elif self.state in (JOINED, HANDING, STABLE):
             self._want_if_topics_changed()
 
@@ -615,9 +633,8 @@ class ClassicGroup(Membership):
 
     def _recover(self, now: float) -> None:
         """After a step that was cut: nothing that was asked will be answered, and what was begun is begun again."""
-        self._retry = None
+        self._cancel_join()
         if self.state in _IN_THE_AIR:
-            self._joining.cancel()
             self._join_later(now)
             return
         if self._member.is_known and self.state not in (OUT, FENCED):
@@ -627,13 +644,16 @@ class ClassicGroup(Membership):
 
     def _begin_again(self, now: float) -> None:
         """A step was cut on the way to an event of the listener, or from it."""
-        self._commits_begun += 1
+        self._commit = None
+        if self.state == LEAVING:
+            self._give_back(now)
+            return
         if self.state == PREPARING or (self.state == JOINED and self._came is None):
-            self.state = OUT
+            self.move(OUT)
             self._want("a step was interrupted")
         elif self.state == HANDING:
-            self.state = STABLE if self._came is None else JOINED
-        if self.state != LEAVING and not (self._lost or self._missed):
+            self.move(STABLE if self._came is None else JOINED)
+        if not (self._lost or self._missed):
             self._subscription.release(self._owned, now)
 
 

@@ -4,25 +4,24 @@ Layer 3, no I/O. The coordinator says by heartbeats what a member is to read, by
 no longer is to read, then takes what is new, and tells the coordinator by its next heartbeat. What it gives up or takes
 changes inside polls only, since between two polls the program may be at work on records of any partition.
 
-    state          what it is                                        left by
-    OUT            no member: nothing subscribed to, or left         poll -> JOINING
-    JOINING        heartbeats of epoch 0                             answer -> RECONCILING (or STABLE, if as before)
-    STABLE         reads what the coordinator wants                  another assignment -> RECONCILING
-    RECONCILING    another assignment waits for names, for a poll,   all done -> ACKNOWLEDGING
-                   for a commit, for the listener
-    ACKNOWLEDGING  the next heartbeat says what is read now          written -> STABLE, or RECONCILING if it is not all
-    FENCED         the coordinator does not know the member or its   listener told of the loss -> JOINING
-                   epoch; nothing is read any more
-    STALE          max_poll_interval_ms is over: left the group;     listener told, and a poll -> JOINING
-                   nothing is read any more
-    LEAVING        commits, revokes, sends the last heartbeat        answered -> OUT
-    FATAL          an error that waiting does not mend; each poll    subscribe -> OUT
-                   raises it
+States, and what may follow each, printed from MOVES:
 
-    step of a reconciliation
-    commit         positions of what goes are committed, where auto-commit is on
-    revoke         the listener is told (`on_revoked`); then the partitions go
-    assign         the new ones come, the listener is told (`on_assigned`), also if there are none
+    state          what it is                                                may be followed by
+    OUT            no member: nothing subscribed to, or left                 JOINING
+    JOINING        heartbeats of epoch 0                                     RECONCILING, FENCED, STALE, FATAL, LEAVING,
+                                                                             OUT
+    STABLE         reads what the coordinator wants                          RECONCILING, FENCED, STALE, FATAL, LEAVING,
+                                                                             OUT
+    RECONCILING    another assignment waits for names, for a poll, for a     ACKNOWLEDGING, RECONCILING, FENCED, STALE,
+                   commit, for the listener                                  FATAL, LEAVING, OUT
+    ACKNOWLEDGING  the next heartbeat says what is read now                  STABLE, RECONCILING, FENCED, STALE, FATAL,
+                                                                             LEAVING, OUT
+    FENCED         forgotten by the coordinator: nothing is read, the        JOINING, OUT
+                   listener is told of the loss
+    STALE          left for want of polls: nothing is read, the listener is  JOINING, OUT
+                   told of the loss
+    LEAVING        positions are committed, the listener is told what goes   OUT, FATAL
+    FATAL          failed: each poll raises the error                        OUT
 
     error                                          from any state but OUT, FENCED, STALE and FATAL
     FENCED_MEMBER_EPOCH, UNKNOWN_MEMBER_ID         -> FENCED; while LEAVING: -> OUT
@@ -49,6 +48,18 @@ from kwire import protocol
 from kwire._typing import TYPE_CHECKING, NamedTuple, override
 from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.groups.assigned import Missing
+from kwire.engine.groups.consumer_group_states import (
+    ACKNOWLEDGING,
+    FATAL,
+    FENCED,
+    JOINING,
+    LEAVING,
+    MOVES,
+    OUT,
+    RECONCILING,
+    STABLE,
+    STALE,
+)
 from kwire.engine.groups.epoch_heartbeats import (
     JOIN_EPOCH,
     LEAVE_EPOCH,
@@ -86,16 +97,6 @@ if TYPE_CHECKING:
     from kwire.engine.groups.coordinator import Coordinator
     from kwire.engine.ports import Services
     from kwire.engine.settings.clients import ConsumerSettings
-
-OUT = "out of the group"
-JOINING = "joining"
-STABLE = "stable"
-RECONCILING = "reconciling"
-ACKNOWLEDGING = "acknowledging"
-FENCED = "fenced"
-STALE = "stale"
-LEAVING = "leaving"
-FATAL = "failed"
 
 _WHAT = "consumer groups of KIP-848 (Kafka 4.0)"
 _INSTEAD = "set group_protocol='classic'"
@@ -146,6 +147,7 @@ class ConsumerGroup(Membership):
     _reconciliation  the way between the two, while it is on; `_is_due`: one may begin with the next poll
     """
 
+    MOVES = MOVES
     counted = "epoch"
 
     def __init__(
@@ -200,7 +202,7 @@ class ConsumerGroup(Membership):
         self._subscription.subscribe(topics or (), now)
         self._pattern = pattern
         if self.state == FATAL:
-            self.state = OUT
+            self.move(OUT)
             self.fault = None
         self._heartbeats.hurry(now)
 
@@ -244,11 +246,15 @@ class ConsumerGroup(Membership):
         if self.state not in _MEMBER_STATES:
             return
         self._reconciliation = None
-        self.state = LEAVING
+        self.move(LEAVING)
         self.events.clear()
+        self._give_back(now)
+
+    def _give_back(self, now: float) -> None:
+        """May be done twice, if the first time was cut."""
         kept = self._not_told()
+        self._is_committing = bool(kept)
         if kept:
-            self._is_committing = True
             self._commit_first(kept, now, partial(self._revoke_all, kept))
 
     def _revoke_all(self, partitions: tuple[TopicPartition, ...], now: float) -> None:
@@ -274,8 +280,8 @@ class ConsumerGroup(Membership):
         self.forget_events()
         self._subscription.assign((), now)
         self._names.stop()
-        if self.state != FATAL:
-            self.state = OUT
+        if self.state not in (OUT, FATAL):
+            self.move(OUT)
         if was_member:
             self._say_goodbye(on_done, now)
         else:
@@ -309,7 +315,7 @@ class ConsumerGroup(Membership):
         self._epoch = JOIN_EPOCH
         self.log.info("joins: %s", reason)
         self._target = self._owned = NOTHING
-        self.state = JOINING
+        self.move(JOINING)
         self._heartbeats.begin(now)
 
     def _not_told(self) -> tuple[TopicPartition, ...]:
@@ -322,11 +328,15 @@ class ConsumerGroup(Membership):
         """Out of the group: nothing is read any more, and the listener is to be told of the loss."""
         self.lost_by = reason
         self.log.info("is out of the group: %s", reason)
+        self.move(state)
+        self._tell_loss(now)
+
+    def _tell_loss(self, now: float) -> None:
+        """May be done twice, if the first time was cut."""
         self._heartbeats.stop()
         self._epoch = JOIN_EPOCH
         self._reconciliation = None
         self._is_due = False
-        self.state = state
         self.events.clear()
         lost = self._not_told()
         self._subscription.set_revoking(lost, now)
@@ -382,7 +392,7 @@ class ConsumerGroup(Membership):
         self._sent = _Sent(self._topics, self._pattern, self._owned, True)
         if self.state == ACKNOWLEDGING:
             self._is_due = self._owned != self._target  # names may have come since it was decided what to read
-            self.state = RECONCILING if self._is_due else STABLE
+            self.move(RECONCILING if self._is_due else STABLE)
         return message
 
     def _id_for(self, version: int) -> str:
@@ -414,11 +424,8 @@ class ConsumerGroup(Membership):
         if self._target is NOTHING or topics != self._target.topics:
             self._target = Assignment(self._target.number + 1, topics)
             self.log.info("rebalances: the coordinator assigns %d partitions", sum(map(len, topics.values())))
-        if self._owned == self._target:
-            if self.state in (RECONCILING, JOINING):
-                self.state = STABLE
-        else:
-            self.state = RECONCILING
+        if self._owned != self._target:
+            self.move(RECONCILING)
             self._is_due = True
         self._names.find((*topics, *self._read), now)
 
@@ -550,19 +557,23 @@ class ConsumerGroup(Membership):
 
     def _acknowledge(self, goal: Assignment, now: float) -> None:
         """Has the next heartbeat say what is read now."""
-        self._owned = goal
         if self.state == RECONCILING:
-            self.state = ACKNOWLEDGING
+            self._owned, self.state = goal, self.checked(ACKNOWLEDGING)
             self._heartbeats.hurry(now)
+        else:
+            self._owned = goal
 
     def _recover(self, now: float) -> None:
         """After a step that was cut, perhaps on the way to an event of the listener, or from it: begins that again."""
         if self.state in _MEMBER_STATES and not self._heartbeats.is_running:
             self._heartbeats.begin(now)
-        if self._current is not None or self.events or self.state == LEAVING:
+        if self._current is not None or self.events:
+            return
+        if self.state == LEAVING:
+            self._give_back(now)
             return
         if self.state in (FENCED, STALE, FATAL):
-            self._lose_all(self.state, self.lost_by or self.state, now)
+            self._tell_loss(now)
             return
         self._reconciliation = None
         self._is_due = self.state == RECONCILING

@@ -16,6 +16,7 @@ from collections.abc import Callable, Collection, Iterable
 
 from kwire._typing import TYPE_CHECKING, NamedTuple
 from kwire.engine.common.addresses import TopicPartition
+from kwire.engine.common.lifecycle import Lifecycle
 from kwire.engine.common.request import Purpose
 from kwire.engine.groups.assigned import AssignedPartitions, Missing
 from kwire.engine.groups.group_log import GroupLog, Listed
@@ -57,7 +58,7 @@ class RebalanceEvent(NamedTuple):
     partitions: tuple[TopicPartition, ...]
 
 
-class Membership:
+class Membership(Lifecycle):
     """One consumer's part in its group. Subclasses define `subscribe`, `poll`, `rejoin`, `refused` and `leave`.
 
     counted        what the group counts
