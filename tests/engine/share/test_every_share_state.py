@@ -10,12 +10,13 @@ import pytest
 from kwire.engine.calls.lookup import GROUP
 from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.settings.clients import ShareConsumerSettings
-from kwire.engine.share.membership import FATAL, MEMBER, OUT
+from kwire.engine.share.membership import FATAL, MEMBER, OUT, ShareMembership
 from kwire.engine.share.polling import SharePolling
 from kwire.errors import KafkaError, broker
 from kwire.records import encode
 from kwire.testing.contents import Contents
 from tests.engine.embedded_world import EmbeddedClient, EmbeddedWorld
+from tests.engine.moves import MadeMoves
 
 CODES = (-1, 7, 14, 15, 16, 25, 29, 30, 35, 42, 81, 110, 113)
 INTERVAL_S = 0.2
@@ -237,3 +238,7 @@ def test_a_member_reads_everything_soon_whatever_comes_in_a_state(state: str) ->
             missing = sorted(map(str, story.wanted - story.reader.read))
             found.append(f"{event}: {story.membership.state}, {missing} not read, {story.reader.errors[-2:]}")
     assert not found, "\n".join(found)
+
+
+def test_each_move_of_the_table_was_made_and_no_other(moves: MadeMoves) -> None:
+    assert moves.are_all_of(ShareMembership)

@@ -8,6 +8,8 @@ import pytest
 
 from kwire import errors, records
 from kwire.engine.share.membership import FATAL, OUT
+from kwire.engine.share.session import ShareSession
+from tests.engine.moves import MadeMoves
 from tests.engine.share.share_world import ROW, T0, T1, THERE, Consumer, ShareBroker, acks_in, acquired, offsets
 
 
@@ -273,6 +275,12 @@ def test_a_lost_connection_ends_the_session(broker: ShareBroker, consumer: Consu
     assert broker.fetches[-1].share_session_epoch == 0
 
 
+def test_a_session_that_is_lost_before_it_is_open_begins_anew(broker: ShareBroker, consumer: Consumer) -> None:
+    broker.script.extend([123, [acquired(0, 0, 0)]])
+    assert offsets(consumer.poll()) == [(0, 0)]
+    assert [fetch.share_session_epoch for fetch in broker.fetches] == [0, 0]
+
+
 def test_acknowledgements_of_a_session_that_has_ended_are_not_sent(broker: ShareBroker, consumer: Consumer) -> None:
     broker.script.append([acquired(0, 0, 0)])
     consumer.poll()
@@ -446,3 +454,7 @@ def test_every_code_of_a_heartbeat_leaves_a_member_that_can_go_on(broker: ShareB
         while not found:
             found = _poll_whatever(consumer)
         assert offsets(found) == [(0, 0)]
+
+
+def test_each_move_of_the_table_was_made_and_no_other(moves: MadeMoves) -> None:
+    assert moves.are_all_of(ShareSession)

@@ -205,7 +205,7 @@ class ShareFetcher:
             self._again = self._core.call_at(when, self.pump)
 
     def _fetch(self, session: ShareSession, keys: list[Key], now: float) -> None:
-        told = self._begin(session)
+        told = session.begin()
         session.asked_at = now
         self._core.request(
             session.node,
@@ -220,7 +220,7 @@ class ShareFetcher:
         )
 
     def _tell(self, session: ShareSession, now: float) -> None:
-        told = self._begin(session)
+        told = session.begin()
         renews = any(each.renews for each in told)
         self._core.request(
             session.node,
@@ -232,12 +232,6 @@ class ShareFetcher:
             versions=_VERSIONS_WITH_RENEWAL if renews else _VERSIONS,
             purpose=Purpose.FETCH,
         )
-
-    @staticmethod
-    def _begin(session: ShareSession) -> list[Acknowledgement]:
-        session.in_flight = True
-        session.telling, session.waiting = list(session.waiting), deque()
-        return session.telling
 
     # -- messages ---------------------------------------------------------------------------------------------------
 
@@ -375,7 +369,6 @@ class ShareFetcher:
             error = errors.broker.error_for(response.error_code, response.error_message or text)
             self._on_session_error(session, told, error, now)
             return False
-        session.count()
         if response.acquisition_lock_timeout_ms > 0:
             self.lock_ms = response.acquisition_lock_timeout_ms
         endpoints = {row.node_id: Address(row.host, row.port) for row in response.node_endpoints}
@@ -391,8 +384,7 @@ class ShareFetcher:
         now: float,
     ) -> None:
         """The broker has said of each partition what it did."""
-        session.in_flight = False
-        session.telling = []
+        session.answered()
         session.failures = session.failures if session.retry_at > now else 0
         for each in told:
             error = outcomes.get(each.place.key, _unanswered())
@@ -465,12 +457,10 @@ class ShareFetcher:
         self, session: ShareSession, told: list[Acknowledgement], error: BrokerError, now: float
     ) -> None:
         """The broker did nothing of what it was asked."""
-        session.in_flight = False
-        session.telling = []
         if error.code in _SESSION_IS_LOST:
             session.lose()
         else:
-            session.count()
+            session.answered()
         if error.stale_metadata:
             self._core.cluster.refresh(now)
         again = error.retriable and error.code not in _SESSION_IS_LOST
@@ -485,12 +475,12 @@ class ShareFetcher:
 
     def _on_error(self, session: ShareSession, told: list[Acknowledgement], error: KafkaError, now: float) -> None:
         """There was no answer, or none that can be read."""
-        session.in_flight = False
-        session.telling = []
         if not (isinstance(error, BrokerError) and error.code == UNSUPPORTED_VERSION):
             session.lose()
-        elif not any(each.renews for each in told):
-            self._ready.append(error)
+        else:
+            session.unsaid()
+            if not any(each.renews for each in told):
+                self._ready.append(error)
         if not isinstance(error, AuthError | BrokerError) and not is_retriable(error):
             self._ready.append(error)
         self._fail(told, error, now)
@@ -510,8 +500,6 @@ class ShareFetcher:
         """After a step that was cut: the sessions are gone with their connections."""
         for session in self._sessions.values():
             self._fail(session.telling, _session_is_gone(), now)
-            session.in_flight = False
-            session.telling = []
             session.lose()
         self._again = None
         self.pump(now)

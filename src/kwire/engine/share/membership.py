@@ -3,12 +3,13 @@
 Layer 3, no I/O. An assignment only spreads the members over the partitions: what was acquired stays so until it is
 acknowledged or its lock runs out, so nothing has to be given up or agreed upon, and there is no listener.
 
-    state    what it is                          left by
-    OUT      no member                           poll -> MEMBER
-    MEMBER   heartbeats, from epoch 0 on         FENCED_MEMBER_EPOCH, UNKNOWN_MEMBER_ID -> MEMBER anew, with epoch 0;
-                                                 no poll for max_poll_interval_ms -> leaves, OUT; leave -> OUT
-    FATAL    an error that waiting does not      subscribe -> OUT
-             mend; each poll raises it
+States, and what may follow each, printed from MOVES:
+
+    state   what it is                          may be followed by
+    OUT     no member                           MEMBER
+    MEMBER  heartbeats, from epoch 0 on         OUT, FATAL
+    FATAL   failed: each poll raises the error  OUT
+
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from collections.abc import Callable
 from kwire import protocol
 from kwire._typing import TYPE_CHECKING
 from kwire.engine.common.addresses import TopicPartition
+from kwire.engine.common.lifecycle import Lifecycle, Moves, State
 from kwire.engine.groups.epoch_heartbeats import JOIN_EPOCH, LEAVE_EPOCH, EpochHeartbeats, new_member_id
 from kwire.engine.groups.group_errors import explained
 from kwire.engine.groups.group_log import GroupLog, Listed
@@ -39,13 +41,27 @@ OUT = "out of the group"
 MEMBER = "member"
 FATAL = "failed"
 
+MOVES: Moves = {
+    OUT: State("no member", {MEMBER: "a poll, with a subscription"}),
+    MEMBER: State(
+        "heartbeats, from epoch 0 on",
+        {
+            OUT: "forgotten by the coordinator (joins again at once), no poll for max_poll_interval_ms, or `leave`",
+            FATAL: "an error that waiting does not mend",
+        },
+    ),
+    FATAL: State("failed: each poll raises the error", {OUT: "subscribe"}),
+}
+
 _WHAT = "share groups (Kafka 4.1)"
 _INSTEAD = "use a Consumer, or switch on the feature share.version"
 
 
-class ShareMembership:
+class ShareMembership(Lifecycle):
     """One member. `assigned` has the partitions to fetch from, by topic id and number; `on_change(now)` is called when
     that changes. `fault` is raised by the next poll."""
+
+    MOVES = MOVES
 
     def __init__(
         self,
@@ -76,7 +92,7 @@ class ShareMembership:
         """Wants records of these topics, from the next poll on."""
         self.topics = topics
         if self.state == FATAL:
-            self.state = OUT
+            self.move(OUT)
             self.fault = None
         self._heartbeats.hurry(now)
 
@@ -105,7 +121,8 @@ class ShareMembership:
         self.topics = ()
         if was_member:
             self.log.info("leaves: %s", WHY_IT_LEAVES)
-        self._drop(OUT if self.state != FATAL else FATAL, now)
+            self.move(OUT)
+        self._drop(now)
         if was_member:
             self._heartbeats.leave(self._goodbye, on_done, now)
         else:
@@ -117,13 +134,12 @@ class ShareMembership:
     def _join(self, reason: str, now: float) -> None:
         self._epoch = JOIN_EPOCH
         self.log.info("joins: %s", reason)
-        self.state = MEMBER
+        self.move(MEMBER)
         self._has_joined = False
         self._heartbeats.begin(now)
 
-    def _drop(self, state: str, now: float) -> None:
+    def _drop(self, now: float) -> None:
         """Fetches nothing more."""
-        self.state = state
         self._heartbeats.stop()
         self._target = {}
         self._resolve(now)
@@ -131,7 +147,8 @@ class ShareMembership:
     def _on_poll_overdue(self, now: float) -> None:
         if self.state == MEMBER:
             self.log.info("leaves: there was no poll for max_poll_interval_ms")
-            self._drop(OUT, now)
+            self.move(OUT)
+            self._drop(now)
             self._heartbeats.leave(self._goodbye, _nothing, now)
 
     # -- heartbeats -------------------------------------------------------------------------------------------------
@@ -178,7 +195,8 @@ class ShareMembership:
         code = error.code if isinstance(error, BrokerError) else None
         if code in (FENCED_MEMBER_EPOCH, UNKNOWN_MEMBER_ID):
             self.log.info("is out of the group: %s", error)
-            self._drop(OUT, now)
+            self.move(OUT)
+            self._drop(now)
             self._join("the coordinator has forgotten it", now)
         elif code == TOPIC_AUTHORIZATION_FAILED:
             self.fault = error
@@ -186,7 +204,8 @@ class ShareMembership:
             self.fault = explained(error, _WHAT, _INSTEAD, self._coordinator.node, self._core)
             self.log.info("is out of the group: %s", self.fault)
             self._poll_limit.stop()
-            self._drop(FATAL, now)
+            self.move(FATAL)
+            self._drop(now)
 
     def _resolve(self, now: float) -> None:
         """Takes in what of the assignment has names."""

@@ -2,6 +2,14 @@
 
 Layer 3, no I/O. Requests of a session are numbered, so there is one in flight at most.
 
+States, and what may follow each, printed from MOVES:
+
+    state    what it is                      may be followed by
+    NEW      the broker knows of none        OPENING
+    OPENING  the first request is in flight  OPEN, NEW
+    OPEN     the broker waits for a request  ASKING, NEW
+    ASKING   a request is in flight          OPEN, NEW
+
     epoch  0 opens a session, and ends an older one of this member; then 1, 2, ... 2^31-1, 1; -1 ends it
     lost   after SHARE_SESSION_NOT_FOUND, INVALID_SHARE_SESSION_EPOCH or a lost connection the next request opens
            another one; that request cannot acknowledge anything
@@ -13,6 +21,7 @@ from collections import deque
 from collections.abc import Iterable
 
 from kwire._typing import TYPE_CHECKING
+from kwire.engine.common.lifecycle import Lifecycle, Moves, State
 from kwire.engine.common.pace import Pace
 from kwire.engine.share.acknowledging import Acknowledgement
 
@@ -22,12 +31,31 @@ if TYPE_CHECKING:
     Key = tuple[UUID, int]
     """A partition as the wire names it."""
 
+NEW = "new"
+OPENING = "opening"
+OPEN = "open"
+ASKING = "asking"
+
+_LOST = "the broker does not have it any more, or its connection was lost"
+
+MOVES: Moves = {
+    NEW: State("the broker knows of none", {OPENING: "a request"}),
+    OPENING: State(
+        "the first request is in flight",
+        {OPEN: "answered", NEW: f"{_LOST}, or the broker has no version that can say it"},
+    ),
+    OPEN: State("the broker waits for a request", {ASKING: "a request", NEW: "a step was cut"}),
+    ASKING: State(
+        "a request is in flight", {OPEN: "answered, or the broker has no version that can say it", NEW: _LOST}
+    ),
+}
+
 NEW_SESSION = 0
 LAST_REQUEST = -1
 _MAX_EPOCH = 2**31 - 1
 
 
-class ShareSession:
+class ShareSession(Lifecycle):
     """`waiting` are acknowledgements to be told, `telling` those of the request in flight, `partitions` what the broker
     has been told to fetch."""
 
@@ -35,14 +63,16 @@ class ShareSession:
         "asked_at",
         "epoch",
         "failures",
-        "in_flight",
         "node",
         "pace",
         "partitions",
         "retry_at",
+        "state",
         "telling",
         "waiting",
     )
+
+    MOVES = MOVES
 
     def __init__(self, node: int) -> None:
         self.node = node
@@ -50,7 +80,7 @@ class ShareSession:
         self.partitions: dict[Key, None] = {}
         self.waiting: deque[Acknowledgement] = deque()
         self.telling: list[Acknowledgement] = []
-        self.in_flight = False
+        self.state = NEW
         self.retry_at = 0.0
         self.failures = 0
         self.asked_at = 0.0
@@ -58,17 +88,38 @@ class ShareSession:
 
     @property
     def is_new(self) -> bool:
-        """Whether the next request opens it."""
+        """Whether no request was answered yet."""
         return self.epoch == NEW_SESSION
 
-    def count(self) -> None:
-        """A request was answered."""
+    @property
+    def in_flight(self) -> bool:
+        """Whether a request is."""
+        return self.state in (OPENING, ASKING)
+
+    def begin(self) -> list[Acknowledgement]:
+        """A request is made; returns what it is to tell."""
+        self.telling, self.waiting = list(self.waiting), deque()
+        self.move(OPENING if self.state == NEW else ASKING)
+        return self.telling
+
+    def answered(self) -> None:
+        """The broker has taken the request in, whatever it said."""
+        self.telling = []
         self.epoch = 1 if self.epoch >= _MAX_EPOCH else self.epoch + 1
+        self.move(OPEN)
+
+    def unsaid(self) -> None:
+        """The request was not written."""
+        self.telling = []
+        self.move(NEW if self.state == OPENING else OPEN)
 
     def lose(self) -> None:
         """The broker does not have it any more."""
+        self.telling = []
         self.epoch = NEW_SESSION
         self.partitions = {}
+        if self.state != NEW:
+            self.move(NEW)
 
     def changes(self, wanted: Iterable[Key]) -> tuple[list[Key], list[Key]]:
         """The partitions to add and to forget, which the broker is being told."""
