@@ -6,7 +6,9 @@ import pytest
 
 from kwire import errors, protocol
 from kwire.engine.common.addresses import Address
+from kwire.engine.producer.idempotence import Idempotence
 from kwire.schema.api_keys import API_VERSIONS, INIT_PRODUCER_ID
+from tests.engine.moves import MadeMoves
 from tests.engine.produce_world import Leader, ProducerWorld
 from tests.engine.world import SILENCE, Answer
 
@@ -120,3 +122,20 @@ def test_in_a_cluster_of_old_and_new_brokers_the_new_ones_get_sequences() -> Non
     assert {header.base_sequence for _, _, header in old.appended_batches} == {-1}
     assert new.appended_batches
     assert all(header.base_sequence >= 0 for _, _, header in new.appended_batches)
+
+
+def test_where_there_is_no_higher_epoch_another_id_is_asked_for() -> None:
+    world = ProducerWorld(linger_ms=0)
+    world.complete(world.send(b"0"))
+    identity, [queue] = world.sender.identity, world.accumulator.topics["t"].queues[:1]
+    identity.epoch = 2**15 - 1
+    queue.sequences.renew(queue, identity.producer_id, identity.epoch)
+    assert not identity.renew(queue, world.now)
+    before = identity.producer_id
+    world.complete(world.send(b"1"))
+    assert identity.producer_id > before
+    assert questions(world) == 2
+
+
+def test_each_move_of_the_table_was_made_and_no_other(moves: MadeMoves) -> None:
+    assert moves.are_all_of(Idempotence)

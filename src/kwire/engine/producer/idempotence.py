@@ -6,6 +6,15 @@ whose log is in a format from before idempotence (sender.py). With True that is 
 connection only, and a broker that was silent for long may have been taken for an old one: as soon as a connection to a
 leader offers InitProducerId, that broker is asked. Other errors in a response may pass, so the request is repeated.
 
+States, and what may follow each, printed from MOVES:
+
+    state    what it is                                               may be followed by
+    OFF      batches are plain                                        ASKING
+    WANTED   nothing is sent; an id is asked for with the next batch  ASKING
+    ASKING   nothing is sent; InitProducerId is on its way            KNOWN, WANTED, OFF, REFUSED
+    KNOWN    batches are numbered                                     WANTED
+    REFUSED  batches fail                                             ASKING
+
 A partition whose sequence cannot be continued, which sequences.pxi decides, begins again at 0 under a higher epoch. The
 producer raises it by itself (KIP-360), or asks for a new id when there is no higher one. Brokers keep the state of each
 partition by itself, so the other partitions keep their epoch.
@@ -18,6 +27,7 @@ from collections.abc import Callable
 from kwire import protocol
 from kwire._codec import ASKING, KNOWN, OFF, REFUSED, WANTED, IdempotenceBase, PartitionQueue
 from kwire._typing import override
+from kwire.engine.common.lifecycle import Lifecycle, Moves, State
 from kwire.engine.common.request import ANY
 from kwire.engine.common.retry import is_retriable
 from kwire.engine.ports import Services
@@ -30,6 +40,24 @@ from kwire.schema.error_codes import (
     UNSUPPORTED_VERSION,
 )
 
+_OFFERED = "a connection to a leader offers InitProducerId, which brokers before did not"
+
+MOVES: Moves = {
+    OFF: State("batches are plain", {ASKING: _OFFERED}),
+    WANTED: State("nothing is sent; an id is asked for with the next batch", {ASKING: "a batch, after the backoff"}),
+    ASKING: State(
+        "nothing is sent; InitProducerId is on its way",
+        {
+            KNOWN: "answered",
+            WANTED: "an error that may pass, or a step was cut",
+            OFF: "not offered or not allowed, and not demanded by the user",
+            REFUSED: "not to be had, and demanded by the user, or the client was closed",
+        },
+    ),
+    KNOWN: State("batches are numbered", {WANTED: "there is no higher epoch for a partition: another id"}),
+    REFUSED: State("batches fail", {ASKING: _OFFERED}),
+}
+
 UNSETTLED = frozenset({WANTED, ASKING})
 """In these states nothing may be sent."""
 
@@ -38,11 +66,13 @@ _FOR_GOOD = frozenset({CLUSTER_AUTHORIZATION_FAILED, TRANSACTIONAL_ID_AUTHORIZAT
 _MAX_EPOCH = 2**15 - 1
 
 
-class Idempotence(IdempotenceBase):
+class Idempotence(IdempotenceBase, Lifecycle):
     """The producer id of one producer. `on_change(now)` is called when it becomes known, refused or not to be had.
 
     `required`: the user demands idempotence, so nothing goes out without it.
     """
+
+    MOVES = MOVES
 
     def __init__(
         self,
@@ -90,7 +120,7 @@ class Idempotence(IdempotenceBase):
         self._ask(node, now)
 
     def _ask(self, target: int, now: float) -> None:
-        self.state = ASKING
+        self.move(ASKING)
         self.not_offered = False
         self._core.request(
             target,
@@ -113,7 +143,7 @@ class Idempotence(IdempotenceBase):
             return True
         if (own.producer_id, own.producer_epoch) == (self.producer_id, self.epoch):
             if self.epoch >= _MAX_EPOCH:
-                self.state = WANTED
+                self.move(WANTED)
                 self.ask(now)
                 return False
             self.epoch += 1
@@ -124,7 +154,7 @@ class Idempotence(IdempotenceBase):
         """After an interrupted step: a request gets no response, and no timer is left."""
         self._not_before = 0.0
         if self.state == ASKING:
-            self.state = WANTED
+            self.move(WANTED)
 
     def _on_answer(self, response: protocol.InitProducerIdResponse, version: int, now: float) -> None:
         if response.error_code:
@@ -132,7 +162,7 @@ class Idempotence(IdempotenceBase):
             return
         self.producer_id = response.producer_id
         self.epoch = response.producer_epoch
-        self.state = KNOWN
+        self.move(KNOWN)
         self.error = self.last_error = None
         self._failures = 0
         self._on_change(now)
@@ -154,17 +184,17 @@ class Idempotence(IdempotenceBase):
 
     def _ask_later(self, error: KafkaError, now: float) -> None:
         self.last_error = error
-        self.state = WANTED
+        self.move(WANTED)
         self._failures += 1
         self._not_before = now + self._core.retry_backoff.wait(self._failures)
         self._core.call_at(self._not_before, self.ask)
 
     def _go_without(self, error: KafkaError, now: float) -> None:
         if self.required or not isinstance(error, BrokerError):
-            self.state = REFUSED
+            self.move(REFUSED)
             self.error = error
         else:
-            self.state = OFF
+            self.move(OFF)
             if not self._warned:
                 self._warned = True
                 self._on_warning(f"idempotence is off, a retry may write a record twice: {error}")
