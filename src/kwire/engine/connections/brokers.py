@@ -17,6 +17,7 @@ from kwire.engine.common.outage import Outage
 from kwire.engine.common.request import Request
 from kwire.engine.common.retry import RandomFraction, afresh, cause_at
 from kwire.engine.connections.connections import Connections
+from kwire.engine.connections.link import IDLE, NEGOTIATING
 from kwire.engine.connections.node import Node
 from kwire.engine.connections.refusals import Refusals
 from kwire.errors import AuthError, ConnectError, KafkaError
@@ -67,7 +68,7 @@ class Brokers:
             return
         if self.refusals.error is not None:
             self.refusals.tell_soon(now)
-        elif self.refusals.others_hang or not any(node.state == "negotiating" for node in self._candidates()):
+        elif self.refusals.others_hang or not any(node.state == NEGOTIATING for node in self._candidates()):
             self._try_next(now)
 
     def _best(self, now: float) -> Node | None:
@@ -77,12 +78,12 @@ class Brokers:
         """
         ready = [node for node in self.nodes.values() if node.connection is not None]
         answering = [node for node in ready if not node.is_silent(now)]
-        if ready and not answering and any(node.state in ("idle", "negotiating") for node in self._candidates()):
+        if ready and not answering and any(node.state in (IDLE, NEGOTIATING) for node in self._candidates()):
             return None
         return min(answering or ready, key=lambda node: (node.load, -node.heard_at), default=None)
 
     def _try_next(self, now: float) -> None:
-        idle = [node for node in self._candidates() if node.state == "idle"]
+        idle = [node for node in self._candidates() if node.state == IDLE]
         if not self._waiting or not idle:
             return
         tried = self._waiting[0].tried

@@ -6,6 +6,13 @@ answers in that order, so the answer to read next is always that of the oldest r
 correlation id, or an answer to nothing, makes the connection useless: it is closed, and its requests fail with
 ConnectError (caused by a FrameError), so that they are sent again.
 
+States, and what may follow each, printed from MOVES:
+
+    state       what it is                         may be followed by
+    CONNECTING  the driver opens a socket          OPEN, CLOSED
+    OPEN        bytes go both ways                 CLOSED
+    CLOSED      nothing is sent or heard any more
+
 `negotiation.py` runs the connect flow over fresh connections, `link.py` owns the one that is ready.
 """
 
@@ -18,6 +25,7 @@ from kwire import protocol
 from kwire._codec import CLOSE, CONNECT, WARN, WRITE, ConnectionBase, PlanTable
 from kwire._typing import Any, override
 from kwire.engine.common.addresses import Address
+from kwire.engine.common.lifecycle import Lifecycle, Moves, State
 from kwire.errors import KafkaError
 
 __all__ = ["CLOSE", "CLOSED", "CONNECT", "CONNECTING", "OPEN", "WARN", "WRITE", "Connection", "Events"]
@@ -26,6 +34,11 @@ CONNECTING = "connecting"
 OPEN = "open"
 CLOSED = "closed"
 
+MOVES: Moves = {
+    CONNECTING: State("the driver opens a socket", {OPEN: "it is connected", CLOSED: "it could not be"}),
+    OPEN: State("bytes go both ways", {CLOSED: "the connection ended, or this client ended it"}),
+    CLOSED: State("nothing is sent or heard any more", {}),
+}
 
 _PLANS = PlanTable(protocol.request_plans)
 
@@ -33,13 +46,14 @@ Events = deque[tuple[str, Any]]
 """(CONNECT | WRITE | CLOSE, Connection) or (WARN, text)."""
 
 
-class Connection(ConnectionBase):
+class Connection(ConnectionBase, Lifecycle):
     """A byte stream to one address, and the requests in flight on it.
 
     Its owner sets `on_made` and `on_lost`. `step` says in words what the attempt to connect is at; `ended`, that the
     other end or the network ended it, not this client.
     """
 
+    MOVES = MOVES
     __slots__ = ("address", "client_id", "ended", "number", "on_lost", "on_made", "state", "step")
 
     def __init__(self, number: int, address: Address, client_id: str, max_frame: int, events: Events) -> None:
@@ -59,7 +73,7 @@ class Connection(ConnectionBase):
 
     def become(self, state: str) -> None:
         """Changes the state to OPEN or CLOSED."""
-        self.state = state
+        self.move(state)
         self.open = state is OPEN
 
 

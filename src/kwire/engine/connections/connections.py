@@ -106,7 +106,8 @@ class Connections:
         """After a step that was cut: the driver closes all sockets by itself, and no owner is told."""
         self._events.clear()
         for connection in list(self._open):
-            connection.become(CLOSED)
+            if connection.state != CLOSED:
+                connection.become(CLOSED)
             connection.drop_requests()
         self._open.clear()
 

@@ -1,8 +1,15 @@
 """One connection to a broker, for one purpose, over all its lives: and the requests that wait for it.
 
-Layer 3, no I/O. States: idle (no connection wanted yet), negotiating, ready, backing off (after a failure). A request
-that waits here is written as soon as the connection is ready and fails when the attempt fails; one that was written
-fails when the connection is lost. Whether to send it again is its component's decision.
+Layer 3, no I/O. A request that waits here is written as soon as the connection is ready and fails when the attempt
+fails; one that was written fails when the connection is lost. Whether to send it again is its component's decision.
+
+States, and what may follow each, printed from MOVES:
+
+    state        what it is                                      may be followed by
+    IDLE         no connection is wanted                         NEGOTIATING
+    NEGOTIATING  an attempt to connect: socket, versions, login  READY, BACKING_OFF, IDLE
+    READY        there is a connection                           READY, BACKING_OFF, IDLE
+    BACKING_OFF  waits after a failure                           IDLE
 
 While a link is suspended (the connection authenticates again, see `session.py`), requests wait though it is ready.
 
@@ -19,6 +26,7 @@ from functools import partial
 
 from kwire._codec import LinkBase, Timer
 from kwire._typing import TYPE_CHECKING, override
+from kwire.engine.common.lifecycle import Lifecycle, Moves, State
 from kwire.engine.common.request import Purpose, Request
 from kwire.engine.common.retry import afresh
 from kwire.engine.connections.connection import Connection
@@ -39,6 +47,30 @@ if TYPE_CHECKING:
     from kwire.engine.connections.group_probe import GroupProbe
 else:
     Protocol = object
+
+IDLE = "idle"
+NEGOTIATING = "negotiating"
+READY = "ready"
+BACKING_OFF = "backing off"
+
+_DROPPED = "the address is another one, or the client forgets its connections"
+
+MOVES: Moves = {
+    IDLE: State("no connection is wanted", {NEGOTIATING: "a request, or the client wants a connection"}),
+    NEGOTIATING: State(
+        "an attempt to connect: socket, versions, login",
+        {READY: "it succeeds", BACKING_OFF: "it fails", IDLE: _DROPPED},
+    ),
+    READY: State(
+        "there is a connection",
+        {
+            READY: "a broker that was taken for an old one has answered ApiVersions after all: a better connection",
+            BACKING_OFF: "the connection is lost",
+            IDLE: "a step was cut",
+        },
+    ),
+    BACKING_OFF: State("waits after a failure", {IDLE: f"the wait is over, {_DROPPED}"}),
+}
 
 SILENT_AFTER_S = 1.0
 """Seconds without an answer after which requests for any broker go to another one, if there is one."""
@@ -79,14 +111,17 @@ class LinkOwner(Protocol):
         """The backoff after a failure is over."""
 
 
-class Link(LinkBase):
+class Link(LinkBase, Lifecycle):
     """A node's connection for `purpose`."""
+
+    MOVES = MOVES
 
     connection: Connection | None
     versions: Versions | None
 
     def __init__(self, node: LinkOwner, connections: ConnectionServices, purpose: int) -> None:
         super().__init__()
+        self.state = IDLE
         self.purpose = purpose
         self.failures = 0
         self.last_error: KafkaError | None = None
@@ -105,15 +140,6 @@ class Link(LinkBase):
         self._ready_at = 0.0
 
     @property
-    def state(self) -> str:
-        """'ready', 'negotiating', 'backing off' or 'idle'."""
-        if self.connection is not None:
-            return "ready"
-        if self._backoff is not None and self._backoff.active:
-            return "backing off"
-        return "negotiating" if self._negotiation is not None else "idle"
-
-    @property
     def step(self) -> str:
         """What an attempt to connect is at, in words; "" if there is none or nothing is connected yet."""
         return self._negotiation.step if self._negotiation is not None else ""
@@ -127,7 +153,7 @@ class Link(LinkBase):
     def refusal(self) -> AuthError | None:
         """Why one side refused the other, until the next attempt to connect."""
         error = self.last_error
-        return error if isinstance(error, AuthError) and self.state == "backing off" else None
+        return error if isinstance(error, AuthError) and self.state == BACKING_OFF else None
 
     @property
     def load(self) -> int:
@@ -151,7 +177,8 @@ class Link(LinkBase):
         """Begins to connect, unless that has begun, or is done, or has to wait after a failure."""
         if self.refusal is not None:
             self._node.link_is_refused(now)
-        if self.state == "idle":
+        if self.state == IDLE:
+            self.move(NEGOTIATING)
             self._attempt += 1
             self._negotiation = Negotiation(
                 self._connections,
@@ -166,6 +193,8 @@ class Link(LinkBase):
     def connect_again(self, now: float) -> None:
         """The address is another one: connects at once, if anything waits."""
         self._stop_waiting()
+        if self.state == BACKING_OFF:
+            self.move(IDLE)
         self.failures = 0
         if self._queue:
             self.connect(now)
@@ -187,6 +216,8 @@ class Link(LinkBase):
         self._end_negotiation(now)
         if self.connection is not None:
             self._connections.lose(self.connection, error, now)
+        elif self.state != IDLE:
+            self.move(IDLE)
 
     def fail_queue(self, error: KafkaError, now: float) -> None:
         """Fails every request that waits."""
@@ -205,6 +236,8 @@ class Link(LinkBase):
         self.suspended = False
         self._session.end()
         self._queue.clear()
+        if self.state != IDLE:
+            self.move(IDLE)
 
     def suspend(self) -> None:
         """New requests wait from now on, though there is a connection."""
@@ -230,7 +263,7 @@ class Link(LinkBase):
             return
         retired = self.connection
         connection.on_lost = self._on_lost
-        self.connection = connection
+        self.connection, self.state = connection, self.checked(READY)
         self.versions = versions
         self.failures = 0
         self.last_error = None
@@ -319,9 +352,11 @@ class Link(LinkBase):
             self._refusals += 1
             wait = self._connections.refusal_backoff.wait(self._refusals)
         self._backoff = self._connections.call_at(now + wait, self._on_backoff_over)
+        self.move(BACKING_OFF)
 
     def _on_backoff_over(self, now: float) -> None:
         self._backoff = None
+        self.move(IDLE)
         if self._queue:
             self.connect(now)
         self._node.link_may_connect(self, now)

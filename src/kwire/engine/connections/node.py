@@ -14,7 +14,7 @@ from kwire.engine.common.outage import Outage
 from kwire.engine.common.request import Purpose
 from kwire.engine.common.retry import cause_at
 from kwire.engine.connections.connection import Connection
-from kwire.engine.connections.link import Link
+from kwire.engine.connections.link import IDLE, NEGOTIATING, Link
 from kwire.engine.connections.services import ConnectionServices
 from kwire.engine.connections.versions import Versions
 from kwire.errors import AuthError, ConnectError, KafkaError
@@ -92,7 +92,7 @@ class Node(NodeBase):
 
     @property
     def state(self) -> str:
-        """'ready', 'negotiating', 'backing off' or 'idle'."""
+        """One of those of a link."""
         return self._data.state
 
     @property
@@ -141,7 +141,7 @@ class Node(NodeBase):
     def progress(self) -> str:
         """The state, and the step that an attempt to connect is at."""
         step = self._data.step
-        return f"{self.state}, at {step}" if step and self.state == "negotiating" else self.state
+        return f"{self.state}, at {step}" if step and self.state == NEGOTIATING else self.state
 
     @property
     def trouble(self) -> Cause:
@@ -149,7 +149,7 @@ class Node(NodeBase):
         error = self.last_error
         if error is None:
             step = f", at {self._data.step}" if self._data.step else ""
-            return Cause("not tried yet" if self.state == "idle" else f"being connected{step}")
+            return Cause("not tried yet" if self.state == IDLE else f"being connected{step}")
         return cause_at(self.address, error)
 
     # -- all connections --------------------------------------------------------------------------------------------
