@@ -7,6 +7,7 @@ import pytest
 from kwire import protocol
 from kwire.engine.common.addresses import Address
 from kwire.engine.common.request import ANY
+from kwire.engine.connections.connection import Connection
 from kwire.engine.connections.link import BACKING_OFF, IDLE, NEGOTIATING, READY, Link
 from kwire.engine.settings.clients import ClientSettings
 from kwire.schema.api_keys import METADATA
@@ -124,3 +125,4 @@ def test_a_link_to_a_broker_that_was_taken_for_old_changes_to_a_better_connectio
 
 def test_each_move_of_the_table_was_made_and_no_other(moves: MadeMoves) -> None:
     assert moves.are_all_of(Link)
+    assert moves.are_all_of(Connection)
