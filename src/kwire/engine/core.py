@@ -73,8 +73,8 @@ For components (the producer's sender, the fetcher, admin calls)
     retry_backoff, settings, rng
     early                               a list of callables (until, now) that `run_early` calls: what may be done before
                                         its time, up to `until`
-    recovered                           a list of callables (now) that `recover` calls at its end; of a request whose
-                                        callback was cut nothing more is heard, so they ask again for what they miss
+    recovered                           the owners of requests and timers whose `recover(now)` is called at the end of
+                                        `recover`: see `common/recovery.py`
     after_step                          a deque of callables for the driver to run outside any lock: user callbacks go
                                         there, never straight out of on_response
 """
@@ -86,6 +86,7 @@ from collections.abc import Callable, Sequence
 from kwire._codec import CoreBase, PlanTable
 from kwire._typing import TYPE_CHECKING, Any, override
 from kwire.engine.common.addresses import Address
+from kwire.engine.common.recovery import Recoverable
 from kwire.engine.common.request import ANY, CONTROLLER, Request
 from kwire.engine.common.retry import Backoff, RandomFraction
 from kwire.engine.connections.brokers import Brokers
@@ -115,7 +116,7 @@ class Core(CoreBase):
         self.settings = settings
         self.rng = rng
         self.retry_backoff = Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms, rng)
-        self.recovered: list[Callable[[float], None]] = []
+        self.recovered: list[Recoverable] = []
         self.early: list[Callable[[float, float], None]] = []
         self.login = _login(settings, rng) if settings.uses_sasl else None
         self._connections = Connections(settings, self._timers, self.events, rng, self._run_apart, self.login)
@@ -155,8 +156,8 @@ class Core(CoreBase):
         self._requests.clear()
         self._recovering = False
         self._timers.recover(now)
-        for listener in list(self.recovered):
-            listener(now)
+        for owner in list(self.recovered):
+            owner.recover(now)
         self.dirty = False
 
     @override

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from kwire._codec import Timer
 from kwire._typing import TYPE_CHECKING, Any
 from kwire.engine.common.addresses import Address
+from kwire.engine.common.recovery import Recoverable
 from kwire.engine.common.request import MessageOrBuilder, OnError, OnResponse, Request
 from kwire.engine.common.retry import Backoff, RandomFraction
 from kwire.errors import AuthError, ConnectError
@@ -34,7 +35,7 @@ class Services(Protocol):
     cluster: Cluster
     wall_clock: Callable[[], float]
     early: list[Callable[[float, float], None]]
-    recovered: list[Callable[[float], None]]
+    recovered: list[Recoverable]
 
     @property
     def after_step(self) -> deque[Callable[[], object]]: ...

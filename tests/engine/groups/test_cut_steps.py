@@ -99,3 +99,22 @@ def test_members_whose_polls_are_cut_share_all_partitions_in_the_end(
         return all_owned and all(member.membership.is_stable for member in members) and not any(s.held for s in states)
 
     world.run(is_shared)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_who_waits_for_a_farewell_hears_of_it_after_a_cut_step(kind: str) -> None:
+    world = EmbeddedWorld(nodes=1, topics={"t": 2}, group_min_session_timeout_ms=100)
+    member = GroupMember(world, **KINDS[kind]).subscribe("t").poll_every(lambda: 0.1)
+    world.run(lambda: member.membership.is_stable and bool(member.owned))
+    member.resting = True
+    member.membership.unsubscribe(world.now)
+    member.hear()
+    world.faults.delay("LeaveGroup", 1.0)
+    world.faults.delay("ConsumerGroupHeartbeat", 1.0)
+    left: list[float] = []
+    member.membership.leave(world.now, left.append)
+    for address in list(member.shared.addresses.values()):
+        member.lose_all(address)
+    member.core.recover(world.now)
+    world.run(lambda: bool(left))
+    assert len(left) == 1

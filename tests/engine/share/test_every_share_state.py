@@ -9,6 +9,7 @@ import pytest
 
 from kwire.engine.calls.lookup import GROUP
 from kwire.engine.common.addresses import TopicPartition
+from kwire.engine.groups.epoch_heartbeats import EpochHeartbeats
 from kwire.engine.settings.clients import ShareConsumerSettings
 from kwire.engine.share.membership import FATAL, MEMBER, OUT, ShareMembership
 from kwire.engine.share.polling import SharePolling
@@ -238,6 +239,22 @@ def test_a_member_reads_everything_soon_whatever_comes_in_a_state(state: str) ->
             missing = sorted(map(str, story.wanted - story.reader.read))
             found.append(f"{event}: {story.membership.state}, {missing} not read, {story.reader.errors[-2:]}")
     assert not found, "\n".join(found)
+
+
+def test_a_join_that_is_cut_before_its_first_heartbeat_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def cut(heartbeats: EpochHeartbeats, now: float) -> None:
+        raise KeyboardInterrupt
+
+    story = Story()
+    story.reader.polls = True
+    with monkeypatch.context() as patch:
+        patch.setattr(EpochHeartbeats, "begin", cut)
+        with pytest.raises(KeyboardInterrupt):
+            story.run(1.0)
+    assert story.membership.state == MEMBER
+    a_step_is_cut(story)
+    story.reader.step()
+    assert story.ends_well()
 
 
 def test_each_move_of_the_table_was_made_and_no_other(moves: MadeMoves) -> None:

@@ -509,7 +509,7 @@ def ready_for_two_phases() -> tuple[TransactionWorld, TransactionalProducer]:
     world.remove(plain)
     producer = world.producer(transaction_two_phase_commit_enable=True)
     outcome = producer.manager.initialise(producer.now)
-    producer.manager._requests.recover()
+    producer.manager._requests.recover(producer.now)
     identity = plain.manager.identity
     answer = protocol.InitProducerIdResponse(producer_id=identity.producer_id, producer_epoch=identity.epoch)
     producer.manager.on_id(answer, 6, producer.now)
@@ -572,7 +572,7 @@ def test_a_prepared_transaction_is_found_by_the_next_producer() -> None:
     answer = protocol.InitProducerIdResponse(
         producer_id=7, producer_epoch=3, ongoing_txn_producer_id=7, ongoing_txn_producer_epoch=2
     )
-    producer.manager._requests.recover()
+    producer.manager._requests.recover(producer.now)
     producer.manager.on_id(answer, 6, producer.now)
     assert outcome.value() == (7, 2)
     assert producer.state == states.PREPARED

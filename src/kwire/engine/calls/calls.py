@@ -10,7 +10,8 @@ from collections.abc import Callable
 
 from kwire import errors
 from kwire._codec import Timer
-from kwire._typing import TYPE_CHECKING, Any
+from kwire._typing import TYPE_CHECKING, Any, override
+from kwire.engine.common.recovery import Recoverable
 from kwire.engine.common.waits import Until
 from kwire.errors import ClientClosedError, KafkaError, KafkaTimeoutError
 from kwire.errors.wording import joined
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 OnDone = Callable[[Any, float], None]
 
 
-class Call:
+class Call(Recoverable):
     """One such operation; `done` turns True when `result` or `error` is set, then `on_done(self, now)` is called.
 
     From the constructor on, `ask_again` may be called: a subclass has its attributes before it calls this one's.
@@ -44,7 +45,7 @@ class Call:
         self._retry: Timer | None = None
         self._limit = core.call_at(deadline, self._out_of_time)
         if self.recovers:
-            core.recovered.append(self._recover)
+            self.recover_with(core)
 
     def value(self) -> Any:
         """The result; raises the error, and ClientClosedError where the client was closed before there was either."""
@@ -94,8 +95,12 @@ class Call:
     def ask_again(self, now: float) -> None:
         """For subclasses: nothing that is in flight will be answered."""
 
-    def _recover(self, now: float) -> None:
-        self._retry = None
+    @override
+    def recover(self, now: float) -> None:
+        """Asks again, and waits for no more."""
+        if self._retry is not None:
+            self._retry.cancel()
+            self._retry = None
         self.ask_again(now)
 
     def _out_of_time(self, now: float) -> None:
@@ -104,8 +109,7 @@ class Call:
     def _end(self, now: float) -> None:
         self.done = True
         self._limit.cancel()
-        if self.recovers and self._recover in self.core.recovered:
-            self.core.recovered.remove(self._recover)
+        self.recover_no_more(self.core)
         if self._retry is not None:
             self._retry.cancel()
         self.on_end()

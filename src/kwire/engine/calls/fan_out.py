@@ -140,7 +140,7 @@ class FanOutCall(Call, Generic[Key, Result]):
     @override
     def ask_again(self, now: float) -> None:
         self._cancel_asked()
-        self._api.lookup.recover()
+        self._api.lookup.recover(now)
         self.send(now)
 
     def send(self, now: float) -> None:

@@ -13,6 +13,7 @@ from kwire import errors, protocol
 from kwire._typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, override
 from kwire.engine.calls.second_try import SecondTry
 from kwire.engine.common.addresses import Address, TopicPartition
+from kwire.engine.common.recovery import Recoverable
 from kwire.engine.common.request import ANY, CONTROLLER
 from kwire.engine.common.retry import is_retriable
 from kwire.errors import BrokerError, ConnectError, KafkaError, KafkaTimeoutError
@@ -91,7 +92,7 @@ class Asking(Protocol):
         """Keys that no broker will be found for."""
 
 
-class Lookup(Generic[Key]):
+class Lookup(Recoverable, Generic[Key]):
     """Finds the broker for each key of one call."""
 
     call: Asking
@@ -102,7 +103,8 @@ class Lookup(Generic[Key]):
     def end(self) -> None:
         """The call has ended."""
 
-    def recover(self) -> None:
+    @override
+    def recover(self, now: float) -> None:
         """Forgets requests in flight: they will not be answered."""
 
     def find(self, key: Key, now: float) -> int | None:
@@ -209,7 +211,7 @@ class Coordinator(Lookup[str]):
             request.cancel()
 
     @override
-    def recover(self) -> None:
+    def recover(self, now: float) -> None:
         self.end()
         self._asked.clear()
 

@@ -37,10 +37,11 @@ from operator import attrgetter
 
 from kwire import errors, protocol
 from kwire._codec import Records, Timer, no_uuid, scan_records
-from kwire._typing import TYPE_CHECKING
+from kwire._typing import TYPE_CHECKING, override
 from kwire.engine.calls.offsets import READ_COMMITTED, isolation_code, too_old_for
 from kwire.engine.common.addresses import Address, TopicPartition
 from kwire.engine.common.pace import EVERY_S, throttle_s
+from kwire.engine.common.recovery import Recoverable
 from kwire.engine.common.request import Purpose
 from kwire.engine.common.retry import is_retriable
 from kwire.engine.consumer.fetch_sessions import SESSION_CODES, Asked, FetchSession
@@ -85,7 +86,7 @@ Fetched = list[tuple[TopicPartition, Records]]
 _order = attrgetter("order")
 
 
-class Fetcher:
+class Fetcher(Recoverable):
     """The fetching side of one consumer. `polled_at` is when its last poll began, to be set by the poll.
 
     `max_decoded` bounds what one response takes to decode: bytes of decompressed records and their index.
@@ -125,7 +126,7 @@ class Fetcher:
         self._ready: deque[PartitionState] = deque()
         self._faulty: list[PartitionState] = []
         core.cluster.listeners.append(self._on_metadata)
-        core.recovered.append(self._recover)
+        self.recover_with(core)
 
     def begin_in_group(self, fetches: OffsetFetches) -> None:
         """New partitions are read from what the group committed, by `fetches`."""
@@ -219,13 +220,15 @@ class Fetcher:
         self._turns += 1
         return self._turns
 
-    def _recover(self, now: float) -> None:
-        """After a step that was cut: what was asked will not be answered."""
+    @override
+    def recover(self, now: float) -> None:
+        """What was asked will not be answered."""
         for source in self._sources.values():
             source.in_flight = False
             source.session.end()
         for state in self.subscription.states.values():
             state.in_flight = False
+        self.positions.recover(now)
         self.pump(now)
 
     # -- asking -----------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from functools import partial
 
 from kwire import errors, protocol
 from kwire._codec import Timer
-from kwire._typing import TYPE_CHECKING
+from kwire._typing import TYPE_CHECKING, override
 from kwire.engine.calls.offsets import (
     LATEST,
     NO_OFFSET,
@@ -30,6 +30,7 @@ from kwire.engine.calls.offsets import (
     versions_for,
 )
 from kwire.engine.common.addresses import TopicPartition
+from kwire.engine.common.recovery import Recoverable
 from kwire.engine.common.retry import is_retriable
 from kwire.engine.consumer.partition_state import NO_EPOCH, PartitionState
 from kwire.engine.consumer.subscription import Subscription
@@ -59,7 +60,7 @@ Asked = dict[TopicPartition, tuple[PartitionState, int]]
 """The partitions of one request, each with its state and the revision of it that was asked for."""
 
 
-class PositionLookup:
+class PositionLookup(Recoverable):
     """Looks up and checks the positions of one subscription. `on_change(now)`: some partition may be fetched by now."""
 
     def __init__(
@@ -361,6 +362,15 @@ class PositionLookup:
         if moment < self._overdue_at:
             self._overdue_at = moment
             self._core.call_at(moment, self._look_for_overdue)
+
+    @override
+    def recover(self, now: float) -> None:
+        """The fetcher looks at all partitions by itself."""
+        if self._wake is not None:
+            self._wake.cancel()
+            self._wake = None
+        self._overdue_at = now
+        self._core.call_at(now, self._look_for_overdue)
 
     def _look_for_overdue(self, now: float) -> None:
         """Tells of partitions that had no position for default_api_timeout_ms, one error for each broker."""

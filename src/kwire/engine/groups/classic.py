@@ -161,7 +161,7 @@ class ClassicGroup(Membership):
         self._foreign: list[str] = []
         self._retry: Timer | None = None
         core.cluster.listeners.append(self._on_metadata)
-        core.recovered.append(self._recover)
+        self.recover_with(core)
 
     # -- what the front sees ----------------------------------------------------------------------------------------
 
@@ -631,8 +631,12 @@ class ClassicGroup(Membership):
         if why := self._topics.why_rejoin():
             self._want(why)
 
-    def _recover(self, now: float) -> None:
-        """After a step that was cut: nothing that was asked will be answered, and what was begun is begun again."""
+    @override
+    def recover(self, now: float) -> None:
+        """What was begun is begun again."""
+        self._poll_limit.recover(now)
+        self._heartbeats.recover(now)
+        self._joining.recover(now)
         self._cancel_join()
         if self.state in _IN_THE_AIR:
             self._join_later(now)

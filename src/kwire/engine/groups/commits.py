@@ -34,6 +34,7 @@ from kwire.engine.calls.calls import Call, OnDone
 from kwire.engine.calls.offsets import OffsetAndMetadata
 from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.common.pace import throttle_s
+from kwire.engine.common.recovery import Recoverable
 from kwire.engine.common.request import Request
 from kwire.engine.common.retry import is_retriable
 from kwire.engine.consumer.subscription import Subscription
@@ -149,7 +150,7 @@ class Commit(Call):
         self._commits.end_decided(now)
 
 
-class Commits:
+class Commits(Recoverable):
     """The commits of one consumer. `on_stored(tp, offset)` is called for each partition that the coordinator confirms.
 
     _queue    commits that have not ended, in order; those with `sent` are in the request that is in flight
@@ -177,7 +178,7 @@ class Commits:
         self._again: Timer | None = None
         self._failures = 0
         self._is_ending = False
-        core.recovered.append(self._recover)
+        self.recover_with(core)
 
     @property
     def member(self) -> GroupMetadata:
@@ -228,10 +229,10 @@ class Commits:
     def close(self) -> None:
         """Sends no more."""
         self._stop()
-        if self._recover in self._core.recovered:
-            self._core.recovered.remove(self._recover)
+        self.recover_no_more(self._core)
 
-    def _recover(self, now: float) -> None:
+    @override
+    def recover(self, now: float) -> None:
         self._stop()
         self._pump(now)
 

@@ -173,7 +173,7 @@ class ConsumerGroup(Membership):
         self._is_giving_back = False
         self._unreleased_since: float | None = None
         self._poll_limit = PollLimit(core, settings.max_poll_interval_ms / 1000, self._on_poll_overdue)
-        core.recovered.append(self._recover)
+        self.recover_with(core)
 
     # -- what the base asks -----------------------------------------------------------------------------------------
 
@@ -563,8 +563,10 @@ class ConsumerGroup(Membership):
         else:
             self._owned = goal
 
-    def _recover(self, now: float) -> None:
-        """After a step that was cut, perhaps on the way to an event of the listener, or from it: begins that again."""
+    @override
+    def recover(self, now: float) -> None:
+        """The step was cut on the way to an event of the listener, perhaps, or from it: begins that again."""
+        self._poll_limit.recover(now)
         if self.state in _MEMBER_STATES and not self._heartbeats.is_running:
             self._heartbeats.begin(now)
         if self._current is not None or self.events:

@@ -22,9 +22,10 @@ from functools import partial
 
 from kwire import protocol
 from kwire._codec import Timer
-from kwire._typing import TYPE_CHECKING
+from kwire._typing import TYPE_CHECKING, override
 from kwire.engine.calls.lookup import GROUP, coordinator_in, find_coordinator_request, has_moved
 from kwire.engine.calls.second_try import SecondTry
+from kwire.engine.common.recovery import Recoverable
 from kwire.engine.common.request import ANY, MessageOrBuilder, OnError, OnResponse, Purpose, Request
 from kwire.engine.common.retry import is_retriable
 from kwire.errors import BrokerError, KafkaError, KafkaTimeoutError
@@ -79,7 +80,7 @@ class WaitingRequest:
             self.deadline_timer.cancel()
 
 
-class Coordinator:
+class Coordinator(Recoverable):
     """Finds and holds the coordinator of the group (or transactional id, by `kind`) `key`.
 
     node      its node id; ANY where any broker will do; None while it is unknown
@@ -101,7 +102,7 @@ class Coordinator:
         self._sent = 0
         self._troubled_since: float | None = None
         self.on_trouble: Callable[[str, float, float], object] = _ignore
-        core.recovered.append(self.recover)
+        self.recover_with(core)
 
     @property
     def what(self) -> str:
@@ -180,16 +181,17 @@ class Coordinator:
             self._troubled_since = now
         self.on_trouble(what, self._troubled_since, now)
 
+    @override
     def recover(self, now: float) -> None:
-        """After a step that was cut: forgets what waits and what is asked; components ask again."""
+        """Forgets what waits and what is asked; components ask again."""
         self._stop_asking()
-        self._waiting.clear()
+        while self._waiting:
+            self._waiting.pop().cancel()
 
     def close(self) -> None:
         """Asks no more; what waits is not answered."""
         self.recover(0.0)
-        if self.recover in self._core.recovered:
-            self._core.recovered.remove(self.recover)
+        self.recover_no_more(self._core)
 
     def _too_late(self, waiting: WaitingRequest, now: float) -> None:
         if waiting in self._waiting:

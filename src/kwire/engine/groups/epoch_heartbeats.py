@@ -21,8 +21,9 @@ from functools import partial
 
 from kwire import errors
 from kwire._codec import Timer
-from kwire._typing import TYPE_CHECKING, Any
+from kwire._typing import TYPE_CHECKING, Any, override
 from kwire.engine.common.pace import EVERY_S, Pace, throttle_s
+from kwire.engine.common.recovery import Recoverable
 from kwire.engine.common.retry import RandomFraction, is_retriable
 from kwire.errors import AuthError, BrokerError, KafkaError
 
@@ -74,7 +75,7 @@ class Member(Protocol):
         """A heartbeat met an error that the member has to decide about. Unless it stops the heartbeats, they go on."""
 
 
-class EpochHeartbeats:
+class EpochHeartbeats(Recoverable):
     """The heartbeats of one member, by the API `api_key`."""
 
     def __init__(self, core: Services, coordinator: Coordinator, api_key: int, member: Member, log: GroupLog) -> None:
@@ -95,7 +96,8 @@ class EpochHeartbeats:
         self._last = ""
         self._failures = 0
         self._next: Timer | None = None
-        core.recovered.append(self._recover)
+        self._farewell: tuple[Callable[[int], Any], Callable[[float], None]] | None = None
+        self.recover_with(core)
 
     @property
     def is_running(self) -> bool:
@@ -136,6 +138,7 @@ class EpochHeartbeats:
         if self._coordinator.node is None:
             on_done(now)
             return
+        self._farewell = message, on_done
         self._say_goodbye(message, on_done, 1, now)
 
     # -- sending ----------------------------------------------------------------------------------------------------
@@ -182,8 +185,11 @@ class EpochHeartbeats:
             self._next.cancel()
             self._next = None
 
-    def _recover(self, now: float) -> None:
-        """After a step that was cut."""
+    @override
+    def recover(self, now: float) -> None:
+        """Says everything again, or the farewell that may not have been heard."""
+        if self._farewell is not None:
+            self._say_goodbye(*self._farewell, _LEAVE_TRIES, now)
         if self._is_running:
             self._is_in_flight = False
             self._round += 1
@@ -239,12 +245,16 @@ class EpochHeartbeats:
             if response.error_code:
                 on_error(errors.broker.error_for(response.error_code), now)
             else:
-                on_done(now)
+                end(now)
 
         def on_error(error: KafkaError, now: float) -> None:
             if tries < _LEAVE_TRIES and self._coordinator.is_lost(error, now):
                 self._say_goodbye(message, on_done, tries + 1, now)
             else:
-                on_done(now)
+                end(now)
+
+        def end(now: float) -> None:
+            self._farewell = None
+            on_done(now)
 
         self._coordinator.request(self._api_key, message, on_response, on_error, now)

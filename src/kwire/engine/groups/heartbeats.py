@@ -11,7 +11,8 @@ from functools import partial
 
 from kwire import protocol
 from kwire._codec import Timer
-from kwire._typing import TYPE_CHECKING
+from kwire._typing import TYPE_CHECKING, override
+from kwire.engine.common.recovery import Recoverable
 from kwire.engine.common.retry import is_retriable
 from kwire.errors import BrokerError, KafkaError, broker
 from kwire.schema.api_keys import HEARTBEAT
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from kwire.engine.settings.clients import ConsumerSettings
 
 
-class Heartbeats:
+class Heartbeats(Recoverable):
     """The heartbeats of one member. `on_refused(error, now)`: the coordinator says that something has changed."""
 
     def __init__(
@@ -63,6 +64,11 @@ class Heartbeats:
         if self._request is not None:
             self._request.cancel()
             self._request = None
+
+    @override
+    def recover(self, now: float) -> None:
+        """The membership begins them again, by its state."""
+        self.stop()
 
     def _send(self, now: float) -> None:
         self._timer = None

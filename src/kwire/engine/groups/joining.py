@@ -17,8 +17,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from kwire import errors, protocol
-from kwire._typing import TYPE_CHECKING
+from kwire._typing import TYPE_CHECKING, override
 from kwire.engine.common.addresses import TopicPartition
+from kwire.engine.common.recovery import Recoverable
 from kwire.engine.groups.assignors import ClusterView
 from kwire.engine.groups.member import PROTOCOL_TYPE
 from kwire.errors import KafkaError
@@ -41,7 +42,7 @@ HELD_FOR_S = 5.0
 """Seconds that the coordinator is given beyond the rebalance timeout."""
 
 
-class Joining:
+class Joining(Recoverable):
     """One try at a time.
 
     on_joined(now)              JoinGroup is answered
@@ -97,6 +98,11 @@ class Joining:
             self._request.cancel()
             self._request = None
         self._rows = None
+
+    @override
+    def recover(self, now: float) -> None:
+        """The membership joins again, by its state."""
+        self.cancel()
 
     def forget_topics(self) -> None:
         """It leads no more: the topics of others are of no interest."""

@@ -17,6 +17,7 @@ from collections.abc import Callable, Collection, Iterable
 from kwire._typing import TYPE_CHECKING, NamedTuple
 from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.common.lifecycle import Lifecycle
+from kwire.engine.common.recovery import Recoverable
 from kwire.engine.common.request import Purpose
 from kwire.engine.groups.assigned import AssignedPartitions, Missing
 from kwire.engine.groups.group_log import GroupLog, Listed
@@ -58,7 +59,7 @@ class RebalanceEvent(NamedTuple):
     partitions: tuple[TopicPartition, ...]
 
 
-class Membership(Lifecycle):
+class Membership(Lifecycle, Recoverable):
     """One consumer's part in its group. Subclasses define `subscribe`, `poll`, `rejoin`, `refused` and `leave`.
 
     counted        what the group counts

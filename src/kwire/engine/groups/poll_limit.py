@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kwire._codec import Timer
-from kwire._typing import TYPE_CHECKING
+from kwire._typing import TYPE_CHECKING, override
+from kwire.engine.common.recovery import Recoverable
 
 if TYPE_CHECKING:
     from kwire.engine.ports import Services
 
 
-class PollLimit:
+class PollLimit(Recoverable):
     """Calls `on_overdue(now)`, once, when the last poll ended `seconds` ago; a poll begins the count anew."""
 
     def __init__(self, core: Services, seconds: float, on_overdue: Callable[[float], None]) -> None:
@@ -43,7 +44,16 @@ class PollLimit:
             self._timer.cancel()
             self._timer = None
 
+    @override
+    def recover(self, now: float) -> None:
+        """Looks once more, by one timer."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = self._core.call_at(now, self._look)
+
     def _look(self, now: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
         due = (now if self._is_polling else self._ended_at) + self._seconds
         if due > now:
             self._timer = self._core.call_at(due, self._look)

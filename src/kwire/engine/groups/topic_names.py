@@ -11,7 +11,8 @@ from collections.abc import Callable, Collection, Iterable
 
 from kwire import errors, protocol
 from kwire._codec import Timer
-from kwire._typing import TYPE_CHECKING
+from kwire._typing import TYPE_CHECKING, override
+from kwire.engine.common.recovery import Recoverable
 from kwire.engine.common.request import ANY, Request
 from kwire.errors import KafkaError
 from kwire.schema.api_keys import METADATA
@@ -28,7 +29,7 @@ def _ignore(topic_ids: Collection[UUID], now: float) -> None:
     """Nobody is told of what has no name."""
 
 
-class TopicNames:
+class TopicNames(Recoverable):
     """The names that one member of a group knows; `on_found(now)` is called when there are more of them, and after
     each answer `on_missing` with the ids that no broker has named yet."""
 
@@ -47,7 +48,7 @@ class TopicNames:
         self._again: Timer | None = None
         self._failures = 0
         core.cluster.listeners.append(self._on_metadata)
-        core.recovered.append(self._recover)
+        self.recover_with(core)
 
     def name(self, topic_id: UUID) -> str | None:
         """The topic's name; None while it is not known."""
@@ -69,6 +70,9 @@ class TopicNames:
         """Asks no more, and forgets all names."""
         self._missing = frozenset()
         self._known.clear()
+        self._stop_asking()
+
+    def _stop_asking(self) -> None:
         if self._again is not None:
             self._again.cancel()
             self._again = None
@@ -122,7 +126,8 @@ class TopicNames:
             self._failures += 1
             self._again = self._core.call_at(now + self._core.retry_backoff.wait(self._failures), self._ask)
 
-    def _recover(self, now: float) -> None:
-        self._request = None
-        self._again = None
+    @override
+    def recover(self, now: float) -> None:
+        """Asks again for what is missing."""
+        self._stop_asking()
         self._ask(now)

@@ -11,7 +11,8 @@ from collections import deque
 from collections.abc import Callable, Collection, Sequence
 
 from kwire import errors, protocol
-from kwire._typing import TYPE_CHECKING, Any
+from kwire._typing import TYPE_CHECKING, Any, override
+from kwire.engine.common.recovery import Recoverable
 from kwire.engine.common.request import ANY, Request
 from kwire.engine.common.retry import afresh
 from kwire.engine.metadata.metadata import Metadata, metadata_request
@@ -44,7 +45,7 @@ class ClusterOwner(Protocol):
 
     settings: Any
     retry_backoff: Backoff
-    recovered: list[Callable[[float], None]]
+    recovered: list[Recoverable]
 
     def call_at(self, when: float, callback: Callable[[float], object]) -> Timer: ...
 
@@ -67,7 +68,7 @@ class ClusterOwner(Protocol):
     def warn(self, text: str) -> None: ...
 
 
-class Cluster(Metadata):
+class Cluster(Metadata, Recoverable):
     """The metadata of one core. `listeners` are called with the time after each response, and after each failure."""
 
     def __init__(self, core: ClusterOwner) -> None:
@@ -85,7 +86,7 @@ class Cluster(Metadata):
         self._answered: deque[str] = deque(maxlen=_MOST_NAMED)
         max_age = core.settings.metadata_max_age_ms / 1000
         self._refresh = Refresh(core.call_at, core.retry_backoff, max_age, self._new_question, self._ask)
-        core.recovered.append(self._recover)
+        self.recover_with(core)
 
     # -- in words ---------------------------------------------------------------------------------------------------
 
@@ -226,9 +227,10 @@ class Cluster(Metadata):
         self._patterns.clear()
         self._refresh.stop()
 
-    def _recover(self, now: float) -> None:
+    @override
+    def recover(self, now: float) -> None:
         """After a step that was cut: asks anew."""
-        self._refresh.recover()
+        self._refresh.recover(now)
         if self._wanted or self._patterns or self.listeners:
             self.refresh(now)
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kwire._codec import Timer
-from kwire._typing import TYPE_CHECKING
+from kwire._typing import TYPE_CHECKING, override
+from kwire.engine.common.recovery import Recoverable
 from kwire.engine.common.request import Request
 from kwire.engine.common.retry import Backoff
 
@@ -23,7 +24,7 @@ SECOND_TRY_AFTER_S = 2.0
 Ask = Callable[[float], Request]
 
 
-class Refresh:
+class Refresh(Recoverable):
     """The timing of one client's questions. `new_question()` is called before the first `ask(now)` of each."""
 
     def __init__(
@@ -110,8 +111,9 @@ class Refresh:
         self._cancel_timer()
         self.end_question()
 
-    def recover(self) -> None:
-        """After a step that was cut: nothing is in flight or timed."""
+    @override
+    def recover(self, now: float) -> None:
+        """Nothing is in flight or timed."""
         self.end_question()
         self._cancel_timer()
         self._timer = None

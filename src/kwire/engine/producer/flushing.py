@@ -11,6 +11,7 @@ from functools import partial
 
 from kwire._codec import Accumulator, BatchResult, Timer
 from kwire._typing import TYPE_CHECKING, Any, TypeVar, override
+from kwire.engine.common.recovery import Recoverable
 from kwire.engine.common.waits import Until
 from kwire.engine.metadata.metadata import metadata_request
 from kwire.engine.ports import Services
@@ -63,7 +64,7 @@ class Flush:
         )
 
 
-class Closing(Flush):
+class Closing(Flush, Recoverable):
     """A flush, and with acks 0 the proof that the brokers have read everything; then nothing is left to do."""
 
     def __init__(
@@ -105,11 +106,15 @@ class Closing(Flush):
         error = KafkaError(why)
         for batch in self._accumulator.pending:
             self._accumulator.complete(batch, -1, -1, error)
-        self.recover()
+        self._end_probes()
         return failures(self._accumulator)
 
-    def recover(self) -> None:
-        """After a step that was cut, probes are not answered."""
+    @override
+    def recover(self, now: float) -> None:
+        """Probes are not answered."""
+        self._end_probes()
+
+    def _end_probes(self) -> None:
         self._probes = 0
         self._unacknowledged.clear()
         if self._limit is not None:

@@ -28,6 +28,7 @@ from kwire import protocol
 from kwire._codec import ASKING, KNOWN, OFF, REFUSED, WANTED, IdempotenceBase, PartitionQueue
 from kwire._typing import override
 from kwire.engine.common.lifecycle import Lifecycle, Moves, State
+from kwire.engine.common.recovery import Recoverable
 from kwire.engine.common.request import ANY
 from kwire.engine.common.retry import is_retriable
 from kwire.engine.ports import Services
@@ -66,7 +67,7 @@ _FOR_GOOD = frozenset({CLUSTER_AUTHORIZATION_FAILED, TRANSACTIONAL_ID_AUTHORIZAT
 _MAX_EPOCH = 2**15 - 1
 
 
-class Idempotence(IdempotenceBase, Lifecycle):
+class Idempotence(IdempotenceBase, Lifecycle, Recoverable):
     """The producer id of one producer. `on_change(now)` is called when it becomes known, refused or not to be had.
 
     `required`: the user demands idempotence, so nothing goes out without it.
@@ -150,6 +151,7 @@ class Idempotence(IdempotenceBase, Lifecycle):
         own.renew(queue, self.producer_id, self.epoch)
         return True
 
+    @override
     def recover(self, now: float) -> None:
         """After an interrupted step: a request gets no response, and no timer is left."""
         self._not_before = 0.0

@@ -32,6 +32,7 @@ from kwire._codec import (
 from kwire._typing import TYPE_CHECKING, override
 from kwire.engine.common.addresses import Address
 from kwire.engine.common.pace import throttle_s
+from kwire.engine.common.recovery import Recoverable
 from kwire.engine.common.retry import CONCURRENT_WAIT_S, MAY_BE_WRITTEN, afresh, is_retriable
 from kwire.engine.core import Core
 from kwire.engine.producer.flushing import Closing, Flush
@@ -70,7 +71,7 @@ class _NothingToSendError(KafkaError):
     """
 
 
-class Sender(SenderBase):
+class Sender(SenderBase, Recoverable):
     """Moves the batches of one accumulator. `on_warning(text)` tells the user something, once each."""
 
     def __init__(
@@ -112,7 +113,7 @@ class Sender(SenderBase):
             self.transactions = TransactionManager(core, settings, accumulator, self)
             self.identity = self.transactions.identity
         self._cluster.listeners.append(self._on_metadata)
-        core.recovered.append(self.recover)
+        self.recover_with(core)
         core.early.append(self.send_early)
 
     # -- the ways in ------------------------------------------------------------------------------------------------
@@ -147,6 +148,7 @@ class Sender(SenderBase):
         assert self._closing is not None
         self._closing.advance(now)
 
+    @override
     def recover(self, now: float) -> None:
         """After an interrupted step: puts back the batches in flight, and lists again every queue that may have been
         between two lists."""
@@ -158,7 +160,7 @@ class Sender(SenderBase):
         self._deadline = None
         self._timers.clear()
         if self._closing is not None:
-            self._closing.recover()
+            self._closing.recover(now)
         self.identity.recover(now)
         self._unknown_topics.recover(now)
         for topic in self._accumulator.topics.values():

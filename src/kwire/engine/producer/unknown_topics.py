@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kwire._codec import Accumulator, Batch, PartitionQueue, Timer, TopicQueue
+from kwire._typing import override
+from kwire.engine.common.recovery import Recoverable
 from kwire.engine.metadata.metadata import TopicInfo, may_pass
 from kwire.engine.ports import Services
 from kwire.errors import KafkaError, UnknownTopicError
@@ -22,7 +24,7 @@ from kwire.schema.error_codes import LEADER_NOT_AVAILABLE, NONE, UNKNOWN_TOPIC_O
 _NOT_THERE = frozenset({NONE, UNKNOWN_TOPIC_OR_PARTITION, LEADER_NOT_AVAILABLE})
 
 
-class UnknownTopics:
+class UnknownTopics(Recoverable):
     """The topics of one accumulator: `topics` by name are those with records to be placed. Times are in seconds."""
 
     def __init__(
@@ -67,12 +69,15 @@ class UnknownTopics:
                     self._release(topic)
         return soonest
 
+    @override
     def recover(self, now: float) -> None:
         """After a step that was cut: topics that were taken off the accumulator's list are looked at again."""
         for topic in self._accumulator.topics.values():
             if topic.has_unassigned:
                 self._accumulator.unknown_topics.append(topic)
-        self._idle_timer = None
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
+            self._idle_timer = None
         self._watch_idle(now)
 
     def on_metadata(self, now: float) -> None:

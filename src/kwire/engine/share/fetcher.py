@@ -25,9 +25,10 @@ from functools import partial
 
 from kwire import errors, protocol
 from kwire._codec import RecordFault, Records, Timer, scan_records
-from kwire._typing import TYPE_CHECKING, Any
+from kwire._typing import TYPE_CHECKING, Any, override
 from kwire.engine.common.addresses import Address, TopicPartition
 from kwire.engine.common.pace import EVERY_S, throttle_s
+from kwire.engine.common.recovery import Recoverable
 from kwire.engine.common.request import Purpose
 from kwire.engine.common.retry import is_retriable
 from kwire.engine.share.acknowledging import Acknowledgement
@@ -80,7 +81,7 @@ _SESSION_IS_LOST = frozenset({SHARE_SESSION_NOT_FOUND, INVALID_SHARE_SESSION_EPO
 _LOCKS_ARE_GONE = frozenset({NOT_LEADER_OR_FOLLOWER, FENCED_LEADER_EPOCH, UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID})
 
 
-class ShareFetcher:
+class ShareFetcher(Recoverable):
     """The fetching side of one member. `wanted`: a poll waits for records, and there are none at hand.
 
     _ready      what was acquired and not handed out, and errors in their place
@@ -100,7 +101,7 @@ class ShareFetcher:
         self._is_closing = False
         self._again: Timer | None = None
         core.cluster.listeners.append(self.pump)
-        core.recovered.append(self._recover)
+        self.recover_with(core)
 
     # -- handing out ------------------------------------------------------------------------------------------------
 
@@ -496,12 +497,15 @@ class ShareFetcher:
         for each in told:
             each.end(error, now)
 
-    def _recover(self, now: float) -> None:
-        """After a step that was cut: the sessions are gone with their connections."""
+    @override
+    def recover(self, now: float) -> None:
+        """The sessions are gone with their connections."""
         for session in self._sessions.values():
             self._fail(session.telling, _session_is_gone(), now)
             session.lose()
-        self._again = None
+        if self._again is not None:
+            self._again.cancel()
+            self._again = None
         self.pump(now)
 
     # -- the end ----------------------------------------------------------------------------------------------------

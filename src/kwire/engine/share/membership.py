@@ -17,9 +17,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kwire import protocol
-from kwire._typing import TYPE_CHECKING
+from kwire._typing import TYPE_CHECKING, override
 from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.common.lifecycle import Lifecycle, Moves, State
+from kwire.engine.common.recovery import Recoverable
 from kwire.engine.groups.epoch_heartbeats import JOIN_EPOCH, LEAVE_EPOCH, EpochHeartbeats, new_member_id
 from kwire.engine.groups.group_errors import explained
 from kwire.engine.groups.group_log import GroupLog, Listed
@@ -57,7 +58,7 @@ _WHAT = "share groups (Kafka 4.1)"
 _INSTEAD = "use a Consumer, or switch on the feature share.version"
 
 
-class ShareMembership(Lifecycle):
+class ShareMembership(Lifecycle, Recoverable):
     """One member. `assigned` has the partitions to fetch from, by topic id and number; `on_change(now)` is called when
     that changes. `fault` is raised by the next poll."""
 
@@ -87,6 +88,7 @@ class ShareMembership(Lifecycle):
         self.state = OUT
         self.assigned: dict[tuple[UUID, int], TopicPartition] = {}
         self.fault: KafkaError | None = None
+        self.recover_with(core)
 
     def subscribe(self, topics: tuple[str, ...], now: float) -> None:
         """Wants records of these topics, from the next poll on."""
@@ -127,6 +129,15 @@ class ShareMembership(Lifecycle):
             self._heartbeats.leave(self._goodbye, on_done, now)
         else:
             on_done(now)
+
+    @override
+    def recover(self, now: float) -> None:
+        """Heartbeats that were not begun, or not stopped, are."""
+        self._poll_limit.recover(now)
+        if self.state != MEMBER:
+            self._heartbeats.stop()
+        elif not self._heartbeats.is_running:
+            self._heartbeats.begin(now)
 
     def _who(self) -> tuple[str, int]:
         return self.member_id, self._epoch

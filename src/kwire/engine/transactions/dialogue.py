@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from kwire._codec import Timer
-from kwire._typing import TYPE_CHECKING, Any
+from kwire._typing import TYPE_CHECKING, Any, override
+from kwire.engine.common.recovery import Recoverable
 from kwire.engine.common.request import MessageOrBuilder
 from kwire.errors import KafkaError
 
@@ -23,7 +24,7 @@ OnAnswer = Callable[["Coordinator", Any, int, float], None]
 OnFailure = Callable[["Coordinator", KafkaError, float], None]
 
 
-class Dialogue:
+class Dialogue(Recoverable):
     """`go_on(now)` is called when the next request may be sent."""
 
     def __init__(self, core: Services, go_on: Callable[[float], None], on_failure: OnFailure) -> None:
@@ -74,8 +75,9 @@ class Dialogue:
         patience = self._core.retry_backoff.wait(self._failures) if wait is None else wait
         self._timer = self._core.call_at(now + patience, self._wake)
 
-    def reset(self) -> None:
-        """Forgets the request in flight: it is cancelled, or will not be answered."""
+    @override
+    def recover(self, now: float) -> None:
+        """Forgets the request in flight, and the wait before the next."""
         if self._request is not None:
             self._request.cancel()
         if self._timer is not None:

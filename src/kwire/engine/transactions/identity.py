@@ -17,6 +17,7 @@ from __future__ import annotations
 from kwire._codec import ASKING, KNOWN, REFUSED, IdempotenceBase, PartitionQueue
 from kwire._typing import override
 from kwire.engine.common.lifecycle import Lifecycle, Moves, State
+from kwire.engine.common.recovery import Recoverable
 from kwire.errors import KafkaError
 
 MOVES: Moves = {
@@ -28,7 +29,7 @@ MOVES: Moves = {
 }
 
 
-class TransactionalIdentity(IdempotenceBase, Lifecycle):
+class TransactionalIdentity(IdempotenceBase, Lifecycle, Recoverable):
     """Producer id and epoch as the coordinator has given them."""
 
     MOVES = MOVES
@@ -54,6 +55,7 @@ class TransactionalIdentity(IdempotenceBase, Lifecycle):
         if self.state != REFUSED:
             self.move(REFUSED)
 
+    @override
     def recover(self, now: float) -> None:
         """After an interrupted step: the manager asks again."""
 

@@ -44,8 +44,9 @@ from __future__ import annotations
 
 from kwire import protocol
 from kwire._codec import Accumulator, Batch, PartitionQueue
-from kwire._typing import TYPE_CHECKING, Any
+from kwire._typing import TYPE_CHECKING, Any, override
 from kwire.engine.common.lifecycle import Lifecycle
+from kwire.engine.common.recovery import Recoverable
 from kwire.engine.common.retry import MAY_BE_WRITTEN
 from kwire.engine.groups.committable import Rows
 from kwire.engine.groups.membership import GroupMetadata
@@ -130,7 +131,7 @@ class BatchSender(Protocol):
     def warn(self, text: str) -> None: ...
 
 
-class TransactionManager(Lifecycle):
+class TransactionManager(Lifecycle, Recoverable):
     """`identity` is what the sender numbers batches by. A verb that does not fit raises TransactionStateError."""
 
     MOVES = MOVES
@@ -158,7 +159,7 @@ class TransactionManager(Lifecycle):
         self._begin_anew()
         accumulator.is_transactional = True
         accumulator.bar(self._refusal)
-        core.recovered.append(self.recover)
+        self.recover_with(core)
 
     def _begin_anew(self) -> None:
         """What is known of one transaction."""
@@ -274,9 +275,10 @@ class TransactionManager(Lifecycle):
             return f"{batch.topic}-{batch.partition}: {self._sender.why_waiting(batch)}"
         return self._requests.why_waiting
 
+    @override
     def recover(self, now: float) -> None:
         """After an interrupted step: asks again, and ends what was cut behind a change of state."""
-        self._requests.recover()
+        self._requests.recover(now)
         if self._answer is not None:
             self._finish(now)
         if self.state in (READY, PREPARED):

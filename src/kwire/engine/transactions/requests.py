@@ -9,8 +9,9 @@ from __future__ import annotations
 from functools import partial
 
 from kwire import protocol
-from kwire._typing import TYPE_CHECKING
+from kwire._typing import TYPE_CHECKING, override
 from kwire.engine.calls.lookup import GROUP, TRANSACTION
+from kwire.engine.common.recovery import Recoverable
 from kwire.engine.common.retry import CONCURRENT_WAIT_S, is_retriable
 from kwire.engine.groups.coordinator import Coordinator
 from kwire.engine.settings.clients import ProducerSettings
@@ -71,7 +72,7 @@ class Owner(Protocol):
         """There was no answer, and will be none."""
 
 
-class TransactionRequests:
+class TransactionRequests(Recoverable):
     """One request at a time. `partitions`, `offsets` and the flags are those of one transaction: see `begin_anew`."""
 
     def __init__(
@@ -124,9 +125,10 @@ class TransactionRequests:
         why = self._dialogue.last_error or self._core.connect_error()
         return str(why or f"the coordinator, {self._coordinator.who}, has not answered")
 
-    def recover(self) -> None:
-        """After an interrupted step: nothing in flight is answered."""
-        self._dialogue.reset()
+    @override
+    def recover(self, now: float) -> None:
+        """The manager asks again, by its state."""
+        self._dialogue.recover(now)
 
     # -- producer id and epoch --------------------------------------------------------------------------------------
 
