@@ -1014,7 +1014,6 @@ WARN: str
 CLOSE: str
 
 class Request:
-    deadline_timer: Timer | None
     def __init__(
         self,
         target: int,
@@ -1132,7 +1131,6 @@ class CoreBase:
         on_error: Callable[[KafkaError, float], None],
         now: float,
         *,
-        deadline: float | None = None,
         timeout: float | None = None,
         expect_response: bool = True,
         purpose: int = 0,
@@ -1149,7 +1147,6 @@ class CoreBase:
     def lose_connection(self, connection: Connection, error: KafkaError, now: float) -> None: ...
     def versions_of(self, api_key: int) -> Sequence[int]: ...
     def unreadable(self, connection: Connection, request: Request, error: CodecError, now: float) -> None: ...
-    def too_late(self, request: Request, now: float) -> None: ...
 
 class LinkBase:
     connection: Connection | None

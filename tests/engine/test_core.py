@@ -193,25 +193,6 @@ def test_a_request_unanswered_for_its_timeout_takes_the_connection_with_it() -> 
     assert isinstance(second.error, errors.ConnectError)
 
 
-def test_a_deadline_ends_the_request_and_spares_the_connection() -> None:
-    world = World({A: Forgetful("4.4.0")})
-    outcome = world.ask(ANY, METADATA, metadata, deadline=world.now + 2)
-    world.run(lambda: outcome.ended)
-    assert isinstance(outcome.error, errors.KafkaTimeoutError)
-    assert outcome.ended_at == 1002.0
-    assert len(world.open) == 1
-    world.run(1040.0)
-    assert outcome.calls == 1
-
-
-def test_a_deadline_holds_while_nothing_can_be_reached() -> None:
-    world = World({A: Blackhole()})
-    outcome = world.ask(ANY, METADATA, metadata, deadline=world.now + 2)
-    world.run(lambda: outcome.ended)
-    assert isinstance(outcome.error, errors.KafkaTimeoutError)
-    assert outcome.ended_at == 1002.0
-
-
 def test_a_lost_connection_fails_what_was_written_and_is_made_anew() -> None:
     world = World({A: Forgetful("4.4.0")})
     outcome = world.ask(ANY, METADATA, metadata)

@@ -15,17 +15,14 @@ from kwire import errors
 from kwire.engine.admin.a03_metadata import DescribeTopics
 from kwire.engine.calls.calls import Call
 from kwire.engine.calls.fan_out import FanOutCall
-from kwire.engine.calls.lookup import GROUP
 from kwire.engine.calls.offsets import PartitionsLookup
 from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.consumer.fetcher import Fetcher
 from kwire.engine.consumer.polling import Polling
 from kwire.engine.core import Core
-from kwire.engine.groups.coordinator import Coordinator
 from kwire.engine.producer.sender import Sender
 from kwire.engine.settings.clients import ConsumerSettings, ProducerSettings
 from kwire.fronts.producer import new_accumulator
-from kwire.protocol import HeartbeatRequest
 from tests.engine.connections.sasl.broker import SASL_AUTHENTICATE, SASL_HANDSHAKE, A, B, SaslBroker
 from tests.engine.produce_world import Sending
 from tests.engine.world import SILENCE, Answer, Broker, Peer, World
@@ -203,19 +200,3 @@ def _refusing(broker: Broker, message: Any, version: int, now: float) -> Any:
     response = broker.metadata(message, version, now)
     response.error_code = -1
     return response
-
-
-def test_a_coordinator_that_is_not_named_in_time_is_told_with_who_was_asked() -> None:
-    world = world_of(SilentPlainly(FIND_COORDINATOR))
-    failed: list[Exception] = []
-    coordinator = Coordinator(world.core, GROUP, "g")
-    coordinator.request(
-        12,
-        HeartbeatRequest(),
-        lambda *answer: None,
-        lambda error, now: failed.append(error),
-        world.now,
-        deadline=world.now + 2,
-    )
-    world.run(lambda: bool(failed))
-    assert "FindCoordinator is not answered yet by a:1" in str(failed[0])

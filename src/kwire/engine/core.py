@@ -46,15 +46,14 @@ For components (the producer's sender, the fetcher, admin calls)
         purpose      Purpose.DATA, FETCH or COORDINATOR. A broker may hold back its answer to a Fetch or a JoinGroup,
                      and with it all that come after it; so each purpose has a connection of its own to a broker, which
                      is made when it is first needed
-        deadline     a moment at which on_error(KafkaTimeoutError) is called whatever the state; the connection stays
         timeout      seconds that the broker may take once the request is written (default request_timeout_ms); when
                      they are over the connection is closed and all requests in flight on it fail with ConnectError
         versions     the range of versions that the component can do (default: all that kwire knows)
       Errors: ConnectError (`.causes` per address) when the connection could not be made or was lost, AuthError when the
       broker refused this client (or the client the broker), the BrokerError of code 35 when there is no common version,
-      CodecError for an answer or request that cannot be decoded or encoded, KafkaTimeoutError by `deadline`. Error
-      codes inside an answer are the component's to read. Nothing is sent twice by the core: retries are the component's
-      (`retry.is_retriable`, `retry_backoff`).
+      CodecError for an answer or request that cannot be decoded or encoded. Error codes inside an answer are the
+      component's to read. Nothing is sent twice by the core: retries are the component's (`retry.is_retriable`,
+      `retry_backoff`).
       Requests to one node are written in the order given and answered in that order. After on_error of a connection,
       later requests to that node wait for the new one.
     call_at(moment, callback) -> Timer  callback(now) at that moment; Timer.cancel()
@@ -96,7 +95,7 @@ from kwire.engine.connections.flows import RunApart
 from kwire.engine.connections.versions import Versions
 from kwire.engine.metadata.cluster import Cluster
 from kwire.engine.settings.clients import ClientSettings
-from kwire.errors import AuthError, ClientClosedError, CodecError, ConnectError, KafkaError, KafkaTimeoutError
+from kwire.errors import AuthError, ClientClosedError, CodecError, ConnectError, KafkaError
 from kwire.protocol import APIS, decode_response_body, response_plans
 
 if TYPE_CHECKING:
@@ -285,12 +284,6 @@ class Core(CoreBase):
         name = APIS[request.api_key].name
         error.message = f"{name} v{request.version} response of {connection.address}: {error.message}"
         request.fail(error, now)
-
-    @override
-    def too_late(self, request: Request, now: float) -> None:
-        """The deadline of the request has come."""
-        name = APIS[request.api_key].name
-        request.fail(KafkaTimeoutError(f"{name} was not answered in time"), now)
 
 
 def _login(settings: ClientSettings, rng: RandomFraction) -> Login:

@@ -52,7 +52,6 @@ class Services(Protocol):
         on_error: OnError,
         now: float,
         *,
-        deadline: float | None = None,
         timeout: float | None = None,
         expect_response: bool = True,
         purpose: int = 0,

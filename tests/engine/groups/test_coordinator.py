@@ -10,7 +10,7 @@ from kwire.engine.calls.lookup import GROUP, TRANSACTION
 from kwire.engine.common.addresses import Address
 from kwire.engine.groups.coordinator import Coordinator
 from kwire.engine.settings.clients import ConsumerSettings
-from kwire.errors import ConnectError, KafkaTimeoutError
+from kwire.errors import ConnectError
 from kwire.schema.api_keys import FIND_COORDINATOR, HEARTBEAT
 from kwire.schema.error_codes import COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR
 from tests.engine.world import HANG_UP, SILENCE, Broker, Outcome, World
@@ -56,16 +56,14 @@ class Kafka:
 
         return answer
 
-    def start(self, **more: Any) -> Outcome:
+    def start(self) -> Outcome:
         outcome = Outcome()
         message = protocol.HeartbeatRequest(group_id="g")
-        outcome.request = self.coordinator_of.request(
-            HEARTBEAT, message, outcome.answer, outcome.fail, self.world.now, **more
-        )
+        outcome.request = self.coordinator_of.request(HEARTBEAT, message, outcome.answer, outcome.fail, self.world.now)
         return outcome
 
-    def beat(self, **more: Any) -> Outcome:
-        outcome = self.start(**more)
+    def beat(self) -> Outcome:
+        outcome = self.start()
         self.world.run(lambda: outcome.ended)
         return outcome
 
@@ -144,19 +142,6 @@ def test_a_coordinator_that_the_metadata_does_not_list_is_reached() -> None:
     kafka = Kafka()
     for broker in kafka.brokers:
         broker.brokers = {0: A}
-    assert kafka.beat().error is None
-
-
-def test_a_deadline_holds_while_the_coordinator_is_unknown() -> None:
-    kafka = Kafka()
-    kafka.refusals = [COORDINATOR_NOT_AVAILABLE] * 1000
-    began = kafka.world.now
-    outcome = kafka.beat(deadline=began + 2)
-    assert isinstance(outcome.error, KafkaTimeoutError)
-    assert outcome.ended_at == began + 2
-    assert "group 'g'" in str(outcome.error)
-    assert "COORDINATOR_NOT_AVAILABLE" in str(outcome.error)
-    kafka.refusals = []
     assert kafka.beat().error is None
 
 

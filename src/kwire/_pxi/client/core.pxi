@@ -47,15 +47,13 @@ cdef class CoreBase:
         """Runs `callback(now)` when `when` has come; the Timer."""
         return self._timers.call_at(when, callback)
 
-    def request(self, int target, int api_key, message, on_response, on_error, double now, *, deadline=None,
-                timeout=None, bint expect_response=True, int purpose=0, versions=None):
+    def request(self, int target, int api_key, message, on_response, on_error, double now, *, timeout=None,
+                bint expect_response=True, int purpose=0, versions=None):
         """Sends one request; see the text of kwire.engine.core."""
         cdef Request request = Request(
             target, api_key, message, on_response, on_error,
             versions=self.versions_of(api_key) if versions is None else versions, expect_response=expect_response,
             purpose=purpose, timeout=self.usual_timeout if timeout is None else timeout)
-        if deadline is not None:
-            request.deadline_timer = self._timers.call_at(deadline, _partial(self.too_late, request))
         self.begin(request, now)
         return request
 
@@ -148,10 +146,6 @@ cdef class CoreBase:
 
     def unreadable(self, ConnectionBase connection, Request request, error, double now):
         """The answer to `request` cannot be decoded."""
-        raise NotImplementedError
-
-    def too_late(self, Request request, double now):
-        """The deadline of the request has come."""
         raise NotImplementedError
 
     cdef object _read(self, Buffer frame, int api_key, int version):

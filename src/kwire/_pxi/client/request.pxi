@@ -33,7 +33,6 @@ cdef class Request:
     cdef readonly object asked            # the other end of the connection that it was written to; None before
     cdef readonly int version             # at which it was written; -1 before
     cdef dict why_not
-    cdef public object deadline_timer     # has cancel(); None without a deadline
     cdef int32_t correlation_id
     cdef int64_t written_at               # place in the stream after its last byte, if it has no answer
     cdef object build
@@ -98,14 +97,11 @@ cdef class Request:
             on_error(error, now)
 
     cdef int _finish(self) except -1:
-        cdef object timer = self.deadline_timer
         cdef object on_end = self.on_end
         self.done = True
-        self.deadline_timer = self.on_end = self.build = None
+        self.on_end = self.build = None
         self.on_response = _ignore_response
         self.on_error = _ignore_error
-        if timer is not None:
-            timer.cancel()
         if on_end is not None:
             on_end(self)
         return 0

@@ -28,7 +28,7 @@ from kwire.engine.calls.second_try import SecondTry
 from kwire.engine.common.recovery import Recoverable
 from kwire.engine.common.request import ANY, MessageOrBuilder, OnError, OnResponse, Purpose, Request
 from kwire.engine.common.retry import is_retriable
-from kwire.errors import BrokerError, KafkaError, KafkaTimeoutError
+from kwire.errors import BrokerError, KafkaError
 from kwire.schema.api_keys import FIND_COORDINATOR
 from kwire.schema.error_codes import COORDINATOR_LOAD_IN_PROGRESS, UNSUPPORTED_VERSION
 
@@ -43,7 +43,6 @@ class WaitingRequest:
 
     def __init__(self, send: Callable[[float], Request | WaitingRequest], on_error: OnError) -> None:
         self.sent: Request | WaitingRequest | None = None
-        self.deadline_timer: Timer | None = None
         self._send = send
         self._on_error = on_error
         self._ended = False
@@ -55,29 +54,20 @@ class WaitingRequest:
 
     def cancel(self) -> None:
         """Neither callback will run."""
-        self._end()
+        self._ended = True
         if self.sent is not None:
             self.sent.cancel()
 
     def send(self, now: float) -> None:
         """The coordinator is known."""
         if not self.done:
-            self._stop_timer()
             self.sent = self._send(now)
 
     def fail(self, error: KafkaError, now: float) -> None:
         """It will not be known."""
         if not self.done:
-            self._end()
+            self._ended = True
             self._on_error(error, now)
-
-    def _end(self) -> None:
-        self._ended = True
-        self._stop_timer()
-
-    def _stop_timer(self) -> None:
-        if self.deadline_timer is not None:
-            self.deadline_timer.cancel()
 
 
 class Coordinator(Recoverable):
@@ -97,7 +87,6 @@ class Coordinator(Recoverable):
         self._asked: SecondTry | None = None
         self._again: Timer | None = None
         self._failures = 0
-        self._last: KafkaError | None = None
         self._purpose = Purpose.DATA
         self._sent = 0
         self._troubled_since: float | None = None
@@ -124,7 +113,6 @@ class Coordinator(Recoverable):
         *,
         purpose: int = Purpose.COORDINATOR,
         timeout: float | None = None,
-        deadline: float | None = None,
         versions: Sequence[int] | None = None,
     ) -> Request | WaitingRequest:
         """Sends a request to the coordinator, looked up first where it is unknown; see `Core.request`. One for the
@@ -140,7 +128,6 @@ class Coordinator(Recoverable):
                 now,
                 purpose=Purpose.COORDINATOR if self._purpose == Purpose.COORDINATOR else purpose,
                 timeout=timeout,
-                deadline=deadline,
                 versions=versions,
             )
         again = partial(
@@ -151,13 +138,10 @@ class Coordinator(Recoverable):
             on_error,
             purpose=purpose,
             timeout=timeout,
-            deadline=deadline,
             versions=versions,
         )
         waiting = WaitingRequest(again, on_error)
         self._waiting.append(waiting)
-        if deadline is not None:
-            waiting.deadline_timer = self._core.call_at(deadline, partial(self._too_late, waiting))
         self._look_up(now)
         return waiting
 
@@ -193,17 +177,6 @@ class Coordinator(Recoverable):
         self.recover(0.0)
         self.recover_no_more(self._core)
 
-    def _too_late(self, waiting: WaitingRequest, now: float) -> None:
-        if waiting in self._waiting:
-            self._waiting.remove(waiting)
-        why = self._last or self._core.connect_error() or self._how_far
-        waiting.fail(KafkaTimeoutError(f"the coordinator of {self.what} is not known: {why}"), now)
-
-    @property
-    def _how_far(self) -> str:
-        silent = None if self._asked is None else self._asked.asked
-        return f"FindCoordinator is not answered yet by {silent}" if silent else "none was named in time"
-
     # -- looking up -------------------------------------------------------------------------------------------------
 
     def _look_up(self, now: float) -> None:
@@ -234,7 +207,6 @@ class Coordinator(Recoverable):
     def _set_node(self, node: int, now: float) -> None:
         self._stop_asking()
         self._failures = 0
-        self._last = None
         self.node = node
         waiting, self._waiting = self._waiting, []
         for request in waiting:
@@ -245,7 +217,6 @@ class Coordinator(Recoverable):
         if _is_unknown_api(error) and self._kind == GROUP:
             self._ask_as_before_0_10(now)
         elif is_retriable(error):
-            self._last = error
             self._failures += 1
             self._tell_trouble(f"FindCoordinator: {error}", now)
             self._again = self._core.call_at(now + self._core.retry_backoff.wait(self._failures), self._ask_again)
