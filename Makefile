@@ -113,10 +113,7 @@ test-plain: build  ## the codec, the schema and the clients without the allocato
 check: build  ## lint, format, types, stubs, layer contracts, the seam of the compiled halves
 	@ruff check .
 	@ruff format --check .
-	@$(PY) scripts/protocol_names.py --check
-	@$(PY) scripts/stub_docs.py --check
-	@$(PY) -m scripts.asyncio_calls --check
-	@$(PY) -m scripts.lifecycles --check
+	@$(PY) -m scripts.generated --check
 	@cython-lint src/kwire/_codec.pyx src/kwire/_pxi/*/*.pxi
 	@mypy
 	@basedpyright
@@ -124,16 +121,11 @@ check: build  ## lint, format, types, stubs, layer contracts, the seam of the co
 	@$(PY) scripts/check_snippets.py
 	@$(PY) -m mypy.stubtest kwire._codec --ignore-disjoint-bases --mypy-config-file pyproject.toml \
 		--allowlist tests/typing/stubtest-allowlist.txt
-	@$(PY) -m pytest -q tests/test_layers.py tests/test_compiled_halves.py tests/test_settings_page.py \
-		tests/test_files_page.py
+	@$(PY) -m pytest -q tests/test_layers.py tests/test_compiled_halves.py tests/test_files_page.py
 
 .PHONY: docs
-docs: build  ## what is generated: pages of settings, files and lifecycles, the stub's docstrings, the coroutines of kwire.aio
-	@$(PY) -m scripts.settings_page
-	@$(PY) -m scripts.lifecycles
-	@$(PY) -m scripts.files_page
-	@$(PY) scripts/stub_docs.py
-	@$(PY) -m scripts.asyncio_calls
+docs: build  ## what is generated from code: pages, stubs, keywords and numbers, the coroutines of kwire.aio
+	@$(PY) -m scripts.generated
 
 .PHONY: bench
 bench: build $(VENV)/.bench-ready  ## the same work through kwire and its peers: tables, data file, plots (BENCH_ARGS=--quick)

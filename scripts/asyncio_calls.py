@@ -1,22 +1,20 @@
 """Writes the coroutines of `kwire.aio` that only run a wait from the methods of the clients for threads: same
 signature, docstring and body, with `async` and `await`. So editors see both, and neither can be forgotten.
 
-`python -m scripts.asyncio_calls` rewrites the files of src/kwire/aio; with --check it changes nothing and fails where
-something would change. A public method, or one of a `with` block, is written if it consists of plain statements of
-which one is a call of a door. Everything else in these files is written by hand: what is different on an event loop.
+A public method, or one of a `with` block, is written if it consists of plain statements of which one is a call of a
+door. Everything else in these files is written by hand: what is different on an event loop.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-PACKAGE = Path(__file__).parents[1] / "src" / "kwire"
+from scripts.sources import PACKAGE, formatted
+
 PAIRS = {
     "_client.py": "aio/client.py",
     "_transactions.py": "aio/transactions.py",
@@ -45,20 +43,13 @@ class Written(NamedTuple):
     text: str
 
 
-def main(arguments: list[str]) -> int:
-    late = []
-    for source, target in PAIRS.items():
-        path = PACKAGE / target
-        present = path.read_text(encoding="utf-8")
-        wanted = formatted(with_calls(present, (PACKAGE / source).read_text(encoding="utf-8")))
-        if present != wanted:
-            late.append(target)
-            if "--check" not in arguments:
-                path.write_text(wanted, encoding="utf-8")
-    if late and "--check" in arguments:
-        print(f"not as the clients for threads have it: {', '.join(late)}; run python -m scripts.asyncio_calls")
-        return 1
-    return 0
+def wanted() -> dict[Path, str]:
+    """The clients for asyncio."""
+    return {PACKAGE / target: _wanted(PACKAGE / source, PACKAGE / target) for source, target in PAIRS.items()}
+
+
+def _wanted(source: Path, target: Path) -> str:
+    return formatted(with_calls(target.read_text(encoding="utf-8"), source.read_text(encoding="utf-8")), target)
 
 
 def with_calls(text: str, source: str) -> str:
@@ -114,16 +105,3 @@ def _put(text: str, name: str, written: Written, before: str) -> str:
         end = methods[before].end_lineno if before else made.end_lineno
         lines.insert(end or 0, f"\n{written.text}")
     return "".join(lines)
-
-
-def formatted(text: str) -> str:
-    """The text as ruff formats the file."""
-    command = [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(PACKAGE / "aio" / "x.py"), "-"]
-    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise SystemExit(done.stderr)
-    return done.stdout
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

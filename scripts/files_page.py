@@ -1,6 +1,4 @@
-"""Writes docs/files.md, every file of the package with the first sentence of its head: `make docs`, or
-`python -m scripts.files_page`. tests/test_files_page.py holds the page to the files.
-"""
+"""Writes docs/files.md: every file of the package with the first sentence of its head."""
 
 from __future__ import annotations
 
@@ -10,9 +8,9 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
-PACKAGE = ROOT / "src" / "kwire"
-PAGE = ROOT / "docs" / "files.md"
+from scripts.sources import DOCS, PACKAGE
+
+PAGE = DOCS / "files.md"
 
 HEAD = """# The files
 
@@ -21,6 +19,11 @@ Generated from the heads of the files by `make docs`. What the layers are and ho
 """
 SENTENCE = re.compile(r"(.+?[.!?])(?=\s+[A-Z`]|\s*$)")
 LAYER = re.compile(r"\s*Layer \d\b.*")
+
+
+def wanted() -> dict[Path, str]:
+    """The one page."""
+    return {PAGE: page()}
 
 
 def page() -> str:
@@ -75,7 +78,3 @@ def _about(folder: Path) -> str:
 def _rows(paths: Iterable[Path]) -> Iterator[str]:
     for path in paths:
         yield f"| `{path.name}` | {first_sentence(path)} |\n"
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")

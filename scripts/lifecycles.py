@@ -1,7 +1,4 @@
-"""Prints the tables of states, MOVES, into the heads of the files that obey them and into docs/lifecycles.md.
-
-`python -m scripts.lifecycles` writes them; with --check it changes nothing and fails where something would change.
-"""
+"""Prints the tables of states, MOVES, into the heads of the files that obey them and into docs/lifecycles.md."""
 
 from __future__ import annotations
 
@@ -15,12 +12,13 @@ from itertools import zip_longest
 from pathlib import Path
 from types import ModuleType
 
-from scripts.files_page import PACKAGE, ROOT, first_sentence
+from scripts.files_page import first_sentence
+from scripts.sources import DOCS, PACKAGE
 
 import kwire.engine
 from kwire.engine.common.lifecycle import Lifecycle, Moves
 
-PAGE = ROOT / "docs" / "lifecycles.md"
+PAGE = DOCS / "lifecycles.md"
 HEAD = """# The lifecycles
 
 Generated from the tables `MOVES` of the engine by `make docs`. A part of a client goes from one state to another only
@@ -127,20 +125,3 @@ def wanted() -> dict[Path, str]:
     """Each file with the text that it should have."""
     texts = {source(each): with_table(source(each).read_text(encoding="utf-8"), each.MOVES) for each in lifecycles()}
     return {**texts, PAGE: page()}
-
-
-def main(arguments: list[str]) -> int:
-    stale = {
-        path: text for path, text in wanted().items() if not path.exists() or path.read_text(encoding="utf-8") != text
-    }
-    if "--check" in arguments:
-        for path in stale:
-            print(f"{path.relative_to(ROOT)} is not what the tables of states say: run `make docs`")
-        return 1 if stale else 0
-    for path, text in stale.items():
-        path.write_text(text, encoding="utf-8")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -1,19 +1,18 @@
-"""Writes docs/settings.md from the tables in kwire.engine.settings: `make docs`, or `python -m scripts.settings_page`.
-
-tests/test_settings_page.py holds the page to the tables.
-"""
+"""Writes docs/settings.md from the tables in kwire.engine.settings."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
 
+from scripts.sources import DOCS
+
 from kwire.engine.settings.clients import ClientSettings, ConsumerSettings, ProducerSettings, ShareConsumerSettings
 from kwire.engine.settings.connection import ConnectionSettings
 from kwire.engine.settings.kinds import Setting
 from kwire.engine.settings.values import PARTITIONERS
 
-PAGE = Path(__file__).parents[1] / "docs" / "settings.md"
+PAGE = DOCS / "settings.md"
 
 HEAD = """# Settings
 
@@ -45,6 +44,11 @@ UNITS = {
     "buffer_memory": "bytes",
     "max_request_size": "bytes",
 }
+
+
+def wanted() -> dict[Path, str]:
+    """The one page."""
+    return {PAGE: page()}
 
 
 def page() -> str:
@@ -90,7 +94,3 @@ def _values(row: Setting) -> str:
     if row.kind is int and row.keyword.endswith("_bytes"):
         return "bytes"
     return UNITS.get(row.keyword, "")
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")

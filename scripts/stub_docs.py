@@ -1,22 +1,21 @@
 """Copies the docstrings of what users of the codec meet from the extension into its stub, where editors look for them.
 
-`python scripts/stub_docs.py` rewrites src/kwire/_codec.pyi; with --check it changes nothing and fails where something
-would change. The extension must be built.
+The extension must be built.
 """
 
 from __future__ import annotations
 
 import ast
 import inspect
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from scripts.sources import PACKAGE, formatted
+
 from kwire import _codec
 
-STUB = Path(__file__).parents[1] / "src" / "kwire" / "_codec.pyi"
+STUB = PACKAGE / "_codec.pyi"
 DOCUMENTED = (
     "Buffer", "FrameReceiver", "crc32c", "crc32", "BatchBuilder", "encode", "encode_arrow", "Record", "BatchHeader",
     "Records", "ConsumerRecord", "RecordColumns", "RecordMetadata", "Delivery", "ProducerBase",
@@ -25,16 +24,9 @@ DOCUMENTED = (
 Definition = ast.ClassDef | ast.FunctionDef
 
 
-def main(arguments: list[str]) -> int:
-    present = STUB.read_text()
-    wanted = formatted(with_docstrings(present))
-    if present == wanted:
-        return 0
-    if "--check" in arguments:
-        print(f"{STUB.name} does not have the docstrings of the extension: run python scripts/{Path(__file__).name}")
-        return 1
-    STUB.write_text(wanted)
-    return 0
+def wanted() -> dict[Path, str]:
+    """The one file."""
+    return {STUB: formatted(with_docstrings(STUB.read_text(encoding="utf-8")), STUB)}
 
 
 def with_docstrings(stub: str) -> str:
@@ -76,18 +68,8 @@ def _document(lines: list[str], node: Definition, doc: str) -> None:
     lines[begin:end] = [text]
 
 
-def formatted(text: str) -> str:
-    """The text as ruff formats the file."""
-    command = ["ruff", "format", "--quiet", "--stdin-filename", str(STUB), "-"]
-    return subprocess.run(command, check=True, input=text, capture_output=True, text=True).stdout
-
-
 def _literal(doc: str) -> str:
     """As a string literal over several lines, the way docstrings are written."""
     escaped = doc.replace("\\", "\\\\")
     closed_on_its_own_line = "\n" in doc
     return f'"""{escaped}\n"""' if closed_on_its_own_line else f'"""{escaped}"""'
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -6,7 +6,8 @@ import ast
 import re
 from difflib import SequenceMatcher
 
-from scripts.asyncio_calls import PACKAGE, PAIRS, classes, coroutines, main, with_calls
+from scripts.asyncio_calls import PAIRS, classes, coroutines, with_calls
+from scripts.sources import PACKAGE
 
 TWINS = {**PAIRS, "_door.py": "aio/door.py"}
 MAX_ALIKE = 0.10
@@ -51,10 +52,6 @@ class Client:
         found = await self._door.run(self._asked(what))
         return found
 '''
-
-
-def test_the_coroutines_are_those_of_the_clients_for_threads() -> None:
-    assert main(["--check"]) == 0, "run python -m scripts.asyncio_calls"
 
 
 def test_methods_that_wait_are_written_and_all_else_is_left_alone() -> None:
