@@ -13,6 +13,8 @@ from pathlib import Path
 from scripts.sources import ROOT
 
 WRITERS = (
+    "error_codes",
+    "api_keys",
     "protocol_names",
     "stub_docs",
     "asyncio_calls",

@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from kwire import errors
+from kwire.schema.api_keys import PRODUCE
 
 __all__ = ["RELEASES", "infer_release", "versions_of"]
 
@@ -129,7 +130,6 @@ _HISTORY = {
     93: "4.4:0-0",
     94: "4.4:0-0",
 }
-_PRODUCE = 0
 
 
 def versions_of(release: str) -> dict[int, tuple[int, int]]:
@@ -166,7 +166,7 @@ def _same(key: int, listed: tuple[int, int], spoken: tuple[int, int] | None) -> 
     """Whether a listed range is that of the table, or Produce's from 0 where the table says more."""
     if spoken is None:
         return False
-    return tuple(listed) == spoken or (key == _PRODUCE and listed[0] == 0 and listed[1] == spoken[1])
+    return tuple(listed) == spoken or (key == PRODUCE and listed[0] == 0 and listed[1] == spoken[1])
 
 
 @cache

@@ -42,8 +42,8 @@ from dataclasses import dataclass
 from kwire import protocol
 from kwire.errors import BrokerError
 from kwire.errors import broker as codes
+from kwire.schema.api_keys import DESCRIBE_QUORUM, INIT_PRODUCER_ID, PRODUCE
 
-_PRODUCE, _INIT_PRODUCER_ID, _DESCRIBE_QUORUM = 0, 22, 55
 _KRAFT_SINCE = (3, 3)
 
 
@@ -64,15 +64,15 @@ class Release:
         known = protocol.versions_of(name)
         served, number = {}, tuple(int(part) for part in name.split("."))
         for key in keys:
-            if key in known and (key != _DESCRIBE_QUORUM or number >= _KRAFT_SINCE):
+            if key in known and (key != DESCRIBE_QUORUM or number >= _KRAFT_SINCE):
                 able = protocol.APIS[key].versions
                 low, high = max(known[key][0], able[0]), min(known[key][1], able[-1])
                 if low <= high:
                     served[key] = (low, high)
         if number >= (4,):
-            served[_PRODUCE] = (max(3, served[_PRODUCE][0]), served[_PRODUCE][1])
-        if unstable and number >= (4, 2) and _INIT_PRODUCER_ID in served:
-            served[_INIT_PRODUCER_ID] = (0, 6)
+            served[PRODUCE] = (max(3, served[PRODUCE][0]), served[PRODUCE][1])
+        if unstable and number >= (4, 2) and INIT_PRODUCER_ID in served:
+            served[INIT_PRODUCER_ID] = (0, 6)
         return cls(name, number, served)
 
     @property
@@ -80,7 +80,7 @@ class Release:
         """What ApiVersions says, which is not always what is served."""
         listed = dict(sorted(self.served.items()))
         if self.number >= (4,):
-            listed[_PRODUCE] = (0, listed[_PRODUCE][1])
+            listed[PRODUCE] = (0, listed[PRODUCE][1])
         return listed
 
     @property

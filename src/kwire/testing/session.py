@@ -17,12 +17,12 @@ from collections.abc import Callable
 from enum import Enum
 
 from kwire.errors import broker as codes
+from kwire.schema.api_keys import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from kwire.testing.release import Release
 from kwire.testing.requests import CloseConnectionError
 from kwire.testing.sasl import Accounts
 from kwire.testing.sasl.exchange import Exchange, RefusedError
 
-SASL_HANDSHAKE, API_VERSIONS, SASL_AUTHENTICATE = 17, 18, 36
 _REAUTHENTICATION_INTERVAL = 1.0
 
 

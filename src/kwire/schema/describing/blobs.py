@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from kwire.schema.api_keys import DESCRIBE_GROUPS, JOIN_GROUP, SYNC_GROUP
 from kwire.schema.group_blobs import (
     ConnectAssignment,
     ConnectWorkerState,
@@ -18,15 +19,14 @@ from kwire.schema.messages import Message
 __all__ = ["GroupBlob", "group_blob"]
 
 _CONSUMER = "consumer"
-_JOIN_GROUP, _SYNC_GROUP, _DESCRIBE_GROUPS = 11, 14, 15
 # By protocol type.
 _METADATA: dict[str, type[Message]] = {_CONSUMER: ConsumerProtocolSubscription, "connect": ConnectWorkerState}
 _ASSIGNMENT: dict[str, type[Message]] = {_CONSUMER: ConsumerProtocolAssignment, "connect": ConnectAssignment}
 _GROUP_BLOBS = {
-    (_JOIN_GROUP, "metadata"): _METADATA,
-    (_SYNC_GROUP, "assignment"): _ASSIGNMENT,
-    (_DESCRIBE_GROUPS, "member_metadata"): _METADATA,
-    (_DESCRIBE_GROUPS, "member_assignment"): _ASSIGNMENT,
+    (JOIN_GROUP, "metadata"): _METADATA,
+    (SYNC_GROUP, "assignment"): _ASSIGNMENT,
+    (DESCRIBE_GROUPS, "member_metadata"): _METADATA,
+    (DESCRIBE_GROUPS, "member_assignment"): _ASSIGNMENT,
 }
 
 

@@ -14,6 +14,7 @@ from uuid import UUID
 
 from kwire.compression import CODECS
 from kwire.errors.broker import by_code
+from kwire.schema.api_keys import LIST_OFFSETS
 from kwire.schema.fields import NO_UUID
 from kwire.schema.registry import APIS
 
@@ -70,7 +71,6 @@ _SPECIAL_TIMES = {
     -1: "the latest", -2: "the earliest", -3: "the one with the greatest timestamp", -4: "the earliest kept locally",
     -5: "the latest in tiered storage", -6: "the earliest that waits for upload",
 }  # fmt: skip
-_LIST_OFFSETS = 2
 _DATES = {
     "timestamp", "log_append_time_ms", "commit_timestamp", "base_timestamp", "max_timestamp", "issue_timestamp_ms",
     "expiry_timestamp_ms", "max_timestamp_ms", "last_timestamp", "last_fetch_timestamp", "last_caught_up_timestamp",
@@ -168,7 +168,7 @@ def _resource(api_key: int, value: int) -> str:
 
 
 def _timestamp(api_key: int, value: int) -> str:
-    if api_key == _LIST_OFFSETS and value in _SPECIAL_TIMES:
+    if api_key == LIST_OFFSETS and value in _SPECIAL_TIMES:
         return _SPECIAL_TIMES[value]
     return date_of(value)
 
@@ -189,7 +189,7 @@ _RULES: dict[str, Callable[[int, int], str]] = {
     "pattern_type_filter": _named("pattern_type"),
     "resource_pattern_type": _named("pattern_type"),
     "timestamp": _timestamp,
-    "time": lambda _api_key, value: _timestamp(_LIST_OFFSETS, value),
+    "time": lambda _api_key, value: _timestamp(LIST_OFFSETS, value),
     "authorized_operations": _allowed,
     "topic_authorized_operations": _allowed,
     "cluster_authorized_operations": _allowed,

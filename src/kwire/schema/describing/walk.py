@@ -16,6 +16,7 @@ from uuid import UUID
 
 from kwire import errors
 from kwire.schema import fields as f
+from kwire.schema.api_keys import JOIN_GROUP
 from kwire.schema.describing.blobs import GroupBlob, group_blob
 from kwire.schema.describing.cursor import Cursor, Damage
 from kwire.schema.describing.meanings import meaning_of
@@ -41,7 +42,6 @@ _REMEMBERED = {
     "protocol_name": "assignor",
     "protocol_data": "assignor",
 }
-_JOIN_GROUP = 11
 
 _WITH_SECRETS = "__cluster_metadata"
 _OWN_IDS = {UUID(int=1): _WITH_SECRETS}
@@ -191,7 +191,7 @@ class Walk:
         parts.children = [length, version]
         found: list[errors.CodecError] = []
         inner = Walk(cursor, Where(-1, "blob", blob.version, False), self.options, found)
-        asks = self.where.api_key == _JOIN_GROUP and self.where.direction == "request"
+        asks = self.where.api_key == JOIN_GROUP and self.where.direction == "request"
         inner.said["assignor"] = self.said.get("topic" if asks else "assignor")
         try:
             inner.message(blob.message, parts)
