@@ -16,6 +16,7 @@ WRITERS = (
     "error_codes",
     "api_keys",
     "protocol_names",
+    "client_options",
     "stub_docs",
     "asyncio_calls",
     "lifecycles",

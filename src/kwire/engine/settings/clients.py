@@ -82,6 +82,7 @@ class ProducerSettings(TransactionSettings, ClientSettings):
         object,
         "all",
         "How many replicas must have a record before it is acknowledged: 0, 1, or 'all' (-1).",
+        given_as='int | Literal["all", "0", "1", "-1"]',
         aliases=("request.required.acks",),
     )
     linger_ms: int = setting(
@@ -173,6 +174,7 @@ class ProducerSettings(TransactionSettings, ClientSettings):
         "'default': the partition of the key's murmur2 hash, without a key one that changes with each batch.",
         convert=partitioner,
         wanted=f"one of {', '.join(map(repr, PARTITIONERS))}, or a callable(key, all_partitions, available_partitions)",
+        given_as="PartitionerName | Partitioner",
         synonyms={None: "default"},
         aliases=("partitioner.class",),
     )
@@ -237,6 +239,7 @@ class ConsumerSettings(GroupSettings, ClientSettings):
         "Where to begin without a position, or if it is gone: 'earliest', 'latest', 'none', or 'by_duration:PT1H'.",
         convert=offset_reset,
         wanted=WANTED,
+        given_as='Literal["earliest", "latest", "none"] | str',
     )
     fetch_min_bytes: int = setting(
         int, 1, "How much data a broker gathers before it responds to a fetch.", minimum=0, maximum=_INT_MAX

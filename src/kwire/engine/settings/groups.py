@@ -91,6 +91,7 @@ class GroupSettings(Settings):
         "Assignors, the preferred one first: 'range', 'roundrobin', 'sticky', 'cooperative-sticky', or objects.",
         convert=assignment_strategy,
         wanted="one or more of 'range', 'roundrobin', 'sticky', 'cooperative-sticky' or objects with name and assign",
+        given_as="str | Sequence[Any]",
     )
     group_remote_assignor: str | None = optional_setting(
         str, "The broker's assignor, for group_protocol='consumer': 'uniform' or 'range'; None lets the broker choose."

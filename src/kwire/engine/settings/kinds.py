@@ -27,8 +27,9 @@ _FALSE = frozenset({"false", "0", "no", "off"})
 class Setting:
     """One row of a table of settings; `keyword` is filled in when the table is made.
 
-    `convert` makes the value, or raises TypeError or ValueError; `wanted` says what it takes. `instead` is for a value
-    that cannot be pickled and is not compared: what to give where that is needed.
+    `convert` makes the value, or raises TypeError or ValueError; `wanted` says what it takes. `given_as` is the type of
+    what it takes, as `options.py` shows it to type checkers, where that is more than `kind` or one of `choices`.
+    `instead` is for a value that cannot be pickled and is not compared: what to give where that is needed.
     """
 
     __slots__ = (
@@ -37,6 +38,7 @@ class Setting:
         "convert",
         "default",
         "doc",
+        "given_as",
         "instead",
         "keyword",
         "kind",
@@ -63,6 +65,7 @@ class Setting:
         secret: bool = False,
         convert: Callable[[Any], Any] | None = None,
         wanted: str = "",
+        given_as: str = "",
         instead: str = "",
     ) -> None:
         self.kind: type = kind
@@ -77,6 +80,7 @@ class Setting:
         self.secret: bool = secret
         self.convert: Callable[[Any], Any] | None = convert
         self.wanted: str = wanted
+        self.given_as: str = given_as
         self.instead: str = instead
         self.keyword: str = ""
 

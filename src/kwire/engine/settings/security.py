@@ -40,6 +40,7 @@ class SecuritySettings(ConnectionSettings):
         "An ssl.SSLContext to use as it is, instead of all other ssl settings.",
         convert=tls_context,
         wanted="an ssl.SSLContext for clients, or None",
+        given_as="SSLContext",
         instead="give files or PEM text where a client is pickled, such as ssl_ca_location or ssl_ca_pem",
     )
     ssl_ca_location: str | None = optional_setting(
@@ -101,6 +102,7 @@ class SecuritySettings(ConnectionSettings):
         "The versions of TLS to offer.",
         convert=tls_versions,
         wanted="'TLSv1.2', 'TLSv1.3' or both",
+        given_as="str | Sequence[str]",
     )
     ssl_cipher_suites: Any = optional_setting(
         object,
@@ -108,6 +110,7 @@ class SecuritySettings(ConnectionSettings):
         aliases=("ssl.ciphers",),
         convert=cipher_suites,
         wanted="names of cipher suites or None",
+        given_as="str | Sequence[str]",
     )
     https_ca_location: str | None = optional_setting(
         str, "What to trust at the token endpoint, besides what the system trusts: a PEM file or a directory."
@@ -140,6 +143,7 @@ class SecuritySettings(ConnectionSettings):
         convert=token_source,
         secret=True,
         wanted="a callable without arguments, or None",
+        given_as="TokenSource",
     )
     sasl_oauthbearer_token_endpoint_url: str | None = optional_setting(
         str, "Where OAUTHBEARER gets its tokens by client credentials: an https URL."
@@ -163,12 +167,14 @@ class SecuritySettings(ConnectionSettings):
         "SASL extensions that go with a token: a mapping, or 'name=value,other=value'.",
         convert=extensions,
         wanted="names (letters only, not 'auth') with values, as a mapping or 'name=value,other=value',",
+        given_as="str | Mapping[str, str]",
     )
     sasl_oauthbearer_unsecured_claims: Any = optional_setting(
         object,
         "Claims of a token without a signature, for tests: a mapping with 'sub', or 'sub=alice'.",
         convert=claims,
         wanted="claims, as a mapping or 'sub=alice',",
+        given_as="str | Mapping[str, Any]",
     )
     sasl_oauthbearer_unsecured_lifetime_ms: int = setting(
         int, 3_600_000, "How long a token without a signature is valid.", minimum=1, maximum=_DAY_MS
