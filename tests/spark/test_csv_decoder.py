@@ -62,6 +62,7 @@ def test_a_field_that_is_not_wanted_is_not_built() -> None:
         ({"sep": '"'}, r"decoder\.sep must be one character, and neither the quote"),
         ({"quote": "«"}, r"decoder\.quote: expected one ASCII character"),
         ({"messageName": "x"}, r"decoder\.messageName has no meaning with decoder=csv"),
+        ({"schema": "a INT, b VOID"}, r"decoder\.schema: b: texts cannot be decoded to columns of Arrow format 'n'"),
         ({"schema": "a ARRAY<INT>"}, r"decoder\.schema: a: a field of CSV cannot be nested"),
     ],
 )

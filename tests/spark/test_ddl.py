@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import inspect
 
+import pyarrow as pa
 import pytest
 
+from kwire.columns.layout import DDL, ROOT, Layout
 from kwire.errors import ConfigError
 from kwire.spark.decoding.arrow_types import arrow_schema
 from kwire.spark.decoding.ddl import ddl, parse_schema
@@ -68,6 +70,15 @@ def test_other_spellings(text: str, same: str) -> None:
 def test_an_error_says_where(text: str, said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         parse_schema(text)
+
+
+@pytest.mark.parametrize(("form", "text"), DDL.items())
+def test_a_column_has_the_arrow_type_of_what_its_format_is_called(form: str, text: str) -> None:
+    made = Layout()
+    made.add(ROOT, "a", form)
+    schema = parse_schema(f"a {text}")
+    assert ddl(schema).lower() == f"a {text}"
+    assert pa.schema(made.compiled()) == arrow_schema(schema)
 
 
 def test_arrow_types_are_those_that_pyspark_expects() -> None:

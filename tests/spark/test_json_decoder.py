@@ -121,6 +121,8 @@ def test_a_zone_table_says_what_zoneinfo_says(name: str) -> None:
     ("options", "said"),
     [
         ({"schema": "a MAP<INT, INT>"}, r"decoder\.schema: a: the keys of a map in JSON are STRING"),
+        ({"schema": "a VOID"}, r"decoder\.schema: a: texts cannot be decoded to columns of Arrow format 'n'"),
+        ({"schema": "a ARRAY<INTERVAL DAY TO SECOND>"}, r"decoder\.schema: a: texts cannot be decoded .* 'tDu'"),
         ({"schema": "a INT", "timeZone": "Mars/Olympus"}, r"decoder\.timeZone: there is no time zone 'Mars/Olympus'"),
         ({"schema": "a INT", "timeZone": "../etc/passwd"}, r"decoder\.timeZone: there is no time zone"),
         ({"schema": "a INT", "timeZone": "+18:01"}, r"decoder\.timeZone: there is no time zone '\+18:01'"),

@@ -18,9 +18,11 @@ ROOT: Final = 0
 
 _SHOWN_OF_PLACE: Final = 300
 
-_DDL: Final = {
+DDL: Final = {
     "n": "void",
     "b": "boolean",
+    "c": "tinyint",
+    "s": "smallint",
     "i": "int",
     "l": "bigint",
     "f": "float",
@@ -32,6 +34,7 @@ _DDL: Final = {
     "tsu:": "timestamp_ntz",
     "tDu": "interval day to second",
 }
+"""How Spark writes the type of a column of an Arrow format, where it has no parts or parameters."""
 
 
 class RecursiveTypeError(ConfigError):
@@ -102,7 +105,7 @@ class Layout:
             return f"map<{self.ddl(key)},{self.ddl(value)}>"
         if form == "+s":
             return f"struct<{','.join(f'{_quoted(self._nodes[child][0])}:{self.ddl(child)}' for child in children)}>"
-        return f"decimal({form[2:]})" if form.startswith("d:") else _DDL[form]
+        return f"decimal({form[2:]})" if form.startswith("d:") else DDL[form]
 
     def compiled(self) -> ColumnLayout:
         return ColumnLayout([(name, form, tuple(children)) for name, form, children in self._nodes])

@@ -14,7 +14,7 @@ from pyspark.sql.types import ArrayType, MapType, StructType
 
 from kwire.errors import ConfigError
 from kwire.spark.decoding.contract import Decode, Fault
-from kwire.spark.decoding.decoders.texts import fault, layout_nodes, time_zone, zone_table
+from kwire.spark.decoding.decoders.texts import check_columns, fault, text_plan, time_zone
 from kwire.spark.decoding.options import DecoderSettings
 
 if TYPE_CHECKING:
@@ -37,10 +37,10 @@ class CsvFormat:
     def open(self, fields: Sequence[str]) -> Decode:
         import pyarrow as pa
 
-        from kwire._codec import ColumnLayout, CsvPlan, TextPlan, decode_csv
+        from kwire._codec import CsvPlan, decode_csv
 
         chosen = StructType([each for each in self.schema.fields if each.name in fields])
-        texts = TextPlan(ColumnLayout(layout_nodes(chosen)), zone_table(self.time_zone))
+        texts = text_plan(chosen, self.time_zone)
         numbers = {name: number for number, name in enumerate(chosen.fieldNames(), 1)}
         places = [numbers.get(name, -1) for name in self.schema.fieldNames()]
         plan = CsvPlan(texts, places, self.separator, self.quote, self.escape, self.null)
@@ -59,6 +59,7 @@ def parse(settings: DecoderSettings) -> CsvFormat:
     for each in schema.fields:
         if isinstance(each.dataType, ArrayType | MapType | StructType):
             raise ConfigError(f"{settings.option('schema')}: {each.name}: a field of CSV cannot be nested")
+    check_columns(schema, settings)
     separator, quote, escape = (
         _character(settings, suffix, default) for suffix, default in (("sep", ","), ("quote", '"'), ("escape", "\\"))
     )

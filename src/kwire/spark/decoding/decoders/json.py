@@ -15,7 +15,7 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StringType, StructTy
 
 from kwire.errors import ConfigError
 from kwire.spark.decoding.contract import Decode, Fault
-from kwire.spark.decoding.decoders.texts import fault, layout_nodes, time_zone, zone_table
+from kwire.spark.decoding.decoders.texts import check_columns, fault, text_plan, time_zone
 from kwire.spark.decoding.options import DecoderSettings
 
 if TYPE_CHECKING:
@@ -38,10 +38,10 @@ class JsonFormat:
     def open(self, fields: Sequence[str]) -> Decode:
         import pyarrow as pa
 
-        from kwire._codec import ColumnLayout, TextPlan, decode_json
+        from kwire._codec import decode_json
 
         chosen = StructType([each for each in self.schema.fields if each.name in fields])
-        plan = TextPlan(ColumnLayout(layout_nodes(chosen)), zone_table(self.time_zone))
+        plan = text_plan(chosen, self.time_zone)
 
         def decode(raw: pa.RecordBatch) -> tuple[list[pa.Array], Sequence[Fault]]:
             values, unframed = _without_frames(raw.column(0)) if self.framed else (raw.column(0), [])
@@ -68,6 +68,7 @@ def parse(settings: DecoderSettings) -> JsonFormat:
     schema = settings.ddl_schema()
     for each in schema.fields:
         _check_maps(each.name, each.dataType, settings.option("schema"))
+    check_columns(schema, settings)
     framed = settings.given.choice(settings.option("framing"), ("none", "confluent"), "none") == "confluent"
     return JsonFormat(schema, (settings.column,), time_zone(settings), framed)
 

@@ -15,24 +15,13 @@ from zoneinfo import ZoneInfo
 
 from pyspark.sql.types import ArrayType, DataType, DecimalType, MapType, StructField, StructType
 
+from kwire._codec import ColumnLayout, TextPlan
+from kwire.columns.layout import DDL
 from kwire.errors import ConfigError
 from kwire.spark.decoding.contract import Fault
 from kwire.spark.decoding.options import DecoderSettings
 
-_FORMATS: Final = {
-    "boolean": "b",
-    "byte": "c",
-    "short": "s",
-    "integer": "i",
-    "long": "l",
-    "float": "f",
-    "double": "g",
-    "string": "u",
-    "binary": "z",
-    "date": "tdD",
-    "timestamp": "tsu:UTC",
-    "timestamp_ntz": "tsu:",
-}
+_FORMATS: Final = {text: form for form, text in DDL.items()}
 _Node = tuple[str, str, tuple[int, ...]]
 _FIXED_ZONE: Final = re.compile(r"(?:UTC|GMT|Z)?(?:([+-])(\d\d):(\d\d))?")
 _MAX_OFFSET_S: Final = 18 * 3600
@@ -62,11 +51,20 @@ def fault(row: int, byte: int, place: str, reason: str) -> Fault:
     return Fault(row, f"{place}: {reason} (byte {byte})" if place else f"{reason} (byte {byte})")
 
 
-def layout_nodes(schema: StructType) -> list[_Node]:
-    """The columns as `ColumnLayout` takes them: each node with the numbers of its children."""
+def check_columns(schema: StructType, settings: DecoderSettings) -> None:
+    """Raises ConfigError for a column that no text can fill."""
+    for each in schema.fields:
+        try:
+            text_plan(StructType([each]), "UTC")
+        except ConfigError as refusal:
+            raise ConfigError(f"{settings.option('schema')}: {each.name}: {refusal}") from None
+
+
+def text_plan(schema: StructType, zone: str) -> TextPlan:
+    """How texts become these columns; `zone` is that of timestamps that name none."""
     nodes: list[_Node] = []
     _add_node(nodes, "", schema)
-    return nodes
+    return TextPlan(ColumnLayout(nodes), zone_table(zone))
 
 
 def _add_node(nodes: list[_Node], name: str, of: DataType) -> int:
@@ -82,7 +80,7 @@ def _add_node(nodes: list[_Node], name: str, of: DataType) -> int:
     elif isinstance(of, DecimalType):
         arrow, children = f"d:{of.precision},{of.scale}", []
     else:
-        arrow, children = _FORMATS[of.typeName()], []
+        arrow, children = _FORMATS[of.simpleString()], []
     nodes[number] = (name, arrow, tuple(_add_node(nodes, child, kind) for child, kind in children))
     return number
 
