@@ -11,6 +11,7 @@ from kwire import protocol
 from kwire.drivers.reactor import Reactor
 from kwire.engine.common.request import ANY
 from kwire.schema.api_keys import METADATA
+from tests.engine.world import fail_at
 from tests.timing import PATIENT
 
 Make = Callable[..., Reactor]
@@ -67,17 +68,16 @@ class Answer:
     def __init__(self, reactor: Reactor, deadline: float | None = None, *, everything: bool = False) -> None:
         self.outcomes: list[Any] = []
         self.thread: int | None = None
-        reactor.call(
-            lambda now: reactor.core.request(
-                ANY,
-                METADATA,
-                lambda version: protocol.MetadataRequest(topics=None if everything else []),
-                self.take,
-                self.take_error,
-                now,
-                deadline=None if deadline is None else now + deadline,
-            )
-        )
+        topics: list[Any] | None = None if everything else []
+
+        def ask(now: float) -> None:
+            core = reactor.core
+            message = lambda version: protocol.MetadataRequest(topics=topics)  # noqa: E731
+            request = core.request(ANY, METADATA, message, self.take, self.take_error, now)
+            if deadline is not None:
+                fail_at(now + deadline, core, request)
+
+        reactor.call(ask)
 
     def take(self, response: Any, version: int, now: float) -> None:
         self.outcomes.append(response)

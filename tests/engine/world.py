@@ -17,6 +17,7 @@ from kwire.engine.common.addresses import Address
 from kwire.engine.connections.connection import CLOSE, CLOSED, CONNECT, WARN, Connection
 from kwire.engine.core import Core
 from kwire.engine.settings.clients import ClientSettings, ProducerSettings
+from kwire.errors import KafkaTimeoutError
 
 SILENCE: list[bytes] = []
 HANG_UP = None
@@ -299,11 +300,19 @@ class World:
             if connection.address == address:
                 self.lose(connection, reason)
 
-    def ask(self, target: int, key: int, message: Any, **more: Any) -> Outcome:
-        """A request whose outcome can be waited for."""
+    def ask(self, target: int, key: int, message: Any, *, deadline: float | None = None, **more: Any) -> Outcome:
+        """A request whose outcome can be waited for; at the deadline it fails."""
         outcome = Outcome()
         outcome.request = self.core.request(target, key, message, outcome.answer, outcome.fail, self.now, **more)
+        if deadline is not None:
+            fail_at(deadline, self.core, outcome.request)
         return outcome
+
+
+def fail_at(deadline: float, core: Any, request: Any) -> None:
+    """Has a request fail at that moment, unless it has ended by then, as a call over several requests does."""
+    error = KafkaTimeoutError("not answered in time")
+    core.call_at(deadline, lambda now: request.fail(error, now))
 
 
 class Outcome:
