@@ -71,9 +71,21 @@ demo: extension java  ## a million records from a producer to a PySpark job (BRO
 	@$(PY) -m demo --broker $(BROKER)
 
 .PHONY: test
-test: build java kerberos  ## all tests, with real Kafka and real Spark
+test: build java kerberos  ## the tests of every push, with one real Kafka and one Spark: some minutes
+	@scripts/with-progress "Apache Kafka, once, into $(KWIRE_CACHE)" $(RESOLVE) 4.4.0
+	@$(PY) -m pytest -n $(WORKERS) --dist loadfile $(PYTEST_ARGS)
+
+.PHONY: test-all
+test-all: build java kerberos  ## all tests: five releases, peers, Apache's classes, kills, more random cases
 	@scripts/with-progress "Apache Kafka, once, into $(KWIRE_CACHE)" $(RESOLVE)
-	@KWIRE_THOROUGH=1 $(PY) -m pytest -m "not kafka_all" -n $(WORKERS) --dist loadfile $(PYTEST_ARGS)
+	@KWIRE_THOROUGH=1 $(PY) -m pytest --nightly -m "not kafka_all" -n $(WORKERS) --dist loadfile $(PYTEST_ARGS)
+
+# The commit that a change begins at.
+BASE ?= HEAD~1
+
+.PHONY: test-touched
+test-touched: build java kerberos  ## what a change may break beyond `make test` (BASE=main; the last commit by default)
+	@scripts/test-touched "$(PY)" "$(BASE)" $(PYTEST_ARGS)
 
 .PHONY: test-quick
 test-quick: build  ## the tests that need no Java
@@ -82,7 +94,7 @@ test-quick: build  ## the tests that need no Java
 .PHONY: test-brokers
 test-brokers: build java kerberos  ## exchange with every Kafka release of the matrix, 0.8.0 to 4.4.0
 	@scripts/with-progress "Apache Kafka, every release, once, into $(KWIRE_CACHE)" $(RESOLVE) all
-	@$(PY) -m pytest -m "kafka or kafka_all" tests/brokers tests/testing/test_like_kafka.py $(PYTEST_ARGS)
+	@$(PY) -m pytest --nightly -m "kafka or kafka_all" tests/brokers tests/testing/test_like_kafka.py $(PYTEST_ARGS)
 
 .PHONY: test-spark
 test-spark: build java  ## the tests of the Spark source with PySpark 4.0, 4.1, 4.2 and 4.3 (SPARK_VERSIONS="4.0 4.2")
@@ -92,7 +104,7 @@ test-spark: build java  ## the tests of the Spark source with PySpark 4.0, 4.1, 
 .PHONY: test-soak
 test-soak: build java  ## real Kafka under many more kills, Spark beside its own connector, in some hours
 	@scripts/with-progress "Apache Kafka, once, into $(KWIRE_CACHE)" $(RESOLVE)
-	@KWIRE_THOROUGH=1 KWIRE_SOAK=1 $(PY) -m pytest tests/brokers/groups tests/brokers/transactions \
+	@KWIRE_THOROUGH=1 KWIRE_SOAK=1 $(PY) -m pytest --nightly tests/brokers/groups tests/brokers/transactions \
 		tests/spark/connector tests/spark/test_exactly_once*.py tests/clients/test_producer_scheduling.py \
 		tests/codec/test_accumulator_scheduling.py $(PYTEST_ARGS)
 

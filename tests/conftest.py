@@ -22,7 +22,7 @@ settings.register_profile(
 )
 settings.load_profile("kwire")
 
-pytest_plugins = ("tests.brokers.plugin", "tests.oracle.plugin", "tests.selection")
+pytest_plugins = ("tests.brokers.plugin", "tests.oracle.plugin", "tests.selection", "tests.pardons")
 
 
 def pytest_collection_finish() -> None:

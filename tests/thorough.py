@@ -1,4 +1,4 @@
-"""How much a run takes on: `make test` sets KWIRE_THOROUGH=1; the quick run draws less, and skips versions.
+"""How much a run takes on: `make test-all` sets KWIRE_THOROUGH=1; `make test` draws less, and skips versions.
 
 `make test-soak` sets KWIRE_SOAK=1 as well: tests of faults on real brokers with many more kills and records, and
 of threads that switch at every allocation for longer.

@@ -6,10 +6,10 @@
     new_topic       a function that gives a topic name which no other test uses
 
 Every test that uses one of the first three is marked `kafka`; those of releases outside EVERY_RUN are marked
-`kafka_all` too and are left out unless the `-m` expression names that mark. So plain `pytest` and `pytest -m kafka`
-run the five releases, `-m "not kafka"` needs no Java, and `-m "kafka or kafka_all"` runs the matrix. A test that takes
-`kafka` and a `codec` runs with the codecs that the release has, one marked `needs("transactions")` only on releases
-that have them.
+`kafka_all` too and are left out unless the `-m` expression names that mark. So `pytest --nightly` runs the five
+releases (without the option it runs what `tests/selection.py` lists), `-m "not kafka"` needs no Java, and
+`--nightly -m "kafka or kafka_all"` runs the matrix. A test that takes `kafka` and a `codec` runs with the codecs that
+the release has, one marked `needs("transactions")` only on releases that have them.
 """
 
 from __future__ import annotations

@@ -13,6 +13,8 @@ from kwire import Consumer, aio
 from tests.brokers import Cluster
 from tests.clients.polling import poll_until
 
+pytestmark = pytest.mark.wall_clock
+
 SESSION_MS = 6000
 
 CHILD = """

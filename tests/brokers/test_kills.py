@@ -21,6 +21,8 @@ from tests.brokers.traffic import (
     read_by_kwire,
 )
 
+pytestmark = pytest.mark.wall_clock
+
 
 def _leader(cluster: Cluster, topic: str, partition: int) -> int:
     with kwire.Admin(cluster.bootstrap_servers) as admin:

@@ -22,6 +22,8 @@ from tests.brokers.traffic import (
     read_by_kwire,
 )
 
+pytestmark = pytest.mark.wall_clock
+
 _DEATHS = 12
 
 

@@ -10,6 +10,8 @@ from tests.brokers.peers.confluent import Confluent
 from tests.brokers.ports import LOOPBACK, free_ports
 from tests.brokers.slow_proxy import SlowProxy
 
+pytestmark = pytest.mark.wall_clock
+
 _WITHIN_S = 30.0
 _DELAYS = [0.7, 0.9, 3.0, None]
 

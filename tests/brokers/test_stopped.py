@@ -15,6 +15,8 @@ from kwire import errors
 from kwire.producer import Delivery
 from tests.brokers import Cluster
 
+pytestmark = pytest.mark.wall_clock
+
 _DELIVERY_TIMEOUT_S = 2.0
 _MAX_BLOCK_S = 0.5
 _RESOLVED_WITHIN_S = _DELIVERY_TIMEOUT_S + 10.0

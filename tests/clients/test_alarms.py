@@ -1,6 +1,6 @@
 """Thousands of SIGALRMs at random moments over a producer and a consumer: nothing lost, doubled or hung.
 
-`make test` rings 10,000 times over each, the quick run some hundreds.
+`make test-all` rings 10,000 times over each, `make test` some hundreds.
 """
 
 from __future__ import annotations

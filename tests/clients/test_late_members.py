@@ -53,12 +53,12 @@ class World:
         self.broker, self.kind, self.stack = broker, kind, stack
 
     def member(self, name: str, **options: Any) -> Consumer:
-        """One that has subscribed. Only `slow` has little time between its polls, and in its session where it counts:
-        a static member leaves by that alone."""
+        """One that has subscribed. Only `slow` has little time between its polls, and the least in its session where it
+        counts: a static member leaves by that alone."""
         static: dict[str, Any] = {"group_instance_id": name} if self.kind.startswith("static") else {}
         limit: dict[str, Any] = {"max_poll_interval_ms": 2_500} if name == "slow" else {}
-        if static and limit and "group_protocol" not in PROTOCOLS[self.kind.rpartition(" ")[2]]:
-            limit["session_timeout_ms"] = 3_000
+        if static and "group_protocol" not in PROTOCOLS[self.kind.rpartition(" ")[2]]:
+            limit["session_timeout_ms"] = 3_000 if name == "slow" else 6_000
         made = self.outsider(**{**PROTOCOLS[self.kind.rpartition(" ")[2]], **static, **limit, **options})
         made.subscribe(["in"])
         return made

@@ -1,4 +1,4 @@
-"""Damaged inputs, a hundred thousand in `make test`: only kwire's errors come out, nothing is allocated on a lie.
+"""Damaged inputs, a hundred thousand in `make test-all`: only kwire's errors come out, nothing is allocated on a lie.
 
 Bytes are changed, cut, doubled and filled with dictionary words, with the checksum left alone, switched off, or made
 right again; whatever still decodes is read in every way there is.

@@ -1,7 +1,7 @@
 """Numbers that cannot be, and lists that are empty or doubled, in each field of each answer that the engine reads.
 
 While they are told nothing but KafkaErrors comes out and a client keeps its pace; told the truth again it works again.
-Generated from the schema. A quick run tries one value for each field, another one for the next.
+Generated from the schema. `make test` tries one value for each field, another one for the next.
 """
 
 from __future__ import annotations

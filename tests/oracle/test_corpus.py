@@ -32,7 +32,7 @@ def test_records_read_as_kafka_reads_them(entry: Entry) -> None:
 
 
 def _tested_messages() -> list[Entry]:
-    """All in `make test`; else the oldest and the newest version of each."""
+    """All in `make test-all`; else the oldest and the newest version of each."""
     entries = corpus.load(corpus.MESSAGES)
     if THOROUGH:
         return entries

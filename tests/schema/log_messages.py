@@ -21,5 +21,5 @@ def messages_of(room: str) -> list[Any]:
 
 CLASSES = [cls for room in ROOMS for cls in messages_of(room)]
 LOG_MESSAGES = [(cls, version) for cls in CLASSES for version in cls.__versions__][:: 1 if THOROUGH else 8]
-"""All with their versions in `make test`, one of eight in the quick run."""
+"""All with their versions in `make test-all`, one of eight in `make test`."""
 IDS = [f"{cls.__name__}-{version}" for cls, version in LOG_MESSAGES]

@@ -1,4 +1,4 @@
-"""Damaged messages, a million of them in `make test`: whatever the bytes, only errors of kwire leave the decoder."""
+"""Damaged messages, a million of them in `make test-all`: whatever the bytes, only kwire's errors leave the decoder."""
 
 from __future__ import annotations
 

@@ -26,6 +26,7 @@ from tests.thorough import FIRST_SEED, SOAK, seeds
 
 _SPARK = tuple(map(int, pyspark.__version__.split(".")[:2]))
 pytestmark = [
+    pytest.mark.wall_clock,
     pytest.mark.spark,
     pytest.mark.timeout(1800 if SOAK else 400),
     pytest.mark.skipif(_SPARK < (4, 2), reason="streams have batches of limited size from Spark 4.2 on"),

@@ -28,6 +28,7 @@ ROWS_OF_A_BATCH = 2000
 _WITHIN_S = 240.0
 
 pytestmark = [
+    pytest.mark.wall_clock,
     pytest.mark.spark,
     pytest.mark.skipif(not (THOROUGH or SOAK), reason="takes a minute"),
     pytest.mark.kafka,

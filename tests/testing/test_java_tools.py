@@ -17,7 +17,7 @@ from tests.testing.java_tools import CountWords, JavaTool, VerifiableConsumer, V
 from tests.thorough import SOAK, THOROUGH
 from tests.timing import PATIENT
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.wall_clock, pytest.mark.kafka]
 
 RECORDS, PARTITIONS = 400, 4
 ASSIGNORS = "org.apache.kafka.clients.consumer"

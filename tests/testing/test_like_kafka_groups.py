@@ -48,6 +48,8 @@ from tests.testing.groups import (
 )
 from tests.testing.wire import batch, produce
 
+pytestmark = pytest.mark.wall_clock
+
 WITHIN_S = 15.0
 NOT_COMPARED = {"throttle_time_ms", "error_message", "acknowledge_error_message", "host", "port", "node_id", "records"}
 RETRIED = {14, 15, 16}

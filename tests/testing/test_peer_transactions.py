@@ -22,6 +22,8 @@ from kwire.testing import Broker
 from tests.testing.committed import committed_values
 from tests.timing import PATIENT
 
+pytestmark = pytest.mark.nightly  # each peer with each release: minutes
+
 RECORDS, PARTITIONS = 120, 4
 RELEASES = ["4.4.0", "2.8.2", "0.11.0.3"]
 Progress = Callable[[], int]

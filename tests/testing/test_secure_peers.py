@@ -26,6 +26,8 @@ from kwire.testing import Broker, Certificates
 from kwire.testing.sasl.oauthbearer import unsecured_token
 from tests.timing import PATIENT
 
+pytestmark = pytest.mark.nightly  # each peer with each release: minutes
+
 USERS = {"alice": "secret", "bob": "word"}
 VALUE = b"x" * 50_000
 MECHANISMS = "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"

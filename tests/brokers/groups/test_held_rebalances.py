@@ -11,6 +11,8 @@ from kwire import Admin
 from tests.brokers import Cluster
 from tests.clients.held_rebalance import PARTITIONS, closes_while_it_is_held, commits_while_it_is_held
 
+pytestmark = pytest.mark.wall_clock
+
 
 @pytest.mark.kafka
 @pytest.mark.timeout(180)

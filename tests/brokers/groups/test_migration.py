@@ -12,6 +12,8 @@ from tests.brokers.groups.members import PARTITIONS, Kind, Members
 from tests.brokers.groups.traffic import Traffic
 from tests.thorough import SOAK, THOROUGH
 
+pytestmark = pytest.mark.wall_clock
+
 CLASSIC, NEW = Kind("cooperative-sticky"), Kind("consumer")
 
 

@@ -18,6 +18,8 @@ from tests.brokers.mortal_proxy import MortalProxy
 from tests.brokers.ports import LOOPBACK, free_ports
 from tests.thorough import FIRST_SEED, SOAK, THOROUGH
 
+pytestmark = pytest.mark.wall_clock
+
 RECORDS = 500_000 if SOAK else 20_000
 STAGES = 3
 MEMBERS = 2

@@ -9,6 +9,8 @@ from tests.brokers import Cluster
 from tests.brokers.transactions.copying import PARTITIONS, QUICK, copy_under_kills
 from tests.thorough import SOAK
 
+pytestmark = pytest.mark.wall_clock
+
 
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from tests.thorough import THOROUGH
 
 CASTS = ("alone", "alone by pattern", "alone and static", "leads", "follows")
 DEALT_CODES = 24
-"""The quick run lets each state of either protocol meet each event in one cast, and one of so many that are about an
+"""`make test` lets each state of either protocol meet each event in one cast, and one of so many that are about an
 error code."""
 
 

@@ -2,7 +2,7 @@
 reordered or lost, and every Delivery says what the log has.
 
 `play(seed)` is one run: a cluster, settings, records at random moments, faults, moves of leaders, restarts, cut steps.
-KWIRE_MODEL_SEEDS says how many seeds (and from which: "1000" or "5000:1000"); the quick run plays a few.
+KWIRE_MODEL_SEEDS says how many seeds (and from which: "1000" or "5000:1000"); `make test` plays a few.
 """
 
 from __future__ import annotations

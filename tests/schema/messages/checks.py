@@ -1,4 +1,4 @@
-"""Tests of every message: `make test` has Hypothesis search for messages, the quick run takes random ones."""
+"""Tests of every message: `make test-all` has Hypothesis search for messages, `make test` takes random ones."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def with_messages(count: int = EXAMPLES) -> Callable[[Check], Test]:
 
 
 def with_random_messages(count: int) -> Callable[[Check], Test]:
-    """The same where what matters is how many, not which: in `make test`, too, the messages are those of a seed."""
+    """The same where what matters is how many, not which: in `make test-all`, too, the messages are those of a seed."""
 
     def made(check: Check) -> Test:
         def test(cls: Any, version: int) -> None:

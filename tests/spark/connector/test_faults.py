@@ -24,6 +24,8 @@ from tests.spark.connector.streaming import as_places, process_all, run_stream
 from tests.spark.foreign import WITHIN_S, ForeignClient
 from tests.thorough import SOAK
 
+pytestmark = pytest.mark.wall_clock
+
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession

@@ -21,7 +21,7 @@ from tests.spark.foreign import WITHIN_S, ForeignClient
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.wall_clock, pytest.mark.timeout(300)]
 
 RECORDS = 40_000
 PARTITIONS = 2
