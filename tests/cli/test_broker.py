@@ -74,12 +74,12 @@ def test_it_ends_with_an_error_when_its_broker_does(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail(server: Server) -> None:
-        raise RuntimeError("a fault that was asked for")
+        raise RuntimeError("an injected fault")
 
     monkeypatch.setattr(Server, "_turn", fail)
     assert main(["broker"]) == 1
     said = capsys.readouterr().err
-    assert "kwire broker: the broker has ended by a fault of its own" in said
+    assert "kwire broker: the broker has ended by an internal error" in said
 
 
 def test_nodes_and_properties() -> None:

@@ -201,7 +201,7 @@ def test_compression_by_a_setting(kwire: Kwire, broker: Broker, codec: str) -> N
     ("arguments", "said"),
     [
         (["--compression", "zip"], "argument --compression: invalid choice: 'zip'"),
-        (["-c", "compression.type=zip"], "compression='zip': one of 'none', 'gzip'"),
+        (["-c", "compression.type=zip"], "compression='zip': expected one of 'none', 'gzip'"),
         (["--key-separator", ""], "--key-separator is empty"),
     ],
 )

@@ -117,7 +117,7 @@ def test_without_the_option_no_group_is_touched(kwire: Kwire, broker: Broker, tm
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--group", "g", "--partition", "0"], "--partition does not go with --group"),
+        (["--group", "g", "--partition", "0"], "--partition cannot be combined with --group"),
         (["--group", "g", "--from", "12"], "--from '12' with --group: earliest, latest or -1h"),
         (["--group", "g", "--from", "-10"], "--from '-10' with --group"),
         (["--group", ""], "--group is empty"),

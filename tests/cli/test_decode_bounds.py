@@ -51,7 +51,7 @@ def test_gzip_data_are_unpacked_up_to_a_limit(kwire: Kwire, tmp_path: Path, cont
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert (outcome.code, outcome.out) == (1, b"")
-    assert "the input has more than 4194304 bytes, the most that are taken of gzip data or a pipe" in outcome.err
+    assert "the input has more than 4194304 bytes, the limit for gzip data or a pipe" in outcome.err
     assert peak < 32 * MIB
     piped = kwire("decode", "--max-input", "1000", "-", stdin=path.read_bytes())
     assert (piped.code, "more than 1000 bytes" in piped.err) == (1, True)
@@ -106,7 +106,7 @@ def test_connections_that_only_begin_are_held_in_a_limited_number(monkeypatch: p
     packets = [Packet(tcp(client(i), SERVER, 7, flags=SYN), START_NS + i) for i in range(20_000)]
     assert list(taken(packets[:-500], held)) == []
     assert held.counts["connections"] == 19_500
-    assert held.counts["connections that were taken for ended, since too many were open"] == 19_000
+    assert held.counts["connections treated as ended, because too many were open"] == 19_000
     assert not held._connections
 
 

@@ -285,7 +285,7 @@ def test_what_is_not_kafka_is_counted_and_passed_over(kwire: Kwire, tmp_path: Pa
     assert heads(outcome.lines) == EXPECTED
     assert "1 connections with TLS, which cannot be read here" in outcome.err
     assert "1 connections that do not begin with a Kafka request" in outcome.err
-    assert "1 packets passed over: not TCP" in outcome.err
+    assert "1 packets skipped: not TCP" in outcome.err
 
 
 def test_sasl_tokens_are_told_apart_and_masked(kwire: Kwire, tmp_path: Path) -> None:

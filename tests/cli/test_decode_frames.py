@@ -146,7 +146,7 @@ def test_an_unnamed_response_gets_advice(kwire: Kwire) -> None:
     assert "Metadata:9" in outcome.err
     assert outcome.err.count("\n") == 1
     odd = kwire("decode", "--hex", "0000000a" + "ee" * 10)
-    assert "fits none that kwire knows" in odd.err
+    assert "No response known to kwire fits" in odd.err
 
 
 def test_a_cut_frame_is_shown_as_far_as_it_goes(kwire: Kwire) -> None:

@@ -59,7 +59,7 @@ def test_the_lag_of_groups_that_are_not_there_or_have_committed_nothing(kwire: K
         ["g", "orders", "2", "-", "0", "-"],
         *(["new", "orders", str(number), "-", "0", "-"] for number in range(3)),
     ]
-    assert beside.err == f"{missing}kwire lag: consumer group 'new' has committed nothing yet\n"
+    assert beside.err == f"{missing}kwire lag: consumer group 'new' has no committed offsets yet\n"
     assert kwire("lag", "new").code == 0
 
 

@@ -60,8 +60,8 @@ def test_lines_are_counted() -> None:
     [
         ("a=1\nsasl.password=\\u12hunter2", r"f, line 2: \u needs four hexadecimal digits"),
         ("sasl.password=hunter2\\u", r"f, line 1: \u needs four hexadecimal digits"),
-        ("sasl.password=hunter2\\ud83d", r"f, line 1: \uXXXX of a surrogate pair stands without its other half"),
-        ("\n= hunter2", "f, line 2: no name stands before the value"),
+        ("sasl.password=hunter2\\ud83d", r"f, line 1: \uXXXX of a surrogate pair without its other half"),
+        ("\n= hunter2", "f, line 2: there is no name before the value"),
     ],
 )
 def test_errors_name_file_and_line_but_no_value(text: str, said: str) -> None:

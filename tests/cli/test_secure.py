@@ -109,4 +109,4 @@ def test_a_client_without_tls_or_login(
     authority = f"ssl.ca.location={config.parent / 'ca.pem'}"
     outcome = kwire("topics", "-X", "security.protocol=SSL", "-X", authority, "--timeout", "60")
     assert outcome.code == 1
-    assert "a listener that wants a login (SASL)" in outcome.err
+    assert "a listener behaves that requires a login (SASL)" in outcome.err

@@ -32,12 +32,12 @@ LOST = told(lambda outage: outage.lasts("refused", 1.0, 0.0))
 def test_only_the_warning_about_a_refusal_says_so() -> None:
     assert isinstance(REFUSED, RefusalWarning)
     assert REFUSED.reason == REASON
-    assert str(REFUSED).startswith(f"the broker at h:1 cannot be used: {REASON}; it is tried again when it is needed, ")
+    assert str(REFUSED).startswith(f"the broker at h:1 cannot be used: {REASON}; it is retried when it is needed, ")
     assert not isinstance(LOST, RefusalWarning)
 
 
 def test_a_text_that_reads_like_a_refusal_is_told_at_once(capsys: pytest.CaptureFixture[str]) -> None:
-    text = "broker 1 cannot be used: so it says; it is tried again when it is needed, soon"
+    text = "broker 1 cannot be used: so it says; it is retried when it is needed, soon"
     with trouble_on_stderr("topics"):
         LOGGER.warning("%s", text)
         assert capsys.readouterr().err == f"kwire topics: {text}\n"

@@ -108,7 +108,7 @@ def test_a_group_of_another_kind_is_named_as_that(broker: Broker) -> None:
         while not len(other.poll(0.1)):
             broker.append("t", [b"more"])
         one.assign([T0])
-        with pytest.raises(errors.CommitFailedError, match="GROUP_ID_NOT_FOUND: a group of another kind"):
+        with pytest.raises(errors.CommitFailedError, match="this group_id belongs to a group of another type"):
             one.commit({T0: 1})
 
 

@@ -187,7 +187,7 @@ def test_a_group_of_another_kind_is_refused_in_words(broker: Broker) -> None:
             classic.subscribe(["t"])
             poll_until([classic], lambda: len(classic.assignment()) > 0)
             one.subscribe(["t"])
-            with pytest.raises(errors.broker.GroupIdNotFoundError, match="another kind"):
+            with pytest.raises(errors.broker.GroupIdNotFoundError, match="another type"):
                 one.poll(PATIENT)
 
 

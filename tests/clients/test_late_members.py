@@ -214,9 +214,9 @@ def test_records_of_a_topic_that_was_made_anew_since_are_not_committed(world: Wo
     anew = read(reader)
     assert anew.values() == [b"new"]
     for given in (records, records[-1]):
-        with pytest.raises(CommitFailedError, match="its topic was made anew"):
+        with pytest.raises(CommitFailedError, match="its topic was recreated"):
             reader.commit(given)
-        with pytest.raises(TransactionError, match="its topic was made anew"):
+        with pytest.raises(TransactionError, match="its topic was recreated"):
             copy(producer, records, reader.group_metadata(), given)
     copy(producer, anew, reader.group_metadata())
     assert world.committed() == 1

@@ -62,7 +62,7 @@ def test_each_client_takes_what_is_its_own_and_says_at_debug_what_is_not(
     for keyword, value in OWN[kind.__name__].items():
         assert getattr(client.settings, keyword) == value
     [line] = [record.getMessage() for record in caplog.records if record.name == "kwire.clients"]
-    assert line.startswith(f"{kind.__name__}.from_config() passes over settings of other clients: ")
+    assert line.startswith(f"{kind.__name__}.from_config() ignores settings of other clients: ")
     foreign = "acks (Producer)" if kind.__name__ != "Producer" else "auto.offset.reset (Consumer)"
     assert foreign in line
     assert "earliest" not in line

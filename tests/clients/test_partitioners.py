@@ -206,7 +206,7 @@ def test_a_named_partition_is_not_asked_for() -> None:
 @pytest.mark.parametrize(
     ("returned", "words"),
     [
-        (7, "the partitioner returned 7 for a record of seven, which has the partitions 0 to 6: one of them is"),
+        (7, "the partitioner returned 7 for a record of seven, which has the partitions 0 to 6: expected one of them"),
         (-1, "returned -1 for a record"),
         (2**70, f"returned {2**70} for a record"),
         ("3", "returned '3'"),

@@ -382,7 +382,7 @@ def test_framed_messages_are_of_the_type_that_they_say() -> None:
         (made("proto3", ("a", 1, MESSAGE, {"type_name": ".x.Y"})).set_bytes(), "M0", "a: .* has no message x.Y"),
         (made("proto3", ("a", 1, ENUM, {"type_name": ".x.Y"})).set_bytes(), "M0", "a: .* has no enum x.Y"),
         (made("proto3", ("a", 0, INT32)).set_bytes(), "M0", "a field without a name, a number or a type"),
-        (made("proto3", ("a", 1, INT32), ("b", 1, INT32)).set_bytes(), "M0", "a field number stands twice"),
+        (made("proto3", ("a", 1, INT32), ("b", 1, INT32)).set_bytes(), "M0", "a field number appears twice"),
         (
             made("proto2", ("a", 1, INT32, {"default_value": "x"})).set_bytes(),
             "M0",

@@ -76,8 +76,8 @@ def test_a_lifetime_out_of_the_token() -> None:
         ((200, b"[" * 100_000), "not JSON with a bearer's access_token"),
         ((200, {"access_token": ""}), "not JSON with a bearer's access_token"),
         ((200, {"access_token": "a", "token_type": "mac", "expires_in": 5}), "not JSON with a bearer's access_token"),
-        ((200, {"access_token": "opaque"}), "no expires_in, and its token no exp"),
-        ((200, {"access_token": token_with({"exp": "soon"})}), "no expires_in, and its token no exp"),
+        ((200, {"access_token": "opaque"}), "no expires_in, and its token has no exp"),
+        ((200, {"access_token": token_with({"exp": "soon"})}), "no expires_in, and its token has no exp"),
         ((200, {"access_token": token_with({"exp": 1})}), "has expired already"),
         ((200, {"access_token": "a", "expires_in": 0}), "has expired already"),
     ],
@@ -178,7 +178,7 @@ def test_an_endpoint_that_drips_is_given_up_in_time(script: Script) -> None:
         with pytest.raises(ConnectError) as caught:
             fetch_token(settings(f"{server.url}/token", socket_connection_setup_timeout_ms=1000))
     text = f"the token endpoint {server.url}/token: its answer takes too long"
-    assert str(caught.value) == f"{text}; tokens have half of socket_connection_setup_timeout_ms=1000"
+    assert str(caught.value) == f"{text}; a token may take half of socket_connection_setup_timeout_ms=1000"
 
 
 def test_what_an_endpoint_says_at_length_is_cut() -> None:

@@ -329,7 +329,7 @@ def test_an_old_broker_that_refuses_a_certificate_repeats_itself(client: TlsClie
     stream.feed(flight)
     assert not stream.handshake()
     stream.feed(flight)
-    with pytest.raises(AuthError, match=r"brokers before Kafka 2\.0 that refuse the client's certificate") as caught:
+    with pytest.raises(AuthError, match=r"brokers before Kafka 2\.0 do that refuse the client's certificate") as caught:
         stream.handshake()
     assert (caught.value.broker, caught.value.step) == (str(ADDRESS), "TLS handshake")
 

@@ -251,7 +251,7 @@ def test_a_broker_that_goes_while_a_request_is_under_way_is_named() -> None:
     delivery = world.send(b"v")
     error = end_of(world, delivery, begun)
     assert isinstance(error, errors.KafkaTimeoutError)
-    assert "sent, and not answered by broker 0 (a:1)" in str(error)
+    assert "sent, but not answered by broker 0 (a:1)" in str(error)
 
 
 def test_acks_0_and_a_broker_that_cannot_be_reached() -> None:
@@ -272,7 +272,7 @@ def test_acks_0_and_a_broker_that_takes_no_more_bytes() -> None:
     lost = [world.send(b"lost") for _ in range(3)]
     for delivery in lost:
         error = end_of(world, delivery, begun)
-        assert "broker 0 (a:1) did not take the bytes of Produce within 2000 ms" in str(error)
+        assert "broker 0 (a:1) did not accept the bytes of Produce within 2000 ms" in str(error)
     world.leader.takes_nothing = False
     world.complete(world.send(b"last"))
     world.run(world.now + 1)

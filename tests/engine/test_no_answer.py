@@ -160,8 +160,8 @@ def world_of(peer: Peer, **given: Any) -> World:
         (Mute, {}, "being connected, at ApiVersions"),
         (partial(SilentAt, SASL_HANDSHAKE), SASL, "being connected, at SaslHandshake"),
         (partial(SilentAt, SASL_AUTHENTICATE), SASL, "being connected, at SaslAuthenticate (PLAIN)"),
-        (partial(SilentAt, METADATA), SASL, "Metadata is not answered yet"),
-        (partial(SilentPlainly, METADATA), {}, "Metadata is not answered yet"),
+        (partial(SilentAt, METADATA), SASL, "Metadata has not been answered yet"),
+        (partial(SilentPlainly, METADATA), {}, "Metadata has not been answered yet"),
     ],
     ids=["mute", "SaslHandshake", "SaslAuthenticate", "Metadata after a login", "Metadata"],
 )

@@ -58,7 +58,7 @@ def test_other_spellings(text: str, same: str) -> None:
         ("a decimal(39)", "the precision is 1 to 38"),
         ("a decimal(2,3)", "the scale 0 to the precision"),
         ("a decimal(x)", "expected a number"),
-        ("a int, a string", "the name a stands twice"),
+        ("a int, a string", "the name a appears twice"),
         ("a struct<>", "without fields"),
         ("a int; b int", "unexpected ';' at position 5"),
         ("a " + "array<" * 40 + "int" + ">" * 40, "nested more than 32"),

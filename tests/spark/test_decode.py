@@ -204,7 +204,7 @@ def test_columns_that_cannot_be_meant_are_refused_at_once(spark: SparkSession) -
         ({"column": "offset"}, "column 'offset' must be binary, it is string"),
         ({"column": "record_set", "columns": ["topic"]}, "a record has no 'topic'; choose from offset"),
         ({"column": "record_set", "columns": []}, "name at least one"),
-        ({"column": "record_set", "keep": ["offset"]}, "would stand in the result twice: offset"),
+        ({"column": "record_set", "keep": ["offset"]}, "would appear in the result twice: offset"),
     ]
     for wrong, text in wrongs:
         with pytest.raises(ConfigError, match=text):

@@ -74,12 +74,12 @@ def test_fields_stand_in_the_place_of_their_column() -> None:
 
 def test_a_name_that_would_stand_twice_is_refused() -> None:
     twice = Decoding(value=ColumnDecoder("decoder", "value", Digits(parse_schema("Topic BIGINT"))))
-    with pytest.raises(ConfigError, match=r"the column topic would stand twice.*decoder\.prefix"):
+    with pytest.raises(ConfigError, match=r"the column topic would appear twice.*decoder\.prefix"):
         twice.result_names(DEFAULT_COLUMNS)
     same = Decoding(
         ColumnDecoder("keyDecoder", "key", Digits(inputs=("key",))), ColumnDecoder("decoder", "value", Digits())
     )
-    with pytest.raises(ConfigError, match=r"decoder: the column number would stand twice"):
+    with pytest.raises(ConfigError, match=r"decoder: the column number would appear twice"):
         same.result_names(DEFAULT_COLUMNS)
 
 

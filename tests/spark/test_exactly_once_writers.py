@@ -201,7 +201,7 @@ def test_a_task_that_knows_no_batch_is_refused(broker: Broker, monkeypatch: pyte
         ("kafka.enable.idempotence", "false", "deliveryGuarantee 'exactly-once' needs kafka.enable.idempotence"),
         ("kafka.transaction.timeout.ms", "0", "kafka.transaction.timeout.ms"),
         ("kafka.transactional.id", "x", "transactional.id"),
-        ("deliveryGuarantee", "at-least-once", "transactionalIdPrefix has no use"),
+        ("deliveryGuarantee", "at-least-once", "transactionalIdPrefix has no effect"),
         ("transactionalIdPrefix", "", "transactionalIdPrefix"),
     ],
 )

@@ -128,7 +128,7 @@ def test_chosen_partitions(data: Path) -> None:
 
 def test_replicas_are_refused(data: Path, tmp_path: Path) -> None:
     write_segment(tmp_path / "other" / "orders-1", [batch(0)])
-    with pytest.raises(ConfigError, match=r"orders-1 is there twice, in .*orders-1 and in .*other/orders-1"):
+    with pytest.raises(ConfigError, match=r"orders-1 was found twice, in .*orders-1 and in .*other/orders-1"):
         plan(data)
     assert places(data, replicas="merge") == ALL
 
@@ -178,12 +178,12 @@ def test_options_at_fault(data: Path) -> None:
     for options, message in [
         ({"onCorrupt": "ignore"}, "onCorrupt: expected 'fail', 'skip' or 'stop'"),
         ({"maxBytesPerTask": "0"}, "maxBytesPerTask"),
-        ({"topic": "t"}, "topic and partition name the folder's partition together"),
+        ({"topic": "t"}, "topic and partition together name the folder's partition"),
         ({"isolationLevel": "dirty"}, "isolationLevel"),
         ({"columns": "_path"}, "there is no column '_path'; .* baseSequence"),
         ({"onCorupt": "skip"}, "did you mean 'onCorrupt'"),
     ]:
         with pytest.raises(ConfigError, match=message):
             parse_log_options({"path": str(data), **options})
-    with pytest.raises(ConfigError, match="Which segments"):
+    with pytest.raises(ConfigError, match="no segments are named"):
         parse_log_options({})

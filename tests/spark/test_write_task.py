@@ -165,7 +165,7 @@ def test_a_failed_task_closes_its_producer_at_once(options: Options) -> None:
         ({"topic": ["one", "no such/name"], "value": ["a", "b"]}, "row 12 of the task (topic no such/name) cannot be"),
         (
             {"topic": ["one"] * 2, "value": ["a", "b"], "partition": [None, -1]},
-            "row 12 of the task cannot be written: Invalid partition: -1; it counts from 0, and null lets",
+            "row 12 of the task cannot be written: Invalid partition: -1; partitions count from 0, and null leaves",
         ),
         (
             {"topic": ["one"] * 2, "value": ["a", "b"], "headers": [[], [{"key": None, "value": b""}]]},
@@ -321,10 +321,10 @@ def test_larger_batches_are_the_default_and_can_be_set(options: Options) -> None
         ({"kafka.key.serializer": "x"}, "Kafka option 'key.serializer' is not supported"),
         ({"topic": " "}, "topic: the value is empty"),
         ({"deliveryGuarantee": "exactly-once"}, "deliveryGuarantee 'exactly-once' needs transactionalIdPrefix"),
-        ({"transactionalIdPrefix": "q"}, "transactionalIdPrefix has no use without"),
+        ({"transactionalIdPrefix": "q"}, "transactionalIdPrefix has no effect without"),
         ({"topics": "a"}, "Unknown option 'topics'; did you mean 'topic'"),
-        ({"kafka.acks": "2"}, "kafka.acks='2': one of 0, 1, 'all'"),
-        ({"kafka.compression.type": "brotli"}, "kafka.compression.type='brotli': one of 'none'"),
+        ({"kafka.acks": "2"}, "kafka.acks='2': expected one of 0, 1, 'all'"),
+        ({"kafka.compression.type": "brotli"}, "kafka.compression.type='brotli': expected one of 'none'"),
         ({"kafka.batch.size": "x"}, "kafka.batch.size"),
     ],
 )

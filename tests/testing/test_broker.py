@@ -31,7 +31,7 @@ def test_life_cycle() -> None:
         address = broker.bootstrap_servers
         assert address == f"127.0.0.1:{broker.port}"
         assert repr(broker) == f"<kwire.testing.Broker 4.4.0 {address}>"
-        with pytest.raises(ConfigError, match=f"runs already, on {address}"):
+        with pytest.raises(ConfigError, match=f"is already running, on {address}"):
             broker.start()
         broker.append("orders", batch(b"a"))
     assert "stopped" in repr(broker)

@@ -83,7 +83,7 @@ def test_what_has_an_effect_is_explained() -> None:
     broker = InProcess()
     assert {config.documentation for config in described(broker).values()} == {None}
     texts = {name: config.documentation for name, config in described(broker, documented=True).items()}
-    assert texts["num.partitions"] == "How many partitions a topic has that asks for no number."
+    assert texts["num.partitions"] == "How many partitions a new topic has by default."
     assert texts["num.io.threads"] is None
     assert sum(text is not None for text in texts.values()) > 40
 

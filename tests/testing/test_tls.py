@@ -271,7 +271,7 @@ def test_damaged_records_harm_nobody_else(broker: Broker) -> None:
         ({"tls": "both"}, "True, or 'mutual'"),
         ({"tls": True, "generation": "0.7"}, "has no security"),
         ({"users": {"alice": "secret"}, "release": "0.9.0.1"}, "0.10.0.0 has PLAIN"),
-        ({"users": {"alice": ""}}, "not empty"),
+        ({"users": {"alice": ""}}, "non-empty"),
         ({"users": {"alice": "secret"}, "mechanisms": ["GSSAPI"]}, "SCRAM-SHA-512, SCRAM-SHA-256, PLAIN, OAUTHBEARER"),
         ({"users": {"alice": "secret"}, "mechanisms": "SCRAM-SHA-512", "release": "0.10.0.1"}, "has PLAIN here"),
         ({"users": {"alice": "secret"}, "mechanisms": []}, "name one"),

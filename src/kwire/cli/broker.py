@@ -33,7 +33,7 @@ _EPILOG = """\
 examples:
   kwire broker                                   any free port; the address is printed on the first line of stdout
   kwire broker --port 9092 --topic orders:12     the usual port, one topic of 12 partitions
-  kwire broker --release 0.9.0.1                 speaks as that Kafka release does: versions, formats, manners
+  kwire broker --release 0.9.0.1                 behaves as that Kafka release does: versions, formats, quirks
   kwire broker --generation 0.7                  the broker before 0.8, whose offsets are byte positions
   kwire broker --no-auto-create --verbose        topics only by CreateTopics; every refused request is reported
   kwire broker --tls --user alice:secret         behind TLS, with a login; says which settings a client needs
@@ -56,11 +56,13 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default %(default)s)")
-    parser.add_argument("--advertised-host", metavar="HOST", help="where clients are told to come to (default: --host)")
+    parser.add_argument(
+        "--advertised-host", metavar="HOST", help="the address that clients are given (default: --host)"
+    )
     parser.add_argument("--port", type=int, default=0, help="port to listen on (default: a free one)")
     parser.add_argument("--nodes", type=int, default=1, metavar="N", help="how many brokers; their ports follow --port")
     parser.add_argument(
-        "--rack", action="append", default=[], metavar="NAME", help="where a node stands; once for each, in their order"
+        "--rack", action="append", default=[], metavar="NAME", help="rack of a node; once for each node, in their order"
     )
     parser.add_argument("--release", default="4.4.0", help="Apache Kafka release to speak as (default %(default)s)")
     parser.add_argument(
@@ -103,7 +105,9 @@ def _add_security(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--user", action="append", default=[], metavar="NAME:PASSWORD", help="who may log in; may be repeated"
     )
-    group.add_argument("--users-file", metavar="FILE", help="the same, one a line; `ps` does not show these passwords")
+    group.add_argument(
+        "--users-file", metavar="FILE", help="the same, one per line; `ps` does not show these passwords"
+    )
     group.add_argument(
         "--mechanism",
         action="append",
@@ -111,7 +115,7 @@ def _add_security(parser: argparse.ArgumentParser) -> None:
         help="SASL mechanism; may be repeated (default: all with passwords)",
     )
     group.add_argument(
-        "--max-reauth-ms", type=int, default=0, metavar="MS", help="end sessions that do not log in again by then"
+        "--max-reauth-ms", type=int, default=0, metavar="MS", help="end sessions that have not logged in again by then"
     )
     group.add_argument(
         "--client-files", metavar="FOLDER", help="write client.properties and certificates here (default: a new folder)"
@@ -120,14 +124,16 @@ def _add_security(parser: argparse.ArgumentParser) -> None:
 
 def _add_authorizer(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("ACLs")
-    group.add_argument("--authorizer", action="store_true", help="clients may do what ACLs allow, which they make")
+    group.add_argument(
+        "--authorizer", action="store_true", help="clients may do only what ACLs allow; they create the ACLs"
+    )
     group.add_argument(
         "--super-user", action="append", default=[], metavar="User:NAME", help="who may do everything; may be repeated"
     )
     group.add_argument(
         "--allow-everyone-if-no-acl-found",
         action="store_true",
-        help="everyone may do everything with what no ACL is about",
+        help="everyone may use resources that no ACL covers",
     )
 
 

@@ -65,7 +65,7 @@ def add_client_options(parser: argparse.ArgumentParser, client: str, example: st
         "--config",
         default=os.environ.get(CONFIG_VARIABLE) or None,
         metavar="FILE",
-        help=f"settings from a properties file, as Java's tools read it; -X goes over it (variable: {CONFIG_VARIABLE})",
+        help=f"settings from a properties file, as Java's tools read it; -X overrides it (variable: {CONFIG_VARIABLE})",
     )
     parser.add_argument(
         "--timeout",

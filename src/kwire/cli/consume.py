@@ -67,7 +67,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser = commands.add_parser(
         "consume",
         help="print the records of a topic",
-        description="Prints the records of a topic, up to its present end or for ever.",
+        description="Prints the records of a topic, up to its current end or for ever.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -83,7 +83,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "a time such as 2024-05-01T12:00:00+00:00; with --group see below",
     )
     parser.add_argument(
-        "--group", metavar="GROUP", help="read as a member of this consumer group, from what it has committed on"
+        "--group", metavar="GROUP", help="read as a member of this consumer group, from its committed offsets"
     )
     parser.add_argument("--count", type=positive, metavar="N", help="end after N records")
     parser.add_argument("--follow", action="store_true", help="wait for new records instead of ending")
@@ -133,7 +133,7 @@ def _membership(options: argparse.Namespace) -> dict[str, Any]:
     if not options.group:
         raise UsageError("--group is empty")
     if options.partition is not None:
-        raise UsageError("--partition does not go with --group: the group assigns the partitions")
+        raise UsageError("--partition cannot be combined with --group: the group assigns the partitions")
     if options.start is None:
         return {"group_id": options.group}
     ago = _AGO.fullmatch(options.start)
@@ -143,7 +143,7 @@ def _membership(options: argparse.Namespace) -> dict[str, Any]:
         reset = _ENDS[options.start.lower()]
     else:
         raise UsageError(
-            f"--from {options.start!r} with --group: earliest, latest or -1h, where the group has committed nothing yet"
+            f"--from {options.start!r} with --group: earliest, latest or -1h, where the group has no committed offsets"
         )
     return {"group_id": options.group, "auto_offset_reset": reset}
 

@@ -32,9 +32,10 @@ examples:
   kwire copy --from /var/kafka-logs/clicks-0 --from /var/kafka-logs/clicks-1 --to new:9092/clicks
                                         the folders of a broker that has stopped for good
 
-Run it again after an interruption: it goes on where it was, nothing is lost or doubled. For that each record carries a
-header kwire.copy with its old position, so the new broker has to be Kafka 0.11 or newer. A topic that does not exist is
-created with one partition per source. Kafka 0.7 keeps no times: the records get the time at which they are copied.
+Run it again after an interruption: it continues where it stopped, and nothing is lost or duplicated. For that each
+record carries a header kwire.copy with its old position, so the new broker has to be Kafka 0.11 or newer. A topic that
+does not exist is created with one partition per source. Kafka 0.7 keeps no times: the records get the time at which
+they are copied.
 
 A message that cannot be read (its checksum does not match, say) ends the copy. --skip-corrupt leaves it out: its
 place and size are reported on stderr. Where not even its length can be right, nothing says where the next one

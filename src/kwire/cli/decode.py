@@ -75,7 +75,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--as", dest="kind", choices=("auto", "capture", "frames", "records"), default="auto", help="what the input is"
     )
     parser.add_argument(
-        "--generation", choices=("0.7", "0.8"), help="0.7, or 0.8 and everything later (captures: default found out)"
+        "--generation", choices=("0.7", "0.8"), help="0.7, or 0.8 and everything later (captures: detected by default)"
     )
     parser.add_argument("--at", type=int, metavar="OFFSET", help="only what this byte of the input belongs to")
     parser.add_argument("--json", action="store_true", help="fields as JSON, one object per frame and line")
@@ -85,12 +85,14 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         type=int,
         default=_MAX_INPUT,
         metavar="BYTES",
-        help="read no more of gzip data or standard input, captures excepted (default %(default)s)",
+        help="read no more of gzip data or standard input, except for captures (default %(default)s)",
     )
     parser.add_argument("--secrets", action="store_true", help="show secrets, too")
     parser.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="(default %(default)s)")
     frames = parser.add_argument_group("frames")
-    frames.add_argument("--response", metavar="API:VERSION", help="the frames answer such requests")
+    frames.add_argument(
+        "--response", metavar="API:VERSION", help="the frames are responses to requests of this API and version"
+    )
     group = parser.add_argument_group("records")
     group.add_argument("--format", choices=FORMATS, default="table", help="of records (default %(default)s)")
     group.add_argument("--batches", action="store_true", help="show the batches instead of their records")
@@ -102,7 +104,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def _add_capture_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("captures")
-    group.add_argument("--port", type=int, metavar="N", help="the brokers' port (default: found out, and said)")
+    group.add_argument("--port", type=int, metavar="N", help="the brokers' port (default: detected, and reported)")
     group.add_argument("--summary", action="store_true", help="one line per frame")
     group.add_argument("--key", action="append", metavar="API", help="only this API, by name or key; repeatable")
     group.add_argument("--topic", metavar="NAME", help="only frames that name this topic")
@@ -198,7 +200,7 @@ def _whole(head: bytes, source: BinaryIO, limit: int | None) -> bytes:
     while part := source.read(min(_PART, limit + 1)):
         if found.tell() + len(part) > limit:
             raise LimitError(
-                f"the input has more than {limit} bytes, the most that are taken of gzip data or a pipe: unpack it "
+                f"the input has more than {limit} bytes, the limit for gzip data or a pipe: unpack it "
                 "into a file, or give a larger --max-input"
             )
         found.write(part)

@@ -67,7 +67,7 @@ def _messages(reader: Reader, conversations: Conversations, size: int | None) ->
         if isinstance(segment, Segment):
             yield from conversations.take(segment)
         else:
-            conversations.counts[f"packets passed over: {segment}"] += 1
+            conversations.counts[f"packets skipped: {segment}"] += 1
     yield from conversations.end()
     progress.clear()
 

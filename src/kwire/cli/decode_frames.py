@@ -117,7 +117,7 @@ def _fitting(data: bytes) -> list[str]:
 def _advice(fitting: list[str]) -> str:
     text = "a frame that is not a request; if it is a response, name its request with --response API:VERSION"
     if not fitting:
-        return f"{text}. It fits none that kwire knows without bytes left over"
+        return f"{text}. No response known to kwire fits without bytes left over"
     return f"{text}. It would fit {first_of(fitting, _MAX_CANDIDATES)}"
 
 

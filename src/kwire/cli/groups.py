@@ -29,7 +29,7 @@ examples:
   kwire groups                        all groups: kind, state, type of their members
   kwire groups describe billing       the members of a group, and what each of them reads
   kwire groups delete billing         the group and its offsets; it may not have members
-  kwire lag billing                   how far the group is behind, partition by partition
+  kwire lag billing                   the lag of the group, partition by partition
 """
 
 
@@ -48,8 +48,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     groups.add_argument("names", nargs="*", metavar="GROUP")
     lag = commands.add_parser(
         "lag",
-        help="how far consumer groups are behind",
-        description="Tells how many records lie between what a group has committed and the end of each partition.",
+        help="the lag of consumer groups",
+        description="Shows how many records lie between a group's committed offset and the end of each partition.",
     )
     lag.add_argument("names", nargs="+", metavar="GROUP")
     for parser, run in ((groups, run_groups), (lag, run_lag)):
@@ -91,7 +91,7 @@ def run_lag(options: argparse.Namespace) -> int:
                     file=sys.stderr,
                 )
             elif all(row.committed is None for row in rows.values()):
-                print(f"kwire lag: consumer group {name!r} has committed nothing yet", file=sys.stderr)
+                print(f"kwire lag: consumer group {name!r} has no committed offsets yet", file=sys.stderr)
     return 1 if missing else 0
 
 

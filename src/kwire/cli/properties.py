@@ -62,7 +62,7 @@ def parse_properties(text: str, name: str) -> dict[str, Property]:
         except ValueError as error:
             raise ConfigError(f"{name}, line {number}: {error}") from None
         if not key:
-            raise ConfigError(f"{name}, line {number}: no name stands before the value")
+            raise ConfigError(f"{name}, line {number}: there is no name before the value")
         found[key] = Property(value, number)
     return found
 
@@ -92,7 +92,7 @@ def _unescaped(text: str) -> str:
     try:
         return made.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
     except UnicodeDecodeError:
-        raise ValueError("\\uXXXX of a surrogate pair stands without its other half") from None
+        raise ValueError("\\uXXXX of a surrogate pair without its other half") from None
 
 
 def _character(match: re.Match[str]) -> str:

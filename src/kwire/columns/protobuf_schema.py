@@ -211,7 +211,7 @@ def _take_message(
     fields = tuple(_field_of(_fields(each), name, features) for each in _messages(message, 2))
     numbers = [each.number for each in fields]
     if len(set(numbers)) < len(numbers):
-        _refuse(name, "a field number stands twice")
+        _refuse(name, "a field number appears twice")
     types.messages[name] = ProtoMessage(name, fields, is_map_entry, path)
     for i, each in enumerate(_messages(message, 3)):
         _take_message(types, _fields(each), name, (*path, i), features)

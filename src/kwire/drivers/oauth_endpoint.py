@@ -59,7 +59,7 @@ def fetch_token(settings: SecuritySettings, context: ssl.SSLContext | None = Non
             if time.monotonic() + wait > end:
                 raise ConnectError(
                     Wording(
-                        "{step}: {error}; tokens have half of {socket_connection_setup_timeout_ms}={setup_ms}",
+                        "{step}: {error}; a token may take half of {socket_connection_setup_timeout_ms}={setup_ms}",
                         step=_step(url),
                         error=str(error),
                         setup_ms=setup_ms,
@@ -136,7 +136,7 @@ def _token(body: bytes, url: str) -> Fetched:
     if lifetime is None:
         lifetime = _rest_of(token)
     if lifetime is None:
-        raise AuthError(step=_step(url), reason="its answer says no expires_in, and its token no exp")
+        raise AuthError(step=_step(url), reason="its response has no expires_in, and its token has no exp")
     if lifetime <= 0:
         raise AuthError(step=_step(url), reason="its token has expired already; are the clocks right?")
     return token, lifetime

@@ -292,7 +292,7 @@ class Reactor(ReactorBase):
                     else:
                         self._drive_when_idle(get_ident())
                 except BaseException:
-                    _log.exception("a step failed; the connections are made anew")
+                    _log.exception("a step failed; reconnecting")
                     time.sleep(IDLE_AFTER_S)
         finally:
             self._thread = None

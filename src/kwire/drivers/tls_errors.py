@@ -28,7 +28,7 @@ _REFUSALS = {
     "unsupported_certificate": "it refuses the kind of the client's certificate",
     "certificate_revoked": "the client's certificate is revoked",
     "certificate_expired": "the client's certificate has expired",
-    "certificate_unknown": "it refuses the client's certificate: does it trust the CA of that?",
+    "certificate_unknown": "it refuses the client's certificate: does it trust its CA?",
     "unknown_ca": "it does not trust the CA of the client's certificate",
     "access_denied": "it accepts the client's certificate, and refuses access",
     "decrypt_error": "the client's key does not fit its certificate, or its signature is not accepted",
@@ -48,7 +48,7 @@ _LOCAL_REFUSALS = {
     "NO_CIPHERS_AVAILABLE": "no cipher suite is allowed here with these versions of TLS: see {ssl_cipher_suites}",
     "DH_KEY_TOO_SMALL": "the broker's Diffie-Hellman key is too small to be secure",
     "UNSAFE_LEGACY_RENEGOTIATION_DISABLED": "the broker's TLS is too old to be secure: it lacks RFC 5746",
-    "UNEXPECTED_MESSAGE": "the broker sends its part of the handshake once more: so do brokers before Kafka 2.0 that "
+    "UNEXPECTED_MESSAGE": "the broker repeats its part of the handshake, as brokers before Kafka 2.0 do that "
     "refuse the client's certificate, or want one ({ssl_certificate_location})",
     "WRONG_SIGNATURE_TYPE": "the broker signs in a way that is not allowed here",
 }

@@ -152,7 +152,7 @@ class NoOffsetForPartitionError(ConfigError):
 
         why = "" if self.group_id is None else f" (group {self.group_id!r} has committed none there)"
         return Wording(
-            "{place} has no position{why}, and {auto_offset_reset}='none' gives it none: seek() first, or set "
+            "{place} has no position{why}, and {auto_offset_reset}='none' does not choose one: seek() first, or set "
             "'earliest' or 'latest'",
             place=f"{self.topic}-{self.partition}",
             why=why,
@@ -337,7 +337,7 @@ class ConcurrentUseError(KafkaError):
 class TransactionError(KafkaError):
     """A transaction cannot go on because of the error that is its `__cause__`.
 
-    `abortable`: abort it, and the next one may begin; else this producer is over, close it.
+    `abortable`: abort it, and the next one may begin; else this producer can no longer be used, close it.
     """
 
     def __init__(self, message: str = "", *, abortable: bool = False) -> None:

@@ -115,7 +115,7 @@ class ConsumerFront(Front[ConsumerSettings]):
 
         membership = self._membership
         if membership is not None and membership.active:
-            raise ConfigError("assign() does not go with subscribe() in a group: call unsubscribe() first")
+            raise ConfigError("assign() cannot be combined with subscribe() in a group: call unsubscribe() first")
 
         def work(now: float) -> None:
             subscription = self._fetcher.subscription
@@ -274,7 +274,7 @@ class ConsumerFront(Front[ConsumerSettings]):
         help, but never after a later one: the last one wins."""
         absent.refuse_keywords("commit_async", unknown, absent.COMMIT_KEYWORDS)
         if callback is not None and not callable(callback):
-            raise ConfigError(f"callback={callback!r}: a function of the offsets and the error is needed, or None")
+            raise ConfigError(f"callback={callback!r}: expected a function of the offsets and the error, or None")
         group = self._require_group("commit_async")
         begin, patience, tell = group.committing(what), self._patience(None), group.on_committed(callback)
         self._do(lambda now: begin(now, now + patience, tell))

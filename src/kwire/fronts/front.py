@@ -58,7 +58,7 @@ class Front(Generic[SettingsType]):
 
         def pass_over(foreign: dict[str, tuple[str, ...]]) -> None:
             names = ", ".join(f"{name} ({' and '.join(owners)})" for name, owners in foreign.items())
-            _log.debug("%s.from_config() passes over settings of other clients: %s", table.client, names)
+            _log.debug("%s.from_config() ignores settings of other clients: %s", table.client, names)
 
         return cls._of(from_config(table, config, pass_over, **keywords(servers, options)))
 

@@ -70,9 +70,7 @@ class ProducerFront(Front[ProducerSettings]):
         return True
 
     def __len__(self) -> int:
-        raise TypeError(
-            "a Producer has no len(): flush() waits for all that is on its way, a Delivery's done() tells of one record"
-        )
+        raise TypeError("a Producer has no len(): flush() waits for all pending records, Delivery.done() is about one")
 
     def _flushing(self, timeout: Timeout) -> Wait[None]:
         patience = seconds(timeout)

@@ -70,7 +70,7 @@ class ShareConsumerFront(Front[ShareConsumerSettings]):
         number = kind_of(kind)
         records = [what] if isinstance(what, ConsumerRecord) else list(what)
         if not all(isinstance(each, ConsumerRecord) for each in records):
-            raise ConfigError(f"acknowledge({what!r}): a record of the last poll is needed, or several")
+            raise ConfigError(f"acknowledge({what!r}): expected a record of the last poll, or several")
         self._door.do(lambda now: self._polling.acknowledge(records, number))
 
     def commit_async(self, *, callback: OnCommitted | None = None) -> None:

@@ -106,7 +106,7 @@ class Transactions:
     def _undecided(self, outcome: Outcome, patience: float) -> KafkaTimeoutError:
         """The error of a call that waited in vain."""
         return KafkaTimeoutError(
-            f"{outcome.what}: not done within {patience:g} s, and goes on; call it again to wait for it; "
+            f"{outcome.what}: not done within {patience:g} s, and still running; call it again to wait for it; "
             f"{self.manager.why_waiting}"
         )
 

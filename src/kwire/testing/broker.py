@@ -224,7 +224,7 @@ class Broker(NodeControls):
     def start(self) -> None:
         """Listens and serves; topics and records of an earlier start are still there."""
         if self._server.running:
-            raise ConfigError(f"the broker runs already, on {self.bootstrap_servers}")
+            raise ConfigError(f"the broker is already running, on {self.bootstrap_servers}")
         self._server.start()
         self.clock.attach(self._advance_to)
         if isinstance(self._cluster, ClusterState):
@@ -389,7 +389,7 @@ class Broker(NodeControls):
 
     def _state(self) -> ClusterState:
         if not isinstance(self._cluster, ClusterState):
-            raise ConfigError("a broker before 0.8 has one node, which cannot be told to die or lead")
+            raise ConfigError("a broker before 0.8 has one node, which can neither be stopped nor made a leader")
         return self._cluster
 
     def _advance_to(self, moment: float) -> None:
@@ -428,7 +428,7 @@ class Broker(NodeControls):
 def _check_options(generation: str | None, host: str, port: int, num_partitions: int, max_request_bytes: int) -> None:
     if generation not in (None, *_GENERATIONS):
         raise ConfigError(
-            f"generation {generation!r}: {' and '.join(map(repr, _GENERATIONS))} are some; leave it out and choose a "
+            f"generation {generation!r}: expected {' or '.join(map(repr, _GENERATIONS))}; leave it out and choose a "
             "`release` for 0.8 and newer"
         )
     if host in _EVERY_ADDRESS:
@@ -456,7 +456,7 @@ def _log_maker(
 
 def _check_range(name: str, value: int, minimum: int, maximum: int) -> None:
     if not minimum <= value <= maximum:
-        raise ConfigError(f"{name} {value}: {minimum} to {maximum} work")
+        raise ConfigError(f"{name} {value}: expected {minimum} to {maximum}")
 
 
 def _counts(topics: Mapping[str, int] | Iterable[str], default: int) -> Mapping[str, int]:

@@ -46,7 +46,7 @@ class Clock:
     def advance(self, seconds: float) -> None:
         """Moves time on; returns when brokers have done what is due by then, each thing at its own moment."""
         if seconds < 0:
-            raise ConfigError(f"seconds {seconds}: time does not go back")
+            raise ConfigError(f"seconds {seconds}: time cannot go back")
         target = self.now() + seconds
         for advance_to in list(self._brokers):
             advance_to(target)

@@ -311,4 +311,4 @@ class ClusterState:
 
 def _check_partition_count(partitions: int) -> None:
     if not 1 <= partitions <= _MOST_PARTITIONS:
-        raise codes.INVALID_PARTITIONS(f"{partitions} partitions; 1 to {_MOST_PARTITIONS} work")
+        raise codes.INVALID_PARTITIONS(f"{partitions} partitions; expected 1 to {_MOST_PARTITIONS}")

@@ -87,7 +87,7 @@ class Contents:
         chosen = self._cluster.topics.values() if topic is None else [self._topic(topic)]
         for each in chosen:
             if not each.settings.compacts and topic is not None:
-                raise ConfigError(f"topic {topic!r} has not cleanup.policy=compact")
+                raise ConfigError(f"topic {topic!r} does not have cleanup.policy=compact")
             for partition in each.partitions if each.settings.compacts else ():
                 self._cluster.upkeep.compact(partition, partition.log.end_offset)
 

@@ -102,7 +102,7 @@ class NodeControls(ABC):
 
         def work() -> None:
             if not self._state().nodes[node].alive:
-                raise ConfigError(f"node {node} does not live, so it cannot coordinate {key!r}")
+                raise ConfigError(f"node {node} is down, so it cannot coordinate {key!r}")
             self._state().coordinators.move(_kind(kind), key, node)
 
         self._run(work)

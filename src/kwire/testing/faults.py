@@ -63,7 +63,7 @@ class Faults:
     def delay(self, api: str | None, seconds: float, *, times: int | None = 1) -> None:
         """Begins to work on the request only after `seconds`."""
         if seconds < 0:
-            raise ConfigError(f"seconds {seconds}: a delay is not negative")
+            raise ConfigError(f"seconds {seconds}: a delay must not be negative")
         self._add(Rule("delay", self._key(api), times, seconds))
 
     def close(self, api: str | None, *, times: int | None = 1, after_effect: bool = False) -> None:
@@ -98,7 +98,7 @@ class Faults:
     ) -> None:
         """Tells clients that they went over a quota by `ms`, and does as a broker does then."""
         if ms < 0:
-            raise ConfigError(f"ms {ms}: a throttle time is not negative")
+            raise ConfigError(f"ms {ms}: a throttle time must not be negative")
         _check_times(times)
         with self._lock:
             if ms == 0:

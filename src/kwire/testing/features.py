@@ -71,6 +71,6 @@ def finalized_features(release: Release, wanted: Mapping[str, int] | None = None
             raise ConfigError(f"feature {name!r}: release {release.name} has {sorted(supported)}")
         low, high = supported[name]
         if not low <= level <= high:
-            raise ConfigError(f"feature {name} {level}: {low} to {high} work in release {release.name}")
+            raise ConfigError(f"feature {name} {level}: expected {low} to {high} in release {release.name}")
         levels[name] = level
     return {name: level for name, level in levels.items() if level}

@@ -61,7 +61,7 @@ def test_a_long_poll_that_says_its_unit_does_not_warn(given: object) -> None:
         (lambda c: c.partitions_for("a/b"), "'a/b'"),
         (lambda c: c.assign(None), "partitions=None"),
         (lambda c: c.assign(TP), "a list of TopicPartition"),
-        (lambda c: c.assign([TP], at=[1]), "at=[1]: a mapping"),
+        (lambda c: c.assign([TP], at=[1]), "at=[1]: expected a mapping"),
         (lambda c: c.assign([TP], at={TP: "noon"}), "'noon' is not a position in t-0"),
         (lambda c: c.assign([TP], at={TP: True}), "True is not a position in t-0"),
         (lambda c: c.assign([TP], until={TP: "latest"}), "until 'latest' of t-0"),
@@ -111,7 +111,7 @@ def test_seeking_before_the_partitions_are_known_is_refused() -> None:
     with Consumer(NOWHERE) as consumer:
         consumer.subscribe(["t"])
         for seek in (consumer.seek_to_beginning, consumer.seek_to_end):
-            with pytest.raises(errors.ConfigError, match=r"'t' are learned by poll.*auto_offset_reset"):
+            with pytest.raises(errors.ConfigError, match=r"'t' are not known before the first poll.*auto_offset_reset"):
                 seek()
 
 

@@ -329,7 +329,7 @@ def test_every_broker_is_asked() -> None:
 
 def test_a_response_that_leaves_a_key_out_is_no_success() -> None:
     kafka = Kafka()
-    with pytest.raises(errors.KafkaError, match="CreateTopics of one says nothing of one"):
+    with pytest.raises(errors.KafkaError, match="CreateTopics of one has no entry for one"):
         kafka.run(_Forgetful({"one": NewTopic(1, 1)}))
 
 

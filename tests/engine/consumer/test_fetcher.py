@@ -434,7 +434,7 @@ def test_a_fault_comes_after_what_precedes_it_and_says_how_to_pass() -> None:
     reading.assign(T0)
     assert reading.take() == {T0: [b"0", b"+"]}
     for _ in range(2):
-        with pytest.raises(errors.CorruptError, match=r"t-0 at offset 2: .*seek to 4 to pass") as caught:
+        with pytest.raises(errors.CorruptError, match=r"t-0 at offset 2: .*seek to 4 to skip") as caught:
             reading.take()
     assert (caught.value.topic, caught.value.partition, caught.value.record_offset) == ("t", 0, 2)
     assert caught.value.seek_to == 4

@@ -247,7 +247,7 @@ def test_strategies_are_names_or_objects() -> None:
     ("strategy", "message"),
     [
         ("rnge", "'rnge' is not an assignor: range, roundrobin, sticky, cooperative-sticky"),
-        (["range", Range()], "the assignor 'range' is there twice"),
+        (["range", Range()], "the assignor 'range' is listed twice"),
         ([], "no assignor"),
         ([3], "3 is neither a name nor an object"),
         (["range", Everything()], "range, everything have no rebalance protocol in common"),

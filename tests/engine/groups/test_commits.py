@@ -259,7 +259,7 @@ def test_of_a_topic_made_anew_nothing_is_committed_again(by_itself: bool) -> Non
         assert it.broker.offsets == {1: (6, "", -1)}
     else:
         assert isinstance(call.error, CommitFailedError)
-        assert "'t' was made anew meanwhile" in str(call.error)
+        assert "'t' was recreated meanwhile" in str(call.error)
 
 
 def test_after_a_rebalance_kept_partitions_are_committed_and_others_are_not() -> None:

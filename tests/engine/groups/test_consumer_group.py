@@ -199,7 +199,7 @@ def test_fenced_while_it_revokes_loses_the_rest(broker: CoordinatingBroker, cons
         (82, "taken this group_instance_id"),
         (112, "group_remote_assignor"),
         (128, "RE2"),
-        (69, "another kind"),
+        (69, "another type"),
         (35, r"broker 0 \(a:1\).*Kafka 4.4.*group_protocol='classic'"),
         (42, "told so"),
         (30, "GROUP_AUTHORIZATION_FAILED"),

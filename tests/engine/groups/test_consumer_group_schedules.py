@@ -101,7 +101,7 @@ def test_a_static_member_that_was_killed_comes_back_when_its_session_is_over() -
     world.run(lambda: group.at_rest)
     assert again.errors == []
     assert len(warnings) == 1
-    assert "group_instance_id='a' is another member's" in warnings[0]
+    assert "group_instance_id='a' is in use by another member" in warnings[0]
 
 
 def test_a_pattern_finds_topics_that_come_later() -> None:

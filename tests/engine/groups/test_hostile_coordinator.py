@@ -126,7 +126,7 @@ def test_a_partition_that_the_topic_does_not_have_is_told_and_the_rest_is_read(
     shared.run(lambda: bool(member.warnings))
     assert shared.now - begun < 2
     assert member.warnings == [
-        f"group 'g' has assigned t-9 to this consumer, but {BEYOND}; metadata is asked for again until that has changed"
+        f"group 'g' has assigned t-9 to this consumer, but {BEYOND}; metadata is refreshed until that changes"
     ]
     shared.run(lambda: bool(member.faults))
 
@@ -199,7 +199,7 @@ def test_an_id_of_no_topic_is_told_and_the_rest_is_read(answering: Any) -> None:
     begun = shared.now
     shared.run(lambda: bool(member.warnings))
     what = f"group 'g' has assigned 0, 1 of the topic with id {unknown} to this consumer, but"
-    assert member.warnings == [f"{what} no broker has that id; metadata is asked for again until that has changed"]
+    assert member.warnings == [f"{what} no broker has that id; metadata is refreshed until that changes"]
     shared.run(lambda: bool(member.faults))
     assert shared.now - begun == pytest.approx(60, abs=5)
     assert str(member.faults[0]) == f"{what} for 60 s now no broker has that id"

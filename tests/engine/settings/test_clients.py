@@ -95,7 +95,7 @@ def test_unknown_settings_name_the_nearest() -> None:
         ({"linger_ms": 1.5}, "a whole number"),
         ({"linger_ms": True}, "a whole number"),
         ({"compression": "brotli"}, "'none', 'gzip', 'snappy', 'lz4', 'zstd'"),
-        ({"client_id": None}, "a string is needed"),
+        ({"client_id": None}, "expected a string"),
         ({"security_protocol": "TLS"}, "one of 'PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL'"),
         ({"enable_idempotence": "perhaps"}, "True or False or None"),
     ],
@@ -263,10 +263,10 @@ def test_partitioners_of_java_and_librdkafka(config: dict[str, Any], expected: o
 @pytest.mark.parametrize("given", ["com.acme.Mine", "sticky", 5, dict])
 def test_a_partitioner_that_there_is_not(given: object) -> None:
     with pytest.raises(
-        errors.ConfigError, match=r"^partitioner=.*: one of 'default', 'uniform_sticky', .*, or a calla"
+        errors.ConfigError, match=r"^partitioner=.*: expected one of 'default', 'uniform_sticky', .*, or a calla"
     ):
         ProducerSettings(partitioner=given)
-    with pytest.raises(errors.ConfigError, match=r"^partitioner\.ignore\.keys='perhaps': True or False"):
+    with pytest.raises(errors.ConfigError, match=r"^partitioner\.ignore\.keys='perhaps': expected True or False"):
         from_config(ProducerSettings, {"partitioner.ignore.keys": "perhaps"})
 
 
@@ -274,7 +274,7 @@ def test_the_names_of_partitioners_are_one_list() -> None:
     assert set(get_args(PartitionerName)) == set(PARTITIONERS)
     for name in PARTITIONERS:
         Accumulator(partitioner=name)
-    with pytest.raises(errors.ConfigError, match="partitioner='mine': one of"):
+    with pytest.raises(errors.ConfigError, match="partitioner='mine': expected one of"):
         Accumulator(partitioner="mine")
 
 
@@ -470,7 +470,10 @@ def test_an_assignor_may_be_an_object() -> None:
         ({"group_id": "g", "heartbeat_interval_ms": 45_000}, "heartbeat_interval_ms=45000 must be below"),
         ({"group_id": "g", "group_protocol": "consumer", "session_timeout_ms": 9}, "session_timeout_ms cannot be set"),
         ({"group_protocol": "streams"}, "one of 'classic', 'consumer'"),
-        ({"partition_assignment_strategy": "rnage"}, "partition_assignment_strategy='rnage': one or more of 'range'"),
+        (
+            {"partition_assignment_strategy": "rnage"},
+            "'rnage': expected one or more of 'range'",
+        ),
         ({"partition_assignment_strategy": Custom}, "or objects with name and assign"),
     ],
 )

@@ -148,13 +148,13 @@ def test_options_without_an_effect_are_told() -> None:
     ("jaas", "more", "words"),
     [
         ("x.Hush perhaps password=hush;", {}, "sasl_jaas_config: 'required' is needed"),
-        ("hush required password=a;", {}, "login module '[hidden]' is not in kwire"),
-        ("com.example.Login required password=hush;", {}, "'com.example.Login' is not in kwire, these are: Plain"),
+        ("hush required password=a;", {}, "login module '[hidden]' is not supported by kwire"),
+        ("com.example.Login required password=hush;", {}, "'com.example.Login' is not supported by kwire"),
         ("software.amazon.msk.auth.iam.IAMLoginModule required;", {}, "its signer in sasl_oauth_token"),
         (f"{PLAIN} username=a;", {}, "sasl_mechanism='PLAIN' needs sasl_password"),
         (f"{PLAIN} username=a password=hush;", {"sasl_password": "other"}, "sasl_password and sasl_jaas_config"),
         (f"{PLAIN} username=a password=hush;", {"sasl_mechanism": "GSSAPI"}, "cannot take effect"),
-        (["hush"], {}, "sasl_jaas_config='[hidden]': a string"),
+        (["hush"], {}, "sasl_jaas_config='[hidden]': expected a string"),
     ],
 )
 def test_what_cannot_be_used_is_refused_without_its_values(jaas: str, more: dict[str, object], words: str) -> None:

@@ -38,7 +38,7 @@ cdef class ConsumerRecord(Record):
 
     @property
     def error(self):
-        raise _errors.NotInThisVersionError("ConsumerRecord.error(): errors are raised, a record is never one; value, key "
+        raise _errors.NotInThisVersionError("ConsumerRecord.error(): errors are raised, never returned as records; value, key "
                                             "and all else are attributes here: record.value without ()")
 
     def copy(self):

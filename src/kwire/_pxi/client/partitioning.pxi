@@ -46,7 +46,7 @@ cdef int partitioner_of(object given) except -1:
     if callable(given):
         return BY_CALLABLE
     if given not in PARTITIONERS:
-        raise _errors.ConfigError(f"partitioner={given!r}: one of {', '.join(PARTITIONERS)}, or a callable, is needed")
+        raise _errors.ConfigError(f"partitioner={given!r}: expected one of {', '.join(PARTITIONERS)}, or a callable")
     return PARTITIONERS[given]
 
 
@@ -133,5 +133,5 @@ cdef int32_t ask_partitioner(object partitioner, str topic, bytes key, tuple num
             pass
     if not 0 <= number < len(numbers):
         raise _errors.ConfigError(f"the partitioner returned {chosen!r} for a record of {topic}, which has the "
-                                  f"partitions 0 to {len(numbers) - 1}: one of them is needed, or None to have one chosen")
+                                  f"partitions 0 to {len(numbers) - 1}: expected one of them, or None to have one chosen")
     return <int32_t>number

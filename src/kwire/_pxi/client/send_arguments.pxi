@@ -19,7 +19,7 @@ cdef int32_t partition_number(object partition) except -2:
         except OverflowError:
             pass
     if not 0 <= number <= 0x7FFFFFFF:
-        raise _errors.ConfigError(f"partition={partition!r}: an int from 0 on is needed, or None to have one chosen")
+        raise _errors.ConfigError(f"partition={partition!r}: expected an int from 0, or None to have one chosen")
     return <int32_t>number
 
 
@@ -48,6 +48,6 @@ cdef int check_topic_name(str name) except -1:
     """The broker's own rule for topic names, so that a name it would refuse fails at once and by name."""
     if not name or len(name) > 249 or name in (".", "..") or not all(
             [c.isascii() and (c.isalnum() or c in "._-") for c in name]):
-        raise _errors.ConfigError(f"topic {name!r}: 1 to 249 of the characters a-z A-Z 0-9 . _ - are needed, and not "
+        raise _errors.ConfigError(f"topic {name!r}: expected 1 to 249 of the characters a-z A-Z 0-9 . _ -, and not "
                                   "'.' or '..' alone")
     return 0

@@ -155,7 +155,7 @@ cdef str _fault_text(const scan_t *s):
     if fault == FAULT_CRC:
         return f"the checksum does not match: 0x{a:08x} is stored, 0x{b:08x} computed"
     if fault == FAULT_MAGIC:
-        return f"message format (magic) {a} is not known; 0, 1 and 2 are"
+        return f"message format (magic) {a} is not known; known are 0, 1 and 2"
     if fault == FAULT_MAGIC_0_7:
         return f"magic {a} is not known; Kafka 0.7 has 0 and 1"
     if fault == FAULT_CODEC:

@@ -220,7 +220,7 @@ class Conversations:
     def _keep_limits(self) -> Iterator[Message]:
         """Ends connections, the one that was silent for longest first, until what is held is within the limits."""
         while len(self._connections) > _MAX_CONNECTIONS or self._held_bytes > _MAX_HELD_BYTES:
-            self.counts["connections that were taken for ended, since too many were open"] += 1
+            self.counts["connections treated as ended, because too many were open"] += 1
             yield from self._close(next(iter(self._connections.values())))
 
     def end(self) -> Iterator[Message]:
@@ -373,7 +373,7 @@ class Conversations:
             if len(self._servers) < _MAX_KNOWN:
                 self._servers.add(connection.server)
             if self.port is None:
-                text = f"{connection.server} was taken for a broker, since what it is sent are requests"
+                text = f"{connection.server} was taken for a broker, because it receives requests"
                 self._notes.add(_OF_BROKERS, text)
 
     def _request(self, connection: _Connection, frame: Frame) -> Message:

@@ -44,7 +44,9 @@ class NewTopic(NamedTuple):
             if isinstance(value, bool) or not isinstance(value, int) or value == 0 or value < BROKER_DEFAULT:
                 raise ConfigError(f"topic {name!r}: {what}={value!r}; a number from 1, or -1 for the broker's default")
         if self.assignments and (self.num_partitions, self.replication_factor) != (BROKER_DEFAULT, BROKER_DEFAULT):
-            raise ConfigError(f"topic {name!r}: assignments say partitions and replicas; leave the two numbers out")
+            raise ConfigError(
+                f"topic {name!r}: assignments already name partitions and replicas; leave the two numbers out"
+            )
         return self
 
 

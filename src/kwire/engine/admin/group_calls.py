@@ -88,7 +88,7 @@ def list_offsets(group: str, *, stable: bool) -> Question[dict[TopicPartition, O
 def alter_offsets(group: str, offsets: Mapping[Any, int | OffsetAndMetadata]) -> Question[None]:
     """`Admin.alter_consumer_group_offsets`."""
     if not isinstance(offsets, Mapping):
-        raise ConfigError(f"offsets={offsets!r}: a mapping {{(topic, partition): offset}} is needed")
+        raise ConfigError(f"offsets={offsets!r}: expected a mapping {{(topic, partition): offset}}")
     rows = committable(offsets, "offsets")
     return Question(AlterGroupOffsets(_id(group), rows) if rows else None, lambda found: None)
 
@@ -140,7 +140,7 @@ def progress(asking: Asking, group: str, *, stable: bool) -> Wait[dict[TopicPart
 
 def _id(group: object) -> str:
     if not isinstance(group, str) or not group:
-        raise ConfigError(f"{group!r} is not a group id: a str is")
+        raise ConfigError(f"{group!r} is not a group id: expected a str")
     return group
 
 
@@ -148,5 +148,5 @@ def _ids(given: object, name: str = "groups") -> list[str]:
     if isinstance(given, str):
         given = [given]
     if not isinstance(given, Iterable) or isinstance(given, bytes):
-        raise ConfigError(f"{name}={given!r}: an iterable of str is needed")
+        raise ConfigError(f"{name}={given!r}: expected an iterable of str")
     return list(dict.fromkeys(_id(each) for each in given))

@@ -35,9 +35,9 @@ def seconds(timeout: object, name: str = "timeout") -> float | None:
             raise TypeError
         number = float(value)
     except (TypeError, ValueError):
-        raise ConfigError(f"{name}={timeout!r}: seconds (a number or a timedelta) or None are needed") from None
+        raise ConfigError(f"{name}={timeout!r}: expected seconds (a number or a timedelta) or None") from None
     if not number >= 0:
-        raise ConfigError(f"{name}={timeout!r}: seconds from 0 on are needed, or None")
+        raise ConfigError(f"{name}={timeout!r}: expected seconds from 0, or None")
     return number
 
 
@@ -59,18 +59,18 @@ def record_count(count: object, name: str) -> int | None:
     if count is None or (type(count) is int and count > 0):
         return count
     if isinstance(count, bool) or not hasattr(count, "__index__") or (number := count.__index__()) < 1:
-        raise ConfigError(f"{name}={count!r}: a whole number from 1 is needed, or None")
+        raise ConfigError(f"{name}={count!r}: expected a whole number from 1, or None")
     return int(number)
 
 
 def topic_name(name: object) -> str:
     """A topic's name that a broker could know."""
     if not isinstance(name, str) or not name:
-        raise ConfigError(f"{name!r} is not a topic name: a str of the characters a-z A-Z 0-9 . _ - is")
+        raise ConfigError(f"{name!r} is not a topic name: expected a str of the characters a-z A-Z 0-9 . _ -")
     if name.startswith("^"):
         raise ConfigError(f"{name!r} is not a topic name: subscribe(pattern=) takes a regular expression")
     if not _TOPIC_CHARACTERS.issuperset(name) or len(name) > _MAX_TOPIC_LENGTH or name in (".", ".."):
-        raise ConfigError(f"{name!r} is not a topic name: the characters a-z A-Z 0-9 . _ - are allowed in one")
+        raise ConfigError(f"{name!r} is not a topic name: only the characters a-z A-Z 0-9 . _ - are allowed")
     return name
 
 
@@ -79,7 +79,7 @@ def topic_names(topics: object) -> list[str]:
     if isinstance(topics, str):
         topics = [topics]
     if not isinstance(topics, Iterable) or isinstance(topics, bytes):
-        raise ConfigError(f"topics={topics!r}: a topic name or an iterable of them is needed")
+        raise ConfigError(f"topics={topics!r}: expected a topic name or an iterable of them")
     return list(dict.fromkeys(topic_name(name) for name in topics))
 
 
@@ -91,7 +91,7 @@ def topics_or_pattern(topics: object, pattern: object) -> tuple[list[str], str |
         return topic_names(topics), None
     text = getattr(pattern, "pattern", pattern)
     if not isinstance(text, str) or not text:
-        raise ConfigError(f"pattern={pattern!r}: a regular expression for topic names is needed")
+        raise ConfigError(f"pattern={pattern!r}: expected a regular expression for topic names")
     return [], text
 
 
@@ -100,14 +100,14 @@ def check_listener(listener: object) -> None:
     if listener is None or any(hasattr(listener, f"on_{event}") for event in ("assigned", "revoked", "lost")):
         return
     foreign = [f"{ours} in place of {name}" for name, ours in LISTENER_METHODS.items() if hasattr(listener, name)]
-    wanted = ", ".join(foreign) or "an object with on_assigned(partitions), on_revoked and on_lost, or some of them,"
-    raise ConfigError(f"listener={listener!r}: {wanted} is needed")
+    wanted = ", ".join(foreign) or "an object with on_assigned(partitions), on_revoked and on_lost, or some of them"
+    raise ConfigError(f"listener={listener!r}: expected {wanted}")
 
 
 def partition(entry: object) -> TopicPartition:
     """One partition: a TopicPartition or (topic, number)."""
     if not isinstance(entry, tuple) or len(entry) != 2:
-        raise ConfigError(f"{entry!r} is not a partition; a TopicPartition or (topic, number) is")
+        raise ConfigError(f"{entry!r} is not a partition: expected a TopicPartition or (topic, number)")
     topic, number = entry
     if isinstance(number, bool) or not isinstance(number, int) or number < 0:
         raise ConfigError(f"{entry!r} is not a partition: {number!r} is not a number from 0")
@@ -117,7 +117,7 @@ def partition(entry: object) -> TopicPartition:
 def partitions(entries: object) -> list[TopicPartition]:
     """Partitions, of an iterable of them."""
     if isinstance(entries, TopicPartition | str | bytes) or not isinstance(entries, Iterable):
-        raise ConfigError(f"partitions={entries!r}: a list of TopicPartition or (topic, number) is needed")
+        raise ConfigError(f"partitions={entries!r}: expected a list of TopicPartition or (topic, number)")
     return [partition(entry) for entry in entries]
 
 
@@ -126,14 +126,14 @@ def by_partition(given: object, name: str) -> dict[TopicPartition, Any]:
     if given is None:
         return {}
     if not isinstance(given, Mapping):
-        raise ConfigError(f"{name}={given!r}: a mapping {{(topic, partition): ...}} is needed")
+        raise ConfigError(f"{name}={given!r}: expected a mapping {{(topic, partition): ...}}")
     return {partition(entry): value for entry, value in given.items()}
 
 
 def offset(tp: TopicPartition, value: object, name: str = "offset") -> int:
     """An offset from 0."""
     if isinstance(value, bool) or not isinstance(value, int):
-        raise ConfigError(f"{name} {value!r} of {tp} is not an offset: a whole number from 0 is")
+        raise ConfigError(f"{name} {value!r} of {tp} is not an offset: expected a whole number from 0")
     if not 0 <= value <= _MAX_OFFSET:
         raise ConfigError(f"{name} {value} of {tp} is not an offset: they are from 0 to 2**63 - 1")
     return value
@@ -145,4 +145,6 @@ def position(tp: TopicPartition, where: object) -> tuple[int | None, int | None]
         return offset(tp, where), None
     if isinstance(where, datetime) or where in ("earliest", "latest"):
         return None, time_of(where)
-    raise ConfigError(f"{where!r} is not a position in {tp}: an offset (int), a datetime, 'earliest' or 'latest' is")
+    raise ConfigError(
+        f"{where!r} is not a position in {tp}: expected an offset (int), a datetime, 'earliest' or 'latest'"
+    )

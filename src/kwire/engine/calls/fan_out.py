@@ -124,7 +124,7 @@ class FanOutCall(Call, Generic[Key, Result]):
         name = APIS[self._api.api_key].name
         silent = dict.fromkeys(str(request.asked) for request in self._asked.values() if request.asked is not None)
         if silent:
-            return f"{name} is not answered yet by {first_of(silent, _MOST_NAMED)}"
+            return f"{name} has not been answered yet by {first_of(silent, _MOST_NAMED)}"
         unreached = dict.fromkeys(request.target for request in self._asked.values() if isinstance(request, Request))
         if unreached:
             return first_of((self.core.describe_node(target) for target in unreached), _MOST_NAMED)
@@ -212,7 +212,7 @@ class FanOutCall(Call, Generic[Key, Result]):
         self._forget(keys)
         failed: dict[Key, KafkaError] = {}
         for key in keys:
-            result = results.get(key, _UnsaidError(f"the response to {self.what} says nothing of {key}"))
+            result = results.get(key, _UnsaidError(f"the response to {self.what} has no entry for {key}"))
             if isinstance(result, KafkaError):
                 failed[key] = result
             else:

@@ -58,11 +58,13 @@ def coordinator_in(response: protocol.FindCoordinatorResponse, key: str, version
     elif response.coordinators:
         row = response.coordinators[0]
     else:
-        raise errors.broker.error_for(COORDINATOR_NOT_AVAILABLE, f"FindCoordinator of {key!r} names none")
+        raise errors.broker.error_for(COORDINATOR_NOT_AVAILABLE, f"FindCoordinator of {key!r} returned no coordinator")
     if row.error_code:
         raise errors.broker.error_for(row.error_code, f"FindCoordinator of {key!r}")
     if row.node_id < 0:
-        raise errors.broker.error_for(COORDINATOR_NOT_AVAILABLE, f"FindCoordinator of {key!r} names {row.node_id}")
+        raise errors.broker.error_for(
+            COORDINATOR_NOT_AVAILABLE, f"FindCoordinator of {key!r} returned node {row.node_id}"
+        )
     return FoundCoordinator(row.node_id, Address(row.host, row.port))
 
 
@@ -237,7 +239,7 @@ class Coordinator(Lookup[str]):
     @override
     def under_way(self) -> str:
         silent = dict.fromkeys(request.asked for request in self._asked.values() if request.asked is not None)
-        return f"FindCoordinator is not answered yet by {', '.join(silent)}" if silent else ""
+        return f"FindCoordinator has not been answered yet by {', '.join(silent)}" if silent else ""
 
     @override
     def refused(self, key: str, error: KafkaError, now: float) -> None:

@@ -62,19 +62,19 @@ def time_of(when: datetime | int | str) -> int:
     """
     if isinstance(when, str):
         if when not in _NAMES:
-            raise ConfigError(f"{when!r} is not a time: 'earliest', 'latest', a datetime or milliseconds are")
+            raise ConfigError(f"{when!r} is not a time: expected 'earliest', 'latest', a datetime or milliseconds")
         return _NAMES[when]
     if isinstance(when, datetime):
         return max((when.astimezone(UTC) - _EPOCH) // _MILLISECOND, 0)
     if isinstance(when, bool) or not isinstance(when, int) or when < 0:
-        raise ConfigError(f"{when!r} is not a time: 'earliest', 'latest', a datetime or milliseconds are")
+        raise ConfigError(f"{when!r} is not a time: expected 'earliest', 'latest', a datetime or milliseconds")
     return when
 
 
 def isolation_code(level: str) -> int:
     """An isolation level as ListOffsets wants it."""
     if level not in _ISOLATION_LEVELS:
-        raise ConfigError(f"isolation_level={level!r}: one of {', '.join(map(repr, _ISOLATION_LEVELS))} is needed")
+        raise ConfigError(f"isolation_level={level!r}: expected one of {', '.join(map(repr, _ISOLATION_LEVELS))}")
     return _ISOLATION_LEVELS[level]
 
 
@@ -104,7 +104,7 @@ def list_offsets_request(
             raise errors.broker.error_for(
                 UNSUPPORTED_VERSION,
                 f"the offset of a time in {tp.topic}-{tp.partition}: brokers "
-                "before Kafka 0.10.1 know no times of records; seek to 'earliest' or an offset",
+                "before Kafka 0.10.1 cannot look offsets up by time; seek to 'earliest' or an offset",
             )
         row = OffsetPartition(
             partition_index=tp.partition,

@@ -41,8 +41,8 @@ CONSUMER = {
     "getmany": "it is poll(timeout=..., max_records=...) here",
     "getone": "it is poll(timeout=..., max_records=1) here, or a loop over the consumer",
     "highwater": "it is end_offsets([partition]) here",
-    "incremental_assign": "not needed: after a rebalance the partitions are read by themselves; seek() in on_assigned",
-    "incremental_unassign": "not needed: after a rebalance the partitions are given up by themselves",
+    "incremental_assign": "not needed: assigned partitions are read automatically; call seek() in on_assigned to move",
+    "incremental_unassign": "not needed: revoked partitions are given up automatically",
     "list_topics": "Admin(...).describe_topics() does that",
     "memberid": "it is group_metadata().member_id here",
     "metrics": "metrics are not in this version of kwire",
@@ -61,7 +61,7 @@ _EACH = (
 
 RECORDS = {
     "count": "it is len(records) here",
-    "error": f"errors are raised, a record is never one; {_EACH}",
+    "error": f"errors are raised, never returned as records; {_EACH}",
     "isEmpty": "it is `not records` here",
     "items": "it is by_partition().items() here: {partition: its records}",
     "partitions": "it is by_partition() here: {partition: its records}",

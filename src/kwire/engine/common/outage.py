@@ -19,7 +19,7 @@ class RefusalWarning(Wording):
     reason: str
 
     def __new__(cls, who: str, reason: str, when_again: str) -> Self:
-        words = "{who} cannot be used: {reason}; it is tried again when it is needed, {when_again}"
+        words = "{who} cannot be used: {reason}; it is retried when it is needed, {when_again}"
         made = super().__new__(cls, words, who=who, reason=reason, when_again=when_again)
         made.reason = reason
         return made
@@ -97,4 +97,4 @@ class Outage:
 def _spaced(waits: Backoff) -> str:
     if waits.first == waits.longest:
         return f"after about {waits.first:g} s each time"
-    return f"after about {waits.first:g} s at first and later after up to {waits.longest:g} s"
+    return f"after about {waits.first:g} s at first, later after up to {waits.longest:g} s"

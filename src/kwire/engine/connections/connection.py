@@ -8,10 +8,10 @@ ConnectError (caused by a FrameError), so that they are sent again.
 
 States, and what may follow each, printed from MOVES:
 
-    state       what it is                         may be followed by
-    CONNECTING  the driver opens a socket          OPEN, CLOSED
-    OPEN        bytes go both ways                 CLOSED
-    CLOSED      nothing is sent or heard any more
+    state       what it is                            may be followed by
+    CONNECTING  the driver opens a socket             OPEN, CLOSED
+    OPEN        bytes go both ways                    CLOSED
+    CLOSED      nothing is sent or received any more
 
 `negotiation.py` runs the connect flow over fresh connections, `link.py` owns the one that is ready.
 """
@@ -37,7 +37,7 @@ CLOSED = "closed"
 MOVES: Moves = {
     CONNECTING: State("the driver opens a socket", {OPEN: "it is connected", CLOSED: "it could not be"}),
     OPEN: State("bytes go both ways", {CLOSED: "the connection ended, or this client ended it"}),
-    CLOSED: State("nothing is sent or heard any more", {}),
+    CLOSED: State("nothing is sent or received any more", {}),
 }
 
 _PLANS = PlanTable(protocol.request_plans)

@@ -416,7 +416,7 @@ class Link(LinkBase, Lifecycle):
             self.watch(now + oldest.timeout)
             return
         name = APIS[oldest.api_key].name
-        what = f"did not take the bytes of {name} within {round(oldest.timeout * 1000)} ms"
+        what = f"did not accept the bytes of {name} within {round(oldest.timeout * 1000)} ms"
         self._time_out(connection, what, oldest.sent_at, now)
 
     def _time_out(self, connection: Connection, what: str, silent_since: float, now: float) -> None:
@@ -428,8 +428,8 @@ def _closed_without_login(security_protocol: str) -> AuthError:
     return AuthError(
         step="the first request",
         reason=Wording(
-            "the broker answers ApiVersions and closes the connection at the next request, again and again: so does a "
-            "listener that wants a login (SASL), and {security_protocol}={protocol!r} has none",
+            "the broker answers ApiVersions and closes the connection at the next request, again and again: this is "
+            "how a listener behaves that requires a login (SASL), and {security_protocol}={protocol!r} has none",
             protocol=security_protocol,
         ),
     )

@@ -144,7 +144,8 @@ class ClosedInLoginError(ConnectError):
         """What it means when it goes on."""
         return AuthError(
             step=self.step,
-            reason="the broker closes the connection here, again and again: brokers before Kafka 1.0 refuse a login so",
+            reason="the broker closes the connection here, again and again: this is how brokers before Kafka 1.0 "
+            "refuse a login",
         )
 
 

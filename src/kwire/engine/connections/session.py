@@ -107,7 +107,7 @@ class Session:
 
         def on_error(error: KafkaError, now: float) -> None:
             if isinstance(error, AuthError) and error.step == login.handshake_step:  # nothing was said of who we are
-                error = ConnectError(f"{self._link.who}: logging in again, {error}")
+                error = ConnectError(f"{self._link.who}: logging in again: {error}")
             self._connections.lose(connection, error, now)
 
         run(

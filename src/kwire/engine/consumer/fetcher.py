@@ -523,7 +523,7 @@ class Fetcher(Recoverable):
         self._end_fetch(source, response.session_id, told, stats.returned)
         source.on_response(stats, self.polled_at, now)
         if stats.is_fruitless:
-            self._slow_down(source, "nothing new for any position", now)
+            self._slow_down(source, "no new records", now)
         self._is_due = True
         self._is_settled = self._is_settled and not self._is_full
 
@@ -641,7 +641,7 @@ class Fetcher(Recoverable):
         if source.node not in self._hasty:
             self._hasty.add(source.node)
             self._core.warn(
-                f"{self._core.name_node(source.node)} answers Fetch at once, again and again, with {what}; it is "
+                f"{self._core.name_node(source.node)} keeps answering Fetch at once, with {what}; it is "
                 f"asked {1 / EVERY_S:.0f} times a second at most"
             )
 
@@ -661,6 +661,6 @@ def _ignore(text: str) -> None:
 
 def _in_data(error: CodecError, tp: TopicPartition, offset: int, seek_to: int) -> CodecError:
     """The codec's error with the place in the log, and the offset to seek to after it."""
-    error.message = f"{tp} at offset {offset}: {error.message}; seek to {seek_to} to pass it"
+    error.message = f"{tp} at offset {offset}: {error.message}; seek to {seek_to} to skip it"
     error.topic, error.partition, error.record_offset, error.seek_to = tp.topic, tp.partition, offset, seek_to
     return error

@@ -150,7 +150,7 @@ class Polling:
             if group is None:
                 raise error
             if all(tp.topic != topic for tp in subscription.states):  # else the membership tells
-                group.warn(f"{error}; the group reads it when it is there")
+                group.warn(f"{error}; the group reads it once it exists")
 
     # -- positions --------------------------------------------------------------------------------------------------
 

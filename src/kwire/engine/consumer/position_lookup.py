@@ -173,8 +173,8 @@ class PositionLookup(Recoverable):
         else:
             where = f"offset {end}" if end is not None else "auto_offset_reset"
             self._on_warning(
-                f"{state} was truncated below the position {position} by an unclean leader election: reading goes on "
-                f"at {where}; records read after that may be given again, or others in their place"
+                f"{state} was truncated below the position {position} by an unclean leader election: reading continues "
+                f"at {where}; records read after that may be delivered again, or others in their place"
             )
             if end is None:
                 self.reset(state)

@@ -55,7 +55,7 @@ class ConsumerRecords:
 
     def _slice(self, start: int, stop: int, step: int) -> ConsumerRecords:
         if step != 1:
-            raise ValueError("slices of records have step 1")
+            raise ValueError("slices of records must have step 1")
         parts = []
         for tp, records in self._parts:
             part = records[max(start, 0) : max(stop, 0)]

@@ -260,8 +260,8 @@ class Subscription:
         for topic in () if self._by_group else self.topics:
             if topic not in known:
                 raise ConfigError(
-                    f"the partitions of {topic!r} are learned by poll(), so before the first there is nothing to "
-                    "move; set auto_offset_reset, name the partitions by assign(), or seek after a poll"
+                    f"the partitions of {topic!r} are not known before the first poll(), so there is nothing to "
+                    "seek; set auto_offset_reset, name the partitions by assign(), or seek after a poll"
                 )
         return list(self.states.values())
 

@@ -60,8 +60,8 @@ class Missing:
             self._told.update(news)
             what, why = first_of(news, _SHOWN), explain(missing[news[0]])
             self._member.warn(
-                f"group {self._group_id!r} has assigned {what} to this consumer, but {why}; metadata is asked for "
-                "again until that has changed"
+                f"group {self._group_id!r} has assigned {what} to this consumer, but {why}; metadata is refreshed "
+                "until that changes"
             )
         overdue = [name for name, since in self._since.items() if now - since >= self._patience]
         if overdue:

@@ -512,7 +512,7 @@ class ClassicGroup(Membership):
     def _fenced_words(self) -> str:
         return (
             f"group_instance_id={self._member.instance_id!r} of group {self._member.group_id!r} was taken by another "
-            "member; this consumer is out of the group"
+            "member; this consumer is no longer in the group"
         )
 
     def _fail(self, error: KafkaError) -> None:

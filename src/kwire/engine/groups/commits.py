@@ -307,7 +307,7 @@ class Commits(Recoverable):
         if lost:
             return CommitFailedError(
                 f"{call.name} was not sent: the group was rebalanced meanwhile, and this consumer had to give up "
-                f"{lost[0]}, whose new owner reads on from the offset committed last"
+                f"{lost[0]}, whose new owner continues from the last committed offset"
             )
         call.member = member
         return None
@@ -318,7 +318,7 @@ class Commits(Recoverable):
         anew = [tp for tp in call.left if tp in states and call.states.get(tp, states[tp]) is not states[tp]]
         if anew and not call.leaves_out_deleted:
             return CommitFailedError(
-                f"{call.name} was not sent: {anew[0].topic!r} was made anew meanwhile, and has other records"
+                f"{call.name} was not sent: {anew[0].topic!r} was recreated meanwhile, and has other records"
             )
         for tp in anew:
             del call.left[tp]
@@ -368,7 +368,7 @@ class Commits(Recoverable):
         """What the code of a partition means for its commits."""
         what = f"the commit of {tp} by group {self.member.group_id!r}"
         if not code:
-            return _PassingError(f"{what}: the response of the coordinator leaves the partition out")
+            return _PassingError(f"{what}: the response of the coordinator has no entry for the partition")
         error = errors.broker.error_for(code, what)
         if code in _OF_THE_MEMBER:
             return self._of_member(error, what, now)
@@ -380,19 +380,21 @@ class Commits(Recoverable):
 
     def _of_member(self, error: BrokerError, what: str, now: float) -> KafkaError:
         if self._sent_as != self.member:
-            return _PassingError(f"{error}; the member is in another generation by now")
+            return _PassingError(f"{error}; the member has joined another generation since")
         if error.code == ILLEGAL_GENERATION and self._membership.is_joining:
-            return _PassingError(f"{error}; the member is about to hear of the next generation")
+            return _PassingError(f"{error}; the member is joining the next generation")
         self._membership.refused(error.code, now)
         if error.code == STALE_MEMBER_EPOCH:
             return _PassingError(str(error))
         if error.code == REBALANCE_IN_PROGRESS:
-            return errors.broker.error_for(error.code, f"{what}: poll() ends the rebalance; then it may be repeated")
+            return errors.broker.error_for(
+                error.code, f"{what}: poll() completes the rebalance; commit again after that"
+            )
         return CommitFailedError(self._gone_on(error, what)) if error.code in _GONE_ON else error
 
     def _gone_on(self, error: BrokerError, what: str) -> str:
         if error.code == GROUP_ID_NOT_FOUND:
-            return f"{what}: {error.name}: a group of another kind has this group_id, or none that commits"
+            return f"{what}: {error.name}: this group_id belongs to a group of another type, or to none"
         if not self._membership.active:
             return f"{what}: {error.name}: the group has members, and only these may commit; subscribe() makes one"
         interval = self._core.settings.max_poll_interval_ms

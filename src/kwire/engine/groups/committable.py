@@ -36,7 +36,7 @@ def committable(what: object, name: str = "what") -> Rows | None:
             tp = arguments.partition(entry)
             rows[tp] = _row(tp, row)
         return rows
-    raise ConfigError(f"{name}={what!r}: {_WANTED} is needed")
+    raise ConfigError(f"{name}={what!r}: expected {_WANTED}")
 
 
 def _row(tp: TopicPartition, row: Any) -> OffsetAndMetadata:

@@ -94,7 +94,9 @@ class OffsetFetches:
         for tp in partitions:
             row = rows.get(tp)
             if row is None:
-                found[tp] = KafkaTimeoutError(f"the response to OffsetFetch of group {self.group_id!r} leaves {tp} out")
+                found[tp] = KafkaTimeoutError(
+                    f"the response to OffsetFetch of group {self.group_id!r} has no entry for {tp}"
+                )
             elif row.code == NONE or (version == 0 and row.code == UNKNOWN_TOPIC_OR_PARTITION):
                 found[tp] = row.committed
             else:

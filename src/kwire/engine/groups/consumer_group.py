@@ -451,8 +451,8 @@ class ConsumerGroup(Membership):
         if self._unreleased_since is None:
             self._unreleased_since = now
             self.warn(
-                f"group {self._settings.group_id!r}: group_instance_id={self._settings.group_instance_id!r} is another "
-                "member's, perhaps of the process before this one: this consumer joins when that one's session is over"
+                f"group {self._settings.group_id!r}: group_instance_id={self._settings.group_instance_id!r} is in "
+                "use by another member, perhaps of an earlier process: this consumer joins when that session expires"
             )
         elif now - self._unreleased_since >= self._settings.default_api_timeout_ms / 1000:
             self.fault = self._explained(error)

@@ -25,7 +25,7 @@ _ADVICE = {
     UNRELEASED_INSTANCE_ID: "another member of the group has this group_instance_id, and has not left",
     INVALID_REGULAR_EXPRESSION: "the pattern goes to the broker, which takes regular expressions of RE2",
     UNSUPPORTED_ASSIGNOR: "group_remote_assignor names none of the broker's assignors",
-    GROUP_ID_NOT_FOUND: "a group of another kind has this group_id, and the broker does not convert it",
+    GROUP_ID_NOT_FOUND: "this group_id belongs to a group of another type, which the broker does not convert",
 }
 
 
@@ -37,7 +37,7 @@ def explained(error: KafkaError, what: str, instead: str, node: int | None, core
     if not isinstance(error, BrokerError):
         return error
     if error.code == UNSUPPORTED_VERSION:
-        text = f"{_broker(node, core)} has no {what}, or has them switched off; {instead}"
+        text = f"{_broker(node, core)} does not support {what}, or has them switched off; {instead}"
     else:
         text = "; ".join(part for part in (error.context, _ADVICE.get(error.code, "")) if part)
     return errors.broker.error_for(error.code, text)

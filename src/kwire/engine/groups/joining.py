@@ -131,7 +131,7 @@ class Joining(Recoverable):
         elif response.generation_id < 0 or not response.member_id:
             who = f"generation {response.generation_id}, member {response.member_id!r}"
             self._on_failed(
-                KafkaError(f"the coordinator let this consumer into group {member.group_id!r} as {who}"), now
+                KafkaError(f"the coordinator accepted this consumer in group {member.group_id!r} as {who}"), now
             )
         else:
             self._take_part(response, now)

@@ -122,7 +122,9 @@ class Membership(Lifecycle, Recoverable):
         self._told_trouble_at = now
         group = f"group {self._settings.group_id!r}"
         if self.has_joined:
-            self.warn(f"{group}: its coordinator has failed for {now - since:.0f} s now, and is tried again: {what}")
+            self.warn(
+                f"{group}: requests to its coordinator have failed for {now - since:.0f} s, and are retried: {what}"
+            )
         else:
             self.fault = self.fault or KafkaTimeoutError(f"{group} was not joined within {patience:g} s: {what}")
 

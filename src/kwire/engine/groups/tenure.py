@@ -85,7 +85,7 @@ def why_not(
         if tenure <= ended.get(tp, 0) if tenure else tp in withdrawn:
             return CommitFailedError(
                 f"{tp} was not committed: the group took it from this consumer after these records were returned, and "
-                "they are read again by its next owner; or its topic was made anew"
+                "they are read again by its next owner; or its topic was recreated"
             )
     return None
 

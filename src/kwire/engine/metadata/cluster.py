@@ -115,7 +115,11 @@ class Cluster(Metadata, Recoverable):
     def how_far(self) -> str:
         """What the question in flight is at, in words, while a broker is connected."""
         silent = ", ".join(self._refresh.silent)
-        return f"connected to {silent}, but Metadata is not answered yet" if silent else "Metadata is not asked yet"
+        return (
+            f"connected to {silent}, but Metadata has not been answered yet"
+            if silent
+            else "Metadata has not been requested yet"
+        )
 
     def missing(self, topic: str, partition: int) -> UnknownTopicError | None:
         """The error for a partition that the brokers say they do not have, or whose topic they do not have."""
@@ -132,7 +136,7 @@ class Cluster(Metadata, Recoverable):
     def how_to_make_a_topic(self) -> str:
         """What would work where a topic is missing, in words."""
         if self.allow_auto_create:
-            return "no broker makes it by itself when asked for it: create it first (Admin.create_topics)"
+            return "brokers do not create it automatically: create it first (Admin.create_topics)"
         return Wording("create it first (Admin.create_topics), or set {allow_auto_create_topics}, which is off")
 
     def why_no_leader(self, topic: str, partition: int) -> str:
@@ -291,7 +295,7 @@ class Cluster(Metadata, Recoverable):
         for name, info in self.topics.items():
             if info.refused and name not in self._warned_of:
                 self._core.warn(
-                    f"the metadata of topic {name!r} is refused in part: {info.refused}; it is asked for again"
+                    f"the metadata of topic {name!r} is refused in part: {info.refused}; it is requested again"
                 )
         self._warned_of = {name for name, info in self.topics.items() if info.refused}
 

@@ -260,7 +260,7 @@ class Sender(SenderBase, Recoverable):
     def _on_no_success(self, batch: Batch, row: Row | None, now: float) -> None:
         """`row` is what the answer says of the batch, None where it says nothing."""
         if row is None:
-            self._fail(batch, KafkaError(f"the answer to Produce says nothing of {batch.topic}-{batch.partition}"))
+            self._fail(batch, KafkaError(f"the response to Produce has no entry for {batch.topic}-{batch.partition}"))
         elif row.error_code == DUPLICATE_SEQUENCE_NUMBER and batch.may_be_written:
             self._accumulator.complete(batch, -1, -1, None)
         elif row.error_code == MESSAGE_TOO_LARGE and self._accumulator.split(batch):
@@ -409,9 +409,9 @@ class Sender(SenderBase, Recoverable):
         elif batch.queue.blocked and self.transactions is not None:
             words.append(f"its partition is not part of the transaction yet: {self.transactions.why_blocked}")
         elif self.identity.state in UNSETTLED:
-            words.append(f"no producer id: {self.identity.last_error or 'InitProducerId is not answered'}")
+            words.append(f"no producer id: {self.identity.last_error or 'InitProducerId has not been answered'}")
         elif batch in batch.queue.in_flight:
-            words.append(f"sent, and not answered by {self._core.describe_node(leader)}")
+            words.append(f"sent, but not answered by {self._core.describe_node(leader)}")
         elif self._core.versions(leader) is None:
             words.append(f"no connection to {self._core.describe_node(leader)}")
         elif batch.last_error is None:

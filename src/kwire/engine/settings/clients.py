@@ -33,7 +33,7 @@ _SAME_LEVELS: dict[str, dict[str, int | None]] = {
 }
 """Levels that Java and librdkafka have and kwire has not: what they stand for, None for the codec's default."""
 
-_IGNORE_KEYS = Setting(bool, None, "Choose partitions without a look at keys.", optional=True)
+_IGNORE_KEYS = Setting(bool, None, "Choose partitions without looking at keys.", optional=True)
 _IGNORE_KEYS.keyword = "partitioner.ignore.keys"
 _OF_PRODUCERS = {*_LEVELS, _IGNORE_KEYS.keyword}
 _ACKS = {"all": -1, "-1": -1, "0": 0, "1": 1}
@@ -224,7 +224,7 @@ class ProducerSettings(TransactionSettings, ClientSettings):
         """`acks` as the wire has it: 0, 1, or -1 for all."""
         acks = _ACKS.get(str(self.acks).strip().lower())
         if acks is None:
-            raise ConfigError(Wording("{acks}={given!r}: one of 0, 1, 'all' (or -1) is needed", given=self.acks))
+            raise ConfigError(Wording("{acks}={given!r}: expected one of 0, 1, 'all' (or -1)", given=self.acks))
         return acks
 
 
@@ -269,7 +269,7 @@ class ConsumerSettings(GroupSettings, ClientSettings):
     )
     max_poll_records: int | None = optional_setting(
         int,
-        "The largest number of records of one poll; None: 2 MB or 16384, in a group what is done in 3 s.",
+        "The largest number of records of one poll; None: 2 MB or 16384, in a group as many as 3 s of work.",
         minimum=1,
     )
     check_crcs: bool = setting(bool, True, "Verify the checksum of each batch.", aliases=("check.crcs",))

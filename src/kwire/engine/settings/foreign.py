@@ -14,7 +14,7 @@ _COMMITS = "give commit_async() a callback, for each commit of its own"
 _STORED = (
     "kwire has no store of offsets: in place of store_offsets() set {enable_auto_commit}=False and call "
     "commit(records) or commit_async(records) when they are done; with {enable_auto_commit}=True a poll commits what "
-    "earlier ones got"
+    "earlier polls returned"
 )
 _LOOP = "leave it out: a client of kwire.aio takes the event loop that runs when it is first used"
 _TOKEN = "give {sasl_oauth_token}: a callable without arguments that returns (token, lifetime in seconds)"

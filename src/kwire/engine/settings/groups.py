@@ -99,12 +99,12 @@ class GroupSettings(Settings):
     session_timeout_ms: int = setting(
         int,
         45_000,
-        "A member that is not heard of for this long has left; brokers before 0.10.1 get 30000 by default.",
+        "A member silent for this long is removed from its group; brokers before 0.10.1 get 30000 by default.",
         minimum=1,
         maximum=_INT_MAX,
     )
     heartbeat_interval_ms: int = setting(
-        int, 3_000, "How often a member says that it lives; poll() is not needed for it.", minimum=1, maximum=_INT_MAX
+        int, 3_000, "How often a member sends a heartbeat, also between polls.", minimum=1, maximum=_INT_MAX
     )
     max_poll_interval_ms: int = setting(
         int,
@@ -116,11 +116,15 @@ class GroupSettings(Settings):
     enable_auto_commit: bool = setting(
         bool,
         True,
-        "Commit, now and then, what earlier polls returned; only with a group_id.",
+        "Commit what earlier polls returned, periodically; only with a group_id.",
         aliases=("auto.commit.enable",),
     )
     auto_commit_interval_ms: int = setting(
-        int, 5_000, "How often that is done, while the consumer is polled.", minimum=0, maximum=_INT_MAX
+        int,
+        5_000,
+        "How often offsets are committed automatically, while the consumer is polled.",
+        minimum=0,
+        maximum=_INT_MAX,
     )
     exclude_internal_topics: bool = setting(
         bool, True, "Leave the cluster's own topics, such as __consumer_offsets, out of subscriptions by pattern."

@@ -58,7 +58,7 @@ def parse(text: str) -> LoginModule:
     module = _entry(next(tokens), tokens)
     after = next(tokens)
     if after.kind != _END:
-        raise JaasError(f"there is something after the first login module, at position {after.position}")
+        raise JaasError(f"unexpected text after the first login module, at position {after.position}")
     return module
 
 
@@ -218,7 +218,7 @@ def settings_of(module: LoginModule) -> dict[str, Any]:
     if read is None:
         raise ConfigError(
             Wording(
-                "login module {module!r} is not in kwire, these are: {known}{hint}",
+                "login module {module!r} is not supported by kwire, these are: {known}{hint}",
                 module=module.name if _is_class(module.name) else HIDDEN,
                 known=", ".join(_MODULES),
                 hint=_OF_MSK if "IAM" in name else "",

@@ -103,7 +103,7 @@ class Setting:
         if (self.minimum is not None and made < self.minimum) or (self.maximum is not None and made > self.maximum):
             raise ConfigError(
                 Wording(
-                    "{setting}={value!r} is out of range: {wanted} is needed",
+                    "{setting}={value!r} is out of range: expected {wanted}",
                     setting=SettingName(self.keyword),
                     value=value,
                     wanted=self._wanted(),
@@ -145,7 +145,7 @@ class Setting:
     def _refusal(self, value: object) -> ConfigError:
         return ConfigError(
             Wording(
-                "{setting}={given}: {wanted} is needed",
+                "{setting}={given}: expected {wanted}",
                 setting=SettingName(self.keyword),
                 given=self.shown(value),
                 wanted=self._wanted(),

@@ -217,15 +217,15 @@ class GroupOptions(TypedDict, total=False):
     group_remote_assignor: str | None
     """The broker's assignor, for group_protocol='consumer': 'uniform' or 'range'; None lets the broker choose."""
     session_timeout_ms: int
-    """A member that is not heard of for this long has left; brokers before 0.10.1 get 30000 by default."""
+    """A member silent for this long is removed from its group; brokers before 0.10.1 get 30000 by default."""
     heartbeat_interval_ms: int
-    """How often a member says that it lives; poll() is not needed for it."""
+    """How often a member sends a heartbeat, also between polls."""
     max_poll_interval_ms: int
     """A member that does not poll for this long leaves its group, and joins again with the next poll."""
     enable_auto_commit: bool
-    """Commit, now and then, what earlier polls returned; only with a group_id."""
+    """Commit what earlier polls returned, periodically; only with a group_id."""
     auto_commit_interval_ms: int
-    """How often that is done, while the consumer is polled."""
+    """How often offsets are committed automatically, while the consumer is polled."""
     exclude_internal_topics: bool
     """Leave the cluster's own topics, such as __consumer_offsets, out of subscriptions by pattern."""
 
@@ -244,7 +244,7 @@ class ConsumerOptions(ClientOptions, GroupOptions, total=False):
     max_partition_fetch_bytes: int
     """The largest share of one partition in a response."""
     max_poll_records: int | None
-    """The largest number of records of one poll; None: 2 MB or 16384, in a group what is done in 3 s."""
+    """The largest number of records of one poll; None: 2 MB or 16384, in a group as many as 3 s of work."""
     check_crcs: bool
     """Verify the checksum of each batch."""
     isolation_level: Literal["read_uncommitted", "read_committed"]

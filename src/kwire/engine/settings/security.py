@@ -166,14 +166,14 @@ class SecuritySettings(ConnectionSettings):
         object,
         "SASL extensions that go with a token: a mapping, or 'name=value,other=value'.",
         convert=extensions,
-        wanted="names (letters only, not 'auth') with values, as a mapping or 'name=value,other=value',",
+        wanted="names (letters only, not 'auth') with values, as a mapping or 'name=value,other=value'",
         given_as="str | Mapping[str, str]",
     )
     sasl_oauthbearer_unsecured_claims: Any = optional_setting(
         object,
         "Claims of a token without a signature, for tests: a mapping with 'sub', or 'sub=alice'.",
         convert=claims,
-        wanted="claims, as a mapping or 'sub=alice',",
+        wanted="claims, as a mapping or 'sub=alice'",
         given_as="str | Mapping[str, Any]",
     )
     sasl_oauthbearer_unsecured_lifetime_ms: int = setting(

@@ -173,7 +173,7 @@ def _fault_of_url(url: str) -> str:
             "has a user or password in it: give {sasl_oauthbearer_client_id} and {sasl_oauthbearer_client_secret}"
         )
     if parts.scheme == "http" and not is_loopback(host):
-        return "is http, which would show the client's secret to the network: only https is taken"
+        return "is http, which would show the client's secret to the network: only https is accepted"
     return ""
 
 
@@ -189,9 +189,7 @@ def is_loopback(host: str) -> bool:
 def _one_at_most(names: tuple[str, ...], chosen: Collection[str]) -> Iterator[str]:
     given = [name for name in names if name in chosen]
     if len(given) > 1:
-        yield Wording(
-            "{given} are given: one of them is enough, and which one is meant is not known", given=_listed(given)
-        )
+        yield Wording("{given} exclude each other: give only one of them", given=_listed(given))
 
 
 def _listed(names: Sequence[str], last: str = " and ") -> str:

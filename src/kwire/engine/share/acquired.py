@@ -249,5 +249,5 @@ def kind_of(name: str) -> int:
     """The number of an acknowledgement; ConfigError for another word."""
     kind = KINDS.get(name) if isinstance(name, str) else None
     if kind is None:
-        raise ConfigError(f"acknowledge as {name!r}: one of {', '.join(map(repr, KINDS))} is needed")
+        raise ConfigError(f"acknowledge as {name!r}: expected one of {', '.join(map(repr, KINDS))}")
     return kind

@@ -329,7 +329,7 @@ class ShareFetcher(Recoverable):
         if session.retry_at > now and session.node not in self._hasty:
             self._hasty.add(session.node)
             self._core.warn(
-                f"{self._core.name_node(session.node)} answers ShareFetch at once, again and again, with nothing; "
+                f"{self._core.name_node(session.node)} keeps answering ShareFetch at once, without records; "
                 f"it is asked {1 / EVERY_S:.0f} times a second at most"
             )
 
@@ -582,16 +582,17 @@ def _error(code: int, text: str | None, what: str) -> BrokerError | None:
 
 def _session_is_gone() -> BrokerError:
     return errors.broker.error_for(
-        SHARE_SESSION_NOT_FOUND, "the session in which the records were acquired has ended: they come again"
+        SHARE_SESSION_NOT_FOUND,
+        "the session in which the records were acquired has ended: they will be delivered again",
     )
 
 
 def _unanswered() -> BrokerError:
-    return errors.broker.error_for(INVALID_RECORD_STATE, "the broker's answer leaves the partition out")
+    return errors.broker.error_for(INVALID_RECORD_STATE, "the broker's response has no entry for the partition")
 
 
 def _too_late() -> KafkaTimeoutError:
-    return KafkaTimeoutError("the acknowledgement was not taken in time")
+    return KafkaTimeoutError("the acknowledgement was not confirmed in time")
 
 
 def _in_data(fault: RecordFault, tp: TopicPartition) -> CodecError:

@@ -55,7 +55,7 @@ MOVES: Moves = {
 }
 
 _WHAT = "share groups (Kafka 4.1)"
-_INSTEAD = "use a Consumer, or switch on the feature share.version"
+_INSTEAD = "use a Consumer, or enable the feature share.version"
 
 
 class ShareMembership(Lifecycle, Recoverable):

@@ -369,7 +369,7 @@ class TransactionManager(Lifecycle, Recoverable):
         """The error of this state, to be raised once more."""
         cause = self._error
         abortable = self.state == ABORTABLE
-        what = "the transaction must be aborted" if abortable else "this producer is over, close it"
+        what = "the transaction must be aborted" if abortable else "this producer can no longer be used, close it"
         name = self._requests.transactional_id
         error: KafkaError
         if isinstance(cause, BrokerError) and cause.code == PRODUCER_FENCED:
@@ -378,7 +378,7 @@ class TransactionManager(Lifecycle, Recoverable):
             error = TransactionError(f"transactional id {name!r}: {what}; {cause}", abortable=abortable)
             error.__cause__ = cause
         if self._requests.may_have_committed:
-            error.add_note("the coordinator was told to commit before: it is not known whether it has")
+            error.add_note("a commit was requested before, and whether it succeeded is not known")
         return error
 
     def _take_in_failure(self, now: float) -> None:
@@ -424,7 +424,7 @@ class TransactionManager(Lifecycle, Recoverable):
         if not self._may_have_timed_out(now):
             return taken
         return (
-            f"the transaction was open for {now - self._began_at:.1f} s, and the coordinator gives one up after "
+            f"the transaction was open for {now - self._began_at:.1f} s, and the coordinator aborts one after "
             f"transaction_timeout_ms={self._settings.transaction_timeout_ms}; or {taken}"
         )
 
@@ -599,7 +599,7 @@ class TransactionManager(Lifecycle, Recoverable):
         """The coordinator gave an id and an epoch. Records without them would be outside of every transaction."""
         if response.producer_id < 0 or response.producer_epoch < 0:
             given = f"producer id {response.producer_id}, epoch {response.producer_epoch}"
-            self._die(KafkaError(f"the answer to InitProducerId has {given}: both are at least 0"))
+            self._die(KafkaError(f"the answer to InitProducerId has {given}: both must be at least 0"))
             return
         self.identity.set(response.producer_id, response.producer_epoch)
         self._epoch_is_new = True

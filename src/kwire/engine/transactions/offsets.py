@@ -114,5 +114,5 @@ def offsets_of(given: object) -> Rows:
     """What a user gave as offsets."""
     found = committable(given, "offsets")
     if found is None:
-        raise ConfigError("offsets=None: records, or a mapping {(topic, partition): offset} is needed")
+        raise ConfigError("offsets=None: expected records or a mapping {(topic, partition): offset}")
     return found

@@ -246,7 +246,7 @@ def _check_fields(schema: DataType) -> None:
             raise ConfigError("a schema without fields")
         twice = name_given_twice(sorted(names))
         if twice is not None:
-            raise ConfigError(f"the name {twice} stands twice")
+            raise ConfigError(f"the name {twice} appears twice")
         for each in schema.fields:
             _check_fields(each.dataType)
     elif isinstance(schema, ArrayType):

@@ -95,7 +95,7 @@ def _check_name(name: str, decoder: ColumnDecoder | None, taken: dict[str, Colum
     if folded in taken:
         blamed: Any = decoder or taken[folded]
         raise ConfigError(
-            f"{blamed.option}: the column {name} would stand twice; put a text before the names of the decoded fields "
+            f"{blamed.option}: the column {name} would appear twice; give the decoded fields a prefix "
             f"with {blamed.option}.prefix"
         )
     taken[folded] = decoder

@@ -295,7 +295,7 @@ def _what_was_lost(job: Job, decision: Decision, lost: Sequence[PreparedTransact
         f"{what} in {job.scope!r} was decided, but {len(lost)} of its {len(decision.transactions)} transactions ended "
         f"before they could be committed: {names}. The driver was away for longer than their time-out. Their rows are "
         "lost, those of the others are committed. With another transactionalIdPrefix the query writes the whole batch "
-        "again: nothing is missing then, and the committed rows are there twice"
+        "again: nothing is missing then, and the committed rows are written twice"
     )
 
 

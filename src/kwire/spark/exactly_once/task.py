@@ -163,9 +163,9 @@ class TaskTransaction:
         except KafkaTimeoutError as error:
             if stable:
                 return self._known_decision(stable=False)
-            _log.warning("Whether %s is decided already cannot be told: %s", self._job, error)
+            _log.warning("Cannot tell whether %s is decided already: %s", self._job, error)
         except KafkaError as error:
-            _log.warning("Whether %s is decided already cannot be told: %s", self._job, error)
+            _log.warning("Cannot tell whether %s is decided already: %s", self._job, error)
         return None
 
     def _over(self, idle: dict[str, PreparedTransaction | None]) -> list[str]:

@@ -81,7 +81,7 @@ def _job_of_stream(options: WriteOptions) -> Job:
     query, run, batch = (context.getLocalProperty(name) if context else None for name in (_QUERY, _RUN, _BATCH))
     if not query or not run or not batch:
         raise ExactlyOnceError(
-            f"this task does not know which batch it belongs to: Spark says {_QUERY}={query}, {_RUN}={run}, "
+            f"this task does not know which batch it belongs to: Spark reports {_QUERY}={query}, {_RUN}={run}, "
             f"{_BATCH}={batch}"
         )
     return Job(f"{options.transactional_id_prefix}-{query}", run, int(batch))

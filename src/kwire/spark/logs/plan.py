@@ -69,7 +69,7 @@ def _logs(options: LogOptions) -> _Logs:
     logs = {tp: PartitionLog([storage for storage, _ in storages], found) for tp, found in folders.items()}
     if not logs:
         what = " that assign, subscribe or subscribePattern name" if wanted else ""
-        raise ConfigError(f"no segments{what} are there: {', '.join(_shown(options))}")
+        raise ConfigError(f"found no segments{what}: {', '.join(_shown(options))}")
     return logs
 
 
@@ -80,7 +80,7 @@ def _shown(options: LogOptions) -> list[str]:
 def _replicas(folders: Sequence[LogFolder]) -> str:
     one, other = folders
     return (
-        f"{one.topic}-{one.partition} is there twice, in {one.path} and in {other.path}: "
+        f"{one.topic}-{one.partition} was found twice, in {one.path} and in {other.path}: "
         "replicas of one partition would be read twice. "
         "Name one of them, or set the option replicas to merge, which takes each offset once, by leader epoch"
     )

@@ -28,7 +28,7 @@ from kwire.spark.options.java_properties import ROWS, is_as_it_is, why_without_e
 CLIENT_SETTINGS: Final[dict[str, Any]] = {"auto_offset_reset": "none", "allow_auto_create_topics": False}
 
 _NOT_OF_A_TABLE: Final = (
-    ". There are no options at all, as for a table (saveAsTable, CREATE TABLE ... AS): Spark does not tell a Python "
+    ". There are no options at all, as for a table (saveAsTable, CREATE TABLE ... AS): Spark does not pass a Python "
     "source its options. Use spark.read and write.save, or CREATE TEMPORARY VIEW ... USING kwire OPTIONS (...)"
 )
 _CONVERTED: Final = "keys and values are binary or strings; convert them with DataFrame operations"
@@ -68,7 +68,7 @@ def checked_properties(
         refusal = _REFUSED[table].get(name)
         if refusal and not is_as_it_is(name, value):
             raise ConfigError(f"Kafka option '{name}' is not supported: {refusal}")
-        reason = "it asks for what is done anyway" if refusal else why_without_effect(name, value, table)
+        reason = "it is always so here" if refusal else why_without_effect(name, value, table)
         if reason:
             given.has_no_effect(CLIENT_PREFIX + name, reason)
         else:

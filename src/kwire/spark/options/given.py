@@ -131,7 +131,7 @@ class GivenOptions:
         own = {name.lower(): name for name in known}
         if _OF_A_TABLE in self._given:
             raise ConfigError(
-                "A table of this source cannot be made: when Spark reads a table, it does not tell a Python source the "
+                "A table of this source cannot be made: when Spark reads a table, it does not pass a Python source the "
                 "table's options. Use CREATE TEMPORARY VIEW ... USING ... OPTIONS (...), or spark.read"
             )
         unknown = [name for name in self._given if name not in own and not name.startswith(CLIENT_PREFIX)]

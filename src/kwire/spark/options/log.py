@@ -142,7 +142,7 @@ def _paths(given: GivenOptions) -> tuple[str, ...]:
         paths.append(one)
     if not paths:
         raise ConfigError(
-            'Which segments? .load("/var/lib/kafka/data/orders-0"), a folder of such folders, or a pattern'
+            'no segments are named: .load("/var/lib/kafka/data/orders-0"), a folder of such folders, or a pattern'
         )
     return tuple(paths)
 
@@ -150,5 +150,5 @@ def _paths(given: GivenOptions) -> tuple[str, ...]:
 def _place(given: GivenOptions) -> tuple[str, int] | None:
     topic, partition = given.text("topic"), given.integer("partition", at_least=0)
     if (topic is None) != (partition is None):
-        raise ConfigError("topic and partition name the folder's partition together: give both, or neither")
+        raise ConfigError("topic and partition together name the folder's partition: give both, or neither")
     return None if topic is None or partition is None else TopicPartition(topic, partition)

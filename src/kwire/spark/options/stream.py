@@ -65,5 +65,5 @@ def _trigger_limits(given: GivenOptions) -> TriggerLimits:
 def _commit_group(given: GivenOptions) -> str | None:
     group = given.text("commitGroupId")
     if group == "":
-        raise ConfigError("commitGroupId is empty; name the consumer group in which the stream's offsets are to stand")
+        raise ConfigError("commitGroupId is empty; name the consumer group that the stream's offsets are committed to")
     return group

@@ -100,7 +100,7 @@ def _check_guarantee(options: WriteOptions) -> None:
             "the same at every start"
         )
     if options.guarantee == AT_LEAST_ONCE and prefix is not None:
-        raise ConfigError(f"transactionalIdPrefix has no use without deliveryGuarantee '{EXACTLY_ONCE}'")
+        raise ConfigError(f"transactionalIdPrefix has no effect without deliveryGuarantee '{EXACTLY_ONCE}'")
 
 
 def transactional(client: Mapping[str, str]) -> dict[str, str]:

@@ -198,7 +198,7 @@ class ClusterView:
             sizes = _prepared.log_sizes(self._admin, partitions, self._timeout if within is None else within)
         except KafkaError as error:
             self._tells_sizes = not (isinstance(error, BrokerError) and error.code in _NEVER_TOLD)
-            _log.info("The brokers did not tell the sizes of the logs: %s", error)
+            _log.info("The brokers did not report the sizes of the logs: %s", error)
             return {} if self._tells_sizes else None
         ends = self.ends(partitions) if ends is None else ends
         return {tp: size / max(ends[tp].latest - ends[tp].earliest, 1) for tp, size in sizes.items()}

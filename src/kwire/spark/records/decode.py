@@ -46,7 +46,7 @@ def decode_record_sets(
     if `complete`. A checksum that does not match, broken or unknown data fails the task with the CodecError of
     `kwire.records.decode`, which names the row of the input by its number within the task.
 
-    Raises ConfigError at once for columns that are not there, are not binary, or would stand in the result twice.
+    Raises ConfigError at once for columns that are not there, are not binary, or would appear in the result twice.
     """
     _check_columns(df.schema, column, columns, keep)
     from pyspark.sql import functions as fn
@@ -183,7 +183,9 @@ def _check_columns(schema: StructType, column: str, columns: Sequence[str], keep
     result = [name.lower() for name in (*keep, *columns)]
     twice = sorted({name for name in result if result.count(name) > 1})
     if twice:
-        raise ConfigError(f"these columns would stand in the result twice: {', '.join(twice)}; rename or leave out one")
+        raise ConfigError(
+            f"these columns would appear in the result twice: {', '.join(twice)}; rename or leave out one"
+        )
 
 
 def _quoted(name: str) -> str:

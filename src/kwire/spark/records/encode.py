@@ -159,14 +159,16 @@ def _check(schema: StructType, settings: _Settings) -> None:
         if schema[name].dataType.typeName() in ("array", "map", "struct", "variant"):
             raise ConfigError(f"keep: column '{name}' is of a type that cannot be compared")
     if settings.column in settings.keep:
-        raise ConfigError(f"the column '{settings.column}' would stand in the result twice; name the result otherwise")
+        raise ConfigError(
+            f"the column '{settings.column}' would appear in the result twice; choose another name for the result"
+        )
     check_settings(settings)
 
 
 def check_settings(settings: _Settings) -> None:
     """Raises ConfigError for a format or compression that there is not."""
     if settings.magic not in (0, 1, 2):
-        raise ConfigError(f"magic {settings.magic} is not known; 0, 1 and 2 are")
+        raise ConfigError(f"magic {settings.magic} is not known; known are 0, 1 and 2")
     if settings.compression not in CODECS or (settings.magic < 2 and settings.compression == "zstd"):
         raise ConfigError(f"compression '{settings.compression}' is not one of message format {settings.magic}")
     if settings.max_bytes < 1:

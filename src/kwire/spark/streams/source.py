@@ -277,7 +277,7 @@ class StreamSource:
         sizes = self._sizes.of(partitions)
         if sizes is None:
             raise ConfigError(
-                "maxBytesPerTrigger: the brokers do not say how large their logs are (DescribeLogDirs needs the "
+                "maxBytesPerTrigger: the brokers do not report how large their logs are (DescribeLogDirs needs the "
                 "permission Describe on the cluster); use maxOffsetsPerTrigger"
             )
         return sizes
@@ -316,7 +316,7 @@ class _RecordSizes:
         guessed = sum(tp not in self._known for tp in asked)
         if guessed and self._are_needed:
             _log.warning(
-                "The brokers do not tell how large their logs are at the moment: maxBytesPerTrigger counts %d bytes "
+                "The brokers do not report how large their logs are at the moment: maxBytesPerTrigger assumes %d bytes "
                 "for a record of %d partitions until they do",
                 DEFAULT_RECORD_SIZE,
                 guessed,

@@ -123,7 +123,7 @@ class _Writing:
             raise
         self._settle()
         if self._sent:
-            raise WriteError("the producer was flushed, and rows are not acknowledged", self._sent[0][0])
+            raise WriteError("the producer was flushed, but rows are not acknowledged", self._sent[0][0])
         return TaskReport(self._rows, self._next_offsets)
 
     # -- where rows go ----------------------------------------------------------------------------------------------
@@ -150,7 +150,9 @@ class _Writing:
             return None
         if pc.min(column).as_py() < 0:
             row = _first(pc.less(column, 0))
-            text = f"Invalid partition: {column[row]}; it counts from 0, and null lets one be chosen"
+            text = (
+                f"Invalid partition: {column[row]}; partitions count from 0, and null leaves the choice to the producer"
+            )
             raise self._refused(row, "", text)
         return _int32s(pc.fill_null(column, -1))
 

@@ -21,7 +21,7 @@ def check_member(context: Context) -> tuple[str, str]:
     group_id, member_id = context.request.group_id or "", context.request.member_id or ""
     context.require(READ, GROUP, group_id)
     if not group_id or not member_id:
-        raise codes.INVALID_REQUEST("a group and a member are to be named")
+        raise codes.INVALID_REQUEST("a group and a member must be named")
     return group_id, member_id
 
 

@@ -74,7 +74,7 @@ def binding_of(asked: Any) -> Acl:
         asked.permission_type,
     )
     if made.resource_type == _ANY or made.pattern in (_ANY, _MATCH) or _ANY in (made.operation, made.permission):
-        raise codes.UNKNOWN_SERVER_ERROR("an ACL is about something certain")
+        raise codes.UNKNOWN_SERVER_ERROR("an ACL needs a definite resource, pattern, operation and permission")
     if made.resource_type not in RESOURCES.values():
         raise codes.INVALID_REQUEST(f"resource type {made.resource_type}")
     if made.resource_type == CLUSTER and made.name != THE_CLUSTER:
@@ -86,9 +86,9 @@ def binding_of(asked: Any) -> Acl:
     if made.permission not in (DENY, ALLOW):
         raise codes.INVALID_REQUEST(f"permission type {made.permission}")
     if not made.name:
-        raise codes.INVALID_REQUEST("a resource has a name")
+        raise codes.INVALID_REQUEST("a resource's name is empty")
     if not made.host:
-        raise codes.INVALID_REQUEST("a host is an address or *")
+        raise codes.INVALID_REQUEST("a host is empty: an address or * is expected")
     if ":" not in made.principal:
         raise codes.INVALID_REQUEST(f"principal {made.principal!r}: a type and a name, as in User:alice")
     return made

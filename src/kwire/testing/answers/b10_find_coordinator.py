@@ -69,7 +69,7 @@ def _node(context: Context, key: str) -> Node:
     context.cluster.internal_topics.ensure(kind)
     leader = context.cluster.coordinators.leader(kind, key)
     if leader is None:
-        raise codes.COORDINATOR_NOT_AVAILABLE("no node lives")
+        raise codes.COORDINATOR_NOT_AVAILABLE("no node is alive")
     return context.cluster.nodes[leader]
 
 

@@ -50,7 +50,7 @@ def refuse(context: Context, code: int) -> SyncGroupResponse:
 def _check_request(context: Context) -> None:
     request = context.request
     if context.version >= 5 and (request.protocol_type is None or request.protocol_name is None):
-        raise codes.INCONSISTENT_GROUP_PROTOCOL("protocol type and name have to be named")
+        raise codes.INCONSISTENT_GROUP_PROTOCOL("protocol type and name must be given")
 
 
 def _sync(context: Context, held: Held[SyncGroupResponse]) -> None:

@@ -31,5 +31,5 @@ def answer(context: RequestContext[SaslHandshakeRequest]) -> SaslHandshakeRespon
 
 def refuse(context: RequestContext[SaslHandshakeRequest], code: int) -> SaslHandshakeResponse:
     """The error alone; a login has failed by it."""
-    context.session.fail("the login was refused by a fault that was asked for")
+    context.session.fail("the login was refused by an injected fault")
     return SaslHandshakeResponse(error_code=code)

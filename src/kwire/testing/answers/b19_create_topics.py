@@ -90,7 +90,7 @@ def _assignment(asked: _Asked) -> list[list[int]]:
     if sorted(given.partition_index for given in asked.assignments) != list(range(len(asked.assignments))):
         raise codes.INVALID_REPLICA_ASSIGNMENT("partitions have to be 0, 1, 2 and so on, once each")
     if len({len(given.broker_ids) for given in asked.assignments}) > 1:
-        raise codes.INVALID_REPLICA_ASSIGNMENT("partitions have equally many replicas")
+        raise codes.INVALID_REPLICA_ASSIGNMENT("all partitions must have the same number of replicas")
     by_index = sorted(asked.assignments, key=lambda given: given.partition_index)
     return [list(given.broker_ids) for given in by_index]
 

@@ -50,7 +50,7 @@ def _given(context: RequestContext[InitProducerIdRequest]) -> ProducerIdAndEpoch
     if transactional_id is None:
         return ProducerIdAndEpoch(context.cluster.new_producer_id(), 0)
     if not transactional_id:
-        raise codes.INVALID_REQUEST("a transactional id is not empty")
+        raise codes.INVALID_REQUEST("a transactional id is empty")
     if request.enable2_pc and not context.cluster.properties.transaction_two_phase_commit_enable:
         raise codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED("transaction_two_phase_commit_enable is off")
     if request.keep_prepared_txn:

@@ -87,7 +87,7 @@ def _check(context: Context) -> None:
     context.require(WRITE, TRANSACTIONAL_ID, request.transactional_id)
     context.require(READ, GROUP_RESOURCE, request.group_id)
     if not request.group_id:
-        raise codes.INVALID_GROUP_ID("a group has a name")
+        raise codes.INVALID_GROUP_ID("a group id is empty")
     check_coordinator(context, request.group_id)
     _check_transaction(context)
     context.cluster.groups.check_transactional_commit(

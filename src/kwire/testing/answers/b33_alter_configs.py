@@ -52,7 +52,7 @@ def _result(context: Context, asked: _Asked, count: int) -> _Result:
         values = {}
         for config in asked.configs:
             if config.value is None:
-                raise codes.INVALID_REQUEST(f"{config.name}: null is no value")
+                raise codes.INVALID_REQUEST(f"{config.name}: null is not allowed")
             values[config.name] = config.value
         context.cluster.configs.set_own(
             asked.resource_type, asked.resource_name, values, validate_only=context.request.validate_only

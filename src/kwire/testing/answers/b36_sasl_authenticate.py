@@ -41,7 +41,7 @@ def answer(context: RequestContext[SaslAuthenticateRequest]) -> SaslAuthenticate
 
 def refuse(context: RequestContext[SaslAuthenticateRequest], code: int) -> SaslAuthenticateResponse:
     """The error, without a token; a login has failed by it."""
-    context.session.fail("the login was refused by a fault that was asked for")
+    context.session.fail("the login was refused by an injected fault")
     return _refused(code, None)
 
 

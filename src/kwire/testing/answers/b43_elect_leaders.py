@@ -87,7 +87,7 @@ def _leader(context: Context, partition: Partition) -> int:
         if partition.leader != NO_NODE:
             raise codes.ELECTION_NOT_NEEDED(f"{partition} has a leader")
         if not alive:
-            raise codes.ELIGIBLE_LEADERS_NOT_AVAILABLE(f"no replica of {partition} lives")
+            raise codes.ELIGIBLE_LEADERS_NOT_AVAILABLE(f"no replica of {partition} is alive")
         partition.isr = alive[:1]
         return alive[0]
     preferred = partition.replicas[0]

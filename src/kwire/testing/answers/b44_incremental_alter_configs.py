@@ -70,7 +70,7 @@ def _change(configs: Configs, values: dict[str, str], config: _Config, held: str
         values.pop(name, None)
         return
     if config.value is None:
-        raise codes.INVALID_REQUEST(f"{name}: null is no value")
+        raise codes.INVALID_REQUEST(f"{name}: null is not allowed")
     if operation == _SET:
         values[name] = config.value
         return

@@ -51,7 +51,7 @@ def _alter(context: Context, user: str) -> _Result:
         context.require(ALTER, CLUSTER)
         counts = Counter([each.mechanism for each in gone] + [each.mechanism for each in made])
         if not user:
-            raise codes.UNACCEPTABLE_CREDENTIAL("a user has a name")
+            raise codes.UNACCEPTABLE_CREDENTIAL("a user's name is empty")
         if unknown := [mechanism for mechanism in counts if mechanism not in MECHANISMS]:
             raise codes.UNSUPPORTED_SASL_MECHANISM(f"SCRAM mechanism {unknown[0]}")
         if max(counts.values()) > 1 or (context.release.is_kraft and len(counts) > 1):

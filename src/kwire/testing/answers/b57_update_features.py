@@ -73,7 +73,7 @@ def _refusal(context: Context, asked: _Asked) -> BrokerError | None:
     elif kind not in (_UPGRADE, *_DOWNGRADES):
         reason = f"upgrade type {kind} is unknown"
     elif not levels[0] <= level <= levels[1]:
-        reason = f"{levels[0]} to {levels[1]} work"
+        reason = f"expected {levels[0]} to {levels[1]}"
     elif level < present and kind == _UPGRADE:
         reason = f"it is {present}, and to go back needs a downgrade"
     elif level > present and kind in _DOWNGRADES:

@@ -62,7 +62,7 @@ def _state(context: Context, transactional_id: str) -> _State:
 def _found(context: Context, transactional_id: str) -> Transaction:
     context.require(DESCRIBE, TRANSACTIONAL_ID, transactional_id)
     if not transactional_id:
-        raise codes.INVALID_REQUEST("a transactional id is not empty")
+        raise codes.INVALID_REQUEST("a transactional id is empty")
     check_coordinator(context, transactional_id)
     found = context.cluster.transactions.find(transactional_id)
     if found is None:

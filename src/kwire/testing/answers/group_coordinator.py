@@ -30,7 +30,7 @@ def check_group_id(context: RequestContext[Any], group_id: str, operation: int =
     """As `check_coordinator`; a name that is empty is refused, too: only offsets may have such a group."""
     context.require(operation, GROUP_RESOURCE, group_id)
     if not group_id:
-        raise codes.INVALID_GROUP_ID("a group has a name")
+        raise codes.INVALID_GROUP_ID("a group id is empty")
     check_coordinator(context, group_id, operation)
 
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("kwire.testing")
 _HEAD = struct.Struct(">hhi")
 _REFUSED_LOGIN_S = 0.1
-_CUT_OFF = "the answer was cut off, by a fault that was asked for"
+_CUT_OFF = "the answer was cut off by an injected fault"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Served:
             try:
                 callback()
             except Exception:
-                logger.exception("what was to be done when a client is gone failed by a fault of the broker's own")
+                logger.exception("the clean-up after a client failed by an internal error of the broker")
 
 
 class BrokerApis:
@@ -216,7 +216,7 @@ def _spoilt(fault: Rule, answer: Answer, name: str) -> Flow[Answer]:
         return Answer([b"".join(answer.parts)[: int(fault.amount)]], _CUT_OFF)
     while fault.kind == "mute":
         yield Suspend(math.inf)
-    raise CloseConnectionError(f"{name}: closed by a fault that was asked for")
+    raise CloseConnectionError(f"{name}: closed by an injected fault")
 
 
 def _encoded(response: Any, version: int, correlation_id: int) -> Answer:

@@ -168,7 +168,7 @@ class Connection:
             self._abandon(str(error))
         except Exception as error:
             logger.exception("%s: a request could not be served", self.peer)
-            self._abandon(f"a fault of the broker's own: {error!r}")
+            self._abandon(f"an internal error of the broker: {error!r}")
 
     def _abandon(self, reason: str) -> None:
         self._flow, self.suspended = None, None

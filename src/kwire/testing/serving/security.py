@@ -123,13 +123,13 @@ def _accounts(
     if not isinstance(users, Mapping):
         raise TypeError(f"users is a mapping of names to passwords, not {type(users).__name__}")
     if not all(isinstance(text, str) and text for pair in users.items() for text in pair):
-        raise ConfigError("users: names and passwords are texts that are not empty")
+        raise ConfigError("users: names and passwords must be non-empty strings")
     if not 1 <= scram_iterations <= _MAX_ITERATIONS:
-        raise ConfigError(f"scram_iterations {scram_iterations}: 1 to {_MAX_ITERATIONS} work")
+        raise ConfigError(f"scram_iterations {scram_iterations}: expected 1 to {_MAX_ITERATIONS}")
     if max_reauth_ms and not release.has_reauthentication:
         raise ConfigError(f"max_reauth_ms: release {release.name} has no re-authentication; 2.2.0 is the first")
     if max_reauth_ms < 0:
-        raise ConfigError(f"max_reauth_ms {max_reauth_ms}: milliseconds, or 0 for sessions without end")
+        raise ConfigError(f"max_reauth_ms {max_reauth_ms}: expected milliseconds, or 0 for sessions without end")
     return Accounts(dict(users), _mechanisms(release, mechanisms), scram_iterations, max_reauth_ms)
 
 
@@ -156,7 +156,7 @@ def _certificates(
         raise ConfigError(f"tls {tls!r}: True, or 'mutual' for clients that need a certificate")
     if not tls:
         if given is not None:
-            raise ConfigError("certificates: they are shown with tls=True only")
+            raise ConfigError("certificates: they are presented with tls=True only")
         return None
     if release.number < _FIRST_WITH_TLS:
         raise ConfigError(f"tls: release {release.name} has none; 0.9.0.0 is the first")

@@ -111,7 +111,9 @@ class Server:
             if done.done():
                 raise
             self._check()
-            raise errors.KafkaTimeoutError(f"the broker did not get to it within {_JOIN_WITHIN:.0f} s") from error
+            raise errors.KafkaTimeoutError(
+                f"the broker's thread did not run the call within {_JOIN_WITHIN:.0f} s"
+            ) from error
 
     def notify_fault(self, callback: Callable[[], object]) -> None:
         """Has `callback` called, on the broker's thread, when that ends by a fault of its own."""
@@ -119,7 +121,7 @@ class Server:
 
     def _check(self) -> None:
         if self._fault is not None:
-            raise errors.KafkaError(f"the broker has ended by a fault of its own: {self._fault!r}") from self._fault
+            raise errors.KafkaError(f"the broker has ended by an internal error: {self._fault!r}") from self._fault
 
     def listen(self, listener: Listener) -> None:
         """Opens the listening socket, on the port it had before if there was one; while it runs."""
@@ -153,14 +155,14 @@ class Server:
         try:
             self._wake_in.send(b"\0")
         except OSError as error:
-            logger.debug("the broker's thread needs no waking: %s", error)
+            logger.debug("the broker's thread is awake already: %s", error)
 
     def _main(self) -> None:
         try:
             while not self._stopping:
                 self._turn()
         except Exception as error:
-            logger.exception("the broker's thread ends by a fault of its own")
+            logger.exception("the broker's thread ends by an internal error")
             self._fault = error
         finally:
             for connection in list(self._connections()):
@@ -196,7 +198,7 @@ class Server:
             result = step()
         except Exception as error:
             logger.exception("%s: the connection could not be served", connection.peer)
-            connection.close(f"a fault of the broker's own: {error!r}")
+            connection.close(f"an internal error of the broker: {error!r}")
         self._watch(connection)
         return result
 
@@ -254,7 +256,7 @@ class Server:
             try:
                 self._cluster.timers.run_due(now)
             except Exception:
-                logger.exception("a call that was due failed by a fault of the broker's own")
+                logger.exception("a call that was due failed by an internal error of the broker")
         return made
 
     def _watch(self, connection: Connection) -> None:

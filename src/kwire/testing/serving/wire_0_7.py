@@ -266,4 +266,4 @@ def _refusal(key: int, code: int) -> Answer:
         return Answer([wire.encode_response(wire.FetchResponse(), error_code=code)])
     if key in (wire.MultiFetchRequest.__api_key__, wire.OffsetsRequest.__api_key__):
         return Answer([_i32(2) + code.to_bytes(2, "big", signed=True)])
-    raise CloseConnectionError(f"request type {key}: an error that was asked for, which 0.7 tells by closing")
+    raise CloseConnectionError(f"request type {key}: an injected error, which 0.7 shows by closing")

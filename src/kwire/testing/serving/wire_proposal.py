@@ -125,7 +125,7 @@ class ProposalApis:
         data = []
         for topic in request.topic_offsets:
             if len(topic.partitions) != len(topic.offsets):
-                raise RefusedError(_UNKNOWN, "partitions and offsets are not equally many")
+                raise RefusedError(_UNKNOWN, "the numbers of partitions and of offsets differ")
             parts = []
             for partition, offset in zip(topic.partitions, topic.offsets, strict=True):
                 log = self.cluster.log(topic.topic, partition)

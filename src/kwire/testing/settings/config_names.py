@@ -161,7 +161,7 @@ def split_topic_defaults(properties: Mapping[str, Any]) -> tuple[dict[str, Any],
             continue
         text = str(value).lower() if isinstance(value, bool) else str(value)
         if not is_valid(TOPIC_CONFIGS[TOPIC_DEFAULTS[name]], text):
-            raise ConfigError(f"{name} {value!r} is not a value that it can have")
+            raise ConfigError(f"{name} {value!r} is not a valid value")
         defaults[TOPIC_DEFAULTS[name]] = text
     return others, defaults
 

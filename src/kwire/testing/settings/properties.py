@@ -73,7 +73,7 @@ class BrokerProperties:
                 raise TypeError(f"Broker has no option {name!r}")
             wanted = type(known[name])
             if type(value) is not wanted:
-                raise ConfigError(f"{name} {value!r}: {wanted.__name__} is wanted")
+                raise ConfigError(f"{name} {value!r}: expected {wanted.__name__}")
             if wanted is int and value < (1 if name.endswith("_num_partitions") else 0):
                 raise ConfigError(f"{name} {value}: it is too small")
         return cls(**given)
@@ -98,4 +98,4 @@ def _value(name: str, text: str, kind: type | None) -> bool | int | str:
         return int(text)
     if kind is str:
         return text
-    raise ConfigError(f"property {name} {text!r}: {kind.__name__} is wanted")
+    raise ConfigError(f"property {name} {text!r}: expected {kind.__name__}")

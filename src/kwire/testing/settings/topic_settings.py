@@ -73,7 +73,7 @@ class TopicSettings:
         own = {name: value for name, value in given.items() if value is not None}
         for name, value in own.items():
             if not is_valid(known[name], value):
-                raise codes.INVALID_CONFIG(f"{name} {value!r} is not a value that it can have")
+                raise codes.INVALID_CONFIG(f"{name} {value!r} is not a valid value")
         values |= own
         return cls._made(values, own, retention_is_set="retention.ms" in own or "retention.ms" in from_brokers)
 

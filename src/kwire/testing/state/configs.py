@@ -76,7 +76,7 @@ class Configs:
         elif resource_type not in (*_KINDS, BROKER_LOGGER):
             raise codes.INVALID_REQUEST(f"resource type {resource_type}")
         elif not name:
-            raise codes.INVALID_REQUEST("a resource has a name")
+            raise codes.INVALID_REQUEST("a resource's name is empty")
         of_group = self._cluster.groups.configs.of(name) if resource_type == GROUP else {}
         return self.changed.get((resource_type, name), {}) | of_group
 

@@ -34,7 +34,7 @@ class Coordinators:
         return CoordinatorMoved(kind, (java_hash(key) & 0x7FFFFFFF) % self.slots[kind])
 
     def leader(self, kind: int, key: str) -> int | None:
-        """The id of the node; None while no node lives."""
+        """The id of the node; None while no node is alive."""
         return self.leader_of(kind, self.slot(kind, key).slot)
 
     def leader_of(self, kind: int, slot: int) -> int | None:

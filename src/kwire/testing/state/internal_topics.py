@@ -32,7 +32,7 @@ class InternalTopics:
         self._cluster = cluster
 
     def ensure(self, kind: int) -> Topic | None:
-        """The topic of a kind of coordinator, made if it is not there; None while no node lives."""
+        """The topic of a kind of coordinator, made if it is not there; None while no node is alive."""
         cluster, name = self._cluster, NAMES[kind]
         if name not in cluster.topics and cluster.nodes.alive:
             cluster.create_topic(name, cluster.coordinators.slots[kind], self._settings(kind))

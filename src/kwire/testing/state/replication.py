@@ -80,7 +80,7 @@ def _min_in_sync(partition: Partition) -> int:
 def move_leader(partition: Partition, node: int, nodes: Nodes) -> None:
     """Makes `node` the leader; it becomes a replica if it was none. Raises ConfigError for one that does not live."""
     if not nodes[node].alive:
-        raise ConfigError(f"node {node} does not live, so it cannot lead {partition}")
+        raise ConfigError(f"node {node} is down, so it cannot lead {partition}")
     if node not in partition.replicas:
         partition.replicas[partition.replicas.index(partition.leader) if partition.leader != NO_NODE else 0] = node
         partition.isr = [replica for replica in partition.isr if replica in partition.replicas]

@@ -322,7 +322,7 @@ def raises_epochs(features: Mapping[str, int]) -> bool:
 
 def _check_transactional_id(transactional_id: str | None) -> None:
     if not transactional_id:
-        raise codes.INVALID_REQUEST("a transactional id is not empty")
+        raise codes.INVALID_REQUEST("a transactional id is empty")
 
 
 def _check_owner(found: Transaction, producer: ProducerIdAndEpoch) -> None:

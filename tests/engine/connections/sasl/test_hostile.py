@@ -157,4 +157,4 @@ def test_a_source_of_tokens_that_cannot_be_reached_may_be_later() -> None:
     world = World({A: SaslBroker(mechanisms=MECHANISMS)}, settings("OAUTHBEARER", sasl_oauth_token=fetch))
     error = ask(world).error
     assert isinstance(error, errors.ConnectError)
-    assert "the token of sasl_oauth_token could not be had: OSError: cannot reach idp.example" in str(error)
+    assert "the token of sasl_oauth_token could not be obtained: OSError: cannot reach idp.example" in str(error)

@@ -165,7 +165,7 @@ def test_a_client_without_sasl_at_a_listener_with_it_is_told() -> None:
     broker = SaslBroker()
     world = World({A: broker})
     error = refusal_of(world)
-    assert "wants a login (SASL), and security_protocol='PLAINTEXT'" in error.reason
+    assert "behaves that requires a login (SASL), and security_protocol='PLAINTEXT'" in error.reason
 
 
 @pytest.mark.parametrize("key", [SASL_HANDSHAKE, SASL_AUTHENTICATE])

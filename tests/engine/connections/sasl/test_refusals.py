@@ -70,12 +70,12 @@ def test_a_broker_that_refuses_is_asked_less_and_less_often() -> None:
     assert len(world.warned) == 1
     [(_, text)] = world.warned
     assert text.startswith("the broker at a:1 cannot be used: SaslAuthenticate (PLAIN): Authentication")
-    assert text.endswith("; it is tried again when it is needed, after about 1 s at first and later after up to 30 s")
+    assert text.endswith("; it is retried when it is needed, after about 1 s at first, later after up to 30 s")
 
 
 @pytest.mark.parametrize(
     ("longest", "waits"),
-    [(5_000, "after about 5 s at first and later after up to 30 s"), (40_000, "after about 40 s each time")],
+    [(5_000, "after about 5 s at first, later after up to 30 s"), (40_000, "after about 40 s each time")],
 )
 def test_the_warning_has_the_waits_that_the_settings_make(longest: int, waits: str) -> None:
     broker = SaslLeader()
@@ -84,7 +84,7 @@ def test_the_warning_has_the_waits_that_the_settings_make(longest: int, waits: s
     delivery = world.send(b"y")
     refused(world, delivery.done)
     [(_, text)] = world.warned
-    assert text.endswith(f"it is tried again when it is needed, {waits}")
+    assert text.endswith(f"it is retried when it is needed, {waits}")
 
 
 def test_who_is_let_in_again_goes_on() -> None:
@@ -295,7 +295,7 @@ def test_a_producer_without_sasl_is_told_of_the_listener() -> None:
     world = ProducerWorld(broker)
     delivery = world.send(b"x")
     refused(world, delivery.done)
-    with pytest.raises(errors.AuthError, match="wants a login"):
+    with pytest.raises(errors.AuthError, match="requires a login"):
         delivery.result()
     connections = broker.connections
     world.run(world.now + 30)

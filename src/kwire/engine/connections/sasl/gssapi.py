@@ -37,7 +37,7 @@ def gssapi(say: Say, service: str, host: str, principal: str | None = None, keyt
         if complete:
             break
     else:
-        raise AuthError(reason=f"Kerberos came to no end within {_MAX_ROUNDS} tokens")
+        raise AuthError(reason=f"Kerberos did not finish within {_MAX_ROUNDS} tokens")
     choice = yield from _apart(lambda: _choice(context, answer))
     yield from say(choice, answered=False)
 

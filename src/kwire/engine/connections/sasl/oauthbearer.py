@@ -102,7 +102,7 @@ class Tokens:
         except (AuthError, ConnectError):
             raise
         except OSError as error:
-            words = Wording("{step} could not be had: {why}", step=self.step, why=_words(error))
+            words = Wording("{step} could not be obtained: {why}", step=self.step, why=_words(error))
             raise ConnectError(words) from error
         except Exception as error:
             raise AuthError(step=self.step, reason=_words(error)) from error
@@ -139,7 +139,7 @@ def oauthbearer(say: Say, tokens: Tokens, session: float, now: float) -> Flow[No
     except AuthError as error:
         token.refuse()
         if token is kept:  # a fresh one may do: the source is asked before anyone is told
-            raise ConnectError(f"the token is refused by now: {error.reason}") from None
+            raise ConnectError(f"the broker no longer accepts the token: {error.reason}") from None
         raise
 
 

@@ -128,12 +128,12 @@ def _challenge(said: bytes, own_nonce: str) -> Challenge:
     """Reads the broker's first message; unknown extensions at its end are skipped."""
     fields = _fields(said)
     if fields[0].startswith("m="):
-        raise AuthError(reason="the broker demands a SCRAM extension that kwire does not know")
+        raise AuthError(reason="the broker demands a SCRAM extension that kwire does not support")
     if len(fields) < 3 or [field[:2] for field in fields[:3]] != ["r=", "s=", "i="]:
         raise AuthError(reason=f"the broker's first message is not a SCRAM message{_error_in(fields)}")
     nonce, salt, iterations = (field[2:] for field in fields[:3])
     if not nonce.startswith(own_nonce) or len(nonce) == len(own_nonce):
-        raise AuthError(reason="the broker's nonce does not continue ours: someone repeats an old login")
+        raise AuthError(reason="the broker's nonce does not continue ours: an old login may have been replayed")
     decoded = _from_base64(salt, "salt")
     if not decoded:
         raise AuthError(reason="the broker's salt is empty")
@@ -142,7 +142,7 @@ def _challenge(said: bytes, own_nonce: str) -> Challenge:
 
 def _iterations(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= 10):
-        raise AuthError(reason="the broker's iteration count is not a number that can be meant")
+        raise AuthError(reason="the broker's iteration count is not a valid number")
     count = int(text)
     if count < MIN_ITERATIONS:
         raise AuthError(reason=f"the broker asks for {count} iterations; fewer than {MIN_ITERATIONS} are not safe")

@@ -48,10 +48,10 @@ def assignors_of(strategy: object) -> Assignors:
     for entry in strategy if isinstance(strategy, (tuple, list)) else [strategy]:
         assignor = _by_name(entry) if isinstance(entry, str) else _checked(entry)
         if assignor.name in found:
-            raise ConfigError(f"{_SETTING}: the assignor {assignor.name!r} is there twice")
+            raise ConfigError(f"{_SETTING}: the assignor {assignor.name!r} is listed twice")
         found[assignor.name] = assignor
     if not found:
-        raise ConfigError(f"{_SETTING}: no assignor")
+        raise ConfigError(f"{_SETTING}: no assignor is given")
     return Assignors(found)
 
 

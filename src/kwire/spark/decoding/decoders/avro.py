@@ -96,7 +96,7 @@ class _Plans:
     def _plan(self, id_: int) -> AvroPlan:
         from kwire._codec import AvroPlan
 
-        reason = f"schema {id_} was not looked for: {_MAX_UNKNOWN} others of this task are not there"
+        reason = f"schema {id_} was not looked up: {_MAX_UNKNOWN} others of this task were not found"
         if self._unknown < _MAX_UNKNOWN:
             try:
                 return self._reader.plan(self._registry.by_id(id_).parse())

@@ -39,7 +39,7 @@ class CallableFormat:
         try:
             function = find_function(self.name)
         except ConfigError as fault:
-            raise ConfigError(f"decoder {fault} (the module must be there in the workers)") from fault
+            raise ConfigError(f"decoder {fault} (workers must be able to import the module)") from fault
         wanted = [each for each in arrow_schema(self.schema) if each.name in fields]
 
         def decode(raw: pa.RecordBatch) -> tuple[list[pa.Array], Sequence[Fault]]:
@@ -59,7 +59,7 @@ def parse(settings: DecoderSettings) -> CallableFormat:
         )
     settings.check_suffixes(("schema", "columns"))
     if settings.text("mode", "fail") != "fail":
-        raise ConfigError(f"{settings.option('mode')}: a function says itself what becomes of a bad record")
+        raise ConfigError(f"{settings.option('mode')}: a function decides itself what to do with a bad record")
     return CallableFormat(name, settings.ddl_schema(), _inputs(settings))
 
 

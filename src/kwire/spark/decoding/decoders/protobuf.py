@@ -86,8 +86,8 @@ def parse(settings: DecoderSettings) -> ProtobufFormat:
         schema = parse_schema(columns)
     except RecursiveTypeError as fault:
         raise ConfigError(
-            f"{settings.option('messageName')}: {fault}. Leave the field out of the descriptor set (what it does "
-            f"not have is read over); or decode with a function, {settings.role}=package.module:function"
+            f"{settings.option('messageName')}: {fault}. Leave the field out of the descriptor set (fields "
+            f"it lacks are skipped); or decode with a function, {settings.role}=package.module:function"
         ) from None
     except ConfigError as fault:
         raise ConfigError(f"{settings.option('messageName')}: {fault}") from None
