@@ -258,7 +258,7 @@ class LoopDriver(LoopDriverBase):
         self._timer = self._loop.call_later(max(seconds + TIMER_SLACK_S, 0.0), self._on_timer, False, context=Context())
 
     @override
-    def _ring_late(self) -> None:
+    def _rearm(self) -> None:
         assert self._loop is not None
         self._timer = self._loop.call_later(0, self._on_timer, True)
 

@@ -123,7 +123,7 @@ cdef class LoopDriverBase:
             self.step(self.core._timers.run)
         else:
             self._rings_at = due
-            self._ring_late()
+            self._rearm()
 
     def write_on(self, LoopSocketBase sock not None):
         """The transport has written what it was given."""
@@ -248,7 +248,7 @@ cdef class LoopDriverBase:
         """Sets the timer of the loop, which replaces the one before."""
         raise NotImplementedError
 
-    def _ring_late(self):
+    def _rearm(self):
         """Has the timer ring once more, after the loop has looked at its sockets."""
         raise NotImplementedError
 
