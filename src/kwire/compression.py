@@ -154,16 +154,16 @@ def _decompress_growing(
     `guess` is what its words make likely, `ceiling` the maximum that they allow. Each try starts from the beginning,
     in a block eight times as large, so all tries together cost little more than the last.
     """
-    most = min(ceiling, budget)
-    size = min(most, guess, max(_FIRST_TRY, 16 * len(view)))
+    max_size = min(ceiling, budget)
+    size = min(max_size, guess, max(_FIRST_TRY, 16 * len(view)))
     while True:
         output = OutputBlock(size)
         try:
             output.advance(into(view, output.room(size)))
             return output.finish()
         except _library("cramjam").DecompressionError as error:
-            if size < most:
-                size = min(size * _GROWTH, most)
+            if size < max_size:
+                size = min(size * _GROWTH, max_size)
                 continue
             if ceiling > budget and _says_no_room(error):
                 raise over_budget(codec, budget) from None
@@ -177,7 +177,7 @@ def _says_no_room(error: Exception) -> bool:
 # --- gzip ---
 
 _GZIP_LEAST_MEMBER = 18
-_DEFLATE_MOST_RATIO = 1032
+_DEFLATE_MAX_RATIO = 1032
 
 
 _found_isal: list[Any] = []
@@ -200,7 +200,7 @@ def _gunzip(view: memoryview, budget: int) -> Buffer:
         content = _gunzip_one_member(isal, view, budget)
         if content is not None:
             return content
-    ceiling = _DEFLATE_MOST_RATIO * len(view)
+    ceiling = _DEFLATE_MAX_RATIO * len(view)
     guess = max(struct.unpack_from("<I", view, len(view) - 4)[0], len(view))
     return _decompress_growing("gzip", _library("cramjam").gzip.decompress_into, view, guess, ceiling, budget)
 

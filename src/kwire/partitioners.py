@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["crc32", "fnv1a", "java", "java_hash", "scala_0_7", "scala_0_8", "scala_0_8_2"]
 
-_LEAST_INT = -(2**31)
+_MIN_INT = -(2**31)
 
 
 def java(key: Buffer, partitions: int) -> int:
@@ -41,7 +41,7 @@ def scala_0_7(key: str | Buffer, partitions: int) -> int:
     ConfigError for a key with that hash where 0.7 refuses it. `partitions` counts those of all brokers.
     """
     hashed = java_hash(key)
-    if hashed == _LEAST_INT and hashed % _some(partitions):
+    if hashed == _MIN_INT and hashed % _some(partitions):
         raise ConfigError(f"the hash of {key!r} is {hashed}: 0.7 chooses a partition below 0 and fails")
     return abs(hashed) % _some(partitions)
 
@@ -54,7 +54,7 @@ def scala_0_8(key: str | Buffer, partitions: int) -> int:
 def scala_0_8_2(key: str | Buffer, partitions: int) -> int:
     """The Scala producer from 0.8.2 on: the absolute value of the hash, 0 for the least int."""
     hashed = java_hash(key)
-    return 0 if hashed == _LEAST_INT else abs(hashed) % _some(partitions)
+    return 0 if hashed == _MIN_INT else abs(hashed) % _some(partitions)
 
 
 def crc32(key: Buffer, partitions: int) -> int:

@@ -17,8 +17,8 @@ from tests.oracle.plugin import LAST_WITH_OLD_VERSIONS, NEWEST
 from tests.schema.apache_versions import ROWS
 from tests.schema.messages.typical import typical
 
-_IN_NEWEST = [key for key, row in ROWS.items() if row.newest.most >= 0]
-_IN_OLD = [key for key, row in ROWS.items() if row.old.most >= 0]
+_IN_NEWEST = [key for key, row in ROWS.items() if row.newest.last >= 0]
+_IN_OLD = [key for key, row in ROWS.items() if row.old.last >= 0]
 _NAMES_IN_OLD = {74: "ListClientMetricsResources"}
 # Unstable in 3.9, it has got a field since then; and one of which 3.9 draws nulls that it cannot read.
 _ONLY_IN_NEWEST = {"ReadShareGroupStateSummaryResponse", "FetchSnapshotResponse"}
@@ -65,7 +65,7 @@ def _assert_tame_ones_agree(oracle: Oracle, name: str, key: int, direction: str,
 def test_every_version_of_the_newest_release(oracle: Oracle, key: int, direction: str) -> None:
     name = ROWS[key].name + direction
     theirs = messages.versions(oracle, name)
-    assert theirs == range(ROWS[key].newest.least, ROWS[key].newest.most + 1), f"{name}: Kafka {NEWEST} has {theirs}"
+    assert theirs == range(ROWS[key].newest.first, ROWS[key].newest.last + 1), f"{name}: Kafka {NEWEST} has {theirs}"
     for version in theirs:
         _assert_agrees(oracle, name, key, direction, version)
 
@@ -74,7 +74,7 @@ def test_every_version_of_the_newest_release(oracle: Oracle, key: int, direction
 def test_every_version_of_the_last_release_with_old_ones(old_oracle: Oracle, key: int, direction: str) -> None:
     name = _NAMES_IN_OLD.get(key, ROWS[key].name) + direction
     theirs = messages.versions(old_oracle, name)
-    assert theirs == range(ROWS[key].old.least, ROWS[key].old.most + 1), f"Kafka {LAST_WITH_OLD_VERSIONS} has {theirs}"
+    assert theirs == range(ROWS[key].old.first, ROWS[key].old.last + 1), f"Kafka {LAST_WITH_OLD_VERSIONS} has {theirs}"
     for version in theirs:
         if name in _NOT_DRAWN:
             _assert_tame_ones_agree(old_oracle, name, key, direction, version)
@@ -84,7 +84,7 @@ def test_every_version_of_the_last_release_with_old_ones(old_oracle: Oracle, key
 
 @pytest.mark.parametrize("key", _IN_NEWEST)
 def test_frames_with_kafkas_headers(oracle: Oracle, key: int) -> None:
-    for version in range(ROWS[key].newest.least, ROWS[key].newest.most + 1):
+    for version in range(ROWS[key].newest.first, ROWS[key].newest.last + 1):
         _assert_frames_agree(oracle, key, version)
 
 

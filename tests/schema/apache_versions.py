@@ -21,8 +21,8 @@ class Row(NamedTuple):
     @property
     def known(self) -> range:
         """Every version that one of the two releases has."""
-        held = [versions for versions in (self.newest, self.old) if versions.most >= 0]
-        return range(min(v.least for v in held), max(v.most for v in held) + 1)
+        held = [versions for versions in (self.newest, self.old) if versions.last >= 0]
+        return range(min(v.first for v in held), max(v.last for v in held) + 1)
 
     @property
     def dropped(self) -> list[int]:

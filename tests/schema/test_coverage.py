@@ -31,8 +31,8 @@ def test_every_version_is_there(row: Row) -> None:
 
 
 def test_the_newest_release_has_618_pairs() -> None:
-    assert sum(row.newest.most - row.newest.least + 1 for row in ROWS.values()) == 309
-    assert sum(row.newest.most >= 0 for row in ROWS.values()) == 91
+    assert sum(row.newest.last - row.newest.first + 1 for row in ROWS.values()) == 309
+    assert sum(row.newest.last >= 0 for row in ROWS.values()) == 91
     assert list(ROWS) == list(range(95))
 
 

@@ -265,17 +265,17 @@ def test_bytes_behind_the_frame_are_said() -> None:
     assert [error.offset for error in found.errors] == [len(frame)]
 
 
-def test_most_items_bounds_the_tree_and_keeps_the_bytes() -> None:
+def test_max_items_bounds_the_tree_and_keeps_the_bytes() -> None:
     topic = protocol.MetadataRequest.MetadataRequestTopic
     message = protocol.MetadataRequest(topics=[topic(name=f"t{n}") for n in range(1000)])
     frame = protocol.encode_request(message, 9)
-    found = protocol.describe(frame, most_items=3)
+    found = protocol.describe(frame, max_items=3)
     assert_every_byte_is_in_one_leaf(found, len(frame))
     topics = found["body"]["topics"]
     assert [part.name for part in topics.children] == ["count", "[0]", "[1]", "[2]", "more"]
     assert topics["more"].meaning == "997 more, not shown"
     batch = records.encode([b"x"] * 50) * 5
-    found = protocol.describe_records(batch, most_items=2)
+    found = protocol.describe_records(batch, max_items=2)
     assert_every_byte_is_in_one_leaf(found, len(batch))
     assert [part.name for part in found.fields] == ["[0]", "[1]", "more"]
     assert found["[0]"]["more"].meaning == "48 more, not shown"

@@ -40,7 +40,7 @@ def test_rows(release: str, expected: dict[int, tuple[int, int]]) -> None:
 def test_the_ends_are_those_of_the_definitions(key: int) -> None:
     row = ROWS[key]
     for release, versions in (("3.9.2", row.old), ("4.4.0", row.newest)):
-        stable = [v for v in range(versions.least, versions.most + 1) if not _unstable(release, key, v)]
+        stable = [v for v in range(versions.first, versions.last + 1) if not _unstable(release, key, v)]
         expected = (stable[0], stable[-1]) if stable else None
         assert protocol.versions_of(release).get(key) == expected
 
@@ -89,10 +89,10 @@ def test_releases_only_grow_and_stay_within_what_kwire_knows() -> None:
     before: dict[int, tuple[int, int]] = {}
     for release in RELEASES:
         now = protocol.versions_of(release)
-        for key, (least, most) in now.items():
-            assert least in protocol.APIS[key].versions
-            assert most in protocol.APIS[key].versions
-            assert most >= before.get(key, (0, 0))[1]
+        for key, (first, last) in now.items():
+            assert first in protocol.APIS[key].versions
+            assert last in protocol.APIS[key].versions
+            assert last >= before.get(key, (0, 0))[1]
         assert set(before) <= set(now) | (set() if release != "4.0" else {4, 5, 6, 7})
         before = now
 

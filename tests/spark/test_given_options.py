@@ -64,7 +64,7 @@ def test_a_choice_is_told_as_it_is_written() -> None:
         (lambda given: given.boolean("failOnDataLoss", True), "failOnDataLoss: expected true or false, got 'x'"),
         (lambda given: given.duration_s("delay", 0), "delay: expected a time as 500ms, 10s, 15m, 2h or 1d"),
         (lambda given: given.choice("mode", ("a", "b", "c"), "a"), "mode: expected 'a', 'b' or 'c', got 'x'"),
-        (lambda given: given.integer("low", at_least=5), "low must be at least 5, got 4"),
+        (lambda given: given.integer("low", minimum=5), "low must be at least 5, got 4"),
     ],
 )
 def test_values_that_cannot_be_meant(ask: Callable[[GivenOptions], object], text: str) -> None:

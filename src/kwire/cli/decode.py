@@ -235,7 +235,7 @@ def _decode_fields(data: bytes, options: argparse.Namespace, color: bool) -> int
         generation=_old(options),
         secrets=options.secrets,
         check_crc=not options.no_crc,
-        most_items=None if options.at is not None else options.items,
+        max_items=None if options.at is not None else options.items,
         only_at=options.at,
     )
     _print(description.to_json() if options.json else description.to_text(color=color, at=options.at))

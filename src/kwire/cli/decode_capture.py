@@ -187,7 +187,7 @@ class _Shown:
             *asked,
             generation=message.generation,
             secrets=options.secrets,
-            most_items=None if options.at is not None else options.items,
+            max_items=None if options.at is not None else options.items,
             topic_names=self.conversations.topic_names,
         )
 

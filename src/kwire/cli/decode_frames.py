@@ -47,7 +47,7 @@ def decode_frames(data: bytes, options: argparse.Namespace, write: Callable[[str
             *(asked or ()),
             generation=generation,
             secrets=options.secrets,
-            most_items=None if options.at is not None else options.items,
+            max_items=None if options.at is not None else options.items,
         )
         damaged = damaged or bool(description.errors)
         if options.json:
@@ -96,7 +96,7 @@ def _asked(text: str, generation: str | None) -> tuple[int | str, int]:
 def _advise_on_response(data: bytes) -> None:
     """ConfigError for a single frame that makes no sense as a request, when it does, or could, as a response."""
     may_be_request = are_requests(data)
-    if may_be_request and not protocol.describe(data, most_items=0).errors:
+    if may_be_request and not protocol.describe(data, max_items=0).errors:
         return
     fitting = _fitting(data)
     if fitting or not may_be_request:

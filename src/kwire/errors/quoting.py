@@ -16,7 +16,7 @@ def printable(text: str) -> str:
     return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
 
 
-def quoted(said: bytes | str | None, most: int = MAX_QUOTED) -> str:
-    """What the other side said: printable, and not longer than `most` characters."""
+def quoted(said: bytes | str | None, limit: int = MAX_QUOTED) -> str:
+    """What the other side said: printable, and not longer than `limit` characters."""
     text = said.decode("utf-8", "replace") if isinstance(said, bytes) else said or ""
-    return printable(text[:most]) + ("..." if len(text) > most else "")
+    return printable(text[:limit]) + ("..." if len(text) > limit else "")

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 __all__ = ["Client"]
 
 _WRONG_PARTITION = 3
-_MOST_BYTES = 2**31 - 1
-_MOST_UNCONFIRMED = 1000
+_MAX_BYTES = 2**31 - 1
+_MAX_UNCONFIRMED = 1000
 _TIMES = {"latest": wire.LATEST, "earliest": wire.EARLIEST}
 
 
@@ -156,7 +156,7 @@ class Client:
                 self._unconfirmed[address] += what
                 self._raise_undelivered(address, error)
             self._unconfirmed[address] += what
-            if len(self._unconfirmed[address]) >= _MOST_UNCONFIRMED:
+            if len(self._unconfirmed[address]) >= _MAX_UNCONFIRMED:
                 self._ask_for_an_answer(address)
 
     def flush(self) -> None:
@@ -192,13 +192,13 @@ class Client:
         the first message fits, another CodecError when the first bytes are no message, as at an offset inside of one:
         its `seek_to` is the offset after a message that is damaged. What precedes a fault is returned first.
         """
-        most = self._fetch_max_bytes if max_bytes is None else max_bytes
+        limit = self._fetch_max_bytes if max_bytes is None else max_bytes
         with self._lock:
             header, answer = self._ask(
                 self._one(broker),
-                wire.FetchRequest(topic=topic, partition=partition, offset=offset, max_size=most),
+                wire.FetchRequest(topic=topic, partition=partition, offset=offset, max_size=limit),
             )
-        return self._decoded(header.error_code, answer.messages, (topic, partition, offset), most)
+        return self._decoded(header.error_code, answer.messages, (topic, partition, offset), limit)
 
     def multi_fetch(
         self,
@@ -208,11 +208,11 @@ class Client:
         broker: str | Address | None = None,
     ) -> list[records.Records | errors.KafkaError]:
         """Fetches of (topic, partition, offset) in one request; what `fetch` would raise stands in its place."""
-        most = self._fetch_max_bytes if max_bytes is None else max_bytes
+        limit = self._fetch_max_bytes if max_bytes is None else max_bytes
         wanted = list(places)
         request = wire.MultiFetchRequest(
             fetches=[
-                wire.MultiFetchRequest.Fetch(topic=topic, partition=partition, offset=offset, max_size=most)
+                wire.MultiFetchRequest.Fetch(topic=topic, partition=partition, offset=offset, max_size=limit)
                 for topic, partition, offset in wanted
             ]
         )
@@ -224,7 +224,7 @@ class Client:
         found: list[records.Records | errors.KafkaError] = []
         for place, part in zip(wanted, answer.parts, strict=True):
             try:
-                found.append(self._decoded(part.error_code, part.messages, place, most))
+                found.append(self._decoded(part.error_code, part.messages, place, limit))
             except errors.KafkaError as error:
                 found.append(error)
         return found
@@ -267,13 +267,13 @@ class Client:
         """
         at = self._position(topic, partition, start, broker)
         end = self._position(topic, partition, until, broker).offset if until is not None else None
-        most = self._fetch_max_bytes
+        limit = self._fetch_max_bytes
         while end is None or at.offset < end:
             try:
-                found = self.fetch(topic, partition, at.offset, max_bytes=most, broker=broker)
+                found = self.fetch(topic, partition, at.offset, max_bytes=limit, broker=broker)
             except _FetchTooSmallError as error:
                 error.raise_at_the_end()
-                most = min(max(error.needed, 2 * most), _MOST_BYTES)
+                limit = min(max(error.needed, 2 * limit), _MAX_BYTES)
                 continue
             after = Position(at.offset + found.consumed)
             for message in placed(found, at):
@@ -281,7 +281,7 @@ class Client:
                     return
                 yield message
             if found.consumed:
-                at, most = after, self._fetch_max_bytes
+                at, limit = after, self._fetch_max_bytes
             elif end is None:
                 time.sleep(poll_interval)
             else:
@@ -333,7 +333,7 @@ class Client:
         self._unconfirmed[connection.address].clear()
         return found
 
-    def _decoded(self, code: int, content: Buffer, place: tuple[str, int, int], most: int) -> records.Records:
+    def _decoded(self, code: int, content: Buffer, place: tuple[str, int, int], limit: int) -> records.Records:
         topic, partition, offset = place
         where = f"topic {topic!r} partition {partition} offset {offset}"
         if code == _WRONG_PARTITION:
@@ -349,7 +349,7 @@ class Client:
         if fault is not None:
             error = placed_fault(fault, where, offset, memoryview(content))
         elif size:
-            error = _FetchTooSmallError(where, found.needed, most, size)
+            error = _FetchTooSmallError(where, found.needed, limit, size)
         else:
             return found
         error.topic, error.partition, error.record_offset = place
@@ -407,15 +407,15 @@ _UNDELIVERED = (
 class _FetchTooSmallError(errors.LimitError):
     """Not even the first message fits into what was asked for."""
 
-    def __init__(self, where: str, needed: int, most: int, given: int) -> None:
+    def __init__(self, where: str, needed: int, limit: int, given: int) -> None:
         size = f"the message takes {needed} bytes" if needed > 4 else "not even a message's length was given"
-        super().__init__(f"{where}: {size}, max_bytes is {most}", "max_bytes")
+        super().__init__(f"{where}: {size}, max_bytes is {limit}", "max_bytes")
         self.needed = needed
-        self._where, self._most, self._given = where, most, given
+        self._where, self._limit, self._given = where, limit, given
 
     def raise_at_the_end(self) -> None:
         """Raises TruncatedError when the broker had fewer bytes than it was asked for: asking for more is of no use."""
-        if self._given < self._most >= min(self.needed, _MOST_BYTES):
+        if self._given < self._limit >= min(self.needed, _MAX_BYTES):
             cut = errors.TruncatedError(
                 f"{self._where}: {self._given} bytes are left, and a message that begins here would take "
                 f"{self.needed}; an offset is one at which a message begins; if one begins here, its length is wrong",

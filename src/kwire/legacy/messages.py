@@ -16,7 +16,7 @@ from kwire.records import Records
 __all__ = ["Message", "Position", "placed", "placed_fault"]
 
 _LENGTH_AND_MAGIC = 5
-_LEAST_LENGTH = 5
+_MIN_LENGTH = 5
 
 
 class Position(NamedTuple):
@@ -71,10 +71,10 @@ def placed_fault(error: CodecError, where: str, offset: int, content: memoryview
 def _believable_size(content: memoryview) -> int | None:
     """Of the message at the beginning of `content`, its length field included: what is behind it begins like one."""
     size = 4 + int.from_bytes(content[:4], "big", signed=True)
-    if not 4 + _LEAST_LENGTH <= size <= len(content):
+    if not 4 + _MIN_LENGTH <= size <= len(content):
         return None
     head = content[size : size + _LENGTH_AND_MAGIC]
     if len(head) < _LENGTH_AND_MAGIC:
         return size
-    is_message = head[4] in (0, 1) and int.from_bytes(head[:4], "big", signed=True) >= _LEAST_LENGTH + head[4]
+    is_message = head[4] in (0, 1) and int.from_bytes(head[:4], "big", signed=True) >= _MIN_LENGTH + head[4]
     return size if is_message else None

@@ -90,11 +90,11 @@ def _limits(runs: Iterable[_Run], noted: Iterable[tuple[int, int]]) -> dict[int,
     for epoch, first in [*((run.epoch, run.first) for run in runs), *noted]:
         begins[epoch] = min(begins[epoch], first)
     limits = {}
-    least = 1 << 63
+    lowest = 1 << 63
     for epoch in sorted(begins, reverse=True):
         if epoch in epochs:
-            limits[epoch] = least
-        least = min(least, begins[epoch])
+            limits[epoch] = lowest
+        lowest = min(lowest, begins[epoch])
     return limits
 
 

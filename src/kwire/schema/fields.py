@@ -63,10 +63,10 @@ BytesLike = Any
 
 
 class Versions(NamedTuple):
-    """An inclusive range of versions, with the text it came from; `least > most` when it is empty."""
+    """An inclusive range of versions, with the text it came from; `first > last` when it is empty."""
 
-    least: int
-    most: int
+    first: int
+    last: int
     text: str
 
     @classmethod
@@ -78,7 +78,7 @@ class Versions(NamedTuple):
         return known
 
     def has(self, version: int) -> bool:
-        return self.least <= version <= self.most
+        return self.first <= version <= self.last
 
 
 _parsed: dict[str, Versions] = {}

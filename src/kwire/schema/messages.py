@@ -84,7 +84,7 @@ class StructMeta(type):
         namespace["__renamed__"] = older
         if versions != "none":
             valid = Versions.parse(versions)
-            namespace["__versions__"] = range(valid.least, valid.most + 1)
+            namespace["__versions__"] = range(valid.first, valid.last + 1)
             namespace["__flexible__"] = Versions.parse(flexible)
             namespace["__api_key__"] = key
         cls = super().__new__(mcs, name, bases, namespace)

@@ -178,6 +178,6 @@ def _table() -> dict[str, dict[int, tuple[int, int]]]:
         for line in RELEASES:
             held = steps.get(line, held)
             if held != "none":
-                least, _, most = held.partition("-")
-                made[line][key] = int(least), int(most)
+                first, _, last = held.partition("-")
+                made[line][key] = int(first), int(last)
     return made

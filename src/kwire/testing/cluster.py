@@ -29,7 +29,7 @@ from kwire.testing.state.timers import Timers
 from kwire.testing.state.transactions import Transactions
 from kwire.testing.state.upkeep import Upkeep
 
-_MOST_PARTITIONS = 10_000
+_MAX_PARTITIONS = 10_000
 _SESSION_IDS_PER_NODE = 1_000_000
 
 
@@ -310,5 +310,5 @@ class ClusterState:
 
 
 def _check_partition_count(partitions: int) -> None:
-    if not 1 <= partitions <= _MOST_PARTITIONS:
-        raise codes.INVALID_PARTITIONS(f"{partitions} partitions; expected 1 to {_MOST_PARTITIONS}")
+    if not 1 <= partitions <= _MAX_PARTITIONS:
+        raise codes.INVALID_PARTITIONS(f"{partitions} partitions; expected 1 to {_MAX_PARTITIONS}")

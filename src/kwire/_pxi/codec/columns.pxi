@@ -81,12 +81,12 @@ cdef int _measure_headers(const part_t *part, const record_t *record, sizes_t *s
     return 0
 
 
-cdef bint _fits(const sizes_t *sizes, int64_t most) noexcept nogil:
-    """Whether no column is over `most` bytes; a record alone may need more, up to what Arrow can hold."""
+cdef bint _fits(const sizes_t *sizes, int64_t limit) noexcept nogil:
+    """Whether no column is over `limit` bytes; a record alone may need more, up to what Arrow can hold."""
     if sizes.rows == 1:
-        most = MAX_COLUMN_BYTES
-    return (sizes.key_bytes <= most and sizes.value_bytes <= most and sizes.name_bytes <= most
-            and sizes.headers < most and sizes.header_key_bytes <= most and sizes.header_value_bytes <= most)
+        limit = MAX_COLUMN_BYTES
+    return (sizes.key_bytes <= limit and sizes.value_bytes <= limit and sizes.name_bytes <= limit
+            and sizes.headers < limit and sizes.header_key_bytes <= limit and sizes.header_value_bytes <= limit)
 
 
 cdef inline void _measure_record(const run_t *run, const record_t *record, bint with_headers,
@@ -101,33 +101,33 @@ cdef inline void _measure_record(const run_t *run, const record_t *record, bint 
         _measure_headers(run.part, record, sizes)
 
 
-cdef int64_t _measure_run(const run_t *run, int64_t first, int64_t most, bint with_headers,
+cdef int64_t _measure_run(const run_t *run, int64_t first, int64_t limit, bint with_headers,
                           sizes_t *sizes) noexcept nogil:
-    """Adds the run's records from `first` on and returns how many fit into `most` bytes per column."""
+    """Adds the run's records from `first` on and returns how many fit into `limit` bytes per column."""
     cdef sizes_t before = sizes[0]
     cdef int64_t n
     for n in range(first, run.count):
         _measure_record(run, &run.records[n], with_headers, sizes)
-    if _fits(sizes, most):
+    if _fits(sizes, limit):
         return run.count - first
     sizes[0] = before
     for n in range(first, run.count):
         before = sizes[0]
         _measure_record(run, &run.records[n], with_headers, sizes)
-        if not _fits(sizes, most):
+        if not _fits(sizes, limit):
             sizes[0] = before
             break
     return n - first
 
 
-cdef void _measure(const run_t *runs, int64_t run_count, int64_t first, int64_t most, bint with_headers,
+cdef void _measure(const run_t *runs, int64_t run_count, int64_t first, int64_t limit, bint with_headers,
                    sizes_t *sizes) noexcept nogil:
-    """Adds up records from the `first` of the first run on, as many as `most` bytes per column allow."""
+    """Adds up records from the `first` of the first run on, as many as `limit` bytes per column allow."""
     cdef int64_t i, begin
     memset(sizes, 0, sizeof(sizes_t))
     for i in range(run_count):
         begin = first if i == 0 else 0
-        if _measure_run(&runs[i], begin, most, with_headers, sizes) < runs[i].count - begin:
+        if _measure_run(&runs[i], begin, limit, with_headers, sizes) < runs[i].count - begin:
             return
 
 
@@ -359,7 +359,7 @@ cdef int _fill_timestamp(ArrowArray *array, const span_t *span, int type) noexce
     cdef int64_t *out = <int64_t *>_fixed_buffer(array, span.rows, 8)
     cdef const record_t *record
     cdef int64_t factor = 1 if type == TYPE_MS else 1000000 if type == TYPE_NS else 1000
-    cdef int64_t most = MAX_OFFSET // factor
+    cdef int64_t max_timestamp = MAX_OFFSET // factor
     cdef int64_t i, n, rows, timestamp, done = 0
     if out == NULL:
         return FILL_MEMORY
@@ -368,7 +368,7 @@ cdef int _fill_timestamp(ArrowArray *array, const span_t *span, int type) noexce
         record = _run_records(span, i)
         for n in range(rows):
             timestamp = record[n].timestamp
-            if timestamp > most or timestamp < -most:
+            if timestamp > max_timestamp or timestamp < -max_timestamp:
                 if factor > 1:
                     return FILL_TIMESTAMP
             elif timestamp != -1 or type == TYPE_TIMESTAMP_US:

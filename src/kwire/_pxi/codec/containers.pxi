@@ -232,7 +232,7 @@ cdef int _read_zstd_header(const uint8_t *data, size_t size, size_t at, zstd_fra
     return 0
 
 
-cdef size_t _walk_zstd_blocks(const uint8_t *data, size_t size, size_t at, uint64_t *least,
+cdef size_t _walk_zstd_blocks(const uint8_t *data, size_t size, size_t at, uint64_t *min_size,
                               uint64_t *possible) except 0:
     """Where the last block ends; adds what the blocks hold at least, and what they can hold."""
     cdef uint32_t word
@@ -248,7 +248,7 @@ cdef size_t _walk_zstd_blocks(const uint8_t *data, size_t size, size_t at, uint6
         if (1 if kind == 1 else word >> 3) > size - at:
             raise corrupt_stream("zstd", f"a block of {word >> 3} bytes goes beyond the end")
         at += 1 if kind == 1 else word >> 3
-        least[0] += word >> 3 if kind < 2 else 0
+        min_size[0] += word >> 3 if kind < 2 else 0
         possible[0] += word >> 3 if kind < 2 else ZSTD_MAX_BLOCK
         if word & 1:
             return at
@@ -260,7 +260,7 @@ def zstd_ceiling(data, int64_t budget):
     cdef const uint8_t *p = source.data
     cdef size_t size = <size_t>source.size
     cdef zstd_frame_t frame
-    cdef uint64_t ceiling = 0, least, possible
+    cdef uint64_t ceiling = 0, min_size, possible
     cdef uint32_t magic
     cdef size_t at = 0
     while at < size:
@@ -278,9 +278,9 @@ def zstd_ceiling(data, int64_t budget):
         _read_zstd_header(p, size, at + 4, &frame)
         if frame.has_size:
             _check_zstd_claim(ceiling, frame.content_size, budget)
-        least = possible = 0
-        at = _walk_zstd_blocks(p, size, frame.first, &least, &possible)
-        _check_zstd_claim(ceiling, least, budget)
+        min_size = possible = 0
+        at = _walk_zstd_blocks(p, size, frame.first, &min_size, &possible)
+        _check_zstd_claim(ceiling, min_size, budget)
         at += 4 if frame.has_checksum else 0
         ceiling += min(frame.content_size, possible) if frame.has_size else possible
     return ceiling

@@ -65,14 +65,14 @@ cdef class FrameReceiver:
         span.block = self.block
         return memoryview(span)
 
-    cdef Py_ssize_t room(self, uint8_t **data, Py_ssize_t least) except -1:
+    cdef Py_ssize_t room(self, uint8_t **data, Py_ssize_t min_size) except -1:
         """The same as a place in memory: its size. Valid until `received`.
 
-        At least `least` bytes, but what the current frame still needs if its size is known.
+        At least `min_size` bytes, but what the current frame still needs if its size is known.
         """
         cdef Py_ssize_t need = self._frame_need()
         # A frame whose size is known stays where it fits: to move it for more room would cost its size each time.
-        cdef Py_ssize_t wanted = need if self.filled - self.begin >= 4 else max(need, least)
+        cdef Py_ssize_t wanted = need if self.filled - self.begin >= 4 else max(need, min_size)
         if self.block != NULL and self.filled == self.begin:
             self._begin_anew()
         if self.block == NULL or <Py_ssize_t>self.block.capacity - self.filled < wanted:

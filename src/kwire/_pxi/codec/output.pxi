@@ -19,18 +19,18 @@ cdef class OutputBlock:
     def __dealloc__(self):
         kw_block_release(self.block)
 
-    def room(self, Py_ssize_t most):
-        """A writable memoryview of exactly `most` bytes after what is written already."""
+    def room(self, Py_ssize_t size):
+        """A writable memoryview of exactly `size` bytes after what is written already."""
         cdef WritableSpan span
-        if most < 0:
+        if size < 0:
             raise ValueError("room for a negative number of bytes")
-        if <Py_ssize_t>self.block.capacity - self.size < most:
-            self._grow(most)
+        if <Py_ssize_t>self.block.capacity - self.size < size:
+            self._grow(size)
         span = WritableSpan.__new__(WritableSpan)
         kw_block_retain(self.block)
         span.block = self.block
         span.data = kw_block_data(self.block) + self.size
-        span.size = most
+        span.size = size
         return memoryview(span)
 
     def advance(self, Py_ssize_t count):

@@ -123,29 +123,29 @@ cdef int64_t _offset_after(const scan_t *s, bint framed) noexcept:
     only if it says the same twice, as batches do that were not compacted; else it is one offset further.
     """
     cdef int64_t begin = max(<int64_t>load_u64(s.data + s.at), s.min_kept_offset)
-    cdef int64_t least = begin if begin == MAX_OFFSET else begin + 1
+    cdef int64_t min_offset = begin if begin == MAX_OFFSET else begin + 1
     cdef int64_t follower = MAX_OFFSET
     cdef bint trusted = s.fault != FAULT_CRC or s.batch.last_offset - s.batch.base_offset == s.batch.count - 1
     if s.batch_count:
-        least = max(least, s.batches[s.batch_count - 1].last_offset + 1)
+        min_offset = max(min_offset, s.batches[s.batch_count - 1].last_offset + 1)
     if not framed:
-        return least
-    if _follows(s, s.at + s.batch.wire_size, least):
+        return min_offset
+    if _follows(s, s.at + s.batch.wire_size, min_offset):
         follower = <int64_t>load_u64(s.data + s.at + s.batch.wire_size)
         if s.fault == FAULT_CRC:
             return follower
     if not trusted or s.batch.last_offset == MAX_OFFSET:
-        return least
-    return min(max(least, s.batch.last_offset + 1), follower)
+        return min_offset
+    return min(max(min_offset, s.batch.last_offset + 1), follower)
 
 
-cdef bint _follows(const scan_t *s, size_t at, int64_t least) noexcept:
+cdef bint _follows(const scan_t *s, size_t at, int64_t min_offset) noexcept:
     """Whether a batch of message format 2 begins there whose first offset can be that of the next one."""
     cdef int64_t found
     if at > s.size or s.size - at < MIN_FRAME or s.data[at + 16] != 2:
         return False
     found = <int64_t>load_u64(s.data + at)
-    return least <= found and found - least <= MAX_OFFSETS_OF_A_BATCH
+    return min_offset <= found and found - min_offset <= MAX_OFFSETS_OF_A_BATCH
 
 
 cdef str _fault_text(const scan_t *s):

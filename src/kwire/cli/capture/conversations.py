@@ -485,7 +485,7 @@ def _correlation_id(frame: Frame) -> int:
 
 def _wants_answer(frame: Frame) -> bool:
     """Whether a Produce request has acks other than 0; taken for granted where that was not captured."""
-    body = protocol.describe(frame.data, most_items=0).root.find("body") if frame.missing else None
+    body = protocol.describe(frame.data, max_items=0).root.find("body") if frame.missing else None
     if body is not None:
         acks = body.find("acks")
         return acks is None or acks.value != 0

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 Key = TypeVar("Key")
 Result = TypeVar("Result")
 
-_MOST_NAMED = 3
+_MAX_NAMED = 3
 """How many brokers that have not answered are named in errors."""
 
 NOT_LOOKED_AT = frozenset(
@@ -124,10 +124,10 @@ class FanOutCall(Call, Generic[Key, Result]):
         name = APIS[self._api.api_key].name
         silent = dict.fromkeys(str(request.asked) for request in self._asked.values() if request.asked is not None)
         if silent:
-            return f"{name} has not been answered yet by {first_of(silent, _MOST_NAMED)}"
+            return f"{name} has not been answered yet by {first_of(silent, _MAX_NAMED)}"
         unreached = dict.fromkeys(request.target for request in self._asked.values() if isinstance(request, Request))
         if unreached:
-            return first_of((self.core.describe_node(target) for target in unreached), _MOST_NAMED)
+            return first_of((self.core.describe_node(target) for target in unreached), _MAX_NAMED)
         return self._api.lookup.under_way() or self.core.cluster.how_far
 
     @override

@@ -165,8 +165,8 @@ class Source:
         elif waited < LONG_WAIT_S / 4:
             self.size = max(self.size // 2, self._min_bytes)
         if self._max_decoded is not None and size:
-            most = int(self._max_decoded * size / max(stats.decoded, 1))
-            self.size = max(min(self.size, most), self._smallest)
+            max_size = int(self._max_decoded * size / max(stats.decoded, 1))
+            self.size = max(min(self.size, max_size), self._smallest)
         self.buffered += stats.records
         self.low_water = stats.records // 2
         returned = len(stats.returned)

@@ -155,15 +155,15 @@ class Fetcher(Recoverable):
         if self.hand_out.settle(finished=finished):
             self._is_settled = False
 
-    def take(self, max_records: int | None, at_most: int = HAND_OVER_RECORDS) -> Fetched:
+    def take(self, max_records: int | None, default_limit: int = HAND_OVER_RECORDS) -> Fetched:
         """Hands out what was fetched, at most `max_records`; raises a fault that comes first.
 
-        None: `at_most`, or about HAND_OVER_BYTES if that is less. A fault is raised once; the next fetch from that
-        position meets it again unless the caller seeks.
+        None: `default_limit`, or about HAND_OVER_BYTES if that is less. A fault is raised once; the next fetch from
+        that position meets it again unless the caller seeks.
         """
         self._raise_fault()
         taken: Fetched = []
-        left = at_most if max_records is None else max_records
+        left = default_limit if max_records is None else max_records
         room = HAND_OVER_BYTES if max_records is None else None
         for _ in range(len(self._ready)):
             if left == 0 or room == 0:

@@ -33,7 +33,7 @@ else:
     Protocol = object
 
 Listener = Callable[[float], None]
-_MOST_NAMED = 5
+_MAX_NAMED = 5
 """How many brokers that have answered are named in errors."""
 
 TopicFilter = Callable[[str, bool], bool]
@@ -83,7 +83,7 @@ class Cluster(Metadata, Recoverable):
         self._creates = True
         self._asked_for: frozenset[str] | None = frozenset()
         self._warned_of: set[str] = set()
-        self._answered: deque[str] = deque(maxlen=_MOST_NAMED)
+        self._answered: deque[str] = deque(maxlen=_MAX_NAMED)
         max_age = core.settings.metadata_max_age_ms / 1000
         self._refresh = Refresh(core.call_at, core.retry_backoff, max_age, self._new_question, self._ask)
         self.recover_with(core)

@@ -34,7 +34,7 @@ BELIEVED_AFTER_S = 30.0
 _MAY_PASS_IN_METADATA = frozenset({UNKNOWN_SERVER_ERROR, NONE})
 """Beside the retriable codes: Kafka 0.8 answers UNKNOWN_SERVER_ERROR while it cannot create the topic yet."""
 
-_MOST_NAMED = 3
+_MAX_NAMED = 3
 """How many impossible partitions are named in words."""
 
 _FIRST_VERSION_WITH_NULL = 1
@@ -123,8 +123,8 @@ class Metadata:
         info = self.topics.get(name)
         if info is None or not info.partitions or partition in info.partitions:
             return None
-        most = len(info.partitions) - 1
-        return UnknownTopicError(f"topic {name!r} has no partition {partition}: its partitions are 0 to {most}")
+        last = len(info.partitions) - 1
+        return UnknownTopicError(f"topic {name!r} has no partition {partition}: its partitions are 0 to {last}")
 
     def is_unsettled(self, name: str) -> bool:
         """Whether the topic is missing, refused, doubtful, without partitions or without a leader somewhere: it is
@@ -260,9 +260,9 @@ def _refused_of(partitions: dict[int, PartitionInfo], row: TopicRow) -> str:
     impossible = [number for number in partitions if not 0 <= number < told]
     for number in impossible:
         del partitions[number]
-    words = [f"partition {number}" for number in impossible[:_MOST_NAMED]]
-    if len(impossible) > _MOST_NAMED:
-        words.append(f"{len(impossible) - _MOST_NAMED} more")
+    words = [f"partition {number}" for number in impossible[:_MAX_NAMED]]
+    if len(impossible) > _MAX_NAMED:
+        words.append(f"{len(impossible) - _MAX_NAMED} more")
     if told > len(partitions) + len(impossible):
         words.append("a partition twice")
     return f"{', '.join(words)} among {told} rows" if words else ""

@@ -28,7 +28,7 @@ _FIXED = {
     "uint32": struct.Struct(">I"),
     "float64": struct.Struct(">d"),
 }
-_MOST_STRING = 0x7FFF
+_MAX_STRING = 0x7FFF
 
 
 class Damage(Exception):  # noqa: N818 - it never leaves the describer
@@ -99,14 +99,14 @@ class Cursor:
         raw = self._base_128(10, 0x01)
         return (raw >> 1) ^ -(raw & 1)
 
-    def _base_128(self, most_bytes: int, last_byte_most: int) -> int:
+    def _base_128(self, max_bytes: int, max_last_byte: int) -> int:
         value = 0
-        for i in range(most_bytes):
+        for i in range(max_bytes):
             at = self.at + i
             if at >= self.end:
                 raise Damage(errors.TruncatedError, "the bytes end before the varint does", self.at)
             byte = self.data[at]
-            if i == most_bytes - 1 and byte > last_byte_most:
+            if i == max_bytes - 1 and byte > max_last_byte:
                 break
             value |= (byte & 0x7F) << (7 * i)
             if byte < 0x80:
@@ -136,8 +136,8 @@ class Cursor:
             return errors.TruncatedError, f"a length of {length} with {self.left} bytes left"
         return None
 
-    def count(self, kind: str, least_size: int, *, nullable: bool = False) -> int | None:
-        """The count of an array whose elements take `least_size` bytes or more; None for null.
+    def count(self, kind: str, min_size: int, *, nullable: bool = False) -> int | None:
+        """The count of an array whose elements take `min_size` bytes or more; None for null.
 
         `kind` is "int32", "int16", or "uvarint" for a count + 1.
         """
@@ -148,7 +148,7 @@ class Cursor:
             text = f"a count of {count}"
         elif count < 0 and not nullable:
             text = "null in a field that is not nullable"
-        elif count > self.left // max(least_size, 1):
+        elif count > self.left // max(min_size, 1):
             text = f"{count} elements claimed, more than the {self.left} bytes left can hold"
         if text is not None:
             self.at = begin
@@ -161,9 +161,9 @@ class Cursor:
         length = self.length("int16", compact=compact, nullable=nullable)
         if length is None:
             return None
-        if length > _MOST_STRING:
+        if length > _MAX_STRING:
             self.at = begin
-            raise Damage(errors.InvalidLengthError, f"a string of {length} bytes; {_MOST_STRING} is the most", begin)
+            raise Damage(errors.InvalidLengthError, f"a string of {length} bytes; {_MAX_STRING} is the most", begin)
         inside = self.at
         try:
             return str(self.span(length), "utf-8")

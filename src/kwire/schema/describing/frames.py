@@ -30,7 +30,7 @@ def describe(
     *,
     generation: str | None = None,
     secrets: bool = False,
-    most_items: int | None = None,
+    max_items: int | None = None,
     max_decompressed_bytes: int = DEFAULT_MAX_DECOMPRESSED_BYTES,
     topic_names: Mapping[UUID, str] | None = None,
 ) -> Description:
@@ -40,7 +40,7 @@ def describe(
     response to such a request. Bytes that make no sense raise nothing: the description has everything before them, then
     an `undecoded` leaf, and the error, with field and offset, in `errors`.
 
-    `secrets` shows what is masked otherwise (SASL tokens, SCRAM, passwords in configurations). `most_items` bounds how
+    `secrets` shows what is masked otherwise (SASL tokens, SCRAM, passwords in configurations). `max_items` bounds how
     many elements of each array and records of each batch become fields; one leaf stands for the rest.
     `max_decompressed_bytes` bounds what each compressed batch may become. `topic_names` names the topics that newer
     versions know by their id only: the records of Kafka's own topics are explained, too.
@@ -51,7 +51,7 @@ def describe(
     Raises ConfigError when only one of `api_key` and `version` is given, or `api_key` is a name that no API has, or for
     another generation.
     """
-    options = Options(secrets, most_items, True, max_decompressed_bytes, topic_names or {})
+    options = Options(secrets, max_items, True, max_decompressed_bytes, topic_names or {})
     view = memoryview(frame).cast("B")
     if _is_0_7(generation):
         old = FrameWalk07(view, "request" if api_key is None else "response", options)
@@ -70,7 +70,7 @@ def describe_records(
     generation: str | None = None,
     secrets: bool = False,
     check_crc: bool = True,
-    most_items: int | None = None,
+    max_items: int | None = None,
     only_at: int | None = None,
     max_decompressed_bytes: int = DEFAULT_MAX_DECOMPRESSED_BYTES,
 ) -> Description:
@@ -83,7 +83,7 @@ def describe_records(
     view = memoryview(data).cast("B")
     root = Field("records", "records", 0, len(view))
     description = Description(root, "records")
-    options = Options(secrets, most_items, check_crc, max_decompressed_bytes, only_at=only_at)
+    options = Options(secrets, max_items, check_crc, max_decompressed_bytes, only_at=only_at)
     kind = Messages07 if _is_0_7(generation) else RecordSets
     sets = kind(Cursor(view), options, description.errors, "records", True)
     sets.expand = log_expander(topic, options)

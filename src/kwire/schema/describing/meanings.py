@@ -20,7 +20,7 @@ from kwire.schema.registry import APIS
 
 __all__ = ["date_of", "duration_of", "meaning_of", "meaning_of_control"]
 
-_INT64_MOST = 0x7FFF_FFFF_FFFF_FFFF
+_INT64_MAX = 0x7FFF_FFFF_FFFF_FFFF
 _OPERATIONS = ("unknown", "any", "all", "read", "write", "create", "delete", "alter", "describe", "cluster action",
                "describe configs", "alter configs", "idempotent write", "create tokens", "describe tokens",
                "two-phase commit")  # fmt: skip
@@ -64,7 +64,7 @@ _NAMES: dict[str, dict[int, str]] = {
     "leader_id": {-1: "none"},
     "controller_id": {-1: "none"},
     "retention_time_ms": {-1: "the broker's own"},
-    "high_watermark": {_INT64_MOST: "not told"},
+    "high_watermark": {_INT64_MAX: "not told"},
     "state_epoch": {-1: "none"},
 }  # fmt: skip
 _SPECIAL_TIMES = {
@@ -96,7 +96,7 @@ def date_of(milliseconds: int) -> str:
 
 def duration_of(milliseconds: int) -> str:
     """A duration in the unit that makes it a small number; "" below a second."""
-    if milliseconds in (0x7FFF_FFFF, _INT64_MOST):
+    if milliseconds in (0x7FFF_FFFF, _INT64_MAX):
         return "for ever"
     for unit, size in (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1000)):
         if milliseconds >= size:

@@ -18,7 +18,7 @@ from kwire.schema.describing.tree import Field
 __all__ = ["Messages07"]
 
 _LENGTH = 4
-_LEAST_LENGTHS = {0: 5, 1: 6}
+_MIN_LENGTHS = {0: 5, 1: 6}
 _CODEC = 0x03
 
 
@@ -31,10 +31,10 @@ class Messages07(RecordSets):
             return None
         length = Cursor(cursor.data, cursor.at, cursor.end).integer("int32")
         magic = cursor.data[cursor.at + _LENGTH]
-        if magic not in _LEAST_LENGTHS:
+        if magic not in _MIN_LENGTHS:
             raise Damage(errors.UnknownVersionError, f"magic {magic} is not of Kafka 0.7", cursor.at + _LENGTH, "magic")
-        if length < _LEAST_LENGTHS[magic]:
-            text = f"a length of {length}; the least of magic {magic} is {_LEAST_LENGTHS[magic]}"
+        if length < _MIN_LENGTHS[magic]:
+            text = f"a length of {length}; the least of magic {magic} is {_MIN_LENGTHS[magic]}"
             raise Damage(errors.InvalidLengthError, text, cursor.at, "length")
         end = cursor.at + _LENGTH + length
         return None if end > cursor.end else end

@@ -30,13 +30,13 @@ __all__ = ["Part", "RecordSets"]
 _LENGTH_ENDS = 12
 _MAGIC_AT = 16
 _HEADER_SIZE = 61
-_LEAST_LENGTHS = {0: 14, 1: 22, 2: 49}
+_MIN_LENGTHS = {0: 14, 1: 22, 2: 49}
 _CODEC = 0x07
 _APPEND_TIME = 0x08
 _FLAGS = {0x10: "transactional", 0x20: "control", 0x40: "delete horizon"}
 _CONTROL = 0x20
 _RECORD_LEAST = 7
-_MOST_OFFSET = 0x7FFF_FFFF_FFFF_FFFF
+_MAX_OFFSET = 0x7FFF_FFFF_FFFF_FFFF
 _HEADER_LEAST = 2
 
 
@@ -81,9 +81,9 @@ class RecordSets:
             number += 1
 
     def _whole(self, number: int, end: int, into: Field) -> None:
-        most, only_at = self.options.most_items, self.options.only_at
+        max_items, only_at = self.options.max_items, self.options.only_at
         elsewhere = only_at is not None and not self.depth and not self.cursor.at <= only_at < end
-        if elsewhere or (most is not None and number >= most):
+        if elsewhere or (max_items is not None and number >= max_items):
             self._passed(into, end)
         else:
             self._batch(f"[{number}]", self._magic(), end, into)
@@ -95,12 +95,12 @@ class RecordSets:
             return None
         length = Cursor(cursor.data, cursor.at + _LENGTH_ENDS - 4, cursor.end).integer("int32")
         magic = cursor.data[cursor.at + _MAGIC_AT] if cursor.left > _MAGIC_AT else 0
-        if magic not in _LEAST_LENGTHS:
+        if magic not in _MIN_LENGTHS:
             raise Damage(
                 errors.UnknownVersionError, f"magic {magic} is not a record format", cursor.at + _MAGIC_AT, "magic"
             )
-        if length < _LEAST_LENGTHS[magic]:
-            text = f"a length of {length}; the least of magic {magic} is {_LEAST_LENGTHS[magic]}"
+        if length < _MIN_LENGTHS[magic]:
+            text = f"a length of {length}; the least of magic {magic} is {_MIN_LENGTHS[magic]}"
             raise Damage(errors.InvalidLengthError, text, cursor.at + _LENGTH_ENDS - 4, "length")
         end = cursor.at + _LENGTH_ENDS + length
         return None if end > cursor.end else end
@@ -260,7 +260,7 @@ class _RecordBatch(Part):
         attributes.meaning = _attributes(bits)
         delta = self.number("last_offset_delta", "int32")
         delta.meaning = f"offset {base_offset + delta.value}"
-        if delta.value < 0 or base_offset + delta.value > _MOST_OFFSET:
+        if delta.value < 0 or base_offset + delta.value > _MAX_OFFSET:
             self.wrong(delta, f"a last offset of {base_offset} + {delta.value}")
         base_timestamp = self.number("base_timestamp", "int64")
         base_timestamp.meaning = date_of(base_timestamp.value)
@@ -322,9 +322,9 @@ class _Records(Part):
         self.previous = -1
 
     def walk(self, count: int, into: Field) -> None:
-        most = self.owner.options.most_items
+        max_items = self.owner.options.max_items
         for number in range(count):
-            if most is not None and number >= most:
+            if max_items is not None and number >= max_items:
                 self._passed(into, count - number)
                 break
             node = Field(f"record[{number}]", "record", self.cursor.at, self.cursor.at)

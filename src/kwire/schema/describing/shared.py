@@ -19,7 +19,7 @@ class Options:
     """What the caller of a description asked for; see `frames.describe`."""
 
     secrets: bool = False
-    most_items: int | None = None
+    max_items: int | None = None
     check_crc: bool = True
     max_decompressed_bytes: int = DEFAULT_MAX_DECOMPRESSED_BYTES
     topic_names: Mapping[UUID, str] = field(default_factory=dict)

@@ -31,9 +31,9 @@ from kwire.schema.messages import StructMeta
 
 __all__ = ["Walk", "Where", "log_expander"]
 
-_LEAST = {"bool": 1, "int8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4, "int64": 8, "float64": 8, "uuid": 16}
+_SIZES = {"bool": 1, "int8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4, "int64": 8, "float64": 8, "uuid": 16}
 _ONE_LINE = {"bool", "int8", "int16", "int32", "int64", "uint16", "uint32", "float64"}
-_MOST_TAG = 0x7FFFFFFE
+_MAX_TAG = 0x7FFFFFFE
 # What later fields are read by: the topic whose records follow, the kind of group whose blobs follow.
 _REMEMBERED = {
     "topic": "topic",
@@ -257,7 +257,7 @@ class Walk:
         label = field.struct.__name__ if field.struct is not None else element
         shown = f"{'compact ' if compact else ''}array of {label}"
         counted = "uvarint" if compact else "int16" if field.short else "int32"
-        count = cursor.count(counted, self._least(field, compact), nullable=nullable)
+        count = cursor.count(counted, self._min_size(field, compact), nullable=nullable)
         node = Field(field.name, shown, begin, cursor.at, count)
         if count is None or (count == 0 and element not in _ONE_LINE):
             node.meaning = "null" if count is None else "empty"
@@ -269,10 +269,10 @@ class Walk:
             into.children.append(node)
             self._elements(field, element, count, node)
 
-    def _least(self, field: f.Field, compact: bool) -> int:
+    def _min_size(self, field: f.Field, compact: bool) -> int:
         if field.struct is not None:
             return max(int(field.struct.__plans__[self.where.version, self.where.flexible].min_size), 1)
-        return _LEAST.get(field.element or "", 1 if compact else 2)
+        return _SIZES.get(field.element or "", 1 if compact else 2)
 
     def _numbers(self, field: f.Field, element: str, count: int, node: Field, into: Field) -> None:
         """An array of numbers is one line: its elements are of one size and easily counted."""
@@ -287,7 +287,7 @@ class Walk:
         into.children.append(node)
 
     def _elements(self, field: f.Field, element: str, count: int, node: Field) -> None:
-        shown = count if self.options.most_items is None else min(count, self.options.most_items)
+        shown = count if self.options.max_items is None else min(count, self.options.max_items)
         struct: Any = field.struct
         path, array_name = self.path, self.path[-1]
         try:
@@ -379,7 +379,7 @@ class Walk:
         cursor = self.cursor
         begin = cursor.at
         tag = cursor.uvarint()
-        if tag <= before or tag > _MOST_TAG:
+        if tag <= before or tag > _MAX_TAG:
             raise Damage(errors.InvalidLengthError, "tagged fields out of order or repeated", begin)
         size_at = cursor.at
         size = cursor.uvarint()

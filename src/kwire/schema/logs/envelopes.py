@@ -19,7 +19,7 @@ from kwire._typing import NamedTuple
 __all__ = ["METADATA_FRAME_VERSION", "Word", "int16_word", "read_words", "uvarint_word"]
 
 METADATA_FRAME_VERSION = 1
-_MOST_UVARINT_BYTES = 5
+_MAX_UVARINT_BYTES = 5
 
 
 class Word(NamedTuple):
@@ -64,10 +64,10 @@ def _int16(data: bytes, start: int, name: str) -> tuple[int, int]:
 
 def _uvarint(data: bytes, start: int, name: str) -> tuple[int, int]:
     value = 0
-    for place, byte in enumerate(data[start : start + _MOST_UVARINT_BYTES]):
+    for place, byte in enumerate(data[start : start + _MAX_UVARINT_BYTES]):
         value |= (byte & 0x7F) << (7 * place)
         if byte < 0x80:
             return value, start + place + 1
-    if len(data) - start < _MOST_UVARINT_BYTES:
+    if len(data) - start < _MAX_UVARINT_BYTES:
         raise errors.TruncatedError("the bytes end within an unsigned varint", name, start)
-    raise errors.InvalidLengthError(f"an unsigned varint of more than {_MOST_UVARINT_BYTES} bytes", name, start)
+    raise errors.InvalidLengthError(f"an unsigned varint of more than {_MAX_UVARINT_BYTES} bytes", name, start)

@@ -67,7 +67,7 @@ class GivenOptions:
             raise ConfigError(f"{name}: expected true or false, got '{text}'")
         return text.lower() == "true"
 
-    def integer(self, name: str, default: int | None = None, *, at_least: int | None = None) -> int | None:
+    def integer(self, name: str, default: int | None = None, *, minimum: int | None = None) -> int | None:
         text = self.text(name)
         if text is None:
             return default
@@ -75,8 +75,8 @@ class GivenOptions:
             number = int(text)
         except ValueError:
             raise ConfigError(f"{name}: expected a whole number, got '{text}'") from None
-        if at_least is not None and number < at_least:
-            limit = {0: "not be negative", 1: "be positive"}.get(at_least, f"be at least {at_least}")
+        if minimum is not None and number < minimum:
+            limit = {0: "not be negative", 1: "be positive"}.get(minimum, f"be at least {minimum}")
             raise ConfigError(f"{name} must {limit}, got {number}")
         return number
 

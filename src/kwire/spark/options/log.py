@@ -110,9 +110,9 @@ def parse_log_options(options: Mapping[str, str]) -> LogOptions:
         merge_replicas=given.choice("replicas", ("refuse", "merge"), "refuse") == "merge",
         policy=_policy(given),
         bytes_per_task=given.size("maxBytesPerTask") or _DEFAULT_BYTES_PER_TASK,
-        min_partitions=given.integer("minPartitions", 1, at_least=1) or 1,
-        max_tasks=given.integer("maxTasks", at_least=1),
-        slots=given.integer("slots", at_least=1),
+        min_partitions=given.integer("minPartitions", 1, minimum=1) or 1,
+        max_tasks=given.integer("maxTasks", minimum=1),
+        slots=given.integer("slots", minimum=1),
     )
     given.warn_once()
     return checked
@@ -148,7 +148,7 @@ def _paths(given: GivenOptions) -> tuple[str, ...]:
 
 
 def _place(given: GivenOptions) -> tuple[str, int] | None:
-    topic, partition = given.text("topic"), given.integer("partition", at_least=0)
+    topic, partition = given.text("topic"), given.integer("partition", minimum=0)
     if (topic is None) != (partition is None):
         raise ConfigError("topic and partition together name the folder's partition: give both, or neither")
     return None if topic is None or partition is None else TopicPartition(topic, partition)

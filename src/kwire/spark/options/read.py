@@ -130,14 +130,14 @@ def shared_read_options(given: GivenOptions) -> dict[str, Any]:
         if name in given:
             given.has_no_effect(name, why)
     decoding = parse_decoding(given)
-    poll_timeout_ms = given.integer("kafkaConsumer.pollTimeoutMs", _DEFAULT_POLL_TIMEOUT_MS, at_least=1)
+    poll_timeout_ms = given.integer("kafkaConsumer.pollTimeoutMs", _DEFAULT_POLL_TIMEOUT_MS, minimum=1)
     return {
         "client": checked_properties(given, ConsumerSettings),
         "selection": given_selection(given),
         "columns": chosen_columns(given, decoding),
         "decoding": decoding,
         "limits": _limits(given),
-        "slots": given.integer("slots", at_least=1),
+        "slots": given.integer("slots", minimum=1),
         "fail_on_data_loss": given.boolean("failOnDataLoss", True),
         "poll_timeout_s": (poll_timeout_ms or 0) / 1000,
     }
@@ -145,9 +145,9 @@ def shared_read_options(given: GivenOptions) -> dict[str, Any]:
 
 def _limits(given: GivenOptions) -> TaskLimits:
     limits = TaskLimits(
-        min_partitions=given.integer("minPartitions", at_least=1),
-        max_records=given.integer("maxRecordsPerPartition", at_least=1),
-        max_tasks=given.integer("maxTasks", at_least=0),
+        min_partitions=given.integer("minPartitions", minimum=1),
+        max_records=given.integer("maxRecordsPerPartition", minimum=1),
+        max_tasks=given.integer("maxTasks", minimum=0),
     )
     if limits.min_partitions and limits.max_tasks and limits.min_partitions > limits.max_tasks:
         raise ConfigError(f"minPartitions ({limits.min_partitions}) is greater than maxTasks ({limits.max_tasks})")

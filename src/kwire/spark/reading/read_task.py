@@ -36,7 +36,7 @@ _log = logging.getLogger("kwire.spark")
 
 _POLL_S: Final = 0.5
 # A poll returns all that a response brought: it is cut into batches here, and shorter polls cost a tenth more.
-_MOST_PER_POLL: Final = 1 << 24
+_MAX_PER_POLL: Final = 1 << 24
 _FIRST_LOOK_S: Final = 1.0
 
 
@@ -120,7 +120,7 @@ class _RangeReader:
         reached = -1
         while not consumer.done():
             try:
-                polled = consumer.poll(timeout=_POLL_S, max_records=_MOST_PER_POLL)
+                polled = consumer.poll(timeout=_POLL_S, max_records=_MAX_PER_POLL)
             except (BrokerError, UnknownTopicError) as error:
                 self._judge(error)
                 continue

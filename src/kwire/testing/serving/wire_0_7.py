@@ -40,7 +40,7 @@ logger = logging.getLogger("kwire.testing")
 REQUEST_NAMES = {"Produce": 0, "Fetch": 1, "MultiFetch": 2, "MultiProduce": 3, "Offsets": 4}
 # A control or private-use character, or a slash; or a name that is a folder.
 _ILLEGAL_TOPIC = re.compile("^\\.{1,2}$|[/\x00-\x1f\x7f-\x9f\ud800-\uf8ff\ufff0-\uffff]")
-_MOST_NAME = 255
+_MAX_NAME = 255
 # Stands for the bytes of a name that are not UTF-8, where 0.7.2 reads U+FFFD: no name may have either.
 _NO_CHARACTER = 0x01
 _UNKNOWN, _WRONG_PARTITION = -1, 3
@@ -69,7 +69,7 @@ class ByteTopics:
 
     def log(self, topic: str, partition: int) -> ByteLog | None:
         """The log, None when it was never written to. Raises RefusedError for a name or partition that cannot be."""
-        if not topic or len(topic) > _MOST_NAME or _ILLEGAL_TOPIC.search(topic):
+        if not topic or len(topic) > _MAX_NAME or _ILLEGAL_TOPIC.search(topic):
             raise RefusedError(_UNKNOWN, f"topic name {topic!r} is not legal")
         if not 0 <= partition < self.partition_count(topic):
             raise RefusedError(_WRONG_PARTITION, f"partition {partition} of {topic!r}, which has fewer")
@@ -80,7 +80,7 @@ class ByteTopics:
         found = self.log(topic, partition)
         if found is not None:
             return found
-        if len(f"{topic}-{partition}".encode()) > _MOST_NAME:
+        if len(f"{topic}-{partition}".encode()) > _MAX_NAME:
             raise RefusedError(_UNKNOWN, f"topic name {topic!r} is too long for a folder")
         made = self._logs.setdefault(topic, {})[partition] = self._new_log()
         return made

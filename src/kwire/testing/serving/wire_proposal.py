@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["REQUEST_NAMES", "ProposalApis"]
 
 REQUEST_NAMES = {"Produce": 0, "Fetch": 1}
-_MOST_PER_PARTITION = 1 << 20
+_MAX_PER_PARTITION = 1 << 20
 _UNKNOWN = -1
 _INVALID_MESSAGE = 2
 _MESSAGE_TOO_LARGE = 10
@@ -129,7 +129,7 @@ class ProposalApis:
             parts = []
             for partition, offset in zip(topic.partitions, topic.offsets, strict=True):
                 log = self.cluster.log(topic.topic, partition)
-                found = b"" if log is None else log.read(offset, _MOST_PER_PARTITION)
+                found = b"" if log is None else log.read(offset, _MAX_PER_PARTITION)
                 size += len(found)
                 parts.append(proposal.FetchResponse.TopicData.PartitionData(partition=partition, messages=found))
             data.append(proposal.FetchResponse.TopicData(topic=topic.topic, partition_data=parts))

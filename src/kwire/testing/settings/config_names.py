@@ -21,14 +21,14 @@ class Config(NamedTuple):
     """`property` is the broker's name for the default; empty where it has none. `override` is that of another property,
     which has no default and goes over it.
 
-    Numbers are `at_least` that, if not None. Releases have it from `since` on and `before` another one.
+    Numbers are `minimum` that, if not None. Releases have it from `since` on and `before` another one.
     """
 
     type: int
     default: str
     property: str = ""
     override: str = ""
-    at_least: int | None = None
+    minimum: int | None = None
     since: tuple[int, ...] = ()
     before: tuple[int, ...] = (1000,)
 
@@ -43,7 +43,7 @@ TOPIC_CONFIGS = {
     "compression.lz4.level": Config(INT, "9", "compression.lz4.level", since=(3, 8)),
     "compression.type": Config(STRING, "producer", "compression.type"),
     "compression.zstd.level": Config(INT, "3", "compression.zstd.level", since=(3, 8)),
-    "delete.retention.ms": Config(LONG, "86400000", "log.cleaner.delete.retention.ms", at_least=0),
+    "delete.retention.ms": Config(LONG, "86400000", "log.cleaner.delete.retention.ms", minimum=0),
     "errors.deadletterqueue.group.enable": Config(BOOLEAN, "false", since=(4, 4)),
     "file.delete.delay.ms": Config(LONG, "60000", "log.segment.delete.delay.ms"),
     "flush.messages": Config(LONG, _MAX, "log.flush.interval.messages"),
@@ -53,22 +53,22 @@ TOPIC_CONFIGS = {
     "leader.replication.throttled.replicas": Config(LIST, "", since=(0, 10, 1)),
     "local.retention.bytes": Config(LONG, "-2", "log.local.retention.bytes", since=(3,)),
     "local.retention.ms": Config(LONG, "-2", "log.local.retention.ms", since=(3,)),
-    "max.compaction.lag.ms": Config(LONG, _MAX, "log.cleaner.max.compaction.lag.ms", at_least=1, since=(2, 3)),
+    "max.compaction.lag.ms": Config(LONG, _MAX, "log.cleaner.max.compaction.lag.ms", minimum=1, since=(2, 3)),
     "max.decompressed.message.bytes": Config(INT, "2147483639", "max.decompressed.message.bytes", since=(4, 4)),
-    "max.message.bytes": Config(INT, "1048588", "message.max.bytes", at_least=0),
+    "max.message.bytes": Config(INT, "1048588", "message.max.bytes", minimum=0),
     "message.timestamp.after.max.ms": Config(
-        LONG, "3600000", "log.message.timestamp.after.max.ms", at_least=0, since=(3, 6)
+        LONG, "3600000", "log.message.timestamp.after.max.ms", minimum=0, since=(3, 6)
     ),
     "message.timestamp.before.max.ms": Config(
-        LONG, _MAX, "log.message.timestamp.before.max.ms", at_least=0, since=(3, 6)
+        LONG, _MAX, "log.message.timestamp.before.max.ms", minimum=0, since=(3, 6)
     ),
     "message.timestamp.difference.max.ms": Config(
-        LONG, _MAX, "log.message.timestamp.difference.max.ms", at_least=0, since=(0, 10), before=(4,)
+        LONG, _MAX, "log.message.timestamp.difference.max.ms", minimum=0, since=(0, 10), before=(4,)
     ),
     "message.timestamp.type": Config(STRING, "CreateTime", "log.message.timestamp.type", since=(0, 10)),
     "min.cleanable.dirty.ratio": Config(DOUBLE, "0.5", "log.cleaner.min.cleanable.ratio"),
-    "min.compaction.lag.ms": Config(LONG, "0", "log.cleaner.min.compaction.lag.ms", at_least=0, since=(0, 10, 1)),
-    "min.insync.replicas": Config(INT, "1", "min.insync.replicas", at_least=1),
+    "min.compaction.lag.ms": Config(LONG, "0", "log.cleaner.min.compaction.lag.ms", minimum=0, since=(0, 10, 1)),
+    "min.insync.replicas": Config(INT, "1", "min.insync.replicas", minimum=1),
     "preallocate": Config(BOOLEAN, "false", "log.preallocate"),
     "remote.copy.lag.bytes": Config(LONG, "-1", "log.remote.copy.lag.bytes", since=(4, 4)),
     "remote.copy.lag.ms": Config(LONG, "0", "log.remote.copy.lag.ms", since=(4, 4)),
@@ -76,11 +76,11 @@ TOPIC_CONFIGS = {
     "remote.log.delete.on.disable": Config(BOOLEAN, "false", since=(3, 9)),
     "remote.storage.enable": Config(BOOLEAN, "false", since=(3,)),
     "retention.bytes": Config(LONG, "-1", "log.retention.bytes"),
-    "retention.ms": Config(LONG, "604800000", override="log.retention.ms", at_least=-1),
-    "segment.bytes": Config(INT, "1073741824", "log.segment.bytes", at_least=1048576),
+    "retention.ms": Config(LONG, "604800000", override="log.retention.ms", minimum=-1),
+    "segment.bytes": Config(INT, "1073741824", "log.segment.bytes", minimum=1048576),
     "segment.index.bytes": Config(INT, "10485760", "log.index.size.max.bytes"),
     "segment.jitter.ms": Config(LONG, "0", override="log.roll.jitter.ms"),
-    "segment.ms": Config(LONG, "604800000", override="log.roll.ms", at_least=1),
+    "segment.ms": Config(LONG, "604800000", override="log.roll.ms", minimum=1),
     "unclean.leader.election.enable": Config(BOOLEAN, "false", "unclean.leader.election.enable"),
     "message.downconversion.enable": Config(
         BOOLEAN, "true", "log.message.downconversion.enable", since=(2,), before=(4,)
@@ -139,7 +139,7 @@ def topic_configs(release: tuple[int, ...]) -> dict[str, Config]:
     if after is not None and release < (4,):
         known["message.timestamp.after.max.ms"] = after._replace(default=_MAX)
     if release < (4,):
-        known["segment.bytes"] = known["segment.bytes"]._replace(at_least=14)
+        known["segment.bytes"] = known["segment.bytes"]._replace(minimum=14)
     return known
 
 
@@ -178,4 +178,4 @@ def is_valid(config: Config, value: str) -> bool:
         parsed = parse(value.lower())
     except (KeyError, ValueError):
         return False
-    return config.at_least is None or not isinstance(parsed, int) or parsed >= config.at_least
+    return config.minimum is None or not isinstance(parsed, int) or parsed >= config.minimum

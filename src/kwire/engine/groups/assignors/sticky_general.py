@@ -58,7 +58,7 @@ class General:
         self._racks = racks
         self._earlier = _earlier_owners(owned, newest)
         topics = {member: [topic for topic in members[member].topics if topic in counts] for member in members}
-        self._most = {member: self._partitions_of(of) for member, of in topics.items()}
+        self._max_held = {member: self._partitions_of(of) for member, of in topics.items()}
         readers = _readers(counts, topics)
         self._reader_count = {topic: len(of) for topic, of in readers.items()}
         self._readers = {topic: frozenset(of) for topic, of in readers.items()}
@@ -128,12 +128,14 @@ class General:
 
     def _takes_part(self, member: str, shared: Collection[str]) -> bool:
         held = self._held[member]
-        return len(held) < self._most[member] or any(partition.topic in shared for partition in held)
+        return len(held) < self._max_held[member] or any(partition.topic in shared for partition in held)
 
     def _balance(
         self, shared: Collection[str], free: Iterable[TopicPartition], everything: Iterable[TopicPartition]
     ) -> bool:
-        self._state = _Balance({topic: self._readers[topic] for topic in shared}, self._held, self._most, self._by_size)
+        self._state = _Balance(
+            {topic: self._readers[topic] for topic in shared}, self._held, self._max_held, self._by_size
+        )
         if not self._takes_away:
             self._move_while_better([partition for partition in free if partition.topic in shared])
         return self._move_while_better([partition for partition in everything if partition.topic in shared])
@@ -183,10 +185,14 @@ class _Balance:
     """Whether a reader of a topic has two partitions fewer than an owner of one of its partitions."""
 
     def __init__(
-        self, readers: Mapping[str, Collection[str]], held: Mapping[str, Held], most: Mapping[str, int], by_size: BySize
+        self,
+        readers: Mapping[str, Collection[str]],
+        held: Mapping[str, Held],
+        max_held: Mapping[str, int],
+        by_size: BySize,
     ) -> None:
         self._readers = readers
-        self._most = most
+        self._max_held = max_held
         self._by_size = by_size
         self._owners: dict[str, dict[str, int]] = {topic: {} for topic in readers}
         for member, partitions in held.items():
@@ -222,7 +228,7 @@ class _Balance:
 
     def _is_uneven(self, topic: str) -> bool:
         sizes = self._by_size.sizes
-        wanting = [sizes[reader] for reader in self._readers[topic] if sizes[reader] != self._most[reader]]
+        wanting = [sizes[reader] for reader in self._readers[topic] if sizes[reader] != self._max_held[reader]]
         return bool(wanting) and max(map(sizes.__getitem__, self._owners[topic]), default=0) > min(wanting) + 1
 
 
