@@ -17,7 +17,7 @@ from kwire.engine.calls.fan_out import AdminApi, FanOutCall
 from kwire.engine.calls.lookup import GROUP, TRANSACTION, Coordinator, EachBroker
 from kwire.engine.calls.offsets import LATEST
 from kwire.engine.common.addresses import Address, TopicPartition
-from kwire.engine.metadata.refresh import SECOND_TRY_AFTER_S
+from kwire.engine.metadata.refresh import HEDGE_AFTER_S
 from kwire.engine.ports import Services
 from kwire.engine.settings.clients import AdminSettings
 from kwire.schema.api_keys import CREATE_TOPICS, DELETE_TOPICS, FIND_COORDINATOR, LIST_OFFSETS, METADATA
@@ -362,7 +362,7 @@ def test_another_broker_is_asked_when_the_one_that_is_connected_hangs() -> None:
     kafka.hang(kafka.connected_to())
     begun = kafka.world.now
     assert list(kafka.run(DescribeTopics(None))) == ["t"]
-    assert kafka.world.now - begun == pytest.approx(SECOND_TRY_AFTER_S, abs=0.1)
+    assert kafka.world.now - begun == pytest.approx(HEDGE_AFTER_S, abs=0.1)
     assert not kafka.world.core._requests, "the first request is cancelled"
 
 
@@ -373,7 +373,7 @@ def test_the_coordinator_is_looked_up_at_another_broker_when_one_hangs() -> None
     kafka.hang(kafka.connected_to())
     begun = kafka.world.now
     assert kafka.run(DescribeGroups("g")) == {"g": "at 2"}
-    assert kafka.world.now - begun == pytest.approx(SECOND_TRY_AFTER_S, abs=0.2)
+    assert kafka.world.now - begun == pytest.approx(HEDGE_AFTER_S, abs=0.2)
 
 
 def test_a_broker_that_answers_late_is_still_heard_when_no_other_can_be_reached() -> None:

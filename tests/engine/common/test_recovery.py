@@ -21,8 +21,10 @@ from tests.engine.groups.group_world import GroupMember
 from tests.engine.share.test_every_share_state import Reader
 from tests.engine.transactions.world import TransactionalProducer
 
-ASKING = {"request", "call_at", "_call_at", "SecondTry"}
-REQUESTS = {"kwire.engine.calls.second_try.SecondTry": "it is asked for as a request is, and its owner cancels it"}
+ASKING = {"request", "call_at", "_call_at", "HedgedRequest"}
+REQUESTS = {
+    "kwire.engine.calls.hedged_request.HedgedRequest": "it is asked for as a request is, and its owner cancels it"
+}
 FORGOTTEN = {"reset", "forget", "end"}
 """By which `Core.recover` begins the room of connections anew as a whole, one inside the other."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kwire._codec import Timers
 from kwire.engine.common.request import ANY, Request
 from kwire.engine.common.retry import Backoff
-from kwire.engine.metadata.refresh import SECOND_TRY_AFTER_S, Refresh
+from kwire.engine.metadata.refresh import HEDGE_AFTER_S, Refresh
 
 MAX_AGE = 300.0
 
@@ -81,8 +81,8 @@ def test_what_is_new_is_asked_for_at_once_after_the_response() -> None:
 def test_a_second_broker_is_asked_the_same_when_the_first_is_silent() -> None:
     asking = Asking()
     asking.refresh.soon(0.0)
-    assert asking.run_next() == SECOND_TRY_AFTER_S
-    assert asking.times == [0.0, SECOND_TRY_AFTER_S]
+    assert asking.run_next() == HEDGE_AFTER_S
+    assert asking.times == [0.0, HEDGE_AFTER_S]
     assert asking.questions == 1
     asking.asked[0][1].cancel()
     assert asking.refresh.may_be_answered()

@@ -15,9 +15,9 @@ from functools import partial
 
 from kwire._typing import TYPE_CHECKING, Any, Generic, TypeVar, override
 from kwire.engine.calls.calls import Call, OnDone
+from kwire.engine.calls.hedged_request import HedgedRequest
 from kwire.engine.calls.lookup import Lookup
 from kwire.engine.calls.refusals import all_of
-from kwire.engine.calls.second_try import SecondTry
 from kwire.engine.common.request import ANY, Request
 from kwire.engine.common.retry import afresh, is_retriable
 from kwire.errors import BrokerError, KafkaError
@@ -100,7 +100,7 @@ class FanOutCall(Call, Generic[Key, Result]):
         self._api = api
         self._found: dict[Key, Result] = {}
         self._failed: dict[Key, KafkaError] = {}
-        self._asked: dict[Key, Request | SecondTry] = {}
+        self._asked: dict[Key, Request | HedgedRequest] = {}
         core.retry_refused(now)
         self.keys = api.split(core)
         api.lookup.call = self
@@ -190,8 +190,8 @@ class FanOutCall(Call, Generic[Key, Result]):
         return by_target
 
     def _ask(self, target: int, keys: list[Key], now: float) -> None:
-        send = partial(SecondTry, self.core) if target == ANY else partial(self.core.request, target)
-        request: Request | SecondTry = send(
+        send = partial(HedgedRequest, self.core) if target == ANY else partial(self.core.request, target)
+        request: Request | HedgedRequest = send(
             self._api.api_key,
             partial(self._api.request, self.core, keys),
             partial(self._on_response, keys),

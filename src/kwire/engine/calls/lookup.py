@@ -11,7 +11,7 @@ from functools import partial
 
 from kwire import errors, protocol
 from kwire._typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, override
-from kwire.engine.calls.second_try import SecondTry
+from kwire.engine.calls.hedged_request import HedgedRequest
 from kwire.engine.common.addresses import Address, TopicPartition
 from kwire.engine.common.recovery import Recoverable
 from kwire.engine.common.request import ANY, CONTROLLER
@@ -205,7 +205,7 @@ class Coordinator(Lookup[str]):
     def __init__(self, kind: int) -> None:
         self._kind = kind
         self._nodes: dict[str, int] = {}
-        self._asked: dict[str, SecondTry] = {}
+        self._asked: dict[str, HedgedRequest] = {}
 
     @override
     def end(self) -> None:
@@ -224,7 +224,7 @@ class Coordinator(Lookup[str]):
             self.call.core.cluster.refresh(now)
             return None
         if node is None and key not in self._asked:
-            request = SecondTry(
+            request = HedgedRequest(
                 self.call.core,
                 FIND_COORDINATOR,
                 partial(find_coordinator_request, self._kind, key),

@@ -23,8 +23,8 @@ from functools import partial
 from kwire import protocol
 from kwire._codec import Timer
 from kwire._typing import TYPE_CHECKING, override
+from kwire.engine.calls.hedged_request import HedgedRequest
 from kwire.engine.calls.lookup import GROUP, coordinator_in, find_coordinator_request, has_moved
-from kwire.engine.calls.second_try import SecondTry
 from kwire.engine.common.recovery import Recoverable
 from kwire.engine.common.request import ANY, MessageOrBuilder, OnError, OnResponse, Purpose, Request
 from kwire.engine.common.retry import is_retriable
@@ -84,7 +84,7 @@ class Coordinator(Recoverable):
         self._kind = kind
         self._key = key
         self._waiting: list[WaitingRequest] = []
-        self._asked: SecondTry | None = None
+        self._asked: HedgedRequest | None = None
         self._again: Timer | None = None
         self._failures = 0
         self._purpose = Purpose.DATA
@@ -182,7 +182,7 @@ class Coordinator(Recoverable):
     def _look_up(self, now: float) -> None:
         if self._asked is not None or (self._again is not None and self._again.active):
             return
-        request = SecondTry(
+        request = HedgedRequest(
             self._core,
             FIND_COORDINATOR,
             partial(find_coordinator_request, self._kind, self._key),

@@ -18,7 +18,7 @@ from kwire.engine.common.retry import Backoff
 if TYPE_CHECKING:
     CallAt = Callable[[float, Callable[[float], object]], Timer]
 
-SECOND_TRY_AFTER_S = 2.0
+HEDGE_AFTER_S = 2.0
 """Seconds after which a second broker is asked, because the first may hang."""
 
 Ask = Callable[[float], Request]
@@ -36,7 +36,7 @@ class Refresh(Recoverable):
         self._new_question = new_question
         self._ask = ask
         self._in_flight: list[Request] = []
-        self._second_try: Timer | None = None
+        self._hedge: Timer | None = None
         self._timer: Timer | None = None
         self._again = False
         self._failures = 0
@@ -97,8 +97,8 @@ class Refresh(Recoverable):
         requests, self._in_flight = self._in_flight, []
         for request in requests:
             request.cancel()
-        if self._second_try is not None:
-            self._second_try.cancel()
+        if self._hedge is not None:
+            self._hedge.cancel()
 
     def may_be_answered(self) -> bool:
         """Whether one of the brokers asked may still answer."""
@@ -139,7 +139,7 @@ class Refresh(Recoverable):
         self._again = False
         self._new_question()
         self._send(now)
-        self._second_try = self._call_at(now + SECOND_TRY_AFTER_S, self._ask_another)
+        self._hedge = self._call_at(now + HEDGE_AFTER_S, self._ask_another)
 
     def _send(self, now: float) -> None:
         request = self._ask(now)

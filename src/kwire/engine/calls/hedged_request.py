@@ -1,4 +1,4 @@
-"""A question that any broker can answer, asked of a second one when the first is silent: the first answer counts.
+"""A request that any broker can answer, sent to a second one when the first is silent: the first response counts.
 
 Layer 3, no I/O. Only for requests that change nothing, since both brokers may carry them out.
 """
@@ -9,15 +9,15 @@ from collections.abc import Sequence
 
 from kwire._typing import TYPE_CHECKING
 from kwire.engine.common.request import ANY, Message, MessageOrBuilder, OnError, OnResponse, Purpose, Request
-from kwire.engine.metadata.refresh import SECOND_TRY_AFTER_S
+from kwire.engine.metadata.refresh import HEDGE_AFTER_S
 from kwire.errors import KafkaError
 
 if TYPE_CHECKING:
     from kwire.engine.ports import Services
 
 
-class SecondTry:
-    """One such question. Exactly one of the callbacks is called, once, unless it is cancelled."""
+class HedgedRequest:
+    """One such request. Exactly one of the callbacks is called, once, unless it is cancelled."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class SecondTry:
         self._versions = versions
         self._purpose = purpose
         self._requests: list[Request] = []
-        self._timer = core.call_at(now + SECOND_TRY_AFTER_S, self._ask)
+        self._timer = core.call_at(now + HEDGE_AFTER_S, self._ask)
         self._ask(now)
 
     @property
