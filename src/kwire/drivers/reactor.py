@@ -125,7 +125,7 @@ class Reactor(ReactorBase):
         super().__init__(core, background)
         self._name = name
         self._seldom = seldom
-        self._bed = threading.Lock()
+        self._idle_lock = threading.Lock()
         self._tls = _tls_of(core)
         self._waiting = 0
         self._kept_waiting = False
@@ -247,8 +247,8 @@ class Reactor(ReactorBase):
             if thread.ident in self._in_callbacks:
                 return
             self.wake()
-            if self._bed.locked():
-                self._bed.release()
+            if self._idle_lock.locked():
+                self._idle_lock.release()
             thread.join(MAX_SLEEP_S)
 
     def _wait_until_undriven(self, me: int) -> None:
@@ -283,7 +283,7 @@ class Reactor(ReactorBase):
         if self._thread is not None and self._thread is not me:
             return  # a start that was cut had gone through
         self._thread = me
-        self._bed.acquire(blocking=False)  # it sleeps until another thread releases it
+        self._idle_lock.acquire(blocking=False)  # it sleeps until another thread releases it
         try:
             while not self._closed:
                 try:
@@ -309,7 +309,7 @@ class Reactor(ReactorBase):
         if due is not None and due < asleep_at + pause:
             pause = max(due - asleep_at, 0.0)
         if self._seldom:
-            self._bed.acquire(timeout=pause)
+            self._idle_lock.acquire(timeout=pause)
         else:
             time.sleep(pause)
         now = monotonic()
