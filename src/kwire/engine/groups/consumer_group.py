@@ -139,8 +139,8 @@ class _Sent(NamedTuple):
 
 
 class ConsumerGroup(Membership):
-    """One consumer's membership by KIP-848; `heartbeat`, `forget_sent`, `heard` and `heartbeat_refused` are for its
-    heartbeats.
+    """One consumer's membership by KIP-848; `heartbeat`, `forget_sent`, `on_heartbeat` and `heartbeat_refused` are for
+    its heartbeats.
 
     _has_had_pattern the coordinator may know an older one of this member, which has to be taken back
     _target          what the coordinator wants; `_owned` what it was, or is being, told of what is read
@@ -404,7 +404,7 @@ class ConsumerGroup(Membership):
         """The next heartbeat says everything."""
         self._sent = _Sent()
 
-    def heard(self, response: protocol.ConsumerGroupHeartbeatResponse, version: int, now: float) -> None:
+    def on_heartbeat(self, response: protocol.ConsumerGroupHeartbeatResponse, version: int, now: float) -> None:
         """A heartbeat was answered."""
         if self.state not in _MEMBER_STATES or response.member_epoch < 0:
             return

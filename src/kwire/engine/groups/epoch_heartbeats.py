@@ -68,7 +68,7 @@ class Member(Protocol):
     def forget_sent(self) -> None:
         """The coordinator may not have heard what was sent: the next heartbeat says everything."""
 
-    def heard(self, response: Any, version: int, now: float) -> None:
+    def on_heartbeat(self, response: Any, version: int, now: float) -> None:
         """A heartbeat was answered, without an error."""
 
     def heartbeat_refused(self, error: KafkaError, now: float) -> None:
@@ -214,7 +214,7 @@ class EpochHeartbeats(Recoverable):
         if response.heartbeat_interval_ms < EVERY_S * 1000:
             self._warn_of_haste()
         self._schedule(max(now, self._sent_at + self._interval))
-        self._member.heard(response, version, now)
+        self._member.on_heartbeat(response, version, now)
         self._log.debug("heartbeat")
         if self._is_hurried:
             self._send(now)

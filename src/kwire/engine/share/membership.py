@@ -188,7 +188,7 @@ class ShareMembership(Lifecycle, Recoverable):
         self._sent = None
         self._epoch = JOIN_EPOCH
 
-    def heard(self, response: protocol.ShareGroupHeartbeatResponse, version: int, now: float) -> None:
+    def on_heartbeat(self, response: protocol.ShareGroupHeartbeatResponse, version: int, now: float) -> None:
         """A heartbeat was answered."""
         if self.state != MEMBER or response.member_epoch < 0:
             return
