@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from kwire.engine.share.acknowledging import Outcomes
 
 CLOSING_S = 30.0
-"""Seconds that close() takes at most to tell the brokers, if it is not told otherwise."""
+"""Seconds that close() takes at most to acknowledge and leave, unless it gets a timeout."""
 
 _log = LateLogger("kwire.clients")
 

@@ -56,7 +56,7 @@ class ShareBroker(Broker):
         self.heartbeats: list[Any] = []
         self.heartbeat_errors: deque[int] = deque()
         self.fetches: list[Any] = []
-        self.told: list[Any] = []
+        self.acks: list[Any] = []
         self.lock_ms = 30_000
         self.handlers |= {10: self.find_coordinator, 76: self.heartbeat, 78: self.fetch, 79: self.acknowledge}
 
@@ -103,7 +103,7 @@ class ShareBroker(Broker):
         return [ROW(partition_index=number) for number in sorted(asked - given)]
 
     def acknowledge(self, message: Any, version: int, now: float) -> Any:
-        self.told.append(message)
+        self.acks.append(message)
         step = self.outcomes.popleft() if self.outcomes else 0
         if step == "silence":
             return None

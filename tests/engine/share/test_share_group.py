@@ -43,7 +43,7 @@ def test_the_next_poll_accepts_with_its_fetch(broker: ShareBroker, consumer: Con
     assert offsets(consumer.poll()) == [(0, 3)]
     assert acks_in(broker.fetches[1]) == {0: [(0, 2, [1])]}
     assert broker.fetches[1].share_session_epoch == 1
-    assert broker.told == []
+    assert broker.acks == []
 
 
 def test_nothing_is_fetched_between_polls(broker: ShareBroker, consumer: Consumer) -> None:
@@ -61,9 +61,9 @@ def test_each_kind_goes_to_the_broker(broker: ShareBroker, consumer: Consumer) -
     for record, kind in zip(found, ["accept", "release", "reject", "reject", "accept", "accept"], strict=True):
         consumer.acknowledge([record], kind)
     assert consumer.commit() == {T0: None}
-    assert acks_in(broker.told[0]) == {0: [(0, 0, [1]), (1, 1, [2]), (2, 3, [3]), (4, 5, [1])]}
-    assert broker.told[0].share_session_epoch == 1
-    assert not broker.told[0].is_renew_ack
+    assert acks_in(broker.acks[0]) == {0: [(0, 0, [1]), (1, 1, [2]), (2, 3, [3]), (4, 5, [1])]}
+    assert broker.acks[0].share_session_epoch == 1
+    assert not broker.acks[0].is_renew_ack
 
 
 def test_a_commit_accepts_what_was_not_acknowledged(broker: ShareBroker, consumer: Consumer) -> None:
@@ -71,7 +71,7 @@ def test_a_commit_accepts_what_was_not_acknowledged(broker: ShareBroker, consume
     found = list(consumer.poll())
     consumer.acknowledge(found[1:2], "release")
     consumer.commit()
-    assert acks_in(broker.told[0]) == {0: [(0, 0, [1]), (1, 1, [2]), (2, 3, [1])]}
+    assert acks_in(broker.acks[0]) == {0: [(0, 0, [1]), (1, 1, [2]), (2, 3, [1])]}
     assert consumer.commit() == {}
 
 
@@ -81,7 +81,7 @@ def test_the_last_word_counts(broker: ShareBroker, consumer: Consumer) -> None:
     consumer.acknowledge(found, "reject")
     consumer.acknowledge(found, "release")
     consumer.commit()
-    assert acks_in(broker.told[0]) == {0: [(0, 0, [2])]}
+    assert acks_in(broker.acks[0]) == {0: [(0, 0, [2])]}
 
 
 def test_explicitly_all_must_be_acknowledged(broker: ShareBroker) -> None:
@@ -92,7 +92,7 @@ def test_explicitly_all_must_be_acknowledged(broker: ShareBroker) -> None:
     with pytest.raises(errors.ConfigError, match="1 records of earlier polls are not acknowledged"):
         consumer.poll()
     assert consumer.commit() == {T0: None}
-    assert acks_in(broker.told[0]) == {0: [(0, 1, [1])]}
+    assert acks_in(broker.acks[0]) == {0: [(0, 1, [1])]}
     with pytest.raises(errors.ConfigError, match="1 records"):
         consumer.poll()
     consumer.acknowledge(found[2:], "release")
@@ -115,7 +115,7 @@ def test_records_that_did_not_arrive_come_again_and_are_not_accepted(broker: Sha
     consumer.poll(arrives=False)
     assert offsets(consumer.poll()) == [(0, 0), (0, 1), (0, 2)]
     assert len(broker.fetches) == 1
-    assert broker.told == []
+    assert broker.acks == []
 
 
 def test_more_than_a_poll_may_return_waits_for_the_next(broker: ShareBroker, consumer: Consumer) -> None:
@@ -123,7 +123,7 @@ def test_more_than_a_poll_may_return_waits_for_the_next(broker: ShareBroker, con
     assert len(consumer.poll(max_records=2)) == 2
     assert offsets(consumer.poll(max_records=2)) == [(0, 2), (0, 3)]
     consumer.world.run(consumer.world.now + 0.1)
-    assert acks_in(broker.told[0]) == {0: [(0, 1, [1])]}
+    assert acks_in(broker.acks[0]) == {0: [(0, 1, [1])]}
     assert len(broker.fetches) == 1
 
 
@@ -154,8 +154,8 @@ def test_offsets_without_a_record_are_acknowledged_as_gaps(broker: ShareBroker, 
     broker.script.append([acquired(0, 0, 6, leave_out=(1, 4, 5))])
     assert offsets(consumer.poll()) == [(0, 0), (0, 2), (0, 3), (0, 6)]
     consumer.commit()
-    told = [batch for message in broker.told for batch in acks_in(message)[0]]
-    assert sorted(told) == [(0, 0, [1]), (1, 1, [0]), (2, 3, [1]), (4, 5, [0]), (6, 6, [1])]
+    acks = [batch for message in broker.acks for batch in acks_in(message)[0]]
+    assert sorted(acks) == [(0, 0, [1]), (1, 1, [0]), (2, 3, [1]), (4, 5, [0]), (6, 6, [1])]
 
 
 def test_what_the_answer_does_not_reach_is_released(broker: ShareBroker, consumer: Consumer) -> None:
@@ -164,7 +164,7 @@ def test_what_the_answer_does_not_reach_is_released(broker: ShareBroker, consume
     broker.script.append([row])
     assert len(consumer.poll()) == 3
     consumer.world.run(consumer.world.now + 0.1)
-    assert acks_in(broker.told[0]) == {0: [(3, 9, [2])]}
+    assert acks_in(broker.acks[0]) == {0: [(3, 9, [2])]}
 
 
 def test_a_corrupt_batch_is_rejected_and_told_after_what_precedes_it(broker: ShareBroker, consumer: Consumer) -> None:
@@ -177,8 +177,8 @@ def test_a_corrupt_batch_is_rejected_and_told_after_what_precedes_it(broker: Sha
         consumer.poll()
     assert (caught.value.topic, caught.value.partition, caught.value.record_offset) == ("t", 0, 1)
     consumer.world.run(consumer.world.now + 1.0)
-    told = [batch for message in (*broker.told, *broker.fetches) for batch in acks_in(message).get(0, [])]
-    assert sorted(told) == [(0, 0, [1]), (1, 2, [3]), (3, 3, [2])]
+    acks = [batch for message in (*broker.acks, *broker.fetches) for batch in acks_in(message).get(0, [])]
+    assert sorted(acks) == [(0, 0, [1]), (1, 2, [3]), (3, 3, [2])]
 
 
 def test_renewed_records_come_with_the_next_poll(broker: ShareBroker, consumer: Consumer) -> None:
@@ -186,14 +186,14 @@ def test_renewed_records_come_with_the_next_poll(broker: ShareBroker, consumer: 
     found = list(consumer.poll())
     consumer.acknowledge(found[1:3], "renew")
     assert consumer.commit() == {T0: None}
-    assert broker.told[0].is_renew_ack
-    assert acks_in(broker.told[0]) == {0: [(0, 0, [1]), (1, 2, [4]), (3, 3, [1])]}
+    assert broker.acks[0].is_renew_ack
+    assert acks_in(broker.acks[0]) == {0: [(0, 0, [1]), (1, 2, [4]), (3, 3, [1])]}
     consumer.acknowledge(found[1:2], "release")
     again = consumer.poll()
     assert offsets(again) == [(0, 2)]
     consumer.commit()
-    assert acks_in(broker.told[-1]) == {0: [(2, 2, [1])]}
-    assert acks_in(broker.told[-2]) == {0: [(1, 1, [2])]}
+    assert acks_in(broker.acks[-1]) == {0: [(2, 2, [1])]}
+    assert acks_in(broker.acks[-2]) == {0: [(1, 1, [2])]}
 
 
 def test_what_is_locked_for_the_shortest_time_comes_first(broker: ShareBroker, consumer: Consumer) -> None:
@@ -214,7 +214,7 @@ def test_a_renewal_does_not_go_along_with_a_fetch(broker: ShareBroker, consumer:
     broker.script.append([acquired(0, 0, 0)])
     consumer.acknowledge(consumer.poll(), "renew")
     assert offsets(consumer.poll()) == [(0, 0)]
-    assert acks_in(broker.told[0]) == {0: [(0, 0, [4])]}
+    assert acks_in(broker.acks[0]) == {0: [(0, 0, [4])]}
     assert all(acks_in(fetch) == {} for fetch in broker.fetches)
 
 
@@ -294,8 +294,8 @@ def test_an_acknowledgement_that_may_pass_is_told_again(broker: ShareBroker, con
     broker.outcomes.extend([{0: 14}, 15])
     consumer.poll()
     assert consumer.commit() == {T0: None}
-    assert len(broker.told) == 3
-    assert [message.share_session_epoch for message in broker.told] == [1, 2, 3]
+    assert len(broker.acks) == 3
+    assert [message.share_session_epoch for message in broker.acks] == [1, 2, 3]
 
 
 def test_outcomes_are_those_of_each_partition(broker: ShareBroker, consumer: Consumer) -> None:
@@ -327,7 +327,7 @@ def test_follows_a_leader_that_has_moved(broker: ShareBroker) -> None:
     assert offsets(consumer.poll()) == [(0, 0), (0, 1)]
     assert other.fetches[0].share_session_epoch == 0
     consumer.commit()
-    assert acks_in(other.told[0]) == {0: [(0, 1, [1])]}
+    assert acks_in(other.acks[0]) == {0: [(0, 1, [1])]}
 
 
 def test_partitions_taken_away_are_forgotten_and_still_acknowledged(broker: ShareBroker, consumer: Consumer) -> None:
@@ -337,7 +337,7 @@ def test_partitions_taken_away_are_forgotten_and_still_acknowledged(broker: Shar
     broker.assigned = {"t": [1]}
     consumer.world.run(consumer.world.now + 1.5)
     consumer.poll(0.1)
-    assert acks_in(broker.told[0]) == {0: [(0, 0, [1])]}
+    assert acks_in(broker.acks[0]) == {0: [(0, 0, [1])]}
     forgotten = [(topic.partitions) for fetch in broker.fetches for topic in fetch.forgotten_topics_data]
     assert [list(numbers) for numbers in forgotten] == [[0]]
 
@@ -347,8 +347,8 @@ def test_closing_tells_what_is_acknowledged_and_ends_the_session(broker: ShareBr
     found = list(consumer.poll())
     consumer.acknowledge(found[:2], "accept")
     consumer.close()
-    assert [message.share_session_epoch for message in broker.told] == [-1]
-    assert acks_in(broker.told[0]) == {0: [(0, 1, [1])]}
+    assert [message.share_session_epoch for message in broker.acks] == [-1]
+    assert acks_in(broker.acks[0]) == {0: [(0, 1, [1])]}
     assert broker.heartbeats[-1].member_epoch == -1
     assert consumer.polling.membership.state == OUT
 
@@ -357,8 +357,8 @@ def test_closing_renews_nothing(broker: ShareBroker, consumer: Consumer) -> None
     broker.script.append([acquired(0, 0, 1)])
     consumer.acknowledge(consumer.poll(), "renew")
     consumer.close()
-    assert acks_in(broker.told[0]) == {0: [(0, 1, [2])]}
-    assert not broker.told[0].is_renew_ack
+    assert acks_in(broker.acks[0]) == {0: [(0, 1, [2])]}
+    assert not broker.acks[0].is_renew_ack
 
 
 @pytest.mark.parametrize("code", [110, 25])

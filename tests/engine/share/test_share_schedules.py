@@ -61,12 +61,12 @@ class Work:
 
     def settle(self, about: Acknowledgement, error: KafkaError | None) -> None:
         """The broker has said what became of acknowledgements."""
-        for told in about.told:
-            for offset in range(told.first, told.last + 1):
+        for acked in about.ranges:
+            for offset in range(acked.first, acked.last + 1):
                 key = (about.place.tp, offset)
-                if error is None and told.kind in (ACCEPT, REJECT):
+                if error is None and acked.kind in (ACCEPT, REJECT):
                     self.accepted[key] = self.world.now
-                if told.kind != RENEW:
+                if acked.kind != RENEW:
                     self.hands.pop(key, None)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from kwire._typing import TYPE_CHECKING
 from kwire.engine.calls.calls import Call, OnDone
 from kwire.engine.common.addresses import TopicPartition
-from kwire.engine.share.acquired import RENEW, Place, Portion, Told
+from kwire.engine.share.acquired import RENEW, AckRange, Place, Portion
 from kwire.errors import KafkaError
 
 if TYPE_CHECKING:
@@ -24,16 +24,16 @@ OnOutcome = Callable[["Acknowledgement", KafkaError | None, float], None]
 
 
 class Acknowledgement:
-    """What is to be told of one partition. After `deadline` nothing is tried again.
+    """Acknowledgements for one partition. After `deadline` they are not sent again.
 
     `portion` is where the records to be renewed are from.
     """
 
-    __slots__ = ("_listeners", "deadline", "ended", "place", "portion", "told")
+    __slots__ = ("_listeners", "deadline", "ended", "place", "portion", "ranges")
 
-    def __init__(self, place: Place, told: list[Told], deadline: float, portion: Portion | None = None) -> None:
+    def __init__(self, place: Place, ranges: list[AckRange], deadline: float, portion: Portion | None = None) -> None:
         self.place = place
-        self.told = told
+        self.ranges = ranges
         self.deadline = deadline
         self.portion = portion
         self.ended = False
@@ -42,7 +42,7 @@ class Acknowledgement:
     @property
     def renews(self) -> bool:
         """Whether it prolongs locks."""
-        return any(each.kind == RENEW for each in self.told)
+        return any(each.kind == RENEW for each in self.ranges)
 
     def listen(self, listener: OnOutcome) -> None:
         """Has listener(self, error, now) called once."""

@@ -35,7 +35,7 @@ OffsetRange = tuple[int, int]
 """The first and the last offset."""
 
 
-class Told(NamedTuple):
+class AckRange(NamedTuple):
     """Offsets `first` to `last` are acknowledged as `kind`."""
 
     first: int
@@ -83,12 +83,12 @@ def cut(counts: Iterable[DeliveryCount], begin: int, end: int | None) -> list[De
     ]
 
 
-def merged(told: Iterable[Told]) -> list[Told]:
+def merged(ranges: Iterable[AckRange]) -> list[AckRange]:
     """The same in order, with as few ranges as can be."""
-    found: list[Told] = []
-    for each in sorted(told):
+    found: list[AckRange] = []
+    for each in sorted(ranges):
         if found and found[-1].kind == each.kind and found[-1].last + 1 == each.first:
-            found[-1] = Told(found[-1].first, each.last, each.kind)
+            found[-1] = AckRange(found[-1].first, each.last, each.kind)
         else:
             found.append(each)
     return found
@@ -167,7 +167,7 @@ class Acquired:
 
 
 class Portion:
-    """Records in the caller's hands. `kinds` has the offsets acknowledged so far, `_open` those that are not told yet.
+    """Records in the caller's hands. `kinds` has the offsets acknowledged so far, `_open` those not sent yet.
 
     With `renewed` the lock was prolonged: the next poll hands the records out again.
     """
@@ -207,34 +207,34 @@ class Portion:
         """Notes how; the last word counts."""
         self.kinds[offset] = kind
 
-    def take_acknowledged(self) -> list[Told]:
+    def take_acknowledged(self) -> list[AckRange]:
         """What was noted; these records are no longer in the caller's hands."""
         kinds, self.kinds = self.kinds, {}
         if not kinds:
             return []
         self._open = set(self._offsets()) - kinds.keys()
-        told = []
+        ranges = []
         for kind in set(kinds.values()):
             offsets = sorted(offset for offset, each in kinds.items() if each == kind)
-            told += [Told(first, last, kind) for first, last in runs(offsets)]
-        return merged(told)
+            ranges += [AckRange(first, last, kind) for first, last in runs(offsets)]
+        return merged(ranges)
 
-    def take_all(self, kind: int) -> list[Told]:
+    def take_all(self, kind: int) -> list[AckRange]:
         """What was noted, and `kind` for all of which nothing was: nothing is in the caller's hands any more."""
         if self.kinds or self._open is not None:
             for offset in self._offsets():
                 self.kinds.setdefault(offset, kind)
             return self.take_acknowledged()
         self._open = set()
-        return [Told(first, last, kind) for first, last in ranges_of(self.records)]
+        return [AckRange(first, last, kind) for first, last in ranges_of(self.records)]
 
-    def renew(self, told: Iterable[Told], until: float) -> list[Portion]:
-        """The records that were told to be renewed, locked until then: to be handed out again."""
-        offsets = [offset for each in told if each.kind == RENEW for offset in range(each.first, each.last + 1)]
+    def renew(self, ranges: Iterable[AckRange], until: float) -> list[Portion]:
+        """The records whose locks were renewed, locked until then: to be handed out again."""
+        offsets = [offset for each in ranges if each.kind == RENEW for offset in range(each.first, each.last + 1)]
         return self._parts(offsets, Acquired(self.place, self.records, self.acquired.counts, until))
 
     def rest(self) -> list[Portion]:
-        """The records that are not told yet, in as many pieces as lie apart from each other."""
+        """The records that are not acknowledged yet, in as many pieces as lie apart from each other."""
         return [self] if self._open is None else self._parts(sorted(self._open), self.acquired)
 
     def _parts(self, offsets: Sequence[int], acquired: Acquired) -> list[Portion]:

@@ -1,20 +1,20 @@
-"""Fetching from share partitions, and telling their brokers what became of the records.
+"""Fetching from share partitions, and acknowledging the records to their brokers.
 
 Layer 3, no I/O. Each broker has one request of its share session in flight at most: ShareFetch while a poll wants
-records and none are at hand, else ShareAcknowledge where there is something to tell. What is to be told goes along with
-a fetch of the same partitions; a renewal never does, since a fetch with one brings no records.
+records and none are at hand, else ShareAcknowledge where there are acknowledgements to send. They go along with a
+fetch of the same partitions; a renewal never does, since a fetch with one brings no records.
 
     no record is fetched ahead of a poll: its lock would run out while it waits
     fetched from the partitions' leaders; an answer that names another one is believed (KIP-951)
-    a lost session fails what was being told: it is not known whether the broker took it. The locks are gone then
+    a lost session fails the acknowledgements in flight: whether the broker has them is not known. The locks are gone
 
     acknowledgement                                outcome
     of a session that is not open any more         SHARE_SESSION_NOT_FOUND
     NOT_LEADER_OR_FOLLOWER, FENCED_LEADER_EPOCH,   that error: the locks are gone with the leader
     UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID
-    another retriable error                        told again until its deadline
-    INVALID_RECORD_STATE and others                that error: mostly, the time of the lock was over
-    a partition that the answer leaves out         INVALID_RECORD_STATE
+    another retriable error                        sent again until its deadline
+    INVALID_RECORD_STATE and others                that error: mostly, the lock has expired
+    a partition that the response leaves out       INVALID_RECORD_STATE
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from kwire.engine.share.acquired import (
     GAP,
     REJECT,
     RELEASE,
+    AckRange,
     Acquired,
     DeliveryCount,
     Place,
     Portion,
-    Told,
     ascending,
     cut,
     gaps_in,
@@ -150,9 +150,9 @@ class ShareFetcher(Recoverable):
 
     # -- asking -----------------------------------------------------------------------------------------------------
 
-    def acknowledge(self, told: Iterable[Acknowledgement], now: float) -> None:
-        """Has these told, with the next fetch or by themselves."""
-        for each in told:
+    def acknowledge(self, acks: Iterable[Acknowledgement], now: float) -> None:
+        """Sends these, with the next fetch or in a request of their own."""
+        for each in acks:
             self._session(each.place.node).waiting.append(each)
 
     def pump(self, now: float) -> None:
@@ -192,43 +192,43 @@ class ShareFetcher(Recoverable):
         if now < session.retry_at:
             self._look_again(session.retry_at)
         elif session.waiting and not self._go_along(session.waiting, keys):
-            self._tell(session, now)
+            self._send_acks(session, now)
         else:
             self._fetch(session, keys, now)
 
     @staticmethod
-    def _go_along(told: Iterable[Acknowledgement], keys: Collection[Key]) -> bool:
+    def _go_along(acks: Iterable[Acknowledgement], keys: Collection[Key]) -> bool:
         """Whether all of it may go along with a fetch of these partitions."""
-        return all(not each.renews and each.place.key in keys for each in told)
+        return all(not each.renews and each.place.key in keys for each in acks)
 
     def _look_again(self, when: float) -> None:
         if self._again is None or not self._again.active or self._again.when > when:
             self._again = self._core.call_at(when, self.pump)
 
     def _fetch(self, session: ShareSession, keys: list[Key], now: float) -> None:
-        told = session.begin()
+        acks = session.begin()
         session.asked_at = now
         self._core.request(
             session.node,
             SHARE_FETCH,
-            partial(self._fetch_message, session, keys, told),
-            partial(self._on_fetched, session, told),
-            partial(self._on_error, session, told),
+            partial(self._fetch_message, session, keys, acks),
+            partial(self._on_fetched, session, acks),
+            partial(self._on_error, session, acks),
             now,
             versions=_VERSIONS,
             purpose=Purpose.FETCH,
             timeout=max(self._core.settings.request_timeout_ms, self._settings.fetch_max_wait_ms + 1000) / 1000,
         )
 
-    def _tell(self, session: ShareSession, now: float) -> None:
-        told = session.begin()
-        renews = any(each.renews for each in told)
+    def _send_acks(self, session: ShareSession, now: float) -> None:
+        acks = session.begin()
+        renews = any(each.renews for each in acks)
         self._core.request(
             session.node,
             SHARE_ACKNOWLEDGE,
-            partial(self._told_message, session.epoch, told),
-            partial(self._on_told, session, told),
-            partial(self._on_error, session, told),
+            partial(self._ack_message, session.epoch, acks),
+            partial(self._on_acknowledged, session, acks),
+            partial(self._on_error, session, acks),
             now,
             versions=_VERSIONS_WITH_RENEWAL if renews else _VERSIONS,
             purpose=Purpose.FETCH,
@@ -237,13 +237,13 @@ class ShareFetcher(Recoverable):
     # -- messages ---------------------------------------------------------------------------------------------------
 
     def _fetch_message(
-        self, session: ShareSession, keys: list[Key], told: list[Acknowledgement], version: int
+        self, session: ShareSession, keys: list[Key], acks: list[Acknowledgement], version: int
     ) -> protocol.ShareFetchRequest:
         made, settings = protocol.ShareFetchRequest, self._settings
         asked = made.FetchTopic.FetchPartition
         batch = asked.AcknowledgementBatch
         added, forgotten = session.changes(keys)
-        by_key = _by_key(told)
+        by_key = _by_key(acks)
         rows = {
             key: asked(
                 partition_index=key[1],
@@ -272,7 +272,7 @@ class ShareFetcher(Recoverable):
         ]
         return message
 
-    def _told_message(self, epoch: int, told: list[Acknowledgement], version: int) -> protocol.ShareAcknowledgeRequest:
+    def _ack_message(self, epoch: int, acks: list[Acknowledgement], version: int) -> protocol.ShareAcknowledgeRequest:
         made = protocol.ShareAcknowledgeRequest
         asked = made.AcknowledgeTopic.AcknowledgePartition
         batch = asked.AcknowledgementBatch
@@ -283,13 +283,13 @@ class ShareFetcher(Recoverable):
                     batch(first_offset=row.first, last_offset=row.last, acknowledge_types=[row.kind]) for row in batches
                 ],
             )
-            for key, batches in _by_key(told).items()
+            for key, batches in _by_key(acks).items()
         }
         return made(
             group_id=self._settings.group_id,
             member_id=self.membership.member_id,
             share_session_epoch=epoch,
-            is_renew_ack=any(each.renews for each in told),
+            is_renew_ack=any(each.renews for each in acks),
             topics=[made.AcknowledgeTopic(topic_id=topic_id, partitions=parts) for topic_id, parts in _by_topic(rows)],
         )
 
@@ -298,12 +298,12 @@ class ShareFetcher(Recoverable):
     def _on_fetched(
         self,
         session: ShareSession,
-        told: list[Acknowledgement],
+        acks: list[Acknowledgement],
         response: protocol.ShareFetchResponse,
         version: int,
         now: float,
     ) -> None:
-        if not self._is_answered(session, told, response, "ShareFetch", now):
+        if not self._is_answered(session, acks, response, "ShareFetch", now):
             return
         acquired = False
         outcomes: dict[Key, KafkaError | None] = {}
@@ -317,9 +317,9 @@ class ShareFetcher(Recoverable):
                 elif row.acquired_records and tp is not None:
                     self._take_in(Place(topic.topic_id, tp, session.node), row, now)
                     acquired = True
-        if not told and not acquired:
+        if not acks and not acquired:
             self._slow_down(session, now)
-        self._end(session, told, outcomes, now)
+        self._end(session, acks, outcomes, now)
 
     def _slow_down(self, session: ShareSession, now: float) -> None:
         """A fetch brought nothing. One that the broker did not hold, of many in a row, makes the next one wait."""
@@ -339,15 +339,15 @@ class ShareFetcher(Recoverable):
         name = self._core.cluster.names.get(key[0]) if found is None else None
         return found if name is None else TopicPartition(name, key[1])
 
-    def _on_told(
+    def _on_acknowledged(
         self,
         session: ShareSession,
-        told: list[Acknowledgement],
+        acks: list[Acknowledgement],
         response: protocol.ShareAcknowledgeResponse,
         version: int,
         now: float,
     ) -> None:
-        if not self._is_answered(session, told, response, "ShareAcknowledge", now):
+        if not self._is_answered(session, acks, response, "ShareAcknowledge", now):
             return
         outcomes: dict[Key, KafkaError | None] = {}
         for topic in response.responses:
@@ -357,10 +357,10 @@ class ShareFetcher(Recoverable):
                 tp = self._tp_of(key)
                 if row.error_code in _LOCKS_ARE_GONE and tp is not None:
                     self._follow_leader(tp, row.current_leader, now)
-        self._end(session, told, outcomes, now)
+        self._end(session, acks, outcomes, now)
 
     def _is_answered(
-        self, session: ShareSession, told: list[Acknowledgement], response: Any, what: str, now: float
+        self, session: ShareSession, acks: list[Acknowledgement], response: Any, what: str, now: float
     ) -> bool:
         """Takes in what an answer says of the session and its locks; False if that is all it says."""
         if response.throttle_time_ms > 0:
@@ -368,7 +368,7 @@ class ShareFetcher(Recoverable):
         if response.error_code:
             text = f"{what} of broker {session.node}"
             error = errors.broker.error_for(response.error_code, response.error_message or text)
-            self._on_session_error(session, told, error, now)
+            self._on_session_error(session, acks, error, now)
             return False
         if response.acquisition_lock_timeout_ms > 0:
             self.lock_ms = response.acquisition_lock_timeout_ms
@@ -380,14 +380,14 @@ class ShareFetcher(Recoverable):
     def _end(
         self,
         session: ShareSession,
-        told: list[Acknowledgement],
+        acks: list[Acknowledgement],
         outcomes: Mapping[Key, KafkaError | None],
         now: float,
     ) -> None:
         """The broker has said of each partition what it did."""
         session.answered()
         session.failures = session.failures if session.retry_at > now else 0
-        for each in told:
+        for each in acks:
             error = outcomes.get(each.place.key, _unanswered())
             if isinstance(error, BrokerError) and error.retriable and error.code not in _LOCKS_ARE_GONE:
                 session.waiting.append(each)
@@ -415,24 +415,24 @@ class ShareFetcher(Recoverable):
         until = now + self.lock_ms / 1000 if self.lock_ms is not None else float("inf")
         if len(records):
             self._ready.append(Acquired(place, records, counts, until))
-        told = self._told_by_itself(records, counts, fault)
-        if told:
-            self.acknowledge([Acknowledgement(place, told, until)], now)
+        ranges = self._automatic_acks(records, counts, fault)
+        if ranges:
+            self.acknowledge([Acknowledgement(place, ranges, until)], now)
         if fault is not None:
             self._ready.append(_in_data(fault, place.tp))
 
     @staticmethod
-    def _told_by_itself(records: Records, counts: list[DeliveryCount], fault: RecordFault | None) -> list[Told]:
-        """What is told of acquired offsets whose records the program does not get."""
+    def _automatic_acks(records: Records, counts: list[DeliveryCount], fault: RecordFault | None) -> list[AckRange]:
+        """The acknowledgements of acquired offsets whose records the program does not get."""
         end = fault.base_offset if fault is not None else records.next_offset or 0
         read = cut(counts, 0, end)
-        told = [Told(first, last, GAP) for first, last in gaps_in(records, read)]
+        ranges = [AckRange(first, last, GAP) for first, last in gaps_in(records, read)]
         if fault is not None:
             kind = REJECT if isinstance(fault.error, CorruptError) else RELEASE
-            told += [Told(each.first, each.last, kind) for each in cut(counts, end, fault.next_offset)]
+            ranges += [AckRange(each.first, each.last, kind) for each in cut(counts, end, fault.next_offset)]
             end = fault.next_offset
-        told += [Told(each.first, each.last, RELEASE) for each in cut(counts, end, None)]
-        return merged(told)
+        ranges += [AckRange(each.first, each.last, RELEASE) for each in cut(counts, end, None)]
+        return merged(ranges)
 
     # -- errors -----------------------------------------------------------------------------------------------------
 
@@ -455,7 +455,7 @@ class ShareFetcher(Recoverable):
         return False
 
     def _on_session_error(
-        self, session: ShareSession, told: list[Acknowledgement], error: BrokerError, now: float
+        self, session: ShareSession, acks: list[Acknowledgement], error: BrokerError, now: float
     ) -> None:
         """The broker did nothing of what it was asked."""
         if error.code in _SESSION_IS_LOST:
@@ -466,25 +466,25 @@ class ShareFetcher(Recoverable):
             self._core.cluster.refresh(now)
         again = error.retriable and error.code not in _SESSION_IS_LOST
         if again:
-            session.waiting.extendleft(reversed(told))
+            session.waiting.extendleft(reversed(acks))
         else:
-            self._fail(told, error, now)
+            self._fail(acks, error, now)
         if not error.retriable:
             self._ready.append(error)
         self._back_off(session, now)
         self.pump(now)
 
-    def _on_error(self, session: ShareSession, told: list[Acknowledgement], error: KafkaError, now: float) -> None:
+    def _on_error(self, session: ShareSession, acks: list[Acknowledgement], error: KafkaError, now: float) -> None:
         """There was no answer, or none that can be read."""
         if not (isinstance(error, BrokerError) and error.code == UNSUPPORTED_VERSION):
             session.lose()
         else:
             session.unsaid()
-            if not any(each.renews for each in told):
+            if not any(each.renews for each in acks):
                 self._ready.append(error)
         if not isinstance(error, AuthError | BrokerError) and not is_retriable(error):
             self._ready.append(error)
-        self._fail(told, error, now)
+        self._fail(acks, error, now)
         self._back_off(session, now)
         self.pump(now)
 
@@ -493,15 +493,15 @@ class ShareFetcher(Recoverable):
         session.retry_at = max(session.retry_at, now + self._core.retry_backoff.wait(session.failures))
 
     @staticmethod
-    def _fail(told: Iterable[Acknowledgement], error: KafkaError, now: float) -> None:
-        for each in told:
+    def _fail(acks: Iterable[Acknowledgement], error: KafkaError, now: float) -> None:
+        for each in acks:
             each.end(error, now)
 
     @override
     def recover(self, now: float) -> None:
         """The sessions are gone with their connections."""
         for session in self._sessions.values():
-            self._fail(session.telling, _session_is_gone(), now)
+            self._fail(session.sending, _session_is_gone(), now)
             session.lose()
         if self._again is not None:
             self._again.cancel()
@@ -511,7 +511,7 @@ class ShareFetcher(Recoverable):
     # -- the end ----------------------------------------------------------------------------------------------------
 
     def close(self, now: float, on_done: Callable[[float], None]) -> None:
-        """Ends all sessions, each with what is to be told: the brokers release the rest. Then calls on_done(now)."""
+        """Ends all sessions with the acknowledgements left: the brokers release the rest. Then calls on_done(now)."""
         self._is_closing = True
         self._ready.clear()
         open_ones = [session for session in self._sessions.values() if not session.is_new]
@@ -532,7 +532,7 @@ class ShareFetcher(Recoverable):
             self._end_session(session, ended, now)
 
     def _end_session(self, session: ShareSession, ended: Callable[[float], None], now: float) -> None:
-        told, session.waiting = list(session.waiting), deque()
+        acks, session.waiting = list(session.waiting), deque()
 
         def on_response(response: protocol.ShareAcknowledgeResponse, version: int, now: float) -> None:
             outcomes = {
@@ -541,32 +541,32 @@ class ShareFetcher(Recoverable):
                 for row in topic.partitions
             }
             whole = _error(response.error_code, response.error_message, "ShareAcknowledge")
-            for each in told:
+            for each in acks:
                 each.end(whole or outcomes.get(each.place.key, _unanswered()), now)
             ended(now)
 
         def on_error(error: KafkaError, now: float) -> None:
-            self._fail(told, error, now)
+            self._fail(acks, error, now)
             ended(now)
 
         self._core.request(
             session.node,
             SHARE_ACKNOWLEDGE,
-            partial(self._told_message, LAST_REQUEST, told),
+            partial(self._ack_message, LAST_REQUEST, acks),
             on_response,
             on_error,
             now,
-            versions=_VERSIONS_WITH_RENEWAL if any(each.renews for each in told) else _VERSIONS,
+            versions=_VERSIONS_WITH_RENEWAL if any(each.renews for each in acks) else _VERSIONS,
             purpose=Purpose.FETCH,
         )
 
 
-def _by_key(told: Iterable[Acknowledgement]) -> dict[Key, list[Told]]:
-    """What is to be told of each partition, in order."""
-    gathered: dict[Key, list[Told]] = {}
-    for each in told:
-        gathered.setdefault(each.place.key, []).extend(each.told)
-    return {key: merged(rows) for key, rows in gathered.items()}
+def _by_key(acks: Iterable[Acknowledgement]) -> dict[Key, list[AckRange]]:
+    """The acknowledgements for each partition, in order."""
+    ranges: dict[Key, list[AckRange]] = {}
+    for each in acks:
+        ranges.setdefault(each.place.key, []).extend(each.ranges)
+    return {key: merged(rows) for key, rows in ranges.items()}
 
 
 def _by_topic(rows: Mapping[Key, Any]) -> Iterable[tuple[UUID, list[Any]]]:

@@ -26,7 +26,7 @@ from kwire.engine.common.retry import afresh
 from kwire.engine.consumer.poll_patience import PollPatience
 from kwire.engine.groups.coordinator import Coordinator
 from kwire.engine.share.acknowledging import Acknowledgement, Commit, Outcomes
-from kwire.engine.share.acquired import ACCEPT, RELEASE, RENEW, Portion, Told
+from kwire.engine.share.acquired import ACCEPT, RELEASE, RENEW, AckRange, Portion
 from kwire.engine.share.fetcher import ShareFetcher
 from kwire.engine.share.membership import ShareMembership
 from kwire.engine.share.records import ShareRecords
@@ -207,8 +207,8 @@ class SharePolling:
     def commit(self, now: float, deadline: float, on_done: OnDone | None = None) -> Commit:
         """Tells the brokers what is acknowledged; in implicit mode, accepts the rest of the last poll first."""
         self._settle_if_arrived()
-        told = self._acknowledge_held(now, deadline)
-        call = Commit(self._core, told, deadline, now, on_done)
+        sent = self._acknowledge_held(now, deadline)
+        call = Commit(self._core, sent, deadline, now, on_done)
         self._fetcher.pump(now)
         return call
 
@@ -222,20 +222,20 @@ class SharePolling:
         self.commit(now, now + self._commit_timeout, done)
 
     def _acknowledge_held(self, now: float, deadline: float | None = None) -> list[Acknowledgement]:
-        """Has all told that is acknowledged of what the caller holds."""
+        """Sends the acknowledgements of what the caller holds."""
         sent: list[Acknowledgement] = []
         until = now + self._commit_timeout if deadline is None else deadline
         for portion in self._held:
             only_noted = self._is_explicit or portion.renewed
-            told = portion.take_acknowledged() if only_noted else portion.take_all(ACCEPT)
-            if told:
-                sent.append(self._acknowledgement(portion, told, until))
+            ranges = portion.take_acknowledged() if only_noted else portion.take_all(ACCEPT)
+            if ranges:
+                sent.append(self._acknowledgement(portion, ranges, until))
         self._held = [portion for portion in self._held if portion.unacknowledged]
         self._fetcher.acknowledge(sent, now)
         return sent
 
-    def _acknowledgement(self, portion: Portion, told: list[Told], until: float) -> Acknowledgement:
-        made = Acknowledgement(portion.place, told, until, portion)
+    def _acknowledgement(self, portion: Portion, ranges: list[AckRange], until: float) -> Acknowledgement:
+        made = Acknowledgement(portion.place, ranges, until, portion)
         made.listen(self._on_outcome)
         return made
 
@@ -243,9 +243,9 @@ class SharePolling:
         portion = about.portion
         if error is None and about.renews and portion is not None and portion.acquired.until > now:
             until = now + self.lock_ms / 1000 if self.lock_ms is not None else portion.acquired.until
-            (self._again if self._is_polling else self._held).extend(portion.renew(about.told, until))
+            (self._again if self._is_polling else self._held).extend(portion.renew(about.ranges, until))
         if self.on_acknowledged is not None:
-            offsets = {offset for each in about.told for offset in range(each.first, each.last + 1)}
+            offsets = {offset for each in about.ranges for offset in range(each.first, each.last + 1)}
             self._run(self.on_acknowledged, {about.place.tp: offsets}, error)
 
     # -- the end ----------------------------------------------------------------------------------------------------
@@ -256,8 +256,8 @@ class SharePolling:
         sent = []
         for portion in self._held:
             portion.kinds = {at: RELEASE if kind == RENEW else kind for at, kind in portion.kinds.items()}
-            if told := portion.take_acknowledged():
-                sent.append(self._acknowledgement(portion, told, float("inf")))
+            if ranges := portion.take_acknowledged():
+                sent.append(self._acknowledgement(portion, ranges, float("inf")))
         self._held = []
         self._fetcher.acknowledge(sent, now)
         self._fetcher.close(now, lambda now: self.membership.leave(now, on_done))

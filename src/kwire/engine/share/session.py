@@ -56,8 +56,8 @@ _MAX_EPOCH = 2**31 - 1
 
 
 class ShareSession(Lifecycle):
-    """`waiting` are acknowledgements to be told, `telling` those of the request in flight, `partitions` what the broker
-    has been told to fetch."""
+    """`waiting` are acknowledgements to be sent, `sending` those of the request in flight, `partitions` what the broker
+    was asked to fetch."""
 
     __slots__ = (
         "asked_at",
@@ -67,8 +67,8 @@ class ShareSession(Lifecycle):
         "pace",
         "partitions",
         "retry_at",
+        "sending",
         "state",
-        "telling",
         "waiting",
     )
 
@@ -79,7 +79,7 @@ class ShareSession(Lifecycle):
         self.epoch = NEW_SESSION
         self.partitions: dict[Key, None] = {}
         self.waiting: deque[Acknowledgement] = deque()
-        self.telling: list[Acknowledgement] = []
+        self.sending: list[Acknowledgement] = []
         self.state = NEW
         self.retry_at = 0.0
         self.failures = 0
@@ -98,31 +98,31 @@ class ShareSession(Lifecycle):
 
     def begin(self) -> list[Acknowledgement]:
         """A request is made; returns what it is to tell."""
-        self.telling, self.waiting = list(self.waiting), deque()
+        self.sending, self.waiting = list(self.waiting), deque()
         self.move(OPENING if self.state == NEW else ASKING)
-        return self.telling
+        return self.sending
 
     def answered(self) -> None:
         """The broker has taken the request in, whatever it said."""
-        self.telling = []
+        self.sending = []
         self.epoch = 1 if self.epoch >= _MAX_EPOCH else self.epoch + 1
         self.move(OPEN)
 
     def unsaid(self) -> None:
         """The request was not written."""
-        self.telling = []
+        self.sending = []
         self.move(NEW if self.state == OPENING else OPEN)
 
     def lose(self) -> None:
         """The broker does not have it any more."""
-        self.telling = []
+        self.sending = []
         self.epoch = NEW_SESSION
         self.partitions = {}
         if self.state != NEW:
             self.move(NEW)
 
     def changes(self, wanted: Iterable[Key]) -> tuple[list[Key], list[Key]]:
-        """The partitions to add and to forget, which the broker is being told."""
+        """The partitions to add and to forget, for the next request."""
         kept = dict.fromkeys(wanted)
         added = [key for key in kept if key not in self.partitions]
         forgotten = [key for key in self.partitions if key not in kept]

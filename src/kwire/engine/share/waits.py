@@ -1,4 +1,4 @@
-"""What a share consumer waits for: records, and what is told before it closes.
+"""What a share consumer waits for: records, and the last acknowledgements before it closes.
 
 Layer 3, no I/O: generators of `kwire.engine.common.waits`. When a poll may return, and what, is in `polling.py`.
 """
