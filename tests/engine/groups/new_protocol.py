@@ -10,7 +10,7 @@ from kwire import protocol
 from kwire.engine.calls.lookup import GROUP
 from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.consumer.subscription import Subscription
-from kwire.engine.groups.consumer_group import ConsumerGroup
+from kwire.engine.groups.consumer_group import ConsumerMembership
 from kwire.engine.groups.coordinator import Coordinator
 from kwire.engine.groups.membership import RebalanceEvent
 from kwire.engine.settings.clients import ConsumerSettings
@@ -94,7 +94,7 @@ class Consumer:
         core = self.world.core
         self.coordinator = Coordinator(core, GROUP, "g")
         self.subscription = Subscription(core, core.settings, lambda now: None)
-        self.membership = ConsumerGroup(core, core.settings, self.coordinator, self.subscription)
+        self.membership = ConsumerMembership(core, core.settings, self.coordinator, self.subscription)
         self.membership.before_revoke.append(self.commit_first)
         self.held_commits: list[Any] | None = None
         self.calls: list[tuple[str, list[str]]] = []

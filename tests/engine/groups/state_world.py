@@ -249,10 +249,10 @@ class Story:
     def refuse_heartbeat(self, code: int) -> None:
         """As if a heartbeat of the member had been answered so."""
         membership, error = self.member.membership, broker.error_for(code)
-        if isinstance(membership, consumer_group.ConsumerGroup):
+        if isinstance(membership, consumer_group.ConsumerMembership):
             membership.heartbeat_refused(error, self.now)
         else:
-            assert isinstance(membership, classic.ClassicGroup)
+            assert isinstance(membership, classic.ClassicMembership)
             membership._on_heartbeat_refused(error, self.now)
 
     def hold(self, api: str) -> None:

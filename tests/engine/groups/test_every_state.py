@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kwire.engine.common.lifecycle import Lifecycle
-from kwire.engine.groups.classic import ClassicGroup
-from kwire.engine.groups.consumer_group import ConsumerGroup
+from kwire.engine.groups.classic import ClassicMembership
+from kwire.engine.groups.consumer_group import ConsumerMembership
 from kwire.schema.error_codes import FENCED_INSTANCE_ID, FENCED_MEMBER_EPOCH, GROUP_AUTHORIZATION_FAILED
 from tests.engine.groups import state_world
 from tests.engine.groups.state_world import (
@@ -191,6 +191,6 @@ def test_a_member_that_does_not_poll_while_its_coordinator_is_slow(state: str, m
     assert story.ends_well(), story.picture()
 
 
-@pytest.mark.parametrize("membership", [ClassicGroup, ConsumerGroup])
+@pytest.mark.parametrize("membership", [ClassicMembership, ConsumerMembership])
 def test_each_move_of_the_table_was_made_and_no_other(membership: type[Lifecycle], moves: MadeMoves) -> None:
     assert moves.are_all_of(membership)

@@ -115,7 +115,7 @@ _BETWEEN_POLLS = frozenset({OUT, STABLE})
 _IN_THE_AIR = frozenset({JOINING, SYNCING})
 
 
-class ClassicGroup(Membership):
+class ClassicMembership(Membership):
     """One consumer's membership in its group.
 
     _wanted    why a join is wanted; None where it is not

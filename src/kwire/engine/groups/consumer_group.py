@@ -138,7 +138,7 @@ class _Sent(NamedTuple):
     rest: bool = False
 
 
-class ConsumerGroup(Membership):
+class ConsumerMembership(Membership):
     """One consumer's membership by KIP-848; `heartbeat`, `forget_sent`, `on_heartbeat` and `heartbeat_refused` are for
     its heartbeats.
 

@@ -21,9 +21,9 @@ def open_membership(core: Services, settings: ConsumerSettings, subscription: Su
     assert settings.group_id is not None
     coordinator = Coordinator(core, GROUP, settings.group_id)
     if settings.group_protocol == "consumer":
-        from kwire.engine.groups.consumer_group import ConsumerGroup
+        from kwire.engine.groups.consumer_group import ConsumerMembership
 
-        return ConsumerGroup(core, settings, coordinator, subscription)
-    from kwire.engine.groups.classic import ClassicGroup
+        return ConsumerMembership(core, settings, coordinator, subscription)
+    from kwire.engine.groups.classic import ClassicMembership
 
-    return ClassicGroup(core, settings, coordinator, subscription)
+    return ClassicMembership(core, settings, coordinator, subscription)
