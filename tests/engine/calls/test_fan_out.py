@@ -14,7 +14,7 @@ from kwire.engine.admin.a03_metadata import DescribeTopics
 from kwire.engine.admin.a19_create_topics import CreateTopics, NewTopic
 from kwire.engine.admin.a20_delete_topics import DeleteTopics
 from kwire.engine.calls.fan_out import AdminApi, FanOutCall
-from kwire.engine.calls.lookup import GROUP, TRANSACTION, Coordinator, EachBroker
+from kwire.engine.calls.lookup import GROUP, TRANSACTION, CoordinatorLookup, EachBroker
 from kwire.engine.calls.offsets import LATEST
 from kwire.engine.common.addresses import Address, TopicPartition
 from kwire.engine.metadata.refresh import HEDGE_AFTER_S
@@ -152,7 +152,7 @@ class DescribeGroups(AdminApi[str, str]):
     what = "DescribeGroups"
 
     def __init__(self, *names: str, kind: int = GROUP) -> None:
-        self.lookup = Coordinator(kind)
+        self.lookup = CoordinatorLookup(kind)
         self._names = names
 
     def split(self, core: Services) -> Sequence[str]:

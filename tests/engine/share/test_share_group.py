@@ -8,7 +8,7 @@ import pytest
 
 from kwire import errors, records
 from kwire.engine.share.membership import FATAL, OUT
-from kwire.engine.share.session import ShareSession
+from kwire.engine.share.session import ShareSessionHandler
 from tests.engine.moves import MadeMoves
 from tests.engine.share.share_world import ROW, T0, T1, THERE, Consumer, ShareBroker, acks_in, acquired, offsets
 
@@ -457,4 +457,4 @@ def test_every_code_of_a_heartbeat_leaves_a_member_that_can_go_on(broker: ShareB
 
 
 def test_each_move_of_the_table_was_made_and_no_other(moves: MadeMoves) -> None:
-    assert moves.are_all_of(ShareSession)
+    assert moves.are_all_of(ShareSessionHandler)

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from kwire import errors, protocol
 from kwire._typing import TYPE_CHECKING, NamedTuple, override
 from kwire.engine.calls.fan_out import AdminApi
-from kwire.engine.calls.lookup import TRANSACTION, Coordinator
+from kwire.engine.calls.lookup import TRANSACTION, CoordinatorLookup
 from kwire.engine.common.retry import is_retriable
 from kwire.engine.transactions.prepared import V2, PreparedTransaction
 from kwire.errors import BrokerError, KafkaError
@@ -42,7 +42,7 @@ class EndTransactions(AdminApi[str, End]):
 
     def __init__(self, transactions: Sequence[PreparedTransaction], *, commit: bool) -> None:
         self.what = f"{'Commit' if commit else 'Abort'} of {len(transactions)} prepared transactions"
-        self.lookup = Coordinator(TRANSACTION)
+        self.lookup = CoordinatorLookup(TRANSACTION)
         self._transactions = {each.transactional_id: each for each in transactions}
         self._commit = commit
         version = {each.version for each in transactions}

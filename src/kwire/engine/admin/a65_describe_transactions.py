@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from kwire import errors, protocol
 from kwire._typing import TYPE_CHECKING, NamedTuple, override
 from kwire.engine.calls.fan_out import AdminApi
-from kwire.engine.calls.lookup import TRANSACTION, Coordinator
+from kwire.engine.calls.lookup import TRANSACTION, CoordinatorLookup
 from kwire.errors import KafkaError
 from kwire.schema.api_keys import DESCRIBE_TRANSACTIONS
 from kwire.schema.error_codes import TRANSACTIONAL_ID_NOT_FOUND
@@ -39,7 +39,7 @@ class DescribeTransactions(AdminApi[str, Known]):
 
     def __init__(self, transactional_ids: Sequence[str]) -> None:
         self.what = f"DescribeTransactions of {len(transactional_ids)} transactional ids"
-        self.lookup = Coordinator(TRANSACTION)
+        self.lookup = CoordinatorLookup(TRANSACTION)
         self._ids = list(transactional_ids)
 
     @override

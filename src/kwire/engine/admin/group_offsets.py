@@ -13,7 +13,7 @@ from types import MappingProxyType
 from kwire import errors, protocol
 from kwire._typing import TYPE_CHECKING, Any, Generic, TypeVar, override
 from kwire.engine.calls.fan_out import NOT_LOOKED_AT, AdminApi
-from kwire.engine.calls.lookup import GROUP, Coordinator
+from kwire.engine.calls.lookup import GROUP, CoordinatorLookup
 from kwire.engine.calls.offsets import OffsetAndMetadata
 from kwire.engine.calls.refusals import all_of, name_of
 from kwire.engine.common.addresses import TopicPartition
@@ -38,7 +38,7 @@ class _OfGroup(AdminApi[str, Result], Generic[Result]):
 
     def __init__(self, what: str, group_id: str) -> None:
         self.what = f"{what} of group {group_id!r}"
-        self.lookup = Coordinator(GROUP)
+        self.lookup = CoordinatorLookup(GROUP)
         self._member = GroupMetadata(group_id)
 
     @override

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from kwire._typing import TYPE_CHECKING, TypeVar, override
 from kwire.engine.calls.fan_out import AdminApi
-from kwire.engine.calls.lookup import GROUP, Coordinator
+from kwire.engine.calls.lookup import GROUP, CoordinatorLookup
 from kwire.protocol import APIS
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ class GroupsApi(AdminApi[str, Result]):
 
     def __init__(self, groups: Sequence[str]) -> None:
         self.what = f"{APIS[self.api_key].name} of {', '.join(groups)}"
-        self.lookup = Coordinator(GROUP)
+        self.lookup = CoordinatorLookup(GROUP)
         self._groups = groups
 
     @override

@@ -199,7 +199,7 @@ class Leader(Lookup[TopicPartition]):
         return self.call.core.cluster.unknown_topic(key.topic)
 
 
-class Coordinator(Lookup[str]):
+class CoordinatorLookup(Lookup[str]):
     """The coordinator of the GROUP or TRANSACTION of that id, as any broker says."""
 
     def __init__(self, kind: int) -> None:

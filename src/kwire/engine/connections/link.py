@@ -32,7 +32,7 @@ from kwire.engine.common.retry import afresh
 from kwire.engine.connections.connection import Connection
 from kwire.engine.connections.negotiation import ClosedInLoginError, Negotiation
 from kwire.engine.connections.services import ConnectionServices
-from kwire.engine.connections.session import Session
+from kwire.engine.connections.session import LoginSession
 from kwire.engine.connections.versions import Versions
 from kwire.errors import AuthError, ConnectError, KafkaError
 from kwire.errors.wording import Wording
@@ -131,7 +131,7 @@ class Link(LinkBase, Lifecycle):
         self._backoff: Timer | None = None
         self._attempt = 0
         self._unwritten: Request | None = None
-        self._session = Session(self, connections)
+        self._session = LoginSession(self, connections)
         self._probe = _probe() if purpose == Purpose.COORDINATOR else None
         self._refusals = 0
         self._refused_at = 0.0

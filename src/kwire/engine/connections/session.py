@@ -54,7 +54,7 @@ class Suspendable(Protocol):
         """Sends what has waited."""
 
 
-class Session:
+class LoginSession:
     """The present session of a link's connection, if there is one."""
 
     def __init__(self, link: Suspendable, connections: ConnectionServices) -> None:

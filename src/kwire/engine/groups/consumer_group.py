@@ -106,14 +106,14 @@ _FIRST_VERSION_WITH_OWN_ID = 1
 _NEVER = -1
 
 
-class Assignment(NamedTuple):
+class TargetAssignment(NamedTuple):
     """Partitions by topic id, numbered: one that the coordinator says again after another is another one."""
 
     number: int
     topics: Mapping[UUID, frozenset[int]]
 
 
-NOTHING = Assignment(_NEVER, {})
+NOTHING = TargetAssignment(_NEVER, {})
 
 RELEASE_PAUSE_S = 1.0
 """Between two heartbeats that ask whether the instance id is free."""
@@ -122,7 +122,7 @@ RELEASE_PAUSE_S = 1.0
 class Reconciliation(NamedTuple):
     """The way from what is read to `goal`, or to the part of it that has names; `step` is the event waited for."""
 
-    goal: Assignment
+    goal: TargetAssignment
     revoked: tuple[TopicPartition, ...]
     added: tuple[TopicPartition, ...]
     wanted: tuple[TopicPartition, ...]
@@ -134,7 +134,7 @@ class _Sent(NamedTuple):
 
     topics: frozenset[str] | None = None
     pattern: str | None = None
-    owned: Assignment | None = None
+    owned: TargetAssignment | None = None
     rest: bool = False
 
 
@@ -422,7 +422,7 @@ class ConsumerMembership(Membership):
     def _take_target(self, told: protocol.ConsumerGroupHeartbeatResponse.Assignment, now: float) -> None:
         topics = {row.topic_id: frozenset(row.partitions) for row in told.topic_partitions}
         if self._target is NOTHING or topics != self._target.topics:
-            self._target = Assignment(self._target.number + 1, topics)
+            self._target = TargetAssignment(self._target.number + 1, topics)
             self.log.info("rebalances: the coordinator assigns %d partitions", sum(map(len, topics.values())))
         if self._owned != self._target:
             self.move(RECONCILING)
@@ -510,10 +510,10 @@ class ConsumerMembership(Membership):
         else:
             self._assign(way, now)
 
-    def _named(self, target: Assignment) -> Assignment:
+    def _named(self, target: TargetAssignment) -> TargetAssignment:
         """The part of it that consists of topics whose names are known."""
         known = {topic: numbers for topic, numbers in target.topics.items() if self._names.name(topic) is not None}
-        return Assignment(target.number, known)
+        return TargetAssignment(target.number, known)
 
     def _partitions(self, topics: Mapping[UUID, Iterable[int]]) -> dict[tuple[UUID, int], TopicPartition]:
         return {
@@ -555,7 +555,7 @@ class ConsumerMembership(Membership):
             gone = frozenset(event.partitions)
             self._subscription.assign_by_group([tp for tp in self._subscription.states if tp not in gone], now)
 
-    def _acknowledge(self, goal: Assignment, now: float) -> None:
+    def _acknowledge(self, goal: TargetAssignment, now: float) -> None:
         """Has the next heartbeat say what is read now."""
         if self.state == RECONCILING:
             self._owned, self.state = goal, self.checked(ACKNOWLEDGING)

@@ -59,7 +59,7 @@ def new_member_id(rng: RandomFraction) -> str:
             return text
 
 
-class Member(Protocol):
+class HeartbeatMember(Protocol):
     """What heartbeats ask of the member that they are about."""
 
     def heartbeat(self, version: int) -> Any:
@@ -78,7 +78,9 @@ class Member(Protocol):
 class EpochHeartbeats(Recoverable):
     """The heartbeats of one member, by the API `api_key`."""
 
-    def __init__(self, core: Services, coordinator: Coordinator, api_key: int, member: Member, log: GroupLog) -> None:
+    def __init__(
+        self, core: Services, coordinator: Coordinator, api_key: int, member: HeartbeatMember, log: GroupLog
+    ) -> None:
         self._core = core
         self._coordinator = coordinator
         self._api_key = api_key

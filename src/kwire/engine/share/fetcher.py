@@ -46,7 +46,7 @@ from kwire.engine.share.acquired import (
     gaps_in,
     merged,
 )
-from kwire.engine.share.session import LAST_REQUEST, ShareSession
+from kwire.engine.share.session import LAST_REQUEST, ShareSessionHandler
 from kwire.errors import AuthError, BrokerError, CodecError, CorruptError, KafkaError, KafkaTimeoutError
 from kwire.schema.api_keys import SHARE_ACKNOWLEDGE, SHARE_FETCH
 from kwire.schema.error_codes import (
@@ -94,7 +94,7 @@ class ShareFetcher(Recoverable):
         self.membership: ShareMembership
         self.wanted = False
         self.lock_ms: int | None = None
-        self._sessions: dict[int, ShareSession] = {}
+        self._sessions: dict[int, ShareSessionHandler] = {}
         self._hasty: set[int] = set()
         self._by_node: dict[int, list[Key]] = {}
         self._ready: deque[Acquired | KafkaError] = deque()
@@ -163,10 +163,10 @@ class ShareFetcher(Recoverable):
         for node in {*self._by_node, *self._sessions}:
             self._pump_session(self._session(node), now)
 
-    def _session(self, node: int) -> ShareSession:
+    def _session(self, node: int) -> ShareSessionHandler:
         found = self._sessions.get(node)
         if found is None:
-            found = self._sessions[node] = ShareSession(node)
+            found = self._sessions[node] = ShareSessionHandler(node)
         return found
 
     def _note_leaders(self, now: float) -> None:
@@ -179,7 +179,7 @@ class ShareFetcher(Recoverable):
             else:
                 self._by_node.setdefault(leader, []).append(key)
 
-    def _pump_session(self, session: ShareSession, now: float) -> None:
+    def _pump_session(self, session: ShareSessionHandler, now: float) -> None:
         if session.in_flight:
             return
         if session.is_new:
@@ -205,7 +205,7 @@ class ShareFetcher(Recoverable):
         if self._again is None or not self._again.active or self._again.when > when:
             self._again = self._core.call_at(when, self.pump)
 
-    def _fetch(self, session: ShareSession, keys: list[Key], now: float) -> None:
+    def _fetch(self, session: ShareSessionHandler, keys: list[Key], now: float) -> None:
         acks = session.begin()
         session.asked_at = now
         self._core.request(
@@ -220,7 +220,7 @@ class ShareFetcher(Recoverable):
             timeout=max(self._core.settings.request_timeout_ms, self._settings.fetch_max_wait_ms + 1000) / 1000,
         )
 
-    def _send_acks(self, session: ShareSession, now: float) -> None:
+    def _send_acks(self, session: ShareSessionHandler, now: float) -> None:
         acks = session.begin()
         renews = any(each.renews for each in acks)
         self._core.request(
@@ -237,7 +237,7 @@ class ShareFetcher(Recoverable):
     # -- messages ---------------------------------------------------------------------------------------------------
 
     def _fetch_message(
-        self, session: ShareSession, keys: list[Key], acks: list[Acknowledgement], version: int
+        self, session: ShareSessionHandler, keys: list[Key], acks: list[Acknowledgement], version: int
     ) -> protocol.ShareFetchRequest:
         made, settings = protocol.ShareFetchRequest, self._settings
         asked = made.FetchTopic.FetchPartition
@@ -297,7 +297,7 @@ class ShareFetcher(Recoverable):
 
     def _on_fetched(
         self,
-        session: ShareSession,
+        session: ShareSessionHandler,
         acks: list[Acknowledgement],
         response: protocol.ShareFetchResponse,
         version: int,
@@ -321,7 +321,7 @@ class ShareFetcher(Recoverable):
             self._slow_down(session, now)
         self._end(session, acks, outcomes, now)
 
-    def _slow_down(self, session: ShareSession, now: float) -> None:
+    def _slow_down(self, session: ShareSessionHandler, now: float) -> None:
         """A fetch brought nothing. One that the broker did not hold, of many in a row, makes the next one wait."""
         if self._settings.fetch_min_bytes <= 0 or now - session.asked_at >= self._settings.fetch_max_wait_ms / 2000:
             return
@@ -341,7 +341,7 @@ class ShareFetcher(Recoverable):
 
     def _on_acknowledged(
         self,
-        session: ShareSession,
+        session: ShareSessionHandler,
         acks: list[Acknowledgement],
         response: protocol.ShareAcknowledgeResponse,
         version: int,
@@ -360,7 +360,7 @@ class ShareFetcher(Recoverable):
         self._end(session, acks, outcomes, now)
 
     def _is_answered(
-        self, session: ShareSession, acks: list[Acknowledgement], response: Any, what: str, now: float
+        self, session: ShareSessionHandler, acks: list[Acknowledgement], response: Any, what: str, now: float
     ) -> bool:
         """Takes in what an answer says of the session and its locks; False if that is all it says."""
         if response.throttle_time_ms > 0:
@@ -379,7 +379,7 @@ class ShareFetcher(Recoverable):
 
     def _end(
         self,
-        session: ShareSession,
+        session: ShareSessionHandler,
         acks: list[Acknowledgement],
         outcomes: Mapping[Key, KafkaError | None],
         now: float,
@@ -436,7 +436,7 @@ class ShareFetcher(Recoverable):
 
     # -- errors -----------------------------------------------------------------------------------------------------
 
-    def _on_row_error(self, session: ShareSession, tp: TopicPartition | None, row: Row, now: float) -> None:
+    def _on_row_error(self, session: ShareSessionHandler, tp: TopicPartition | None, row: Row, now: float) -> None:
         error = errors.broker.error_for(row.error_code, row.error_message or f"ShareFetch of {tp}")
         if tp is not None and row.error_code in _LOCKS_ARE_GONE:
             if not self._follow_leader(tp, row.current_leader, now):
@@ -455,7 +455,7 @@ class ShareFetcher(Recoverable):
         return False
 
     def _on_session_error(
-        self, session: ShareSession, acks: list[Acknowledgement], error: BrokerError, now: float
+        self, session: ShareSessionHandler, acks: list[Acknowledgement], error: BrokerError, now: float
     ) -> None:
         """The broker did nothing of what it was asked."""
         if error.code in _SESSION_IS_LOST:
@@ -474,7 +474,9 @@ class ShareFetcher(Recoverable):
         self._back_off(session, now)
         self.pump(now)
 
-    def _on_error(self, session: ShareSession, acks: list[Acknowledgement], error: KafkaError, now: float) -> None:
+    def _on_error(
+        self, session: ShareSessionHandler, acks: list[Acknowledgement], error: KafkaError, now: float
+    ) -> None:
         """There was no answer, or none that can be read."""
         if not (isinstance(error, BrokerError) and error.code == UNSUPPORTED_VERSION):
             session.lose()
@@ -488,7 +490,7 @@ class ShareFetcher(Recoverable):
         self._back_off(session, now)
         self.pump(now)
 
-    def _back_off(self, session: ShareSession, now: float) -> None:
+    def _back_off(self, session: ShareSessionHandler, now: float) -> None:
         session.failures += 1
         session.retry_at = max(session.retry_at, now + self._core.retry_backoff.wait(session.failures))
 
@@ -531,7 +533,7 @@ class ShareFetcher(Recoverable):
         for session in open_ones:
             self._end_session(session, ended, now)
 
-    def _end_session(self, session: ShareSession, ended: Callable[[float], None], now: float) -> None:
+    def _end_session(self, session: ShareSessionHandler, ended: Callable[[float], None], now: float) -> None:
         acks, session.waiting = list(session.waiting), deque()
 
         def on_response(response: protocol.ShareAcknowledgeResponse, version: int, now: float) -> None:

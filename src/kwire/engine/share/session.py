@@ -55,7 +55,7 @@ LAST_REQUEST = -1
 _MAX_EPOCH = 2**31 - 1
 
 
-class ShareSession(Lifecycle):
+class ShareSessionHandler(Lifecycle):
     """`waiting` are acknowledgements to be sent, `sending` those of the request in flight, `partitions` what the broker
     was asked to fetch."""
 

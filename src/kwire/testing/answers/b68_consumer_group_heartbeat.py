@@ -35,7 +35,7 @@ from kwire.protocol import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeat
 from kwire.testing.answers.group_coordinator import check_coordinator
 from kwire.testing.groups.consumer_group import LEFT_FOR_A_WHILE, ConsumerGroup, ConsumerMember, by_topic
 from kwire.testing.groups.migration import find_or_make_consumer_group
-from kwire.testing.groups.server_assignors import Assignment
+from kwire.testing.groups.server_assignors import PartitionSet
 from kwire.testing.groups.topic_patterns import compiled
 from kwire.testing.requests import RequestContext
 from kwire.testing.state.authorizer import DESCRIBE, GROUP, READ, TOPIC
@@ -146,7 +146,7 @@ def _heartbeat(context: Context) -> _Response:
     )
 
 
-def _member(context: Context, group: ConsumerGroup, owned: Assignment | None) -> ConsumerMember:
+def _member(context: Context, group: ConsumerGroup, owned: PartitionSet | None) -> ConsumerMember:
     request = context.request
     joins = request.member_epoch == 0
     if joins and request.instance_id is not None:
@@ -168,7 +168,7 @@ def _member(context: Context, group: ConsumerGroup, owned: Assignment | None) ->
     return member
 
 
-def _check_epoch(member: ConsumerMember, epoch: int, owned: Assignment | None) -> None:
+def _check_epoch(member: ConsumerMember, epoch: int, owned: PartitionSet | None) -> None:
     what = "greater" if epoch > member.epoch else "smaller"
     lost_answer = epoch == member.previous_epoch and owned is not None and owned <= member.assigned
     if epoch > member.epoch or (epoch < member.epoch and not lost_answer):
@@ -202,13 +202,13 @@ def _new_id() -> str:
     return str(uuid.uuid4())
 
 
-def _owned(given: Sequence[ConsumerGroupHeartbeatRequest.TopicPartitions] | None) -> Assignment | None:
+def _owned(given: Sequence[ConsumerGroupHeartbeatRequest.TopicPartitions] | None) -> PartitionSet | None:
     if given is None:
         return None
     return frozenset((topic.topic_id, partition) for topic in given for partition in topic.partitions)
 
 
-def _assignment(assigned: Assignment) -> _Response.Assignment:
+def _assignment(assigned: PartitionSet) -> _Response.Assignment:
     return _Response.Assignment(
         topic_partitions=[
             _Response.Assignment.TopicPartitions(topic_id=topic, partitions=partitions)

@@ -15,7 +15,7 @@ from kwire.errors import BrokerError
 from kwire.protocol import ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse
 from kwire.testing.answers.group_coordinator import check_described, check_group_id
 from kwire.testing.groups.consumer_group import ConsumerGroup, ConsumerMember, by_topic
-from kwire.testing.groups.server_assignors import Assignment
+from kwire.testing.groups.server_assignors import PartitionSet
 from kwire.testing.requests import RequestContext
 from kwire.testing.state.authorizer import DESCRIBE, GROUP
 
@@ -74,7 +74,7 @@ def _member(group: ConsumerGroup, member: ConsumerMember) -> _Member:
     )
 
 
-def _assignment(group: ConsumerGroup, assignment: Assignment) -> _Member.Assignment:
+def _assignment(group: ConsumerGroup, assignment: PartitionSet) -> _Member.Assignment:
     topics = group.cluster.topics_by_id
     return _Member.Assignment(
         topic_partitions=[

@@ -22,7 +22,7 @@ from kwire.errors import broker as codes
 from kwire.protocol import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
 from kwire.testing.answers.group_coordinator import check_coordinator
 from kwire.testing.groups.consumer_group import by_topic
-from kwire.testing.groups.server_assignors import Assignment
+from kwire.testing.groups.server_assignors import PartitionSet
 from kwire.testing.groups.share_group import ShareGroup, ShareMember
 from kwire.testing.requests import RequestContext
 from kwire.testing.state.authorizer import DESCRIBE, GROUP, READ, TOPIC
@@ -114,7 +114,7 @@ def _update(context: Context, member: ShareMember) -> bool:
     return member.topics != before
 
 
-def _assignment(assigned: Assignment) -> _Response.Assignment:
+def _assignment(assigned: PartitionSet) -> _Response.Assignment:
     return _Response.Assignment(
         topic_partitions=[
             _Response.Assignment.TopicPartitions(topic_id=topic, partitions=partitions)

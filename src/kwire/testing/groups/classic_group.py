@@ -29,7 +29,7 @@ from kwire.errors import broker as codes
 from kwire.protocol import ConsumerProtocolSubscription, JoinGroupResponse, SyncGroupResponse
 from kwire.testing.groups.held import Held
 from kwire.testing.groups.java import in_hash_order
-from kwire.testing.groups.server_assignors import Assignment
+from kwire.testing.groups.server_assignors import PartitionSet
 
 if TYPE_CHECKING:
     from kwire.testing.cluster import ClusterState
@@ -256,7 +256,7 @@ class ClassicGroup:
         generation: int,
         *,
         version: int = 9,
-        partitions: Assignment | None = None,
+        partitions: PartitionSet | None = None,
     ) -> None:
         """Raises BrokerError unless this member may commit offsets now; notes that it is alive."""
         if generation < 0 and self.state is State.EMPTY:

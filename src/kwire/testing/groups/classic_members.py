@@ -26,7 +26,7 @@ from kwire.protocol import (
 )
 from kwire.testing.groups.classic_group import CONSUMER
 from kwire.testing.groups.consumer_group import ConsumerGroup, ConsumerMember, MemberState, by_topic
-from kwire.testing.groups.server_assignors import Assignment
+from kwire.testing.groups.server_assignors import PartitionSet
 from kwire.testing.requests import RequestContext
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def heartbeat(request: HeartbeatRequest, group: ConsumerGroup) -> None:
         raise codes.REBALANCE_IN_PROGRESS(f"group {group.group_id!r} rebalances")
 
 
-def assignment_blob(cluster: ClusterState, assigned: Assignment, classic: ClassicPart) -> bytes:
+def assignment_blob(cluster: ClusterState, assigned: PartitionSet, classic: ClassicPart) -> bytes:
     """An assignment as the classic protocol has it, in the version of the member's metadata."""
     names = {topic.topic_id: topic.name for topic in cluster.topics.values()}
     given = ConsumerProtocolAssignment.TopicPartition
@@ -127,7 +127,7 @@ def assignment_blob(cluster: ClusterState, assigned: Assignment, classic: Classi
     return message.to_blob(min(classic.metadata_version, _NEWEST_ASSIGNMENT))
 
 
-def ids_of(cluster: ClusterState, partitions: Iterable[tuple[str, Sequence[int]]]) -> Assignment:
+def ids_of(cluster: ClusterState, partitions: Iterable[tuple[str, Sequence[int]]]) -> PartitionSet:
     """Partitions by topic id; topics that do not exist are left out."""
     return frozenset(
         (cluster.topics[name].topic_id, index) for name, each in partitions if name in cluster.topics for index in each

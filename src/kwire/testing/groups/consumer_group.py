@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from kwire.errors import broker as codes
-from kwire.testing.groups.server_assignors import NOTHING, Assignment, Subscriber, TopicPartition, assign
+from kwire.testing.groups.server_assignors import NOTHING, PartitionSet, Subscriber, TopicPartition, assign
 from kwire.testing.groups.topic_patterns import compiled
 
 if TYPE_CHECKING:
@@ -70,13 +70,13 @@ class ConsumerMember:
     epoch: int = 0
     previous_epoch: int = 0
     state: MemberState = MemberState.STABLE
-    assigned: Assignment = NOTHING
-    revoking: Assignment = NOTHING
+    assigned: PartitionSet = NOTHING
+    revoking: PartitionSet = NOTHING
     since: dict[TopicPartition, int] = field(default_factory=dict)
     classic: ClassicPart | None = None
     timers: dict[str, Timer] = field(default_factory=dict)
 
-    def move_to(self, state: MemberState, epoch: int, assigned: Assignment, revoking: Assignment = NOTHING) -> None:
+    def move_to(self, state: MemberState, epoch: int, assigned: PartitionSet, revoking: PartitionSet = NOTHING) -> None:
         """The result of a reconciliation."""
         self.previous_epoch, self.epoch = self.epoch, epoch
         self.state, self.assigned, self.revoking = state, assigned, revoking
@@ -94,7 +94,7 @@ class ConsumerGroup:
     node: int | None = None
     epoch: int = field(init=False)
     target_epoch: int = 0
-    targets: dict[str, Assignment] = field(default_factory=dict)
+    targets: dict[str, PartitionSet] = field(default_factory=dict)
     members: dict[str, ConsumerMember] = field(default_factory=dict)
     empty_since_ms: int = 0
     _topics: dict[str, tuple[UUID, int]] = field(default_factory=dict)
@@ -276,10 +276,10 @@ class ConsumerGroup:
             return max(dict.fromkeys(names), key=names.count)
         return self.cluster.properties.group_consumer_assignors.split(",")[0].strip()
 
-    def target_of(self, member: ConsumerMember) -> Assignment:
+    def target_of(self, member: ConsumerMember) -> PartitionSet:
         return self.targets.get(member.member_id, NOTHING)
 
-    def reconcile(self, member: ConsumerMember, owned: Assignment | None) -> None:
+    def reconcile(self, member: ConsumerMember, owned: PartitionSet | None) -> None:
         """Moves a member on towards its target; `owned` is what it says that it has, None where it does not say."""
         if self.is_at_target(member):
             return
@@ -296,7 +296,7 @@ class ConsumerGroup:
         elif "revocation" not in member.timers:
             self.call_in(member, "revocation", member.rebalance_timeout_ms)
 
-    def _next_assignment(self, member: ConsumerMember, epoch: int, owned: Assignment | None) -> None:
+    def _next_assignment(self, member: ConsumerMember, epoch: int, owned: PartitionSet | None) -> None:
         target = self.target_of(member)
         kept = member.assigned & target
         to_revoke = member.assigned - kept
@@ -327,7 +327,7 @@ class ConsumerGroup:
         epoch: int,
         *,
         version: int = 9,
-        partitions: Assignment | None = None,
+        partitions: PartitionSet | None = None,
     ) -> None:
         """Raises BrokerError unless this member may commit offsets now.
 
@@ -392,7 +392,7 @@ class ConsumerGroup:
             self._match_timer.cancel()
 
 
-def by_topic(assignment: Assignment) -> Mapping[UUID, list[int]]:
+def by_topic(assignment: PartitionSet) -> Mapping[UUID, list[int]]:
     """Partitions by topic id, in order."""
     found: dict[UUID, list[int]] = {}
     for topic, partition in sorted(assignment):

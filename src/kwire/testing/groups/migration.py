@@ -20,7 +20,7 @@ from kwire.protocol import ConsumerProtocolAssignment, ConsumerProtocolSubscript
 from kwire.testing.groups.classic_group import CONSUMER, ClassicGroup, ClassicMember, State
 from kwire.testing.groups.classic_members import ClassicPart, assignment_blob, ids_of
 from kwire.testing.groups.consumer_group import ConsumerGroup, ConsumerMember
-from kwire.testing.groups.server_assignors import Assignment
+from kwire.testing.groups.server_assignors import PartitionSet
 
 if TYPE_CHECKING:
     from kwire.testing.cluster import ClusterState
@@ -94,7 +94,7 @@ def _take_in(group: ConsumerGroup, member: ClassicMember, classic: ClassicGroup)
     group.targets[member.member_id] = assigned
 
 
-def _assigned(cluster: ClusterState, blob: bytes) -> Assignment:
+def _assigned(cluster: ClusterState, blob: bytes) -> PartitionSet:
     if not blob:
         return frozenset()
     decoded = ConsumerProtocolAssignment.decode(blob[2:], 0, strict=False)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from uuid import UUID
 
 TopicPartition = tuple[UUID, int]
-Assignment = frozenset[TopicPartition]
-NOTHING: Assignment = frozenset()
+PartitionSet = frozenset[TopicPartition]
+NOTHING: PartitionSet = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,17 +22,17 @@ class Subscriber:
     member_id: str
     instance_id: str | None
     topics: frozenset[UUID]
-    owned: Assignment
+    owned: PartitionSet
 
 
-def assign(name: str, members: Sequence[Subscriber], partitions: Mapping[UUID, int]) -> dict[str, Assignment]:
+def assign(name: str, members: Sequence[Subscriber], partitions: Mapping[UUID, int]) -> dict[str, PartitionSet]:
     """The target assignment by member id, of topics with their numbers of partitions."""
     if not members:
         return {}
     return _range(members, partitions) if name == "range" else _uniform(members, partitions)
 
 
-def _range(members: Sequence[Subscriber], partitions: Mapping[UUID, int]) -> dict[str, Assignment]:
+def _range(members: Sequence[Subscriber], partitions: Mapping[UUID, int]) -> dict[str, PartitionSet]:
     ordered = sorted(members, key=lambda m: (m.instance_id is None, m.instance_id or "", m.member_id))
     targets: dict[str, set[TopicPartition]] = {member.member_id: set() for member in members}
     for topic, count in partitions.items():
@@ -45,14 +45,14 @@ def _range(members: Sequence[Subscriber], partitions: Mapping[UUID, int]) -> dic
     return {member_id: frozenset(target) for member_id, target in targets.items()}
 
 
-def _uniform(members: Sequence[Subscriber], partitions: Mapping[UUID, int]) -> dict[str, Assignment]:
+def _uniform(members: Sequence[Subscriber], partitions: Mapping[UUID, int]) -> dict[str, PartitionSet]:
     everything = [(topic, index) for topic, count in partitions.items() for index in range(count)]
     if all(member.topics == members[0].topics for member in members):
         return _evenly(members, [each for each in everything if each[0] in members[0].topics])
     return _balanced(members, everything)
 
 
-def _evenly(members: Sequence[Subscriber], wanted: list[TopicPartition]) -> dict[str, Assignment]:
+def _evenly(members: Sequence[Subscriber], wanted: list[TopicPartition]) -> dict[str, PartitionSet]:
     """Members with one subscription: the quota of each, of what it has first."""
     fewest, extra = divmod(len(wanted), len(members))
     known = set(wanted)
@@ -68,7 +68,7 @@ def _evenly(members: Sequence[Subscriber], wanted: list[TopicPartition]) -> dict
     return {member.member_id: frozenset(target) for member, target in zip(members, targets, strict=True)}
 
 
-def _balanced(members: Sequence[Subscriber], everything: list[TopicPartition]) -> dict[str, Assignment]:
+def _balanced(members: Sequence[Subscriber], everything: list[TopicPartition]) -> dict[str, PartitionSet]:
     """Members with different subscriptions: each partition to the reader that has fewest, then moves that even out."""
     targets = _kept(members, set(everything))
     owners = {each: member_id for member_id, target in targets.items() for each in target}

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from kwire.errors import broker as codes
-from kwire.testing.groups.server_assignors import NOTHING, Assignment
+from kwire.testing.groups.server_assignors import NOTHING, PartitionSet
 
 if TYPE_CHECKING:
     from kwire.testing.cluster import ClusterState
@@ -34,7 +34,7 @@ class ShareMember:
     topics: tuple[str, ...] = ()
     epoch: int = 0
     previous_epoch: int = 0
-    assigned: Assignment = NOTHING
+    assigned: PartitionSet = NOTHING
     session: Timer | None = None
 
 
@@ -47,7 +47,7 @@ class ShareGroup:
     node: int | None = None
     epoch: int = 0
     target_epoch: int = 0
-    targets: dict[str, Assignment] = field(default_factory=dict)
+    targets: dict[str, PartitionSet] = field(default_factory=dict)
     members: dict[str, ShareMember] = field(default_factory=dict)
     _topics: dict[str, tuple[UUID, int]] = field(default_factory=dict)
     _assigned_at: float = -math.inf
@@ -121,7 +121,7 @@ class ShareGroup:
             for partition in self.cluster.topics[name].partitions:
                 self.cluster.groups.shares.partition(self.group_id, partition)
 
-    def _assigned(self) -> dict[str, Assignment]:
+    def _assigned(self) -> dict[str, PartitionSet]:
         targets: dict[str, set[tuple[UUID, int]]] = {member_id: set() for member_id in self.members}
         for name, (topic_id, count) in self._topics.items():
             readers = sorted(member.member_id for member in self.members.values() if name in member.topics)
@@ -138,7 +138,7 @@ class ShareGroup:
         epoch: int,
         *,
         version: int = 9,
-        partitions: Assignment | None = None,
+        partitions: PartitionSet | None = None,
     ) -> None:
         """Raises BrokerError (GROUP_ID_NOT_FOUND)."""
         raise codes.GROUP_ID_NOT_FOUND(f"Group {self.group_id} is not a consumer group.")
