@@ -27,7 +27,7 @@ from kwire.fronts.consumer import CLOSE_TIMEOUT_S, At, ConsumerFront, Partition
 if TYPE_CHECKING:
     from kwire.engine.calls.offsets import OffsetAndMetadata
     from kwire.engine.settings.options import ConsumerOptions, Servers, Timeout
-    from kwire.fronts.consumer import Committable, Place
+    from kwire.fronts.consumer import AnyPartition, Committable
 
 __all__ = ["Consumer"]
 
@@ -149,7 +149,9 @@ class Consumer(ConsumerFront, Client[ConsumerSettings]):
 
     # -- the group's offsets ----------------------------------------------------------------------------------------
 
-    async def commit(self, what: Committable[Place] = None, *, timeout: Timeout = None, **unknown: Never) -> None:
+    async def commit(
+        self, what: Committable[AnyPartition] = None, *, timeout: Timeout = None, **unknown: Never
+    ) -> None:
         """Commits the offsets to go on from, and waits until the group's coordinator has them.
 
         `what` is None for all that poll() and iteration have handed out; the records of a poll; one record (the offset

@@ -17,7 +17,7 @@ from kwire.fronts.producer import ProducerFront
 if TYPE_CHECKING:
     from kwire.engine.groups.membership import GroupMetadata
     from kwire.engine.settings.options import Timeout
-    from kwire.fronts.consumer import Committable, Place
+    from kwire.fronts.consumer import AnyPartition, Committable
 
 
 class TransactionCalls(ProducerFront, Client[ProducerSettings]):
@@ -46,7 +46,7 @@ class TransactionCalls(ProducerFront, Client[ProducerSettings]):
         await self._door.run(self._transactions.begin())
 
     async def send_offsets_to_transaction(
-        self, offsets: Committable[Place], group_metadata: GroupMetadata, timeout: Timeout = None
+        self, offsets: Committable[AnyPartition], group_metadata: GroupMetadata, timeout: Timeout = None
     ) -> None:
         """Commits offsets of a consumer group together with the records: those after what a poll returned, or a mapping
         {partition: offset of the next record}.

@@ -39,14 +39,14 @@ if TYPE_CHECKING:
     from kwire.engine.settings.options import Timeout
     from kwire.fronts.group import CommitCallback, Group
 
-    Place = TypeVar("Place", bound=tuple[str, int])
-    Committable = ConsumerRecords | ConsumerRecord | Mapping[Place, int | OffsetAndMetadata] | None
-    """`Committable[Place]` in a signature: a mapping's keys may be TopicPartitions or plain pairs."""
+    AnyPartition = TypeVar("AnyPartition", bound=tuple[str, int])
+    Committable = ConsumerRecords | ConsumerRecord | Mapping[AnyPartition, int | OffsetAndMetadata] | None
+    """`Committable[AnyPartition]` in a signature: a mapping's keys may be TopicPartitions or plain pairs."""
 else:
     from kwire._typing import ClassVar
 
 Partition = tuple[str, int]
-Where = int | datetime | str
+SeekTarget = int | datetime | str
 T = TypeVar("T")
 Records = TypeVar("Records", bound="ConsumedIterator")
 At = TypeVar("At", bound=Partition)
@@ -96,7 +96,7 @@ class ConsumerFront(Front[ConsumerSettings]):
         self,
         partitions: Iterable[Partition],
         *,
-        at: Mapping[At, Where] | None = None,
+        at: Mapping[At, SeekTarget] | None = None,
         until: Mapping[UntilOffset, int] | None = None,
     ) -> None:
         """Reads exactly these partitions. Those already assigned keep their positions.
@@ -224,7 +224,7 @@ class ConsumerFront(Front[ConsumerSettings]):
 
     # -- positions --------------------------------------------------------------------------------------------------
 
-    def seek(self, partition: Partition, where: Where) -> None:
+    def seek(self, partition: Partition, where: SeekTarget) -> None:
         """The next record of an assigned partition is to be that of an offset (int), of a time (datetime), or
         "earliest" or "latest". Looked up, where it must be, with the next poll."""
         tp = arguments.partition(partition)
@@ -266,7 +266,7 @@ class ConsumerFront(Front[ConsumerSettings]):
     # -- the group's offsets ----------------------------------------------------------------------------------------
 
     def commit_async(
-        self, what: Committable[Place] = None, *, callback: CommitCallback | None = None, **unknown: Never
+        self, what: Committable[AnyPartition] = None, *, callback: CommitCallback | None = None, **unknown: Never
     ) -> None:
         """As `commit`, without waiting: `callback(offsets, error)` is called when it is decided, with None for success,
         by the thread or loop that drives this consumer, and not under its lock; callbacks come in the order of the

@@ -38,6 +38,7 @@ from kwire.engine.common.recovery import Recoverable
 from kwire.engine.common.request import Request
 from kwire.engine.common.retry import is_retriable
 from kwire.engine.consumer.subscription import Subscription
+from kwire.engine.groups.committable import CommittableOffsets
 from kwire.engine.groups.coordinator import Coordinator, WaitingRequest
 from kwire.engine.groups.membership import GroupMetadata, Membership
 from kwire.engine.groups.offset_messages import codes_in, commit_request, versions_for
@@ -60,7 +61,6 @@ if TYPE_CHECKING:
     from kwire.engine.consumer.partition_state import PartitionState
     from kwire.engine.ports import Services
 
-Rows = dict[TopicPartition, OffsetAndMetadata]
 OnStored = Callable[[TopicPartition, OffsetAndMetadata], None]
 
 _OF_THE_MEMBER = frozenset(
@@ -97,8 +97,8 @@ class Commit(Call):
     ) -> None:
         self.leaves_out_deleted = leaves_out_deleted
         self.late = late
-        self.rows: Rows = dict(rows)
-        self.left: Rows = dict(rows)
+        self.rows: CommittableOffsets = dict(rows)
+        self.left: CommittableOffsets = dict(rows)
         self.states = commits.subscription.states
         self.member = commits.member
         self.sent = False
@@ -172,7 +172,7 @@ class Commits(Recoverable):
         self._membership = membership
         self._on_stored = on_stored
         self._queue: list[Commit] = []
-        self._rows: Rows = {}
+        self._rows: CommittableOffsets = {}
         self._sent_as: GroupMetadata | None = None
         self._request: Request | WaitingRequest | None = None
         self._again: Timer | None = None
@@ -258,9 +258,9 @@ class Commits(Recoverable):
     def _undecided(self) -> list[Commit]:
         return [call for call in self._queue if not call.is_decided]
 
-    def _gather(self) -> Rows:
+    def _gather(self) -> CommittableOffsets:
         """What is to be sent; decides the calls of which nothing is left, or may be sent."""
-        rows: Rows = {}
+        rows: CommittableOffsets = {}
         for call in self._undecided:
             error = self._why_not(call)
             if error is not None or not call.left:
@@ -273,7 +273,7 @@ class Commits(Recoverable):
                 call.left = {tp: rows[tp] for tp in call.left}  # what goes again may not undo what was sent after it
         return rows
 
-    def _send(self, rows: Rows, now: float) -> None:
+    def _send(self, rows: CommittableOffsets, now: float) -> None:
         self._rows = rows
         self._sent_as = None
         request = self._coordinator.request(
@@ -288,7 +288,7 @@ class Commits(Recoverable):
         if not request.done:
             self._request = request
 
-    def _message(self, rows: Rows, version: int) -> protocol.OffsetCommitRequest:
+    def _message(self, rows: CommittableOffsets, version: int) -> protocol.OffsetCommitRequest:
         self._sent_as = self.member
         return commit_request(rows, self._sent_as, self._core.cluster, version)
 

@@ -15,12 +15,12 @@ from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.consumer.records import ConsumerRecords
 from kwire.errors import ConfigError
 
-Rows = dict[TopicPartition, OffsetAndMetadata]
+CommittableOffsets = dict[TopicPartition, OffsetAndMetadata]
 
 _WANTED = "the records of a poll, one record, or a mapping {(topic, partition): offset} of the next records to read"
 
 
-def committable(what: object, name: str = "what") -> Rows | None:
+def committable(what: object, name: str = "what") -> CommittableOffsets | None:
     """Offsets by partition: those after the records of a poll, after one record, or as a mapping has them; None stays
     None."""
     if what is None:
@@ -31,7 +31,7 @@ def committable(what: object, name: str = "what") -> Rows | None:
     if isinstance(what, ConsumerRecord):
         return {TopicPartition(what.topic, what.partition): OffsetAndMetadata(what.offset + 1)}
     if isinstance(what, Mapping):
-        rows: Rows = {}
+        rows: CommittableOffsets = {}
         for entry, row in what.items():
             tp = arguments.partition(entry)
             rows[tp] = _row(tp, row)

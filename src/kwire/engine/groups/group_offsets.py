@@ -23,8 +23,8 @@ from kwire.engine.calls.calls import Call, OnDone
 from kwire.engine.calls.offsets import OffsetAndMetadata
 from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.consumer.partition_state import PartitionState
-from kwire.engine.groups.commits import Commit, Commits, Rows
-from kwire.engine.groups.committable import committable
+from kwire.engine.groups.commits import Commit, Commits
+from kwire.engine.groups.committable import CommittableOffsets, committable
 from kwire.engine.groups.committed import CommittedCall, OffsetFetches
 from kwire.engine.groups.tenure import ConsumerGroupMetadata, why_not_alone
 from kwire.engine.settings.clients import ConsumerSettings
@@ -68,7 +68,13 @@ class GroupOffsets:
     committable = staticmethod(committable)
 
     def commit(
-        self, rows: Rows | None, now: float, deadline: float, on_done: OnDone | None = None, *, given: object = None
+        self,
+        rows: CommittableOffsets | None,
+        now: float,
+        deadline: float,
+        on_done: OnDone | None = None,
+        *,
+        given: object = None,
     ) -> Call:
         """Commits these offsets, or all that was handed out: by that the caller says to be done with what precedes.
 
@@ -146,11 +152,11 @@ class GroupOffsets:
 
     # -- which offsets ----------------------------------------------------------------------------------------------
 
-    def delivered(self) -> Rows:
+    def delivered(self) -> CommittableOffsets:
         """The positions that have moved."""
         return {state.tp: _row(state.delivered) for state in self._moved()}
 
-    def finished(self) -> Rows:
+    def finished(self) -> CommittableOffsets:
         """The same, as far as the caller is done."""
         places = [(state.tp, state.finished) for state in self._moved()]
         return {tp: _row(place) for tp, place in places if place[0] >= 0}

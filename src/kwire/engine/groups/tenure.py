@@ -27,7 +27,7 @@ from kwire.errors import CommitFailedError, ConfigError
 
 if TYPE_CHECKING:
     from kwire.engine.consumer.subscription import Subscription
-    from kwire.engine.groups.committable import Rows
+    from kwire.engine.groups.committable import CommittableOffsets
     from kwire.engine.groups.membership import Membership
 
 _NOTHING: Mapping[TopicPartition, int] = MappingProxyType({})
@@ -63,7 +63,7 @@ class ConsumerGroupMetadata(GroupMetadata):
         made.lost, made._ended, made._withdrawn = membership.lost_by, subscription.ended, subscription.withdrawn
         return made
 
-    def why_not(self, given: object, rows: Rows) -> CommitFailedError | None:
+    def why_not(self, given: object, rows: CommittableOffsets) -> CommitFailedError | None:
         """Why a transaction may not commit these offsets, given as records or without them."""
         if self.lost is not None and rows:
             return CommitFailedError(
@@ -74,7 +74,7 @@ class ConsumerGroupMetadata(GroupMetadata):
 
 
 def why_not(
-    given: object, rows: Rows, ended: Mapping[TopicPartition, int], withdrawn: frozenset[TopicPartition]
+    given: object, rows: CommittableOffsets, ended: Mapping[TopicPartition, int], withdrawn: frozenset[TopicPartition]
 ) -> CommitFailedError | None:
     """Why these offsets may not be committed, since a partition went after its records were returned."""
     if not ended:
@@ -100,7 +100,7 @@ def _tenures_of(given: object) -> Mapping[TopicPartition, int]:
 
 
 def why_not_alone(
-    given: object, rows: Rows | None, subscription: Subscription, *, is_member: bool
+    given: object, rows: CommittableOffsets | None, subscription: Subscription, *, is_member: bool
 ) -> CommitFailedError | None:
     """As `why_not` for a commit without a transaction. Offsets that are given as such, by a consumer that has left its
     group, are the caller's to know."""

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from kwire._typing import TYPE_CHECKING
 from kwire.engine.calls.calls import Call, OnDone
 from kwire.engine.common.addresses import TopicPartition
-from kwire.engine.share.acquired import RENEW, AckRange, Place, Portion
+from kwire.engine.share.acquired import RENEW, AckRange, AcquiredPartition, Portion
 from kwire.errors import KafkaError
 
 if TYPE_CHECKING:
@@ -31,7 +31,9 @@ class Acknowledgement:
 
     __slots__ = ("_listeners", "deadline", "ended", "place", "portion", "ranges")
 
-    def __init__(self, place: Place, ranges: list[AckRange], deadline: float, portion: Portion | None = None) -> None:
+    def __init__(
+        self, place: AcquiredPartition, ranges: list[AckRange], deadline: float, portion: Portion | None = None
+    ) -> None:
         self.place = place
         self.ranges = ranges
         self.deadline = deadline

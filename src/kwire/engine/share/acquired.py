@@ -43,7 +43,7 @@ class AckRange(NamedTuple):
     kind: int
 
 
-class Place(NamedTuple):
+class AcquiredPartition(NamedTuple):
     """A partition as the wire names it, by its topic's name, and the broker that holds the locks."""
 
     topic_id: UUID
@@ -148,7 +148,9 @@ class Acquired:
 
     __slots__ = ("_given", "counts", "place", "records", "until")
 
-    def __init__(self, place: Place, records: Records, counts: Sequence[DeliveryCount], until: float) -> None:
+    def __init__(
+        self, place: AcquiredPartition, records: Records, counts: Sequence[DeliveryCount], until: float
+    ) -> None:
         self.place = place
         self.records = records
         self.counts = counts
@@ -182,7 +184,7 @@ class Portion:
         self._open: set[int] | None = None
 
     @property
-    def place(self) -> Place:
+    def place(self) -> AcquiredPartition:
         """Where the records are from."""
         return self.acquired.place
 

@@ -38,8 +38,8 @@ from kwire.engine.share.acquired import (
     RELEASE,
     AckRange,
     Acquired,
+    AcquiredPartition,
     DeliveryCount,
-    Place,
     Portion,
     ascending,
     cut,
@@ -315,7 +315,7 @@ class ShareFetcher(Recoverable):
                 if row.error_code:
                     self._on_row_error(session, tp, row, now)
                 elif row.acquired_records and tp is not None:
-                    self._take_in(Place(topic.topic_id, tp, session.node), row, now)
+                    self._take_in(AcquiredPartition(topic.topic_id, tp, session.node), row, now)
                     acquired = True
         if not acks and not acquired:
             self._slow_down(session, now)
@@ -398,7 +398,7 @@ class ShareFetcher(Recoverable):
 
     # -- records ----------------------------------------------------------------------------------------------------
 
-    def _take_in(self, place: Place, row: Row, now: float) -> None:
+    def _take_in(self, place: AcquiredPartition, row: Row, now: float) -> None:
         """Makes what was acquired of one partition ready to be handed out."""
         self.wanted = False
         counts = ascending(

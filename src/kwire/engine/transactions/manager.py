@@ -48,7 +48,7 @@ from kwire._typing import TYPE_CHECKING, Any, override
 from kwire.engine.common.lifecycle import Lifecycle
 from kwire.engine.common.recovery import Recoverable
 from kwire.engine.common.retry import MAY_BE_WRITTEN
-from kwire.engine.groups.committable import Rows
+from kwire.engine.groups.committable import CommittableOffsets
 from kwire.engine.groups.membership import GroupMetadata
 from kwire.engine.settings.clients import ProducerSettings
 from kwire.engine.transactions.identity import TransactionalIdentity
@@ -196,7 +196,7 @@ class TransactionManager(Lifecycle, Recoverable):
         bar(None)
 
     def send_offsets(
-        self, given: Rows, group: GroupMetadata, now: float, *, late: CommitFailedError | None = None
+        self, given: CommittableOffsets, group: GroupMetadata, now: float, *, late: CommitFailedError | None = None
     ) -> Outcome:
         """Makes offsets of a group part of the transaction, unless they come too `late`: then it must be aborted."""
         self._take_in_failure(now)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from kwire import protocol
 from kwire._typing import Any
 from kwire.engine.common.addresses import TopicPartition
-from kwire.engine.groups.committable import Rows, committable
+from kwire.engine.groups.committable import CommittableOffsets, committable
 from kwire.engine.groups.membership import GroupMetadata
 from kwire.engine.groups.tenure import ConsumerGroupMetadata, checked
 from kwire.engine.transactions.outcome import Outcome
@@ -36,7 +36,7 @@ NO_FENCING = (
 class SentOffsets:
     """One call: `left` are the partitions that the group's coordinator has not taken yet."""
 
-    def __init__(self, offsets: Rows, group: GroupMetadata) -> None:
+    def __init__(self, offsets: CommittableOffsets, group: GroupMetadata) -> None:
         self.outcome = Outcome("send_offsets_to_transaction")
         self.left = dict(offsets)
         self.group = group
@@ -105,12 +105,12 @@ def member_of(group: Any) -> GroupMetadata:
     )
 
 
-def why_late(given: object, rows: Rows, group: GroupMetadata) -> CommitFailedError | None:
+def why_late(given: object, rows: CommittableOffsets, group: GroupMetadata) -> CommitFailedError | None:
     """Why offsets that a user gave are not this consumer's to commit any more, as far as the consumer knows."""
     return group.why_not(given, rows) if isinstance(group, ConsumerGroupMetadata) else None
 
 
-def offsets_of(given: object) -> Rows:
+def offsets_of(given: object) -> CommittableOffsets:
     """What a user gave as offsets."""
     found = committable(given, "offsets")
     if found is None:

@@ -14,7 +14,7 @@ from kwire.schema.describing.cursor import Cursor, Damage
 from kwire.schema.describing.frame_walk import FrameWalk
 from kwire.schema.describing.shared import close_after
 from kwire.schema.describing.tree import Field
-from kwire.schema.describing.walk import Walk, Where
+from kwire.schema.describing.walk import MessageKind, Walk
 from kwire.schema.generations import wire_0_7
 
 __all__ = ["FrameWalk07"]
@@ -63,13 +63,13 @@ class FrameWalk07(FrameWalk):
 
     def _head(self, cls: Any, direction: str) -> Field:
         field = self.part("header", f"{cls.__name__} of 0.7")
-        Walk(self.cursor, Where(-1, direction, 0, False, "0.7"), self.options, self.description.errors).message(
+        Walk(self.cursor, MessageKind(-1, direction, 0, False, "0.7"), self.options, self.description.errors).message(
             cls, field
         )
         return field
 
     def _body(self, cls: Any, direction: str, kind: int) -> None:
-        where = Where(-1, direction, 0, False, "0.7")
+        where = MessageKind(-1, direction, 0, False, "0.7")
         body = self.part("body", f"{cls.__name__} of 0.7")
         Walk(self.cursor, where, self.options, self.description.errors).message(cls, body)
 
@@ -97,7 +97,7 @@ class FrameWalk07(FrameWalk):
 
     def _one_part(self, cursor: Cursor, node: Field) -> None:
         found = self.description.errors
-        walk = Walk(cursor, Where(-1, "response", 0, False, "0.7"), self.options, found)
+        walk = Walk(cursor, MessageKind(-1, "response", 0, False, "0.7"), self.options, found)
         try:
             walk.message(wire_0_7.FetchedPart, node)
         except Damage as damage:

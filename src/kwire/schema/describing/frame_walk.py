@@ -15,7 +15,7 @@ from kwire.schema.describing.cursor import Cursor, Damage
 from kwire.schema.describing.sasl_tokens import looks_like_token
 from kwire.schema.describing.shared import Options, close_after
 from kwire.schema.describing.tree import Description, Field
-from kwire.schema.describing.walk import Walk, Where
+from kwire.schema.describing.walk import MessageKind, Walk
 from kwire.schema.error_codes import UNSUPPORTED_VERSION
 from kwire.schema.headers import RequestHeader, ResponseHeader, request_header_version, response_header_version
 from kwire.schema.registry import APIS, Api
@@ -102,7 +102,7 @@ class FrameWalk:
             cursor.end = len(cursor.data)
             raise Damage(errors.InvalidLengthError, "bytes after the frame; is this more than one?", cursor.at)
 
-    def walk(self, where: Where) -> Walk:
+    def walk(self, where: MessageKind) -> Walk:
         return Walk(self.cursor, where, self.options, self.description.errors)
 
     def part(self, name: str, kind: str) -> Field:
@@ -130,7 +130,7 @@ class FrameWalk:
         if api is None or version is None or not known:
             raise self._unknown(key, version)
         body = self.part("body", f"{api.name}Request v{version}")
-        self.walk(Where(api.key, "request", version, api.flexible.has(version))).message(api.request, body)
+        self.walk(MessageKind(api.key, "request", version, api.flexible.has(version))).message(api.request, body)
 
     def _token(self) -> None:
         """The whole content as one field: a token of SASL that has no header."""
@@ -153,7 +153,7 @@ class FrameWalk:
         flexible = cls.__flexible__.has(version)
         key = -1 if self.description.api_key is None else self.description.api_key
         try:
-            self.walk(Where(key, "header", version, flexible)).message(cls, field)
+            self.walk(MessageKind(key, "header", version, flexible)).message(cls, field)
         finally:
             made = self.description
             correlation, client = field.find("correlation_id"), field.find("client_id")
@@ -174,4 +174,4 @@ class FrameWalk:
             self.description.notes.append(f"error 35: the body is of version 0, not of version {version} as asked")
             version = self.description.version = 0
         body = self.part("body", f"{api.name}Response v{version}")
-        self.walk(Where(key, "response", version, api.flexible.has(version))).message(api.response, body)
+        self.walk(MessageKind(key, "response", version, api.flexible.has(version))).message(api.response, body)

@@ -29,7 +29,7 @@ from kwire.schema.logs.lookup import decode_log_record
 from kwire.schema.logs.parts import LogPart
 from kwire.schema.messages import StructMeta
 
-__all__ = ["Walk", "Where", "log_expander"]
+__all__ = ["MessageKind", "Walk", "log_expander"]
 
 _SIZES = {"bool": 1, "int8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4, "int64": 8, "float64": 8, "uuid": 16}
 _ONE_LINE = {"bool", "int8", "int16", "int32", "int64", "uint16", "uint32", "float64"}
@@ -47,7 +47,7 @@ _WITH_SECRETS = "__cluster_metadata"
 _OWN_IDS = {UUID(int=1): _WITH_SECRETS}
 
 
-class Where(NamedTuple):
+class MessageKind(NamedTuple):
     """The current message: meanings differ by it."""
 
     api_key: int
@@ -86,7 +86,7 @@ def _mask_sensitive(setting: Field) -> None:
 class Walk:
     """Reads one message from `cursor` into a tree; `found` takes the damages that did not end the walk."""
 
-    def __init__(self, cursor: Cursor, where: Where, options: Options, found: list[errors.CodecError]) -> None:
+    def __init__(self, cursor: Cursor, where: MessageKind, options: Options, found: list[errors.CodecError]) -> None:
         self.cursor = cursor
         self.where = where
         self.options = options
@@ -190,7 +190,7 @@ class Walk:
         version = Field("version", "int16", cursor.at, cursor.at + 2, cursor.integer("int16"))
         parts.children = [length, version]
         found: list[errors.CodecError] = []
-        inner = Walk(cursor, Where(-1, "blob", blob.version, False), self.options, found)
+        inner = Walk(cursor, MessageKind(-1, "blob", blob.version, False), self.options, found)
         asks = self.where.api_key == JOIN_GROUP and self.where.direction == "request"
         inner.said["assignor"] = self.said.get("topic" if asks else "assignor")
         try:
@@ -434,7 +434,7 @@ def _expand_part(part: LogPart, field: Field, cursor: Cursor, options: Options, 
     parts.children += [Field(w.name, w.kind, base + w.start, base + w.end, w.value) for w in part.words]
     cursor.at = base + part.start
     cls = type(part.message)
-    where = Where(-1, "log", part.version, cls.__flexible__.has(part.version))
+    where = MessageKind(-1, "log", part.version, cls.__flexible__.has(part.version))
     found: list[errors.CodecError] = []
     try:
         Walk(cursor, where, options, found).message(cls, parts)

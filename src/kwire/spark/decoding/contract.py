@@ -21,7 +21,7 @@ MODES: Final[tuple[Mode, ...]] = ("fail", "null", "drop", "column")
 CORRUPT: Final = {"key": "_corruptKey", "value": "_corrupt"}
 
 
-class Place(NamedTuple):
+class RecordPlace(NamedTuple):
     """Where a record is."""
 
     topic: str
@@ -32,7 +32,7 @@ class Place(NamedTuple):
         return f"{self.topic}-{self.partition} at offset {self.offset}"
 
 
-Where = Callable[[int], Place]
+PlaceOf = Callable[[int], RecordPlace]
 
 
 class Fault(NamedTuple):
@@ -72,7 +72,7 @@ class Format(Protocol):
 class DecodeError(KafkaError):
     """A record that a decoder could not read, with `decoder.mode=fail`; `reason` is the decoder's."""
 
-    def __init__(self, message: str, place: Place | None = None, reason: str = "") -> None:
+    def __init__(self, message: str, place: RecordPlace | None = None, reason: str = "") -> None:
         super().__init__(message, place, reason)
         self.place = place
         self.reason = reason

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from kwire.spark.decoding.arrow_types import arrow_schema
-from kwire.spark.decoding.contract import CORRUPT, ColumnDecoder, DecodeError, Fault, Where
+from kwire.spark.decoding.contract import CORRUPT, ColumnDecoder, DecodeError, Fault, PlaceOf
 
 
 class DecodedColumns:
@@ -21,7 +21,7 @@ class DecodedColumns:
         self._columns = tuple(columns)
         self._decoders = [_Opened(each, columns) for each in decoders if each.is_needed(columns)]
 
-    def __call__(self, raw: pa.RecordBatch, where: Where) -> pa.RecordBatch:
+    def __call__(self, raw: pa.RecordBatch, where: PlaceOf) -> pa.RecordBatch:
         made: dict[str, pa.Array] = {}
         dropped: set[int] = set()
         for each in self._decoders:
@@ -45,7 +45,7 @@ class _Opened:
         self._inputs = list(decoder.format.inputs)
         self._decode = decoder.format.open(chosen)
 
-    def decode(self, raw: pa.RecordBatch, where: Where) -> tuple[dict[str, pa.Array], Sequence[int]]:
+    def decode(self, raw: pa.RecordBatch, where: PlaceOf) -> tuple[dict[str, pa.Array], Sequence[int]]:
         """The result columns, and the rows to drop."""
         try:
             arrays, faults = self._decode(raw.select(self._inputs))
@@ -59,7 +59,7 @@ class _Opened:
             made[CORRUPT[self._decoder.column]] = _bytes_at(raw.column(self._decoder.column), faults)
         return made, [fault.row for fault in faults] if self._decoder.mode == "drop" else ()
 
-    def _check(self, arrays: Sequence[pa.Array], raw: pa.RecordBatch, where: Where) -> None:
+    def _check(self, arrays: Sequence[pa.Array], raw: pa.RecordBatch, where: PlaceOf) -> None:
         if len(arrays) != len(self._types):
             raise self._failure(raw, where, f"expected {len(self._types)} columns, got {len(arrays)}")
         for name, expected, array in zip(self._names, self._types, arrays, strict=True):
@@ -68,7 +68,7 @@ class _Opened:
             if len(array) != raw.num_rows:
                 raise self._failure(raw, where, f"column {name}: expected {raw.num_rows} rows, got {len(array)}")
 
-    def _failure(self, raw: pa.RecordBatch, where: Where, reason: str) -> DecodeError:
+    def _failure(self, raw: pa.RecordBatch, where: PlaceOf, reason: str) -> DecodeError:
         first, last = where(0), where(raw.num_rows - 1)
         if first[:2] == last[:2]:
             places = f"{first.topic}-{first.partition}, offsets {first.offset} to {last.offset}"
@@ -77,7 +77,7 @@ class _Opened:
         decoder = self._decoder
         return DecodeError(f"{decoder.option}={decoder.format.name} failed on {places}: {reason}", first, reason)
 
-    def _refusal(self, faults: Sequence[Fault], where: Where) -> DecodeError:
+    def _refusal(self, faults: Sequence[Fault], where: PlaceOf) -> DecodeError:
         place, reason = where(faults[0].row), faults[0].reason
         more = f"; {len(faults) - 1} more in the same batch" if len(faults) > 1 else ""
         decoder = self._decoder

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pyspark.sql.types import StructField, StructType
 
 from kwire.errors import ConfigError
-from kwire.spark.decoding.contract import ColumnDecoder, Where
+from kwire.spark.decoding.contract import ColumnDecoder, PlaceOf
 from kwire.spark.decoding.ddl import ddl, parse_schema
 from kwire.spark.decoding.schema import ALL_COLUMNS, FILE_COLUMNS, spark_ddl
 
@@ -71,7 +71,7 @@ class Decoding:
                 needed += [each.column, *each.format.inputs]
         return tuple(dict.fromkeys(needed))
 
-    def open(self, columns: Sequence[str]) -> Callable[[pa.RecordBatch, Where], pa.RecordBatch]:
+    def open(self, columns: Sequence[str]) -> Callable[[pa.RecordBatch, PlaceOf], pa.RecordBatch]:
         """Returns the function that makes batches of `columns`, result columns, from batches of `raw_columns(columns)`.
 
         It gets the place of each row of the raw batch with it, for errors. Rows are fewer where bad ones are dropped.

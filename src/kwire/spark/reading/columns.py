@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from kwire._codec import ColumnPlan, RecordColumns
 from kwire.records import Records
-from kwire.spark.decoding.contract import Place, Where
+from kwire.spark.decoding.contract import PlaceOf, RecordPlace
 from kwire.spark.decoding.decoding import NO_DECODING, Decoding
 from kwire.spark.decoding.schema import COLUMNS
 
@@ -75,14 +75,14 @@ class ColumnBatches:
                 yield decoded
 
 
-def _places(parts: Sequence[_Part], first_row: int) -> Where:
+def _places(parts: Sequence[_Part], first_row: int) -> PlaceOf:
     """Where the records of a batch are, by their rows; `first_row` is the number of its first row within `parts`."""
 
-    def where(row: int) -> Place:
+    def where(row: int) -> RecordPlace:
         place = first_row + row
         for records, topic, partition, _, _ in parts:
             if place < len(records):
-                return Place(topic or "", partition, records[place].offset)
+                return RecordPlace(topic or "", partition, records[place].offset)
             place -= len(records)
         raise IndexError(f"no row {row}")
 

@@ -21,7 +21,7 @@ from kwire.protocol import AddPartitionsToTxnRequest, AddPartitionsToTxnResponse
 from kwire.testing.answers.transaction_requests import check_coordinator, code_told
 from kwire.testing.requests import RequestContext
 from kwire.testing.state.authorizer import CLUSTER, CLUSTER_ACTION, TOPIC, TRANSACTIONAL_ID, WRITE
-from kwire.testing.state.transactions import Place, ProducerIdAndEpoch
+from kwire.testing.state.transactions import PartitionKey, ProducerIdAndEpoch
 
 Context = RequestContext[AddPartitionsToTxnRequest]
 _Asked = AddPartitionsToTxnRequest.AddPartitionsToTxnTransaction
@@ -45,7 +45,7 @@ def refuse(context: Context, code: int) -> AddPartitionsToTxnResponse:
     return _response(context, lambda asked: dict.fromkeys(_places(asked), code))
 
 
-def _response(context: Context, codes_of: Callable[[_Asked], dict[Place, int]]) -> AddPartitionsToTxnResponse:
+def _response(context: Context, codes_of: Callable[[_Asked], dict[PartitionKey, int]]) -> AddPartitionsToTxnResponse:
     if context.version >= _BATCHED_SINCE:
         results = [
             _Transaction(transactional_id=asked.transactional_id, topic_results=_topic_results(asked, codes_of(asked)))
@@ -62,7 +62,7 @@ def _response(context: Context, codes_of: Callable[[_Asked], dict[Place, int]]) 
     return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=_topic_results(asked, codes_of(asked)))
 
 
-def _topic_results(asked: _Asked, found: dict[Place, int]) -> list[Any]:
+def _topic_results(asked: _Asked, found: dict[PartitionKey, int]) -> list[Any]:
     return [
         _TopicResult(
             name=topic.name,
@@ -75,11 +75,11 @@ def _topic_results(asked: _Asked, found: dict[Place, int]) -> list[Any]:
     ]
 
 
-def _places(asked: _Asked) -> list[Place]:
+def _places(asked: _Asked) -> list[PartitionKey]:
     return [(topic.name, index) for topic in asked.topics for index in topic.partitions]
 
 
-def _codes(context: Context, asked: _Asked) -> dict[Place, int]:
+def _codes(context: Context, asked: _Asked) -> dict[PartitionKey, int]:
     places = _places(asked)
     if context.version < _BATCHED_SINCE and not context.allows(WRITE, TRANSACTIONAL_ID, asked.transactional_id):
         return dict.fromkeys(places, codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED.code)
@@ -96,7 +96,7 @@ def _codes(context: Context, asked: _Asked) -> dict[Place, int]:
     return dict.fromkeys(places, 0)
 
 
-def _code_of_place(context: Context, place: Place) -> int:
+def _code_of_place(context: Context, place: PartitionKey) -> int:
     if context.version < _BATCHED_SINCE and not context.allows(WRITE, TOPIC, place[0]):
         return codes.TOPIC_AUTHORIZATION_FAILED.code
     topic = context.cluster.topics.get(place[0])
@@ -104,7 +104,7 @@ def _code_of_place(context: Context, place: Place) -> int:
     return 0 if is_there else codes.UNKNOWN_TOPIC_OR_PARTITION.code
 
 
-def _verified(context: Context, transactional_id: str, producer: ProducerIdAndEpoch, place: Place) -> int:
+def _verified(context: Context, transactional_id: str, producer: ProducerIdAndEpoch, place: PartitionKey) -> int:
     try:
         check_coordinator(context, transactional_id)
         context.cluster.transactions.verify(transactional_id, producer, place)

@@ -46,7 +46,7 @@ _MARKERS_AGAIN_AFTER_S = 0.1
 _COORDINATOR_EPOCH = 0
 OFFSETS_TOPIC = "__consumer_offsets"
 
-Place = tuple[str, int]
+PartitionKey = tuple[str, int]
 
 
 class State(StrEnum):
@@ -83,7 +83,7 @@ class Transaction:
     next_producer_id: int = -1
     state: State = State.EMPTY
     started: int = -1
-    places: set[Place] = field(default_factory=set)
+    places: set[PartitionKey] = field(default_factory=set)
     raises_epoch: bool = False
     time_out: Timer | None = None
     expiry: Timer | None = None
@@ -144,7 +144,7 @@ class Transactions:
         self._updated(found)
         return found.current
 
-    def add(self, transactional_id: str, producer: ProducerIdAndEpoch, places: Iterable[Place]) -> None:
+    def add(self, transactional_id: str, producer: ProducerIdAndEpoch, places: Iterable[PartitionKey]) -> None:
         """Makes partitions part of the transaction, and begins it with the first ones."""
         found = self._of(transactional_id, producer)
         if found.is_prepared:
@@ -156,7 +156,7 @@ class Transactions:
         found.places.update(places)
         self._updated(found)
 
-    def verify(self, transactional_id: str, producer: ProducerIdAndEpoch, place: Place) -> None:
+    def verify(self, transactional_id: str, producer: ProducerIdAndEpoch, place: PartitionKey) -> None:
         """Raises BrokerError unless the partition is part of the transaction."""
         found = self._of(transactional_id, producer)
         if found.is_prepared:
@@ -268,7 +268,7 @@ class Transactions:
             found.producer_id, found.epoch, found.next_producer_id = found.next_producer_id, 0, -1
         self._updated(found)
 
-    def _write_marker(self, found: Transaction, place: Place, commit: bool) -> bool:
+    def _write_marker(self, found: Transaction, place: PartitionKey, commit: bool) -> bool:
         """Whether nothing is left to do in this partition."""
         topic, index = place
         if topic == OFFSETS_TOPIC:

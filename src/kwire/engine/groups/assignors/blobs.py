@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kwire.schema.group_blobs import ConsumerProtocolAssignment, ConsumerProtocolSubscription, MemberBlob
 
     Blob = TypeVar("Blob", bound=MemberBlob)
-    Rows = Iterable[
+    TopicRows = Iterable[
         ConsumerProtocolAssignment.TopicPartition
         | ConsumerProtocolSubscription.TopicPartition
         | group_blobs.StickyAssignorUserData.TopicPartition
@@ -85,7 +85,7 @@ def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
     return rows
 
 
-def topic_partitions(rows: Rows) -> list[TopicPartition]:
+def topic_partitions(rows: TopicRows) -> list[TopicPartition]:
     """The partitions of rows with a topic and its partitions."""
     found: list[TopicPartition] = []
     for row in rows:

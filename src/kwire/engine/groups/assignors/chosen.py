@@ -38,7 +38,7 @@ _SETTING = "partition_assignment_strategy"
 _BY_NAME: dict[str, Callable[[], Assignor]] = {one.name: one for one in (Range, RoundRobin, Sticky, CooperativeSticky)}
 
 
-Rows = Sequence[tuple[str, str | None, bytes]]
+MemberRows = Sequence[tuple[str, str | None, bytes]]
 """The members as JoinGroup shows them to the leader: id, group_instance_id, metadata."""
 
 
@@ -79,12 +79,12 @@ class Assignors:
             for name, one in self._by_name.items()
         ]
 
-    def subscribed_topics(self, rows: Rows) -> set[str]:
+    def subscribed_topics(self, rows: MemberRows) -> set[str]:
         """The topics that any of the members reads; the leader needs their metadata."""
         self._read = (rows, _subscriptions(rows))
         return {topic for subscription in self._read[1].values() for topic in subscription.topics}
 
-    def assign(self, name: str, cluster: ClusterView, rows: Rows) -> dict[str, bytes]:
+    def assign(self, name: str, cluster: ClusterView, rows: MemberRows) -> dict[str, bytes]:
         """For the leader's SyncGroup: each member's assignment by the assignor that the coordinator chose."""
         is_read, self._read = self._read, None
         found = is_read[1] if is_read is not None and is_read[0] is rows else _subscriptions(rows)
@@ -112,7 +112,7 @@ class Assignors:
         return assignor
 
 
-def _subscriptions(rows: Rows) -> dict[str, MemberSubscription]:
+def _subscriptions(rows: MemberRows) -> dict[str, MemberSubscription]:
     return {member: decode_subscription(metadata, instance) for member, instance, metadata in rows}
 
 
