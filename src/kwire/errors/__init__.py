@@ -27,7 +27,7 @@ attribute, not a text. Texts that name settings are a `Wording` (`wording.py`), 
     ├── TransactionError (.abortable)    a transaction that must be aborted, or a producer that is over
     ├── TransactionStateError           a call that does not fit what the transaction is at
     ├── TransactionAbortedError         a record that was not sent because its transaction was aborted
-    ├── NotInThisVersionError (AttributeError)  a call whose time has not come
+    ├── UnsupportedError (AttributeError)  a call of another client, or one that kwire does not have
     ├── DeliveryError (ExceptionGroup)  what a flush could not deliver
     └── BrokerError (.code .retriable)  an error code that a broker answered with
         └── ProducerFencedError         a newer producer has this transactional_id: this one is over
@@ -68,7 +68,6 @@ __all__ = [
     "LimitError",
     "LogTruncationError",
     "NoOffsetForPartitionError",
-    "NotInThisVersionError",
     "ProducerFencedError",
     "TransactionAbortedError",
     "TransactionError",
@@ -77,6 +76,7 @@ __all__ = [
     "UnknownCodecError",
     "UnknownTopicError",
     "UnknownVersionError",
+    "UnsupportedError",
     "broker",
     "history",
 ]
@@ -361,8 +361,8 @@ class TransactionAbortedError(KafkaError):
     """A record that was not sent, because its transaction was aborted."""
 
 
-class NotInThisVersionError(KafkaError, AttributeError):
-    """A call that this version of kwire does not have; the text says what it needs. `hasattr` is False for it."""
+class UnsupportedError(KafkaError, AttributeError):
+    """A call that kwire does not have; the text says what to use instead. `hasattr` is False for it."""
 
 
 class DeliveryError(KafkaError, ExceptionGroup[Exception]):

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from kwire.engine.common.secret import hiding_arguments
-from kwire.errors import ConfigError, NotInThisVersionError
+from kwire.errors import ConfigError, UnsupportedError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -124,8 +124,8 @@ def _part(module: str, function: str, missing: Exception) -> Callable[..., Any]:
     return made
 
 
-def _not_there(what: str, instead: str) -> NotInThisVersionError:
-    return NotInThisVersionError(f"{what} is not in this version of kwire: {instead}")
+def _not_there(what: str, instead: str) -> UnsupportedError:
+    return UnsupportedError(f"{what} is not in this version of kwire: {instead}")
 
 
 def check_schema(given: Sequence[str], columns: Sequence[str], decoding: Decoding) -> None:

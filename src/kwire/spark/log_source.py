@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 
 from kwire.engine.common.secret import hiding_arguments
-from kwire.errors import NotInThisVersionError
+from kwire.errors import UnsupportedError
 from kwire.spark.data_source import check_arrow, check_schema, tell_which_python
 
 if TYPE_CHECKING:
@@ -64,10 +64,10 @@ class KwireLogDataSource(DataSource):
         return _NoStream()
 
     def writer(self, schema: StructType, overwrite: bool) -> Any:
-        raise NotInThisVersionError('segments are only read. df.write.format("kwire") writes to a topic')
+        raise UnsupportedError('segments are only read. df.write.format("kwire") writes to a topic')
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> Any:  # noqa: N802 - Spark's name
-        raise NotInThisVersionError('segments are only read. df.writeStream.format("kwire") writes to a topic')
+        raise UnsupportedError('segments are only read. df.writeStream.format("kwire") writes to a topic')
 
 
 class _NoStream(DataSourceStreamReader):
@@ -77,7 +77,7 @@ class _NoStream(DataSourceStreamReader):
         return self.latestOffset()
 
     def latestOffset(self, *_: Any) -> dict[str, Any]:  # noqa: N802 - Spark's name
-        raise NotInThisVersionError(
+        raise UnsupportedError(
             'segments are read in batches: spark.read.format("kwire-log"). '
             'For a stream read the topic: spark.readStream.format("kwire")'
         )

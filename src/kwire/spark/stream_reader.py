@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pyspark
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
-from kwire.errors import ConfigError, KafkaError, NotInThisVersionError
+from kwire.errors import ConfigError, KafkaError, UnsupportedError
 from kwire.spark.data_source import TaskPartition, check_schema
 from kwire.spark.options.stream import LIMITS, StreamOptions, parse_stream_options
 from kwire.spark.ranges.stream_offsets import Offsets, is_marked, offsets_from_json, offsets_to_json
@@ -127,7 +127,7 @@ def _check_unlimited(options: StreamOptions) -> None:
     refused = [name for name, limit in given if limit is not None]
     if refused:
         needs = f"{refused[0]} needs" if len(refused) == 1 else f"{' and '.join(refused)} need"
-        raise NotInThisVersionError(
+        raise UnsupportedError(
             f"{needs} Spark 4.2 or newer, this is {pyspark.__version__}: before that Spark does not tell a Python "
             "source where a batch begins, and each batch reads all there is"
         )

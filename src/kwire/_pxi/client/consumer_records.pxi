@@ -38,8 +38,8 @@ cdef class ConsumerRecord(Record):
 
     @property
     def error(self):
-        raise _errors.NotInThisVersionError("ConsumerRecord.error(): errors are raised, never returned as records; value, key "
-                                            "and all else are attributes here: record.value without ()")
+        raise _errors.UnsupportedError("ConsumerRecord.error(): errors are raised, never returned as records; value, key "
+                                       "and all else are attributes here: record.value without ()")
 
     def copy(self):
         """An equal record with memory of its own."""

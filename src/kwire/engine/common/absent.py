@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from kwire._typing import TypeVar
-from kwire.errors import NotInThisVersionError
+from kwire.errors import UnsupportedError
 
 Client = TypeVar("Client")
 
@@ -157,7 +157,7 @@ class Absent:
         self._text = text
 
     def __get__(self, instance: object, owner: type) -> object:
-        raise NotInThisVersionError(f"{owner.__name__}.{self._name}(): {self._text}")
+        raise UnsupportedError(f"{owner.__name__}.{self._name}(): {self._text}")
 
 
 def without(names: Mapping[str, str]) -> Callable[[type[Client]], type[Client]]:
