@@ -1,4 +1,4 @@
-"""Builds the one extension, `kwire._codec`; everything else about the package is said in pyproject.toml."""
+"""Builds the one extension, `kwire._codec`; everything else about the package is in pyproject.toml."""
 
 import os
 import sys

@@ -58,7 +58,7 @@ class TransactionCalls(ProducerFront, Client[ProducerSettings]):
     def commit_transaction(self, timeout: Timeout = None) -> None:
         """Delivers every record and commits. Raises TransactionError when one cannot be delivered: abort then.
 
-        ProducerFencedError: another producer has taken over, this one is over.
+        ProducerFencedError: another producer has taken over; this one can no longer be used.
         """
         self._door.run(self._transactions.commit(timeout))
 

@@ -97,7 +97,7 @@ class Consumer(ConsumerFront, Client[ConsumerSettings]):
         Idempotent: a second one waits for the first. While another call is in progress, the listener is not called and
         nothing is committed.
 
-        A static member (`group_instance_id`) does not leave: its partitions wait for it until the session is over.
+        A static member (`group_instance_id`) does not leave: its partitions wait for it until the session expires.
         """
         until = self._door.now() + self._patience(timeout)
         self._door.close(self._farewell(until), until, beside=self._leave_at_once)

@@ -1,4 +1,4 @@
-"""The settings of a command's clients: what -X and --config give, for each client what it has a use for.
+"""The settings of a command's clients: what -X and --config give, for each client those it uses.
 
 -X goes over --config, which goes over the environment and the defaults. One file serves all commands and Java's tools:
 of it a client takes its own settings, and those of other clients are passed over. What no client has is an error, as it

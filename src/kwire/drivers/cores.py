@@ -1,6 +1,6 @@
-"""The core of a client, with what only a driver can give it: randomness, and where tokens come from.
+"""The core of a client, with what only a driver can supply: randomness, and where tokens come from.
 
-Layer 4. The reactor, or whatever drives the core, gives it `run_apart`.
+Layer 4. The reactor, or whatever drives the core, supplies `run_apart`.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ class NameLookups(Generic[Name, Answer]):
         self._sweep_at = max(SWEEP_AT, 2 * len(self._waiting))
 
     def _begin(self) -> None:
-        """Begins a thread if something waits and there is room for one; those at work go on with what waits."""
+        """Begins a thread if something waits and there is room for one; busy ones take the rest."""
         if not self._waiting:
             return
         free = self._free

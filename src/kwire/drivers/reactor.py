@@ -449,7 +449,7 @@ class Reactor(ReactorBase):
 
     @override
     def _connected(self, sock: _Socket, now: float) -> None:
-        """The socket is ready while it is not connected yet: the attempt is over, or a handshake goes on."""
+        """The socket is ready while it is not connected yet: the attempt has ended, or a handshake continues."""
         assert sock.socket is not None
         if sock.tls is None:
             sock.error = connect_error(sock.socket)

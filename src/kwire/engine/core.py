@@ -23,7 +23,7 @@ For the driver
                                       then calls on_result(value, now) or on_error(exception, now) as a step of its own;
                                       a driver of coroutines awaits a function that is `async def`
     wall_clock                        a callable that the driver sets: seconds since 1970, for times in the log
-    connection.step                   what the attempt to connect is at, in words, for the error when its time is over;
+    connection.step                   what the attempt to connect is at, in words, for the error when it times out;
                                       a driver that has something to do before `connection_made` says so here
   WARN comes with a text for the log instead of a connection: an outage that began or ended, once each.
   WRITE is said when output appears where there was none; write until data_to_send is empty.
@@ -141,7 +141,7 @@ class Core(CoreBase):
 
     @override
     def recover(self, now: float) -> None:
-        """After a step that was cut: forgets all connections, fails all requests in flight.
+        """After an interrupted step: forgets all connections, fails all requests in flight.
 
         What was cut may have left anything half done, so nothing is unwound: connections and nodes begin anew. The
         driver closes all its sockets; no events are left.

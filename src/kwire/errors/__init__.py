@@ -1,36 +1,36 @@
 """Every exception that leaves kwire.
 
-Layer 0: imports nothing of kwire. Broker errors, one class per error code, stand in `kwire.errors.broker`, and what a
+Layer 0: imports nothing of kwire. Broker errors, one class per error code, are in `kwire.errors.broker`, and what a
 code meant in which release in `kwire.errors.history`; both are loaded on first use. What a program decides on is an
 attribute, not a text. Texts that name settings are a `Wording` (`wording.py`), for those who know other names.
 
     KafkaError
-    ├── ConfigError (ValueError, .problems) an option, topic name, host or codec that cannot be meant
+    ├── ConfigError (ValueError, .problems) an invalid option, topic name, host or codec
     │   └── NoOffsetForPartitionError   nothing is committed, and auto_offset_reset="none"
     ├── CodecError (.field .offset)     bytes that are not what they should be, or values that do not fit the wire
     │   ├── TruncatedError              the bytes end before the field does
-    │   ├── InvalidLengthError          a length, count or varint that no writer could have meant
+    │   ├── InvalidLengthError          a length, count or varint that cannot be valid
     │   ├── CorruptError                checksum, structure or compressed data is broken
-    │   ├── LimitError                  honest perhaps, but above a limit the caller set
+    │   ├── LimitError                  valid perhaps, but above a limit that the caller set
     │   ├── UnknownVersionError         a message version, API key or magic that is not known
     │   └── UnknownCodecError           a compression codec that is not known or not installed
     ├── FrameError                      a frame whose length or correlation id makes the connection useless
     ├── ConnectError (.causes)          no broker could be reached; one cause per address
-    ├── AuthError (.broker .step .reason) a login or a TLS handshake that failed: trying again does not mend it
+    ├── AuthError (.broker .step .reason) a login or a TLS handshake that failed: retrying does not help
     ├── KafkaTimeoutError (TimeoutError)
-    ├── CommitFailedError               the group has gone on without this consumer; poll() joins it again
+    ├── CommitFailedError               the group has rebalanced without this consumer; poll() rejoins
     ├── LogTruncationError (.seek_to)   a log lost records that a consumer had read
     ├── UnknownTopicError               still missing after the wait; names topic and brokers asked
     ├── BufferFull                      `nowait=True` and no room
     ├── ClientClosedError               a client used after its close(), or after a fork
     ├── ConcurrentUseError              a second thread inside an object that allows one
-    ├── TransactionError (.abortable)    a transaction that must be aborted, or a producer that is over
-    ├── TransactionStateError           a call that does not fit what the transaction is at
+    ├── TransactionError (.abortable)    a transaction that must be aborted, or a producer that can no longer be used
+    ├── TransactionStateError           a call that does not fit the state of the transaction
     ├── TransactionAbortedError         a record that was not sent because its transaction was aborted
     ├── UnsupportedError (AttributeError)  a call of another client, or one that kwire does not have
     ├── DeliveryError (ExceptionGroup)  what a flush could not deliver
     └── BrokerError (.code .retriable)  an error code that a broker answered with
-        └── ProducerFencedError         a newer producer has this transactional_id: this one is over
+        └── ProducerFencedError         a newer producer has this transactional_id: this one can no longer be used
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def _as_one(texts: Sequence[str]) -> str:
 
 
 class NoOffsetForPartitionError(ConfigError):
-    """A partition without a position, and auto_offset_reset="none" gives it none: seek() first, or commit.
+    """A partition without a position, and auto_offset_reset="none" does not choose one: seek() first, or commit.
 
     `topic`, `partition`, and `group_id`: that of the group, which has committed nothing there, or None without one.
     Java's NoOffsetForPartitionException. A ConfigError, too, since the setting asks for it.
@@ -243,7 +243,7 @@ class ConnectError(KafkaError):
 
 
 class AuthError(KafkaError):
-    """One side refused the other: credentials, certificates, or a protocol that is not what the settings say.
+    """One side refused the other: credentials, certificates, or a protocol other than the settings name.
 
     `broker` names the broker or its address, `step` what was being done ("TLS handshake", "SaslAuthenticate
     (SCRAM-SHA-512)"), `reason` is what the other side, or the check that failed, said. It never holds a secret.
@@ -320,7 +320,7 @@ class UnknownTopicError(KafkaError):
 class BufferFull(KafkaError):  # noqa: N818 - a fixed public name
     """`nowait=True` was asked for and `buffer_memory` is used up.
 
-    `deliveries` are those of the records that a send_many took before: a retry begins behind them.
+    `deliveries` are those of the records that a send_many took before: a retry begins after them.
     """
 
     deliveries: Sequence[Any] = ()

@@ -48,7 +48,7 @@ class Client:
     `bootstrap_servers` are all the brokers there are: 0.7 has no metadata to ask for (see `from_zookeeper`).
     `request_timeout_ms` bounds each call, connecting included. `fetch_max_bytes` is how much a fetch asks for, per
     partition. `max_decompressed_bytes` bounds the content of a compressed message; `check_crcs` checks its checksums.
-    Nothing is connected before it is needed. Raises ConfigError for what cannot be meant.
+    Nothing is connected before it is needed. Raises ConfigError for invalid arguments.
     """
 
     @hiding_arguments

@@ -69,7 +69,7 @@ def placed_fault(error: CodecError, where: str, offset: int, content: memoryview
 
 
 def _believable_size(content: memoryview) -> int | None:
-    """Of the message at the beginning of `content`, its length field included: what is behind it begins like one."""
+    """Of the message at the beginning of `content`, its length field included: what follows it begins like one."""
     size = 4 + int.from_bytes(content[:4], "big", signed=True)
     if not 4 + _MIN_LENGTH <= size <= len(content):
         return None

@@ -339,8 +339,8 @@ class Broker(NodeControls):
         """Compacts a topic now, or every one with cleanup.policy=compact: of each key the last record stays.
 
         To the end of the log, where the log cleaner leaves the last segment alone; not what is younger than
-        min.compaction.lag.ms, nor behind the begin of an open transaction. Raises ConfigError for a topic that is not
-        compacted.
+        min.compaction.lag.ms, nor after the beginning of an open transaction. Raises ConfigError for a topic that is
+        not compacted.
         """
         state = self._state()
         self._run(lambda: Contents(state).compact(topic))

@@ -5,7 +5,7 @@
 #
 #   open batch     one per partition with records; takes records until the next does not fit
 #   waiting        batches that are closed, oldest first, and those to be sent again
-#   ready          partitions with something to send now: a closed batch, or an open one whose linger is over
+#   ready          partitions with something to send now: a closed batch, or an open one whose linger has ended
 #   unassigned     partition -1 of a topic whose partitions are not known yet; its records are placed once they are
 #
 # THREADS. Any number of threads run send() with the GIL alone; one at a time, with the reactor's lock, runs the sender.
@@ -104,7 +104,7 @@ cdef class Accumulator:
     cdef dict unfinished                  # Batch -> None, in the order of opening: its result is not known
     cdef int64_t opened                   # batches so far
     cdef bint attention                   # on_attention is to be called
-    cdef bint linger_reported             # it was called since the oldest batch's linger is over
+    cdef bint linger_reported             # it was called since the oldest batch's linger ended
     cdef int64_t last_stamp               # of the last record that the clock has stamped
     cdef int64_t looked_at                # when the oldest batch was last looked at, as such a stamp
     cdef int partitioner
@@ -541,7 +541,7 @@ cdef class Accumulator:
     # -- for the sender -------------------------------------------------------------------------------------------
 
     cpdef expire_linger(self, double now):
-        """Makes batches due whose linger is over; returns the moment of the next, or None."""
+        """Makes batches due whose linger has ended; returns the moment of the next, or None."""
         cdef Batch batch
         self.linger_reported = False
         while self.lingering:

@@ -117,7 +117,7 @@ cdef class CoreBase:
         raise NotImplementedError
 
     def recover(self, double now):
-        """Begins anew after a step that was cut."""
+        """Begins anew after an interrupted step."""
         raise NotImplementedError
 
     def versions(self, int node_id):

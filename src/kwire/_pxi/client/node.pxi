@@ -55,7 +55,7 @@ cdef class LinkBase:
         raise NotImplementedError
 
     def renew(self, double now):
-        """The session of the connection is over: logs in again."""
+        """The session of the connection has expired: logs in again."""
         raise NotImplementedError
 
     def no_version(self, Request request, double now):

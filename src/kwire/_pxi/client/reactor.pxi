@@ -510,7 +510,7 @@ cdef class ReactorBase:
         raise NotImplementedError
 
     def _connected(self, sock, double now):
-        """The socket is ready while it is not connected yet: the attempt is over, or a handshake goes on."""
+        """The socket is ready while it is not connected yet: the attempt has ended, or a handshake continues."""
         raise NotImplementedError
 
     def _lost(self, sock, reason, double now):

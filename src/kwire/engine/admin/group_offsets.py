@@ -51,7 +51,7 @@ class _OfGroup(AdminApi[str, Result], Generic[Result]):
 
     def _raise_all(self, codes: Mapping[Any, int], reasons: Mapping[int, str] = MappingProxyType({})) -> None:
         """Raises the errors by what they are about; one that says that the request had no effect is the first, to be
-        asked again. `reasons` say by code what is behind it."""
+        asked again. `reasons` explain error codes."""
         failed = sorted((code not in NOT_LOOKED_AT, key, code) for key, code in codes.items() if code)
         if failed:
             raise all_of(

@@ -1,4 +1,4 @@
-"""An operation that is retried until it succeeds, fails for good, or its time is over: what blocking calls wait for.
+"""An operation that is retried until it succeeds, fails for good, or its deadline passes: what blocking calls wait for.
 
 Layer 3, no I/O. Each try comes after a growing wait. A call ends once: with `result` or `error`. Those that ask brokers
 are in `fan_out.py`.
@@ -28,7 +28,7 @@ class Call(Recoverable):
 
     From the constructor on, `ask_again` may be called: a subclass has its attributes before it calls this one's.
 
-    recovers   whether it asks again by itself after a step that was cut; else its owner does that
+    recovers   whether it asks again by itself after an interrupted step; else its owner does that
     """
 
     recovers = True

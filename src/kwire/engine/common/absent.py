@@ -19,7 +19,7 @@ PRODUCER = {
     "abort": "it is abort_transaction() here",
     "begin": "it is begin_transaction() here, or `with producer.transaction()`",
     "commit": "it is commit_transaction() here",
-    "create_batch": "not needed: send_many(topic, values, partition=...) makes batches by itself",
+    "create_batch": "not needed: send_many(topic, values, partition=...) makes its own batches",
     "list_topics": "Admin(...).describe_topics() does that",
     "metrics": "metrics are not in this version of kwire",
     "partitions_for": "Consumer(...).partitions_for(topic) does that",

@@ -1,4 +1,4 @@
-"""How long something has been out of reach, and the two sentences about it: one when it begins, one when it is over.
+"""How long something has been out of reach, and the two sentences about it: one when it begins, one when it ends.
 
 Layer 3, no I/O and no logs: the text goes to `warn`, which hands it to the driver. That of a refusal is a
 `RefusalWarning`: the shell leaves out those that the error of a command repeats.

@@ -23,8 +23,8 @@ class Recoverable:
     __slots__ = ()
 
     def recover(self, now: float) -> None:
-        """A step was cut: no request made so far will be answered. Timers still come, and one whose callback was cut
-        comes again; a handle to a timer that was being set may be missing."""
+        """A step was interrupted: no request made so far will be answered. Timers still run, and one whose callback
+        was cut runs again; a handle to a timer that was being set may be missing."""
         raise NotImplementedError
 
     def recover_with(self, core: Recovering) -> None:

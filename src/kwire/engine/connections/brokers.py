@@ -157,7 +157,7 @@ class Brokers:
         self._pump(now)
 
     def node_may_connect(self, node: Node, now: float) -> None:
-        """The backoff after a failure is over."""
+        """The backoff after a failure has ended."""
         self._pump(now)
 
     def node_is_refused(self, node: Node, now: float) -> None:
@@ -210,7 +210,7 @@ class Brokers:
         self._waiting.clear()
 
     def reset(self) -> None:
-        """After a step that was cut: forgets all connections, attempts and waiting requests."""
+        """After an interrupted step: forgets all connections, attempts and waiting requests."""
         self._waiting.clear()
         self.refusals.reset()
         for node in self.nodes.values():

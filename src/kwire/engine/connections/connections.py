@@ -103,7 +103,7 @@ class Connections:
             self.lose(connection, error, now)
 
     def forget(self) -> None:
-        """After a step that was cut: the driver closes all sockets by itself, and no owner is told."""
+        """After an interrupted step: the driver closes all sockets by itself, and no owner is told."""
         self._events.clear()
         for connection in list(self._open):
             if connection.state != CLOSED:

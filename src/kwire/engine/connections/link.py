@@ -66,10 +66,10 @@ MOVES: Moves = {
         {
             READY: "a broker that was taken for an old one has answered ApiVersions after all: a better connection",
             BACKING_OFF: "the connection is lost",
-            IDLE: "a step was cut",
+            IDLE: "a step was interrupted",
         },
     ),
-    BACKING_OFF: State("waits after a failure", {IDLE: f"the wait is over, {_DROPPED}"}),
+    BACKING_OFF: State("waits after a failure", {IDLE: f"the wait has ended, {_DROPPED}"}),
 }
 
 SILENT_AFTER_S = 1.0
@@ -108,7 +108,7 @@ class LinkOwner(Protocol):
         """Something waits for a link that refuses this client."""
 
     def link_may_connect(self, link: Link, now: float) -> None:
-        """The backoff after a failure is over."""
+        """The backoff after a failure has ended."""
 
 
 class Link(LinkBase, Lifecycle):

@@ -39,7 +39,7 @@ class NodeOwner(Protocol):
         """A connection that was ready ended."""
 
     def node_may_connect(self, node: Node, now: float) -> None:
-        """The backoff after a failure is over."""
+        """The backoff after a failure has ended."""
 
     def node_is_refused(self, node: Node, now: float) -> None:
         """Something waits for it while it refuses this client."""
@@ -220,6 +220,6 @@ class Node(NodeBase):
         self.outage.refuses(words, self._connections.refusal_backoff, now)
 
     def link_may_connect(self, link: Link, now: float) -> None:
-        """The backoff after a failure is over."""
+        """The backoff after a failure has ended."""
         if link is self._data:
             self._owner.node_may_connect(self, now)

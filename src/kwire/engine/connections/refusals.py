@@ -89,7 +89,7 @@ class Refusals:
             self._others_timer.cancel()
 
     def reset(self) -> None:
-        """After a step that was cut."""
+        """After an interrupted step."""
         self.exist = False
 
     def _tell(self, now: float) -> None:

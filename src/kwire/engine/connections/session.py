@@ -31,7 +31,7 @@ else:
 
 FIRST_PART = 0.85
 SPREAD = 0.1
-"""A session is renewed when 85 to 95 % of it are over, so that those of many connections do not end together."""
+"""A session is renewed when 85 to 95 % of it have passed, so that those of many connections do not end together."""
 
 MIN_BETWEEN_S = 1.05
 """Seconds after a login before which no other one is begun."""

@@ -239,7 +239,7 @@ class Fetcher(Recoverable):
         self.pump_if_due(now)
 
     def _look_again(self, now: float) -> None:
-        """Some position came, or some back-off is over: looks at all partitions, once for all that say so meanwhile."""
+        """A position came, or a back-off ended: looks at all partitions, once for all that say so meanwhile."""
         self._is_settled = False
         if self._next_look is None or not self._next_look.active:
             self._next_look = self._core.call_at(max(now, self._may_look_at), self.pump_if_due)
@@ -530,7 +530,7 @@ class Fetcher(Recoverable):
     def _end_fetch(
         self, source: Source, session_id: int, told: list[PartitionState], returned: Collection[PartitionState]
     ) -> None:
-        """A response was read: in a session those it told nothing of go on resting, else all are queued again."""
+        """A response was read: in a session those it has no entry for go on resting, else all are queued again."""
         session = source.session
         if not session.succeed(session_id):
             asked = self._return(source, returned)

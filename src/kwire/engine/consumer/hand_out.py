@@ -54,12 +54,12 @@ class HandOut:
         return again
 
     def _hold_all(self) -> None:
-        """The caller has what a poll returned, and may be at work on any of it."""
+        """The caller has what a poll returned, and may be processing any of it."""
         for state in self.states:
             self._hold(state, state.delivered)
 
     def _hold_last(self, given: int) -> None:
-        """The caller is at work on the last of the records that the iterator gave."""
+        """The caller is processing the last record that the iterator returned."""
         for state in self.states:
             if state.chunks:
                 chunk = state.chunks[0]

@@ -74,7 +74,7 @@ class PartitionState:
     order              place in the round of partitions: those that returned records last come last
     stopped            paused by the user, or held by the group: neither fetched nor handed out
     awaits_committed   the position is to be the offset that the group committed, and that is not known yet
-    unfinished         (offset, leader epoch) from which on the caller may still be at work on what was delivered; None
+    unfinished         (offset, leader epoch) from which on the caller may still be processing what was delivered; None
                        where it is done with all that is before the position
     moved              where the partition says that its position has changed; None without a group
     tenure             numbers the assignments by a group, from 1 on; 0 for what the program has assigned to itself
@@ -183,7 +183,7 @@ class PartitionState:
 
     @property
     def finished(self) -> tuple[int, int]:
-        """As `delivered`, but before what the caller may still be at work on."""
+        """As `delivered`, but before what the caller may still be processing."""
         return self.delivered if self.unfinished is None else self.unfinished
 
     def seek(self, offset: int, epoch: int = NO_EPOCH) -> None:

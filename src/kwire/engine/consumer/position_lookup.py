@@ -349,7 +349,7 @@ class PositionLookup(Recoverable):
         self._on_change(now)
 
     def _end(self, asked: Asked, again: list[PartitionState], now: float) -> None:
-        """A response has been read: what it refused, or said nothing of, is asked for again."""
+        """A response has been read: what it refused, or had no entry for, is requested again."""
         again += [state for tp in list(asked) if (state := self._taken(asked, tp)) is not None]
         if again:
             self._core.cluster.refresh(now)

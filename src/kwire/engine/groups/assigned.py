@@ -3,7 +3,7 @@
 Layer 3, no I/O. Whoever assigned it may know what is news to the broker that was asked for metadata; so that is asked
 for again and again (`PositionLookup.leader`, `TopicNames`), and the member reads the rest. Each answer is a look: what
 is still missing at the second one is warned of, once, and what was missing for default_api_timeout_ms is an
-UnknownTopicError, again after each such time. Java's client says nothing of it.
+UnknownTopicError, again after each such time. Java's client does not report it.
 """
 
 from __future__ import annotations

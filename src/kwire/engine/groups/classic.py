@@ -31,7 +31,7 @@ A join is wanted after `subscribe` with other topics, `rejoin`, and where
     the leader sees other partitions (with a client_rack: racks) than those it has assigned
     partitions were revoked by a cooperative assignment: their next owner waits for this one to join without them
     an assignment came for topics that are not subscribed to any more
-Metadata is compared whenever it comes after the join, and with what it has become meanwhile when the join is over.
+Metadata is compared whenever it comes after the join, and with what it has become meanwhile when the join ends.
 
     error                                         JoinGroup, SyncGroup           Heartbeat, commit
     NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE,   joins again after the backoff  the coordinator is looked up
@@ -332,7 +332,7 @@ class ClassicMembership(Membership):
     # -- the join ---------------------------------------------------------------------------------------------------
 
     def _join_again(self, now: float) -> None:
-        """The wait is over, or metadata came. A timer that a cut step was in comes twice."""
+        """The wait has ended, or metadata came. A timer that was interrupted runs twice."""
         if self.state == JOINING and not self._joining.in_progress:
             self._join(now)
 
@@ -516,7 +516,7 @@ class ClassicMembership(Membership):
         )
 
     def _fail(self, error: KafkaError) -> None:
-        """Joining again by itself would not help: the next poll says why, and the one after that tries."""
+        """Rejoining automatically would not help: the next poll raises why, and the one after that tries."""
         self.fault = error
         self.move(OUT)
 
@@ -551,7 +551,6 @@ class ClassicMembership(Membership):
         self._give_back(now)
 
     def _give_back(self, now: float) -> None:
-        """May be done twice, if the first time was cut."""
         owned = self._owned
         self._subscription.set_revoking(owned, now)
         if self._lost or self._missed or not self._member.is_known:
@@ -594,7 +593,7 @@ class ClassicMembership(Membership):
             self.move(OUT)
 
     def _send_leave(self, reason: str, now: float, on_done: Then | None) -> None:
-        """Leaves, unless the member is static: it keeps its partitions until its session is over.
+        """Leaves, unless the member is static: it keeps its partitions until its session expires.
 
         A coordinator that holds a JoinGroup or SyncGroup of the member reads nothing more on that connection.
         """
@@ -647,7 +646,7 @@ class ClassicMembership(Membership):
             self._begin_again(now)
 
     def _begin_again(self, now: float) -> None:
-        """A step was cut on the way to an event of the listener, or from it."""
+        """A step was interrupted on the way to a listener's event, or from it."""
         self._commit = None
         if self.state == LEAVING:
             self._give_back(now)

@@ -31,7 +31,7 @@ MOVES: Moves = {
         "positions are committed, then the listener is told what goes or is lost",
         {
             JOINING: "all is committed and told",
-            OUT: "a step was cut, or `leave`",
+            OUT: "a step was interrupted, or `leave`",
             LEAVING: _UNSUBSCRIBED,
             FENCED: _FENCED,
         },
@@ -58,13 +58,13 @@ MOVES: Moves = {
     ),
     JOINED: State(
         "an assignment waits for a poll",
-        {HANDING: "a poll", OUT: f"{_FORGOTTEN}, or a step was cut", LEAVING: _UNSUBSCRIBED, FENCED: _FENCED},
+        {HANDING: "a poll", OUT: f"{_FORGOTTEN}, or a step was interrupted", LEAVING: _UNSUBSCRIBED, FENCED: _FENCED},
     ),
     HANDING: State(
         "the listener is told what goes (cooperative), then what comes",
         {
             STABLE: "all is told, or the assignment is of topics that are not wanted any more",
-            JOINED: "a step was cut",
+            JOINED: "a step was interrupted",
             OUT: "`leave`",
             LEAVING: _UNSUBSCRIBED,
             FENCED: _FENCED,
@@ -76,7 +76,7 @@ MOVES: Moves = {
     ),
     LEAVING: State(
         "unsubscribed: positions are committed, the listener is told what goes",
-        {OUT: "`leave`", LEAVING: "unsubscribe once more, after the first was cut", FENCED: _FENCED},
+        {OUT: "`leave`", LEAVING: "unsubscribe once more, after the first was interrupted", FENCED: _FENCED},
     ),
     FENCED: State(
         "another member has the group_instance_id: each poll raises that",

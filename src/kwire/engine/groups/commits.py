@@ -128,7 +128,7 @@ class Commit(Call):
             self.verdict = verdict
 
     def end(self, now: float) -> None:
-        """Its turn has come, or its time is over: ends as decided, or for want of time."""
+        """Its turn has come, or its deadline has passed: ends as decided, or with a timeout."""
         if not self.is_decided:
             self.fail(self.timed_out(), now)
         elif self.verdict is None:

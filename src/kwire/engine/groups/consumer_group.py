@@ -2,7 +2,7 @@
 
 Layer 3, no I/O. The coordinator says by heartbeats what a member is to read, by topic id. The member gives up what it
 no longer is to read, then takes what is new, and tells the coordinator by its next heartbeat. What it gives up or takes
-changes inside polls only, since between two polls the program may be at work on records of any partition.
+changes inside polls only, since between two polls the program may be processing records of any partition.
 
 States, and what may follow each, printed from MOVES:
 
@@ -251,7 +251,6 @@ class ConsumerMembership(Membership):
         self._give_back(now)
 
     def _give_back(self, now: float) -> None:
-        """May be done twice, if the first time was cut."""
         kept = self._not_told()
         self._is_committing = bool(kept)
         if kept:
@@ -332,7 +331,6 @@ class ConsumerMembership(Membership):
         self._tell_loss(now)
 
     def _tell_loss(self, now: float) -> None:
-        """May be done twice, if the first time was cut."""
         self._heartbeats.stop()
         self._epoch = JOIN_EPOCH
         self._reconciliation = None
@@ -565,7 +563,7 @@ class ConsumerMembership(Membership):
 
     @override
     def recover(self, now: float) -> None:
-        """The step was cut on the way to an event of the listener, perhaps, or from it: begins that again."""
+        """The step was interrupted on the way to a listener's event, perhaps, or from it: begins that again."""
         self._poll_limit.recover(now)
         if self.state in _MEMBER_STATES and not self._heartbeats.is_running:
             self._heartbeats.begin(now)

@@ -157,7 +157,7 @@ class Coordinator(Recoverable):
         return moved
 
     def serves(self) -> None:
-        """It does what it is for: what troubled it before is over."""
+        """It answers: earlier trouble has ended."""
         self._troubled_since = None
 
     def _tell_trouble(self, what: str, now: float) -> None:

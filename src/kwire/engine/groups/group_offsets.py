@@ -1,11 +1,11 @@
-"""The offsets of one consumer in its group: what it commits, by itself and when it is told, and what it has committed.
+"""The offsets of one consumer in its group: what it commits, automatically and on request, and what is committed.
 
 Layer 3, no I/O. `commits.py` puts commits in order and repeats them, `committed.py` asks for what there is; here it is
 decided which offsets are to be committed.
 
     delivered  what a commit without arguments takes: all that poll() and iteration have handed out
     finished   what an automatic commit takes: only what an earlier poll handed out, or a loop has passed, so that a
-               record the caller may still be at work on is never taken for done (`hand_out.py`)
+               record the caller may still be processing is never taken for done (`hand_out.py`)
 
 Either only where the position has moved since it was committed, so that a commit costs as much as what was read, not as
 much as what is assigned. A position that was looked up (auto_offset_reset) or sought has moved, too.
@@ -100,7 +100,7 @@ class GroupOffsets:
         """What the group committed in these."""
         return CommittedCall(self._core, self.fetches, partitions, now, deadline)
 
-    # -- by itself --------------------------------------------------------------------------------------------------
+    # -- automatic ------------------------------------------------------------------------------------------------
 
     def maybe_auto_commit(self, now: float) -> None:
         """A poll begins, or still waits: commits what is finished, when it is time."""

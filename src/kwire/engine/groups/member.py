@@ -60,7 +60,7 @@ class Member:
         self.forget_generation()
 
     def forget_generation(self) -> None:
-        """Its generation is over, and it was not part of the next."""
+        """Its generation has ended, and it was not part of the next."""
         self.generation = NO_GENERATION
         self.protocol = ""
 

@@ -2,7 +2,7 @@
 
 Layer 3, no I/O. The base of `classic.py` and `consumer_group.py`: the events for the user's listener and how they are
 handed over, the commit before partitions go, and the fault that the next poll raises. Partitions change hands only
-inside a poll (or close, or unsubscribe), since the user may be at work on their records: a wait (`rebalances.py`) asks
+inside a poll (or close, or unsubscribe), since the user may be processing their records: a wait (`rebalances.py`) asks
 `has_event`, has the listener run for each `next_event`, outside the core, and says `event_done`.
 
 An event is there whether or not the user has a listener. One whose listener was cut short (Ctrl-C) without `event_done`
@@ -163,7 +163,7 @@ class Membership(Lifecycle, Recoverable):
         raise NotImplementedError
 
     def end_poll(self, now: float) -> None:
-        """The poll is over: the user is at work."""
+        """The poll has ended: max_poll_interval_ms starts to count."""
 
     def rejoin(self, reason: str, now: float) -> None:
         """Has the next poll begin a rebalance."""

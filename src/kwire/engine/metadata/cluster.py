@@ -233,7 +233,7 @@ class Cluster(Metadata, Recoverable):
 
     @override
     def recover(self, now: float) -> None:
-        """After a step that was cut: asks anew."""
+        """After an interrupted step: asks anew."""
         self._refresh.recover(now)
         if self._wanted or self._patterns or self.listeners:
             self.refresh(now)

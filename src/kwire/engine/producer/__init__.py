@@ -1,4 +1,4 @@
-"""The producer behind its accumulator: routing, Produce requests, idempotence, flush and close.
+"""The producer after its accumulator: routing, Produce requests, idempotence, flush and close.
 
 Layer 3, no I/O.
 """

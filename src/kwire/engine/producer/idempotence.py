@@ -50,7 +50,7 @@ MOVES: Moves = {
         "nothing is sent; InitProducerId is on its way",
         {
             KNOWN: "answered",
-            WANTED: "an error that may pass, or a step was cut",
+            WANTED: "an error that may pass, or a step was interrupted",
             OFF: "not offered or not allowed, and not demanded by the user",
             REFUSED: "not to be had, and demanded by the user, or the client was closed",
         },

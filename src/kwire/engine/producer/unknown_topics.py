@@ -71,7 +71,7 @@ class UnknownTopics(Recoverable):
 
     @override
     def recover(self, now: float) -> None:
-        """After a step that was cut: topics that were taken off the accumulator's list are looked at again."""
+        """After an interrupted step: topics that were taken off the accumulator's list are looked at again."""
         for topic in self._accumulator.topics.values():
             if topic.has_unassigned:
                 self._accumulator.unknown_topics.append(topic)

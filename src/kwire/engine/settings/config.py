@@ -1,4 +1,4 @@
-"""Settings from what a program gives: keywords, or a mapping of dotted names; and what `help()` says of them.
+"""Settings from what a program passes: keywords, or a mapping of dotted names; and what `help()` says of them.
 
 Layer 3, no I/O. The tables are in `clients.py`.
 """

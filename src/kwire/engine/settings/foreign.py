@@ -75,7 +75,7 @@ _TABLE = {
     "enable.sasl.oauthbearer.unsecure.jwt": Foreign(_UNSECURED, as_it_is=("false",)),
     "error.cb": Foreign(_ERRORS),
     "interceptor.classes": Foreign("kwire has no interceptors"),
-    "kafka.client": Foreign("kwire makes its connections by itself"),
+    "kafka.client": Foreign("kwire makes its own connections"),
     "key.deserializer": Foreign(
         "kwire returns bytes: decode keys after poll()", _CONSUMERS, as_it_is=_BYTES_DESERIALIZERS
     ),

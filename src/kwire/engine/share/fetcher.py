@@ -112,7 +112,7 @@ class ShareFetcher(Recoverable):
 
     @property
     def locked_until(self) -> float:
-        """When the locks of what `take` would return are over; without end for nothing, and for an error."""
+        """When the locks of what `take` would return expire; infinity for nothing, and for an error."""
         first = self._ready[0] if self._ready else None
         return first.until if isinstance(first, Acquired) else float("inf")
 
@@ -144,7 +144,7 @@ class ShareFetcher(Recoverable):
             self._ready.popleft()
 
     def is_over(self, acquired: Acquired, now: float) -> bool:
-        """Whether the locks are gone: by time, or with the leader that gave them."""
+        """Whether the locks are gone: by time, or with the leader that granted them."""
         leader = self._core.cluster.leader(*acquired.place.tp)
         return acquired.until <= now or leader not in (acquired.place.node, NO_LEADER)
 
@@ -457,7 +457,7 @@ class ShareFetcher(Recoverable):
     def _on_session_error(
         self, session: ShareSessionHandler, acks: list[Acknowledgement], error: BrokerError, now: float
     ) -> None:
-        """The broker did nothing of what it was asked."""
+        """The broker refused the whole request."""
         if error.code in _SESSION_IS_LOST:
             session.lose()
         else:

@@ -105,7 +105,7 @@ class ShareMembership(Lifecycle, Recoverable):
             self._join("the consumer has subscribed, and polls", now)
 
     def end_poll(self, now: float) -> None:
-        """The poll is over."""
+        """The poll has ended."""
         self._poll_limit.end(now)
 
     def take_fault(self) -> KafkaError | None:

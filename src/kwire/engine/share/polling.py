@@ -171,7 +171,7 @@ class SharePolling:
         return taken
 
     def end(self, now: float) -> None:
-        """The poll is over: nothing more is acquired before the next one."""
+        """The poll has ended: nothing more is acquired before the next one."""
         self._is_polling = self._fetcher.wanted = False
         self.membership.end_poll(now)
 

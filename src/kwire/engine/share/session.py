@@ -44,7 +44,7 @@ MOVES: Moves = {
         "the first request is in flight",
         {OPEN: "answered", NEW: f"{_LOST}, or the broker has no version that can say it"},
     ),
-    OPEN: State("the broker waits for a request", {ASKING: "a request", NEW: "a step was cut"}),
+    OPEN: State("the broker waits for a request", {ASKING: "a request", NEW: "a step was interrupted"}),
     ASKING: State(
         "a request is in flight", {OPEN: "answered, or the broker has no version that can say it", NEW: _LOST}
     ),

@@ -1,7 +1,7 @@
 """One request about a transaction at a time, and the wait before the next try.
 
 Layer 3, no I/O. What is to be asked is derived from the state anew each time, so nothing is queued here, and after a
-step that was cut the state asks again.
+interrupted step the state asks again.
 """
 
 from __future__ import annotations

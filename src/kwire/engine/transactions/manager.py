@@ -277,7 +277,7 @@ class TransactionManager(Lifecycle, Recoverable):
 
     @override
     def recover(self, now: float) -> None:
-        """After an interrupted step: asks again, and ends what was cut behind a change of state."""
+        """After an interrupted step: asks again, and ends what was cut after a change of state."""
         self._requests.recover(now)
         if self._answer is not None:
             self._finish(now)
@@ -407,7 +407,7 @@ class TransactionManager(Lifecycle, Recoverable):
             self._die(error)
 
     def _judge_end(self, error: BrokerError, now: float) -> tuple[str, BrokerError]:
-        """The coordinator has aborted by itself: for another producer, which with version 2 is told so as long as that
+        """The coordinator has aborted on its own: for another producer, which with version 2 is told so as long as that
         abort is going on, or because the transaction was open for too long."""
         if self._may_have_timed_out(now):
             return FATAL_VERDICT, error_for(error.code, f"{error.context}; {self._why_fenced(now)}")
@@ -442,7 +442,7 @@ class TransactionManager(Lifecycle, Recoverable):
         self._settle_error(error)
 
     def _die(self, error: KafkaError) -> None:
-        """This producer is over."""
+        """This producer can no longer be used."""
         if self.state == FATAL:
             return
         self._error = error
@@ -450,7 +450,7 @@ class TransactionManager(Lifecycle, Recoverable):
         self._settle_error(error)
 
     def _settle_error(self, error: KafkaError) -> None:
-        """What follows from state ABORTABLE or FATAL. May be done twice, if the first time was cut."""
+        """What follows from state ABORTABLE or FATAL."""
         self._accumulator.bar(self._refusal)
         lost = self._unsent()
         if self.state == FATAL:
@@ -543,7 +543,6 @@ class TransactionManager(Lifecycle, Recoverable):
             self._outcome.succeed(self.prepared)
 
     def _end_detaching(self) -> None:
-        """May be done twice, if the first time was cut."""
         if self._is_heard_of:
             version = V2 if self.is_v2 else V1
             name, identity = self._requests.transactional_id, self.identity
@@ -553,7 +552,7 @@ class TransactionManager(Lifecycle, Recoverable):
         self.move(UNINITIALIZED)
 
     def _finish(self, now: float) -> None:
-        """The transaction has ended, by the answer in `_answer`. May be done twice, if the first time was cut."""
+        """The transaction has ended, by the answer in `_answer`."""
         assert self._answer is not None
         producer_id, epoch = self._answer
         if producer_id >= 0:
@@ -596,7 +595,7 @@ class TransactionManager(Lifecycle, Recoverable):
     # -- what the answers say ---------------------------------------------------------------------------------------
 
     def on_id(self, response: protocol.InitProducerIdResponse, version: int, now: float) -> None:
-        """The coordinator gave an id and an epoch. Records without them would be outside of every transaction."""
+        """The coordinator assigned an id and an epoch. Records without them would be outside of every transaction."""
         if response.producer_id < 0 or response.producer_epoch < 0:
             given = f"producer id {response.producer_id}, epoch {response.producer_epoch}"
             self._die(KafkaError(f"the answer to InitProducerId has {given}: both must be at least 0"))

@@ -88,7 +88,7 @@ class SentOffsets:
 
 
 def member_of(group: Any) -> GroupMetadata:
-    """What a user gave as the group."""
+    """The group that a user passed."""
     if isinstance(group, str) or not isinstance(getattr(group, "group_id", None), str) or not group.group_id:
         raise ConfigError(
             f"{group!r} is not the metadata of a consumer group: give what Consumer.group_metadata() returns"
@@ -106,12 +106,12 @@ def member_of(group: Any) -> GroupMetadata:
 
 
 def why_late(given: object, rows: CommittableOffsets, group: GroupMetadata) -> CommitFailedError | None:
-    """Why offsets that a user gave are not this consumer's to commit any more, as far as the consumer knows."""
+    """Why offsets that a user passed are not this consumer's to commit any more, as far as the consumer knows."""
     return group.why_not(given, rows) if isinstance(group, ConsumerGroupMetadata) else None
 
 
 def offsets_of(given: object) -> CommittableOffsets:
-    """What a user gave as offsets."""
+    """The offsets that a user passed."""
     found = committable(given, "offsets")
     if found is None:
         raise ConfigError("offsets=None: expected records or a mapping {(topic, partition): offset}")

@@ -57,7 +57,7 @@ class Owner(Protocol):
         """The next request may be sent."""
 
     def on_id(self, response: protocol.InitProducerIdResponse, version: int, now: float) -> None:
-        """The coordinator gave an id and an epoch."""
+        """The coordinator assigned an id and an epoch."""
 
     def on_partitions(self, now: float) -> None:
         """Partitions are part of the transaction."""

@@ -279,7 +279,7 @@ def _why_too_late(wanted: PreparedTransaction, found: TransactionDescription | N
     name = wanted.transactional_id
     if found is None or found.state != ONGOING or found[1:3] != (wanted.producer_id, wanted.producer_epoch):
         state = "not known" if found is None else f"in the state {found.state}, epoch {found.producer_epoch}"
-        return f"the transaction of {name!r} is over: it is {state}; it timed out, or was aborted by an operator"
+        return f"the transaction of {name!r} has ended: it is {state}; it timed out, or was aborted by an operator"
     left_ms = found.started + found.timeout_ms - now_ms
     if left_ms < min(_MAX_MARGIN_MS, found.timeout_ms / 4):
         return (

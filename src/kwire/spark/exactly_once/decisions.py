@@ -163,7 +163,7 @@ def _ended(last: Decision | None, others: Iterable[str], run: str) -> tuple[str,
 
 
 def judge(last: Decision | None, job: Job) -> bool:
-    """Whether the batch has been decided. Raises ExactlyOnceError for a run or a checkpoint whose time is over."""
+    """Whether the batch has been decided. Raises ExactlyOnceError for a run or a checkpoint that was replaced."""
     if last is None:
         return False
     if job.run in last.ended_runs:

@@ -44,7 +44,7 @@ from kwire.spark.ranges.tasks import NO_LIMITS, TaskLimits
 _SELECTIONS: Final = ("assign", "subscribe", "subscribePattern")
 _WITHOUT_EFFECT: Final = {
     "groupIdPrefix": "a read joins no consumer group",
-    "fetchOffset.numRetries": "a request is repeated until kafka.default.api.timeout.ms is over",
+    "fetchOffset.numRetries": "a request is repeated until kafka.default.api.timeout.ms has passed",
     "fetchOffset.retryIntervalMs": "kafka.retry.backoff.ms is waited between attempts",
 }
 

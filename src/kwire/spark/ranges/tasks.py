@@ -93,7 +93,7 @@ NO_LIMITS: Final = TaskLimits()
 
 
 def slots() -> int:
-    """How many tasks run at once as far as this process can know: Spark tells a source nothing of its executors."""
+    """How many tasks run at once as far as this process can know: Spark does not tell a source about its executors."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

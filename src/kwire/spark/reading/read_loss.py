@@ -1,6 +1,6 @@
 """Finds out whether the records that a task waits for can still come, by asking the cluster anew.
 
-A broker says nothing of a topic that was deleted, and nothing of offsets that will never be written: a reader hears
+A broker reports neither a deleted topic nor offsets that will never be written: a reader sees
 only silence. So it looks, some seconds after it last heard something. What is done about a loss, the reader decides.
 """
 

@@ -29,7 +29,7 @@ _log = logging.getLogger("kwire.spark")
 
 Answer = TypeVar("Answer")
 
-# A broker that has just become leader may answer with an offset that is behind.
+# A broker that has just become leader may answer with an older offset.
 _ATTEMPTS: Final = 3
 _BETWEEN_ATTEMPTS_S: Final = 1.0
 # A batch with fewer is planned without the size of its records. They are asked for no sooner than this again, and after

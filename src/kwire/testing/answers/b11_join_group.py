@@ -1,8 +1,8 @@
 """JoinGroup (key 11).
 
 Behaviour
-    A member enters its group, and the answer waits until all members have joined again, or the rebalance timeout of
-    the slowest is over. A group's first rebalance waits for `group_initial_rebalance_delay_ms` instead, again each time
+    A member enters its group, and the answer waits until all members have joined again, or the longest rebalance
+    timeout has passed. A group's first rebalance waits for `group_initial_rebalance_delay_ms` instead, again each time
     that another member comes. The leader's answer has all members. A member that joins again without news is told the
     generation at once, but the leader and one with other metadata start a rebalance.
 

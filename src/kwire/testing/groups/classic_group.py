@@ -2,7 +2,7 @@
 
     state                 next, and why
     Empty                 PreparingRebalance: a member joins. Dead: deleted
-    PreparingRebalance    CompletingRebalance: all members (re)joined, or the rebalance timeout is over: those who did
+    PreparingRebalance    CompletingRebalance: all members (re)joined, or the rebalance timeout passed: those who did
                           not are removed, but static ones. Empty: none is left
     CompletingRebalance   Stable: the leader has handed in the assignment. PreparingRebalance: a member joins, leaves,
                           expires, or has not sent SyncGroup within the rebalance timeout

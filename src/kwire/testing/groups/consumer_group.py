@@ -160,7 +160,7 @@ class ConsumerGroup:
         return new
 
     def fence(self, member: ConsumerMember) -> None:
-        """The member is no longer one: it left, its session is over, or it did not revoke in time."""
+        """The member is no longer one: it left, its session expired, or it did not revoke in time."""
         self.fence_member(self, member)
 
     def remove(self, members: Iterable[ConsumerMember]) -> None:

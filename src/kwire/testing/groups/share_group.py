@@ -75,7 +75,7 @@ class ShareGroup:
         return self.members[member_id]
 
     def remove(self, member: ShareMember) -> None:
-        """The member has left, or its session is over."""
+        """The member has left, or its session has expired."""
         if member.session is not None:
             member.session.cancel()
         self.members.pop(member.member_id, None)

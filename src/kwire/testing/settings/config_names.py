@@ -1,4 +1,4 @@
-"""The names of configs by resource, with their types, defaults and where a broker's property stands behind them.
+"""The names of configs by resource, with their types, defaults and the broker's properties that they override.
 
 Seen on releases 4.4.0 and 3.9.2; since when a topic's config exists is told by the KIPs.
 """
@@ -146,7 +146,7 @@ def topic_configs(release: tuple[int, ...]) -> dict[str, Config]:
 TOPIC_DEFAULTS = {
     name.replace(".", "_"): key for key, each in TOPIC_CONFIGS.items() for name in each.names() if name not in _OPTIONS
 }
-"""The topic config behind a broker's property, whose name has underscores."""
+"""The topic config that a broker's property is the default of; its name has underscores."""
 
 
 def split_topic_defaults(properties: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:

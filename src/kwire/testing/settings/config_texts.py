@@ -1,4 +1,4 @@
-"""What the configs mean that have an effect here, in a few words: the documentation that DescribeConfigs gives.
+"""What the configs mean that have an effect here, in a few words: the documentation in DescribeConfigs.
 
 All others have none: for what they do in Kafka, Kafka's own documentation is the place.
 """

@@ -5,7 +5,7 @@
                 has set retention.ms, a record is no older than the time since it came
     compaction  log.cleaner.backoff.ms after an append, or when a test turns the clock: all but the segment that is
                 written to, if min.cleanable.dirty.ratio or max.compaction.lag.ms calls for it. Not what is younger than
-                min.compaction.lag.ms, nor what lies behind the begin of an open transaction
+                min.compaction.lag.ms, nor what lies after the beginning of an open transaction
 
 Each partition that has something to wait for has one timer; others cost nothing.
 """

@@ -66,7 +66,7 @@ def encode_assignment(assignment: Assignment, version: int = NEWEST) -> bytes:
 
 
 def decode_assignment(data: bytes) -> Assignment:
-    """The assignment in SyncGroup; empty where the leader gave this member none. Raises CodecError."""
+    """The assignment in SyncGroup; empty where the leader assigned this member nothing. Raises CodecError."""
     if not data:
         return Assignment(())
     message = _decode(group_blobs.ConsumerProtocolAssignment, data)

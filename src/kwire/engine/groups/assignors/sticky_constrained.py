@@ -28,7 +28,7 @@ _number_then_topic = itemgetter(1, 0)
 
 
 class Constrained:
-    """One run. `assigned` is the result, `moving` what one member gives to another, by the one that gets it."""
+    """One run. `assigned` is the result, `moving` what one member passes to another, by the receiver."""
 
     def __init__(self, cluster: ClusterView, counts: Mapping[str, int], owned: Owned, racks: StickyRacks) -> None:
         self._cluster = cluster
