@@ -43,7 +43,7 @@ def files() -> list[Path]:
 
 def first_sentence(path: Path) -> str:
     """What a file says first of itself; ValueError where it says nothing."""
-    head = _docstring(path) if path.suffix == ".py" else _comment(path)
+    head = _docstring(path) if path.suffix in (".py", ".pyx") else _comment(path)
     paragraph = " ".join(head.partition("\n\n")[0].split())
     if not paragraph:
         raise ValueError(f"{path}: no head")
@@ -52,7 +52,8 @@ def first_sentence(path: Path) -> str:
 
 
 def _docstring(path: Path) -> str:
-    return ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    code = path.read_text(encoding="utf-8").partition("\ncimport ")[0]  # Cython follows, which is not Python
+    return ast.get_docstring(ast.parse(code)) or ""
 
 
 def _comment(path: Path) -> str:

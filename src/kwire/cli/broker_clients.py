@@ -1,4 +1,4 @@
-"""Users of `kwire broker`, as they are given to it, and the files by which clients log in.
+"""Users of `kwire broker`, as its options name them, and the files by which clients log in.
 
 A password is never printed: it goes into a file that only its owner can read.
 """

@@ -1,4 +1,4 @@
-"""The clients' warnings (a broker that cannot be reached, and that it can again) as lines on standard error.
+"""The clients' warnings (a broker is unreachable, or reachable again) as lines on standard error.
 
 A warning about a refused login or certificate waits a moment: mostly it is followed by the error that ends the command
 with the same words, and then is left out.

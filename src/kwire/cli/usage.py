@@ -1,4 +1,4 @@
-"""Wrong usage: what the arguments of a command say that cannot work. `main` shows the command's usage and exits with 2.
+"""Usage errors: arguments of a command that cannot work. `main` shows the command's usage and exits with 2.
 
 What only a broker or a file can tell (a topic that exists, a partition that does not) is an error like any other, 1.
 """

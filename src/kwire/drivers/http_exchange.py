@@ -1,4 +1,4 @@
-"""One HTTP request and its whole answer, within one limit of time and one of bytes.
+"""One HTTP request and its whole response, within limits of time and bytes.
 
     looking up the host, connecting, TLS, the tunnel of a proxy, status line, headers, any number of "100 Continue",
     redirects, the body: all of it ends by `Limits.end`, however slowly it comes, and has at most `Limits.max_size`

@@ -1,4 +1,4 @@
-"""PEM text: its blocks, the files it stands in, and a file that is there only while OpenSSL reads it.
+"""PEM text: its blocks, the files that hold it, and a file that is there only while OpenSSL reads it.
 
 Layer 4. Errors name a setting and a file; nothing here shows what is in one.
 """

@@ -1,4 +1,4 @@
-"""Threads whose start no signal can spoil.
+"""Threads whose start a signal cannot break.
 
 Layer 4. `Thread.start` waits for the new thread on a Condition; an exception out of a signal handler in there leaves
 the Condition's lock taken, and the new thread hangs for ever. Signal handlers run in the main thread only.

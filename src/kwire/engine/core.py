@@ -1,4 +1,4 @@
-"""The core of a client: five verbs towards the driver, `request` towards the components that ride on it.
+"""The core of a client: five verbs towards the driver, `request` for its components.
 
 Layer 3: no I/O, no clock, no rng; `now` is seconds on a clock that never goes back, `rng()` is uniform over [0, 1).
 

@@ -1,4 +1,4 @@
-"""What a component of a client (the producer's sender, the fetcher, a call) may ask of the core it rides on.
+"""What a component of a client (the producer's sender, the fetcher, a call) may ask of its core.
 
 Layer 3. `Core` fulfils it; a test may with a stub. What the rooms below the core ask of others stands beside those who
 ask: `connections/services.py`, `NodeOwner`, `LinkOwner`, `ClusterOwner`.

@@ -1,6 +1,7 @@
-"""What both consumers share: all but the signatures of what waits. Waits are made here, and run by each one's door.
+"""What both consumers share: all but the signatures of the calls that wait.
 
-Layer 5, below the clients: puts the engine's fetcher on a front; fetching itself is in `kwire.engine.consumer.fetcher`.
+Layer 5, below the clients. This file makes the waits, and each consumer's door runs them; fetching is in
+`kwire.engine.consumer.fetcher`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The door of a client: the one way of its callers to its core, and where it says no.
+"""The door of a client: the one way of its callers to its core, and the checks on that way.
 
 Layer 5, below the clients. `do` is for what takes no time, `run` (of the subclasses: `kwire._door` for threads,
 `kwire.aio.door` for asyncio) for waits. A client that only one may use at a time refuses a second caller instead of

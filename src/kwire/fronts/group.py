@@ -1,4 +1,4 @@
-"""A consumer's part in its group, put together: membership, offsets, rebalances, and where their texts go.
+"""A consumer's part in its group, put together: membership, offsets, rebalances, and where their log lines go.
 
 Layer 5, below the clients: the logic is in `kwire.engine.groups`; this file is loaded where there is a group_id.
 """

@@ -1,4 +1,4 @@
-"""What both producers share: all but the signatures of what waits, and `send()`, which is compiled.
+"""What both producers share: all but the signatures of the calls that wait, and `send()`, which is compiled.
 
 Layer 5, below the clients: no protocol logic, no sockets.
 """

@@ -1,6 +1,7 @@
-"""What both share consumers share: all but the signatures of what waits. Waits are made here, and run by each's door.
+"""What both share consumers share: all but the signatures of the calls that wait.
 
-Layer 5, below the clients: puts the engine's share group on a front; its logic is in `kwire.engine.share`.
+Layer 5, below the clients. This file makes the waits, and each consumer's door runs them; the logic of
+share groups is in `kwire.engine.share`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the embedded broker knows: itself, its topics with their partitions, and the producer ids it gave out.
+"""What the embedded broker knows: itself, its topics with their partitions, and the producer ids it handed out.
 
 Plain state for one thread. Time is asked of clocks that are passed in; nothing here sees requests or sockets.
 """

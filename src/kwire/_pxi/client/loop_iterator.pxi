@@ -1,4 +1,4 @@
-# `async for` over a consumer: records at hand are given without a coroutine, and the loop turns often enough.
+# `async for` over a consumer: records at hand are returned without a coroutine, and the loop turns often enough.
 
 cdef extern from "Python.h":
     int PyIter_Send(object iterator, object value, PyObject **result) except -1

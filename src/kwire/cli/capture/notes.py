@@ -1,4 +1,4 @@
-"""What is odd in a capture, for people: of each kind the first few notes, and how many more there are."""
+"""Notes for people on what is odd in a capture: the first few of each kind, and how many more there are."""
 
 from __future__ import annotations
 

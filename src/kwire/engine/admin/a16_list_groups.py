@@ -1,4 +1,4 @@
-"""ListGroups: asked of every broker, each of which tells of the groups that it coordinates. Layer 3, no I/O."""
+"""ListGroups: asked of every broker, each of which lists the groups that it coordinates. Layer 3, no I/O."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ListTransactions: asked of every broker, each of which tells of those that it coordinates. Layer 3, no I/O."""
+"""ListTransactions: asked of every broker, each of which lists those that it coordinates. Layer 3, no I/O."""
 
 from __future__ import annotations
 

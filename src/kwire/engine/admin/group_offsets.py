@@ -1,4 +1,4 @@
-"""Offsets of a group, told, altered and deleted without being a member: OffsetFetch, OffsetCommit, OffsetDelete.
+"""Offsets of a group, listed, altered and deleted without being a member: OffsetFetch, OffsetCommit, OffsetDelete.
 
 Layer 3, no I/O. Each is asked of the group's coordinator. Offsets of partitions that members read can be neither
 altered nor deleted. Versions with topic ids are not asked for: the ids need not be known.

@@ -1,4 +1,4 @@
-"""What Admin tells of groups. Layer 3: values only."""
+"""What Admin returns about groups. Layer 3: values only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often something may be asked that the answers themselves make a client ask again at once.
+"""A limit on requests whose responses make a client send the next at once.
 
 Layer 3, no I/O. A broker that answers at once, and each time so that the client has to ask again (a heartbeat interval
 of 0, a member that is fenced for ever, a fetch that brings nothing new), would be asked as often as the network allows.

@@ -1,4 +1,4 @@
-"""What the owners of requests and timers promise for the time after a step that an exception (Ctrl-C) cut.
+"""What owners of requests and timers do after a step that an exception (Ctrl-C) interrupted.
 
 Layer 3, no I/O. Whoever makes a request or sets a timer is a Recoverable. A cut step may have left anything half done,
 so the core forgets all connections and ends all requests (`Core.recover`), and then calls `recover` of every owner:

@@ -1,4 +1,4 @@
-"""How long to wait before the next try, which errors one may mend, and how the error of the last is told again.
+"""How long to wait before a retry, which errors are retriable, and how the last one is raised again.
 
 Layer 3: randomness is passed in. Waits double from a first to a longest one and are spread by a fifth either way, so
 that clients that failed together do not come back together.

@@ -1,4 +1,4 @@
-"""Warnings about arguments and settings that are legal but probably not meant.
+"""Warnings about arguments and settings that are valid but probably not intended.
 
 Layer 3, no I/O of its own: they go through Python's `warnings`, which prints each once for a line of the user's code.
 """

@@ -1,4 +1,4 @@
-"""What a broker from before 0.10 can for groups, found out on a connection to a coordinator.
+"""What a broker before 0.10 supports for groups, found out on a connection to a coordinator.
 
 Layer 3, no I/O. Such a broker does not say which APIs it has. The three generations are told apart by requests that
 the older ones do not know, and close the connection at:

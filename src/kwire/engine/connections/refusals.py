@@ -1,4 +1,4 @@
-"""The refusals of a cluster's brokers (AuthError), and when what waits is failed: soon, as another try will not help.
+"""The refusals of a cluster's brokers (AuthError), and when waiting requests fail: soon, as a retry will not help.
 
 Layer 3, no I/O. While a broker refuses this client and no other is connected, everything that waits for any broker
 fails with that error, and so does what comes until one is tried again. Brokers not tried yet have OTHERS_FOR_S before

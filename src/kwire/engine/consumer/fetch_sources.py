@@ -1,4 +1,4 @@
-"""The brokers that a consumer fetches from: which partitions are queued, when the next fetch is due, how much it asks.
+"""The brokers that a consumer fetches from: which partitions are queued, when the next fetch is due, and its size.
 
 Layer 3, no I/O; asks no broker. `fetcher.py` moves these.
 

@@ -1,4 +1,4 @@
-"""Fetching: which broker is asked for which partitions, and what comes of the responses.
+"""Fetching: which broker is asked for which partitions, and what is done with the responses.
 
 Layer 3, no I/O. Each broker has one fetch in flight at most. It is sent when half of the records that its last
 response brought were handed out; so while the caller works on the rest, the next response is on its way (one fetch

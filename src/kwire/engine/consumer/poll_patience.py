@@ -1,4 +1,4 @@
-"""How long the polls of a consumer, or of a share consumer, put up with what keeps records from them.
+"""How long polls of a consumer, or of a share consumer, wait before they raise what keeps records from them.
 
 Layer 3, no I/O; used with the core to itself. After default_api_timeout_ms of polls each of these is told, and then
 counted anew:

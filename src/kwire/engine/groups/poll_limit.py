@@ -1,4 +1,4 @@
-"""max_poll_interval_ms: a member that does not poll for so long is not alive to its group.
+"""max_poll_interval_ms: a member that does not poll for that long leaves its group.
 
 Layer 3, no I/O. A poll costs two assignments here: one timer goes round, and looks when the last poll ended.
 """

@@ -1,4 +1,4 @@
-"""What a consumer's calls do for its group: tell the program's listener what is assigned and revoked, and leave.
+"""What a consumer's calls do for its group: call the rebalance listener, and leave.
 
 Layer 3, no I/O: generators of `kwire.engine.common.waits`. What there is to be told is the membership's business
 (`membership.py`); partitions change hands while such a wait runs, and at no other time.

@@ -1,4 +1,4 @@
-"""Every setting of the clients, in one table each: keyword, type, default, limits, words.
+"""Every setting of the clients, in one table each: keyword, type, default, limits, description.
 
 Layer 3, no I/O. Keywords are Java's configuration names with underscores for dots; defaults are Java 4's where not said
 otherwise. `config.py` reads the dotted names, librdkafka's aliases and Spark's `kafka.` prefix.

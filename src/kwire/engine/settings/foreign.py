@@ -1,4 +1,4 @@
-"""Settings that other clients have and kwire has not: ignored, not there yet, or done in another way.
+"""Settings of other clients that kwire does not have: ignored, not supported yet, or set in another way.
 
 Layer 3, no I/O. Names are those of Apache's Java client, librdkafka (confluent-kafka), kafka-python and aiokafka, with
 dots: `key_of` turns every spelling into that. A name that is here is never called unknown. Shell and Spark ask here,

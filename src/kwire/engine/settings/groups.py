@@ -1,4 +1,4 @@
-"""The settings of members of consumer groups, and which of them forbid each other.
+"""The settings of members of consumer groups, and which of them exclude each other.
 
 Layer 3, no I/O. Names and defaults are Java's. Two protocols are chosen from by group_protocol: with "classic" the
 members assign the partitions and each says its own times; with "consumer" (KIP-848) the brokers do both.

@@ -1,4 +1,4 @@
-"""Which settings of TLS and SASL need or forbid each other.
+"""Which settings of TLS and SASL need or exclude each other.
 
 Layer 3, no I/O. Each refusal names the settings at fault, and none shows a value that may be a secret.
 """

@@ -1,4 +1,4 @@
-"""Records that a share group's broker has locked for this member, from the answer until they are acknowledged.
+"""Records that a share group's broker has locked for this member, from the response until they are acknowledged.
 
 Layer 3, no I/O. `Acquired` is what one answer brought of one partition; polls take `Portion`s of it, which are in the
 caller's hands until each of their records is acknowledged.

@@ -1,4 +1,4 @@
-"""The share session with one broker: what it knows is to be fetched there, and the number of the next request.
+"""The share session with one broker: the partitions that it fetches, and the epoch of the next request.
 
 Layer 3, no I/O. Requests of a session are numbered, so there is one in flight at most.
 

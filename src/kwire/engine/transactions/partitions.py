@@ -1,4 +1,4 @@
-"""The partitions of a transaction where the coordinator has to be told of them (transaction.version 0 and 1).
+"""The partitions of a transaction, where they have to be added at the coordinator (transaction.version 0 and 1).
 
 Layer 3, no I/O. A partition is blocked until the coordinator has it: a batch that came first would be no part of the
 transaction. All partitions at hand go into one request.

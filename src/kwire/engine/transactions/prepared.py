@@ -1,4 +1,4 @@
-"""A transaction that is open at its coordinator, and left to any process to be ended.
+"""A transaction left open at its coordinator, for any process to end.
 
 Layer 3: a value. `TransactionManager.detach` makes it, once every record is acknowledged; `EndTransactions` ends it. It
 ends as asked, as long as nobody else ends it and its time-out has not passed: its coordinator takes the end of no other

@@ -1,4 +1,4 @@
-"""What is asked about a transaction: the five requests, and what becomes of their answers.
+"""The five requests of a transaction, and what is done with their responses.
 
 Layer 3, no I/O. Which of them is sent when, and what a success or an error does to the transaction, is the owner's
 decision (`manager.py`). Here is what goes into a request, which broker gets it, and which errors are asked again.

@@ -1,4 +1,4 @@
-"""Tokens of SASL that stand on the wire as they are, in a frame without a header: after SaslHandshake v0, and in 0.9.
+"""Bare tokens of SASL, in a frame without a header: after SaslHandshake v0, and in 0.9.
 
 Nothing in such a frame says what it is. It is taken for a token where it makes no request and begins as those of the
 common mechanisms do:

@@ -1,4 +1,4 @@
-"""From the bytes of a log record to its messages: which they are is said by the topic and by the bytes' first numbers.
+"""From the bytes of a log record to its messages: the topic and the first numbers of the bytes say which.
 
 For tools that show a log. What is not known is said, not refused: a `LogPart` has then no message, and its `problem`
 says why. Nothing here knows a field.

@@ -1,4 +1,4 @@
-"""The options of one job as Spark hands them over: strings, whose names count without their case.
+"""The options of one job as Spark hands them over: strings, whose names are case-insensitive.
 
 Turns texts into values and says what is wrong with them, under the names of the documentation. What an option means is
 told by the module of its use: `read_options`, `stream_options`, `write_options`, `decoder_options`, `log_options`.

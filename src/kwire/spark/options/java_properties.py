@@ -1,4 +1,4 @@
-"""Properties of Kafka's Java clients that a Spark job shares between them, and that have nothing to do here.
+"""Properties of Kafka's Java clients that a Spark job shares between them, and that have no effect here.
 
 One dictionary often serves all clients of a team: what belongs to another client, or to a consumer group that a Spark
 read does not join, is no fault. Unknown names are, and so is what asks for something that kwire does not do.

@@ -1,4 +1,4 @@
-"""Which Python runs a source: Spark has one for those that it finds by itself, and one for those that are registered.
+"""Which Python runs a source: Spark has one for those that it finds on its own, and one for those that are registered.
 
     found by itself       PYSPARK_DRIVER_PYTHON, else PYSPARK_PYTHON, else python3: on the driver and on the executors
     registered            PYSPARK_PYTHON, else python3, as for UDFs

@@ -1,4 +1,4 @@
-"""What all mechanisms share: how they say a token, and (`quoted`) how they quote what the other side said.
+"""What all mechanisms share: how they send a token, and (`quoted`) how they quote what the other side said.
 
 Layer 3, no I/O.
 """
