@@ -1,4 +1,4 @@
-"""How far streams are behind, from the progress that Spark tells of them.
+"""The lag of streams, from the progress that Spark reports.
 
     spark.streams.addListener(LagListener())
     lag(query.lastProgress)                    {TopicPartition("orders", 0): 17, ...}
