@@ -1,7 +1,7 @@
 """Calls that ask several brokers at once, each about its part, and ask again what may succeed later.
 
 Layer 3, no I/O. An `AdminApi` describes one API: what its arguments come apart into (keys), who is asked about a key
-(`lookup.py`), the request for the keys of one broker, what its response says of each, and how that is put together.
+(`lookup.py`), the request for the keys of one broker, the result of each in its response, and how to join them.
 `FanOutCall` runs it: keys without a result are looked up and asked about at each try, so a controller, leader or
 coordinator that moves is found. One error that will not pass ends the call, or where all are to be told, its key alone.
 Java's AdminApiDriver does the same.

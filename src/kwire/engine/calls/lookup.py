@@ -200,7 +200,7 @@ class Leader(Lookup[TopicPartition]):
 
 
 class CoordinatorLookup(Lookup[str]):
-    """The coordinator of the GROUP or TRANSACTION of that id, as any broker says."""
+    """The coordinator of the GROUP or TRANSACTION of that id, asked of any broker."""
 
     def __init__(self, kind: int) -> None:
         self._kind = kind

@@ -86,7 +86,7 @@ REFUSED_AGAIN_AFTER_S = 1.0
 
 
 class LinkOwner(Protocol):
-    """The broker that a link leads to, and whom it tells of its connection: a `Node`."""
+    """The broker that a link leads to, which is notified of its connection: a `Node`."""
 
     address: Address
     was_old: bool

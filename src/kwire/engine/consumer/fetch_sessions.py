@@ -126,7 +126,7 @@ class FetchSession:
     # -- answers ----------------------------------------------------------------------------------------------------
 
     def note_foreign(self, tp: TopicPartition) -> None:
-        """The broker told of a partition that it was not asked for."""
+        """The response has a partition that was not asked for."""
         if tp not in self.asked and tp not in self._forgotten:
             self._tells_of_others = True
 

@@ -388,7 +388,7 @@ class ClassicMembership(Membership):
         self._want(f"rebalance failed due to {type(error).__name__}")
         if code in _FORGOTTEN:
             self._forget(error, keep_id=code == ILLEGAL_GENERATION)
-            self.lost_by = f"the coordinator says {type(error).__name__}"
+            self.lost_by = f"the coordinator answered {type(error).__name__}"
             if self._owned:
                 self._subscription.set_revoking(self._owned, now)
                 self.move(OUT)  # the next poll tells of the loss, then joins
@@ -465,12 +465,12 @@ class ClassicMembership(Membership):
                 self._want("the group is rebalancing")
         elif code in _FORGOTTEN:
             self._forget(error, keep_id=code == ILLEGAL_GENERATION)
-            self._lose(f"the coordinator says {type(error).__name__}", now)
+            self._lose(f"the coordinator answered {type(error).__name__}", now)
         elif code == FENCED_INSTANCE_ID:
             self._fence(error, now)
         else:
             self._forget(error, keep_id=True)
-            self._lose(f"the coordinator says {type(error).__name__}", now)
+            self._lose(f"the coordinator answered {type(error).__name__}", now)
             self.fault = error
         return True
 

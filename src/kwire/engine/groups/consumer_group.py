@@ -435,7 +435,7 @@ class ConsumerMembership(Membership):
                 self._heartbeats.stop()
                 self._epoch = JOIN_EPOCH
             else:
-                self._lose_all(FENCED, f"the coordinator says {type(error).__name__}", now)
+                self._lose_all(FENCED, f"the coordinator answered {type(error).__name__}", now)
         elif code == TOPIC_AUTHORIZATION_FAILED:
             self.fault = error
         elif code == UNRELEASED_INSTANCE_ID and self.state == JOINING:

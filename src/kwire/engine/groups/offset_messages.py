@@ -145,7 +145,7 @@ def group_code_in(response: protocol.OffsetFetchResponse, version: int) -> int:
 def offsets_in(
     response: protocol.OffsetFetchResponse, names: Mapping[UUID, str], version: int
 ) -> dict[TopicPartition, FetchedOffset]:
-    """What the response says of each partition; `names` has those of topics by id."""
+    """The offsets and errors of a response by partition; `names` has those of topics by id."""
     return dict(_rows_in(response, names, version))
 
 

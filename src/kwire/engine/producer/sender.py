@@ -258,7 +258,7 @@ class Sender(SenderBase, Recoverable):
 
     @override
     def _on_no_success(self, batch: Batch, row: Row | None, now: float) -> None:
-        """`row` is what the answer says of the batch, None where it says nothing."""
+        """`row` is the batch's row of the response, None where it has none."""
         if row is None:
             self._fail(batch, KafkaError(f"the response to Produce has no entry for {batch.topic}-{batch.partition}"))
         elif row.error_code == DUPLICATE_SEQUENCE_NUMBER and batch.may_be_written:

@@ -362,7 +362,7 @@ class ShareFetcher(Recoverable):
     def _is_answered(
         self, session: ShareSessionHandler, acks: list[Acknowledgement], response: Any, what: str, now: float
     ) -> bool:
-        """Takes in what an answer says of the session and its locks; False if that is all it says."""
+        """Takes in the session and locks of a response; False if it has nothing else."""
         if response.throttle_time_ms > 0:
             session.retry_at = now + throttle_s(response.throttle_time_ms)
         if response.error_code:

@@ -103,7 +103,7 @@ class ShareSessionHandler(Lifecycle):
         return self.sending
 
     def answered(self) -> None:
-        """The broker has taken the request in, whatever it said."""
+        """The broker has processed the request, whatever the response."""
         self.sending = []
         self.epoch = 1 if self.epoch >= _MAX_EPOCH else self.epoch + 1
         self.move(OPEN)

@@ -44,7 +44,7 @@ class TransactionalIdentity(IdempotenceBase, Lifecycle, Recoverable):
         self.last_error: KafkaError | None = None
 
     def set(self, producer_id: int, epoch: int) -> None:
-        """What the coordinator says from now on."""
+        """The coordinator's producer id and epoch from now on."""
         self.producer_id = producer_id
         self.epoch = epoch
         self.move(KNOWN)

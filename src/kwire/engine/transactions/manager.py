@@ -592,7 +592,7 @@ class TransactionManager(Lifecycle, Recoverable):
         self.is_v2 = is_v2
         self._sender.newest_version = _NEWEST_PRODUCE[is_v2]
 
-    # -- what the answers say ---------------------------------------------------------------------------------------
+    # -- responses ----------------------------------------------------------------------------------------------------
 
     def on_id(self, response: protocol.InitProducerIdResponse, version: int, now: float) -> None:
         """The coordinator assigned an id and an epoch. Records without them would be outside of every transaction."""

@@ -21,7 +21,7 @@ EAGER, COOPERATIVE = "eager", "cooperative"
 
 
 class MemberSubscription(NamedTuple):
-    """What one member of a group wants and has. `generation` is -1 where it says none."""
+    """What one member of a group wants and has. `generation` is -1 where it has none."""
 
     topics: Sequence[str]
     user_data: bytes | None = None

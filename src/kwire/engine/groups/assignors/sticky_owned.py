@@ -20,7 +20,7 @@ _number_of: Callable[[TopicPartition], int] = itemgetter(1)
 
 
 class Claim(NamedTuple):
-    """What one member says that it owns; `generation` is None where it says none."""
+    """What one member says that it owns; `generation` is None where it has none."""
 
     partitions: Sequence[TopicPartition]
     generation: int | None
@@ -84,7 +84,7 @@ class Owned:
 
 
 def generation_of(claim: Claim) -> int:
-    """The claim's generation, -1 where it says none."""
+    """The claim's generation, -1 where it has none."""
     return NO_GENERATION if claim.generation is None else claim.generation
 
 
