@@ -67,10 +67,10 @@ class Answer(NamedTuple):
     def json_object(self) -> dict[str, Any]:
         """The JSON object that the body is; {} where it is none, or is nested too deeply."""
         try:
-            told = json.loads(self.body)
+            parsed = json.loads(self.body)
         except (ValueError, RecursionError):
             return {}
-        return told if isinstance(told, dict) else {}
+        return parsed if isinstance(parsed, dict) else {}
 
 
 class Limits:

@@ -115,8 +115,8 @@ def _of_tls(error: ssl.SSLError) -> str:
 
 
 def _refused(answer: Answer, settings: SecuritySettings, request: Request) -> Exception:
-    told = answer.json_object()
-    words = (told.get(name) for name in ("error", "error_description"))
+    fields = answer.json_object()
+    words = (fields.get(name) for name in ("error", "error_description"))
     said = ": ".join(word[:_SAID] for word in words if isinstance(word, str) and word)
     why = f"HTTP status {answer.status}" + (f": {_without_secrets(said, settings, request)}" if said else "")
     if answer.status in RETRIED:

@@ -34,7 +34,7 @@ For the driver
 For components (the producer's sender, the fetcher, admin calls)
     request(target, api_key, message, on_response, on_error, now, ...) -> Request
         target       a node id, ANY (whichever broker can be reached) or CONTROLLER
-        message      a message, or a callable that makes it for the version it is told; it is called when the request is
+        message      a message, or a callable that makes it for the version it gets; it is called when the request is
                      written, so a produce request can take its batches as late as that. What it raises (KafkaError)
                      goes to on_error. `parts` of records fields are written as they are, by a gather write
         on_response(message, version, now)
@@ -58,7 +58,7 @@ For components (the producer's sender, the fetcher, admin calls)
       later requests to that node wait for the new one.
     call_at(moment, callback) -> Timer  callback(now) at that moment; Timer.cancel()
     cluster                             topics, leaders, refresh: see `cluster.py`
-    finalized_feature(name)             the level of a feature of the cluster (KIP-584); 0 where none was heard of
+    finalized_feature(name)             the level of a feature of the cluster (KIP-584); 0 where it is not known
     versions(node_id)                   what that broker offers (`newest_common(key, low, high)`); None if not connected
     why_not_connected(now)              each address with the last error there, in words; "" while a broker is connected
     connect_error()                     the same as a ConnectError, or None

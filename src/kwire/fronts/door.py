@@ -74,7 +74,7 @@ class Door(Generic[DriverType]):
             self.used = False
 
     def check_may_tell(self) -> None:
-        """Raises inside a function that is told something: a wait there that tells would wait for itself."""
+        """Raises inside a listener: a wait there that calls one would wait for itself."""
         if self.telling is not None:
             raise ConcurrentUseError("a rebalance listener may not poll or unsubscribe: it runs inside a poll")
 

@@ -130,7 +130,7 @@ def _revealed(secret: str) -> str:
 
 
 def shown(argument: object) -> str:
-    """An argument in an error: a mapping or an object may hold a password, and is told by its type alone."""
+    """An argument in an error: a mapping or an object may hold a password, and is shown by its type alone."""
     plain = str | int | float | None
     items = argument if isinstance(argument, list | tuple) else [argument]
     if any(isinstance(item, str) and "@" in item for item in items):

@@ -82,7 +82,7 @@ class Door(Protocol):
         """Does work(now) with the core to itself, unless the client is closed: for what a wait that was cut leaves."""
 
     def check_may_tell(self) -> None:
-        """Raises inside a function that is told something: a wait there that tells would wait for itself."""
+        """Raises inside a listener: a wait there that calls one would wait for itself."""
 
     def now(self) -> float:
         """The time that `work` is given, too."""

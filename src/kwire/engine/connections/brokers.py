@@ -74,7 +74,7 @@ class Brokers:
     def _best(self, now: float) -> Node | None:
         """The least busy broker that is ready; one that seems to hang only while no other can be tried.
 
-        Of those that are equally busy it is the one heard from last.
+        Of those that are equally busy it is the one that answered last.
         """
         ready = [node for node in self.nodes.values() if node.connection is not None]
         answering = [node for node in ready if not node.is_silent(now)]

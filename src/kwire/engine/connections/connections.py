@@ -1,4 +1,4 @@
-"""The connections of one client: opened, closed and lost here, and nowhere else; the driver is told by events.
+"""The connections of one client: opened, closed and lost here, and nowhere else; the driver gets events.
 
 Layer 3, no I/O. See `core.py` for the events and for what the driver calls.
 """
@@ -62,7 +62,7 @@ class Connections:
         self._events.append((WARN, text))
 
     def open(self, address: Address, now: float, on_made: OnMade, on_lost: OnLost) -> Connection:
-        """A fresh connection that the driver is told to connect."""
+        """A fresh connection, which the driver is asked to connect."""
         self._count += 1
         settings = self.settings
         connection = Connection(
@@ -92,7 +92,7 @@ class Connections:
         self.lose(connection, ConnectError("closed"), now)
 
     def lose(self, connection: Connection, error: KafkaError, now: float) -> None:
-        """Tells the driver to close it; requests in flight on it fail with `error`, then its owner is told."""
+        """Tells the driver to close it; requests in flight on it fail with `error`, then its owner is notified."""
         if connection.state != CLOSED:
             self._events.append((CLOSE, connection))
             self._end(connection, error, now)
@@ -103,7 +103,7 @@ class Connections:
             self.lose(connection, error, now)
 
     def forget(self) -> None:
-        """After an interrupted step: the driver closes all sockets by itself, and no owner is told."""
+        """After an interrupted step: the driver closes all sockets itself, and no owner is notified."""
         self._events.clear()
         for connection in list(self._open):
             if connection.state != CLOSED:
@@ -130,7 +130,7 @@ def _loss(connection: Connection, error: str | BaseException) -> KafkaError:
 
 
 def _speaks_tls(connection: Connection) -> AuthError:
-    """A record of TLS came where a frame was due: told apart here, which costs the frames nothing."""
+    """A record of TLS came where a frame was due: recognized here, which costs the frames nothing."""
     return AuthError(
         Wording("the broker speaks TLS on this port: is {security_protocol}=SSL (or SASL_SSL) meant?"),
         broker=str(connection.address),

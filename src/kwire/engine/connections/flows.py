@@ -101,7 +101,7 @@ class SharedCalls:
             raise
 
     def _end(self, began: float) -> list[tuple[Connection, OnValue, OnException]]:
-        """One call has ended; returns the flows to be told."""
+        """One call has ended; returns the flows to be resumed."""
         self._calls.remove(began)
         waiting, self._waiting = self._waiting, []
         return [each for each in waiting if each[0].open]
@@ -131,7 +131,7 @@ def run(
     """Runs `flow` to its end: `on_result` with what it returns, `on_error` with what it raises or the connection does.
 
     There is no time-out here: the caller closes the connection when a flow takes too long, and `connection.step` says
-    at what it was. Of a connection that is closed in an Apart step, nothing more is heard.
+    at what it was. A connection that is closed in an Apart step is not resumed.
     """
 
     def go_on(proceed: Callable[[], Step], now: float) -> None:

@@ -44,7 +44,7 @@ class GroupProbe:
         return self._asked is not None
 
     def flow(self, first: Callable[[int], Flow[Versions]], version: int) -> Flow[Versions]:
-        """After the flow `first(version)` has told that the broker is an old one: how old."""
+        """After the flow `first(version)` has found that the broker is an old one: how old."""
         versions = yield from first(version)
         if not versions.before_0_10:
             return versions

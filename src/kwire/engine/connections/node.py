@@ -2,7 +2,7 @@
 
 Layer 3, no I/O. A broker answers the requests of one connection in their order, so after a Fetch that it holds, or a
 JoinGroup, every other request would wait. Those have connections of their own (`request.py` lists the purposes); what
-is asked of the node itself, and told to its owner, is the state of the connection for data.
+is asked of the node itself, and reported to its owner, is the state of the connection for data.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ class Refusals:
         return next((node.refusal for node in nodes if node.refusal is not None), None)
 
     def begin(self, now: float) -> None:
-        """A broker refused this client: if no other can be used, what waits is told."""
+        """A broker refused this client: if no other can be used, what waits fails."""
         if not self.exist:
             self.exist = True
             self._others_had_time = False

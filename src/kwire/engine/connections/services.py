@@ -52,13 +52,13 @@ class ConnectionServices(Protocol):
     def call_at(self, when: float, callback: Callable[[float], object]) -> Timer: ...
 
     def open(self, address: Address, now: float, on_made: OnMade, on_lost: OnLost) -> Connection:
-        """A fresh connection that the driver is told to connect."""
+        """A fresh connection, which the driver is asked to connect."""
 
     def close(self, connection: Connection, now: float) -> None:
         """Closes it without telling its owner."""
 
     def lose(self, connection: Connection, error: KafkaError, now: float) -> None:
-        """Closes it: requests in flight fail with `error`, then its owner is told."""
+        """Closes it: requests in flight fail with `error`, then its owner is notified."""
 
     def warn(self, text: str) -> None:
         """Hands a text for the log to the driver."""

@@ -211,7 +211,7 @@ class Fetcher(Recoverable):
                 raise fault
 
     def _forget_fault(self, fault: KafkaError | None) -> None:
-        """Takes the fault from every partition that has this very one: a broker that refused a request is told once."""
+        """Takes this very fault from every partition that has it: a broker that refused a request is reported once."""
         for state in self._faulty:
             if state.fault is fault:
                 state.fault = None
@@ -490,7 +490,7 @@ class Fetcher(Recoverable):
         room = max_memory - sum(state.memory for state in holders if not state.stopped)
         stats = FetchStats()
         session = source.session
-        told: list[PartitionState] = []
+        answered: list[PartitionState] = []
         for topic in response.responses:
             name = topic.topic or self._core.cluster.names.get(topic.topic_id, "")
             for row in topic.partitions:
@@ -503,13 +503,13 @@ class Fetcher(Recoverable):
                         stats.is_fruitless = False  # a seek, or another assignment, came in between
                     continue
                 if row.error_code or row.preferred_read_replica >= 0 or row.diverging_epoch.end_offset >= 0:
-                    told.append(state)
+                    answered.append(state)
                     self._redirect(state, source.node, row, now)
                     continue
                 state.log_end = row.last_stable_offset if self._isolation else row.high_watermark
                 if not row.records:
                     continue
-                told.append(state)
+                answered.append(state)
                 begin, was_ready, held = state.fetch_at, state.holds_records, len(state.chunks)
                 decoded = self._take_in(state, source.node, row, version, room, room == max_memory)
                 if state.fetch_at > begin or state.fault is not None or self._is_full:
@@ -520,7 +520,7 @@ class Fetcher(Recoverable):
                     if not was_ready:
                         self._ready.append(state)
                     stats.add(state, state.chunks[-1].count, state.fetch_at - begin, len(row.records))
-        self._end_fetch(source, response.session_id, told, stats.returned)
+        self._end_fetch(source, response.session_id, answered, stats.returned)
         source.on_response(stats, self.polled_at, now)
         if stats.is_fruitless:
             self._slow_down(source, "no new records", now)
@@ -528,7 +528,7 @@ class Fetcher(Recoverable):
         self._is_settled = self._is_settled and not self._is_full
 
     def _end_fetch(
-        self, source: Source, session_id: int, told: list[PartitionState], returned: Collection[PartitionState]
+        self, source: Source, session_id: int, answered: list[PartitionState], returned: Collection[PartitionState]
     ) -> None:
         """A response was read: in a session those it has no entry for go on resting, else all are queued again."""
         session = source.session
@@ -537,10 +537,10 @@ class Fetcher(Recoverable):
             session.judge(sum(state.log_end <= state.fetch_at for state in asked))
             return
         source.in_flight = False
-        for state in told:
+        for state in answered:
             session.drop(state.tp)
             state.in_flight = False
-        source.requeue(told, returned)
+        source.requeue(answered, returned)
         if session.is_useless:
             self._end_session(source, for_good=True)
 

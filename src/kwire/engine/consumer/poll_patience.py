@@ -1,6 +1,6 @@
 """How long polls of a consumer, or of a share consumer, wait before they raise what keeps records from them.
 
-Layer 3, no I/O; used with the core to itself. After default_api_timeout_ms of polls each of these is told, and then
+Layer 3, no I/O; used with the core to itself. After default_api_timeout_ms of polls each of these is raised, and then
 counted anew:
 
     brokers   no broker ever answered: ConnectError with a cause for each address, or whatever else failed

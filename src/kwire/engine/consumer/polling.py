@@ -121,7 +121,7 @@ class Polling:
             raise afresh(refusal)
 
     def _news_of_refusal(self) -> AuthError | None:
-        """Why no broker can be fetched from, unless that was told before."""
+        """Why no broker can be fetched from, unless that was raised before."""
         if not self._core.refused:
             return None
         refusal = self._core.refusal or self._refusal_of_leaders()

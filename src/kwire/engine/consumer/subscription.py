@@ -229,7 +229,7 @@ class Subscription:
             self.withdrawn = (self.withdrawn | ended.keys()) - self.states.keys()
 
     def _has_id(self, tp: TopicPartition) -> bool:
-        """Whether the topic has an id, so that one made anew is told from one that a broker knows only in part."""
+        """Whether the topic has an id: so a recreated one is not taken for one that a broker knows only in part."""
         return self._ids.get(tp.topic, no_uuid()) != no_uuid()
 
     def _new_state(self, tp: TopicPartition) -> PartitionState:

@@ -30,18 +30,18 @@ LOOK_TAKES_S = 20e-6
 """Seconds between two looks, for each partition assigned: looking never takes all of the time."""
 
 Explain = Callable[[object], object]
-"""The reason why something is missing, from what `look` was told of it."""
+"""The reason why something is missing, from what `look` got."""
 
 
 class Warned(Protocol):
-    """The member that misses something: what it is told."""
+    """The member that misses something: its warnings and errors."""
 
     fault: KafkaError | None
     warn: Callable[[str], object]
 
 
 class Missing:
-    """What one member misses, which is told."""
+    """What one member misses, which is warned of and raised."""
 
     def __init__(self, settings: ConsumerSettings, member: Warned) -> None:
         self._group_id = settings.group_id

@@ -7,16 +7,13 @@ States, and what may follow each, printed from MOVES:
 
     state      what it is                                                may be followed by
     OUT        nothing is sent; no member, or a failed one               PREPARING, LEAVING, FENCED
-    PREPARING  positions are committed, then the listener is told what   JOINING, OUT, LEAVING, FENCED
-               goes or is lost
+    PREPARING  positions are committed, then on_revoked or on_lost runs  JOINING, OUT, LEAVING, FENCED
     JOINING    JoinGroup is on its way, or waits for a retry             SYNCING, JOINING, OUT, LEAVING, FENCED
     SYNCING    the leader assigns; SyncGroup is on its way               JOINED, JOINING, OUT, LEAVING, FENCED
     JOINED     an assignment waits for a poll                            HANDING, OUT, LEAVING, FENCED
-    HANDING    the listener is told what goes (cooperative), then what   STABLE, JOINED, OUT, LEAVING, FENCED
-               comes
+    HANDING    on_revoked runs (cooperative), then on_assigned           STABLE, JOINED, OUT, LEAVING, FENCED
     STABLE     reads what was assigned                                   PREPARING, OUT, LEAVING, FENCED
-    LEAVING    unsubscribed: positions are committed, the listener is    OUT, LEAVING, FENCED
-               told what goes
+    LEAVING    unsubscribed: positions are committed, on_revoked runs    OUT, LEAVING, FENCED
     FENCED     another member has the group_instance_id: each poll       OUT, LEAVING
                raises that
 
@@ -119,7 +116,7 @@ class ClassicMembership(Membership):
     """One consumer's membership in its group.
 
     _wanted    why a join is wanted; None where it is not
-    _lost      the coordinator has forgotten the member, and the listener was not told yet
+    _lost      the coordinator has forgotten the member, and on_lost has not run yet
     _missed    the group was in a generation without the member, which owns partitions: others may have had them; the
                listener was not told yet
     _came      what SyncGroup brought, until it is handed over
@@ -320,7 +317,7 @@ class ClassicMembership(Membership):
         self._commit_first(tuple(owned), now, go_on)
 
     def _tell(self, kind: str, partitions: tuple[TopicPartition, ...], now: float) -> None:
-        """Has the listener told that these go; goes on at once where there are none."""
+        """Has on_revoked run for these; continues at once where there are none."""
         if partitions:
             self._subscription.set_revoking(partitions, now)
             self.add_event(kind, partitions)

@@ -28,9 +28,9 @@ MOVES: Moves = {
         {PREPARING: _WANTED, LEAVING: _UNSUBSCRIBED, FENCED: f"a commit says that {_FENCED}"},
     ),
     PREPARING: State(
-        "positions are committed, then the listener is told what goes or is lost",
+        "positions are committed, then on_revoked or on_lost runs",
         {
-            JOINING: "all is committed and told",
+            JOINING: "commit and listener are done",
             OUT: "a step was interrupted, or `leave`",
             LEAVING: _UNSUBSCRIBED,
             FENCED: _FENCED,
@@ -61,9 +61,9 @@ MOVES: Moves = {
         {HANDING: "a poll", OUT: f"{_FORGOTTEN}, or a step was interrupted", LEAVING: _UNSUBSCRIBED, FENCED: _FENCED},
     ),
     HANDING: State(
-        "the listener is told what goes (cooperative), then what comes",
+        "on_revoked runs (cooperative), then on_assigned",
         {
-            STABLE: "all is told, or the assignment is of topics that are not wanted any more",
+            STABLE: "the listener is done, or the assignment is of topics that are not wanted any more",
             JOINED: "a step was interrupted",
             OUT: "`leave`",
             LEAVING: _UNSUBSCRIBED,
@@ -75,7 +75,7 @@ MOVES: Moves = {
         {PREPARING: _WANTED, OUT: _FORGOTTEN, LEAVING: _UNSUBSCRIBED, FENCED: _FENCED},
     ),
     LEAVING: State(
-        "unsubscribed: positions are committed, the listener is told what goes",
+        "unsubscribed: positions are committed, on_revoked runs",
         {OUT: "`leave`", LEAVING: "unsubscribe once more, after the first was interrupted", FENCED: _FENCED},
     ),
     FENCED: State(

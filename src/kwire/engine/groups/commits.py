@@ -18,7 +18,7 @@ made anew meanwhile; an automatic one goes on without that.
     CommitFailedError           ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH, GROUP_ID_NOT_FOUND
     their own error             REBALANCE_IN_PROGRESS, FENCED_INSTANCE_ID, and everything about authorization or size
 
-The membership is told of codes about the member, unless it is in another generation by now. As Java's
+The membership gets codes about the member, unless it has joined another generation since. As Java's
 ConsumerCoordinator and CommitRequestManager, but for the repeated asynchronous commits and stale epochs.
 """
 

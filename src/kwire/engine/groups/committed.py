@@ -1,7 +1,7 @@
 """What a group has committed: OffsetFetch, by one request, or repeated until every partition is answered.
 
-Layer 3, no I/O. Offsets of an open transaction are not told: the coordinator answers UNSTABLE_OFFSET_COMMIT (KIP-447,
-version 7 and later) and is asked again, because the transaction may yet be aborted and the offset with it.
+Layer 3, no I/O. Offsets of an open transaction are not returned: the coordinator answers UNSTABLE_OFFSET_COMMIT
+(KIP-447, version 7 and later) and is asked again, because the transaction may yet be aborted and the offset with it.
 
 The requests go over the connection for data, where no held JoinGroup stands before them; to a broker from before 0.10
 over the coordinator's, the only one that knows what such a broker can.
@@ -58,7 +58,7 @@ class OffsetFetches:
         self, partitions: Collection[TopicPartition], on_found: OnFound, on_error: OnError, now: float
     ) -> Request | WaitingRequest:
         """Asks about these: on_found has what was committed in each, None for nothing, or its error. An error of the
-        whole request goes to on_error; what the coordinator or the member has to know of it has been told then."""
+        whole request goes to on_error; the coordinator and the member have been notified by then."""
         return self._coordinator.request(
             OFFSET_FETCH,
             partial(self._message, partitions),

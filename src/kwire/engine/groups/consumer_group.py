@@ -16,11 +16,10 @@ States, and what may follow each, printed from MOVES:
                    commit, for the listener                                  FATAL, LEAVING, OUT
     ACKNOWLEDGING  the next heartbeat says what is read now                  STABLE, RECONCILING, FENCED, STALE, FATAL,
                                                                              LEAVING, OUT
-    FENCED         forgotten by the coordinator: nothing is read, the        JOINING, OUT
-                   listener is told of the loss
-    STALE          left for want of polls: nothing is read, the listener is  JOINING, OUT
-                   told of the loss
-    LEAVING        positions are committed, the listener is told what goes   OUT, FATAL
+    FENCED         forgotten by the coordinator: nothing is read, on_lost    JOINING, OUT
+                   runs
+    STALE          left for want of polls: nothing is read, on_lost runs     JOINING, OUT
+    LEAVING        positions are committed, on_revoked runs                  OUT, FATAL
     FATAL          failed: each poll raises the error                        OUT
 
     error                                          from any state but OUT, FENCED, STALE and FATAL
@@ -31,7 +30,7 @@ States, and what may follow each, printed from MOVES:
                                                    takes longer than default_api_timeout_ms
     FENCED_INSTANCE_ID, UNSUPPORTED_ASSIGNOR, INVALID_REGULAR_EXPRESSION, INVALID_REQUEST,
     GROUP_MAX_SIZE_REACHED, GROUP_AUTHORIZATION_FAILED, GROUP_ID_NOT_FOUND, UNSUPPORTED_VERSION, unknown ones
-                                                   -> FATAL; the listener is told of the loss
+                                                   -> FATAL; on_lost runs
 
 A topic whose name is not known yet is held back: the rest of the assignment is read meanwhile. A topic made anew under
 the same name has another id: its partitions are revoked and assigned.
@@ -130,7 +129,7 @@ class Reconciliation(NamedTuple):
 
 
 class _Sent(NamedTuple):
-    """What the coordinator has heard of this member: what has not changed since is left out."""
+    """What was sent to the coordinator: what has not changed since is left out."""
 
     topics: frozenset[str] | None = None
     pattern: str | None = None
@@ -143,7 +142,7 @@ class ConsumerMembership(Membership):
     its heartbeats.
 
     _has_had_pattern the coordinator may know an older one of this member, which has to be taken back
-    _target          what the coordinator wants; `_owned` what it was, or is being, told of what is read
+    _target          what the coordinator wants; `_owned` what was, or is being, sent to it of what is read
     _reconciliation  the way between the two, while it is on; `_is_due`: one may begin with the next poll
     """
 
@@ -222,7 +221,7 @@ class ConsumerMembership(Membership):
 
     @override
     def rejoin(self, reason: str, now: float) -> None:
-        """There is nothing to begin: the coordinator assigns. What changed is told at once."""
+        """There is nothing to begin: the coordinator assigns. What changed is sent at once."""
         self._heartbeats.hurry(now)
 
     @override
@@ -318,13 +317,13 @@ class ConsumerMembership(Membership):
         self._heartbeats.begin(now)
 
     def _not_told(self) -> tuple[TopicPartition, ...]:
-        """The partitions that are read, without those of which the listener is just told that they go."""
+        """The partitions that are read, without those that on_revoked is running for."""
         current = self._current
         gone = frozenset(current.partitions if current is not None and current.kind != ASSIGNED else ())
         return tuple(tp for tp in self._subscription.states if tp not in gone)
 
     def _lose_all(self, state: str, reason: str, now: float) -> None:
-        """Out of the group: nothing is read any more, and the listener is to be told of the loss."""
+        """Out of the group: nothing is read any more, and on_lost is to run."""
         self.lost_by = reason
         self.log.info("is out of the group: %s", reason)
         self.move(state)
@@ -417,8 +416,8 @@ class ConsumerMembership(Membership):
         if response.assignment is not None:
             self._take_target(response.assignment, now)
 
-    def _take_target(self, told: protocol.ConsumerGroupHeartbeatResponse.Assignment, now: float) -> None:
-        topics = {row.topic_id: frozenset(row.partitions) for row in told.topic_partitions}
+    def _take_target(self, assignment: protocol.ConsumerGroupHeartbeatResponse.Assignment, now: float) -> None:
+        topics = {row.topic_id: frozenset(row.partitions) for row in assignment.topic_partitions}
         if self._target is NOTHING or topics != self._target.topics:
             self._target = TargetAssignment(self._target.number + 1, topics)
             self.log.info("rebalances: the coordinator assigns %d partitions", sum(map(len, topics.values())))
@@ -588,4 +587,4 @@ def _rows(
 
 
 def _nothing(now: float) -> None:
-    """There is nothing to do when the coordinator has heard it."""
+    """There is nothing to do after the last heartbeat."""

@@ -46,15 +46,15 @@ MOVES: Moves = {
         },
     ),
     FENCED: State(
-        "forgotten by the coordinator: nothing is read, the listener is told of the loss",
-        {JOINING: "the listener is told", OUT: "`leave`"},
+        "forgotten by the coordinator: nothing is read, on_lost runs",
+        {JOINING: "the listener is done", OUT: "`leave`"},
     ),
     STALE: State(
-        "left for want of polls: nothing is read, the listener is told of the loss",
-        {JOINING: "a poll, after the listener is told", OUT: "`leave`"},
+        "left for want of polls: nothing is read, on_lost runs",
+        {JOINING: "a poll, after the listener is done", OUT: "`leave`"},
     ),
     LEAVING: State(
-        "positions are committed, the listener is told what goes",
+        "positions are committed, on_revoked runs",
         {OUT: "`leave`", FATAL: "an error that waiting does not mend"},
     ),
     FATAL: State("failed: each poll raises the error", {OUT: "subscribe"}),

@@ -1,6 +1,6 @@
 """The coordinator of one group or transactional id: which broker it is, and requests to it.
 
-Layer 3, no I/O. Looked up at the first request, and again after `is_lost` was told that it has moved or cannot be
+Layer 3, no I/O. Looked up at the first request, and again after `is_lost` got that it has moved or cannot be
 reached. Requests wait for the look-up, which is repeated while its error may pass; an error that will not pass
 (GROUP_AUTHORIZATION_FAILED) fails them. Nothing is sent twice: whether to repeat a request is its component's decision.
 
@@ -11,8 +11,8 @@ reached. Requests wait for the look-up, which is repeated while its error may pa
 A broker from before 0.10 tells what it can only on a connection to a coordinator (`negotiation.py`), so the look-up is
 repeated there. One that has no coordinators at all (0.8.1) leaves commits to any broker: `node` is ANY.
 
-Trouble (none is found, it loads, it cannot be reached, it hangs up) is told to `on_trouble` each time, with the moment
-at which it began, until the component says that the coordinator `serves`.
+Trouble (none is found, it loads, it cannot be reached, it hangs up) is reported to `on_trouble` each time, with the
+moment at which it began, until the component says that the coordinator `serves`.
 """
 
 from __future__ import annotations
@@ -251,7 +251,7 @@ class Coordinator(Recoverable):
 
 
 def _ignore(what: str, since: float, now: float) -> None:
-    """Nobody is told of trouble."""
+    """Trouble is not reported."""
 
 
 def _is_unknown_api(error: KafkaError) -> bool:

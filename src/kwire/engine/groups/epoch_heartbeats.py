@@ -10,7 +10,7 @@ heartbeat says is decided when it is written, by the member.
     all others                                                    the member's `heartbeat_refused` decides
 
 However fast the answers call for the next one, they keep a pace (`pace.py`); an interval is believed from 0.1 to 60 s.
-After any error the member says everything anew (`forget_sent`), since it is not known what the coordinator has heard.
+After any error the member sends everything anew (`forget_sent`), since what the coordinator has received is unknown.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class HeartbeatMember(Protocol):
         """The message that is written now."""
 
     def forget_sent(self) -> None:
-        """The coordinator may not have heard what was sent: the next heartbeat says everything."""
+        """The coordinator may not have received what was sent: the next heartbeat has everything."""
 
     def on_heartbeat(self, response: Any, version: int, now: float) -> None:
         """A heartbeat was answered, without an error."""
@@ -114,7 +114,7 @@ class EpochHeartbeats(Recoverable):
         self._send(now)
 
     def stop(self) -> None:
-        """Sends no more; what is in flight is not heard."""
+        """Sends no more; a response in flight is ignored."""
         self._is_running = self._is_in_flight = self._is_hurried = False
         self._round += 1
         self._failures = 0
@@ -189,7 +189,7 @@ class EpochHeartbeats(Recoverable):
 
     @override
     def recover(self, now: float) -> None:
-        """Says everything again, or the farewell that may not have been heard."""
+        """Sends everything again, or the last heartbeat that may have been lost."""
         if self._farewell is not None:
             self._say_goodbye(*self._farewell, _LEAVE_TRIES, now)
         if self._is_running:

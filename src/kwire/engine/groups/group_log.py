@@ -87,7 +87,7 @@ class GroupLog:
         self.write_debug(self._line(text, values))
 
     def failed(self, what: str, error: object) -> None:
-        """A try failed, and is made again: told once while its error stays the same."""
+        """A try failed, and is made again: logged once while its error stays the same."""
         failure = f"{what} failed: {error}"
         if failure != self._failure:
             self.info("%s", failure)
@@ -98,7 +98,7 @@ class GroupLog:
         self.info("assigned %s; %d in all", Listed(partitions), in_all)
 
     def lost(self, partitions: Collection[TopicPartition]) -> None:
-        """These are another member's by now, perhaps: told of the member that had them."""
+        """These may be another member's now: logged for the member that had them."""
         self.write_info(self._line_of(self._last, "lost %s", (Listed(partitions),)))
 
     def committed(self, rows: Mapping[TopicPartition, OffsetAndMetadata], codes: Mapping[TopicPartition, int]) -> None:

@@ -1,7 +1,7 @@
 """Heartbeats of a member of a classic group: in the background, whatever the user does.
 
-Layer 3, no I/O. One is in flight at most. One that is refused is told to the membership; one that is not answered is
-sent again after the backoff, to the coordinator that is looked up anew.
+Layer 3, no I/O. One is in flight at most. One that is refused is reported to the membership; one that is not answered
+is sent again after the backoff, to the coordinator that is looked up anew.
 """
 
 from __future__ import annotations

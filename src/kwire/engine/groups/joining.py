@@ -1,13 +1,13 @@
 """One try to join a classic group: JoinGroup, the leader's assignment, SyncGroup.
 
-Layer 3, no I/O. What comes of a try is told to its owner, which decides on the next one.
+Layer 3, no I/O. The outcome of a try goes to its owner, which decides on the next one.
 
     JoinGroup      held by the coordinator until all members have joined, up to the rebalance timeout of the slowest;
                    v0 takes the session timeout for that
     second join    v4 and later send a member without an id MEMBER_ID_REQUIRED and its id (KIP-394): asked again at once
     session        a broker before 0.10.1 allows 30 s at most, where the default is 45 s: it is asked again with that
     leader         the member that JoinGroup shows all subscriptions runs the assignor when it has the topics' metadata;
-                   a static leader that came back may be told to skip that (KIP-814)
+                   a static leader that came back may be asked to skip that (KIP-814)
     SyncGroup      held until the leader has handed in the assignment
 """
 

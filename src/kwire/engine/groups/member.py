@@ -27,7 +27,7 @@ _NEWEST_JOIN, _NEWEST_HEARTBEAT, _NEWEST_LEAVE, _NEWEST_SYNC = 9, 4, 5, 5
 class Member:
     """The identity of one member. It is new after `forget`; after `forget_generation` the id is kept.
 
-    session_timeout_ms   what the coordinator is told; less than the setting where the broker allows no more
+    session_timeout_ms   what the coordinator gets; less than the setting where the broker allows no more
     """
 
     def __init__(self, settings: ConsumerSettings) -> None:

@@ -71,7 +71,7 @@ class Membership(Lifecycle, Recoverable):
     warn           takes a text for the log; set by the front
     log            takes what happens to the membership
     has_joined     it has been a member since it subscribed
-    joined_as      the member to which the assignment belongs that polls told last, whatever became of it; None before
+    joined_as      the member to which the assignment belongs that polls reported last, even if it has left; None before
     lost_by        why it is none any more, in words, until the consumer has joined anew
     is_outside     the program has assigned partitions to itself, and this consumer is no member
     """
@@ -228,7 +228,7 @@ class Membership(Lifecycle, Recoverable):
         return fault
 
     def forget_events(self) -> None:
-        """The member has left: what the listener was not told is of partitions that it does not have any more."""
+        """The member has left: events still queued are of partitions that it does not have any more."""
         self.events.clear()
         self._current = None
 

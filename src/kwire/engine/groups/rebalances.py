@@ -1,6 +1,6 @@
 """What a consumer's calls do for its group: call the rebalance listener, and leave.
 
-Layer 3, no I/O: generators of `kwire.engine.common.waits`. What there is to be told is the membership's business
+Layer 3, no I/O: generators of `kwire.engine.common.waits`. Which events there are is the membership's business
 (`membership.py`); partitions change hands while such a wait runs, and at no other time.
 """
 

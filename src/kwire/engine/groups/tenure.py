@@ -2,8 +2,8 @@
 
 Layer 3, no I/O. A program holds records for longer than its consumer may hold their partition: it works while the group
 goes on, polls in between, unsubscribes. Offsets of such records belong to the partition's next owner. The coordinator
-refuses them from a member that is none any more, so `group_metadata()` goes on naming that member until polls have told
-of the loss and the consumer has joined anew. From a member that has joined anew it would take them; so each partition
+refuses them from a member that is none any more, so `group_metadata()` keeps naming that member until polls have
+reported the loss and the consumer has rejoined. From a member that has rejoined it would take them; so each partition
 that the group assigns is numbered, and records know under which number they were returned (`Subscription`).
 
     lost       the member is none any more: nothing is committed in its name

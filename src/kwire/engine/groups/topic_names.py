@@ -26,7 +26,7 @@ _FIRST_VERSION_BY_ID = 12
 
 
 def _ignore(topic_ids: Collection[UUID], now: float) -> None:
-    """Nobody is told of what has no name."""
+    """What has no name is not reported."""
 
 
 class TopicNames(Recoverable):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class TopicWatch:
     """The topics of one member.
 
-    joined   the topics that it has told the group
+    joined   the topics that it has sent to the group
     """
 
     def __init__(self, core: Services, settings: ConsumerSettings, subscription: Subscription) -> None:
@@ -53,11 +53,11 @@ class TopicWatch:
 
     @property
     def changed(self) -> bool:
-        """Whether other topics are subscribed to than the group was told."""
+        """Whether other topics are subscribed to than were sent to the group."""
         return set(self.joined) != set(self._subscription.subscribed)
 
     def join(self) -> None:
-        """The group is told the present topics."""
+        """The present topics go to the group."""
         self.joined = self._subscription.subscribed
 
     def lead(self, topics: frozenset[str] | None) -> None:

@@ -103,7 +103,7 @@ class Cluster(Metadata, Recoverable):
         return ", ".join(self._answered) or "none"
 
     def no_answer(self, what: str) -> KafkaError:
-        """The error for `what`, which needs metadata that no broker has told yet: why, or how far the client is."""
+        """The error for `what`, which needs metadata that no broker has returned yet: why, or how far the client is."""
         failure = self.failure or self._core.connect_error()
         if isinstance(failure, AuthError):
             return afresh(failure)

@@ -43,7 +43,7 @@ _FIRST_VERSION_WITH_ALL_BROKERS_SURELY = 1
 
 
 class PartitionInfo(NamedTuple):
-    """One partition as the metadata has it; `leader` is -1 while there is none, `leader_epoch` -1 where not told."""
+    """One partition as the metadata has it; `leader` is -1 while there is none, `leader_epoch` -1 where not known."""
 
     partition: int
     leader: int
@@ -96,7 +96,7 @@ class Metadata:
         return found.leader if found is not None else -1
 
     def leader_epoch(self, topic: str, partition: int) -> int:
-        """The epoch of that leader; -1 where not told."""
+        """The epoch of that leader; -1 where not known."""
         info = self.topics.get(topic)
         found = info.partitions.get(partition) if info is not None else None
         return found.leader_epoch if found is not None else -1
@@ -154,12 +154,12 @@ class Metadata:
         if response.controller_id >= 0:
             self.controller_id = response.controller_id
         self.cluster_id = response.cluster_id
-        told = {row.name: row for row in response.topics if row.name is not None}
-        for name, row in told.items():
+        found = {row.name: row for row in response.topics if row.name is not None}
+        for name, row in found.items():
             if name in wanted:
                 self._apply_topic(topic_info(row), now)
         for name in asked_for:
-            if name in wanted and name not in told:
+            if name in wanted and name not in found:
                 self._apply_topic(TopicInfo(name, no_uuid(), False, UNKNOWN_TOPIC_OR_PARTITION, {}), now)
         self.generation += 1
         return Changes(brokers, complete)
@@ -256,13 +256,13 @@ def topic_info(row: TopicRow) -> TopicInfo:
 
 def _refused_of(partitions: dict[int, PartitionInfo], row: TopicRow) -> str:
     """Takes out the partitions that cannot be; which they are, in words."""
-    told = len(row.partitions)
-    impossible = [number for number in partitions if not 0 <= number < told]
+    count = len(row.partitions)
+    impossible = [number for number in partitions if not 0 <= number < count]
     for number in impossible:
         del partitions[number]
     words = [f"partition {number}" for number in impossible[:_MAX_NAMED]]
     if len(impossible) > _MAX_NAMED:
         words.append(f"{len(impossible) - _MAX_NAMED} more")
-    if told > len(partitions) + len(impossible):
+    if count > len(partitions) + len(impossible):
         words.append("a partition twice")
-    return f"{', '.join(words)} among {told} rows" if words else ""
+    return f"{', '.join(words)} among {count} rows" if words else ""

@@ -239,4 +239,4 @@ class ShareMembership(Lifecycle, Recoverable):
 
 
 def _nothing(now: float) -> None:
-    """There is nothing to do when the coordinator has heard it."""
+    """There is nothing to do after the last heartbeat."""

@@ -34,7 +34,7 @@ has ended (KIP-890):
 A transaction that was detached stays open at the coordinator, for another process to end (`prepared.py`). The producer
 may go on under another transactional id, by `initialise`.
 
-EndTxn is not sent for a transaction that the coordinator cannot have heard of. Below 2 that is exact, as a request
+EndTxn is not sent for a transaction that the coordinator cannot know. Below 2 that is exact, as a request
 whose answer was lost is repeated before. With 2 an abort is allowed that finds nothing.
 
 Sources: KIP-98, KIP-360, KIP-447, KIP-588, KIP-890, KIP-939, KIP-1050; TransactionManager of the Java client 4.3.
@@ -228,7 +228,7 @@ class TransactionManager(Lifecycle, Recoverable):
 
     def detach(self, now: float) -> Outcome:
         """Delivers every record, and leaves the transaction open. The result is the PreparedTransaction with which any
-        process may end it, or None where the coordinator has not heard of it."""
+        process may end it, or None where the coordinator does not know it."""
         return self._finish_by(DETACHING, "detach_transaction", (OPEN,), now)
 
     def close(self, now: float) -> None:

@@ -1,7 +1,7 @@
 """Offsets of a group that a transaction commits (KIP-447): one call of the user, and its two requests.
 
 Layer 3, no I/O. With transaction.version 2 TxnOffsetCommit adds the group to the transaction by itself; before that
-AddOffsetsToTxn tells the transaction's coordinator first. A coordinator from before Kafka 2.5 is not told who the
+AddOffsetsToTxn adds it at the transaction's coordinator first. A coordinator before Kafka 2.5 does not learn who the
 member is, so it cannot fence one that has lost its partitions.
 """
 
@@ -41,9 +41,9 @@ class SentOffsets:
         self.left = dict(offsets)
         self.group = group
         self.is_added = False
-        """The transaction's coordinator knows of the group, or need not be told."""
+        """The transaction's coordinator knows the group, or need not know it."""
         self.is_asked = False
-        """It was told, and has not answered."""
+        """It was asked, and has not answered."""
 
     def commit_message(
         self, transactional_id: str, producer_id: int, epoch: int, warn: Callable[[str], None], version: int

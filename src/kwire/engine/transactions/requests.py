@@ -104,7 +104,7 @@ class TransactionRequests(Recoverable):
         """Some group is part of the transaction."""
         self._commits = False
         self.may_have_committed = False
-        """The coordinator was told to commit, and has not answered that."""
+        """The coordinator was asked to commit, and has not answered."""
         self._dialogue.succeeded()
 
     def use_id(self, transactional_id: str) -> None:

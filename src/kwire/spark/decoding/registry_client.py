@@ -138,8 +138,8 @@ class _Client:
         return f"Basic {b64encode(f'{user}:{password}'.encode()).decode()}" if user or password else ""
 
     def _refused(self, answer: Answer, what: str) -> Exception:
-        told = answer.json_object().get("message")
-        said = told[:_SAID] if isinstance(told, str) else ""
+        message = answer.json_object().get("message")
+        said = message[:_SAID] if isinstance(message, str) else ""
         secrets = [each.reveal() for each in (self._registry.password, self._registry.token) if each]
         secrets.append(self._authorization().partition(" ")[2])
         said = quoted(without_secrets(said, secrets))

@@ -52,11 +52,11 @@ class WorkerNames:
             self._made[job.scope] = made + 1
             return job.name_of(self._worker, made)
 
-    def give_back(self, job: Job, name: str, told: PreparedTransaction | None) -> None:
-        """The task that had taken an id of a batch write is over; `told` is what it has told the driver."""
+    def give_back(self, job: Job, name: str, prepared: PreparedTransaction | None) -> None:
+        """The task that had taken an id of a batch write has ended; `prepared` is what it reported to the driver."""
         with self._lock:
             if job.batch is None and self._process == os.getpid():
-                self._idle[job.scope][name] = told
+                self._idle[job.scope][name] = prepared
 
     def give_up(self, name: str) -> None:
         """It is not known whether a request has still to arrive that takes the id for a producer: no other may."""

@@ -170,17 +170,17 @@ class TaskTransaction:
 
     def _over(self, idle: dict[str, PreparedTransaction | None]) -> list[str]:
         """Those whose last transactions cannot be decided on any more."""
-        asked = [name for name, told in idle.items() if told is not None]
+        asked = [name for name, prepared in idle.items() if prepared is not None]
         try:
             described = _prepared.describe(self._producer, asked, _LOOK_WITHIN_S)
         except KafkaError as error:
             _log.info("Transactional ids are not used again for now: %s", error)
             described = {}
-        return [name for name, told in idle.items() if told is None or _is_over(told, described.get(name))]
+        return [name for name, prepared in idle.items() if prepared is None or _is_over(prepared, described.get(name))]
 
 
-def _is_over(told: PreparedTransaction, found: TransactionDescription | None) -> bool:
-    """Whether the transaction is known to have ended. What tells of an epoch before it is out of date."""
+def _is_over(prepared: PreparedTransaction, found: TransactionDescription | None) -> bool:
+    """Whether the transaction is known to have ended. A description of an earlier epoch is out of date."""
     if found is None or found.state == ONGOING:
         return False
-    return found.producer_id == told.producer_id and found.producer_epoch >= told.producer_epoch
+    return found.producer_id == prepared.producer_id and found.producer_epoch >= prepared.producer_epoch

@@ -170,7 +170,7 @@ class Fetching:
             return _response(self._open(pairs, now) if self._may_open else 0, pairs)
         if session.epoch != self._epoch:
             return FetchResponse(error_code=codes.INVALID_FETCH_SESSION_EPOCH.code)
-        told = []
+        included = []
         for wanted, row in pairs:
             key = _key(wanted, self._by_id)
             cached = session.partitions.get(key)
@@ -179,8 +179,8 @@ class Fetching:
             if row.records:
                 session.partitions[key] = session.partitions.pop(key)
             if cached.take_news(row):
-                told.append((wanted, row))
-        return _response(session.session_id, told)
+                included.append((wanted, row))
+        return _response(session.session_id, included)
 
     def throttled(self) -> FetchResponse:
         """The answer to a reader that went over its quota: nothing, in the same session."""

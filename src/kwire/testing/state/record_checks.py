@@ -60,8 +60,8 @@ class _Checks:
             if self._wants_keys and record.key is None:
                 yield Fault(index, codes.INVALID_RECORD, "a compacted topic takes no record without a key")
             elif not self._is_of_time(record.timestamp):
-                told = f"timestamp {record.timestamp} of record {index} is not within {self._earliest}..{self._latest}"
-                yield Fault(index, codes.INVALID_TIMESTAMP, told)
+                text = f"timestamp {record.timestamp} of record {index} is not within {self._earliest}..{self._latest}"
+                yield Fault(index, codes.INVALID_TIMESTAMP, text)
 
     def _is_of_time(self, timestamp: int) -> bool:
         if timestamp < 0:

@@ -65,7 +65,7 @@ class Assignors:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Their names, as the coordinator is told them."""
+        """Their names, as they are sent to the coordinator."""
         return tuple(self._by_name)
 
     def metadata(
@@ -96,11 +96,11 @@ class Assignors:
         return {member: encode_assignment(assignment) for member, assignment in assignments.items()}
 
     def assigned(self, name: str, data: bytes, generation: int) -> list[TopicPartition]:
-        """What SyncGroup assigned to this member; its assignor is told."""
+        """What SyncGroup assigned to this member; its assignor is notified."""
         assignment = decode_assignment(data)
-        told = getattr(self._one(name), "on_assignment", None)
-        if told is not None:
-            told(assignment, generation)
+        notify = getattr(self._one(name), "on_assignment", None)
+        if notify is not None:
+            notify(assignment, generation)
         return list(assignment.partitions)
 
     def _one(self, name: str) -> Assignor:

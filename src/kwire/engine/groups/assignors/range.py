@@ -70,7 +70,7 @@ class _Topic:
 
     @property
     def has_racks(self) -> bool:
-        """Whether a reader told its rack."""
+        """Whether a reader has a rack."""
         return bool(self._reader_racks)
 
     def room(self, reader: str) -> int:
