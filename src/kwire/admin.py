@@ -56,7 +56,7 @@ class Admin(AdminFront, Client[AdminSettings]):
     ) -> Self:
         """From a mapping of dotted names (Java's, librdkafka's, with or without `kafka.`); keywords win.
 
-        One mapping may serve all clients: what only other kinds have is passed over, with a line at DEBUG.
+        One mapping may serve all clients: what only other kinds have is ignored, with a line at DEBUG.
         """
         return cls._configured(AdminSettings, config, bootstrap_servers, options)
 
@@ -97,7 +97,7 @@ class Admin(AdminFront, Client[AdminSettings]):
     ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
         """The offset of each partition at a time: "earliest", "latest", a datetime or ms since the epoch.
 
-        None where no record is that late. With "read_committed", "latest" is the last stable offset.
+        None where no record is as late. With "read_committed", "latest" is the last stable offset.
         """
         return self._door.run(self._asked(calls.list_offsets(when, isolation_level=isolation_level), timeout))
 
@@ -127,14 +127,14 @@ class Admin(AdminFront, Client[AdminSettings]):
     def list_consumer_group_offsets(
         self, group: str, *, require_stable: bool = False, timeout: Timeout = None
     ) -> dict[TopicPartition, OffsetAndMetadata]:
-        """What the group has committed. With `require_stable`, offsets of open transactions are waited for."""
+        """The group's committed offsets. With `require_stable`, offsets of open transactions are waited for."""
         return self._door.run(self._asked(group_calls.list_offsets(group, stable=require_stable), timeout))
 
     def alter_consumer_group_offsets(
         self, group: str, offsets: Mapping[Partition, int | OffsetAndMetadata], *, timeout: Timeout = None
     ) -> None:
-        """Commits these offsets in the group's place; a group that does not exist is made. Raises BrokerError (code 25)
-        while it has members; its `failures` has the error of each partition that failed."""
+        """Commits these offsets in the group's place; a group that does not exist is created. Raises BrokerError
+        (code 25) while it has members; its `failures` has the error of each partition that failed."""
         self._door.run(self._asked(group_calls.alter_offsets(group, offsets), timeout))
 
     def delete_consumer_group_offsets(

@@ -54,7 +54,7 @@ class Consumer(ConsumerFront, Client[ConsumerSettings]):
     ) -> Self:
         """From a mapping of dotted names (Java's, librdkafka's, with or without `kafka.`); keywords win.
 
-        One mapping may serve all clients: what only other kinds have is passed over, with a line at DEBUG.
+        One mapping may serve all clients: what only other kinds have is ignored, with a line at DEBUG.
         """
         return cls._configured(ConsumerSettings, config, bootstrap_servers, options)
 
@@ -67,8 +67,8 @@ class Consumer(ConsumerFront, Client[ConsumerSettings]):
     def poll(self, timeout: Timeout = 0.0, max_records: int | None = None, **unknown: Never) -> ConsumerRecords:
         """Records that came since the last poll, as soon as there are any; empty when `timeout` seconds passed (None:
         no limit), after `wakeup()`, and when every partition is at its `until`.
-        Raises ConfigError while nothing is assigned or subscribed to. A broker that is lost is waited for without end;
-        the logger `kwire.drivers` warns of it.
+        Raises ConfigError while nothing is assigned or subscribed to. A broker that is lost is waited for as long as it
+        takes; the logger `kwire.drivers` warns of it.
 
         `max_records` is the limit (default: `max_poll_records`, else about two megabytes of the log). The next fetch is
         sent when half of the records fetched were returned.
@@ -88,7 +88,7 @@ class Consumer(ConsumerFront, Client[ConsumerSettings]):
             yield from self._hand_out(iter(records))
 
     def unsubscribe(self) -> None:
-        """Reads nothing any more, and leaves the group: what is finished is committed, and the listener called."""
+        """Stops reading and leaves the group: what is finished is committed, and the listener is called."""
         self._door.begin(self._unsubscribing())
 
     @override
@@ -132,13 +132,13 @@ class Consumer(ConsumerFront, Client[ConsumerSettings]):
     # -- the group's offsets ----------------------------------------------------------------------------------------
 
     def commit(self, what: Committable[AnyPartition] = None, *, timeout: Timeout = None, **unknown: Never) -> None:
-        """Commits the offsets to go on from, and waits until the group's coordinator has them.
+        """Commits the offsets to continue from, and waits until the group's coordinator has them.
 
         `what` is None for all that poll() and iteration have handed out; the records of a poll; one record (the offset
         after it); or {(topic, partition): offset or OffsetAndMetadata}, of the next record to read. Where nothing has
         moved since the last commit nothing is sent.
 
-        Errors: CommitFailedError where the group has gone on without this consumer, and poll() has to join it again, or
+        Errors: CommitFailedError where the group has rebalanced without this consumer, and poll() has to rejoin it, or
         has taken a partition since these records were returned;
         BrokerError (REBALANCE_IN_PROGRESS: poll, then commit again; FENCED_INSTANCE_ID; no authorization);
         KafkaTimeoutError or ConnectError after `timeout` seconds (default: `default_api_timeout_ms`).
@@ -150,8 +150,8 @@ class Consumer(ConsumerFront, Client[ConsumerSettings]):
     def committed(
         self, partitions: Iterable[Partition], timeout: Timeout = None
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
-        """What the group has committed in these partitions, None where it is nothing. Offsets of an open transaction
-        are waited for."""
+        """The group's committed offset in each of these partitions, None where there is none. Offsets of an open
+        transaction are waited for."""
         return self._door.run(self._committed(partitions, timeout))
 
     def lag(self, timeout: Timeout = None) -> dict[TopicPartition, int]:

@@ -56,7 +56,7 @@ class Producer(ProducerBase, TransactionCalls):
 
     Keywords are the settings below. As a context manager it flushes and closes at the end. It pickles as its
     configuration; in a forked child its methods raise, make a new one there. Errors: ConfigError for settings and
-    arguments; KafkaTimeoutError for what takes longer than it may; BufferFull; DeliveryError from `flush` and `close`.
+    arguments; KafkaTimeoutError after a deadline; BufferFull; DeliveryError from `flush` and `close`.
     """
 
     def __init__(self, bootstrap_servers: Servers | None = None, **options: Unpack[ProducerOptions]) -> None:
@@ -68,7 +68,7 @@ class Producer(ProducerBase, TransactionCalls):
     ) -> Self:
         """From a mapping of dotted names (Java's, librdkafka's, with or without `kafka.`); keywords win.
 
-        One mapping may serve all clients: what only other kinds have is passed over, with a line at DEBUG.
+        One mapping may serve all clients: what only other kinds have is ignored, with a line at DEBUG.
         """
         return cls._configured(ProducerSettings, config, bootstrap_servers, options)
 
@@ -83,8 +83,8 @@ class Producer(ProducerBase, TransactionCalls):
 
         `timeout` is in seconds; None leaves it to delivery_timeout_ms. Raises DeliveryError with one cause for each
         batch that failed since the last flush, unless the error of each of its records was looked at, and
-        KafkaTimeoutError when records are still on their way at the end of `timeout`. A flush that is cut cancels no
-        record.
+        KafkaTimeoutError when records are still on their way at the end of `timeout`. A flush that is
+        interrupted cancels no record.
         """
         self._door.run(self._flushing(timeout))
 
@@ -92,7 +92,7 @@ class Producer(ProducerBase, TransactionCalls):
     def close(self, timeout: Timeout = None) -> None:
         """Flushes, then closes all connections; records not delivered within `timeout` seconds fail.
 
-        Raises what `flush` raises, after closing. Calling it again does nothing but finish a close that was cut.
+        Raises what `flush` raises, after closing. Calling it again only finishes a close that was interrupted.
         """
         patience = seconds(timeout)
         if self._reactor.closed:

@@ -54,7 +54,7 @@ class ShareConsumer(ShareConsumerFront, Client[ShareConsumerSettings]):
     ) -> Self:
         """From a mapping of dotted names (Java's, librdkafka's, with or without `kafka.`); keywords win.
 
-        One mapping may serve all clients: what only other kinds have is passed over, with a line at DEBUG.
+        One mapping may serve all clients: what only other kinds have is ignored, with a line at DEBUG.
         """
         return cls._configured(ShareConsumerSettings, config, bootstrap_servers, options)
 
@@ -75,14 +75,14 @@ class ShareConsumer(ShareConsumerFront, Client[ShareConsumerSettings]):
         return records
 
     def commit(self, *, timeout: Timeout = None) -> Outcomes:
-        """Tells the brokers now what is acknowledged, with share_acknowledgement_mode="implicit" all that the last poll
-        returned. Returns what became of each partition: None, or the error; a record whose lock ran out is an
+        """Sends the acknowledgements now, with share_acknowledgement_mode="implicit" all that the last poll
+        returned. Returns the outcome of each partition: None, or the error; a record whose lock ran out is an
         InvalidRecordStateError."""
         return self._door.run(self._committing(timeout))
 
     @override
     def close(self, timeout: Timeout = None) -> None:
-        """Tells the brokers what is acknowledged, has the rest released, leaves the group and closes all connections,
+        """Sends the acknowledgements, releases the rest, leaves the group and closes all connections,
         within `timeout` seconds (default: 30). Idempotent: a second one waits for the first."""
         until = self._end_by(timeout)
         self._door.close(self._farewell(until), until, alone=False)

@@ -71,7 +71,7 @@ class Producer(LoopProducerBase, TransactionCalls):
     ) -> Self:
         """From a mapping of dotted names (Java's, librdkafka's, with or without `kafka.`); keywords win.
 
-        One mapping may serve all clients: what only other kinds have is passed over, with a line at DEBUG.
+        One mapping may serve all clients: what only other kinds have is ignored, with a line at DEBUG.
         """
         return cls._configured(ProducerSettings, config, bootstrap_servers, options)
 
@@ -107,8 +107,8 @@ class Producer(LoopProducerBase, TransactionCalls):
 
         `timeout` is in seconds; None leaves it to delivery_timeout_ms. Raises DeliveryError with one cause for each
         batch that failed since the last flush, unless the error of each of its records was looked at, and
-        KafkaTimeoutError when records are still on their way at the end of `timeout`. A flush that is cut cancels no
-        record.
+        KafkaTimeoutError when records are still on their way at the end of `timeout`. A flush that is
+        interrupted cancels no record.
         """
         await self._door.run(self._flushing(timeout))
 

@@ -173,8 +173,8 @@ class Reactor(ReactorBase):
                 pass  # closed, or so full that the driver wakes anyway
 
     def close(self) -> None:
-        """Closes all connections and ends the thread. Idempotent; one that was cut is finished by the next. In a
-        forked child it only frees. It waits for the driver, not for a callback that blocks."""
+        """Closes all connections and ends the thread. Idempotent; one that was interrupted is finished by the next. In
+        a forked child it only frees. It waits for the driver, not for a callback that blocks."""
         if self._is_copy:
             self._closed = True
             self._free()

@@ -139,7 +139,7 @@ class ConsumerFront(Front[ConsumerSettings]):
         **unknown: Never,
     ) -> None:
         """Reads these topics, or those whose whole names match the pattern, also those that are added later: all of
-        their partitions, or with a `group_id` those that the group assigns. Not together with `assign`.
+        their partitions, or with a `group_id` those that the group assigns. Cannot be combined with `assign`.
 
         `listener` has `on_assigned(partitions)`, `on_revoked(partitions)` and `on_lost(partitions)`, or some of them:
         called inside `poll()`, before partitions are read, while positions may still be committed, and when it is too
@@ -187,7 +187,7 @@ class ConsumerFront(Front[ConsumerSettings]):
         return found
 
     def enforce_rebalance(self, reason: str = "the program calls for it") -> None:
-        """Has the group assign its partitions anew; the next poll begins that."""
+        """Has the group assign its partitions anew, beginning with the next poll."""
         membership = self._require_group("enforce_rebalance").membership
         if not membership.active:
             raise ConfigError("enforce_rebalance() needs a subscription: call subscribe() first")
@@ -226,8 +226,10 @@ class ConsumerFront(Front[ConsumerSettings]):
     # -- positions --------------------------------------------------------------------------------------------------
 
     def seek(self, partition: Partition, where: SeekTarget) -> None:
-        """The next record of an assigned partition is to be that of an offset (int), of a time (datetime), or
-        "earliest" or "latest". Looked up, where it must be, with the next poll."""
+        """Moves an assigned partition to an offset (int), to a time (datetime), or to "earliest" or "latest".
+
+        Looked up, where it must be, with the next poll.
+        """
         tp = arguments.partition(partition)
         offset, when = arguments.position(tp, where)
 

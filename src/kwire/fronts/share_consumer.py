@@ -63,10 +63,10 @@ class ShareConsumerFront(Front[ShareConsumerSettings]):
         return set(self._polling.membership.topics)
 
     def acknowledge(self, what: ConsumerRecord | ShareRecords, kind: str = "accept") -> None:
-        """Says what became of a record of the last poll, or of all records given: "accept" (done), "release" (another
+        """Acknowledges a record of the last poll, or all records given: "accept" (done), "release" (another
         try, by any member), "reject" (never again), "renew" (its lock begins anew; the next poll returns it again).
 
-        Told with the next poll or commit. The last word counts. ConfigError for a record that is not in hand.
+        Sent with the next poll or commit. The last call counts. ConfigError for a record that is not in hand.
         """
         number = kind_of(kind)
         records = [what] if isinstance(what, ConsumerRecord) else list(what)
@@ -79,8 +79,8 @@ class ShareConsumerFront(Front[ShareConsumerSettings]):
         self._door.do(lambda now: self._polling.commit_async(callback, now))
 
     def set_acknowledgement_commit_callback(self, callback: OnAcknowledged | None) -> None:
-        """Has callback(offsets, error) called with what became of all acknowledgements, as brokers answer: offsets is
-        {TopicPartition: set of offsets}; error is None where they were taken."""
+        """Has callback(offsets, error) called with the outcome of all acknowledgements, as brokers answer: offsets is
+        {TopicPartition: set of offsets}; error is None where they were accepted."""
         self._polling.on_acknowledged = callback
 
     @property
