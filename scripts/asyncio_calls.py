@@ -16,6 +16,8 @@ from typing import NamedTuple
 from scripts.sources import PACKAGE, formatted
 
 PAIRS = {
+    "_admin/groups.py": "aio/_admin/groups.py",
+    "_admin/topics.py": "aio/_admin/topics.py",
     "_client.py": "aio/client.py",
     "_transactions.py": "aio/transactions.py",
     "admin.py": "aio/admin.py",

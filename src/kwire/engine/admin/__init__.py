@@ -1,4 +1,21 @@
-"""One file per API of Admin, numbered by API key. Layer 3, no I/O.
+"""What Admin asks of brokers: a file per API, numbered by API key, and a file of calls per subject. Layer 3, no I/O.
 
-Each describes its calls as an `AdminApi` that `kwire.engine.calls.fan_out` runs.
+The numbered files describe their APIs as `AdminApi`s that `kwire.engine.calls.fan_out` runs. The files of calls have a
+function for each method of `Admin`, which checks its arguments. They are imported when a method first needs them:
+most programs that have an Admin use two or three.
 """
+
+from kwire._typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kwire.engine.admin import calls as calls
+    from kwire.engine.admin import group_calls as group_calls
+else:
+    _CALLS = frozenset({"calls", "group_calls"})
+
+    def __getattr__(name: str) -> Any:
+        if name not in _CALLS:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module
+
+        return import_module(f"{__name__}.{name}")

@@ -1,0 +1,73 @@
+"""Admin for asyncio: topics and the offsets of their partitions. Layer 5: signatures and docstrings.
+
+What only runs a wait is written by `make docs`, from the methods of `_admin/topics.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+
+from kwire._typing import TYPE_CHECKING, Any, TypeVar
+from kwire.aio.client import Client
+from kwire.engine import admin as engine
+from kwire.engine.settings.clients import AdminSettings
+from kwire.fronts.admin import AdminFront
+
+if TYPE_CHECKING:
+    from kwire.engine.admin.a19_create_topics import CreatedTopic, NewTopic
+    from kwire.engine.calls.offsets import OffsetAndTimestamp
+    from kwire.engine.common.addresses import TopicPartition
+    from kwire.engine.metadata.metadata import TopicInfo
+    from kwire.engine.settings.options import Timeout
+
+Partition = TypeVar("Partition", bound=tuple[str, int])
+
+
+class TopicCalls(AdminFront, Client[AdminSettings]):
+    """Calls of an Admin about topics and the offsets of their partitions."""
+
+    async def create_topics(
+        self,
+        topics: Mapping[str, int | NewTopic | Mapping[str, Any]] | Iterable[str],
+        *,
+        validate_only: bool = False,
+        timeout: Timeout = None,
+    ) -> dict[str, CreatedTopic]:
+        """Creates topics: {"name": number of partitions}, {"name": NewTopic(...)} or {"name": {"num_partitions": ...,
+        "replication_factor": ..., "configs": {...}, "assignments": {...}}}, or names alone for the broker's defaults.
+
+        Raises the BrokerError of the first topic that failed (code 36 where it exists); the others may exist then.
+        """
+        return await self._door.run(
+            self._asked(engine.calls.create_topics(topics, validate_only=validate_only), timeout)
+        )
+
+    async def delete_topics(self, topics: Iterable[str], *, timeout: Timeout = None) -> None:
+        """Deletes topics. Raises the BrokerError of the first that failed (code 3 where it does not exist)."""
+        await self._door.run(self._asked(engine.calls.delete_topics(topics), timeout))
+
+    async def list_topics(self, *, internal: bool = False, timeout: Timeout = None) -> list[str]:
+        """The names of all topics, sorted; those of Kafka itself only with `internal=True`."""
+        return await self._door.run(self._asked(engine.calls.list_topics(internal=internal), timeout))
+
+    async def describe_topics(
+        self, topics: Iterable[str] | None = None, *, timeout: Timeout = None
+    ) -> dict[str, TopicInfo]:
+        """Id, partitions, leaders and replicas of topics (None: of all). UnknownTopicError for one that is missing."""
+        return await self._door.run(self._asked(engine.calls.describe_topics(topics), timeout))
+
+    async def list_offsets(
+        self,
+        when: Mapping[Partition, int | datetime | str],
+        *,
+        isolation_level: str = "read_uncommitted",
+        timeout: Timeout = None,
+    ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
+        """The offset of each partition at a time: "earliest", "latest", a datetime or ms since the epoch.
+
+        None where no record is as late. With "read_committed", "latest" is the last stable offset.
+        """
+        return await self._door.run(
+            self._asked(engine.calls.list_offsets(when, isolation_level=isolation_level), timeout)
+        )
