@@ -21,6 +21,15 @@ ALLOWED = {
     "from kwire import Consumer": {"contextlib", "enum", "socket", "threading", "warnings"},
     "from kwire import Admin": {"enum", "socket", "threading", "warnings"},
 }
+ROOMS_OF_A_PRODUCER = {
+    "kwire", "kwire.drivers", "kwire.engine", "kwire.engine.calls", "kwire.engine.common", "kwire.engine.connections",
+    "kwire.engine.metadata", "kwire.engine.producer", "kwire.engine.settings", "kwire.errors", "kwire.fronts",
+    "kwire.schema",
+}  # fmt: skip
+RARE_FOR_A_PRODUCER = {
+    "datetime", "kwire.compression", "kwire.engine.calls.offsets", "kwire.partitioners", "kwire.records",
+}  # fmt: skip
+COMMANDS = {"broker", "topics", "groups", "produce", "consume", "copy", "decode"}
 SHOW = "import sys; before = set(sys.modules); {statement}; print(*sorted(set(sys.modules) - before))"
 
 
@@ -29,6 +38,37 @@ def test_an_import_brings_nothing_slow_along(statement: str) -> None:
     brought = set(run_bare(SHOW.format(statement=statement)).stdout.split())
     assert "kwire" in brought
     assert brought & SLOW <= ALLOWED[statement]
+
+
+def test_a_producer_brings_along_what_every_producer_needs_and_no_more() -> None:
+    brought = set(run_bare(SHOW.format(statement="from kwire import Producer")).stdout.split())
+    ours = {name for name in brought if name.partition(".")[0] == "kwire"}
+    assert {name.rpartition(".")[0] or name for name in ours} == ROOMS_OF_A_PRODUCER
+    assert not brought & RARE_FOR_A_PRODUCER
+    assert {name for name in ours if name.startswith("kwire.schema.k")} == {"kwire.schema.k18_api_versions"}
+
+
+SHELL = """
+import sys
+from kwire.cli.main import main
+try:
+    main({arguments})
+except SystemExit:
+    print(*(name for name in sys.modules if name.startswith("kwire.")))
+"""
+
+
+@pytest.mark.parametrize(("command", "file"), [("groups", "groups"), ("lag", "groups"), ("produce", "produce")])
+def test_the_shell_imports_the_command_that_is_asked_for_and_no_other(command: str, file: str) -> None:
+    brought = run_bare(SHELL.format(arguments=[command, "--help"])).stdout.splitlines()[-1].split()
+    assert [name for name in brought if name.removeprefix("kwire.cli.") in COMMANDS] == [f"kwire.cli.{file}"]
+
+
+def test_the_version_is_told_without_any_command() -> None:
+    brought = run_bare(SHELL.format(arguments=["--version"])).stdout.splitlines()[-1].split()
+    assert set(brought) == {
+        "kwire._typing", "kwire._version", "kwire.cli", "kwire.cli.main", "kwire.cli.usage", "kwire.errors",
+    }  # fmt: skip
 
 
 def run_bare(code: str) -> subprocess.CompletedProcess[str]:

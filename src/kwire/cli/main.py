@@ -1,5 +1,7 @@
 """`kwire`: the entry point of the shell. Finds the command, runs it, turns errors into one line and an exit code.
 
+Only the command that is asked for is imported.
+
 Exit codes: 0 done, 1 an error (one line on stderr), 2 wrong usage (with the command's usage), 130 ended by Ctrl-C.
 """
 
@@ -10,23 +12,22 @@ import os
 import re
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 
 from kwire import __version__
-from kwire.cli import broker, consume, copy, decode, groups, produce, topics
-from kwire.cli.settings import in_dots
-from kwire.cli.trouble import error_text
 from kwire.cli.usage import UsageError
 from kwire.errors import KafkaError
 
-_COMMANDS = (broker, topics, groups, produce, consume, copy, decode)
+_COMMANDS = ("broker", "topics", "groups", "produce", "consume", "copy", "decode")
+_FILES = {**{name: name for name in _COMMANDS}, "lag": "groups"}
 _SIMILAR = 0.7
 _RELATIVE = re.compile(r"-\d")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command; `arguments` are the program's own when None."""
-    parser, commands = _parsers()
     given = sys.argv[1:] if arguments is None else arguments
+    parser, commands = _parsers(_wanted(given))
     options, unknown = parser.parse_known_args(_joined(given))
     command = commands[options.command]
     if unknown:
@@ -36,6 +37,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UsageError as error:
         return _wrong_usage(command, str(error))
     except KafkaError as error:
+        from kwire.cli.settings import in_dots
+        from kwire.cli.trouble import error_text
+
         print(f"kwire {options.command}: {in_dots(error_text(error))}", file=sys.stderr)
         return 1
     except BrokenPipeError:
@@ -67,8 +71,16 @@ def _with_nearest(command: argparse.ArgumentParser, unknown: Sequence[str]) -> l
     return [f"{text} (did you mean {near[text][0]}?)" if near.get(text) else text for text in unknown]
 
 
-def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
-    """The parser of the program, and that of each command."""
+def _wanted(given: Sequence[str]) -> Sequence[str]:
+    """The files of the commands that the arguments may be about."""
+    first = given[0] if given else ""
+    if first == "--version":
+        return ()
+    return (_FILES[first],) if first in _FILES else _COMMANDS
+
+
+def _parsers(files: Sequence[str]) -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
+    """The parser of the program, and that of each command in these files."""
     parser = argparse.ArgumentParser(
         prog="kwire",
         description="Apache Kafka from the shell, without Java.",
@@ -76,8 +88,8 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
     )
     parser.add_argument("--version", action="version", version=f"kwire {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for command in _COMMANDS:
-        command.add_parser(commands)
+    for file in files:
+        import_module(f"kwire.cli.{file}").add_parser(commands)
     return parser, commands.choices
 
 

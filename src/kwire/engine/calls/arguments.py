@@ -6,10 +6,8 @@ Layer 3, no I/O. Only what a user passes comes here; what a record is made of is
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime
 
 from kwire._typing import Any
-from kwire.engine.calls.offsets import time_of
 from kwire.engine.common.absent import LISTENER_METHODS
 from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.common.warning import warn_caller
@@ -143,6 +141,10 @@ def position(tp: TopicPartition, where: object) -> tuple[int | None, int | None]
     """Where to read from, as (offset, None) or (None, time): an int is an offset, a datetime a time."""
     if isinstance(where, int) and not isinstance(where, bool):
         return offset(tp, where), None
+    from datetime import datetime
+
+    from kwire.engine.calls.offsets import time_of  # late: a producer has no positions
+
     if isinstance(where, datetime) or where in ("earliest", "latest"):
         return None, time_of(where)
     raise ConfigError(
