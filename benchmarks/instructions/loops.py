@@ -13,6 +13,7 @@ from typing import NamedTuple
 from benchmarks.compare.contenders import inputs
 from benchmarks.compare.contenders.columns import FOUR, read_fields
 from benchmarks.compare.contenders.kwire_codec import append, to_consumer_records
+from benchmarks.instructions.value_loops import every_decoder
 from kwire import records
 from kwire._codec import Accumulator, FrameReceiver, ProducerBase
 
@@ -38,7 +39,7 @@ class Loop(NamedTuple):
 
 def every_loop() -> dict[str, Loop]:
     """All of them, by name. Making them encodes their inputs and imports pyarrow."""
-    return {**_reading(), **_writing(), **_sending(), **_messages()}
+    return {**_reading(), **_writing(), **_sending(), **_messages(), **_values()}
 
 
 def _reading() -> dict[str, Loop]:
@@ -130,6 +131,10 @@ def _messages() -> dict[str, Loop]:
         if title in _ENCODED:
             loops[f"{title}, encode"] = _often(partial(message.encode, version), steady=len(data) < _SMALL)
     return loops
+
+
+def _values() -> dict[str, Loop]:
+    return {name: Loop(call, COUNT) for name, call in every_decoder(COUNT).items()}
 
 
 def _often(call: Callable[[], object], *, steady: bool = True) -> Loop:

@@ -12,6 +12,7 @@ from benchmarks.compare.processes import ROOT, environment
 from benchmarks.instructions import callgrind, verdict
 from benchmarks.instructions.__main__ import COMMITTED, main
 from benchmarks.instructions.loops import every_loop
+from benchmarks.instructions.value_loops import every_decoder
 
 from tests.thorough import THOROUGH
 
@@ -63,6 +64,12 @@ def test_every_loop_runs_and_has_a_committed_count() -> None:
     for loop in loops.values():
         loop.call()
     assert set(json.loads(COMMITTED.read_text())["counts"]) == set(loops)
+
+
+def test_the_values_of_the_loops_are_decoded_without_a_fault() -> None:
+    for decode in every_decoder(100).values():
+        columns = decode()
+        assert (len(columns), columns.faults) == (100, [])
 
 
 def test_a_name_that_is_no_loop_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
