@@ -14,7 +14,7 @@ WORKERS ?= 2
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export KWIRE_CACHE ?= $(CURDIR)/.cache
 
-EXTENSION_SOURCES := setup.py $(wildcard src/kwire/_codec.pyx src/kwire/_pxi/*/*)
+EXTENSION_SOURCES := setup.py $(wildcard src/kwire/*.pyx src/kwire/*.pxd src/kwire/_pxi/*/*)
 
 .PHONY: help
 help:  ## this list
@@ -126,7 +126,7 @@ check: build  ## lint, format, types, stubs, layer contracts, the seam of the co
 	@ruff check .
 	@ruff format --check .
 	@$(PY) -m scripts.generated --check
-	@cython-lint src/kwire/_codec.pyx src/kwire/_pxi/*/*.pxi
+	@cython-lint src/kwire/*.pyx src/kwire/*.pxd src/kwire/_pxi/*/*.pxi
 	@mypy
 	@basedpyright
 	@lint-imports

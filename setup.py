@@ -7,7 +7,7 @@ from glob import glob
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 
-_PXI = sorted(glob("src/kwire/_pxi/*/*"))
+_PXI = sorted([*glob("src/kwire/_pxi/*/*"), *glob("src/kwire/*.pxd")])
 _OPTIMISE = [] if "-O" in os.environ.get("CFLAGS", "") else ["-O2"]
 # A seventh smaller, the code itself unchanged: nothing is padded to boundaries, and no tables for C++ to unwind by.
 _SMALL = [

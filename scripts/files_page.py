@@ -37,7 +37,7 @@ def page() -> str:
 
 def files() -> list[Path]:
     """The files with a head of their own: Python and Cython, folder by folder."""
-    paths = (path for suffix in ("*.py", "*.pyx", "*.pxi") for path in PACKAGE.rglob(suffix))
+    paths = (path for suffix in ("*.py", "*.pyx", "*.pxd", "*.pxi") for path in PACKAGE.rglob(suffix))
     return sorted((path for path in paths if path.stem != "__init__"), key=lambda path: (path.parent, path.name))
 
 

@@ -17,7 +17,7 @@ import pytest
 from tests.cython_analysis import analysis
 
 ROOT = Path(__file__).resolve().parents[1]
-COMPILED = sorted([*ROOT.glob("src/kwire/*.pyx"), *ROOT.glob("src/kwire/_pxi/*/*.pxi")])
+COMPILED = sorted([*ROOT.glob("src/kwire/*.pyx"), *ROOT.glob("src/kwire/*.pxd"), *ROOT.glob("src/kwire/_pxi/*/*.pxi")])
 MODULES = sorted(ROOT.glob("src/**/*.py"))
 IMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+(c?import)|(c?import)\s+([\w.]+))", re.MULTILINE)
 KWIRE_IN_THE_EXTENSION = {"kwire", "kwire.errors", "kwire.errors.wording", "kwire.compression", "kwire.records"}
@@ -28,9 +28,10 @@ CONTENTS = re.compile(r'^# ((?:codec: )?[a-z]+)$|^include "([\w/.]+)"', re.MULTI
 
 
 def _layers() -> dict[str, list[str]]:
-    """The compiled files by layer, as `_codec.pyx` includes them: each uses those before it."""
+    """The compiled files by layer, as `_codec.pxd` and `_codec.pyx` include them: each uses those before it."""
     layers: dict[str, list[str]] = {}
-    for heading, name in CONTENTS.findall((ROOT / "src/kwire/_codec.pyx").read_text()):
+    contents = "".join((ROOT / "src/kwire" / name).read_text() for name in ("_codec.pxd", "_codec.pyx"))
+    for heading, name in CONTENTS.findall(contents):
         if heading:
             layers[heading] = []
         else:

@@ -235,8 +235,11 @@ def encode_arrow(
     schema, and whatever `encode` raises.
     """
 
+class ArrowValues:
+    def __new__(cls, *_: object) -> Self: ...
+
 @final
-class ArrowRecords:
+class ArrowRecords(ArrowValues):
     def __new__(cls, source: _ArrowArray | None, when_null: int = -1) -> Self: ...
 
 # arrow_streams.pxi

@@ -24,13 +24,6 @@ from libc.string cimport memcmp, memcpy, memmove, memset  # no-cython-lint
 
 from kwire import errors as _errors  # no-cython-lint
 
-cdef extern from "endian.h" nogil:
-    uint16_t kw_be16(uint16_t value)
-    uint32_t kw_be32(uint32_t value)
-    uint64_t kw_be64(uint64_t value)
-    uint32_t kw_le32(uint32_t value)
-    uint64_t kw_le64(uint64_t value)
-
 # codec: bytes
 include "codec/primitives.pxi"
 include "codec/slots.pxi"

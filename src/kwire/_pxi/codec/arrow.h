@@ -1,5 +1,4 @@
-/* The structures of the Arrow C Data Interface, and the arrays that we export through it, whose release functions need
- * no Python.
+/* The arrays and streams that we export through the Arrow C Data Interface; their release functions need no Python.
  *
  * An array owns references to blocks and one allocation for its pointers. It may be released on any thread, with or
  * without the GIL, long after the module's objects are gone. Children live in their parent's allocation and may be
@@ -14,23 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arrow_abi.h"
 #include "blocks.h"
-
-#define KW_ARROW_NULLABLE 2
-
-#ifndef ARROW_C_DATA_INTERFACE
-#define ARROW_C_DATA_INTERFACE
-struct ArrowSchema {
-    const char *format; const char *name; const char *metadata; int64_t flags; int64_t n_children;
-    struct ArrowSchema **children; struct ArrowSchema *dictionary; void (*release)(struct ArrowSchema *);
-    void *private_data;
-};
-struct ArrowArray {
-    int64_t length; int64_t null_count; int64_t offset; int64_t n_buffers; int64_t n_children;
-    const void **buffers; struct ArrowArray **children; struct ArrowArray *dictionary;
-    void (*release)(struct ArrowArray *); void *private_data;
-};
-#endif
 
 #ifndef ARROW_C_STREAM_INTERFACE
 #define ARROW_C_STREAM_INTERFACE

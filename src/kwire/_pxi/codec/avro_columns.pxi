@@ -624,7 +624,7 @@ cdef bint null_row(node_t *nodes, int64_t row) noexcept nogil:
     return end_struct(&nodes[0])
 
 
-cdef int64_t _avro_rows(ArrowRecords rows, _AvroPlans plans, avro_t *a, value_faults_t *faults) noexcept nogil:
+cdef int64_t _avro_rows(ArrowValues rows, _AvroPlans plans, avro_t *a, value_faults_t *faults) noexcept nogil:
     """All rows; returns -1, or the row that cannot be read, or -2 without memory."""
     cdef datum_t datum
     cdef value_fault_t fault
@@ -659,7 +659,7 @@ def decode_avro(values, ColumnLayout layout not None, plans):
     plans: an AvroPlan for all values; or a dict of schema id to AvroPlan, for values with an id before them. A null is
     null in all columns. A value that cannot be decoded is one of the result's `faults`. Runs without the GIL.
     """
-    cdef ArrowRecords rows = ArrowRecords(values)
+    cdef ArrowValues rows = ArrowRecords(values)
     cdef _AvroPlans found = _AvroPlans(plans)
     cdef BuiltColumns out = BuiltColumns(layout)
     cdef int64_t size = arrow_bytes(&rows.value, rows.length)

@@ -17,10 +17,10 @@
 #define KWIRE_BLOCKS_H
 
 #include <pthread.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "block.h"
 #include "tricks.h"
 
 #ifdef KWIRE_EXACT_BLOCKS
@@ -36,13 +36,6 @@
 #define KW_HUGE_PAGE ((size_t)2 << 20)
 #define KW_HUGE (2 * KW_HUGE_PAGE)
 
-typedef struct kw_block {
-    long references;
-    size_t capacity;
-    struct kw_block *next_free;
-    uint8_t *data; /* after this head, which keeps them 16-aligned (Arrow asks for 8), or another object's */
-} kw_block;
-
 typedef struct {
     pthread_mutex_t lock;
     kw_block *free_list[KW_POOL_CLASSES];
@@ -54,8 +47,6 @@ typedef struct {
 static kw_block_pool kw_pool = {PTHREAD_MUTEX_INITIALIZER, {0}, 0, 0, 0};
 
 static kw_block *kw_released_foreign = NULL;
-
-static inline uint8_t *kw_block_data(kw_block *block) { return block->data; }
 
 static inline int kw_block_is_foreign(const kw_block *block) { return block->data != (const uint8_t *)(block + 1); }
 

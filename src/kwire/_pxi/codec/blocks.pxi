@@ -7,10 +7,6 @@
 from cpython.bytes cimport _PyBytes_Resize
 
 cdef extern from "blocks.h" nogil:
-    ctypedef struct kw_block:
-        size_t capacity
-        kw_block *next_free
-
     ctypedef struct kw_block_pool:
         size_t pooled
         size_t live
@@ -21,7 +17,6 @@ cdef extern from "blocks.h" nogil:
     void kw_block_retain(kw_block *block)
     void kw_block_release(kw_block *block)
     long kw_block_references(kw_block *block)
-    uint8_t *kw_block_data(kw_block *block)
     bint kw_block_is_foreign(const kw_block *block)
     bint KW_EXACT_BLOCKS
     size_t KW_POOL_LEAST
@@ -82,6 +77,14 @@ cdef void give_back_borrowed() noexcept:
 cdef inline void _give_back(kw_block *block) noexcept:
     PyBuffer_Release(&(<foreign_t *>block).view)
     PyMem_Free(block)
+
+
+cdef kw_block *new_block(size_t size) noexcept nogil:
+    return kw_block_new(size)
+
+
+cdef void release_block(kw_block *block) noexcept nogil:
+    kw_block_release(block)
 
 
 cdef enum:

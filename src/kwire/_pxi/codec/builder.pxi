@@ -36,11 +36,6 @@ cdef enum BuildFault:
     BUILD_OFFSET = 4             # an offset that does not fit an int64
 
 
-ctypedef struct datum_t:
-    const uint8_t *data
-    int64_t size                 # -1: null
-
-
 ctypedef struct header_datum_t:
     datum_t key
     datum_t value

@@ -152,7 +152,7 @@ cdef class ColumnLayout:
         if schema == NULL or self._fill_schema(schema, 0, False) < 0:
             free(schema)
             raise _errors.LimitError("out of memory for a schema")
-        return PyCapsule_New(schema, b"arrow_schema", _drop_schema_capsule)
+        return schema_capsule(schema)
 
     cdef int _fill_schema(self, ArrowSchema *schema, int number, bint required):
         """`required`: an entry of a map, or its key, which Arrow wants not to be nullable."""
@@ -160,7 +160,7 @@ cdef class ColumnLayout:
         cdef bytes format = self.formats[number]
         cdef bytes name = self.names[number]
         cdef int i
-        if kw_schema_init(schema, format, name, 0 if required else KW_ARROW_NULLABLE, node.n_children) < 0:
+        if init_schema(schema, format, name, 0 if required else KW_ARROW_NULLABLE, node.n_children) < 0:
             return -1
         for i in range(node.n_children):
             if self._fill_schema(schema.children[i], node.children[i],
@@ -173,12 +173,12 @@ cdef class ColumnLayout:
 # --- appending; each returns False when there is no memory, or the column is full ---
 
 cdef bint _grow_block(kw_block **block, uint8_t **data, size_t used, size_t size) noexcept nogil:
-    cdef kw_block *grown = kw_block_new(size)
+    cdef kw_block *grown = new_block(size)
     if grown == NULL:
         return False
     if used:
         memcpy(kw_block_data(grown), data[0], used)
-    kw_block_release(block[0])
+    release_block(block[0])
     block[0] = grown
     data[0] = kw_block_data(grown)
     return True
@@ -320,7 +320,7 @@ cdef bint add_null(node_t *nodes, int number) noexcept nogil:
     elif node.kind == NODE_FIXED:
         memset(node.data + node.length * node.width, 0, <size_t>node.width)
     elif node.kind == NODE_BOOL:
-        _clear_bit(node.data, node.length)
+        clear_bit(node.data, node.length)
     elif node.kind == NODE_BYTES:
         node.offsets[node.length + 1] = <int32_t>node.used
     elif node.kind == NODE_LIST:
@@ -328,7 +328,7 @@ cdef bint add_null(node_t *nodes, int number) noexcept nogil:
     if node.kind != NODE_NULL:
         if node.validity == NULL and not _grow_validity(node, node.room):
             return False
-        _clear_bit(node.validity, node.length)
+        clear_bit(node.validity, node.length)
     node.length += 1
     return True
 
@@ -371,7 +371,7 @@ cdef int64_t _count_nulls(const node_t *node) noexcept nogil:
 
 cdef inline void _move_block(ArrowArray *array, kw_block **block) noexcept nogil:
     if block[0] != NULL:
-        kw_array_hold(array, block[0])
+        hold_block(array, block[0])
         block[0] = NULL
 
 
@@ -386,7 +386,7 @@ cdef int move_node(ArrowArray *array, node_t *nodes, int number) noexcept nogil:
     cdef int i
     if not node_reserve(node, 1) or node.kind == NODE_BYTES and not node_reserve_bytes(node, 1):
         return -1                  # not all consumers like a NULL buffer in an array without rows
-    if kw_array_init(array, node.length, buffers, node.n_children, 3) < 0:
+    if init_array(array, node.length, buffers, node.n_children, 3) < 0:
         return -1
     array.null_count = _count_nulls(node)
     if node.kind != NODE_NULL:
@@ -435,9 +435,9 @@ cdef class BuiltColumns:
         if self.nodes == NULL:
             return
         for i in range(self.layout.count):
-            kw_block_release(self.nodes[i].data_block)
-            kw_block_release(self.nodes[i].offsets_block)
-            kw_block_release(self.nodes[i].validity_block)
+            release_block(self.nodes[i].data_block)
+            release_block(self.nodes[i].offsets_block)
+            release_block(self.nodes[i].validity_block)
         free(self.nodes)
 
     cdef bint reserve(self, int number, int64_t rows, int64_t bytes_each) noexcept nogil:
@@ -474,4 +474,4 @@ cdef class BuiltColumns:
         if not moved:
             free(array)
             raise _errors.LimitError("out of memory for columns")
-        return schema, PyCapsule_New(array, b"arrow_array", _drop_array_capsule)
+        return schema, array_capsule(array)

@@ -105,7 +105,7 @@ cdef class ColumnPlan:
         if schema == NULL or self.fill_schema(schema) < 0:
             free(schema)
             raise _errors.LimitError("out of memory for a schema")
-        return PyCapsule_New(schema, b"arrow_schema", _drop_schema_capsule)
+        return schema_capsule(schema)
 
     cdef int fill_schema(self, ArrowSchema *schema) except? -1:
         cdef int i
@@ -135,20 +135,6 @@ cdef int _fill_field(ArrowSchema *field, int type, bytes name):
     if kw_schema_init(item.children[0], b"u", b"key", KW_ARROW_NULLABLE, 0) < 0:
         return -1
     return kw_schema_init(item.children[1], b"z", b"value", KW_ARROW_NULLABLE, 0)
-
-
-cdef void _drop_schema_capsule(object capsule) noexcept:
-    cdef ArrowSchema *schema = <ArrowSchema *>PyCapsule_GetPointer(capsule, b"arrow_schema")
-    if schema.release != NULL:
-        schema.release(schema)
-    free(schema)
-
-
-cdef void _drop_array_capsule(object capsule) noexcept:
-    cdef ArrowArray *array = <ArrowArray *>PyCapsule_GetPointer(capsule, b"arrow_array")
-    if array.release != NULL:
-        array.release(array)
-    free(array)
 
 
 cdef void _drop_stream_capsule(object capsule) noexcept:

@@ -4,11 +4,6 @@
 # measured first, so each buffer is allocated once; measuring and filling run without the GIL. Columns hold blocks, not
 # Python objects, and outlive everything else.
 
-cdef extern from "utf8.h" nogil:
-    bint kw_utf8_is_valid(const uint8_t *p, size_t size)
-    size_t kw_utf8_repaired_size(const uint8_t *p, size_t size)
-    int64_t kw_utf8_repair(uint8_t *out, size_t room, const uint8_t *p, size_t size)
-
 cdef enum FillState:
     FILL_OK = 0
     FILL_MEMORY = 1
@@ -16,7 +11,6 @@ cdef enum FillState:
     FILL_CHANGED = 3               # lent bytes that were written to since they were indexed
 
 cdef enum:
-    MAX_COLUMN_BYTES = 0x7FFFFFFF
     VIEW_INLINE = 12
     SHORT = 16                     # what is not longer is copied as so many bytes; blocks have that much room after it
 
@@ -179,16 +173,12 @@ cdef int _binary_buffers(ArrowArray *array, int64_t rows, int64_t nulls, int64_t
     return FILL_OK
 
 
-cdef inline void _clear_bit(uint8_t *bits, int64_t row) noexcept nogil:
-    bits[row >> 3] = <uint8_t>(bits[row >> 3] & ~(1 << (row & 7)))
-
-
 cdef inline void _put_binary(binary_out_t *out, const uint8_t *p, int64_t size) noexcept nogil:
     if size > 0:
         memcpy(out.data + out.used, p, <size_t>size)
         out.used += <int32_t>size
     elif size < 0:
-        _clear_bit(out.validity, out.row)
+        clear_bit(out.validity, out.row)
     out.row += 1
     out.offsets[out.row] = out.used
 
@@ -434,7 +424,7 @@ cdef int _fill_headers(ArrowArray *array, const span_t *span, const sizes_t *siz
                 if not _put_headers(span.runs[i].part, &record[n], &keys, &values):
                     return FILL_CHANGED
             elif null_when_none:
-                _clear_bit(bits, done + n)
+                clear_bit(bits, done + n)
                 array.null_count += 1
             offsets[done + n + 1] = <int32_t>keys.row
         done += rows
@@ -513,7 +503,7 @@ cdef int _fill_binary_view(ArrowArray *array, const span_t *span, bint values, i
         for n in range(rows):
             size = record[n].value_size if values else record[n].key_size
             if size < 0:
-                _clear_bit(bits, done + n)
+                clear_bit(bits, done + n)
             _put_view(view, part.data, record[n].value_at if values else record[n].key_at, size, <int32_t>lent)
             view += 16
             greatest = max(greatest, size)

@@ -67,7 +67,7 @@ cdef class CsvPlan:
     def __dealloc__(self):
         free(self.places)
 
-    cdef tuple described(self, ArrowRecords rows, const value_fault_t *fault):
+    cdef tuple described(self, ArrowValues rows, const value_fault_t *fault):
         """(row, byte, column, reason)"""
         cdef datum_t datum
         if fault.fault == CSV_FIELDS:
@@ -239,7 +239,7 @@ cdef bint _csv_fields(csv_t *c, const datum_t *datum) noexcept nogil:
     return c.at == c.end or _csv_fail(c, CSV_FIELDS, c.at)
 
 
-cdef int64_t _csv_rows(ArrowRecords rows, csv_t *c, value_faults_t *faults) noexcept nogil:
+cdef int64_t _csv_rows(ArrowValues rows, csv_t *c, value_faults_t *faults) noexcept nogil:
     """All rows; returns -1, or the row that cannot be read, or -2 without memory."""
     cdef datum_t datum
     cdef value_fault_t fault
@@ -270,7 +270,7 @@ def decode_csv(values, CsvPlan plan not None):
 
     A null is null in all columns. A value that cannot be decoded is one of the result's `faults`. Runs without the GIL.
     """
-    cdef ArrowRecords rows = ArrowRecords(values)
+    cdef ArrowValues rows = ArrowRecords(values)
     cdef BuiltColumns out = BuiltColumns(plan.plan.layout)
     cdef int64_t size = arrow_bytes(&rows.value, rows.length)
     cdef value_faults_t faults

@@ -14,34 +14,6 @@
 
 cdef int64_t MAX_ARROW_ROWS = 1 << 56
 
-cdef enum ArrowKind:
-    ARROW_NULL = 0
-    ARROW_OFFSETS_32 = 1
-    ARROW_OFFSETS_64 = 2
-    ARROW_VIEWS = 3
-    ARROW_FIXED = 4
-
-cdef enum ArrowFault:
-    ARROW_OK = 0
-    ARROW_FAULT_LENGTH = 100       # offsets that go back or beyond the end
-    ARROW_FAULT_HEADER_KEY = 101   # a header that is null, or whose key is
-    ARROW_FAULT_TIMESTAMP = 102    # below -1
-    ARROW_FAULT_MEMORY = 103
-
-
-ctypedef struct binary_column_t:
-    int kind
-    const uint8_t *validity        # NULL: no nulls
-    const uint8_t *index           # offsets, views, or the bytes themselves (fixed width)
-    const uint8_t *data
-    const uint8_t **variadic       # the data buffers of a view column ...
-    const int64_t *sizes           # ... and their sizes
-    int64_t n_variadic
-    int64_t offset
-    int64_t width
-    int64_t end                    # of the data, by the last offset
-
-
 ctypedef struct list_column_t:
     int kind                       # ARROW_NULL: no such column
     const uint8_t *validity
@@ -62,25 +34,6 @@ ctypedef struct timestamp_column_t:
     int64_t divide                 # units per millisecond, or 1
     int64_t multiply               # milliseconds per unit, or 1
     int64_t max                    # the greatest value whose milliseconds fit into an int64
-
-
-cdef inline bint arrow_is_null(const uint8_t *validity, int64_t row) noexcept nogil:
-    return validity != NULL and not (validity[row >> 3] >> (row & 7)) & 1
-
-
-cdef inline int arrow_datum(const binary_column_t *column, int64_t row, datum_t *out) noexcept nogil:
-    """Points `out` at row `row`, -1 bytes where it is null. Returns an ArrowFault."""
-    cdef const int32_t *offsets
-    row += column.offset
-    if column.kind != ARROW_OFFSETS_32 or column.validity != NULL:
-        return arrow_datum_of_any(column, row, out)
-    offsets = <const int32_t *>column.index + row
-    out.data = column.data + offsets[0]
-    out.size = <int64_t>offsets[1] - offsets[0]
-    # Without a sign, offsets below zero are beyond every end.
-    if <uint32_t>offsets[0] <= <uint32_t>offsets[1] and <uint32_t>offsets[1] <= <uint32_t>column.end:
-        return ARROW_OK
-    return ARROW_FAULT_LENGTH
 
 
 cdef inline int64_t offset_at(int kind, const uint8_t *index, int64_t place) noexcept nogil:
@@ -149,13 +102,21 @@ cdef inline int arrow_list(const list_column_t *column, int64_t row, int64_t *be
     return ARROW_FAULT_LENGTH
 
 
+cdef class ArrowValues:
+    """The values of one column in Arrow layout, which lives as long as this does."""
+
+    def __cinit__(self, *_):
+        self.array.release = NULL
+
+    def __dealloc__(self):
+        if self.array.release != NULL:
+            self.array.release(&self.array)
+
+
 @cython.final
-cdef class ArrowRecords:
+cdef class ArrowRecords(ArrowValues):
     """The rows of a record batch in Arrow layout, one by one as record_datum_t, without the GIL."""
 
-    cdef ArrowArray array          # moved out of its capsule, to be released here
-    cdef int64_t length
-    cdef binary_column_t value
     cdef binary_column_t key
     cdef timestamp_column_t timestamp
     cdef list_column_t headers
@@ -166,7 +127,6 @@ cdef class ArrowRecords:
 
     def __cinit__(self, object source, int64_t when_null=-1):
         cdef tuple capsules
-        self.array.release = NULL
         self.spans = NULL
         self.span_room = 0
         self.when_null = when_null
@@ -191,8 +151,6 @@ cdef class ArrowRecords:
 
     def __dealloc__(self):
         free(self.spans)
-        if self.array.release != NULL:
-            self.array.release(&self.array)
 
     cdef int _take_fields(self, ArrowSchema *schema) except -1:
         cdef bint has_value = False

@@ -391,7 +391,7 @@ cdef bint _json_row(json_t *c, const datum_t *datum, const uint8_t *limit) noexc
     return True
 
 
-cdef int64_t _json_rows(ArrowRecords rows, json_t *c, value_faults_t *faults) noexcept nogil:
+cdef int64_t _json_rows(ArrowValues rows, json_t *c, value_faults_t *faults) noexcept nogil:
     """All rows; returns -1, or the row that cannot be read, or -2 without memory."""
     cdef const uint8_t *limit = NULL
     cdef datum_t datum
@@ -419,7 +419,7 @@ cdef int64_t _json_rows(ArrowRecords rows, json_t *c, value_faults_t *faults) no
     return -1
 
 
-cdef str _json_shown(ArrowRecords rows, const value_fault_t *fault):
+cdef str _json_shown(ArrowValues rows, const value_fault_t *fault):
     """The value that is at fault, or the beginning of it."""
     cdef datum_t datum
     cdef kw_json j
@@ -438,7 +438,7 @@ def decode_json(values, TextPlan plan not None):
 
     A null is null in all columns. A value that cannot be decoded is one of the result's `faults`. Runs without the GIL.
     """
-    cdef ArrowRecords rows = ArrowRecords(values)
+    cdef ArrowValues rows = ArrowRecords(values)
     cdef BuiltColumns out = BuiltColumns(plan.layout)
     cdef int64_t size = arrow_bytes(&rows.value, rows.length)
     cdef value_faults_t faults

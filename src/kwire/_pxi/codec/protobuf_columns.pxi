@@ -43,9 +43,9 @@ cdef inline bint _proto_spend(proto_t *p, int64_t cells) noexcept nogil:
 
 cdef inline uint64_t _proto_varint(reader_t *r) noexcept nogil:
     cdef uint32_t value
-    if _read_short_uvarint(r, &value):
+    if read_short_uvarint(r, &value):
         return value
-    return _read_uvarint_tail(r, 10, 0x01)
+    return read_long_uvarint(r, 10, 0x01)
 
 
 cdef inline const uint8_t *_proto_sized(reader_t *r, int64_t *size) noexcept nogil:
@@ -442,7 +442,7 @@ cdef bint _proto_row(proto_t *p, ProtobufPlan plan, const datum_t *datum, int64_
     return p.r.error == FAULT_NONE
 
 
-cdef int64_t _proto_rows(ArrowRecords rows, ProtobufPlan plan, proto_t *p, value_faults_t *faults) noexcept nogil:
+cdef int64_t _proto_rows(ArrowValues rows, ProtobufPlan plan, proto_t *p, value_faults_t *faults) noexcept nogil:
     """All rows; returns -1, or the row that cannot be read, or -2 without memory."""
     cdef datum_t datum
     cdef value_fault_t fault
@@ -473,7 +473,7 @@ def decode_protobuf(values, ColumnLayout layout not None, ProtobufPlan plan not 
     A null is null in all columns. A message that cannot be decoded is one of the result's `faults`. Runs without the
     GIL.
     """
-    cdef ArrowRecords rows = ArrowRecords(values)
+    cdef ArrowValues rows = ArrowRecords(values)
     cdef BuiltColumns out = BuiltColumns(layout)
     cdef int64_t size = arrow_bytes(&rows.value, rows.length)
     cdef value_faults_t faults

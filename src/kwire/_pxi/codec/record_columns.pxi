@@ -104,7 +104,7 @@ cdef class RecordColumns:
         except BaseException:
             free(array)
             raise
-        capsule = PyCapsule_New(array, b"arrow_array", _drop_array_capsule)
+        capsule = array_capsule(array)
         if done < self.rows:
             raise _errors.LimitError(f"a column of these {self.rows} records is larger than {self.max_bytes} bytes, the "
                                      "most that one Arrow array can hold: take a slice, or the stream "

@@ -1,4 +1,4 @@
-# What the decoders of values share: the faults of one value beside those of primitives.pxi, and the frame before it.
+# What the decoders of values share: the faults of one value beside those of reader.pxi, and the frame before it.
 #
 #   Confluent's wire format: int8 0, int32 the schema's id, then the value
 # Source: Confluent's documentation, "Wire format" of Schema Registry.
@@ -99,7 +99,7 @@ cdef int raise_arrow_row(int64_t row) except -1:
 
 def framed_ids(values):
     """The schema ids before the values of a binary column, each once; values without one count for nothing."""
-    cdef ArrowRecords rows = ArrowRecords(values)
+    cdef ArrowValues rows = ArrowRecords(values)
     cdef set ids = set()
     cdef datum_t datum
     cdef reader_t r
