@@ -45,7 +45,7 @@ $(VENV)/.bench-ready: $(VENV)/.tests-ready
 	@touch $@
 
 $(VENV)/.built: $(VENV)/.ready $(EXTENSION_SOURCES)
-	@scripts/with-progress "the extension: Cython, then the C compiler; a minute and a half" \
+	@scripts/with-progress "the extensions: Cython, then the C compiler; a minute and a half" \
 		$(PY) -m pip install -q --no-build-isolation -e .
 	@touch $@
 
@@ -53,7 +53,7 @@ $(VENV)/.built: $(VENV)/.ready $(EXTENSION_SOURCES)
 extension: $(VENV)/.built
 
 .PHONY: build
-build: extension $(VENV)/.tests-ready  ## the environment and the extension, in the tree
+build: extension $(VENV)/.tests-ready  ## the environment and the extensions, in the tree
 
 .PHONY: kerberos
 kerberos: $(VENV)/.kerberos-tried
@@ -131,7 +131,7 @@ check: build  ## lint, format, types, stubs, layer contracts, the seam of the co
 	@basedpyright
 	@lint-imports
 	@$(PY) scripts/check_snippets.py
-	@$(PY) -m mypy.stubtest kwire._codec --ignore-disjoint-bases --mypy-config-file pyproject.toml \
+	@$(PY) -m mypy.stubtest kwire._codec kwire._values --ignore-disjoint-bases --mypy-config-file pyproject.toml \
 		--allowlist tests/typing/stubtest-allowlist.txt
 	@$(PY) -m pytest -q tests/test_layers.py tests/test_compiled_halves.py tests/test_files_page.py
 
@@ -164,4 +164,4 @@ wheel: $(VENV)/.tests-ready  ## sdist, the wheel from the sdist, and its install
 
 .PHONY: clean
 clean:  ## what was built; the environment and the broker cache stay
-	rm -rf build dist src/kwire/_codec.c src/kwire/*.so src/*.egg-info $(VENV)/.built
+	rm -rf build dist src/kwire/_*.c src/kwire/*.so src/*.egg-info $(VENV)/.built

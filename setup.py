@@ -1,4 +1,4 @@
-"""Builds the one extension, `kwire._codec`; everything else about the package is in pyproject.toml."""
+"""Builds the extensions, `kwire._codec` and `kwire._values`; everything else about the package is in pyproject.toml."""
 
 import os
 import sys
@@ -7,7 +7,7 @@ from glob import glob
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 
-_PXI = sorted([*glob("src/kwire/_pxi/*/*"), *glob("src/kwire/*.pxd")])
+_PXI = "src/kwire/_pxi"
 _OPTIMISE = [] if "-O" in os.environ.get("CFLAGS", "") else ["-O2"]
 # A seventh smaller, the code itself unchanged: nothing is padded to boundaries, and no tables for C++ to unwind by.
 _SMALL = [
@@ -27,26 +27,30 @@ _SHIPPED = ["-g0", *(_SMALL if _LINUX else [])]
 # KWIRE_PLAIN=1: without the allocator tricks of tricks.h.
 _MACROS = [(name, "1") for name in ("KWIRE_PLAIN",) if os.environ.get(name) == "1"]
 
-codec = Extension(
-    "kwire._codec",
-    sources=["src/kwire/_codec.pyx"],
-    depends=_PXI,
-    define_macros=_MACROS,
-    include_dirs=["src/kwire/_pxi/codec", "src/kwire/_pxi/client"],
-    extra_compile_args=[
-        *_OPTIMISE,
-        "-fvisibility=hidden",
-        "-fwrapv",
-        "-Wno-unused-function",
-        *(_DEBUGGED if _EXACT else _SHIPPED),
-    ],
-    extra_link_args=["-Wl,-s", *_HARDENED] if _LINUX and not _EXACT else [],
-)
+
+def extension(name: str, *rooms: str) -> Extension:
+    """The extension of `name`.pyx, of which the files lie in these rooms of `_pxi/`."""
+    return Extension(
+        f"kwire.{name}",
+        sources=[f"src/kwire/{name}.pyx"],
+        depends=[*glob("src/kwire/*.pxd"), *(path for room in rooms for path in sorted(glob(f"{_PXI}/{room}/*")))],
+        define_macros=_MACROS,
+        include_dirs=[f"{_PXI}/{room}" for room in rooms],
+        extra_compile_args=[
+            *_OPTIMISE,
+            "-fvisibility=hidden",
+            "-fwrapv",
+            "-Wno-unused-function",
+            *(_DEBUGGED if _EXACT else _SHIPPED),
+        ],
+        extra_link_args=["-Wl,-s", *_HARDENED] if _LINUX and not _EXACT else [],
+    )
+
 
 setup(
     ext_modules=cythonize(
-        [codec],
-        include_path=["src/kwire/_pxi"],
+        [extension("_codec", "codec", "client"), extension("_values", "codec", "values")],
+        include_path=[_PXI],
         compiler_directives={"language_level": "3"},
     ),
 )

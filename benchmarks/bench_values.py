@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
-from kwire._codec import decode_avro, decode_protobuf
+from kwire._values import decode_avro, decode_protobuf
 from kwire.columns.avro_plan import AvroReader
 from kwire.columns.avro_schema import parse_avro_schema
 from kwire.columns.protobuf_plan import ProtobufReader

@@ -1,6 +1,6 @@
-"""Copies the docstrings of what users of the codec meet from the extension into its stub, where editors look for them.
+"""Copies the docstrings of what users of the extensions meet into their stubs, where editors look for them.
 
-The extension must be built.
+The extensions must be built.
 """
 
 from __future__ import annotations
@@ -9,38 +9,48 @@ import ast
 import inspect
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from scripts.sources import PACKAGE, formatted
 
-from kwire import _codec
+from kwire import _codec, _values
 
-STUB = PACKAGE / "_codec.pyi"
-DOCUMENTED = (
-    "Buffer", "FrameReceiver", "crc32c", "crc32", "BatchBuilder", "encode", "encode_arrow", "Record", "BatchHeader",
-    "Records", "ConsumerRecord", "RecordColumns", "RecordMetadata", "Delivery", "ProducerBase",
-)  # fmt: skip
+DOCUMENTED = {
+    _codec: (
+        "Buffer", "FrameReceiver", "crc32c", "crc32", "BatchBuilder", "encode", "encode_arrow", "Record", "BatchHeader",
+        "Records", "ConsumerRecord", "RecordColumns", "RecordMetadata", "Delivery", "ProducerBase",
+    ),
+    _values: (
+        "ColumnLayout", "BuiltColumns", "framed_ids", "AvroPlan", "decode_avro", "ProtobufPlan", "decode_protobuf",
+        "TextPlan", "decode_json", "CsvPlan", "decode_csv",
+    ),
+}  # fmt: skip
 
 Definition = ast.ClassDef | ast.FunctionDef
 
 
 def wanted() -> dict[Path, str]:
-    """The one file."""
-    return {STUB: formatted(with_docstrings(STUB.read_text(encoding="utf-8")), STUB)}
+    """The stub of each extension."""
+    stubs = {PACKAGE / f"{extension.__name__.rpartition('.')[2]}.pyi": extension for extension in DOCUMENTED}
+    return {
+        path: formatted(with_docstrings(path.read_text(encoding="utf-8"), extension), path)
+        for path, extension in stubs.items()
+    }
 
 
-def with_docstrings(stub: str) -> str:
+def with_docstrings(stub: str, extension: ModuleType) -> str:
     lines = stub.splitlines(keepends=True)
-    for node, doc in reversed(list(documented(ast.parse(stub)))):
+    for node, doc in reversed(list(documented(ast.parse(stub), extension))):
         _document(lines, node, doc)
     return "".join(lines)
 
 
-def documented(tree: ast.Module) -> Iterator[tuple[Definition, str]]:
+def documented(tree: ast.Module, extension: ModuleType) -> Iterator[tuple[Definition, str]]:
     """The classes and functions of the stub that have a docstring in the extension, top down."""
     for node in tree.body:
-        if isinstance(node, Definition) and node.name in DOCUMENTED:
-            known = getattr(_codec, node.name)
+        if isinstance(node, Definition) and node.name in DOCUMENTED[extension]:
+            known = getattr(extension, node.name)
             yield node, _doc_of(known)
             for part in node.body if isinstance(node, ast.ClassDef) else ():
                 if isinstance(part, ast.FunctionDef) and not part.name.startswith("_"):

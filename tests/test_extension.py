@@ -1,4 +1,4 @@
-"""The extension as it is linked: what may be written cannot be executed, and what was looked up cannot be written."""
+"""The extensions as they are linked: what may be written cannot be executed, and what was looked up not written."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import os
 import struct
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import NamedTuple
 
 import pytest
 
-from kwire import _codec
+from kwire import _codec, _values
 
 _LOAD, _DYNAMIC, _STACK, _RELRO = 1, 2, 0x6474E551, 0x6474E552
 _EXECUTE, _WRITE = 1, 2
@@ -28,8 +29,8 @@ class Segment(NamedTuple):
     content: bytes
 
 
-def segments() -> list[Segment]:
-    data = Path(_codec.__file__).read_bytes()
+def segments(extension: ModuleType) -> list[Segment]:
+    data = Path(extension.__file__ or "").read_bytes()
     assert data[:5] == b"\x7fELF\x02"
     begin, size, count = struct.unpack_from("<Q", data, 32)[0], *struct.unpack_from("<HH", data, 54)
     found = []
@@ -39,18 +40,24 @@ def segments() -> list[Segment]:
     return found
 
 
-def test_code_is_apart_from_constants_and_variables() -> None:
-    loaded = [each for each in segments() if each.kind == _LOAD]
+@pytest.mark.parametrize(
+    ("extension", "constant"), [(_codec, b"max_decompressed_bytes"), (_values, b"The root is a struct")]
+)
+def test_code_is_apart_from_constants_and_variables(extension: ModuleType, constant: bytes) -> None:
+    found = segments(extension)
+    loaded = [each for each in found if each.kind == _LOAD]
     code = [each for each in loaded if each.flags & _EXECUTE]
     assert len(code) == 1
-    assert not any(each.flags & _EXECUTE and each.flags & _WRITE for each in segments())
-    assert b"max_decompressed_bytes" not in code[0].content
-    assert any(b"max_decompressed_bytes" in each.content for each in loaded)
-    assert [each.flags & _EXECUTE for each in segments() if each.kind == _STACK] == [0]
+    assert not any(each.flags & _EXECUTE and each.flags & _WRITE for each in found)
+    assert constant not in code[0].content
+    assert any(constant in each.content for each in loaded)
+    assert [each.flags & _EXECUTE for each in found if each.kind == _STACK] == [0]
 
 
-def test_what_it_calls_is_looked_up_at_once_and_kept_from_writing() -> None:
-    (dynamic,) = (each for each in segments() if each.kind == _DYNAMIC)
+@pytest.mark.parametrize("extension", [_codec, _values])
+def test_what_it_calls_is_looked_up_at_once_and_kept_from_writing(extension: ModuleType) -> None:
+    found = segments(extension)
+    (dynamic,) = (each for each in found if each.kind == _DYNAMIC)
     flags = dict(struct.iter_unpack("<QQ", dynamic.content[: len(dynamic.content) // 16 * 16])).get(_FLAGS, 0)
     assert flags & _BIND_NOW
-    assert [len(each.content) > 0 for each in segments() if each.kind == _RELRO] == [True]
+    assert [len(each.content) > 0 for each in found if each.kind == _RELRO] == [True]

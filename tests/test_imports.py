@@ -27,7 +27,8 @@ ROOMS_OF_A_PRODUCER = {
     "kwire.schema",
 }  # fmt: skip
 RARE_FOR_A_PRODUCER = {
-    "datetime", "kwire.compression", "kwire.engine.calls.offsets", "kwire.partitioners", "kwire.records",
+    "datetime", "kwire._values", "kwire.compression", "kwire.engine.calls.offsets", "kwire.partitioners",
+    "kwire.records",
 }  # fmt: skip
 COMMANDS = {"broker", "topics", "groups", "produce", "consume", "copy", "decode"}
 SHOW = "import sys; before = set(sys.modules); {statement}; print(*sorted(set(sys.modules) - before))"

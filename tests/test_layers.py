@@ -1,4 +1,4 @@
-"""The layer contracts where import-linter cannot look: inside the extension, and in what ships and what does not.
+"""The layer contracts where import-linter cannot look: inside the extensions, and in what ships and what does not.
 
 Included files import nothing from each other, so their uses are taken from the compiler: `tests/cython_analysis.py`.
 """
@@ -20,7 +20,14 @@ ROOT = Path(__file__).resolve().parents[1]
 COMPILED = sorted([*ROOT.glob("src/kwire/*.pyx"), *ROOT.glob("src/kwire/*.pxd"), *ROOT.glob("src/kwire/_pxi/*/*.pxi")])
 MODULES = sorted(ROOT.glob("src/**/*.py"))
 IMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+(c?import)|(c?import)\s+([\w.]+))", re.MULTILINE)
-KWIRE_IN_THE_EXTENSION = {"kwire", "kwire.errors", "kwire.errors.wording", "kwire.compression", "kwire.records"}
+KWIRE_IN_THE_EXTENSION = {
+    "kwire",
+    "kwire._codec",
+    "kwire.errors",
+    "kwire.errors.wording",
+    "kwire.compression",
+    "kwire.records",
+}
 IO_AND_CLOCKS = {"socket", "ssl", "select", "selectors", "asyncio", "time", "random", "logging", "os", "subprocess"}
 FOREIGN_IN_THE_EXTENSION = {"kwire", "cython", "cpython", "libc", "pyarrow"}
 HEADER = re.compile(r'^cdef extern from "([\w./<>]+)"', re.MULTILINE)
@@ -28,9 +35,9 @@ CONTENTS = re.compile(r'^# ((?:codec: )?[a-z]+)$|^include "([\w/.]+)"', re.MULTI
 
 
 def _layers() -> dict[str, list[str]]:
-    """The compiled files by layer, as `_codec.pxd` and `_codec.pyx` include them: each uses those before it."""
+    """The compiled files by layer, as the extensions include them: each uses those before it."""
     layers: dict[str, list[str]] = {}
-    contents = "".join((ROOT / "src/kwire" / name).read_text() for name in ("_codec.pxd", "_codec.pyx"))
+    contents = "".join((ROOT / "src/kwire" / name).read_text() for name in ("_codec.pxd", "_codec.pyx", "_values.pyx"))
     for heading, name in CONTENTS.findall(contents):
         if heading:
             layers[heading] = []
@@ -93,6 +100,16 @@ def test_a_compiled_file_uses_only_those_before_it() -> None:
 
 def test_a_component_lies_within_one_layer() -> None:
     assert all(any(component <= set(layer) for layer in LAYERS.values()) for component in COMPONENTS)
+
+
+def test_the_values_use_no_file_of_the_codec_but_those_of_the_seam() -> None:
+    """What the codec has besides is not compiled into them, and none of it uses them."""
+    across = {
+        Path(use.source).stem
+        for use in analysis().uses
+        if (Path(use.file).stem in LAYERS["values"]) != (Path(use.source).stem in LAYERS["values"])
+    }
+    assert across <= set(LAYERS["seam"])
 
 
 def test_every_compiled_file_is_included_once() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kwire._codec import (
+from kwire._values import (
     BuiltColumns,
     ColumnLayout,
     CsvPlan,

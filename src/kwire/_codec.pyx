@@ -52,16 +52,6 @@ include "codec/column_plan.pxi"
 include "codec/columns.pxi"
 include "codec/record_columns.pxi"
 
-# codec: values
-include "codec/column_builder.pxi"
-include "codec/values.pxi"
-include "codec/avro_columns.pxi"
-include "codec/protobuf_plan.pxi"
-include "codec/protobuf_columns.pxi"
-include "codec/text_plan.pxi"
-include "codec/json_columns.pxi"
-include "codec/csv_columns.pxi"
-
 # codec: messages
 include "codec/plans.pxi"
 include "codec/plans_decode.pxi"

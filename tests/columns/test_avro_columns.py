@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kwire import errors
-from kwire._codec import AvroPlan, BuiltColumns, ColumnLayout, decode_avro, framed_ids
+from kwire._values import AvroPlan, BuiltColumns, ColumnLayout, decode_avro, framed_ids
 from kwire.columns.avro_plan import AvroReader
 from kwire.columns.avro_schema import parse_avro_schema
 from tests.columns.avro_strategies import Names, evolved, plain, records, schemas, values

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kwire._codec import ColumnLayout, ProtobufPlan, decode_avro, decode_protobuf
+from kwire._values import ColumnLayout, ProtobufPlan, decode_avro, decode_protobuf
 from kwire.columns.avro_plan import AvroReader
 from kwire.columns.avro_schema import parse_avro_schema
 from tests.guarded import guarded, runs_in_a_process

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kwire import errors
-from kwire._codec import ColumnLayout, ProtobufPlan, decode_protobuf
+from kwire._values import ColumnLayout, ProtobufPlan, decode_protobuf
 from kwire.columns.protobuf_plan import ProtobufOptions, ProtobufReader
 from kwire.columns.protobuf_schema import parse_descriptor_set
 from tests.reference import protobuf as reference

@@ -13,7 +13,7 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from kwire._codec import AvroPlan
+from kwire._values import AvroPlan
 from kwire.columns.avro_defaults import DefaultEncoder, DefaultError
 from kwire.columns.avro_schema import MAX_PRECISION, AvroType
 from kwire.columns.layout import MAX_DEPTH, ROOT, Layout, RecursiveTypeError, Symbols, place_in

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from kwire._codec import ColumnLayout
+from kwire._values import ColumnLayout
 from kwire.errors import ConfigError
 
 MAX_DEPTH: Final = 64

@@ -13,7 +13,7 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from kwire._codec import ColumnLayout, ProtobufPlan
+from kwire._values import ColumnLayout, ProtobufPlan
 from kwire.columns.layout import MAX_DEPTH, ROOT, Layout, RecursiveTypeError, Symbols, place_in
 from kwire.columns.protobuf_schema import ProtoEnum, ProtoField, ProtoMessage, ProtoTypes
 from kwire.errors import ConfigError

@@ -26,7 +26,7 @@ from kwire.spark.decoding.schema_registry import Registry, SchemaText, parse_reg
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from kwire._codec import AvroPlan
+    from kwire._values import AvroPlan
     from kwire.columns.avro_plan import AvroReader
 
 _SUFFIXES: Final = (
@@ -54,7 +54,7 @@ class AvroFormat:
     def open(self, fields: Sequence[str]) -> Decode:
         import pyarrow as pa
 
-        from kwire._codec import decode_avro, framed_ids
+        from kwire._values import decode_avro, framed_ids
         from kwire.columns.avro_plan import AvroReader
 
         reader = AvroReader(self.reader.parse(), self.column, set(fields))
@@ -94,7 +94,7 @@ class _Plans:
         return self._plans
 
     def _plan(self, id_: int) -> AvroPlan:
-        from kwire._codec import AvroPlan
+        from kwire._values import AvroPlan
 
         reason = f"schema {id_} was not looked up: {_MAX_UNKNOWN} others of this task were not found"
         if self._unknown < _MAX_UNKNOWN:

@@ -1,7 +1,7 @@
 """`decoder=csv`: each value is one CSV record without a header, its fields in the order of `decoder.schema`.
 
 Options, as Spark's CSV source has them: `sep`, `quote`, `escape` (one character each, the latter two may be empty),
-`nullValue`. The work is done in the codec (`decode_csv`).
+`nullValue`. The work is done in `kwire._values` (`decode_csv`).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class CsvFormat:
     def open(self, fields: Sequence[str]) -> Decode:
         import pyarrow as pa
 
-        from kwire._codec import CsvPlan, decode_csv
+        from kwire._values import CsvPlan, decode_csv
 
         chosen = StructType([each for each in self.schema.fields if each.name in fields])
         texts = text_plan(chosen, self.time_zone)

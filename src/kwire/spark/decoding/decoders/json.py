@@ -2,7 +2,7 @@
 
     decoder.framing     none, or confluent: a zero and a schema's id in four bytes stand before each value
 
-The work is done in the codec (`decode_json`).
+The work is done in `kwire._values` (`decode_json`).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class JsonFormat:
     def open(self, fields: Sequence[str]) -> Decode:
         import pyarrow as pa
 
-        from kwire._codec import decode_json
+        from kwire._values import decode_json
 
         chosen = StructType([each for each in self.schema.fields if each.name in fields])
         plan = text_plan(chosen, self.time_zone)

@@ -50,7 +50,7 @@ class ProtobufFormat:
     def open(self, fields: Sequence[str]) -> Decode:
         import pyarrow as pa
 
-        from kwire._codec import decode_protobuf
+        from kwire._values import decode_protobuf
         from kwire.columns.protobuf_plan import ProtobufReader
         from kwire.columns.protobuf_schema import parse_descriptor_set
 

@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 
 from pyspark.sql.types import ArrayType, DataType, DecimalType, MapType, StructField, StructType
 
-from kwire._codec import ColumnLayout, TextPlan
+from kwire._values import ColumnLayout, TextPlan
 from kwire.columns.layout import DDL
 from kwire.errors import ConfigError
 from kwire.spark.decoding.contract import Fault

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from kwire._codec import ColumnLayout, TextPlan, decode_json
+from kwire._values import ColumnLayout, TextPlan, decode_json
 from kwire.errors import CodecError, ConfigError
 from tests.reference import json_columns as reference
 from tests.thorough import SOAK

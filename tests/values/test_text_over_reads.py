@@ -7,9 +7,9 @@ import array
 import pyarrow as pa
 import pytest
 
-from kwire._codec import CsvPlan, TextPlan, decode_csv, decode_json
-from tests.codec.test_json_columns import layout
+from kwire._values import CsvPlan, TextPlan, decode_csv, decode_json
 from tests.guarded import guarded, runs_in_a_process
+from tests.values.test_json_columns import layout
 
 SCHEMA = {
     "a": "bigint", "b": "double", "c": "string", "d": "timestamp", "e": ("decimal", 9, 2), "f": "binary",

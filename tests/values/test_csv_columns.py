@@ -11,9 +11,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from kwire._codec import ColumnLayout, CsvPlan, TextPlan, decode_csv
+from kwire._values import ColumnLayout, CsvPlan, TextPlan, decode_csv
 from kwire.errors import ConfigError
-from tests.codec.test_json_columns import layout
+from tests.values.test_json_columns import layout
 
 Faults = list[tuple[int, int, str, str]]
 
