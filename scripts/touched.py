@@ -14,6 +14,8 @@ ROOT = Path(__file__).resolve().parents[1]
 NIGHTLY = {
     "src/kwire/_codec": ("test-plain",),
     "src/kwire/_pxi/": ("test-plain",),
+    "src/kwire/_pxi/values/": ("tests/spark",),
+    "src/kwire/_values": ("test-plain", "tests/spark"),
     "src/kwire/protocol": ("tests/oracle",),
     "src/kwire/schema/": ("tests/oracle",),
     "src/kwire/testing/": ("tests/testing",),
