@@ -7,12 +7,11 @@ import re
 from collections import Counter
 from typing import Any
 
-import pytest
-
 from kwire import errors, protocol
 from kwire.schema.messages import Message
 from tests.schema.description_checks import assert_every_byte_is_in_one_leaf, plain_message
-from tests.schema.messages.every import IDS, MESSAGES
+from tests.schema.messages.checks import by_api
+from tests.schema.messages.every import MESSAGES
 from tests.schema.messages.random import random_message
 from tests.schema.messages.typical import typical
 from tests.schema.test_mutations import damaged
@@ -37,7 +36,7 @@ def described(cls: Any, version: int, frame: bytes) -> protocol.Description:
     return protocol.describe(frame, cls.__api_key__, version, secrets=True)
 
 
-@pytest.mark.parametrize(("cls", "version"), MESSAGES, ids=IDS)
+@by_api(MESSAGES)
 def test_bytes_and_values_of_every_message(cls: type[Message], version: int) -> None:
     rng = random.Random(version)
     for _ in range(WHOLE_PER_MESSAGE):
@@ -61,7 +60,7 @@ def assert_unknown_tags_are_shown(cls: Any, version: int) -> None:
     assert tags["tag 901"]["size"].value == 0
 
 
-@pytest.mark.parametrize(("cls", "version"), MESSAGES, ids=IDS)
+@by_api(MESSAGES)
 def test_damage_is_shown_where_the_decoder_finds_it(cls: type[Message], version: int) -> None:
     """Never an exception, never a byte without a leaf, and the same first error as the decoder's."""
     message = random_message(cls, version, random.Random(version))

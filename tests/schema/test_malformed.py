@@ -10,8 +10,8 @@ import pytest
 from kwire import errors, protocol
 from kwire.protocol import ApiVersionsResponse, FetchRequest, FetchResponse, MetadataRequest, MetadataResponse
 from kwire.schema.messages import Message
-from tests.schema.messages.checks import with_random_messages
-from tests.schema.messages.every import IDS, MESSAGES
+from tests.schema.messages.checks import by_api, with_random_messages
+from tests.schema.messages.every import MESSAGES
 from tests.thorough import THOROUGH
 
 TRUNCATED, LENGTH, CORRUPT = errors.TruncatedError, errors.InvalidLengthError, errors.CorruptError
@@ -124,7 +124,7 @@ def test_a_count_that_lies_allocates_nothing() -> None:
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize(("cls", "version"), MESSAGES, ids=IDS)
+@by_api(MESSAGES)
 @with_random_messages(6 if THOROUGH else 2)
 def test_cut_anywhere_it_is_refused(cls: type[Message], version: int, message: Message) -> None:
     """Every message ends with a field that takes bytes, so no proper prefix of it is a message."""

@@ -11,7 +11,8 @@ import pytest
 
 from kwire import errors, protocol
 from kwire.schema.messages import Message
-from tests.schema.messages.every import DAMAGED_PER_EXAMPLE, EXAMPLES, IDS, MESSAGES
+from tests.schema.messages.checks import by_api
+from tests.schema.messages.every import DAMAGED_PER_EXAMPLE, EXAMPLES, MESSAGES
 from tests.schema.messages.random import random_message
 
 NASTY = [b"\x00", b"\x01", b"\x7f", b"\x80", b"\xff", b"\xff\xff\xff\xff", b"\x7f\xff\xff\xff", b"\x80\x00\x00\x00"]
@@ -39,7 +40,7 @@ def damaged(data: bytes, rng: random.Random) -> bytes:
     return bytes(out)
 
 
-@pytest.mark.parametrize(("cls", "version"), MESSAGES, ids=IDS)
+@by_api(MESSAGES)
 def test_only_kwires_errors_escape(cls: type[Message], version: int) -> None:
     rng = random.Random(f"{cls.__name__} {version}")
     wholes = [random_message(cls, version, rng).encode(version) for _ in range(EXAMPLES)]

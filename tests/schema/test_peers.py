@@ -11,8 +11,10 @@ import pytest
 from kwire.protocol import ApiVersionsResponse, MetadataResponse
 from kwire.schema.messages import Message, Struct
 from kwire.schema.registry import APIS
+from tests.each import each
 from tests.schema.apache_versions import ROWS
-from tests.schema.messages.every import MESSAGES
+from tests.schema.messages.checks import by_api
+from tests.schema.messages.every import MESSAGES, api_name
 from tests.schema.messages.typical import typical
 
 # What is newer than the peers' newest releases.
@@ -31,10 +33,6 @@ KEYS_OF_KAFKA_PYTHON = (0, 1, 2, 3, 18, 19, 20, 22)
 CHANGED_BY_KAFKA_PYTHON = {"topic_authorized_operations", "cluster_authorized_operations"}
 
 
-def api_name(cls: type[Message]) -> str:
-    return cls.__name__.removesuffix("Request").removesuffix("Response")
-
-
 IN_KIO = [
     (cls, version)
     for cls, version in MESSAGES
@@ -47,12 +45,8 @@ IN_KAFKA_PYTHON = [
 ]
 
 
-def name_of(case: Any) -> str:
-    return f"{case.__name__}" if isinstance(case, type) else str(case)
-
-
-@pytest.mark.parametrize("with_nulls", [False, True], ids=["values", "nulls"])
-@pytest.mark.parametrize(("cls", "version"), IN_KIO, ids=name_of)
+@by_api(IN_KIO)
+@each("with_nulls", [False, True])
 def test_kio_reads_and_writes_the_same(cls: type[Message], version: int, with_nulls: bool) -> None:
     serial = pytest.importorskip("kio.serial")
     name = api_name(cls)
@@ -67,8 +61,8 @@ def test_kio_reads_and_writes_the_same(cls: type[Message], version: int, with_nu
     assert written.getvalue() == encoded
 
 
-@pytest.mark.parametrize("with_nulls", [False, True], ids=["values", "nulls"])
-@pytest.mark.parametrize(("cls", "version"), IN_KAFKA_PYTHON, ids=name_of)
+@by_api(IN_KAFKA_PYTHON)
+@each("with_nulls", [False, True])
 def test_kafka_python_reads_the_same_values(cls: type[Message], version: int, with_nulls: bool) -> None:
     modules = [pytest.importorskip(f"kafka.protocol.{name}") for name in ("producer", "consumer", "metadata", "admin")]
     theirs = next(getattr(module, cls.__name__) for module in modules if hasattr(module, cls.__name__))

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kwire import protocol
 from kwire.schema.messages import Message
 from tests.reference import protocol as reference
-from tests.schema.messages.checks import with_messages, with_random_messages
-from tests.schema.messages.every import EXAMPLES, IDS, MESSAGES
+from tests.schema.messages.checks import by_api, with_messages, with_random_messages
+from tests.schema.messages.every import EXAMPLES, MESSAGES
 from tests.schema.messages.plain import plain_values
 from tests.schema.messages.strategies import TEXT, structs
 from tests.thorough import THOROUGH
@@ -20,7 +19,7 @@ from tests.thorough import THOROUGH
 GUIDES = [(getattr(protocol.APIS[key], direction), version) for key, direction, version in reference.LAYOUTS]
 
 
-@pytest.mark.parametrize(("cls", "version"), MESSAGES, ids=IDS)
+@by_api(MESSAGES)
 @with_messages()
 def test_decoding_gives_back_what_was_encoded(cls: type[Message], version: int, message: Message) -> None:
     encoded = message.encode(version)
@@ -30,12 +29,12 @@ def test_decoding_gives_back_what_was_encoded(cls: type[Message], version: int, 
     assert cls.from_dict(decoded.to_dict()) == message
 
 
-@pytest.mark.parametrize(("cls", "version"), MESSAGES, ids=IDS)
+@by_api(MESSAGES)
 def test_defaults_survive(cls: type[Message], version: int) -> None:
     assert cls.decode(cls().encode(version), version) == cls()
 
 
-@pytest.mark.parametrize(("cls", "version"), GUIDES, ids=str)
+@by_api(GUIDES)
 @with_messages(5 * EXAMPLES)
 def test_the_bytes_are_those_of_the_guides(cls: type[Message], version: int, message: Any) -> None:
     layout = (message.__api_key__, "request" if isinstance(message, protocol.Request) else "response", version)
@@ -60,7 +59,7 @@ def test_old_frames_are_those_of_the_guides(correlation: int, client: str | None
     assert (answered.correlation_id, answer) == (correlation, response)
 
 
-@pytest.mark.parametrize(("cls", "version"), MESSAGES, ids=IDS)
+@by_api(MESSAGES)
 @with_random_messages(20 if THOROUGH else 3)
 def test_frames_of_every_version(cls: type[Message], version: int, message: Message) -> None:
     if isinstance(message, protocol.Request):

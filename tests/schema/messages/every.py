@@ -21,4 +21,8 @@ MESSAGES: list[tuple[type[Message], int]] = [
     for message in (protocol.APIS[key].request, protocol.APIS[key].response)
     for version in _tested_versions(message)
 ]
-IDS = [f"{message.__name__}-{version}" for message, version in MESSAGES]
+
+
+def api_name(message: type[Message]) -> str:
+    """The name of the API that a request or a response is of."""
+    return message.__name__.removesuffix("Request").removesuffix("Response")
