@@ -1,26 +1,29 @@
 """The corpus of Kafka's own bytes, compared without Java; and that it is what Kafka's classes still say, with Java."""
 
 import base64
+from functools import cache
 
 import pytest
 
 from kwire import records
 from kwire.errors import CodecError
+from kwire.schema.messages import Message
+from tests.each import each
 from tests.oracle import corpus
 from tests.oracle.comparing import assert_message_agrees, message_class, seen_by_kwire
 from tests.oracle.corpus import Entry
 from tests.oracle.driver import Oracle
 from tests.oracle.records import from_answer
 from tests.schema.apache_versions import ROWS
-from tests.thorough import THOROUGH
+from tests.schema.messages.checks import by_api
+from tests.schema.messages.every import MESSAGES
+
+RECORDS = {entry["name"]: entry for entry in corpus.load(corpus.RECORDS)}
 
 
-def _named(entries: list[Entry], *fields: str) -> list[object]:
-    return [pytest.param(entry, id="-".join(str(entry[field]) for field in fields)) for entry in entries]
-
-
-@pytest.mark.parametrize("entry", _named(corpus.load(corpus.RECORDS), "name"))
-def test_records_read_as_kafka_reads_them(entry: Entry) -> None:
+@each("name", RECORDS)
+def test_records_read_as_kafka_reads_them(name: str) -> None:
+    entry = RECORDS[name]
     data = base64.b64decode(entry["bytes"])
     if "refused" in entry["answer"]:
         with pytest.raises(CodecError):
@@ -31,21 +34,16 @@ def test_records_read_as_kafka_reads_them(entry: Entry) -> None:
     assert records.decode(data).consumed == expected.consumed
 
 
-def _tested_messages() -> list[Entry]:
-    """All in `make test-all`; else the oldest and the newest version of each."""
-    entries = corpus.load(corpus.MESSAGES)
-    if THOROUGH:
-        return entries
-    ends = {entry["name"]: entry["version"] for entry in entries}
-    begins = {entry["name"]: entry["version"] for entry in reversed(entries)}
-    return [entry for entry in entries if entry["version"] in (begins[entry["name"]], ends[entry["name"]])]
+@cache
+def _messages() -> dict[tuple[str, int], Entry]:
+    return {(entry["name"], entry["version"]): entry for entry in corpus.load(corpus.MESSAGES)}
 
 
-@pytest.mark.parametrize("entry", _named(_tested_messages(), "name", "version"))
-def test_messages_read_and_written_as_kafka_does(entry: Entry) -> None:
-    message = message_class(entry["api_key"], entry["direction"])
-    data = base64.b64decode(entry["bytes"])
-    assert_message_agrees(message, entry["version"], data, entry["json"], entry["name"])
+@by_api(MESSAGES)
+def test_messages_read_and_written_as_kafka_does(cls: type[Message], version: int) -> None:
+    entry = _messages()[cls.__name__, version]
+    assert message_class(entry["api_key"], entry["direction"]) is cls
+    assert_message_agrees(cls, version, base64.b64decode(entry["bytes"]), entry["json"], entry["name"])
 
 
 def test_the_messages_are_of_every_version() -> None:
