@@ -6,6 +6,7 @@ import pytest
 
 from kwire import protocol
 from kwire.schema.messages import Message
+from tests.each import case
 from tests.vectors.loader import Vector, load
 
 EXPLAINED = {
@@ -15,11 +16,16 @@ EXPLAINED = {
     "groups_of_today.txt": (68, 75, 78),
 }
 """{file: the keys that it explains}."""
-VECTORS = [vector for name in EXPLAINED for vector in load(name)]
 
 
-@pytest.mark.parametrize("vector", VECTORS, ids=[f"{vector.message}-{vector.version}" for vector in VECTORS])
-def test_bytes_and_values_are_the_same_message(vector: Vector) -> None:
+@pytest.mark.parametrize("name", EXPLAINED)
+def test_bytes_and_values_are_the_same_message(name: str) -> None:
+    for vector in load(name):
+        with case(vector.message, vector.version):
+            assert_is_the_same_message(vector)
+
+
+def assert_is_the_same_message(vector: Vector) -> None:
     cls: type[Message] = getattr(protocol, vector.message)
     message = cls.from_dict(vector.values)
     assert message.encode(vector.version).hex(" ") == vector.data.hex(" ")
