@@ -15,6 +15,7 @@ from kwire.protocol import group_blobs
 from kwire.schema.describing.tree import Field
 from kwire.schema.logs import ROOMS
 from kwire.schema.logs.base import MetadataRecord, RecordValue
+from tests.each import each
 from tests.schema.description_checks import assert_every_byte_is_in_one_leaf, plain_message
 from tests.schema.messages.random import random_message
 
@@ -113,7 +114,7 @@ def test_what_a_member_is_given() -> None:
     assert described["member_assignment"]["assigned_partitions"]["[0]"]["topic"].value == "orders"
 
 
-def log_messages() -> Iterator[Any]:
+def log_messages() -> Iterator[tuple[str, Any, Any, int]]:
     """(topic, class of the key or None, class of the value, version of the value)."""
     for room in ROOMS:
         module = importlib.import_module(f"kwire.schema.logs.{room}")
@@ -130,10 +131,10 @@ def log_messages() -> Iterator[Any]:
             else:
                 continue
             for version in cls.__versions__:
-                yield pytest.param(topic, keys[0], cls, version, id=f"{name}-{version}")
+                yield topic, keys[0], cls, version
 
 
-@pytest.mark.parametrize(("topic", "key_class", "value_class", "version"), [*log_messages()])
+@each(("topic", "key_class", "value_class", "version"), log_messages())
 def test_records_of_kafkas_own_topics(topic: str, key_class: Any, value_class: Any, version: int) -> None:
     rng = random.Random(version)
     key = None if key_class is None else random_message(key_class, 0, rng)

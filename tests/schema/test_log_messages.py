@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from kwire import errors, protocol
 from kwire.schema.logs.base import MetadataRecord, RecordKey
 from kwire.schema.logs.parts import LogPart
+from tests.each import case, each
 from tests.schema.log_messages import CLASSES, IDS, LOG_MESSAGES
 from tests.schema.messages.every import EXAMPLES
 from tests.schema.messages.strategies import structs
@@ -36,10 +37,11 @@ def test_decoding_gives_back_what_was_encoded(cls: Any, version: int, data: Any)
     assert cls.from_dict(decoded.to_dict()) == message
 
 
-@pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
+@each("cls", CLASSES)
 def test_defaults_survive(cls: Any) -> None:
     for version in cls.__versions__:
-        assert cls.decode(cls().encode(version), version) == cls()
+        with case("version", version):
+            assert cls.decode(cls().encode(version), version) == cls()
 
 
 def _topic_of(cls: Any) -> str:
@@ -64,9 +66,7 @@ def test_damaged_records_of_coordinators(cls: Any, seed: int) -> None:
     assert sum(seen.values()) == 2 * _DAMAGED
 
 
-@pytest.mark.parametrize(
-    "cls", [cls for cls in CLASSES if issubclass(cls, MetadataRecord)], ids=lambda cls: cls.__name__
-)
+@each("cls", [cls for cls in CLASSES if issubclass(cls, MetadataRecord)])
 def test_damaged_records_of_controllers(cls: Any) -> None:
     rng = random.Random(cls.__name__)
     remote = cls.__module__.endswith("remote_log_metadata")
