@@ -10,6 +10,7 @@ import pytest
 from kwire import protocol
 from kwire.schema.headers import request_header_version, response_header_version
 from kwire.schema.messages import Message, Struct
+from tests.each import each
 from tests.schema.apache_versions import ROWS, UNSTABLE, Row
 
 
@@ -19,7 +20,7 @@ def _structs(cls: type[Struct]) -> list[type[Struct]]:
     return [cls, *(found for struct in inner for found in _structs(struct))]
 
 
-@pytest.mark.parametrize("row", ROWS.values(), ids=[row.name for row in ROWS.values()])
+@each("row", ROWS.values())
 def test_every_version_is_there(row: Row) -> None:
     api = protocol.APIS[row.key]
     assert (api.key, api.name) == (row.key, row.name)
@@ -36,7 +37,7 @@ def test_the_newest_release_has_618_pairs() -> None:
     assert list(ROWS) == list(range(95))
 
 
-@pytest.mark.parametrize("row", ROWS.values(), ids=[row.name for row in ROWS.values()])
+@each("row", ROWS.values())
 def test_every_file_tells_purpose_versions_and_source(row: Row) -> None:
     api = protocol.APIS[row.key]
     text = " ".join((sys.modules[api.request.__module__].__doc__ or "").split())
@@ -51,7 +52,7 @@ def test_every_file_tells_purpose_versions_and_source(row: Row) -> None:
         assert "not stable" in text
 
 
-@pytest.mark.parametrize("row", ROWS.values(), ids=[row.name for row in ROWS.values()])
+@each("row", ROWS.values())
 def test_types_name_each_message(row: Row) -> None:
     for message in (protocol.APIS[row.key].request, protocol.APIS[row.key].response):
         assert getattr(protocol, message.__name__) is message

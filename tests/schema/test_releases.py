@@ -9,6 +9,7 @@ import pytest
 
 from kwire import errors, protocol
 from kwire.schema.releases import RELEASES
+from tests.each import each
 from tests.schema.apache_versions import ROWS
 
 # Answers of running brokers to ApiVersions v0, in hexadecimal; tests/brokers/api_versions.py writes them.
@@ -36,7 +37,7 @@ def test_rows(release: str, expected: dict[int, tuple[int, int]]) -> None:
     assert protocol.versions_of(line) == known
 
 
-@pytest.mark.parametrize("key", list(ROWS), ids=str)
+@each("key", ROWS)
 def test_the_ends_are_those_of_the_definitions(key: int) -> None:
     row = ROWS[key]
     for release, versions in (("3.9.2", row.old), ("4.4.0", row.newest)):
@@ -51,7 +52,7 @@ def _unstable(release: str, key: int, version: int) -> bool:
     return (key, version) == (22, 6)
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@each("release", RELEASES)
 def test_a_release_is_inferred_from_what_it_lists(release: str) -> None:
     table = protocol.versions_of(release)
     assert protocol.infer_release(table) == release
