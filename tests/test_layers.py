@@ -9,12 +9,12 @@ import ast
 import re
 import sys
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 import pytest
 
 from tests.cython_analysis import analysis
+from tests.each import each
 
 ROOT = Path(__file__).resolve().parents[1]
 COMPILED = sorted([*ROOT.glob("src/kwire/*.pyx"), *ROOT.glob("src/kwire/*.pxd"), *ROOT.glob("src/kwire/_pxi/*/*.pxi")])
@@ -60,18 +60,14 @@ ALLOWED = {"sockets.h": {"reactor"}, "clock.h": {"accumulator", "reactor"}}
 """The accumulator stamps records that bring no timestamp, and times its batches, within `send()`."""
 
 LAZY_COLUMN_LIBRARIES = {"pyarrow", "pandas", "numpy", "pyspark"}
-
-
-@cache
-def parsed(path: Path) -> ast.Module:
-    return ast.parse(path.read_text())
+OF_A_COLUMN_LIBRARY = re.compile("|".join(LAZY_COLUMN_LIBRARIES))
 
 
 def imported(source: str) -> set[str]:
     return {match[1] or match[4] for match in IMPORT.finditer(source)}
 
 
-@pytest.mark.parametrize("path", COMPILED, ids=lambda path: path.name)
+@each("path", COMPILED)
 def test_the_extension_imports_nothing_above_it_and_no_io(path: Path) -> None:
     names = imported(path.read_text())
     upwards = {name for name in names if name.split(".")[0] == "kwire"} - KWIRE_IN_THE_EXTENSION
@@ -118,11 +114,10 @@ def test_every_compiled_file_is_included_once() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "path", [p for p in MODULES if "spark" not in str(p.relative_to(ROOT / "src"))], ids=lambda path: path.name
-)
+@each("path", [path for path in MODULES if "spark" not in str(path.relative_to(ROOT / "src"))])
 def test_column_libraries_are_imported_inside_functions_only(path: Path) -> None:
-    for node in parsed(path).body:
+    text = path.read_text()
+    for node in ast.parse(text).body if OF_A_COLUMN_LIBRARY.search(text) else ():
         names = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -147,7 +142,8 @@ def test_the_pictures_of_the_architecture_page_name_what_is_there() -> None:
 def _needs(path: Path, *, types: bool) -> set[str]:
     """The modules of kwire that a file imports, at run time or, with `types`, for its annotations, too."""
     names: set[str] = set()
-    for node in ast.walk(parsed(path)) if types else _run(parsed(path)):
+    tree = ast.parse(path.read_text())
+    for node in ast.walk(tree) if types else _run(tree):
         if isinstance(node, ast.ImportFrom) and node.module:
             names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
         elif isinstance(node, ast.Import):
