@@ -9,6 +9,7 @@ from kwire.errors import KafkaError, TransactionError
 from kwire.errors.broker import by_code
 from kwire.errors.history import codes_of
 from kwire.schema.api_keys import PRODUCE
+from tests.each import each
 from tests.engine.transactions.world import NOBODY, TransactionalProducer, TransactionWorld
 from tests.thorough import THOROUGH
 
@@ -34,7 +35,7 @@ def one_transaction(producer: TransactionalProducer) -> None:
 
 @pytest.mark.parametrize("version", [1, 2])
 @pytest.mark.parametrize("api", APIS)
-@pytest.mark.parametrize("code", SOME)
+@each("code", SOME)
 def test_an_error_code(version: int, api: str, code: int) -> None:
     world = TransactionWorld(version)
     producer = world.producer(delivery_timeout_ms=5000)
@@ -62,7 +63,7 @@ def test_an_error_code(version: int, api: str, code: int) -> None:
         assert offsets is None
 
 
-@pytest.mark.parametrize("code", [code for code in CODES if not by_code(code).retriable])
+@each("code", [code for code in CODES if not by_code(code).retriable])
 def test_a_leaders_refusal_is_abortable_but_for_those_of_the_producer_itself(code: int) -> None:
     """As Java's maybeTransitionToErrorState."""
     found = verdicts.verdict(PRODUCE, code)
