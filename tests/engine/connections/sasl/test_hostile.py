@@ -13,6 +13,7 @@ from kwire import errors, protocol
 from kwire.engine.common.request import ANY
 from kwire.engine.connections.connection import Connection
 from kwire.schema.api_keys import METADATA
+from tests.each import each
 from tests.engine.connections.sasl.broker import (
     SASL_AUTHENTICATE,
     SASL_HANDSHAKE,
@@ -66,7 +67,7 @@ def body_of(response: Any, version: int) -> bytes:
 
 
 @pytest.mark.parametrize("key", BOTH)
-@pytest.mark.parametrize("code", CODES)
+@each("code", CODES)
 def test_every_error_code_ends_the_login_as_it_says(key: int, code: int) -> None:
     made = protocol.SaslHandshakeResponse if key == SASL_HANDSHAKE else protocol.SaslAuthenticateResponse
     version = 1 if key == SASL_HANDSHAKE else 2
