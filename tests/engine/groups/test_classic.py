@@ -22,6 +22,7 @@ from kwire.schema.error_codes import (
     UNKNOWN_MEMBER_ID,
 )
 from kwire.testing.contents import Contents
+from tests.each import each
 from tests.engine.embedded_world import EmbeddedWorld
 from tests.engine.groups.group_world import GroupMember, partitions_of
 
@@ -53,8 +54,8 @@ def is_retriable(code: int) -> bool:
     return bool(errors.broker.by_code(code).retriable)
 
 
-@pytest.mark.parametrize("code", CODES)
 @pytest.mark.parametrize("api", ["JoinGroup", "SyncGroup"])
+@each("code", CODES)
 def test_every_error_of_a_join_is_passed_over_or_told_once(api: str, code: int) -> None:
     world = world_of()
     member = member_of(world, session_timeout_ms=10_000)
@@ -71,7 +72,7 @@ def test_every_error_of_a_join_is_passed_over_or_told_once(api: str, code: int) 
     assert kinds(member) == ["assigned"]
 
 
-@pytest.mark.parametrize("code", CODES)
+@each("code", CODES)
 def test_every_error_of_a_heartbeat_is_passed_over_or_ends_the_generation(code: int) -> None:
     world = world_of()
     member = member_of(world, session_timeout_ms=1000)
@@ -99,7 +100,7 @@ def test_every_error_of_a_heartbeat_is_passed_over_or_ends_the_generation(code: 
         assert member.membership.state == STABLE
 
 
-@pytest.mark.parametrize("code", CODES)
+@each("code", CODES)
 def test_no_error_of_a_leave_keeps_a_member(code: int) -> None:
     world = world_of()
     member = member_of(world)
