@@ -28,6 +28,7 @@ from kwire.schema.error_codes import (
     UNKNOWN_MEMBER_ID,
     UNKNOWN_TOPIC_OR_PARTITION,
 )
+from tests.each import each
 from tests.engine.groups.offsets_world import Committing, OffsetsBroker, T
 from tests.engine.world import HANG_UP, SILENCE
 
@@ -43,6 +44,7 @@ OF_THE_MEMBER = {
 }
 GONE_ON = OF_THE_MEMBER - {FENCED_INSTANCE_ID, REBALANCE_IN_PROGRESS}
 PASSING = {code for code in range(1, 134) if by_code(code).retriable} | {STALE_MEMBER_EPOCH}
+CODES = [code for code in range(-1, 134) if code]
 RELEASES = ("0.10.0.1", "0.10.2.2", "0.11.0.3", "1.1.1", "2.0.1", "2.1.1", "2.3.1", "2.8.2", "3.9.2", "4.4.0")
 
 
@@ -153,7 +155,7 @@ def test_a_commit_of_nothing_is_done_when_all_before_it_is() -> None:
     assert it.start({}).done
 
 
-@pytest.mark.parametrize("code", [code for code in range(-1, 134) if code])
+@each("code", CODES)
 def test_every_code(code: int) -> None:
     """A code that may pass is asked again; any other ends the commits of that partition, and of no other."""
     it = Committing()

@@ -21,8 +21,9 @@ from kwire.schema.error_codes import (
     UNKNOWN_MEMBER_ID,
     UNSTABLE_OFFSET_COMMIT,
 )
+from tests.each import each
 from tests.engine.groups.offsets_world import Committing, T
-from tests.engine.groups.test_commits import RELEASES
+from tests.engine.groups.test_commits import CODES, RELEASES
 
 PASSING = {code for code in range(1, 134) if by_code(code).retriable}
 
@@ -57,7 +58,7 @@ def test_a_member_of_the_new_protocol_names_itself(protocol: str) -> None:
     assert (group.member_id, group.member_epoch) == (("m", 3) if protocol == "consumer" else (None, -1))
 
 
-@pytest.mark.parametrize("code", [code for code in range(-1, 134) if code])
+@each("code", CODES)
 def test_every_code_of_a_partition(code: int) -> None:
     it = Committing()
     it.broker.offsets = {0: (7, "", -1), 1: (8, "", -1)}
@@ -72,7 +73,7 @@ def test_every_code_of_a_partition(code: int) -> None:
             it.committed(*T[:2])
 
 
-@pytest.mark.parametrize("code", [code for code in range(-1, 134) if code])
+@each("code", CODES)
 def test_every_code_of_the_group(code: int) -> None:
     it = Committing()
     answer, codes = it.broker.fetch_offsets, [code]
