@@ -5,17 +5,16 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-import pytest
-
 from kwire import engine, errors
 from kwire.engine.calls import fan_out
 from kwire.schema import error_codes
+from tests.each import each
 
 ENGINE = Path(engine.__file__).parent
 NAMED = {name: code for name, code in vars(error_codes).items() if name.isupper()}
 
 
-@pytest.mark.parametrize("name", NAMED)
+@each("name", NAMED)
 def test_a_code_has_kafkas_name(name: str) -> None:
     assert errors.broker.by_code(NAMED[name]).name == name
 
@@ -24,7 +23,7 @@ def test_a_request_without_effect_may_always_be_repeated() -> None:
     assert all(errors.broker.by_code(code).retriable for code in fan_out.NOT_LOOKED_AT)
 
 
-@pytest.mark.parametrize("path", sorted(ENGINE.rglob("*.py")), ids=lambda path: path.name)
+@each("path", sorted(ENGINE.rglob("*.py")))
 def test_codes_are_compared_by_name(path: Path) -> None:
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Compare) and is_code(node.left):
