@@ -23,20 +23,24 @@ from kwire import Admin, Consumer, KafkaError, Producer, ShareConsumer, aio, err
 from kwire.engine.common.secret import Secret
 from kwire.testing import Broker
 from tests.certificates import PASSWORD, Authority
+from tests.each import each
 
 AUTHORITY = Authority()
 ALICE = AUTHORITY.issue("alice", hosts=())
 HUSH = "hush-5f1c"
 CLIENTS: tuple[Callable[..., Any], ...] = (Producer, Consumer, Admin)
 ASYNC_CLIENTS: tuple[Callable[..., Any], ...] = (aio.Producer, aio.Consumer, aio.Admin)
+Logins = dict[str, dict[str, Any]]
 
 
 def token() -> tuple[str, float]:
     return HUSH + "-token" * 100, 300.0
 
 
-def logins(folder: Path) -> dict[str, dict[str, Any]]:
+@pytest.fixture(scope="module")
+def logins(tmp_path_factory: pytest.TempPathFactory) -> Logins:
     """Settings that between them have each secret."""
+    folder = tmp_path_factory.mktemp("logins")
     files = ALICE.write(folder)
     (folder / "trust.p12").write_bytes(AUTHORITY.trust_store)
     sasl = {"security_protocol": "SASL_PLAINTEXT"}
@@ -132,17 +136,24 @@ def told_with_locals(error: BaseException) -> Iterator[str]:
     """What shows the local variables of each frame, too, those of this file left out: they are the user's."""
     yield from told(error)
     yield repr(pickle.loads(pickle.dumps(error)))
-    for each in chain_of(error):
-        for frame, _ in traceback.walk_tb(each.__traceback__):
+    for link in chain_of(error):
+        for frame, _ in traceback.walk_tb(link.__traceback__):
             if frame.f_code.co_filename != __file__:
                 yield from (f"{name}={value!r}" for name, value in frame.f_locals.items())
-        "".join(traceback.TracebackException.from_exception(each, capture_locals=True).format())
+        "".join(traceback.TracebackException.from_exception(link, capture_locals=True).format())
 
 
 def chain_of(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__
+
+
+@pytest.fixture(autouse=True)
+def no_authorities_of_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test here connects by TLS, and to read them takes longer than all else that a client does."""
+    monkeypatch.setenv("SSL_CERT_FILE", "/nowhere.pem")
+    monkeypatch.setenv("SSL_CERT_DIR", "/nowhere")
 
 
 @pytest.fixture
@@ -156,9 +167,9 @@ def closed_port() -> int:
 @pytest.mark.parametrize("kind", CLIENTS)
 @pytest.mark.parametrize("name", NAMES)
 def test_no_secret_is_shown(
-    kind: Callable[..., Any], name: str, tmp_path: Path, closed_port: int, caplog: pytest.LogCaptureFixture
+    kind: Callable[..., Any], name: str, logins: Logins, closed_port: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    given = logins(tmp_path)[name]
+    given = logins[name]
     shown: list[str] = []
     with caplog.at_level(logging.DEBUG), warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
@@ -179,16 +190,16 @@ def test_no_secret_is_shown(
 
 @pytest.mark.parametrize("kind", ASYNC_CLIENTS)
 @pytest.mark.parametrize("name", NAMES)
-def test_no_client_on_a_loop_shows_a_secret(kind: Callable[..., Any], name: str, tmp_path: Path) -> None:
-    client = kind("127.0.0.1:1", **logins(tmp_path)[name])
+def test_no_client_on_a_loop_shows_a_secret(kind: Callable[..., Any], name: str, logins: Logins) -> None:
+    client = kind("127.0.0.1:1", **logins[name])
     again = pickle.loads(pickle.dumps(client))
     assert again.settings == client.settings
     assert_none_in([*dumps(client), *dumps(again)])
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_dotted_configuration_that_is_refused_shows_none(name: str, tmp_path: Path) -> None:
-    given = logins(tmp_path)[name]
+def test_a_dotted_configuration_that_is_refused_shows_none(name: str, logins: Logins) -> None:
+    given = logins[name]
     config = {key.replace("_", "."): value for key, value in given.items()}
     kind: Any
     for kind in (*CLIENTS, *ASYNC_CLIENTS):
@@ -253,9 +264,9 @@ def dotted(given: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("fault", FAULTS)
-def test_no_frame_of_a_config_error_has_a_secret(fault: str, name: str, tmp_path: Path) -> None:
-    given = {"bootstrap_servers": "a:1", **logins(tmp_path)[name], **FAULTS[fault]}
+@each("fault", FAULTS)
+def test_no_frame_of_a_config_error_has_a_secret(fault: str, name: str, logins: Logins) -> None:
+    given = {"bootstrap_servers": "a:1", **logins[name], **FAULTS[fault]}
     servers = given.pop("bootstrap_servers")
     shown: list[str] = []
     for kind in ALL_CLIENTS:
@@ -340,8 +351,8 @@ def test_misplaced_arguments_are_refused_without_their_content() -> None:
             assert_none_in(list(told(caught.value)))
 
 
-def test_a_client_with_a_secret_copies_and_pickles(tmp_path: Path) -> None:
-    given = logins(tmp_path)["password"]
+def test_a_client_with_a_secret_copies_and_pickles(logins: Logins) -> None:
+    given = logins["password"]
     with Admin("a:1", **given) as client, copy.copy(client) as copied:
         assert copied.settings.sasl_password.reveal() == HUSH
 
