@@ -15,6 +15,7 @@ from kwire.errors import ConfigError
 from kwire.spark.data_source import KwireDataSource
 from kwire.spark.log_source import KwireLogDataSource
 from tests.certificates import Authority
+from tests.each import each
 
 HUSH = "hush-5f1c"
 ALICE = Authority().issue("alice", hosts=())
@@ -60,12 +61,12 @@ CALLS: dict[str, Callable[[Any], object]] = {
 
 def shown_by(error: BaseException) -> Iterator[str]:
     yield from (str(error), repr(error), repr(vars(error)), repr(pickle.loads(pickle.dumps(error))))
-    each: BaseException | None = error
-    while each is not None:
-        for frame, _ in traceback.walk_tb(each.__traceback__):
+    link: BaseException | None = error
+    while link is not None:
+        for frame, _ in traceback.walk_tb(link.__traceback__):
             if frame.f_code.co_filename != __file__:
                 yield from (f"{name}={value!r}" for name, value in frame.f_locals.items())
-        each = each.__cause__ or each.__context__
+        link = link.__cause__ or link.__context__
 
 
 def assert_none_in(texts: list[str]) -> None:
@@ -74,7 +75,7 @@ def assert_none_in(texts: list[str]) -> None:
 
 
 @pytest.mark.parametrize("call", CALLS)
-@pytest.mark.parametrize("fault", FAULTS)
+@each("fault", FAULTS)
 def test_no_frame_shows_a_secret(fault: str, call: str, caplog: pytest.LogCaptureFixture) -> None:
     shown: list[str] = []
     with warnings.catch_warnings():
