@@ -17,6 +17,7 @@ from kwire.engine.common.addresses import Address
 from kwire.errors import AuthError
 from tests.certificates import Authority, Issued
 from tests.drivers.tls_sides import AUTHORITY, HOST, ServerSide, client_context, server_context
+from tests.each import each
 
 ADDRESS = Address(HOST, 9093)
 VERSIONS = pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3], ids=["1.2", "1.3"])
@@ -429,11 +430,12 @@ def test_an_alert_that_another_try_may_mend(client: TlsClient, server: ssl.SSLCo
 
 
 @VERSIONS
-@pytest.mark.parametrize("seed", range(60))
+@each("seed", range(60))
 def test_damaged_ciphertext_ends_in_one_of_two_errors(
-    client: TlsClient, server: ssl.SSLContext, version: ssl.TLSVersion, seed: int
+    server: ssl.SSLContext, version: ssl.TLSVersion, seed: int
 ) -> None:
     """Wherever a byte is changed, added or taken away: an error, or a wait for more; never wrong plaintext."""
+    client = TlsClient(client_context())
     client.context.maximum_version = version
     random_ = random.Random(seed)
     wire = begun(client, server)
