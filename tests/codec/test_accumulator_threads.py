@@ -12,6 +12,7 @@ from kwire import errors
 from kwire._codec import Batch, Delivery, TopicQueue
 from tests.at_collections import ALLOCATIONS, at_allocation, at_allocations
 from tests.codec.test_accumulator import TOPIC, Path, read
+from tests.each import each
 from tests.thorough import THOROUGH
 
 
@@ -37,7 +38,7 @@ def begun() -> Path:
     return path
 
 
-@pytest.mark.parametrize("number", ALLOCATIONS)
+@each("number", ALLOCATIONS)
 def test_partitions_appear_while_a_batch_is_opened(number: int) -> None:
     path = Path()
 
@@ -52,7 +53,7 @@ def test_partitions_appear_while_a_batch_is_opened(number: int) -> None:
     assert delivery.result().partition == 1
 
 
-@pytest.mark.parametrize("number", ALLOCATIONS)
+@each("number", ALLOCATIONS)
 @pytest.mark.parametrize("partition", [0, None])
 def test_records_are_sent_while_others_are_placed(number: int, partition: int | None) -> None:
     path = Path(batch_size=100)
@@ -71,7 +72,7 @@ def test_records_are_sent_while_others_are_placed(number: int, partition: int | 
     assert [delivery.result().offset for delivery in sent] == list(range(len(sent)))
 
 
-@pytest.mark.parametrize("number", ALLOCATIONS)
+@each("number", ALLOCATIONS)
 def test_a_partition_is_sent_to_while_it_appears(number: int) -> None:
     path = begun()
     sent: list[Delivery] = []
@@ -82,7 +83,7 @@ def test_a_partition_is_sent_to_while_it_appears(number: int) -> None:
     assert all(delivery.done() for delivery in sent)
 
 
-@pytest.mark.parametrize("number", ALLOCATIONS)
+@each("number", ALLOCATIONS)
 def test_a_partition_appears_while_it_is_sent_to(number: int) -> None:
     path = begun()
     with at_allocation(number, lambda: path.know(3)):
@@ -93,7 +94,7 @@ def test_a_partition_appears_while_it_is_sent_to(number: int) -> None:
     assert delivery.done()
 
 
-@pytest.mark.parametrize("number", ALLOCATIONS)
+@each("number", ALLOCATIONS)
 @pytest.mark.parametrize("partition", [0, None])
 def test_partitions_are_sent_to_while_they_are_forgotten(number: int, partition: int | None) -> None:
     path = begun()
@@ -106,7 +107,7 @@ def test_partitions_are_sent_to_while_they_are_forgotten(number: int, partition:
     assert all(delivery.done() for delivery in sent)
 
 
-@pytest.mark.parametrize("number", ALLOCATIONS)
+@each("number", ALLOCATIONS)
 def test_a_topic_that_two_threads_send_to_first_is_one(number: int) -> None:
     path = Path()
     sent: list[Delivery] = []
@@ -119,7 +120,7 @@ def test_a_topic_that_two_threads_send_to_first_is_one(number: int) -> None:
     assert all(delivery.done() for delivery in sent)
 
 
-@pytest.mark.parametrize("number", ALLOCATIONS)
+@each("number", ALLOCATIONS)
 def test_two_threads_give_timestamps_to_records_of_one_batch(number: int) -> None:
     path = begun()
     path.send(TOPIC, b"without", partition=0)
@@ -136,7 +137,7 @@ def test_two_threads_give_timestamps_to_records_of_one_batch(number: int) -> Non
     assert [str(delivery.exception()) for delivery in sent] == ["the broker stores no timestamps"] * len(sent)
 
 
-@pytest.mark.parametrize("number", ALLOCATIONS)
+@each("number", ALLOCATIONS)
 def test_records_are_sent_while_a_batch_is_split(number: int) -> None:
     path = begun()
     path.send_many(TOPIC, [b"%d" % place for place in range(20)], partition=0)
@@ -147,7 +148,7 @@ def test_records_are_sent_while_a_batch_is_split(number: int) -> None:
     assert deliver(path) == {0: [b"first", *(b"%d" % place for place in range(20)), *[b"later"] * len(more)]}
 
 
-@pytest.mark.parametrize("number", ALLOCATIONS)
+@each("number", ALLOCATIONS)
 def test_a_topic_is_sent_to_first_while_a_transaction_begins(number: int) -> None:
     path = begun()
     deliver(path)
@@ -156,7 +157,7 @@ def test_a_topic_is_sent_to_first_while_a_transaction_begins(number: int) -> Non
     assert all(queue.blocked for queue in path.accumulator.topics[TOPIC].queues)
 
 
-@pytest.mark.parametrize("number", ALLOCATIONS)
+@each("number", ALLOCATIONS)
 def test_the_driver_is_told_of_a_topic_that_it_missed_while_it_was_sent_to(number: int) -> None:
     path = Path()
     told: list[TopicQueue] = []
@@ -173,7 +174,7 @@ class Future:
         yield self
 
 
-@pytest.mark.parametrize("number", ALLOCATIONS)
+@each("number", ALLOCATIONS)
 @pytest.mark.parametrize("others_wait", [0, 1])
 def test_a_record_is_delivered_while_a_task_begins_to_wait_for_it(number: int, others_wait: int) -> None:
     path = begun()
