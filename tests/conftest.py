@@ -26,7 +26,7 @@ pytest_plugins = ("tests.brokers.plugin", "tests.oracle.plugin", "tests.selectio
 
 
 def pytest_collection_finish() -> None:
-    """Ten thousand collected tests are no garbage: without this every full collection of a test walks through them."""
+    """Thousands of collected tests are no garbage: without this every full collection of a test walks through them."""
     gc.collect()
     gc.freeze()
 
