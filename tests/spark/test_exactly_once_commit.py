@@ -209,7 +209,7 @@ def test_a_transaction_that_timed_out_fails_the_batch_before_it_is_decided(broke
     late, well = write(broker, job(), b"late"), write(broker, job(), b"well")
     broker.clock.advance(1000)
     with pytest.raises(
-        ExactlyOnceError, match=r"is over.*None of its rows will be read; the query can be started again"
+        ExactlyOnceError, match=r"has ended.*None of its rows will be read; the query can be started again"
     ):
         commit(broker, job(), late, well)
     abort(broker, job(), late, well)

@@ -15,6 +15,7 @@ COUNT = 20_000
 
 def test_columns_of_values_lie_in_the_one_pool_and_go_back_to_it() -> None:
     column = pa.array([b'{"a": %d}' % number for number in range(COUNT)], pa.binary())
+    gc.collect()
     before = pool_statistics()
     columns = decode_json(column, TextPlan(layout({"a": "bigint"})))
     during = pool_statistics()
