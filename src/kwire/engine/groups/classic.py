@@ -111,14 +111,16 @@ _FORGOTTEN = frozenset({UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION})
 _BETWEEN_POLLS = frozenset({OUT, STABLE})
 _IN_THE_AIR = frozenset({JOINING, SYNCING})
 
+OURS, FORGOTTEN, MISSED = "ours", "forgotten", "missed"
+
 
 class ClassicMembership(Membership):
     """One consumer's membership in its group.
 
     _wanted    why a join is wanted; None where it is not
-    _lost      the coordinator has forgotten the member, and on_lost has not run yet
-    _missed    the group was in a generation without the member, which owns partitions: others may have had them; the
-               listener was not told yet
+    _hold      whether the partitions that it owns are its own: OURS, or one of these until on_lost has run
+                   FORGOTTEN  the coordinator has forgotten the member
+                   MISSED     the group was in a generation without the member: others may have had them
     _came      what SyncGroup brought, until it is handed over
     _overdue   the user has not polled for too long
     _commit    the commit before partitions go, while it is waited for
@@ -149,7 +151,7 @@ class ClassicMembership(Membership):
         self._heartbeats = Heartbeats(core, settings, coordinator, self._member, self._on_heartbeat_refused, self.log)
         self._poll_limit = PollLimit(core, settings.max_poll_interval_ms / 1000, self._on_poll_overdue)
         self._wanted: str | None = None
-        self._lost = self._missed = False
+        self._hold = OURS
         self._commit: object = None
         self._came: tuple[TopicPartition, ...] | None = None
         self._overdue = False
@@ -165,7 +167,7 @@ class ClassicMembership(Membership):
     @property
     @override
     def metadata(self) -> GroupMetadata:
-        if self._missed:
+        if self._hold == MISSED:
             return GroupMetadata(self._member.group_id, group_instance_id=self._member.instance_id)
         return self._member.metadata
 
@@ -269,7 +271,7 @@ class ClassicMembership(Membership):
         elif self.state == HANDING:
             if self._came is None:
                 self.move(STABLE)
-            elif self._missed:
+            elif self._hold == MISSED:
                 self._hand_over(now)
             else:
                 self._assign(now)
@@ -290,8 +292,8 @@ class ClassicMembership(Membership):
         self.move(PREPARING)
         owned = self._owned
         self.log.info("rebalances: %s" if self._member.is_known else "joins: %s", self._wanted)
-        if self._lost or self._missed or not self._member.is_known:
-            self._lost = self._missed = False
+        if self._hold != OURS or not self._member.is_known:
+            self._hold = OURS
             self._tell(LOST, owned, now)
             return
         keeps = self._assignors.cooperative
@@ -308,10 +310,10 @@ class ClassicMembership(Membership):
             if self._commit is not this:
                 return
             self._commit = None
-            if self.state is state and not self._lost:
+            if self.state is state and self._hold == OURS:
                 then(now)
             elif self.state is state:
-                self._lost = False
+                self._hold = OURS
                 self._tell(LOST, self._owned, now)
 
         self._commit_first(tuple(owned), now, go_on)
@@ -345,11 +347,12 @@ class ClassicMembership(Membership):
 
     def _on_joined(self, now: float) -> None:
         self.move(SYNCING)
-        self._lost = False
+        if self._hold == FORGOTTEN:
+            self._hold = OURS
         if self._goes_on:
             self._be_member(self._member.metadata)
         elif self._owned:
-            self._missed = True
+            self._hold = MISSED
             self.lost_by = "it was not part of a generation of the group"
             self._subscription.set_revoking(self._owned, now)
 
@@ -410,10 +413,10 @@ class ClassicMembership(Membership):
     def _hand_over(self, now: float) -> None:
         """In a poll: what SyncGroup brought becomes what is read."""
         assert self._came is not None
-        if self._missed and self._owned:
+        if self._hold == MISSED and self._owned:
             self._tell(LOST, self._owned, now)
             return
-        self._missed = False
+        self._hold = OURS
         self._be_member(self._member.metadata)
         wanted = set(self._came)
         foreign = sorted({tp.topic for tp in wanted if not self._topics.wants(tp.topic)})
@@ -489,7 +492,7 @@ class ClassicMembership(Membership):
     def _forget(self, why: object, *, keep_id: bool) -> None:
         if self._member.is_known:
             self.log.info("is out of the group: %s", why)
-        self._lost = True
+        self._hold = FORGOTTEN
         if keep_id:
             self._member.forget_generation()
         else:
@@ -550,9 +553,9 @@ class ClassicMembership(Membership):
     def _give_back(self, now: float) -> None:
         owned = self._owned
         self._subscription.set_revoking(owned, now)
-        if self._lost or self._missed or not self._member.is_known:
+        if self._hold != OURS or not self._member.is_known:
             self._tell(LOST, owned, now)
-            self._lost = self._missed = False
+            self._hold = OURS
         else:
             self._commit_before(owned, now, lambda now: self._tell(REVOKED, owned, now))
 
@@ -583,7 +586,7 @@ class ClassicMembership(Membership):
         self._topics.forget()
         self._member.forget()
         self.lost_by = "it has left the group"
-        self._lost = self._missed = False
+        self._hold = OURS
         self._wanted = None
         self.active = self.has_joined = False
         if self.state != OUT:
@@ -653,7 +656,7 @@ class ClassicMembership(Membership):
             self._want("a step was interrupted")
         elif self.state == HANDING:
             self.move(STABLE if self._came is None else JOINED)
-        if not (self._lost or self._missed):
+        if self._hold == OURS:
             self._subscription.release(self._owned, now)
 
 
