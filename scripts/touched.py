@@ -11,30 +11,58 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-NIGHTLY = {
-    "src/kwire/_codec": ("test-plain",),
-    "src/kwire/_pxi/": ("test-plain",),
-    "src/kwire/_pxi/values/": ("tests/spark",),
-    "src/kwire/_values": ("test-plain", "tests/spark"),
-    "src/kwire/protocol": ("tests/oracle",),
-    "src/kwire/schema/": ("tests/oracle",),
-    "src/kwire/testing/": ("tests/testing",),
-    "src/kwire/spark/": ("tests/spark",),
-    "src/kwire/columns/": ("tests/spark",),
-    "src/kwire/engine/connections/": ("tests/brokers/security",),
-    "src/kwire/engine/consumer/": ("tests/brokers/test_fetch_sessions.py", "tests/clients/test_consumer_kafka.py"),
-    "src/kwire/engine/groups/": ("tests/brokers/groups",),
-    "src/kwire/engine/producer/": ("tests/brokers/test_kills.py", "tests/clients/test_producer_kafka.py"),
-    "src/kwire/engine/share/": ("tests/brokers/groups/test_share_groups.py",),
-    "src/kwire/engine/transactions/": ("tests/brokers/transactions", "tests/clients/test_transactions_kafka.py"),
-    "src/kwire/drivers/": ("tests/brokers/test_slow_connections.py", "tests/brokers/test_mortal_connections.py"),
-    "src/kwire/cli/": ("tests/brokers/test_shell.py",),
+_PRODUCER = ("tests/brokers/test_kills.py", "tests/clients/test_producer_kafka.py")
+_CONSUMER = ("tests/brokers/test_fetch_sessions.py", "tests/clients/test_consumer_kafka.py")
+_TRANSACTIONS = ("tests/brokers/transactions", "tests/clients/test_transactions_kafka.py")
+_CONNECTIONS = ("tests/brokers/test_slow_connections.py", "tests/brokers/test_mortal_connections.py")
+_CLIENTS = (*_PRODUCER, *_CONSUMER, *_TRANSACTIONS, "tests/brokers/test_group_balance.py")
+
+NIGHTLY: dict[str, tuple[str, ...]] = {
+    "_codec": ("test-plain",),
+    "_values": ("test-plain", "tests/spark"),
+    "_pxi/codec/": ("test-plain", "tests/oracle"),
+    "_pxi/client/": ("test-plain", *_CLIENTS),
+    "_pxi/values/": ("test-plain", "tests/spark"),
+    "protocol": ("tests/oracle",),
+    "schema/": ("tests/oracle",),
+    "columns/": ("tests/spark",),
+    "drivers/": _CONNECTIONS,
+    "engine/admin/": ("tests/brokers/test_commits.py",),
+    "engine/calls/": ("tests/brokers/test_commits.py", *_CONSUMER),
+    "engine/common/": _CLIENTS,
+    "engine/connections/": ("tests/brokers/security", *_CONNECTIONS),
+    "engine/consumer/": _CONSUMER,
+    "engine/core": _CLIENTS,
+    "engine/groups/": ("tests/brokers/groups", "tests/brokers/test_group_balance.py"),
+    "engine/metadata/": ("tests/brokers/test_failover.py", *_PRODUCER),
+    "engine/producer/": _PRODUCER,
+    "engine/settings/": ("tests/brokers/security",),
+    "engine/share/": ("tests/brokers/groups/test_share_groups.py",),
+    "engine/transactions/": _TRANSACTIONS,
+    "fronts/": _CLIENTS,
+    "aio/": ("tests/brokers/security/test_every_listener.py", *_TRANSACTIONS),
+    "cli/": ("tests/brokers/test_shell.py",),
+    "spark/": ("tests/spark",),
+    "testing/": ("tests/testing",),
 }
+"""What to run for a change in each part of `src/kwire/`."""
+
+NOTHING_MORE = {
+    "_admin/": "signatures; what they ask is in engine/admin/",
+    "engine/ports": "types only",
+    "errors/": "names and texts only",
+    "legacy/": "Kafka 0.7 is in the tests of every push",
+    "log_files/": "segments are in the tests of every push",
+}
+"""Parts without a row, and why."""
+
+_PACKAGE = "src/kwire/"
 
 
 def touched(paths: list[str]) -> list[str]:
     """What to run for a change of those files, each once, in the table's order."""
-    found = [run for prefix, runs in NIGHTLY.items() if any(path.startswith(prefix) for path in paths) for run in runs]
+    parts = [path.removeprefix(_PACKAGE) for path in paths if path.startswith(_PACKAGE)]
+    found = [run for part, runs in NIGHTLY.items() if any(path.startswith(part) for path in parts) for run in runs]
     tests = [path for path in paths if path.startswith("tests/") and Path(path).match("test_*.py")]
     tests = [path for path in tests if (ROOT / path).exists()]
     folders = tuple(f"{run}/" for run in found if not run.endswith(".py"))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,7 @@ from kwire.engine.producer.sender import Sender
 from kwire.producer import Producer
 from tests.cython_analysis import SOURCES, analysis
 
+ROOT = Path(__file__).resolve().parents[1]
 HALVES = [Connection, Core, Idempotence, Link, LoopDriver, LoopSocket, Node, Producer, Reactor, Sender, Versions]
 CLASS = re.compile(r"^cdef class (\w+)", re.MULTILINE)
 HOOK = re.compile(
@@ -68,3 +70,10 @@ def test_every_base_with_hooks_has_its_subclass_here() -> None:
 
 def parameters(method: object) -> list[str]:
     return list(inspect.signature(method).parameters)  # type: ignore[arg-type]
+
+
+def test_a_hook_that_is_renamed_fails_the_type_check() -> None:
+    """mypy asks for `@override` where pyproject.toml says so: in the file of each half."""
+    overrides = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["mypy"]["overrides"]
+    (strict,) = (entry["module"] for entry in overrides if "explicit-override" in entry.get("enable_error_code", ()))
+    assert {half.__module__ for half in HALVES} <= set(strict)

@@ -108,12 +108,14 @@ class Producer(ProducerBase, TransactionCalls):
         if error is not None:
             raise error
 
+    @override
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         with ClosedBecauseOf(error):
             self.close()
 
+    @override
     def __del__(self) -> None:
         reactor = getattr(self, "_reactor", None)
         if self.accumulator is None or reactor is None or reactor.closed or not reactor.owned_by_process:

@@ -157,6 +157,7 @@ class Producer(LoopProducerBase, TransactionCalls):
         with ClosedBecauseOf(error):
             await self.close()
 
+    @override
     def __del__(self) -> None:
         driver = getattr(self, "_driver", None)
         if driver is None or self.accumulator is None or self.accumulator.closed or not driver.owned_by_process:
