@@ -16,6 +16,7 @@ from typing import NamedTuple
 from scripts.sources import PACKAGE, formatted
 
 PAIRS = {
+    "_admin/access.py": "aio/_admin/access.py",
     "_admin/groups.py": "aio/_admin/groups.py",
     "_admin/topics.py": "aio/_admin/topics.py",
     "_client.py": "aio/client.py",

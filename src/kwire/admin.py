@@ -1,4 +1,4 @@
-"""Admin: what is asked of a cluster about its topics and groups.
+"""Admin: what is asked of a cluster about its topics, groups and access.
 
 Layer 5: its calls are in `kwire._admin`, by subject; what is asked of whom is in `kwire.engine.admin`.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from kwire._admin.access import AccessCalls
 from kwire._admin.groups import GroupCalls
 from kwire._admin.topics import TopicCalls
 from kwire._typing import TYPE_CHECKING, Any, Self, Unpack
@@ -18,6 +19,8 @@ from kwire.engine.settings.config import configured_by, keywords
 if TYPE_CHECKING:
     from kwire.engine.admin.a19_create_topics import CreatedTopic as CreatedTopic
     from kwire.engine.admin.a19_create_topics import NewTopic as NewTopic
+    from kwire.engine.admin.access_results import AclBinding as AclBinding
+    from kwire.engine.admin.access_results import AclFilter as AclFilter
     from kwire.engine.admin.group_results import GroupDescription as GroupDescription
     from kwire.engine.admin.group_results import GroupListing as GroupListing
     from kwire.engine.admin.group_results import MemberDescription as MemberDescription
@@ -28,6 +31,8 @@ else:
     from importlib import import_module
 
     _HOMES = {
+        "AclBinding": "access_results",
+        "AclFilter": "access_results",
         "CreatedTopic": "a19_create_topics",
         "GroupDescription": "group_results",
         "GroupListing": "group_results",
@@ -46,7 +51,7 @@ else:
 
 @configured_by(AdminSettings)
 @without(absent.ADMIN)
-class Admin(TopicCalls, GroupCalls):
+class Admin(TopicCalls, GroupCalls, AccessCalls):
     """Administration of a cluster, from any thread.
 
         with Admin("host:9092") as admin:

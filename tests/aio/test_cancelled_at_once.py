@@ -17,6 +17,7 @@ from tests.clients.test_share_consumer import begin_at_first
 
 T0 = ("t", 0)
 Call = Callable[[Any], Awaitable[Any]]
+ACL = ("topic", "t", "literal", "User:u", "*", "read", "allow")
 TURNS = (None, 0, 1, 2, 3, 5)
 """Turns of the loop before the cancellation; None: the wait for it has no time at all."""
 
@@ -66,6 +67,9 @@ ADMIN: dict[str, Call] = {
     "delete_consumer_group_offsets": lambda it: it.delete_consumer_group_offsets("g", [T0]),
     "remove_members_from_consumer_group": lambda it: it.remove_members_from_consumer_group("g", ["m"]),
     "lag": lambda it: it.lag("g"),
+    "create_acls": lambda it: it.create_acls([ACL]),
+    "describe_acls": lambda it: it.describe_acls(),
+    "delete_acls": lambda it: it.delete_acls([ACL]),
     "close": lambda it: it.close(),
 }
 

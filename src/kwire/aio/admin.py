@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kwire._typing import TYPE_CHECKING, Any, Self, Unpack
+from kwire.aio._admin.access import AccessCalls
 from kwire.aio._admin.groups import GroupCalls
 from kwire.aio._admin.topics import TopicCalls
 from kwire.engine.common import absent
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 @configured_by(AdminSettings)
 @without(absent.ADMIN)
-class Admin(TopicCalls, GroupCalls):
+class Admin(TopicCalls, GroupCalls, AccessCalls):
     """Administration of a cluster, from any task of one event loop.
 
         async with kwire.aio.Admin("host:9092") as admin:

@@ -144,7 +144,7 @@ def test_a_first_argument_that_is_not_the_servers(client: type[Consumer]) -> Non
         (Producer, "metrics", "not in this version"),
         (Producer, "partitions_for", "Consumer"),
         (Consumer, "consume", "poll"),
-        (Admin, "create_acls", "not in this version"),
+        (Admin, "alter_configs", "not in this version"),
         (Admin, "describe_configs", "not in this version"),
     ],
 )

@@ -8,10 +8,11 @@ most programs that have an Admin use two or three.
 from kwire._typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kwire.engine.admin import access_calls as access_calls
     from kwire.engine.admin import calls as calls
     from kwire.engine.admin import group_calls as group_calls
 else:
-    _CALLS = frozenset({"calls", "group_calls"})
+    _CALLS = frozenset({"access_calls", "calls", "group_calls"})
 
     def __getattr__(name: str) -> Any:
         if name not in _CALLS:

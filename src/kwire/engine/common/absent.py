@@ -124,11 +124,8 @@ ADMIN = {
     **dict.fromkeys(
         (
             "alter_configs",
-            "create_acls",
             "create_partitions",
-            "delete_acls",
             "delete_records",
-            "describe_acls",
             "describe_cluster",
             "describe_configs",
             "elect_leaders",

@@ -1,0 +1,50 @@
+"""Admin for asyncio: access control, quotas, SCRAM users and delegation tokens. Layer 5: signatures and docstrings.
+
+What only runs a wait is written by `make docs`, from the methods of `_admin/access.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from kwire._typing import TYPE_CHECKING, Any
+from kwire.aio.client import Client
+from kwire.engine import admin as engine
+from kwire.engine.settings.clients import AdminSettings
+from kwire.fronts.admin import AdminFront
+
+if TYPE_CHECKING:
+    from kwire.engine.admin.access_results import AclBinding, AclFilter
+    from kwire.engine.settings.options import Timeout
+
+
+class AccessCalls(AdminFront, Client[AdminSettings]):
+    """Calls of an Admin about who may do what, and how much."""
+
+    async def create_acls(
+        self, acls: Iterable[AclBinding | tuple[Any, ...] | Mapping[str, Any]], *, timeout: Timeout = None
+    ) -> None:
+        """Adds access control entries: ("topic", "orders", "literal", "User:bob", "*", "read", "allow"), or mappings
+        with the fields of AclBinding. One that is there already is no error.
+
+        Raises the BrokerError of the first that failed (code 54 where brokers have no authorizer), whose `failures` has
+        the error of each; the others are added.
+        """
+        await self._door.run(self._asked(engine.access_calls.create_acls(acls), timeout))
+
+    async def describe_acls(
+        self,
+        acl_filter: AclFilter | tuple[Any, ...] | Mapping[str, Any] | None = None,
+        *,
+        timeout: Timeout = None,
+    ) -> list[AclBinding]:
+        """The access control entries that a filter finds, sorted; all without one. {"resource_type": "topic",
+        "name": "orders", "pattern_type": "match"}: what is left out, None or "any" is not looked at."""
+        return await self._door.run(self._asked(engine.access_calls.describe_acls(acl_filter), timeout))
+
+    async def delete_acls(
+        self, filters: Iterable[AclFilter | tuple[Any, ...] | Mapping[str, Any]], *, timeout: Timeout = None
+    ) -> dict[AclFilter, tuple[AclBinding, ...]]:
+        """Removes the access control entries that each filter finds, and returns them. `failures` of the BrokerError
+        has the error of each filter that failed."""
+        return await self._door.run(self._asked(engine.access_calls.delete_acls(filters), timeout))

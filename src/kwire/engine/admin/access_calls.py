@@ -1,0 +1,93 @@
+"""What a call of `Admin` about access asks, from its arguments. Layer 3, no I/O; see `calls.py`.
+
+Loaded by the first such call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from kwire._typing import Any
+from kwire.engine.admin.a29_describe_acls import DescribeAcls
+from kwire.engine.admin.a30_create_acls import CreateAcls
+from kwire.engine.admin.a31_delete_acls import DeleteAcls
+from kwire.engine.admin.access_results import AclBinding, AclFilter
+from kwire.engine.admin.acls import CODES
+from kwire.engine.admin.calls import Question
+from kwire.engine.common.secret import shown
+from kwire.errors import ConfigError
+
+
+def create_acls(acls: Iterable[AclBinding | tuple[Any, ...] | Mapping[str, Any]]) -> Question[None]:
+    """`Admin.create_acls`."""
+    wanted = list(dict.fromkeys(_binding(acl) for acl in _several(acls, "acls")))
+    return Question(CreateAcls(wanted) if wanted else None, lambda found: None)
+
+
+def describe_acls(acl_filter: AclFilter | tuple[Any, ...] | Mapping[str, Any] | None) -> Question[list[AclBinding]]:
+    """`Admin.describe_acls`."""
+    return Question(DescribeAcls(AclFilter() if acl_filter is None else _filter(acl_filter)), list)
+
+
+def delete_acls(
+    filters: Iterable[AclFilter | tuple[Any, ...] | Mapping[str, Any]],
+) -> Question[dict[AclFilter, tuple[AclBinding, ...]]]:
+    """`Admin.delete_acls`."""
+    given = _several(filters, "filters")
+    if any(isinstance(each, Mapping) and not each for each in given):
+        raise ConfigError("filters: an empty one would delete every ACL; give AclFilter() where that is meant")
+    wanted = list(dict.fromkeys(_filter(each) for each in given))
+    return Question(DeleteAcls(wanted) if wanted else None, dict)
+
+
+def _several(given: object, name: str) -> list[Any]:
+    if isinstance(given, str | bytes | Mapping | AclBinding | AclFilter) or not isinstance(given, Iterable):
+        raise ConfigError(f"{name}={shown(given)}: expected an iterable of them")
+    return list(given)
+
+
+def _binding(given: object) -> AclBinding:
+    fields = _fields(given, "an ACL")
+    missing = [name for name in AclBinding._fields if fields.get(name) is None]
+    if missing:
+        raise ConfigError(f"{given!r} is not an ACL: {missing[0]} is missing; only a filter may leave it out")
+    made = AclBinding(**fields)
+    if made.pattern_type == "match":
+        raise ConfigError(f"{given!r} is not an ACL: the pattern type 'match' is for filters")
+    return made
+
+
+def _filter(given: object) -> AclFilter:
+    return AclFilter(**_fields(given, "a filter of ACLs"))
+
+
+def _fields(given: object, what: str) -> dict[str, Any]:
+    """Each field that is given, in kwire's words."""
+    names = AclBinding._fields
+    if isinstance(given, Mapping):
+        odd = [key for key in given if key not in names]
+        if odd:
+            raise ConfigError(f"{given!r} is not {what}: there is no {odd[0]!r} but {', '.join(names)}")
+        fields = dict(given)
+    elif isinstance(given, tuple) and len(given) == len(names):
+        fields = dict(zip(names, given, strict=True))
+    else:
+        raise ConfigError(f"{given!r} is not {what}: expected ({', '.join(names)}) or a mapping of these")
+    return {name: _field(name, value, given, what) for name, value in fields.items()}
+
+
+def _field(name: str, value: object, given: object, what: str) -> str | None:
+    if value is None:
+        return None
+    if not isinstance(value, str) or not value:
+        raise ConfigError(f"{given!r} is not {what}: {name}={value!r}, expected a str")
+    if name == "principal" and ":" not in value:
+        raise ConfigError(f"{given!r} is not {what}: the principal {value!r} has no type, as in 'User:{value}'")
+    if name not in CODES:
+        return value
+    word = value.lower().replace("-", "_")
+    if word == "any":
+        return None
+    if word not in CODES[name]:
+        raise ConfigError(f"{given!r} is not {what}: {name}={value!r}; there are {', '.join(CODES[name])}")
+    return word

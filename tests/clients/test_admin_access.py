@@ -1,0 +1,161 @@
+"""Admin on access, on the embedded broker: ACLs that are added, found and removed, and hold in between."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import kwire
+from kwire import Admin, Producer, errors
+from kwire.admin import AclBinding, AclFilter
+from kwire.testing import Broker
+
+READ = AclBinding("topic", "orders", "literal", "User:bob", "*", "read", "allow")
+WRITE_TO_ALL_OF_ORD = AclBinding("topic", "ord", "prefixed", "User:bob", "10.0.0.1", "write", "deny")
+OF_A_TRANSACTION = AclBinding("transactional_id", "tx", "literal", "User:eve", "*", "two_phase_commit", "allow")
+ACLS = [WRITE_TO_ALL_OF_ORD, READ, OF_A_TRANSACTION]
+
+
+@pytest.fixture(params=[1, 3], ids=["one node", "three nodes"])
+def broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
+    with Broker(nodes=request.param, authorizer=True, allow_everyone_if_no_acl_found=True, topics=["orders"]) as broker:
+        yield broker
+
+
+@pytest.fixture
+def admin(broker: Broker) -> Iterator[Admin]:
+    with Admin(broker.bootstrap_servers) as made:
+        yield made
+
+
+def test_acls_are_added_found_and_removed(admin: Admin) -> None:
+    admin.create_acls([READ, WRITE_TO_ALL_OF_ORD._asdict(), tuple(OF_A_TRANSACTION)])
+    assert admin.describe_acls() == ACLS
+    assert admin.describe_acls({"name": "orders", "pattern_type": "MATCH"}) == [WRITE_TO_ALL_OF_ORD, READ]
+    assert admin.describe_acls({"name": "orders"}) == [READ]
+    assert admin.describe_acls(("topic", None, "prefixed", None, None, "ANY", None)) == [WRITE_TO_ALL_OF_ORD]
+    assert admin.describe_acls(AclFilter(principal="User:nobody")) == []
+    deleted = admin.delete_acls([{"principal": "User:bob"}, AclFilter("group")])
+    assert deleted == {AclFilter(principal="User:bob"): (WRITE_TO_ALL_OF_ORD, READ), AclFilter("group"): ()}
+    assert admin.describe_acls() == [OF_A_TRANSACTION]
+
+
+def test_an_acl_holds_until_it_is_removed(broker: Broker, admin: Admin) -> None:
+    nobody_writes = READ._replace(principal="User:ANONYMOUS", operation="write", permission_type="deny")
+    with Producer(broker.bootstrap_servers, enable_idempotence=False) as producer:
+        producer.send("orders", b"before").result(10)
+        admin.create_acls([nobody_writes])
+        with pytest.raises(errors.broker.TopicAuthorizationFailedError):
+            producer.send("orders", b"refused").result(10)
+        admin.delete_acls([nobody_writes])
+        producer.send("orders", b"after").result(10)
+
+
+def test_an_acl_that_is_there_is_no_error(admin: Admin) -> None:
+    admin.create_acls([READ, READ])
+    admin.create_acls([READ])
+    assert admin.describe_acls() == [READ]
+
+
+def test_of_several_acls_that_fail_each_is_named_and_the_rest_is_added(admin: Admin) -> None:
+    odd, odder = READ._replace(resource_type="cluster", name="a"), READ._replace(resource_type="cluster", name="b")
+    with pytest.raises(errors.broker.InvalidRequestError, match="read on literal cluster 'a' from") as e:
+        admin.create_acls([odd, READ, odder])
+    assert list(e.value.failures) == [odd, odder]
+    assert admin.describe_acls() == [READ]
+
+
+def test_a_broker_without_an_authorizer_says_so() -> None:
+    with Broker() as broker, Admin(broker.bootstrap_servers) as admin:
+        with pytest.raises(errors.broker.SecurityDisabledError, match=r"authorizer\.class\.name"):
+            admin.describe_acls()
+        with pytest.raises(errors.broker.SecurityDisabledError) as e:
+            admin.create_acls([READ])
+        assert list(e.value.failures) == [READ]
+        with pytest.raises(errors.broker.SecurityDisabledError) as e:
+            admin.delete_acls([READ])
+        assert list(e.value.failures) == [AclFilter(*READ)]
+
+
+def test_who_may_not_see_or_change_access_is_told(broker: Broker, admin: Admin) -> None:
+    broker.deny("describe", "cluster")
+    broker.deny("alter", "cluster")
+    for refused in (
+        admin.describe_acls,
+        lambda: admin.create_acls([READ]),
+        lambda: admin.delete_acls([READ]),
+    ):
+        with pytest.raises(errors.broker.ClusterAuthorizationFailedError):
+            refused()
+
+
+def test_a_broker_from_before_pattern_types_has_literal_names_alone() -> None:
+    with Broker(release="1.1.1", authorizer=True, super_users=["User:ANONYMOUS"]) as broker:
+        with Admin(broker.bootstrap_servers) as admin:
+            admin.create_acls([READ])
+            assert admin.describe_acls() == admin.describe_acls(READ) == [READ]
+            with pytest.raises(errors.broker.UnsupportedVersionError, match=r"'prefixed' needs Kafka 2\.0 or newer"):
+                admin.create_acls([WRITE_TO_ALL_OF_ORD])
+            with pytest.raises(errors.broker.UnsupportedVersionError, match=r"'match' needs Kafka 2\.0 or newer"):
+                admin.describe_acls({"name": "orders", "pattern_type": "match"})
+            with pytest.raises(errors.broker.UnsupportedVersionError, match=r"'user' needs Kafka 3\.3 or newer"):
+                admin.delete_acls([{"resource_type": "user"}])
+            assert admin.delete_acls([AclFilter(*READ)]) == {AclFilter(*READ): (READ,)}
+
+
+def test_a_broker_from_before_acls_says_what_it_takes() -> None:
+    with Broker(release="0.10.2.2") as broker, Admin(broker.bootstrap_servers) as admin:
+        for name, refused in {
+            "DescribeAcls": admin.describe_acls,
+            "CreateAcls": lambda: admin.create_acls([READ]),
+            "DeleteAcls": lambda: admin.delete_acls([READ]),
+        }.items():
+            with pytest.raises(errors.broker.UnsupportedVersionError) as e:
+                refused()
+            assert f"{name}: " in str(e.value)
+            assert "it needs Kafka 0.11 or newer (before, kafka-acls.sh" in str(e.value)
+
+
+@pytest.mark.parametrize(
+    ("acl", "words"),
+    [
+        (READ[:6], r"expected \(resource_type, name, pattern_type, principal"),
+        (READ._replace(operation="eat"), "operation='eat'; there are all, read,"),
+        (READ._replace(operation="any"), "operation is missing; only a filter"),
+        (READ._replace(pattern_type="match"), "'match' is for filters"),
+        (READ._replace(principal="bob"), "'bob' has no type, as in 'User:bob'"),
+        (READ._replace(host=""), "host='', expected a str"),
+        ({**READ._asdict(), "topic": "t"}, "there is no 'topic' but resource_type, name"),
+        ({"resource_type": "topic"}, "name is missing"),
+        ("read", "'read' is not an ACL"),
+    ],
+)
+def test_what_is_no_acl_is_refused_before_anything_is_sent(acl: Any, words: str) -> None:
+    with Admin("127.0.0.1:1") as admin, pytest.raises(errors.ConfigError, match=words):
+        admin.create_acls([READ, acl])
+
+
+def test_no_acl_asks_nothing_and_an_empty_filter_deletes_nothing() -> None:
+    with Admin("127.0.0.1:1") as admin:
+        admin.create_acls([])
+        assert admin.delete_acls([]) == {}
+        with pytest.raises(errors.ConfigError, match=r"would delete every ACL; give AclFilter\(\)"):
+            admin.delete_acls([{}])
+        for alone in (READ, READ._asdict(), "ab", 5):
+            with pytest.raises(errors.ConfigError, match="expected an iterable"):
+                admin.create_acls(alone)  # type: ignore[arg-type]
+
+
+def test_acls_on_asyncio(broker: Broker) -> None:
+    async def work() -> None:
+        async with kwire.aio.Admin(broker.bootstrap_servers) as admin:
+            await admin.create_acls([READ])
+            assert await admin.describe_acls({"operation": "read"}) == [READ]
+            assert await admin.delete_acls([AclFilter()]) == {AclFilter(): (READ,)}
+            with pytest.raises(errors.ConfigError):
+                await admin.delete_acls([{}])
+
+    asyncio.run(work())
