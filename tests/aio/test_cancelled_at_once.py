@@ -70,6 +70,8 @@ ADMIN: dict[str, Call] = {
     "create_acls": lambda it: it.create_acls([ACL]),
     "describe_acls": lambda it: it.describe_acls(),
     "delete_acls": lambda it: it.delete_acls([ACL]),
+    "describe_client_quotas": lambda it: it.describe_client_quotas(),
+    "alter_client_quotas": lambda it: it.alter_client_quotas({("user", "u"): {"producer_byte_rate": 1e9}}),
     "close": lambda it: it.close(),
 }
 

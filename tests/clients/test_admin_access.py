@@ -1,4 +1,4 @@
-"""Admin on access, on the embedded broker: ACLs that are added, found and removed, and hold in between."""
+"""Admin on access, on the embedded broker: ACLs and quotas that are set, found and removed, and hold in between."""
 
 from __future__ import annotations
 
@@ -157,5 +157,102 @@ def test_acls_on_asyncio(broker: Broker) -> None:
             assert await admin.delete_acls([AclFilter()]) == {AclFilter(): (READ,)}
             with pytest.raises(errors.ConfigError):
                 await admin.delete_acls([{}])
+
+    asyncio.run(work())
+
+
+BOB, ALL_USERS, CLIENT = ("user", "bob"), ("user", None), ("client-id", "c")
+QUOTAS: dict[Any, dict[str, float | None]] = {
+    (BOB,): {"producer_byte_rate": 1e6, "consumer_byte_rate": 2048},
+    (CLIENT, BOB): {"request_percentage": 12.5},
+    ALL_USERS: {"producer_byte_rate": 5},
+    ("ip", "127.0.0.1"): {"connection_creation_rate": 10},
+}
+
+
+def test_quotas_are_set_found_and_removed(admin: Admin) -> None:
+    admin.alter_client_quotas(QUOTAS)
+    of_bob = {(BOB,): QUOTAS[BOB,], (BOB, CLIENT): QUOTAS[CLIENT, BOB]}
+    of_all = {(ALL_USERS,): QUOTAS[ALL_USERS]}
+    assert admin.describe_client_quotas() == {**of_bob, **of_all, (("ip", "127.0.0.1"),): QUOTAS["ip", "127.0.0.1"]}
+    assert admin.describe_client_quotas([BOB]) == of_bob
+    assert admin.describe_client_quotas([BOB], strict=True) == {(BOB,): QUOTAS[BOB,]}
+    assert admin.describe_client_quotas(["user"]) == {**of_bob, **of_all}
+    assert admin.describe_client_quotas([ALL_USERS]) == of_all
+    assert admin.describe_client_quotas([{"entity_type": "user", "match": None}]) == of_all
+    assert admin.describe_client_quotas([{"entity_type": "client_id"}, "user"]) == {(BOB, CLIENT): QUOTAS[CLIENT, BOB]}
+    admin.alter_client_quotas({BOB: {"producer_byte_rate": None}, ALL_USERS: {"producer_byte_rate": None}})
+    assert admin.describe_client_quotas(["user"], strict=True) == {(BOB,): {"consumer_byte_rate": 2048}}
+
+
+def test_quotas_that_are_only_validated_do_not_hold(admin: Admin) -> None:
+    admin.alter_client_quotas(QUOTAS, validate_only=True)
+    assert admin.describe_client_quotas() == {}
+    with pytest.raises(errors.broker.InvalidRequestError):
+        admin.alter_client_quotas({BOB: {"producer_byte_rate": -1}}, validate_only=True)
+
+
+def test_of_several_quotas_that_fail_each_is_named_and_the_rest_is_set(admin: Admin) -> None:
+    with pytest.raises(errors.broker.InvalidRequestError, match=r"AlterClientQuotas of \(\('user', 'bob'\),\): ") as e:
+        admin.alter_client_quotas(
+            {BOB: {"no_such_rate": 1}, ALL_USERS: {"producer_byte_rate": 5}, CLIENT: {"producer_byte_rate": 0.5}}
+        )
+    assert list(e.value.failures) == [(BOB,), (CLIENT,)]
+    assert admin.describe_client_quotas() == {(ALL_USERS,): {"producer_byte_rate": 5}}
+
+
+def test_who_may_not_see_or_set_quotas_is_told(broker: Broker, admin: Admin) -> None:
+    broker.deny("describe_configs", "cluster")
+    broker.deny("alter_configs", "cluster")
+    with pytest.raises(errors.broker.ClusterAuthorizationFailedError):
+        admin.describe_client_quotas()
+    with pytest.raises(errors.broker.ClusterAuthorizationFailedError):
+        admin.alter_client_quotas(QUOTAS)
+
+
+def test_a_broker_from_before_requests_about_quotas_says_what_it_takes() -> None:
+    with Broker(release="2.4.1") as broker, Admin(broker.bootstrap_servers) as admin:
+        with pytest.raises(errors.broker.UnsupportedVersionError, match=r"Kafka 2\.6 or newer \(before, kafka-configs"):
+            admin.describe_client_quotas()
+        with pytest.raises(errors.broker.UnsupportedVersionError, match=r"AlterClientQuotas: .* needs Kafka 2\.6"):
+            admin.alter_client_quotas(QUOTAS)
+
+
+@pytest.mark.parametrize(
+    ("alterations", "words"),
+    [
+        ({"user": {}}, "'user' is not an entity"),
+        ({(): {}}, "expected each type once"),
+        ({(BOB, ALL_USERS): {}}, "expected each type once"),
+        ({(BOB, CLIENT): {}, (CLIENT, BOB): {}}, "is there twice"),
+        ({("group", "g"): {}}, "'group' is not a type of entity; there are user, client-id, ip"),
+        ({("user", ""): {}}, "'' is not a name"),
+        ({(BOB, "ip"): {}}, r"'ip' is not \(type, name\)"),
+        ({BOB: 5}, "5 is not a mapping"),
+        ({BOB: {"producer_byte_rate": True}}, "True; expected a number"),
+        ({BOB: {"producer_byte_rate": float("nan")}}, "nan; expected a number"),
+        ([BOB], "expected a mapping"),
+    ],
+)
+def test_what_is_no_quota_is_refused_before_anything_is_sent(alterations: Any, words: str) -> None:
+    with Admin("127.0.0.1:1") as admin, pytest.raises(errors.ConfigError, match=words):
+        admin.alter_client_quotas(alterations)
+
+
+@pytest.mark.parametrize(
+    "components", ["user", ["users"], [BOB, "user"], [{"match": "bob"}], [{"entity_type": "user", "name": "bob"}], [5]]
+)
+def test_what_finds_no_quota_is_refused_before_anything_is_sent(components: Any) -> None:
+    with Admin("127.0.0.1:1") as admin, pytest.raises(errors.ConfigError):
+        admin.describe_client_quotas(components)
+
+
+def test_quotas_on_asyncio(broker: Broker) -> None:
+    async def work() -> None:
+        async with kwire.aio.Admin(broker.bootstrap_servers) as admin:
+            await admin.alter_client_quotas({})
+            await admin.alter_client_quotas({BOB: {"producer_byte_rate": 1}}, validate_only=True)
+            await admin.alter_client_quotas({BOB: {"producer_byte_rate": 2}})
+            assert await admin.describe_client_quotas([BOB]) == {(BOB,): {"producer_byte_rate": 2}}
 
     asyncio.run(work())

@@ -12,6 +12,7 @@ from kwire.fronts.admin import AdminFront
 
 if TYPE_CHECKING:
     from kwire.engine.admin.access_results import AclBinding, AclFilter
+    from kwire.engine.admin.quotas import Entity, Limits
     from kwire.engine.settings.options import Timeout
 
 
@@ -45,3 +46,32 @@ class AccessCalls(AdminFront, Client[AdminSettings]):
         """Removes the access control entries that each filter finds, and returns them. `failures` of the BrokerError
         has the error of each filter that failed."""
         return self._door.run(self._asked(engine.access_calls.delete_acls(filters), timeout))
+
+    def describe_client_quotas(
+        self,
+        components: Iterable[str | tuple[str, str | None] | Mapping[str, Any]] = (),
+        *,
+        strict: bool = False,
+        timeout: Timeout = None,
+    ) -> dict[Entity, Limits]:
+        """The quotas of users, client ids and addresses: {(("user", "bob"), ("client-id", "c")): {"producer_byte_rate":
+        1e6}}; a name of None is the default. Of all, or of those with every component: ("user", "bob"), ("user", None)
+        for the default, "user" for any user. With `strict` they may have no other component."""
+        question = engine.access_calls.describe_client_quotas(components, strict=strict)
+        return self._door.run(self._asked(question, timeout))
+
+    def alter_client_quotas(
+        self,
+        alterations: Mapping[Any, Mapping[str, float | None]],
+        *,
+        validate_only: bool = False,
+        timeout: Timeout = None,
+    ) -> None:
+        """Sets quotas, or removes those of None: {(("user", "bob"), ("client-id", "c")): {"producer_byte_rate": 1e6}};
+        one pair may stand alone, a name of None is the default.
+
+        Raises the BrokerError of the first entity that failed, whose `failures` has the error of each; the others are
+        changed.
+        """
+        question = engine.access_calls.alter_client_quotas(alterations, validate_only=validate_only)
+        self._door.run(self._asked(question, timeout))

@@ -11,9 +11,12 @@ from kwire._typing import Any
 from kwire.engine.admin.a29_describe_acls import DescribeAcls
 from kwire.engine.admin.a30_create_acls import CreateAcls
 from kwire.engine.admin.a31_delete_acls import DeleteAcls
+from kwire.engine.admin.a48_describe_client_quotas import DescribeClientQuotas
+from kwire.engine.admin.a49_alter_client_quotas import AlterClientQuotas
 from kwire.engine.admin.access_results import AclBinding, AclFilter
 from kwire.engine.admin.acls import CODES
 from kwire.engine.admin.calls import Question
+from kwire.engine.admin.quotas import Entity, Limits, quota_changes, quota_component, quota_entity
 from kwire.engine.common.secret import shown
 from kwire.errors import ConfigError
 
@@ -38,6 +41,29 @@ def delete_acls(
         raise ConfigError("filters: an empty one would delete every ACL; give AclFilter() where that is meant")
     wanted = list(dict.fromkeys(_filter(each) for each in given))
     return Question(DeleteAcls(wanted) if wanted else None, dict)
+
+
+def describe_client_quotas(components: Iterable[Any], *, strict: bool) -> Question[dict[Entity, Limits]]:
+    """`Admin.describe_client_quotas`."""
+    wanted = [quota_component(each) for each in _several(components, "components")]
+    if len({each.type for each in wanted}) < len(wanted):
+        raise ConfigError(f"components={components!r}: expected each type once")
+    return Question(DescribeClientQuotas(wanted, strict=strict), dict)
+
+
+def alter_client_quotas(
+    alterations: Mapping[Any, Mapping[str, float | None]], *, validate_only: bool
+) -> Question[None]:
+    """`Admin.alter_client_quotas`."""
+    if not isinstance(alterations, Mapping):
+        raise ConfigError(f"alterations={alterations!r}: expected a mapping {{entity: {{quota: number or None}}}}")
+    wanted: dict[Entity, dict[str, float | None]] = {}
+    for given, changes in alterations.items():
+        entity = quota_entity(given)
+        if entity in wanted:
+            raise ConfigError(f"alterations: {entity} is there twice")
+        wanted[entity] = quota_changes(changes, entity)
+    return Question(AlterClientQuotas(wanted, validate_only=validate_only) if wanted else None, lambda found: None)
 
 
 def _several(given: object, name: str) -> list[Any]:

@@ -1,0 +1,63 @@
+"""DescribeClientQuotas: the quotas of the entities that a filter finds; any broker answers. Layer 3, no I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from kwire import errors, protocol
+from kwire._typing import TYPE_CHECKING, override
+from kwire.engine.admin.access_api import AccessQuery
+from kwire.engine.admin.quotas import NEEDS, Component, Entity, Limits, ordered
+from kwire.schema.api_keys import DESCRIBE_CLIENT_QUOTAS
+
+if TYPE_CHECKING:
+    from kwire.engine.ports import Services
+
+    ComponentData = protocol.DescribeClientQuotasRequest.ComponentData
+
+Found = dict[Entity, Limits]
+_EXACT, _DEFAULT, _ANY = range(3)
+
+
+class DescribeClientQuotas(AccessQuery[Found]):
+    """{entity: {quota: its value}}. With `strict` entities may have no other types besides."""
+
+    api_key = DESCRIBE_CLIENT_QUOTAS
+    needs = NEEDS
+
+    def __init__(self, components: Sequence[Component], *, strict: bool) -> None:
+        super().__init__()
+        self._components = components
+        self._strict = strict
+
+    @override
+    def request(self, core: Services, keys: Sequence[None], version: int) -> protocol.DescribeClientQuotasRequest:
+        rows = [_row(component) for component in self._components]
+        return protocol.DescribeClientQuotasRequest(components=rows, strict=self._strict)
+
+    @override
+    def result(
+        self, keys: Sequence[None], response: protocol.DescribeClientQuotasResponse, version: int
+    ) -> Mapping[None, Found]:
+        if response.error_code:
+            text = f": {response.error_message}" if response.error_message else ""
+            raise errors.broker.error_for(response.error_code, self.what + text)
+        return {
+            None: {
+                ordered((part.entity_type, part.entity_name) for part in row.entity): {
+                    limit.key: limit.value for limit in row.values
+                }
+                for row in response.entries or ()
+            }
+        }
+
+    @override
+    def merge(self, results: Mapping[None, Found]) -> Found:
+        return results[None]
+
+
+def _row(component: Component) -> ComponentData:
+    kind = _ANY if component.any_name else _DEFAULT if component.name is None else _EXACT
+    return protocol.DescribeClientQuotasRequest.ComponentData(
+        entity_type=component.type, match_type=kind, match=component.name
+    )
