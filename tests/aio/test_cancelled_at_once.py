@@ -72,6 +72,8 @@ ADMIN: dict[str, Call] = {
     "delete_acls": lambda it: it.delete_acls([ACL]),
     "describe_client_quotas": lambda it: it.describe_client_quotas(),
     "alter_client_quotas": lambda it: it.alter_client_quotas({("user", "u"): {"producer_byte_rate": 1e9}}),
+    "describe_user_scram_credentials": lambda it: it.describe_user_scram_credentials(),
+    "alter_user_scram_credentials": lambda it: it.alter_user_scram_credentials({"u": {"SCRAM-SHA-256": "p"}}),
     "close": lambda it: it.close(),
 }
 

@@ -1,4 +1,4 @@
-"""Admin on access, on the embedded broker: ACLs and quotas that are set, found and removed, and hold in between."""
+"""Admin on access, on the embedded broker: ACLs, quotas and passwords hold from when they are set to their removal."""
 
 from __future__ import annotations
 
@@ -256,3 +256,116 @@ def test_quotas_on_asyncio(broker: Broker) -> None:
             assert await admin.describe_client_quotas([BOB]) == {(BOB,): {"producer_byte_rate": 2}}
 
     asyncio.run(work())
+
+
+WORD, NEW_WORD = "a-word-of-bob", "another-word-of-bob"
+S256, S512 = "SCRAM-SHA-256", "SCRAM-SHA-512"
+
+
+@pytest.fixture
+def with_users() -> Iterator[Broker]:
+    with Broker(users={"alice": "a-word-of-alice"}, mechanisms=[S256, S512]) as broker:
+        yield broker
+
+
+@pytest.fixture
+def admin_with_users(with_users: Broker) -> Iterator[Admin]:
+    with Admin(with_users.bootstrap_servers, **with_users.client_settings) as made:
+        yield made
+
+
+def log_in(broker: Broker, mechanism: str, password: str) -> None:
+    login = {"sasl_mechanism": mechanism, "sasl_username": "bob", "sasl_password": password}
+    with Admin(broker.bootstrap_servers, **{**broker.client_settings, **login}) as admin:
+        admin.list_topics(timeout=5)
+
+
+def test_passwords_are_set_and_log_in_until_they_are_removed(with_users: Broker, admin_with_users: Admin) -> None:
+    admin = admin_with_users
+    admin.alter_user_scram_credentials(
+        {"bob": {S256: WORD, "scram_sha_512": {"password": NEW_WORD, "iterations": 4096}}}
+    )
+    assert admin.describe_user_scram_credentials(["bob"]) == {"bob": {S256: 8192, S512: 4096}}
+    log_in(with_users, S256, WORD)
+    log_in(with_users, S512, NEW_WORD)
+    with pytest.raises(errors.AuthError):
+        log_in(with_users, S256, NEW_WORD)
+    admin.alter_user_scram_credentials({"bob": {S256: None}, "carol": {S256: {"password": "c", "salt": b"s"}}})
+    with pytest.raises(errors.AuthError):
+        log_in(with_users, S256, WORD)
+    assert admin.describe_user_scram_credentials()["bob"] == {S512: 4096}
+    assert sorted(admin.describe_user_scram_credentials()) == ["alice", "bob", "carol"]
+
+
+def test_of_several_users_that_fail_each_is_named_and_the_rest_is_changed(admin_with_users: Admin) -> None:
+    admin = admin_with_users
+    with pytest.raises(errors.broker.ResourceNotFoundError, match="AlterUserScramCredentials of 'eve'") as e:
+        admin.alter_user_scram_credentials({"eve": {S256: None}, "bob": {S256: WORD}, "mallory": {S512: None}})
+    assert list(e.value.failures) == [("eve", S256), ("mallory", S512)]
+    assert admin.describe_user_scram_credentials("bob") == {"bob": {S256: 8192}}
+    with pytest.raises(errors.broker.ResourceNotFoundError, match="DescribeUserScramCredentials of 'eve'") as e:
+        admin.describe_user_scram_credentials(["eve", "bob", "mallory"])
+    assert list(e.value.failures) == ["eve", "mallory"]
+
+
+def test_who_may_not_see_or_set_passwords_is_told(broker: Broker, admin: Admin) -> None:
+    broker.deny("describe", "cluster")
+    broker.deny("alter", "cluster")
+    for users in (None, ["bob"]):
+        with pytest.raises(errors.broker.ClusterAuthorizationFailedError):
+            admin.describe_user_scram_credentials(users)
+    with pytest.raises(errors.broker.ClusterAuthorizationFailedError):
+        admin.alter_user_scram_credentials({"bob": {S256: WORD}})
+
+
+def test_a_broker_from_before_requests_about_passwords_says_what_it_takes() -> None:
+    with Broker(release="2.4.1") as broker, Admin(broker.bootstrap_servers) as admin:
+        with pytest.raises(errors.broker.UnsupportedVersionError, match=r"needs Kafka 2\.7 or newer, with KRaft 3\.5"):
+            admin.describe_user_scram_credentials()
+        with pytest.raises(errors.broker.UnsupportedVersionError, match=r"AlterUserScramCredentials: .* Kafka 2\.7"):
+            admin.alter_user_scram_credentials({"bob": {S256: WORD}})
+
+
+@pytest.mark.parametrize(
+    ("alterations", "words"),
+    [
+        ([WORD], "alterations: expected a mapping"),
+        ({"": {S256: WORD}}, "'' is not a user"),
+        ({"bob": WORD}, "'bob': expected a mapping"),
+        ({"bob": {WORD: S256}}, "expected mechanisms, of SCRAM-SHA-256, SCRAM-SHA-512"),
+        ({"bob": {S256: WORD, "scram_sha_256": WORD}}, "SCRAM-SHA-256 is there twice"),
+        ({"bob": {S256: ""}}, "expected a password as str"),
+        ({"bob": {S256: WORD.encode()}}, "expected a password as str"),
+        ({"bob": {S256: {"iterations": 5000}}}, "expected a password as str"),
+        ({"bob": {S256: {"password": WORD, "iterations": 4095}}}, "iterations=4095; from 4096 to 16384"),
+        ({"bob": {S256: {"password": WORD, "iterations": 10**9}}}, "from 4096 to 16384"),
+        ({"bob": {S256: {"password": WORD, "iterations": True}}}, "iterations=True"),
+        ({"bob": {S256: {"password": WORD, "salt": "s"}}}, "salt is a str"),
+        ({"bob": {S256: {"password": "w", "pepper": WORD}}}, "none of password, iterations, salt"),
+    ],
+)
+def test_what_is_no_password_is_refused_without_being_shown(alterations: Any, words: str) -> None:
+    with Admin("127.0.0.1:1") as admin, pytest.raises(errors.ConfigError, match=words) as e:
+        admin.alter_user_scram_credentials(alterations)
+    assert WORD not in str(e.value)
+
+
+def test_what_names_no_users_is_refused_without_being_shown() -> None:
+    with (
+        Admin("127.0.0.1:1") as admin,
+        pytest.raises(errors.ConfigError, match="users=<dict>: expected an iterable") as e,
+    ):
+        admin.describe_user_scram_credentials({"bob": {S256: WORD}})
+    assert WORD not in str(e.value)
+
+
+def test_passwords_on_asyncio(with_users: Broker) -> None:
+    async def work() -> None:
+        async with kwire.aio.Admin(with_users.bootstrap_servers, **with_users.client_settings) as admin:
+            await admin.alter_user_scram_credentials({})
+            await admin.alter_user_scram_credentials({"bob": {S512: WORD}})
+            assert await admin.describe_user_scram_credentials(["bob"]) == {"bob": {S512: 8192}}
+            assert await admin.describe_user_scram_credentials([]) == {}
+
+    asyncio.run(work())
+    log_in(with_users, S512, WORD)

@@ -75,3 +75,23 @@ class AccessCalls(AdminFront, Client[AdminSettings]):
         """
         question = engine.access_calls.alter_client_quotas(alterations, validate_only=validate_only)
         self._door.run(self._asked(question, timeout))
+
+    def describe_user_scram_credentials(
+        self, users: Iterable[str] | None = None, *, timeout: Timeout = None
+    ) -> dict[str, dict[str, int]]:
+        """The SCRAM mechanisms of users with their iterations: {"bob": {"SCRAM-SHA-256": 8192}}; of all for None.
+        Raises BrokerError (code 91) for a user without any; its `failures` has the error of each."""
+        question = engine.access_calls.describe_user_scram_credentials(users)
+        return self._door.run(self._asked(question, timeout))
+
+    def alter_user_scram_credentials(
+        self, alterations: Mapping[str, Mapping[str, Any]], *, timeout: Timeout = None
+    ) -> None:
+        """Sets SCRAM passwords: {"bob": {"SCRAM-SHA-256": "password"}}, or with {"password": ..., "iterations": 8192,
+        "salt": ...}; None removes a credential. Passwords are salted here, brokers do not see them.
+
+        Raises the BrokerError of the first that failed, whose `failures` has the error of each (user, mechanism); the
+        others are changed.
+        """
+        question = engine.access_calls.alter_user_scram_credentials(alterations, self._core.rng)
+        self._door.run(self._asked(question, timeout))

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from kwire import protocol
 from kwire._typing import TYPE_CHECKING, override
-from kwire.engine.admin.access_api import AccessQuery
+from kwire.engine.admin.access_api import AccessQuery, refusal
 from kwire.engine.admin.access_results import AclBinding, AclFilter
-from kwire.engine.admin.acls import NEEDS, binding, filter_fields, refusal
+from kwire.engine.admin.acls import NEEDS, binding, filter_fields
 from kwire.schema.api_keys import DESCRIBE_ACLS
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class DescribeAcls(AccessQuery[list[AclBinding]]):
         self, keys: Sequence[None], response: protocol.DescribeAclsResponse, version: int
     ) -> Mapping[None, list[AclBinding]]:
         if response.error_code:
-            raise refusal(response.error_code, response.error_message, self.what)
+            raise refusal(response.error_code, self.what, response.error_message)
         found = [
             binding(resource, resource.resource_name, row) for resource in response.resources for row in resource.acls
         ]

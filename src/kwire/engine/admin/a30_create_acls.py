@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from kwire import protocol
 from kwire._typing import TYPE_CHECKING, override
-from kwire.engine.admin.access_api import AccessChange
+from kwire.engine.admin.access_api import AccessChange, refusal
 from kwire.engine.admin.access_results import AclBinding
-from kwire.engine.admin.acls import NEEDS, check_version, code, refusal
+from kwire.engine.admin.acls import NEEDS, check_version, code
 from kwire.errors import KafkaError
 from kwire.schema.api_keys import CREATE_ACLS
 
@@ -33,7 +33,7 @@ class CreateAcls(AccessChange[AclBinding, None]):
         self, keys: Sequence[AclBinding], response: protocol.CreateAclsResponse, version: int
     ) -> Mapping[AclBinding, KafkaError | None]:
         return {
-            acl: refusal(row.error_code, row.error_message, f"CreateAcls of {acl}") if row.error_code else None
+            acl: refusal(row.error_code, f"CreateAcls of {acl}", row.error_message) if row.error_code else None
             for acl, row in zip(keys, response.results, strict=False)
         }
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from kwire import protocol
 from kwire._typing import TYPE_CHECKING, override
-from kwire.engine.admin.access_api import AccessChange
+from kwire.engine.admin.access_api import AccessChange, refusal
 from kwire.engine.admin.access_results import AclBinding, AclFilter
-from kwire.engine.admin.acls import NEEDS, binding, filter_fields, refusal
+from kwire.engine.admin.acls import NEEDS, binding, filter_fields
 from kwire.errors import KafkaError
 from kwire.schema.api_keys import DELETE_ACLS
 
@@ -40,9 +40,9 @@ class DeleteAcls(AccessChange[AclFilter, Deleted]):
 
 def _deleted(acl: AclFilter, row: Row) -> Deleted | KafkaError:
     if row.error_code:
-        return refusal(row.error_code, row.error_message, f"DeleteAcls of {acl}")
+        return refusal(row.error_code, f"DeleteAcls of {acl}", row.error_message)
     for kept in row.matching_acls:
         if kept.error_code:
             what = f"DeleteAcls of {acl}: not deleted: {binding(kept, kept.resource_name, kept)}"
-            return refusal(kept.error_code, kept.error_message, what)
+            return refusal(kept.error_code, what, kept.error_message)
     return tuple(sorted(binding(gone, gone.resource_name, gone) for gone in row.matching_acls))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from kwire import errors, protocol
+from kwire import protocol
 from kwire._typing import TYPE_CHECKING, override
-from kwire.engine.admin.access_api import AccessQuery
+from kwire.engine.admin.access_api import AccessQuery, refusal
 from kwire.engine.admin.quotas import NEEDS, Component, Entity, Limits, ordered
 from kwire.schema.api_keys import DESCRIBE_CLIENT_QUOTAS
 
@@ -40,8 +40,7 @@ class DescribeClientQuotas(AccessQuery[Found]):
         self, keys: Sequence[None], response: protocol.DescribeClientQuotasResponse, version: int
     ) -> Mapping[None, Found]:
         if response.error_code:
-            text = f": {response.error_message}" if response.error_message else ""
-            raise errors.broker.error_for(response.error_code, self.what + text)
+            raise refusal(response.error_code, self.what, response.error_message)
         return {
             None: {
                 ordered((part.entity_type, part.entity_name) for part in row.entity): {

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from kwire import errors, protocol
+from kwire import protocol
 from kwire._typing import TYPE_CHECKING, override
-from kwire.engine.admin.access_api import AccessChange
+from kwire.engine.admin.access_api import AccessChange, refusal
 from kwire.engine.admin.quotas import NEEDS, Entity, ordered
 from kwire.errors import KafkaError
 from kwire.schema.api_keys import ALTER_CLIENT_QUOTAS
@@ -43,9 +43,8 @@ class AlterClientQuotas(AccessChange[Entity, None]):
         found: dict[Entity, KafkaError | None] = {}
         for row in response.entries:
             entity = ordered((part.entity_type, part.entity_name) for part in row.entity)
-            text = f": {row.error_message}" if row.error_message else ""
-            what = f"AlterClientQuotas of {entity}{text}"
-            found[entity] = errors.broker.error_for(row.error_code, what) if row.error_code else None
+            what = f"AlterClientQuotas of {entity}"
+            found[entity] = refusal(row.error_code, what, row.error_message) if row.error_code else None
         return found
 
 

@@ -1,4 +1,4 @@
-"""What the APIs about access have in common: what a broker that is too old for one is said to need. Layer 3, no I/O."""
+"""What the APIs about access have in common: who is asked, and what errors say. Layer 3, no I/O."""
 
 from __future__ import annotations
 
@@ -10,13 +10,20 @@ from kwire.engine.calls.fan_out import AdminApi
 from kwire.engine.calls.lookup import AnyBroker, Controller
 from kwire.errors import BrokerError, KafkaError
 from kwire.protocol import APIS
-from kwire.schema.error_codes import UNSUPPORTED_VERSION
+from kwire.schema.error_codes import SECURITY_DISABLED, UNSUPPORTED_VERSION
 
 if TYPE_CHECKING:
     from kwire.engine.ports import Services
 
 Key = TypeVar("Key")
 Result = TypeVar("Result")
+
+_HINTS = {SECURITY_DISABLED: "the brokers have no authorizer.class.name"}
+
+
+def refusal(code: int, what: str, text: str | None = None) -> BrokerError:
+    """The error of what failed, with the broker's words."""
+    return errors.broker.error_for(code, ": ".join(part for part in (what, text, _HINTS.get(code)) if part))
 
 
 class AccessApi(AdminApi[Key, Result]):

@@ -7,18 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from kwire._typing import Any
+from kwire._typing import TYPE_CHECKING, Any
 from kwire.engine.admin.a29_describe_acls import DescribeAcls
 from kwire.engine.admin.a30_create_acls import CreateAcls
 from kwire.engine.admin.a31_delete_acls import DeleteAcls
 from kwire.engine.admin.a48_describe_client_quotas import DescribeClientQuotas
 from kwire.engine.admin.a49_alter_client_quotas import AlterClientQuotas
+from kwire.engine.admin.a50_describe_user_scram_credentials import DescribeUserScramCredentials
+from kwire.engine.admin.a51_alter_user_scram_credentials import AlterUserScramCredentials
 from kwire.engine.admin.access_results import AclBinding, AclFilter
 from kwire.engine.admin.acls import CODES
 from kwire.engine.admin.calls import Question
 from kwire.engine.admin.quotas import Entity, Limits, quota_changes, quota_component, quota_entity
-from kwire.engine.common.secret import shown
+from kwire.engine.admin.scram_users import Salted, salted_credential, scram_mechanism, user_name
+from kwire.engine.common.secret import hiding_arguments, shown
 from kwire.errors import ConfigError
+
+if TYPE_CHECKING:
+    from kwire.engine.common.retry import RandomFraction
 
 
 def create_acls(acls: Iterable[AclBinding | tuple[Any, ...] | Mapping[str, Any]]) -> Question[None]:
@@ -64,6 +70,37 @@ def alter_client_quotas(
             raise ConfigError(f"alterations: {entity} is there twice")
         wanted[entity] = quota_changes(changes, entity)
     return Question(AlterClientQuotas(wanted, validate_only=validate_only) if wanted else None, lambda found: None)
+
+
+def describe_user_scram_credentials(users: Iterable[str] | None) -> Question[dict[str, dict[str, int]]]:
+    """`Admin.describe_user_scram_credentials`."""
+    if users is None:
+        return Question(DescribeUserScramCredentials(None), dict)
+    given = [users] if isinstance(users, str) else _several(users, "users")
+    names = list(dict.fromkeys(user_name(each) for each in given))
+    return Question(DescribeUserScramCredentials(names) if names else None, dict)
+
+
+@hiding_arguments
+def alter_user_scram_credentials(alterations: Mapping[str, Mapping[str, Any]], rng: RandomFraction) -> Question[None]:
+    """`Admin.alter_user_scram_credentials`; no error has a password."""
+    wanted: dict[tuple[str, str], Salted | None] = {}
+    for user, credentials in _of_users(alterations):
+        if not isinstance(credentials, Mapping):
+            raise ConfigError(f"user {user!r}: expected a mapping {{mechanism: password, or None to remove it}}")
+        for given, detail in credentials.items():
+            mechanism = scram_mechanism(given, user)
+            if (user, mechanism) in wanted:
+                raise ConfigError(f"user {user!r}: {mechanism} is there twice")
+            salted = None if detail is None else salted_credential(detail, user, mechanism, rng)
+            wanted[user, mechanism] = salted
+    return Question(AlterUserScramCredentials(wanted) if wanted else None, lambda found: None)
+
+
+def _of_users(alterations: object) -> list[tuple[str, Any]]:
+    if not isinstance(alterations, Mapping):
+        raise ConfigError("alterations: expected a mapping {user: {mechanism: password, or None to remove it}}")
+    return [(user_name(user), credentials) for user, credentials in alterations.items()]
 
 
 def _several(given: object, name: str) -> list[Any]:

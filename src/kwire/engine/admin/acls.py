@@ -11,7 +11,7 @@ from types import MappingProxyType
 from kwire import errors
 from kwire._typing import Any
 from kwire.engine.admin.access_results import AclBinding, AclFilter
-from kwire.schema.error_codes import SECURITY_DISABLED, UNSUPPORTED_VERSION
+from kwire.schema.error_codes import UNSUPPORTED_VERSION
 
 RESOURCE_TYPES = {"topic": 2, "group": 3, "cluster": 4, "transactional_id": 5, "delegation_token": 6, "user": 7}
 PATTERN_TYPES = {"match": 2, "literal": 3, "prefixed": 4}
@@ -85,9 +85,3 @@ def binding(resource: Any, name: str, entry: Any) -> AclBinding:
         word("operation", entry.operation),
         word("permission_type", entry.permission_type),
     )
-
-
-def refusal(error_code: int, text: str | None, what: str) -> errors.BrokerError:
-    """The error of a broker, with its words."""
-    hint = "the brokers have no authorizer.class.name" if error_code == SECURITY_DISABLED else ""
-    return errors.broker.error_for(error_code, ": ".join(part for part in (what, text, hint) if part))

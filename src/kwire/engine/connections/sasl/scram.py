@@ -85,7 +85,7 @@ def scram(
     first_bare = f"n={_escaped(username)},r={nonce}" + (",tokenauth=true" if token_auth else "")
     said = yield from say((_GS2_HEADER + first_bare).encode())
     challenge = _challenge(said, nonce)
-    salted = yield from _salted_password(digest, password, challenge, passwords)
+    salted = yield from _salted_password(mechanism, password, challenge, passwords)
     without_proof = f"c={b64encode(_GS2_HEADER.encode()).decode()},r={challenge.nonce}"
     message = b",".join((first_bare.encode(), said, without_proof.encode()))
     proof = b64encode(_proof(digest, salted, message)).decode()
@@ -94,13 +94,18 @@ def scram(
     passwords.keep(challenge.salt, challenge.iterations, salted)
 
 
-def _salted_password(digest: str, password: str, challenge: Challenge, passwords: SaltedPasswords) -> Flow[bytes]:
+def salted_password(mechanism: str, password: str, salt: bytes, iterations: int) -> bytes:
+    """What a broker is given instead of the password, and what both sides make their keys of."""
+    return hashlib.pbkdf2_hmac(_DIGESTS[mechanism], password.encode(), salt, iterations)
+
+
+def _salted_password(mechanism: str, password: str, challenge: Challenge, passwords: SaltedPasswords) -> Flow[bytes]:
     found = passwords.find(challenge.salt, challenge.iterations)
     if found is not None:
         return found
 
     def compute() -> bytes:  # no partial, whose repr would show the password
-        return hashlib.pbkdf2_hmac(digest, password.encode(), challenge.salt, challenge.iterations)
+        return salted_password(mechanism, password, challenge.salt, challenge.iterations)
 
     if challenge.iterations <= MANY_ITERATIONS:
         return compute()
