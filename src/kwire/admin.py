@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kwire.engine.admin.a19_create_topics import NewTopic as NewTopic
     from kwire.engine.admin.access_results import AclBinding as AclBinding
     from kwire.engine.admin.access_results import AclFilter as AclFilter
+    from kwire.engine.admin.access_results import DelegationToken as DelegationToken
     from kwire.engine.admin.group_results import GroupDescription as GroupDescription
     from kwire.engine.admin.group_results import GroupListing as GroupListing
     from kwire.engine.admin.group_results import MemberDescription as MemberDescription
@@ -34,6 +35,7 @@ else:
         "AclBinding": "access_results",
         "AclFilter": "access_results",
         "CreatedTopic": "a19_create_topics",
+        "DelegationToken": "access_results",
         "GroupDescription": "group_results",
         "GroupListing": "group_results",
         "MemberDescription": "group_results",

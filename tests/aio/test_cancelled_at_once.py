@@ -74,6 +74,10 @@ ADMIN: dict[str, Call] = {
     "alter_client_quotas": lambda it: it.alter_client_quotas({("user", "u"): {"producer_byte_rate": 1e9}}),
     "describe_user_scram_credentials": lambda it: it.describe_user_scram_credentials(),
     "alter_user_scram_credentials": lambda it: it.alter_user_scram_credentials({"u": {"SCRAM-SHA-256": "p"}}),
+    "create_delegation_token": lambda it: it.create_delegation_token(),
+    "renew_delegation_token": lambda it: it.renew_delegation_token(b"hmac"),
+    "expire_delegation_token": lambda it: it.expire_delegation_token(b"hmac"),
+    "describe_delegation_token": lambda it: it.describe_delegation_token(),
     "close": lambda it: it.close(),
 }
 

@@ -11,7 +11,7 @@ from kwire.engine.settings.clients import AdminSettings
 from kwire.fronts.admin import AdminFront
 
 if TYPE_CHECKING:
-    from kwire.engine.admin.access_results import AclBinding, AclFilter
+    from kwire.engine.admin.access_results import AclBinding, AclFilter, DelegationToken
     from kwire.engine.admin.quotas import Entity, Limits
     from kwire.engine.settings.options import Timeout
 
@@ -95,3 +95,44 @@ class AccessCalls(AdminFront, Client[AdminSettings]):
         """
         question = engine.access_calls.alter_user_scram_credentials(alterations, self._core.rng)
         self._door.run(self._asked(question, timeout))
+
+    def create_delegation_token(
+        self,
+        *,
+        max_lifetime_ms: int = -1,
+        renewers: Iterable[str] = (),
+        owner: str | None = None,
+        timeout: Timeout = None,
+    ) -> DelegationToken:
+        """A token that logs in as who asks for it, or as `owner` ("User:bob", Kafka 3.3); `renewers` may renew it, too.
+        -1 leaves its lifetime to the brokers.
+
+        `token_id` and `hmac` are user and password of a login by SCRAM with `sasl_scram_token_auth=True`; other brokers
+        may know the token a moment later. Raises BrokerError, code 64 of a client that has not logged in.
+        """
+        question = engine.access_calls.create_delegation_token(
+            owner=owner, renewers=renewers, max_lifetime_ms=max_lifetime_ms
+        )
+        return self._door.run(self._asked(question, timeout))
+
+    def renew_delegation_token(
+        self, hmac: DelegationToken | str | bytes, *, renew_time_period_ms: int = -1, timeout: Timeout = None
+    ) -> int:
+        """Has a token expire so many ms from now, within its lifetime; -1 leaves that to the brokers. Returns when, in
+        ms since 1970. Raises BrokerError (code 62 for one that does not exist)."""
+        question = engine.access_calls.renew_delegation_token(hmac, renew_time_period_ms=renew_time_period_ms)
+        return self._door.run(self._asked(question, timeout))
+
+    def expire_delegation_token(
+        self, hmac: DelegationToken | str | bytes, *, expiry_time_period_ms: int = -1, timeout: Timeout = None
+    ) -> int:
+        """Has a token expire so many ms from now, or with -1 at once. Returns when, in ms since 1970. Raises
+        BrokerError (code 62 for one that does not exist)."""
+        question = engine.access_calls.expire_delegation_token(hmac, expiry_time_period_ms=expiry_time_period_ms)
+        return self._door.run(self._asked(question, timeout))
+
+    def describe_delegation_token(
+        self, owners: Iterable[str] | None = None, *, timeout: Timeout = None
+    ) -> list[DelegationToken]:
+        """The tokens of these owners ("User:bob") that the client may see, by their ids; of all owners for None."""
+        return self._door.run(self._asked(engine.access_calls.describe_delegation_token(owners), timeout))

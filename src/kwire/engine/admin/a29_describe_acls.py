@@ -39,7 +39,3 @@ class DescribeAcls(AccessQuery[list[AclBinding]]):
             binding(resource, resource.resource_name, row) for resource in response.resources for row in resource.acls
         ]
         return {None: sorted(found)}
-
-    @override
-    def merge(self, results: Mapping[None, list[AclBinding]]) -> list[AclBinding]:
-        return results[None]

@@ -50,10 +50,6 @@ class DescribeClientQuotas(AccessQuery[Found]):
             }
         }
 
-    @override
-    def merge(self, results: Mapping[None, Found]) -> Found:
-        return results[None]
-
 
 def _row(component: Component) -> ComponentData:
     kind = _ANY if component.any_name else _DEFAULT if component.name is None else _EXACT

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from kwire import errors
 from kwire._typing import TYPE_CHECKING, TypeVar, override
 from kwire.engine.calls.fan_out import AdminApi
-from kwire.engine.calls.lookup import AnyBroker, Controller
+from kwire.engine.calls.lookup import AnyBroker, Controller, Lookup
 from kwire.errors import BrokerError, KafkaError
 from kwire.protocol import APIS
-from kwire.schema.error_codes import SECURITY_DISABLED, UNSUPPORTED_VERSION
+from kwire.schema.error_codes import (
+    DELEGATION_TOKEN_AUTH_DISABLED,
+    DELEGATION_TOKEN_REQUEST_NOT_ALLOWED,
+    SECURITY_DISABLED,
+)
 
 if TYPE_CHECKING:
     from kwire.engine.ports import Services
@@ -18,7 +22,11 @@ if TYPE_CHECKING:
 Key = TypeVar("Key")
 Result = TypeVar("Result")
 
-_HINTS = {SECURITY_DISABLED: "the brokers have no authorizer.class.name"}
+_HINTS = {
+    DELEGATION_TOKEN_AUTH_DISABLED: "the brokers have no delegation.token.secret.key",
+    DELEGATION_TOKEN_REQUEST_NOT_ALLOWED: "log in by SASL or with a certificate, and not with a token",
+    SECURITY_DISABLED: "the brokers have no authorizer.class.name",
+}
 
 
 def refusal(code: int, what: str, text: str | None = None) -> BrokerError:
@@ -36,23 +44,34 @@ class AccessApi(AdminApi[Key, Result]):
         origin = next(iter(error.failures.values()), error)
         if not isinstance(origin, BrokerError) or origin.api_key != self.api_key:
             return error
-        explained = errors.broker.error_for(UNSUPPORTED_VERSION, f"{origin.context}; it needs {self.needs}")
+        explained = errors.broker.error_for(origin.code, f"{origin.context}; it needs {self.needs}")
         explained.failures = error.failures
         return explained
 
 
-class AccessQuery(AccessApi[None, Result]):
-    """One question that any broker answers; the result of the call is the response's."""
+class OneAnswer(AccessApi[None, Result]):
+    """A request with one result, which is that of the call."""
 
-    retries_codes = True
-
-    def __init__(self) -> None:
+    def __init__(self, lookup: Lookup[None]) -> None:
         self.what = APIS[self.api_key].name
-        self.lookup = AnyBroker()
+        self.lookup = lookup
 
     @override
     def split(self, core: Services) -> Sequence[None]:
         return [None]
+
+    @override
+    def merge(self, results: Mapping[None, Result]) -> Result:
+        return results[None]
+
+
+class AccessQuery(OneAnswer[Result]):
+    """A question that any broker answers."""
+
+    retries_codes = True
+
+    def __init__(self) -> None:
+        super().__init__(AnyBroker())
 
 
 class AccessChange(AccessApi[Key, Result]):

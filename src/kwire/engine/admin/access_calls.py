@@ -11,15 +11,20 @@ from kwire._typing import TYPE_CHECKING, Any
 from kwire.engine.admin.a29_describe_acls import DescribeAcls
 from kwire.engine.admin.a30_create_acls import CreateAcls
 from kwire.engine.admin.a31_delete_acls import DeleteAcls
+from kwire.engine.admin.a38_create_delegation_token import CreateDelegationToken
+from kwire.engine.admin.a39_renew_delegation_token import RenewDelegationToken
+from kwire.engine.admin.a40_expire_delegation_token import ExpireDelegationToken
+from kwire.engine.admin.a41_describe_delegation_token import DescribeDelegationToken
 from kwire.engine.admin.a48_describe_client_quotas import DescribeClientQuotas
 from kwire.engine.admin.a49_alter_client_quotas import AlterClientQuotas
 from kwire.engine.admin.a50_describe_user_scram_credentials import DescribeUserScramCredentials
 from kwire.engine.admin.a51_alter_user_scram_credentials import AlterUserScramCredentials
-from kwire.engine.admin.access_results import AclBinding, AclFilter
+from kwire.engine.admin.access_results import AclBinding, AclFilter, DelegationToken
 from kwire.engine.admin.acls import CODES
 from kwire.engine.admin.calls import Question
 from kwire.engine.admin.quotas import Entity, Limits, quota_changes, quota_component, quota_entity
 from kwire.engine.admin.scram_users import Salted, salted_credential, scram_mechanism, user_name
+from kwire.engine.admin.tokens import period, principal, principals, token_hmac
 from kwire.engine.common.secret import hiding_arguments, shown
 from kwire.errors import ConfigError
 
@@ -95,6 +100,39 @@ def alter_user_scram_credentials(alterations: Mapping[str, Mapping[str, Any]], r
             salted = None if detail is None else salted_credential(detail, user, mechanism, rng)
             wanted[user, mechanism] = salted
     return Question(AlterUserScramCredentials(wanted) if wanted else None, lambda found: None)
+
+
+def create_delegation_token(
+    *, owner: str | None, renewers: Iterable[str], max_lifetime_ms: int
+) -> Question[DelegationToken]:
+    """`Admin.create_delegation_token`."""
+    of_whom = None if owner is None else principal(owner)
+    lifetime = period(max_lifetime_ms, "max_lifetime_ms")
+    return Question(CreateDelegationToken(of_whom, principals(renewers, "renewers"), lifetime), _as_it_is)
+
+
+@hiding_arguments
+def renew_delegation_token(token: DelegationToken | str | bytes, *, renew_time_period_ms: int) -> Question[int]:
+    """`Admin.renew_delegation_token`."""
+    within = period(renew_time_period_ms, "renew_time_period_ms")
+    return Question(RenewDelegationToken(token_hmac(token), within), _as_it_is)
+
+
+@hiding_arguments
+def expire_delegation_token(token: DelegationToken | str | bytes, *, expiry_time_period_ms: int) -> Question[int]:
+    """`Admin.expire_delegation_token`."""
+    within = period(expiry_time_period_ms, "expiry_time_period_ms")
+    return Question(ExpireDelegationToken(token_hmac(token), within), _as_it_is)
+
+
+def describe_delegation_token(owners: Iterable[str] | None) -> Question[list[DelegationToken]]:
+    """`Admin.describe_delegation_token`."""
+    wanted = None if owners is None else principals(owners, "owners")
+    return Question(None if wanted == [] else DescribeDelegationToken(wanted), list)
+
+
+def _as_it_is(found: Any) -> Any:
+    return found
 
 
 def _of_users(alterations: object) -> list[tuple[str, Any]]:
