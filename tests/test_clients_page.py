@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kwire import records, testing
+from kwire import Admin, records, testing
 from tests.snippets import run, snippet, snippets
 
 PAGE = "docs/clients.md"
@@ -48,6 +48,19 @@ def test_the_programs_do_what_the_page_says(capsys: pytest.CaptureFixture[str]) 
         outcome("NewTopic(")
         assert "TOPIC_ALREADY_EXISTS" in capsys.readouterr().out
         assert "logs" not in broker.topics()
+
+
+def test_what_the_page_says_of_access_is_done(capsys: pytest.CaptureFixture[str]) -> None:
+    with testing.Broker(authorizer=True, super_users=["User:ANONYMOUS"]) as broker:
+        run(snippet(PAGE, "create_acls("), servers=broker.bootstrap_servers)
+        acls, quotas_and_users = capsys.readouterr().out.splitlines()
+        assert acls.startswith("[AclBinding(resource_type='topic', name='payments', pattern_type='literal'")
+        assert quotas_and_users == (
+            "{(('user', 'bob'), ('client-id', 'reports')): {'consumer_byte_rate': 1000000.0}} "
+            "{'bob': {'SCRAM-SHA-256': 8192}}"
+        )
+        with Admin(broker.bootstrap_servers) as admin:
+            assert admin.describe_acls() == []
 
 
 def contents(broker: testing.Broker, topic: str, partition: int) -> list[tuple[Any, ...]]:

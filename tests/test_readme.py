@@ -54,6 +54,7 @@ HERE = {
         "payments-copy",
         "fromtimestamp",
         "NewTopic(",
+        "create_acls(",
     ],
     "docs/asyncio.md": ["aio.Admin(", "asyncio.gather", "to_arrow", "asyncio.timeout", "lifespan("],
     "docs/old-generations.md": ["records.encode(", "client.messages(", "partitioners.scala_0_7("],

@@ -369,3 +369,26 @@ def test_passwords_on_asyncio(with_users: Broker) -> None:
 
     asyncio.run(work())
     log_in(with_users, S512, WORD)
+
+
+def test_a_broker_without_tokens_says_what_it_takes(admin: Admin) -> None:
+    for name, refused in {
+        "CreateDelegationToken": admin.create_delegation_token,
+        "RenewDelegationToken": lambda: admin.renew_delegation_token(b"hmac"),
+        "ExpireDelegationToken": lambda: admin.expire_delegation_token("aG1hYw=="),
+        "DescribeDelegationToken": admin.describe_delegation_token,
+    }.items():
+        with pytest.raises(errors.broker.UnsupportedVersionError, match=rf"{name}: .*; it needs Kafka 1\.1 or newer"):
+            refused()
+    assert admin.describe_delegation_token([]) == []
+
+
+def test_tokens_on_asyncio_are_refused_as_with_threads(broker: Broker) -> None:
+    async def work() -> None:
+        async with kwire.aio.Admin(broker.bootstrap_servers) as admin:
+            with pytest.raises(errors.broker.UnsupportedVersionError):
+                await admin.create_delegation_token()
+            with pytest.raises(errors.ConfigError, match="expected a DelegationToken"):
+                await admin.renew_delegation_token("?")
+
+    asyncio.run(work())

@@ -11,10 +11,7 @@ from kwire import errors, protocol
 from kwire.engine.admin import access_calls
 from kwire.engine.admin.access_results import DelegationToken
 from kwire.engine.admin.calls import Question
-from kwire.engine.calls.fan_out import FanOutCall
-from kwire.engine.common.addresses import Address
 from kwire.engine.common.secret import Secret
-from kwire.engine.settings.clients import AdminSettings
 from kwire.schema.api_keys import (
     CREATE_DELEGATION_TOKEN,
     DESCRIBE_DELEGATION_TOKEN,
@@ -26,49 +23,32 @@ from kwire.schema.error_codes import (
     DELEGATION_TOKEN_NOT_FOUND,
     DELEGATION_TOKEN_REQUEST_NOT_ALLOWED,
 )
-from tests.engine.world import Broker, World
+from tests.engine.admin.access_world import AccessWorld
 
 HMAC = b"the-hmac-of-a-token"
 IN_TEXT = b64encode(HMAC).decode()
-HERE = Address("a", 1)
 TOKEN = DelegationToken("id", Secret(IN_TEXT), "User:alice", "User:bob", 1, 2, 3, ("User:carol", "User:dave"))
 
 
-class Kafka:
-    """A broker that has one token, or the same error for all; `asked` has what was sent."""
+class Kafka(AccessWorld):
+    """A broker that has one token, or the same error for all."""
 
     def __init__(self, release: str = "4.4.0", code: int = 0) -> None:
         self.code = code
-        self.asked: list[Any] = []
-        broker = Broker(release)
-        broker.handlers |= {
-            CREATE_DELEGATION_TOKEN: self.noted(self.created),
-            RENEW_DELEGATION_TOKEN: self.noted(self.expiring(protocol.RenewDelegationTokenResponse)),
-            EXPIRE_DELEGATION_TOKEN: self.noted(self.expiring(protocol.ExpireDelegationTokenResponse)),
-            DESCRIBE_DELEGATION_TOKEN: self.noted(self.described),
+        answers = {
+            CREATE_DELEGATION_TOKEN: self.created,
+            RENEW_DELEGATION_TOKEN: self.expiring(protocol.RenewDelegationTokenResponse),
+            EXPIRE_DELEGATION_TOKEN: self.expiring(protocol.ExpireDelegationTokenResponse),
+            DESCRIBE_DELEGATION_TOKEN: self.described,
         }
-        self.world = World({HERE: broker}, AdminSettings(bootstrap_servers="a:1"))
+        super().__init__(release, answers)
 
-    def ask(self, question: Question[Any]) -> Any:
-        """The answer, or the error in its place."""
-        assert question.api is not None
-        call = FanOutCall(self.world.core, question.api, deadline=self.world.now + 30, now=self.world.now)
-        self.world.run(lambda: call.done)
-        return question.finish(call.value())
-
-    def noted(self, answer: Any) -> Any:
-        def handle(message: Any, version: int, now: float) -> Any:
-            self.asked.append(message)
-            return answer(version)
-
-        return handle
-
-    def created(self, version: int) -> Any:
+    def created(self, message: Any, version: int) -> Any:
         made = protocol.CreateDelegationTokenResponse
         row = self.row(version)
         return made(error_code=self.code, issue_timestamp_ms=1, expiry_timestamp_ms=2, max_timestamp_ms=3, **row)
 
-    def described(self, version: int) -> Any:
+    def described(self, message: Any, version: int) -> Any:
         made = protocol.DescribeDelegationTokenResponse
         token = made.DescribedDelegationToken
         renewer = token.DescribedDelegationTokenRenewer
@@ -86,7 +66,7 @@ class Kafka:
         return made(error_code=self.code, tokens=rows)
 
     def expiring(self, made: Any) -> Any:
-        return lambda version: made(error_code=self.code, expiry_timestamp_ms=77)
+        return lambda message, version: made(error_code=self.code, expiry_timestamp_ms=77)
 
     @staticmethod
     def row(version: int) -> dict[str, Any]:
