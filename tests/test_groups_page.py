@@ -76,6 +76,22 @@ def test_looking_after_groups(
         assert admin.list_consumer_groups() == []
 
 
+def test_clearing_up_groups(
+    broker: testing.Broker, outcome: Callable[..., dict[str, Any]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Consumer(broker.bootstrap_servers, group_id="billing") as consumer:
+        consumer.commit({("orders", 0): 1})
+    order(broker, 10)
+    with Consumer(broker.bootstrap_servers, group_id="audit") as member, Admin(broker.bootstrap_servers) as admin:
+        member.subscribe(["orders"])
+        while not member.assignment():
+            member.poll(0.1)
+        found = outcome(GROUPS, "audit.members[0]")
+        assert admin.describe_consumer_groups(["audit"])["audit"].members == ()
+    assert found["offsets"]["billing"]["orders", 0].offset == 1
+    assert capsys.readouterr().out == "['alter_configs', 'delete', 'describe', 'describe_configs', 'read']\n"
+
+
 def test_share_groups(broker: testing.Broker, outcome: Callable[..., dict[str, Any]]) -> None:
     def submit_jobs() -> None:
         with Producer(broker.bootstrap_servers) as producer:

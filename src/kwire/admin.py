@@ -17,6 +17,7 @@ from kwire.engine.settings.clients import AdminSettings
 from kwire.engine.settings.config import configured_by, keywords
 
 if TYPE_CHECKING:
+    from kwire.engine.admin.a13_leave_group import MemberToRemove as MemberToRemove
     from kwire.engine.admin.a19_create_topics import CreatedTopic as CreatedTopic
     from kwire.engine.admin.a19_create_topics import NewTopic as NewTopic
     from kwire.engine.admin.access_results import AclBinding as AclBinding
@@ -39,6 +40,7 @@ else:
         "GroupDescription": "group_results",
         "GroupListing": "group_results",
         "MemberDescription": "group_results",
+        "MemberToRemove": "a13_leave_group",
         "NewTopic": "a19_create_topics",
     }
     """What calls take and return, imported when it is first asked for, from `kwire.engine.admin`."""

@@ -61,6 +61,7 @@ ADMIN: dict[str, Call] = {
     "list_groups": lambda it: it.list_groups(),
     "list_consumer_groups": lambda it: it.list_consumer_groups(),
     "describe_consumer_groups": lambda it: it.describe_consumer_groups(["g"]),
+    "describe_classic_groups": lambda it: it.describe_classic_groups(["g"]),
     "delete_consumer_groups": lambda it: it.delete_consumer_groups(["g"]),
     "list_consumer_group_offsets": lambda it: it.list_consumer_group_offsets("g"),
     "alter_consumer_group_offsets": lambda it: it.alter_consumer_group_offsets("g", {T0: 1}),

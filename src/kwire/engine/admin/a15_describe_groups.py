@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 
 from kwire import errors, protocol
 from kwire._typing import TYPE_CHECKING, override
+from kwire.engine.admin.authorized_operations import names_in
 from kwire.engine.admin.group_results import GroupDescription, MemberDescription
-from kwire.engine.admin.groups_api import GroupsApi
+from kwire.engine.admin.groups_api import GroupsApi, explained
 from kwire.engine.common.addresses import TopicPartition
 from kwire.errors import KafkaError
 from kwire.schema.api_keys import DESCRIBE_GROUPS
@@ -25,22 +26,34 @@ if TYPE_CHECKING:
 
 _DEAD = "Dead"
 _OF_CONSUMERS = "consumer"
+_VERSIONS_WITH_OPERATIONS = range(3, 7)
 
 
 class DescribeGroups(GroupsApi[GroupDescription | None]):
-    """{group id: GroupDescription}, None for one that is not a classic group."""
+    """{group id: GroupDescription}, None for one that is not a classic group; with `operations`, also what the client
+    may do with each."""
 
     api_key = DESCRIBE_GROUPS
 
+    def __init__(self, groups: Sequence[str], *, operations: bool = False) -> None:
+        super().__init__(groups)
+        self._operations = operations
+        if operations:
+            self.versions = _VERSIONS_WITH_OPERATIONS
+
     @override
     def request(self, core: Services, keys: Sequence[str], version: int) -> protocol.DescribeGroupsRequest:
-        return protocol.DescribeGroupsRequest(groups=list(keys))
+        return protocol.DescribeGroupsRequest(groups=list(keys), include_authorized_operations=self._operations)
 
     @override
     def result(
         self, keys: Sequence[str], response: protocol.DescribeGroupsResponse, version: int
     ) -> Mapping[str, GroupDescription | KafkaError | None]:
         return {row.group_id: _described(row) for row in response.groups}
+
+    @override
+    def explain(self, error: KafkaError) -> KafkaError:
+        return explained(error, "include_authorized_operations needs Kafka 2.3 or newer") if self._operations else error
 
 
 def _described(row: Row) -> GroupDescription | KafkaError | None:
@@ -49,7 +62,15 @@ def _described(row: Row) -> GroupDescription | KafkaError | None:
     if row.error_code:
         return errors.broker.error_for(row.error_code, f"DescribeGroups of {row.group_id!r}")
     members = tuple(_member(member, row.protocol_type) for member in row.members)
-    return GroupDescription(row.group_id, "Classic", row.group_state, row.protocol_type, row.protocol_data, members)
+    return GroupDescription(
+        row.group_id,
+        "Classic",
+        row.group_state,
+        row.protocol_type,
+        row.protocol_data,
+        members,
+        authorized_operations=names_in(row.authorized_operations),
+    )
 
 
 def _member(row: Member, protocol_type: str) -> MemberDescription:

@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from kwire import errors, protocol
 from kwire._typing import TYPE_CHECKING, override
+from kwire.engine.admin.authorized_operations import names_in
 from kwire.engine.admin.group_results import GroupDescription, MemberDescription
 from kwire.engine.admin.groups_api import GroupsApi
+from kwire.engine.calls.refusals import all_of
 from kwire.engine.common.addresses import TopicPartition
 from kwire.errors import BrokerError, KafkaError
 from kwire.schema.api_keys import CONSUMER_GROUP_DESCRIBE
@@ -20,15 +22,23 @@ if TYPE_CHECKING:
     Member = protocol.ConsumerGroupDescribeResponse.DescribedGroup.Member
     Assignment = protocol.ConsumerGroupDescribeResponse.DescribedGroup.Member.Assignment
 
+_UNKNOWN_TYPE, _CONSUMER = -1, 1
+
 
 class DescribeConsumerGroups(GroupsApi[GroupDescription]):
     """{group id: GroupDescription}. Where the broker has no such groups, the error says that there is no such group."""
 
     api_key = CONSUMER_GROUP_DESCRIBE
 
+    def __init__(self, groups: Sequence[str], *, operations: bool = False) -> None:
+        super().__init__(groups)
+        self._operations = operations
+
     @override
     def request(self, core: Services, keys: Sequence[str], version: int) -> protocol.ConsumerGroupDescribeRequest:
-        return protocol.ConsumerGroupDescribeRequest(group_ids=list(keys))
+        return protocol.ConsumerGroupDescribeRequest(
+            group_ids=list(keys), include_authorized_operations=self._operations
+        )
 
     @override
     def result(
@@ -38,9 +48,18 @@ class DescribeConsumerGroups(GroupsApi[GroupDescription]):
 
     @override
     def explain(self, error: KafkaError) -> KafkaError:
-        if isinstance(error, BrokerError) and error.code == UNSUPPORTED_VERSION:
-            return errors.broker.error_for(GROUP_ID_NOT_FOUND, f"groups {', '.join(self._groups)}")
-        return error
+        if not any(map(_is_too_old, error.failures.values())):
+            return error
+        return all_of(
+            {
+                name: errors.broker.error_for(GROUP_ID_NOT_FOUND, f"group {name!r}") if _is_too_old(each) else each
+                for name, each in error.failures.items()
+            }
+        )
+
+
+def _is_too_old(error: KafkaError) -> bool:
+    return isinstance(error, BrokerError) and error.code == UNSUPPORTED_VERSION
 
 
 def _described(row: Row) -> GroupDescription | KafkaError:
@@ -49,7 +68,15 @@ def _described(row: Row) -> GroupDescription | KafkaError:
         return errors.broker.error_for(row.error_code, text)
     members = tuple(_member(member) for member in row.members)
     return GroupDescription(
-        row.group_id, "Consumer", row.group_state, "consumer", row.assignor_name, members, row.group_epoch
+        row.group_id,
+        "Consumer",
+        row.group_state,
+        "consumer",
+        row.assignor_name,
+        members,
+        row.group_epoch,
+        row.assignment_epoch,
+        names_in(row.authorized_operations),
     )
 
 
@@ -62,6 +89,8 @@ def _member(row: Member) -> MemberDescription:
         _partitions(row.assignment),
         _partitions(row.target_assignment),
         row.member_epoch,
+        row.rack_id,
+        None if row.member_type == _UNKNOWN_TYPE else row.member_type == _CONSUMER,
     )
 
 

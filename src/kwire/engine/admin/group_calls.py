@@ -5,29 +5,49 @@ Loaded by the first such call.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from kwire._typing import TYPE_CHECKING, Any, NamedTuple
+from kwire.engine.admin.a13_leave_group import MemberToRemove, RemoveMembers
 from kwire.engine.admin.a15_describe_groups import DescribeGroups
 from kwire.engine.admin.a16_list_groups import ListGroups
 from kwire.engine.admin.a42_delete_groups import DeleteGroups
 from kwire.engine.admin.a69_consumer_group_describe import DescribeConsumerGroups
 from kwire.engine.admin.calls import Question, describe_topics, ends_of
-from kwire.engine.admin.group_offsets import AlterGroupOffsets, DeleteGroupOffsets, ListGroupOffsets, RemoveMembers
-from kwire.engine.admin.group_results import GroupDescription, GroupListing
+from kwire.engine.admin.group_arguments import group_id, group_ids, names, offsets_wanted
+from kwire.engine.admin.group_offsets import AlterGroupOffsets, DeleteGroupOffsets, ListGroupOffsets
+from kwire.engine.admin.group_results import GroupDescription, GroupListing, MemberDescription
 from kwire.engine.calls import arguments
 from kwire.engine.calls.offsets import LATEST, OffsetAndMetadata
+from kwire.engine.calls.refusals import all_of
 from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.groups.committable import committable
-from kwire.errors import ConfigError
-from kwire.errors.broker import GroupIdNotFoundError
+from kwire.errors import BrokerError, ConfigError, KafkaError
+from kwire.errors.broker import GroupIdNotFoundError, UnsupportedVersionError, error_for
+from kwire.schema.error_codes import GROUP_ID_NOT_FOUND
 
 if TYPE_CHECKING:
     from kwire.engine.admin.asking import Asking
+    from kwire.engine.admin.group_arguments import Names, OffsetsWanted, Partitions
     from kwire.engine.common.waits import Wait
 
+    AnyMember = str | MemberToRemove | MemberDescription | Mapping[str, Any]
+    MembersToRemove = Iterable[AnyMember] | None
+
 _OF_CONSUMERS = ("consumer", "")
-_TYPES_OF_CONSUMERS = ("", "Classic", "Consumer")
+_TYPES_OF_CONSUMERS = ("Classic", "Consumer")
+_TYPES = (*_TYPES_OF_CONSUMERS, "Share", "Streams")
+_STATES = (
+    "Assigning",
+    "CompletingRebalance",
+    "Dead",
+    "Empty",
+    "NotReady",
+    "PreparingRebalance",
+    "Reconciling",
+    "Stable",
+)
+_MEMBERS_WANTED = "expected group_instance_ids, MemberToRemove(member_id=...) or members of a description"
 
 Described = dict[str, GroupDescription | None]
 
@@ -44,45 +64,82 @@ class Progress(NamedTuple):
         return None if self.committed is None else max(self.end - self.committed.offset, 0)
 
 
-def list_groups() -> Question[list[GroupListing]]:
+def list_groups(states: Names, types: Names, protocol_types: Names) -> Question[list[GroupListing]]:
     """`Admin.list_groups`."""
-    return Question(ListGroups(), list)
+    wanted = [] if protocol_types is None else names(protocol_types, "protocol_types", _protocol_type)
+    api = ListGroups(
+        states=_known(states, "states", _STATES), types=_known(types, "types", _TYPES), protocol_types=wanted
+    )
+    return Question(api, list)
 
 
-def list_consumer_groups() -> Question[list[GroupListing]]:
+def list_consumer_groups(states: Names, types: Names) -> Question[list[GroupListing]]:
     """`Admin.list_consumer_groups`: those of consumers, and those that only have offsets."""
+    api = ListGroups(
+        states=_known(states, "states", _STATES),
+        types=_known(types, "types", _TYPES_OF_CONSUMERS) or _TYPES_OF_CONSUMERS,
+        protocol_types=_OF_CONSUMERS,
+    )
+    return Question(api, list)
 
-    def of_consumers(found: list[GroupListing]) -> list[GroupListing]:
-        return [row for row in found if row.protocol_type in _OF_CONSUMERS and row.type in _TYPES_OF_CONSUMERS]
 
-    return Question(ListGroups(), of_consumers)
-
-
-def describe_groups(asking: Asking, groups: Iterable[str]) -> Wait[dict[str, GroupDescription]]:
+def describe_groups(
+    asking: Asking, groups: Iterable[str], *, operations: bool = False
+) -> Wait[dict[str, GroupDescription]]:
     """`Admin.describe_consumer_groups`: as classic groups, then those that are none as groups of the new protocol."""
-    names = _ids(groups)
-    found: Described = yield from asking.ask(Question(DescribeGroups(names) if names else None, dict))
-    return (yield from asking.ask(_describe_others(found)))
+    ids = group_ids(groups)
+    api = DescribeGroups(ids, operations=operations) if ids else None
+    found: Described = yield from asking.ask(Question(api, dict))
+    return (yield from asking.ask(_describe_others(found, operations=operations)))
 
 
-def _describe_others(found: Described) -> Question[dict[str, GroupDescription]]:
+def _describe_others(found: Described, *, operations: bool) -> Question[dict[str, GroupDescription]]:
     left = [name for name, description in found.items() if description is None]
 
     def all_of_them(others: Mapping[str, GroupDescription]) -> dict[str, GroupDescription]:
         return {name: description or others[name] for name, description in found.items()}
 
-    return Question(DescribeConsumerGroups(left) if left else None, all_of_them)
+    return Question(DescribeConsumerGroups(left, operations=operations) if left else None, all_of_them)
+
+
+def describe_classic_groups(groups: Iterable[str], *, operations: bool) -> Question[dict[str, GroupDescription]]:
+    """`Admin.describe_classic_groups`."""
+    ids = group_ids(groups)
+
+    def classic(found: Described) -> dict[str, GroupDescription]:
+        missing: dict[str, KafkaError] = {
+            name: error_for(GROUP_ID_NOT_FOUND, f"group {name!r}: there is no classic group of that id")
+            for name, description in found.items()
+            if description is None
+        }
+        if missing:
+            raise all_of(missing)
+        return {name: description for name, description in found.items() if description is not None}
+
+    return Question(DescribeGroups(ids, operations=operations) if ids else None, classic)
 
 
 def delete_groups(groups: Iterable[str]) -> Question[None]:
-    """`Admin.delete_consumer_groups`."""
-    names = _ids(groups)
-    return Question(DeleteGroups(names) if names else None, lambda found: None)
+    """`Admin.delete_consumer_groups`, and of groups of the other types."""
+    ids = group_ids(groups)
+    return Question(DeleteGroups(ids) if ids else None, lambda found: None)
 
 
-def list_offsets(group: str, *, stable: bool) -> Question[dict[TopicPartition, OffsetAndMetadata]]:
-    """`Admin.list_consumer_group_offsets`."""
-    return Question(ListGroupOffsets(_id(group), stable=stable), dict)
+def list_offsets(
+    group: str, *, stable: bool, partitions: Sequence[TopicPartition] | None = None
+) -> Question[dict[TopicPartition, OffsetAndMetadata]]:
+    """What one group has committed."""
+    name = group_id(group)
+    return Question(ListGroupOffsets({name: partitions}, stable=stable), lambda found: dict(found[name]))
+
+
+def list_offsets_of(asking: Asking, groups: OffsetsWanted, partitions: Partitions, *, stable: bool) -> Wait[Any]:
+    """`Admin.list_consumer_group_offsets`: of one group its offsets, of several a dict of those of each. In partitions
+    that were named, None where nothing is committed."""
+    wanted = offsets_wanted(groups, partitions)
+    found = yield from asking.ask(Question(ListGroupOffsets(wanted, stable=stable) if wanted else None, dict))
+    rows = {name: {**dict.fromkeys(wanted[name] or ()), **found[name]} for name in wanted}
+    return rows[groups] if isinstance(groups, str) else rows
 
 
 def alter_offsets(group: str, offsets: Mapping[Any, int | OffsetAndMetadata]) -> Question[None]:
@@ -90,19 +147,44 @@ def alter_offsets(group: str, offsets: Mapping[Any, int | OffsetAndMetadata]) ->
     if not isinstance(offsets, Mapping):
         raise ConfigError(f"offsets={offsets!r}: expected a mapping {{(topic, partition): offset}}")
     rows = committable(offsets, "offsets")
-    return Question(AlterGroupOffsets(_id(group), rows) if rows else None, lambda found: None)
+    return Question(AlterGroupOffsets(group_id(group), rows) if rows else None, lambda found: None)
 
 
 def delete_offsets(group: str, partitions: Iterable[tuple[str, int]]) -> Question[None]:
     """`Admin.delete_consumer_group_offsets`."""
     wanted = arguments.partitions(partitions)
-    return Question(DeleteGroupOffsets(_id(group), wanted) if wanted else None, lambda found: None)
+    return Question(DeleteGroupOffsets(group_id(group), wanted) if wanted else None, lambda found: None)
 
 
-def remove_members(group: str, instances: Iterable[str]) -> Question[None]:
-    """`Admin.remove_members_from_consumer_group`."""
-    names = _ids(instances, "members")
-    return Question(RemoveMembers(_id(group), names) if names else None, lambda found: None)
+def remove_members(asking: Asking, group: str, members: MembersToRemove, reason: str) -> Wait[None]:
+    """`Admin.remove_members_from_consumer_group`; None: all members that the group has."""
+    name = group_id(group)
+    if not isinstance(reason, str) or not reason:
+        raise ConfigError(f"reason={reason!r}: expected a text for the broker's log")
+    if members is None:
+        described = yield from describe_groups(asking, [name])
+        members = described[name].members
+    wanted = _members(members)
+    if wanted:
+        yield from _remove(asking, name, wanted, reason)
+
+
+def _remove(asking: Asking, group: str, members: Sequence[MemberToRemove], reason: str) -> Wait[None]:
+    try:
+        yield from asking.ask(Question(RemoveMembers(group, members, reason), lambda found: None))
+    except UnsupportedVersionError:
+        if len(members) == 1 or any(member.group_instance_id for member in members):
+            raise
+    else:
+        return
+    failed: dict[str, KafkaError] = {}
+    for member in members:
+        try:
+            yield from _remove(asking, group, [member], reason)
+        except BrokerError as error:
+            failed[member.name] = error
+    if failed:
+        raise all_of(failed)
 
 
 def lag(asking: Asking, group: str, *, stable: bool) -> Wait[dict[TopicPartition, int | None]]:
@@ -130,7 +212,7 @@ def progress(asking: Asking, group: str, *, stable: bool) -> Wait[dict[TopicPart
         for number in info.partitions
     }
     missing = sorted((others | assigned) - committed.keys())
-    rest = Question(ListGroupOffsets(_id(group), stable=stable, partitions=missing), dict) if missing else None
+    rest = list_offsets(group, stable=stable, partitions=missing) if missing else None
     late: dict[TopicPartition, OffsetAndMetadata] = {} if rest is None else (yield from ask(rest))
     known: dict[TopicPartition, OffsetAndMetadata | None] = {**(dict.fromkeys(missing) if wanted else {}), **committed}
     known.update(late)
@@ -138,15 +220,48 @@ def progress(asking: Asking, group: str, *, stable: bool) -> Wait[dict[TopicPart
     return {tp: Progress(known[tp], ends[tp]) for tp in sorted(known)}
 
 
-def _id(group: object) -> str:
-    if not isinstance(group, str) or not group:
-        raise ConfigError(f"{group!r} is not a group id: expected a str")
-    return group
+def _known(given: Names, name: str, known: Sequence[str]) -> list[str]:
+    """Names of states or types as brokers write them: capitals, and the lines between words in Java's names, do not
+    matter."""
+    by_name = {each.lower(): each for each in known}
+
+    def named(each: object) -> str:
+        found = by_name.get(each.replace("_", "").lower()) if isinstance(each, str) else None
+        if found is None:
+            raise ConfigError(f"{name}: {each!r} is not one of {', '.join(known)}")
+        return found
+
+    return [] if given is None else names(given, name, named)
 
 
-def _ids(given: object, name: str = "groups") -> list[str]:
-    if isinstance(given, str):
+def _protocol_type(given: object) -> str:
+    if not isinstance(given, str):
+        raise ConfigError(f"protocol_types: {given!r} is not a str, such as 'consumer' or 'connect'")
+    return given
+
+
+def _members(given: object) -> list[MemberToRemove]:
+    if isinstance(given, str | MemberToRemove | MemberDescription | Mapping):
         given = [given]
     if not isinstance(given, Iterable) or isinstance(given, bytes):
-        raise ConfigError(f"{name}={given!r}: expected an iterable of str")
-    return list(dict.fromkeys(_id(each) for each in given))
+        raise ConfigError(f"members={given!r}: {_MEMBERS_WANTED}, or None for all")
+    return list(dict.fromkeys(map(_member, given)))
+
+
+def _member(given: object) -> MemberToRemove:
+    if isinstance(given, MemberDescription):
+        return _by_either(given.group_instance_id, given.member_id)
+    if isinstance(given, str):
+        given = MemberToRemove(given)
+    elif isinstance(given, Mapping) and given.keys() <= set(MemberToRemove._fields):
+        given = MemberToRemove(**given)
+    if not isinstance(given, MemberToRemove) or not all(isinstance(part or "", str) for part in given):
+        raise ConfigError(f"members: {given!r}: {_MEMBERS_WANTED}")
+    if not given.name:
+        raise ConfigError(f"members: {given!r} names no member")
+    return given
+
+
+def _by_either(instance: str | None, member_id: str) -> MemberToRemove:
+    """A static member is named by its instance alone: its member id may change meanwhile."""
+    return MemberToRemove(instance) if instance else MemberToRemove(member_id=member_id)

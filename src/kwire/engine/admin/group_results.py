@@ -17,7 +17,8 @@ class GroupListing(NamedTuple):
 
 
 class MemberDescription(NamedTuple):
-    """One member; `epoch` and `target` (what it shall read) only in a group of the new protocol (KIP-848)."""
+    """One member; `epoch` and `target` (what it shall read) only in a group of the new protocol (KIP-848), there also
+    `rack_id`, and `upgraded`: whether the member itself speaks that protocol (None before Kafka 4.0)."""
 
     member_id: str
     group_instance_id: str | None
@@ -26,10 +27,13 @@ class MemberDescription(NamedTuple):
     assignment: tuple[TopicPartition, ...]
     target: tuple[TopicPartition, ...] | None = None
     epoch: int | None = None
+    rack_id: str | None = None
+    upgraded: bool | None = None
 
 
 class GroupDescription(NamedTuple):
-    """One group with its members; `assignor` is "" while there is none, `epoch` None in a classic group."""
+    """One group with its members; `assignor` is "" while there is none, `epoch` and `target_epoch`, that of the newest
+    assignment, are None in a classic group. `authorized_operations` ("read", "delete" ...) is None unless asked for."""
 
     group_id: str
     type: str
@@ -38,3 +42,5 @@ class GroupDescription(NamedTuple):
     assignor: str
     members: tuple[MemberDescription, ...]
     epoch: int | None = None
+    target_epoch: int | None = None
+    authorized_operations: frozenset[str] | None = None

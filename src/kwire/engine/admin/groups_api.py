@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
-from kwire._typing import TYPE_CHECKING, TypeVar, override
-from kwire.engine.calls.fan_out import AdminApi
+from kwire import errors
+from kwire._typing import TYPE_CHECKING, Any, Generic, TypeVar, override
+from kwire.engine.calls.fan_out import NOT_LOOKED_AT, AdminApi
 from kwire.engine.calls.lookup import GROUP, CoordinatorLookup
+from kwire.engine.calls.refusals import all_of, name_of
+from kwire.errors import BrokerError, KafkaError
 from kwire.protocol import APIS
+from kwire.schema.error_codes import UNSUPPORTED_VERSION
 
 if TYPE_CHECKING:
     from kwire.engine.ports import Services
@@ -28,3 +33,50 @@ class GroupsApi(AdminApi[str, Result]):
     @override
     def split(self, core: Services) -> Sequence[str]:
         return self._groups
+
+
+class GroupApi(AdminApi[str, Result], Generic[Result]):
+    """One call about one group."""
+
+    def __init__(self, group_id: str) -> None:
+        self.what = f"{APIS[self.api_key].name} of group {group_id!r}"
+        self.lookup = CoordinatorLookup(GROUP)
+        self._group_id = group_id
+
+    @override
+    def split(self, core: Services) -> Sequence[str]:
+        return [self._group_id]
+
+    @override
+    def merge(self, results: Mapping[str, Result]) -> Result:
+        return results[self._group_id]
+
+    def raise_all(self, codes: Mapping[Any, int], reasons: Mapping[Any, str | None] = MappingProxyType({})) -> None:
+        """Raises the error of all that failed, if any did; see `error_of`."""
+        error = error_of(self.what, codes, reasons)
+        if error is not None:
+            raise error
+
+
+def error_of(
+    what: str, codes: Mapping[Any, int], reasons: Mapping[Any, str | None] = MappingProxyType({})
+) -> KafkaError | None:
+    """The error of a group of which these have error codes, None where none has; one that says that the request had no
+    effect is the first, to be asked again. `reasons` are what the broker or kwire says about each."""
+    failed = sorted((code not in NOT_LOOKED_AT, key, code) for key, code in codes.items() if code)
+    if not failed:
+        return None
+    return all_of({key: _error(f"{what}: {name_of(key)}", code, reasons.get(key)) for _, key, code in failed})
+
+
+def explained(error: KafkaError, why: str) -> KafkaError:
+    """The error; where it says that the broker is too old, with what the call needs before it."""
+    if isinstance(error, BrokerError) and error.code == UNSUPPORTED_VERSION:
+        better = errors.broker.error_for(error.code, f"{why}: {error.context}")
+        better.failures = error.failures
+        return better
+    return error
+
+
+def _error(what: str, code: int, reason: str | None) -> KafkaError:
+    return errors.broker.error_for(code, what + (f": {reason}" if reason else ""))
