@@ -18,6 +18,7 @@ from scripts.sources import PACKAGE, formatted
 PAIRS = {
     "_admin/access.py": "aio/_admin/access.py",
     "_admin/groups.py": "aio/_admin/groups.py",
+    "_admin/share_groups.py": "aio/_admin/share_groups.py",
     "_admin/topics.py": "aio/_admin/topics.py",
     "_client.py": "aio/client.py",
     "_transactions.py": "aio/transactions.py",

@@ -92,13 +92,17 @@ def test_clearing_up_groups(
     assert capsys.readouterr().out == "['alter_configs', 'delete', 'describe', 'describe_configs', 'read']\n"
 
 
-def test_share_groups(broker: testing.Broker, outcome: Callable[..., dict[str, Any]]) -> None:
+def test_share_groups(
+    broker: testing.Broker, outcome: Callable[..., dict[str, Any]], capsys: pytest.CaptureFixture[str]
+) -> None:
     def submit_jobs() -> None:
         with Producer(broker.bootstrap_servers) as producer:
             producer.send_many("jobs", [b"one", b"broken", b"two"])
 
     set_for_group(broker, "workers", "share.auto.offset.reset", "earliest")  # the first poll may be over too soon
     assert outcome(GROUPS, "ShareConsumer(", submit_jobs=submit_jobs)["outcome"] == {("jobs", 0): None}
+    outcome(GROUPS, "delete_share_groups(")
+    assert capsys.readouterr().out == "Empty []\njobs-0 0\n"
 
 
 def test_transactions(broker: testing.Broker, outcome: Callable[..., dict[str, Any]]) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from kwire._admin.access import AccessCalls
 from kwire._admin.groups import GroupCalls
+from kwire._admin.share_groups import ShareGroupCalls
 from kwire._admin.topics import TopicCalls
 from kwire._typing import TYPE_CHECKING, Any, Self, Unpack
 from kwire.engine.common import absent
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from kwire.engine.admin.group_results import GroupDescription as GroupDescription
     from kwire.engine.admin.group_results import GroupListing as GroupListing
     from kwire.engine.admin.group_results import MemberDescription as MemberDescription
+    from kwire.engine.admin.share_group_results import ShareGroupDescription as ShareGroupDescription
+    from kwire.engine.admin.share_group_results import ShareMemberDescription as ShareMemberDescription
+    from kwire.engine.admin.share_group_results import SharePartitionOffsetInfo as SharePartitionOffsetInfo
     from kwire.engine.metadata.metadata import PartitionInfo as PartitionInfo
     from kwire.engine.metadata.metadata import TopicInfo as TopicInfo
     from kwire.engine.settings.options import AdminOptions, Servers
@@ -42,6 +46,9 @@ else:
         "MemberDescription": "group_results",
         "MemberToRemove": "a13_leave_group",
         "NewTopic": "a19_create_topics",
+        "ShareGroupDescription": "share_group_results",
+        "ShareMemberDescription": "share_group_results",
+        "SharePartitionOffsetInfo": "share_group_results",
     }
     """What calls take and return, imported when it is first asked for, from `kwire.engine.admin`."""
 
@@ -55,7 +62,7 @@ else:
 
 @configured_by(AdminSettings)
 @without(absent.ADMIN)
-class Admin(TopicCalls, GroupCalls, AccessCalls):
+class Admin(TopicCalls, GroupCalls, AccessCalls, ShareGroupCalls):
     """Administration of a cluster, from any thread.
 
         with Admin("host:9092") as admin:

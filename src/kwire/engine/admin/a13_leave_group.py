@@ -61,10 +61,12 @@ class RemoveMembers(GroupApi[None]):
     @override
     def result(self, keys: Sequence[str], response: protocol.LeaveGroupResponse, version: int) -> Mapping[str, None]:
         if version < _FIRST_VERSION_WITH_MANY:
-            self.raise_all({self._members[0].name: response.error_code})
-        elif response.error_code:
+            self.raise_all((), {self._members[0].name: response.error_code})
+            return dict.fromkeys(keys)
+        if response.error_code:
             raise errors.broker.error_for(response.error_code, self.what)
-        self.raise_all({row.group_instance_id or row.member_id: row.error_code for row in response.members})
+        codes = {row.group_instance_id or row.member_id: row.error_code for row in response.members}
+        self.raise_all([member.name for member in self._members], codes)
         return dict.fromkeys(keys)
 
     @override

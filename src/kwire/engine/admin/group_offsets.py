@@ -90,7 +90,9 @@ class AlterGroupOffsets(GroupApi[None]):
     @override
     def result(self, keys: Sequence[str], response: protocol.OffsetCommitResponse, version: int) -> Mapping[str, None]:
         codes = codes_in(response, {})
-        self.raise_all(codes, {tp: _HAS_MEMBERS for tp, code in codes.items() if code == UNKNOWN_MEMBER_ID})
+        self.raise_all(
+            self._offsets, codes, {tp: _HAS_MEMBERS for tp, code in codes.items() if code == UNKNOWN_MEMBER_ID}
+        )
         return dict.fromkeys(keys)
 
 
@@ -118,10 +120,11 @@ class DeleteGroupOffsets(GroupApi[None]):
         if response.error_code:
             raise errors.broker.error_for(response.error_code, self.what)
         self.raise_all(
+            self._partitions,
             {
                 TopicPartition(topic.name, row.partition_index): row.error_code
                 for topic in response.topics
                 for row in topic.partitions
-            }
+            },
         )
         return dict.fromkeys(keys)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from kwire import errors
@@ -11,6 +11,7 @@ from kwire.engine.calls.fan_out import NOT_LOOKED_AT, AdminApi
 from kwire.engine.calls.lookup import GROUP, CoordinatorLookup
 from kwire.engine.calls.refusals import all_of, name_of
 from kwire.errors import BrokerError, KafkaError
+from kwire.errors.listing import first_of
 from kwire.protocol import APIS
 from kwire.schema.error_codes import UNSUPPORTED_VERSION
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from kwire.engine.ports import Services
 
 Result = TypeVar("Result")
+
+_MAX_NAMED = 5
 
 
 class GroupsApi(AdminApi[str, Result]):
@@ -51,11 +54,16 @@ class GroupApi(AdminApi[str, Result], Generic[Result]):
     def merge(self, results: Mapping[str, Result]) -> Result:
         return results[self._group_id]
 
-    def raise_all(self, codes: Mapping[Any, int], reasons: Mapping[Any, str | None] = MappingProxyType({})) -> None:
-        """Raises the error of all that failed, if any did; see `error_of`."""
+    def raise_all(
+        self, asked: Iterable[Any], codes: Mapping[Any, int], reasons: Mapping[Any, str | None] = MappingProxyType({})
+    ) -> None:
+        """Raises the error of all that failed, if any did (see `error_of`), and one where some have no code."""
         error = error_of(self.what, codes, reasons)
         if error is not None:
             raise error
+        left_out = [name_of(key) for key in asked if key not in codes]
+        if left_out:
+            raise KafkaError(f"the response to {self.what} has no entry for {first_of(left_out, _MAX_NAMED)}")
 
 
 def error_of(
@@ -80,3 +88,13 @@ def explained(error: KafkaError, why: str) -> KafkaError:
 
 def _error(what: str, code: int, reason: str | None) -> KafkaError:
     return errors.broker.error_for(code, what + (f": {reason}" if reason else ""))
+
+
+def share_groups_needed(error: KafkaError) -> KafkaError:
+    """The error of a call about share groups; where it says that the broker is too old, with what would do."""
+    return explained(error, "share groups need Kafka 4.1 or newer")
+
+
+def streams_groups_needed(error: KafkaError) -> KafkaError:
+    """As `share_groups_needed`, of groups of Kafka Streams."""
+    return explained(error, "streams groups need Kafka 4.1 or newer, and applications with group.protocol=streams")
