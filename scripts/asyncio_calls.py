@@ -19,6 +19,7 @@ PAIRS = {
     "_admin/access.py": "aio/_admin/access.py",
     "_admin/groups.py": "aio/_admin/groups.py",
     "_admin/share_groups.py": "aio/_admin/share_groups.py",
+    "_admin/streams_groups.py": "aio/_admin/streams_groups.py",
     "_admin/topics.py": "aio/_admin/topics.py",
     "_client.py": "aio/client.py",
     "_transactions.py": "aio/transactions.py",

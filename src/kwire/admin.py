@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from kwire._admin.access import AccessCalls
 from kwire._admin.groups import GroupCalls
 from kwire._admin.share_groups import ShareGroupCalls
+from kwire._admin.streams_groups import StreamsGroupCalls
 from kwire._admin.topics import TopicCalls
 from kwire._typing import TYPE_CHECKING, Any, Self, Unpack
 from kwire.engine.common import absent
@@ -30,6 +31,14 @@ if TYPE_CHECKING:
     from kwire.engine.admin.share_group_results import ShareGroupDescription as ShareGroupDescription
     from kwire.engine.admin.share_group_results import ShareMemberDescription as ShareMemberDescription
     from kwire.engine.admin.share_group_results import SharePartitionOffsetInfo as SharePartitionOffsetInfo
+    from kwire.engine.admin.streams_group_results import StreamsGroupDescription as StreamsGroupDescription
+    from kwire.engine.admin.streams_group_results import StreamsMemberAssignment as StreamsMemberAssignment
+    from kwire.engine.admin.streams_group_results import StreamsMemberDescription as StreamsMemberDescription
+    from kwire.engine.admin.streams_group_results import StreamsSubtopology as StreamsSubtopology
+    from kwire.engine.admin.streams_group_results import StreamsTopicInfo as StreamsTopicInfo
+    from kwire.engine.admin.streams_group_results import TaskId as TaskId
+    from kwire.engine.admin.streams_group_results import TopologyDescription as TopologyDescription
+    from kwire.engine.admin.streams_group_results import TopologyNode as TopologyNode
     from kwire.engine.metadata.metadata import PartitionInfo as PartitionInfo
     from kwire.engine.metadata.metadata import TopicInfo as TopicInfo
     from kwire.engine.settings.options import AdminOptions, Servers
@@ -49,6 +58,14 @@ else:
         "ShareGroupDescription": "share_group_results",
         "ShareMemberDescription": "share_group_results",
         "SharePartitionOffsetInfo": "share_group_results",
+        "StreamsGroupDescription": "streams_group_results",
+        "StreamsMemberAssignment": "streams_group_results",
+        "StreamsMemberDescription": "streams_group_results",
+        "StreamsSubtopology": "streams_group_results",
+        "StreamsTopicInfo": "streams_group_results",
+        "TaskId": "streams_group_results",
+        "TopologyDescription": "streams_group_results",
+        "TopologyNode": "streams_group_results",
     }
     """What calls take and return, imported when it is first asked for, from `kwire.engine.admin`."""
 
@@ -62,7 +79,7 @@ else:
 
 @configured_by(AdminSettings)
 @without(absent.ADMIN)
-class Admin(TopicCalls, GroupCalls, AccessCalls, ShareGroupCalls):
+class Admin(TopicCalls, GroupCalls, AccessCalls, ShareGroupCalls, StreamsGroupCalls):
     """Administration of a cluster, from any thread.
 
         with Admin("host:9092") as admin:

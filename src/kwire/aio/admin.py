@@ -13,6 +13,7 @@ from kwire._typing import TYPE_CHECKING, Any, Self, Unpack
 from kwire.aio._admin.access import AccessCalls
 from kwire.aio._admin.groups import GroupCalls
 from kwire.aio._admin.share_groups import ShareGroupCalls
+from kwire.aio._admin.streams_groups import StreamsGroupCalls
 from kwire.aio._admin.topics import TopicCalls
 from kwire.engine.common import absent
 from kwire.engine.common.absent import without
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 @configured_by(AdminSettings)
 @without(absent.ADMIN)
-class Admin(TopicCalls, GroupCalls, AccessCalls, ShareGroupCalls):
+class Admin(TopicCalls, GroupCalls, AccessCalls, ShareGroupCalls, StreamsGroupCalls):
     """Administration of a cluster, from any task of one event loop.
 
         async with kwire.aio.Admin("host:9092") as admin:

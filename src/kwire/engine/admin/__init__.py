@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from kwire.engine.admin import calls as calls
     from kwire.engine.admin import group_calls as group_calls
     from kwire.engine.admin import share_group_calls as share_group_calls
+    from kwire.engine.admin import streams_group_calls as streams_group_calls
 else:
-    _CALLS = frozenset({"access_calls", "calls", "group_calls", "share_group_calls"})
+    _CALLS = frozenset({"access_calls", "calls", "group_calls", "share_group_calls", "streams_group_calls"})
 
     def __getattr__(name: str) -> Any:
         if name not in _CALLS:

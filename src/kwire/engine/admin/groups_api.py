@@ -93,8 +93,3 @@ def _error(what: str, code: int, reason: str | None) -> KafkaError:
 def share_groups_needed(error: KafkaError) -> KafkaError:
     """The error of a call about share groups; where it says that the broker is too old, with what would do."""
     return explained(error, "share groups need Kafka 4.1 or newer")
-
-
-def streams_groups_needed(error: KafkaError) -> KafkaError:
-    """As `share_groups_needed`, of groups of Kafka Streams."""
-    return explained(error, "streams groups need Kafka 4.1 or newer, and applications with group.protocol=streams")
