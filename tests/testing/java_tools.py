@@ -150,9 +150,11 @@ def settle(members: Sequence[VerifiableConsumer], partitions: int) -> None:
 
 
 class CountWords(JavaTool):
-    """An application of Kafka Streams with exactly-once processing: it counts the values of a topic."""
+    """An application of Kafka Streams with exactly-once processing, "counting": it counts the values of a topic."""
 
-    def __init__(self, folder: Path, name: str, servers: str, read: str, written: str) -> None:
+    def __init__(
+        self, folder: Path, name: str, servers: str, read: str, written: str, *, protocol: str = "classic"
+    ) -> None:
         # Its store is in memory: RocksDB, the largest of all jars, is not needed.
         jars = resolve(
             f"streams-{STREAMS}",
@@ -162,6 +164,5 @@ class CountWords(JavaTool):
         source = Path(__file__).parent / "java" / "CountWords.java"
         classes = compiled(f"streams-{STREAMS}", [source], jars)
         state = folder / f"state-{name}"
-        super().__init__(
-            folder, name, "CountWords", servers, "counting", read, written, str(state), jars=[str(classes), f"{jars}/*"]
-        )
+        arguments = (servers, "counting", read, written, str(state), protocol)
+        super().__init__(folder, name, "CountWords", *arguments, jars=[str(classes), f"{jars}/*"])

@@ -17,7 +17,8 @@ import org.apache.kafka.streams.state.Stores;
  * Counts the values of a topic with exactly-once processing: through a repartition topic, a store in memory and its
  * changelog, to a topic of counts.
  *
- * Arguments: bootstrap servers, application id, topic to read, topic to write, folder for its state. Ends by SIGTERM.
+ * Arguments: bootstrap servers, application id, topic to read, topic to write, folder for its state, group protocol
+ * (classic, streams). Ends by SIGTERM.
  */
 public final class CountWords {
     public static void main(String[] arguments) throws Exception {
@@ -29,8 +30,11 @@ public final class CountWords {
         settings.put(StreamsConfig.COMMIT_INTERVAL_MS_CONFIG, 100);
         settings.put(StreamsConfig.REPLICATION_FACTOR_CONFIG, 1);
         settings.put("auto.offset.reset", "earliest");
-        settings.put("session.timeout.ms", 6000);
-        settings.put("heartbeat.interval.ms", 500);
+        settings.put("group.protocol", arguments[5]);
+        if (arguments[5].equals("classic")) {
+            settings.put("session.timeout.ms", 6000);
+            settings.put("heartbeat.interval.ms", 500);
+        }
 
         StreamsBuilder builder = new StreamsBuilder();
         Materialized<String, Long, KeyValueStore<Bytes, byte[]>> counts =

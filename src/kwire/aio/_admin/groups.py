@@ -127,7 +127,7 @@ class GroupCalls(AdminFront, Client[AdminSettings]):
         reason: str = "removed by an administrator",
         timeout: Timeout = None,
     ) -> None:
-        """Puts members out of a classic group at once; None: all of them. They are static members, named by their
+        """Puts members out of their group at once; None: all of them. They are static members, named by their
         `group_instance_id`, or MemberToRemove(member_id=...), or members of a description. One that still runs joins
         again. The `failures` of the BrokerError have the error of each that is not there."""
         await self._door.run(engine.group_calls.remove_members(self._asking(timeout), group, members, reason))
