@@ -61,6 +61,13 @@ Consumer(fetch_min_bytes=None)  # type: ignore[arg-type]
 
 with Admin("a:1", client_id="me") as admin:
     assert_type(admin, Admin)
+    assert_type(admin.list_consumer_group_offsets("g"), dict[TopicPartition, OffsetAndMetadata])
+    assert_type(
+        admin.list_consumer_group_offsets("g", partitions=[("t", 0)]), dict[TopicPartition, OffsetAndMetadata | None]
+    )
+    assert_type(
+        admin.list_consumer_group_offsets({"g": None}), dict[str, dict[TopicPartition, OffsetAndMetadata | None]]
+    )
 Admin("a:1", acks=1)  # type: ignore[call-arg]
 
 
@@ -103,5 +110,6 @@ async def on_an_event_loop() -> None:
         await producer.send_offsets_to_transaction(next_offsets, consumer.group_metadata())
     async with aio.Admin("a:1") as admin:
         assert_type(await admin.list_topics(), list[str])
+        assert_type(await admin.list_streams_group_offsets("g"), dict[TopicPartition, OffsetAndMetadata])
     aio.Producer("a:1", lingr_ms=5)  # type: ignore[call-arg]
     aio.Consumer(fetch_min_bytes=None)  # type: ignore[arg-type]
