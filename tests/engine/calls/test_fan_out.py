@@ -14,13 +14,20 @@ from kwire.engine.admin.a03_metadata import DescribeTopics
 from kwire.engine.admin.a19_create_topics import CreateTopics, NewTopic
 from kwire.engine.admin.a20_delete_topics import DeleteTopics
 from kwire.engine.calls.fan_out import AdminApi, FanOutCall
-from kwire.engine.calls.lookup import GROUP, TRANSACTION, CoordinatorLookup, EachBroker
+from kwire.engine.calls.lookup import GROUP, TRANSACTION, CoordinatorLookup, EachBroker, Leader
 from kwire.engine.calls.offsets import LATEST
 from kwire.engine.common.addresses import Address, TopicPartition
 from kwire.engine.metadata.refresh import HEDGE_AFTER_S
 from kwire.engine.ports import Services
 from kwire.engine.settings.clients import AdminSettings
-from kwire.schema.api_keys import CREATE_TOPICS, DELETE_TOPICS, FIND_COORDINATOR, LIST_OFFSETS, METADATA
+from kwire.schema.api_keys import (
+    CREATE_TOPICS,
+    DELETE_TOPICS,
+    DESCRIBE_PRODUCERS,
+    FIND_COORDINATOR,
+    LIST_OFFSETS,
+    METADATA,
+)
 from kwire.schema.error_codes import (
     COORDINATOR_LOAD_IN_PROGRESS,
     COORDINATOR_NOT_AVAILABLE,
@@ -394,3 +401,49 @@ def test_a_question_that_all_brokers_fail_is_asked_again() -> None:
         broker.refuses = "Connection refused"
     kafka.world.at(kafka.world.now + 5, lambda: setattr(kafka.brokers[0], "refuses", ""))
     assert list(kafka.run(DescribeTopics(None))) == ["t"]
+
+
+class DescribeProducers(AdminApi[TopicPartition, int]):
+    api_key = DESCRIBE_PRODUCERS
+    what = "DescribeProducers"
+    tells_all = True
+
+    def __init__(self, *partitions: TopicPartition) -> None:
+        self.lookup = Leader()
+        self._partitions = partitions
+
+    def split(self, core: Services) -> Sequence[TopicPartition]:
+        return self._partitions
+
+    def request(self, core: Services, keys: Sequence[TopicPartition], version: int) -> Any:
+        made = protocol.DescribeProducersRequest.TopicRequest
+        return protocol.DescribeProducersRequest(
+            topics=[made(name=tp.topic, partition_indexes=[tp.partition]) for tp in keys]
+        )
+
+    def result(self, keys: Sequence[TopicPartition], response: Any, version: int) -> Mapping[TopicPartition, int]:
+        return dict.fromkeys(keys, 0)
+
+
+def producers_of(kafka: Kafka, *partitions: TopicPartition) -> Any:
+    response = protocol.DescribeProducersResponse()
+    for node, broker in enumerate(kafka.brokers):
+        broker.handlers[DESCRIBE_PRODUCERS] = kafka.noted(node, lambda *_: response)
+    return kafka.run(DescribeProducers(*partitions), seconds=5)
+
+
+def test_a_key_that_no_broker_will_be_found_for_is_named_beside_others() -> None:
+    kafka, beyond = Kafka(), TopicPartition("t", 7)
+    with pytest.raises(errors.UnknownTopicError, match="has no partition 7") as raised:
+        producers_of(kafka, beyond, *PARTITIONS)
+    assert list(raised.value.failures) == [beyond]
+    assert sorted(kafka.nodes(protocol.DescribeProducersRequest)) == [0, 1, 2], "the others are asked about"
+    with pytest.raises(errors.UnknownTopicError, match="has no partition 7"):
+        producers_of(kafka, beyond)
+
+
+def test_a_key_that_no_broker_was_found_for_in_time_is_named_beside_others() -> None:
+    kafka, nowhere = Kafka(), TopicPartition("nowhere", 0)
+    with pytest.raises(errors.UnknownTopicError, match="'nowhere'") as raised:
+        producers_of(kafka, PARTITIONS[0], nowhere)
+    assert list(raised.value.failures) == [nowhere]

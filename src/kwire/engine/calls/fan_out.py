@@ -111,13 +111,13 @@ class FanOutCall(Call, Generic[Key, Result]):
 
     @override
     def timed_out(self) -> KafkaError:
-        for key in self.keys or ():
-            if key not in self._found and (error := self._api.lookup.why_not_found(key)) is not None:
-                return error
         late = super().timed_out()
-        if not self._failed:
-            return late
-        return all_of({**self._failed, **{key: late for key in self.keys or () if not self._is_settled(key)}})
+        unsettled = [key for key in self.keys or () if not self._is_settled(key)]
+        reasons = {key: self._api.lookup.why_not_found(key) for key in unsettled}
+        if not self._api.tells_all:
+            return next((reason for reason in reasons.values() if reason is not None), late)
+        failed = {**self._failed, **{key: reasons[key] or late for key in unsettled}}
+        return all_of({key: failed[key] for key in self.keys or () if key in failed}) if failed else late
 
     @override
     def under_way(self) -> str:
@@ -159,6 +159,8 @@ class FanOutCall(Call, Generic[Key, Result]):
         except KafkaError as error:
             self.fail(self._api.explain(error), now)
             return
+        if self._is_complete(now):
+            return
         for target, keys in by_target.items():
             for asked in [[key] for key in keys] if self._api.asks_one_by_one else [keys]:
                 if not self.done:
@@ -183,8 +185,15 @@ class FanOutCall(Call, Generic[Key, Result]):
     def _targets(self, keys: Sequence[Key], now: float) -> dict[int, list[Key]]:
         by_target: dict[int, list[Key]] = defaultdict(list)
         for key in keys:
-            if not self._is_settled(key) and key not in self._asked:
+            if self._is_settled(key) or key in self._asked:
+                continue
+            try:
                 target = self._api.lookup.find(key, now)
+            except KafkaError as error:
+                if not self._api.tells_all:
+                    raise
+                self._failed[key] = error
+            else:
                 if target is not None:
                     by_target[target].append(key)
         return by_target
