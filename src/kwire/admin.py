@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kwire._admin.access import AccessCalls
+from kwire._admin.configs import ConfigCalls
 from kwire._admin.groups import GroupCalls
 from kwire._admin.share_groups import ShareGroupCalls
 from kwire._admin.streams_groups import StreamsGroupCalls
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from kwire.engine.admin.access_results import AclBinding as AclBinding
     from kwire.engine.admin.access_results import AclFilter as AclFilter
     from kwire.engine.admin.access_results import DelegationToken as DelegationToken
+    from kwire.engine.admin.config_results import ConfigEntry as ConfigEntry
+    from kwire.engine.admin.config_results import ConfigResource as ConfigResource
+    from kwire.engine.admin.config_results import ConfigSynonym as ConfigSynonym
     from kwire.engine.admin.group_results import GroupDescription as GroupDescription
     from kwire.engine.admin.group_results import GroupListing as GroupListing
     from kwire.engine.admin.group_results import MemberDescription as MemberDescription
@@ -48,6 +52,9 @@ else:
     _HOMES = {
         "AclBinding": "access_results",
         "AclFilter": "access_results",
+        "ConfigEntry": "config_results",
+        "ConfigResource": "config_results",
+        "ConfigSynonym": "config_results",
         "CreatedTopic": "a19_create_topics",
         "DelegationToken": "access_results",
         "GroupDescription": "group_results",
@@ -79,7 +86,7 @@ else:
 
 @configured_by(AdminSettings)
 @without(absent.ADMIN)
-class Admin(TopicCalls, GroupCalls, AccessCalls, ShareGroupCalls, StreamsGroupCalls):
+class Admin(TopicCalls, GroupCalls, AccessCalls, ShareGroupCalls, StreamsGroupCalls, ConfigCalls):
     """Administration of a cluster, from any thread.
 
         with Admin("host:9092") as admin:

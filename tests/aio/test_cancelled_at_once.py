@@ -89,6 +89,7 @@ ADMIN: dict[str, Call] = {
     "renew_delegation_token": lambda it: it.renew_delegation_token(b"hmac"),
     "expire_delegation_token": lambda it: it.expire_delegation_token(b"hmac"),
     "describe_delegation_token": lambda it: it.describe_delegation_token(),
+    "describe_configs": lambda it: it.describe_configs([("topic", "t")]),
     "close": lambda it: it.close(),
 }
 

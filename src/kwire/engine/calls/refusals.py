@@ -38,6 +38,16 @@ def raise_all(rows: Iterable[tuple[str | None, int, str | None]], api: str) -> N
         raise all_of(failed)
 
 
+def where_missing(error: KafkaError, api_key: int, hint: str) -> KafkaError:
+    """The error, with a hint if it says that a broker lacks that API, or the version of it that is needed."""
+    told = error.failures.values() or (error,)
+    if not isinstance(error, BrokerError) or all(getattr(each, "api_key", None) != api_key for each in told):
+        return error
+    hinted = errors.broker.error_for(error.code, f"{error.context}; {hint}")
+    hinted.api_key, hinted.failures = api_key, error.failures
+    return hinted
+
+
 def name_of(key: object) -> str:
     """A key, as errors have it."""
     return repr(key) if isinstance(key, str) else str(key)

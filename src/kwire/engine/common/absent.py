@@ -127,7 +127,6 @@ ADMIN = {
             "create_partitions",
             "delete_records",
             "describe_cluster",
-            "describe_configs",
             "elect_leaders",
             "incremental_alter_configs",
         ),

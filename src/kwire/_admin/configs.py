@@ -1,0 +1,47 @@
+"""Admin: configs of topics, brokers, groups and client metrics. Layer 5: signatures and docstrings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from kwire._client import Client
+from kwire._typing import TYPE_CHECKING, Any, TypeVar
+from kwire.engine import admin as engine
+from kwire.engine.settings.clients import AdminSettings
+from kwire.fronts.admin import AdminFront
+
+if TYPE_CHECKING:
+    from kwire.engine.admin.config_results import ConfigEntry, ConfigResource
+    from kwire.engine.settings.options import Timeout
+
+Resource = TypeVar("Resource", bound=tuple[str, str | int])
+
+
+class ConfigCalls(AdminFront, Client[AdminSettings]):
+    """Calls of an Admin about configs.
+
+    What has configs is named by its type and name: ("topic", "orders"), ("broker", "1") and ("broker-logger", "1") by
+    the broker's id, ("broker", "") for what holds for all brokers, ("group", "g"), ("client-metrics", "m").
+    """
+
+    def describe_configs(
+        self,
+        resources: Iterable[tuple[str, str | int] | Mapping[str, Any]] | Mapping[Resource, Iterable[str] | None],
+        *,
+        include_synonyms: bool = False,
+        include_documentation: bool = False,
+        timeout: Timeout = None,
+    ) -> dict[ConfigResource, dict[str, ConfigEntry]]:
+        """The configs that hold for each resource, by their names, and where each is set: [("topic", "t")] for all,
+        {("topic", "t"): ["retention.ms"]} for some.
+
+        Raises the BrokerError of the first resource that failed; its `failures` has the error of each.
+        """
+        return self._door.run(
+            self._asked(
+                engine.config_calls.describe_configs(
+                    resources, include_synonyms=include_synonyms, include_documentation=include_documentation
+                ),
+                timeout,
+            )
+        )

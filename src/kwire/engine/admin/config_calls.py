@@ -1,0 +1,78 @@
+"""What a call of `Admin` about configs asks, from its arguments. Layer 3, no I/O; see `calls.py`.
+
+Loaded by the first such call. Values may be secrets: no error has one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from kwire._typing import Any
+from kwire.engine.admin.a32_describe_configs import DescribeConfigs
+from kwire.engine.admin.calls import Question
+from kwire.engine.admin.config_results import OF_A_BROKER, TYPE_CODES, ConfigEntry, ConfigResource
+from kwire.engine.calls import arguments
+from kwire.errors import ConfigError
+
+_MAX_NODE_DIGITS = 10
+
+
+def describe_configs(
+    resources: Iterable[Any], *, include_synonyms: bool, include_documentation: bool
+) -> Question[dict[ConfigResource, dict[str, ConfigEntry]]]:
+    """`Admin.describe_configs`."""
+    if isinstance(resources, Mapping):
+        wanted = {_resource(each): _names(names) for each, names in resources.items()}
+    else:
+        wanted = dict.fromkeys(_resources(resources))
+    api = DescribeConfigs(wanted, include_synonyms=include_synonyms, include_documentation=include_documentation)
+    return Question(api if wanted else None, dict)
+
+
+def _resources(given: object) -> list[ConfigResource]:
+    if isinstance(given, str | bytes | ConfigResource) or not isinstance(given, Iterable):
+        raise ConfigError(f"resources={given!r}: expected a list of (type, name)")
+    return [_resource(each) for each in given]
+
+
+def _resource(given: object) -> ConfigResource:
+    if isinstance(given, Mapping) and given.keys() == {"type", "name"}:
+        given = (given["type"], given["name"])
+    if not isinstance(given, tuple) or len(given) != 2:
+        raise ConfigError(f"{given!r} is not a resource: expected (type, name), like ('topic', 'orders')")
+    kind, name = given
+    if not isinstance(kind, str) or kind not in TYPE_CODES:
+        raise ConfigError(f"{given!r} is not a resource: the types are {', '.join(map(repr, TYPE_CODES))}")
+    if kind == "topic":
+        name = arguments.topic_name(name)
+    elif kind in OF_A_BROKER:
+        name = _node(kind, name)
+    elif not isinstance(name, str) or not name:
+        raise ConfigError(f"{given!r} is not a resource: expected the name as a str")
+    return ConfigResource(kind, name)
+
+
+def _node(kind: str, name: object) -> str:
+    """The name of a broker as a resource: its id, or "" for all brokers."""
+    text = str(name) if isinstance(name, int) and not isinstance(name, bool) else name
+    if kind == "broker" and text == "":
+        return ""
+    if not isinstance(text, str) or not (text.isascii() and text.isdigit()) or len(text) > _MAX_NODE_DIGITS:
+        others = ", or '' for all brokers" if kind == "broker" else ""
+        raise ConfigError(f"{(kind, name)!r} is not a resource: expected the id of a broker{others}")
+    return str(int(text))
+
+
+def _names(given: object) -> Sequence[str] | None:
+    if given is None:
+        return None
+    names = [given] if isinstance(given, str) else given
+    if not isinstance(names, Iterable) or isinstance(names, bytes):
+        raise ConfigError(f"{given!r}: expected names of configs, or None for all")
+    return [_name(each) for each in names]
+
+
+def _name(given: object) -> str:
+    if not isinstance(given, str) or not given:
+        raise ConfigError(f"{given!r} is not the name of a config: expected a str")
+    return given

@@ -1,0 +1,67 @@
+"""What the APIs about configs have in common: whom a resource is asked of. Layer 3, no I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kwire import errors
+from kwire._typing import TYPE_CHECKING, TypeVar, override
+from kwire.engine.admin.config_results import ConfigResource
+from kwire.engine.calls.fan_out import AdminApi
+from kwire.engine.calls.lookup import Controller
+from kwire.engine.common.request import ANY
+from kwire.protocol import APIS
+from kwire.schema.error_codes import BROKER_NOT_AVAILABLE
+
+if TYPE_CHECKING:
+    from kwire.engine.ports import Services
+
+Result = TypeVar("Result")
+
+
+class ConfigLookup(Controller[ConfigResource]):
+    """The configs of a broker are asked of that broker, all others are read from any broker and changed by the
+    controller. A broker that is not in fresh metadata is not waited for."""
+
+    def __init__(self, *, reads: bool) -> None:
+        self._reads = reads
+        self._began = 0
+
+    @override
+    def begin(self, now: float) -> None:
+        self._began = self.call.core.cluster.generation
+
+    @override
+    def find(self, key: ConfigResource, now: float) -> int | None:
+        if key.node is None:
+            return ANY if self._reads else super().find(key, now)
+        cluster = self.call.core.cluster
+        if key.node in cluster.brokers:
+            return key.node
+        if cluster.generation > self._began:
+            present = ", ".join(map(str, sorted(cluster.brokers)))
+            raise errors.broker.error_for(BROKER_NOT_AVAILABLE, f"{key}: the cluster has the brokers {present}")
+        cluster.refresh(now)
+        return None
+
+
+class ConfigsApi(AdminApi[ConfigResource, Result]):
+    """The keys are resources."""
+
+    tells_all = True
+    reads = False
+    """Whether it has no effect."""
+
+    def __init__(self, resources: Sequence[ConfigResource]) -> None:
+        self.what = f"{APIS[self.api_key].name} of {', '.join(map(str, resources))}"
+        self.lookup = ConfigLookup(reads=self.reads)
+        self._resources = resources
+
+    @override
+    def split(self, core: Services) -> Sequence[ConfigResource]:
+        return self._resources
+
+    def refusal(self, resource: ConfigResource, code: int, text: str | None) -> errors.BrokerError:
+        """The error of one resource."""
+        context = f"{APIS[self.api_key].name} of {resource}"
+        return errors.broker.error_for(code, f"{context}: {text}" if text else context)

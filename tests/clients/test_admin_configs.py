@@ -1,0 +1,124 @@
+"""Admin on configs, against the embedded broker, old and new: what is told of them, changed, reset and refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from kwire import Admin, errors
+from kwire.admin import ConfigResource
+from kwire.testing import Broker
+
+T, U = ConfigResource("topic", "t"), ConfigResource("topic", "u")
+
+
+@pytest.fixture
+def broker() -> Iterator[Broker]:
+    with Broker(nodes=3, topics=["t", "u"], auto_create_topics=False) as running:
+        yield running
+
+
+@pytest.fixture
+def admin(broker: Broker) -> Iterator[Admin]:
+    with Admin(broker.bootstrap_servers) as made:
+        yield made
+
+
+@pytest.mark.parametrize("release", ["0.11.0.3", "1.1.1", "2.8.2", "4.4.0"])
+def test_configs_are_told_with_where_they_are_set(release: str) -> None:
+    with Broker(release=release) as broker, Admin(broker.bootstrap_servers) as admin:
+        broker.create_topic("t", settings={"retention.ms": "1234"})
+        found = admin.describe_configs([("topic", "t")])
+        assert list(found) == [("topic", "t")]
+        assert len(found[T]) > 10
+        set_one, default = found[T]["retention.ms"], found[T]["cleanup.policy"]
+        assert (set_one.value, set_one.source, set_one.is_default) == ("1234", "dynamic-topic-config", False)
+        assert (default.value, default.source, default.is_default) == ("delete", "default-config", True)
+        assert default.type == ("list" if release >= "2.8" else "unknown")
+
+
+def test_only_the_configs_that_are_named_are_told(admin: Admin) -> None:
+    found = admin.describe_configs({T: ["retention.ms"], U: None})
+    assert list(found[T]) == ["retention.ms"]
+    assert len(found[U]) > 10
+
+
+def test_each_broker_is_asked_about_itself(broker: Broker, admin: Admin) -> None:
+    found = admin.describe_configs([("broker", 1), ("broker", "2"), ("broker", ""), ("broker-logger", "3")])
+    assert [(resource.type, resource.name) for resource in found] == [
+        ("broker", "1"), ("broker", "2"), ("broker", ""), ("broker-logger", "3"),
+    ]  # fmt: skip
+    assert {name: found["broker", name]["broker.id"].value for name in "12"} == {"1": "1", "2": "2"}  # type: ignore[index]
+    assert {broker.request_count("DescribeConfigs", node=node) for node in (1, 2, 3)} <= {1, 2}
+
+
+def test_synonyms_and_documentation_are_told_if_asked_for(admin: Admin) -> None:
+    plain = admin.describe_configs([T])[T]["cleanup.policy"]
+    assert (plain.synonyms, plain.documentation) == ((), None)
+    more = admin.describe_configs([T], include_synonyms=True, include_documentation=True)[T]["cleanup.policy"]
+    assert [(each.name, each.source) for each in more.synonyms] == [("log.cleanup.policy", "default-config")]
+
+
+@pytest.mark.parametrize(("option", "oldest"), [("include_synonyms", 1), ("include_documentation", 3)])
+def test_what_a_broker_cannot_tell_is_an_error(option: str, oldest: int) -> None:
+    with Broker(release="0.11.0.3", topics=["t"]) as broker, Admin(broker.bootstrap_servers) as admin:
+        with pytest.raises(errors.broker.UnsupportedVersionError, match=f"kwire needs one from {oldest} to"):
+            admin.describe_configs([T], **{option: True})
+
+
+def test_resources_that_fail_are_named_and_the_others_are_asked_about(broker: Broker, admin: Admin) -> None:
+    wanted = [("topic", "nowhere"), ("broker", "7"), T]
+    with pytest.raises(errors.broker.UnknownTopicOrPartitionError, match="of topic 'nowhere'") as raised:
+        admin.describe_configs(wanted)
+    failures = raised.value.failures
+    assert list(failures) == wanted[:2]
+    assert isinstance(failures["broker", "7"], errors.broker.BrokerNotAvailableError)
+    assert "the cluster has the brokers 1, 2, 3" in str(failures["broker", "7"])
+
+
+def test_who_may_not_describe_is_told_so(broker: Broker, admin: Admin) -> None:
+    broker.deny("describe_configs", "topic", "t")
+    with pytest.raises(errors.broker.TopicAuthorizationFailedError, match="DescribeConfigs of topic 't'") as raised:
+        admin.describe_configs([T, U])
+    assert list(raised.value.failures) == [T]
+
+
+def test_a_broker_without_configs_says_so() -> None:
+    with Broker(release="0.10.2.2", topics=["t"]) as broker, Admin(broker.bootstrap_servers) as admin:
+        with pytest.raises(errors.broker.UnsupportedVersionError, match=r"DescribeConfigs: .*from Kafka 0\.11 on"):
+            admin.describe_configs([T])
+
+
+@pytest.mark.parametrize(
+    ("resources", "words"),
+    [
+        ("topic", "expected a list of"),
+        (("topic", "t"), "like .'topic', 'orders'"),
+        ([("topic", "")], "'' is not a topic name"),
+        ([("topics", "t")], "the types are 'topic', 'broker'"),
+        ([(["topic"], "t")], "the types are"),
+        ([("broker", "one")], "the id of a broker, or '' for all brokers"),
+        ([("broker", True)], "the id of a broker"),
+        ([("broker-logger", "")], "the id of a broker$"),
+        ([("group", "")], "the name as a str"),
+        ([{"type": "topic"}], "is not a resource"),
+        ({("topic", "t"): [1]}, "1 is not the name of a config"),
+        ({("topic", "t"): 1}, "expected names of configs"),
+    ],
+)
+def test_resources_that_cannot_be_meant(resources: Any, words: str) -> None:
+    with Admin("127.0.0.1:1") as admin, pytest.raises(errors.ConfigError, match=words):
+        admin.describe_configs(resources)
+
+
+def test_a_resource_may_be_a_mapping_of_javas_names(admin: Admin) -> None:
+    assert list(admin.describe_configs([{"type": "topic", "name": "t"}])) == [T]
+
+
+def test_secrets_are_not_told() -> None:
+    with Broker() as broker, Admin(broker.bootstrap_servers) as admin:
+        entries = admin.describe_configs([("broker", 1)])[ConfigResource("broker", "1")]
+        secret = entries["ssl.keystore.password"]
+        assert (secret.value, secret.is_sensitive, secret.type) == (None, True, "password")
