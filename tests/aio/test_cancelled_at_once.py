@@ -90,6 +90,8 @@ ADMIN: dict[str, Call] = {
     "expire_delegation_token": lambda it: it.expire_delegation_token(b"hmac"),
     "describe_delegation_token": lambda it: it.describe_delegation_token(),
     "describe_configs": lambda it: it.describe_configs([("topic", "t")]),
+    "incremental_alter_configs": lambda it: it.incremental_alter_configs({("topic", "t"): {"retention.ms": None}}),
+    "alter_configs": lambda it: it.alter_configs({("topic", "t"): {}}),
     "close": lambda it: it.close(),
 }
 

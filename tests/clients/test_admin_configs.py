@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+import kwire
 from kwire import Admin, errors
 from kwire.admin import ConfigResource
 from kwire.testing import Broker
@@ -122,3 +124,138 @@ def test_secrets_are_not_told() -> None:
         entries = admin.describe_configs([("broker", 1)])[ConfigResource("broker", "1")]
         secret = entries["ssl.keystore.password"]
         assert (secret.value, secret.is_sensitive, secret.type) == (None, True, "password")
+
+
+def values_of(admin: Admin, resource: tuple[str, str], *names: str) -> dict[str, str | None]:
+    """What is set of these configs, or all that is."""
+    found = admin.describe_configs([resource])[ConfigResource(*resource)]
+    shown = {entry.name: entry.value for entry in found.values() if entry.source.startswith("dynamic")}
+    return {name: shown.get(name) for name in names} if names else shown
+
+
+def test_configs_are_set_appended_to_subtracted_from_and_deleted(admin: Admin) -> None:
+    admin.incremental_alter_configs({T: {"retention.ms": 1000, "segment.ms": "2000", "preallocate": True}})
+    assert values_of(admin, T) == {"retention.ms": "1000", "segment.ms": "2000", "preallocate": "true"}
+    admin.incremental_alter_configs(
+        {T: {"cleanup.policy": ("append", "compact"), "segment.ms": None}, U: {"preallocate": False}}
+    )
+    assert values_of(admin, T) == {"retention.ms": "1000", "cleanup.policy": "delete,compact", "preallocate": "true"}
+    assert values_of(admin, U) == {"preallocate": "false"}
+    admin.incremental_alter_configs(
+        {T: {"cleanup.policy": {"op_type": "subtract", "value": ["delete"]}, "preallocate": ("delete", None)}}
+    )
+    assert values_of(admin, T) == {"retention.ms": "1000", "cleanup.policy": "compact"}
+
+
+def test_a_broker_is_changed_by_itself_and_all_brokers_by_the_controller(broker: Broker, admin: Admin) -> None:
+    admin.incremental_alter_configs(
+        {("broker", 2): {"log.cleaner.threads": 2}, ("broker", ""): {"log.cleaner.threads": 3}}
+    )
+    assert values_of(admin, ("broker", "2"), "log.cleaner.threads") == {"log.cleaner.threads": "2"}
+    assert values_of(admin, ("broker", "3"), "log.cleaner.threads") == {"log.cleaner.threads": "3"}
+    asked = {node: broker.request_count("IncrementalAlterConfigs", node=node) for node in broker.nodes}
+    assert {node for node, count in asked.items() if count} == {2, broker.controller}
+
+
+def test_groups_and_client_metrics_have_configs(admin: Admin) -> None:
+    admin.incremental_alter_configs(
+        {("group", "g"): {"consumer.session.timeout.ms": 50_000}, ("client-metrics", "m"): {"interval.ms": 60_000}}
+    )
+    assert values_of(admin, ("group", "g")) == {"consumer.session.timeout.ms": "50000"}
+    assert values_of(admin, ("client-metrics", "m"), "interval.ms") == {"interval.ms": "60000"}
+
+
+def test_validation_changes_nothing(admin: Admin) -> None:
+    admin.incremental_alter_configs({T: {"retention.ms": 1}}, validate_only=True)
+    admin.alter_configs({T: {"retention.ms": 1}}, validate_only=True)
+    assert values_of(admin, T) == {}
+    with pytest.raises(errors.broker.InvalidConfigError):
+        admin.incremental_alter_configs({T: {"retention.ms": "soon"}}, validate_only=True)
+
+
+def test_a_resource_that_fails_is_named_and_the_others_are_changed(admin: Admin) -> None:
+    wrong = {T: {"retention.ms": "soon"}, U: {"retention.ms": 5}, ("topic", "nowhere"): {"retention.ms": 5}}
+    for change in (admin.incremental_alter_configs, admin.alter_configs):
+        with pytest.raises(
+            errors.broker.InvalidConfigError, match=r"AlterConfigs of topic 't': .*and 1 more"
+        ) as raised:
+            change(wrong)
+        assert list(raised.value.failures) == [T, ("topic", "nowhere")]
+        assert values_of(admin, T) == {}
+        assert values_of(admin, U) == {"retention.ms": "5"}
+        admin.incremental_alter_configs({U: {"retention.ms": None}})
+
+
+def test_who_may_not_alter_is_told_so(broker: Broker, admin: Admin) -> None:
+    broker.deny("alter_configs", "topic", "t")
+    with pytest.raises(errors.broker.TopicAuthorizationFailedError):
+        admin.incremental_alter_configs({T: {"retention.ms": 5}})
+
+
+@pytest.mark.parametrize("release", ["0.11.0.3", "2.8.2", "4.4.0"])
+def test_the_old_call_resets_what_it_is_not_given(release: str) -> None:
+    with Broker(release=release, topics=["t"]) as broker, Admin(broker.bootstrap_servers) as admin:
+        admin.alter_configs({T: {"retention.ms": 5, "cleanup.policy": ["compact", "delete"]}})
+        assert values_of(admin, T) == {"retention.ms": "5", "cleanup.policy": "compact,delete"}
+        admin.alter_configs({T: {"segment.ms": "7"}})
+        assert values_of(admin, T) == {"segment.ms": "7"}
+
+
+def test_a_broker_that_only_replaces_is_not_made_to_change_single_configs() -> None:
+    with Broker(release="1.1.1") as broker, Admin(broker.bootstrap_servers) as admin:
+        broker.create_topic("t", settings={"segment.ms": "7"})
+        with pytest.raises(errors.broker.UnsupportedVersionError, match=r"from Kafka 2\.3 on; alter_configs\(\)"):
+            admin.incremental_alter_configs({T: {"retention.ms": 5}})
+        assert broker.request_count("AlterConfigs") == 0
+        assert values_of(admin, T) == {"segment.ms": "7"}
+
+
+def test_a_broker_whose_configs_cannot_be_changed_says_so() -> None:
+    with Broker(release="0.10.2.2", topics=["t"]) as broker, Admin(broker.bootstrap_servers) as admin:
+        with pytest.raises(errors.broker.UnsupportedVersionError, match=r"^AlterConfigs: .*from Kafka 0\.11 on"):
+            admin.alter_configs({T: {"retention.ms": 5}})
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ([T], "expected a mapping {.type, name.: "),
+        ({T: "retention.ms"}, "of topic 't': expected a mapping"),
+        ({("broker", 1): {}, ("broker", "1"): {}}, "broker '1' is there twice"),
+        ({T: {"": 1}}, "'' is not the name of a config"),
+        ({T: {"a": b"hidden"}}, "a of topic 't': expected a str, a number, .*, not bytes"),
+        ({T: {"a": ("append",)}}, "expected .operation, value."),
+        ({T: {"a": ("add", "hidden")}}, "the operations are 'set', 'delete'"),
+        ({T: {"a": ("append", None)}}, "not NoneType"),
+        ({T: {"a": {"value": "hidden"}}}, "expected {'op_type'"),
+    ],
+)
+def test_changes_that_cannot_be_meant(changes: Any, words: str) -> None:
+    with Admin("127.0.0.1:1") as admin, pytest.raises(errors.ConfigError, match=words) as raised:
+        admin.incremental_alter_configs(changes)
+    assert "hidden" not in str(raised.value), "a value may be a secret"
+
+
+@pytest.mark.parametrize(
+    ("value", "words"), [(None, "so leave it out"), (("append", "x"), r"incremental_alter_configs\(\) can append")]
+)
+def test_what_the_old_call_cannot_do(value: Any, words: str) -> None:
+    with Admin("127.0.0.1:1") as admin, pytest.raises(errors.ConfigError, match=words):
+        admin.alter_configs({T: {"cleanup.policy": value}})
+
+
+def test_a_change_is_asked_of_the_controller_that_has_taken_over(broker: Broker, admin: Admin) -> None:
+    broker.faults.error("IncrementalAlterConfigs", 41, times=2)
+    admin.incremental_alter_configs({T: {"retention.ms": 5}})
+    assert values_of(admin, T) == {"retention.ms": "5"}
+
+
+def test_configs_are_changed_and_told_on_an_event_loop(broker: Broker) -> None:
+    async def use() -> dict[ConfigResource, Any]:
+        async with kwire.aio.Admin(broker.bootstrap_servers) as admin:
+            await admin.incremental_alter_configs({T: {"retention.ms": 5}})
+            with pytest.raises(errors.broker.UnknownTopicOrPartitionError):
+                await admin.alter_configs({("topic", "nowhere"): {"retention.ms": 5}})
+            return dict(await admin.describe_configs([T]))
+
+    assert asyncio.run(use())[T]["retention.ms"].value == "5"

@@ -11,7 +11,7 @@ from kwire.engine.settings.clients import AdminSettings
 from kwire.fronts.admin import AdminFront
 
 if TYPE_CHECKING:
-    from kwire.engine.admin.config_results import ConfigEntry, ConfigResource
+    from kwire.engine.admin.config_results import ConfigChange, ConfigEntry, ConfigResource, ConfigValue
     from kwire.engine.settings.options import Timeout
 
 Resource = TypeVar("Resource", bound=tuple[str, str | int])
@@ -45,3 +45,33 @@ class ConfigCalls(AdminFront, Client[AdminSettings]):
                 timeout,
             )
         )
+
+    def incremental_alter_configs(
+        self,
+        changes: Mapping[Resource, Mapping[str, ConfigChange]],
+        *,
+        validate_only: bool = False,
+        timeout: Timeout = None,
+    ) -> None:
+        """Changes single configs: {("topic", "t"): {"retention.ms": 1000, "cleanup.policy": ("append", "compact"),
+        "segment.ms": None}} sets the first, adds to the list of the second ("subtract" takes away) and puts the third
+        back to its default.
+
+        Each resource is changed as a whole or not at all. Raises the BrokerError of the first that failed (code 40
+        for a value that cannot be); its `failures` has the error of each. Brokers before Kafka 2.3 have only
+        `alter_configs`.
+        """
+        self._door.run(
+            self._asked(engine.config_calls.incremental_alter_configs(changes, validate_only=validate_only), timeout)
+        )
+
+    def alter_configs(
+        self,
+        configs: Mapping[Resource, Mapping[str, ConfigValue]],
+        *,
+        validate_only: bool = False,
+        timeout: Timeout = None,
+    ) -> None:
+        """Sets these configs of each resource and resets all others that it had: the call of brokers before Kafka 2.3,
+        where `incremental_alter_configs` does not work. Errors are as there."""
+        self._door.run(self._asked(engine.config_calls.alter_configs(configs, validate_only=validate_only), timeout))

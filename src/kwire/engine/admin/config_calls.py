@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from kwire._typing import Any
 from kwire.engine.admin.a32_describe_configs import DescribeConfigs
+from kwire.engine.admin.a33_alter_configs import AlterConfigs
+from kwire.engine.admin.a44_incremental_alter_configs import OPERATIONS, Change, IncrementalAlterConfigs
 from kwire.engine.admin.calls import Question
 from kwire.engine.admin.config_results import OF_A_BROKER, TYPE_CODES, ConfigEntry, ConfigResource
 from kwire.engine.calls import arguments
@@ -27,6 +29,26 @@ def describe_configs(
         wanted = dict.fromkeys(_resources(resources))
     api = DescribeConfigs(wanted, include_synonyms=include_synonyms, include_documentation=include_documentation)
     return Question(api if wanted else None, dict)
+
+
+def incremental_alter_configs(changes: Mapping[Any, Mapping[str, Any]], *, validate_only: bool) -> Question[None]:
+    """`Admin.incremental_alter_configs`."""
+    wanted = {
+        resource: {name: _change(value, f"{name} of {resource}") for name, value in values.items()}
+        for resource, values in _by_resource(changes, "changes").items()
+    }
+    return Question(
+        IncrementalAlterConfigs(wanted, validate_only=validate_only) if wanted else None, lambda found: None
+    )
+
+
+def alter_configs(configs: Mapping[Any, Mapping[str, Any]], *, validate_only: bool) -> Question[None]:
+    """`Admin.alter_configs`."""
+    wanted = {
+        resource: {name: _replacement(value, f"{name} of {resource}") for name, value in values.items()}
+        for resource, values in _by_resource(configs, "configs").items()
+    }
+    return Question(AlterConfigs(wanted, validate_only=validate_only) if wanted else None, lambda found: None)
 
 
 def _resources(given: object) -> list[ConfigResource]:
@@ -76,3 +98,52 @@ def _name(given: object) -> str:
     if not isinstance(given, str) or not given:
         raise ConfigError(f"{given!r} is not the name of a config: expected a str")
     return given
+
+
+def _by_resource(given: object, argument: str) -> dict[ConfigResource, Mapping[str, object]]:
+    if not isinstance(given, Mapping):
+        raise ConfigError(f"{argument}: expected a mapping {{(type, name): {{config: value}}}}")
+    found: dict[ConfigResource, Mapping[str, object]] = {}
+    for each, values in given.items():
+        resource = _resource(each)
+        if not isinstance(values, Mapping):
+            raise ConfigError(f"{argument} of {resource}: expected a mapping {{config: value}}")
+        if resource in found:
+            raise ConfigError(f"{argument}: {resource} is there twice")
+        found[resource] = {_name(name): value for name, value in values.items()}
+    return found
+
+
+def _change(given: object, where: str) -> Change:
+    """What is done to a config: a value sets it, None deletes it, ("append", value) and the like say what."""
+    operation, value = ("delete", None) if given is None else ("set", given)
+    if isinstance(given, Mapping):
+        if not given.keys() <= {"op_type", "value"} or "op_type" not in given:
+            raise ConfigError(f"{where}: expected {{'op_type': 'append', 'value': ...}}")
+        operation, value = given["op_type"], given.get("value")
+    elif isinstance(given, tuple):
+        if len(given) != 2:
+            raise ConfigError(f"{where}: expected (operation, value), like ('append', 'compact')")
+        operation, value = given
+    if not isinstance(operation, str) or operation not in OPERATIONS:
+        raise ConfigError(f"{where}: the operations are {', '.join(map(repr, OPERATIONS))}")
+    return Change(operation, None if operation == "delete" else _text(value, where))
+
+
+def _replacement(given: object, where: str) -> str:
+    if given is None:
+        raise ConfigError(f"{where} is None: alter_configs() resets what it is not given, so leave it out")
+    if isinstance(given, tuple | Mapping):
+        raise ConfigError(f"{where}: alter_configs() only sets; incremental_alter_configs() can append and subtract")
+    return _text(given, where)
+
+
+def _text(value: object, where: str) -> str:
+    """A value as brokers take it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str | int | float):
+        return str(value)
+    if isinstance(value, list | tuple) and all(isinstance(each, str) for each in value):
+        return ",".join(value)
+    raise ConfigError(f"{where}: expected a str, a number, a bool or a list of str, not {type(value).__name__}")

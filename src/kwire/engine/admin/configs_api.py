@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from kwire import errors
+from kwire import errors, protocol
 from kwire._typing import TYPE_CHECKING, TypeVar, override
-from kwire.engine.admin.config_results import ConfigResource
+from kwire.engine.admin.config_results import ConfigResource, resource_of
 from kwire.engine.calls.fan_out import AdminApi
 from kwire.engine.calls.lookup import Controller
 from kwire.engine.common.request import ANY
@@ -14,7 +14,14 @@ from kwire.protocol import APIS
 from kwire.schema.error_codes import BROKER_NOT_AVAILABLE
 
 if TYPE_CHECKING:
+    from typing import TypeAlias
+
     from kwire.engine.ports import Services
+
+    Outcome: TypeAlias = (
+        protocol.AlterConfigsResponse.AlterConfigsResourceResponse
+        | protocol.IncrementalAlterConfigsResponse.AlterConfigsResourceResponse
+    )
 
 Result = TypeVar("Result")
 
@@ -65,3 +72,11 @@ class ConfigsApi(AdminApi[ConfigResource, Result]):
         """The error of one resource."""
         context = f"{APIS[self.api_key].name} of {resource}"
         return errors.broker.error_for(code, f"{context}: {text}" if text else context)
+
+    def outcomes(self, rows: Iterable[Outcome]) -> Mapping[ConfigResource, errors.KafkaError | None]:
+        """Of each resource that was changed: its error, or None."""
+        found = {resource_of(row.resource_type, row.resource_name): row for row in rows}
+        return {
+            resource: self.refusal(resource, row.error_code, row.error_message) if row.error_code else None
+            for resource, row in found.items()
+        }

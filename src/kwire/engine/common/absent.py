@@ -123,12 +123,10 @@ SHARE_CONSUMER = {
 ADMIN = {
     **dict.fromkeys(
         (
-            "alter_configs",
             "create_partitions",
             "delete_records",
             "describe_cluster",
             "elect_leaders",
-            "incremental_alter_configs",
         ),
         "not in this version of kwire; `kwire.protocol` has the messages",
     ),
