@@ -92,6 +92,8 @@ ADMIN: dict[str, Call] = {
     "describe_configs": lambda it: it.describe_configs([("topic", "t")]),
     "incremental_alter_configs": lambda it: it.incremental_alter_configs({("topic", "t"): {"retention.ms": None}}),
     "alter_configs": lambda it: it.alter_configs({("topic", "t"): {}}),
+    "list_config_resources": lambda it: it.list_config_resources(),
+    "list_client_metrics_resources": lambda it: it.list_client_metrics_resources(),
     "close": lambda it: it.close(),
 }
 

@@ -99,8 +99,8 @@ def test_a_broker_without_configs_says_so() -> None:
         ("topic", "expected a list of"),
         (("topic", "t"), "like .'topic', 'orders'"),
         ([("topic", "")], "'' is not a topic name"),
-        ([("topics", "t")], "the types are 'topic', 'broker'"),
-        ([(["topic"], "t")], "the types are"),
+        ([("topics", "t")], "'topics' is not a type of resource: they are 'topic', 'broker'"),
+        ([(["topic"], "t")], "is not a type of resource"),
         ([("broker", "one")], "the id of a broker, or '' for all brokers"),
         ([("broker", True)], "the id of a broker"),
         ([("broker-logger", "")], "the id of a broker$"),
@@ -259,3 +259,37 @@ def test_configs_are_changed_and_told_on_an_event_loop(broker: Broker) -> None:
             return dict(await admin.describe_configs([T]))
 
     assert asyncio.run(use())[T]["retention.ms"].value == "5"
+
+
+def test_what_has_configs_is_listed(admin: Admin) -> None:
+    admin.incremental_alter_configs(
+        {("group", "g"): {"consumer.session.timeout.ms": 50_000}, ("client-metrics", "m"): {"interval.ms": 60_000}}
+    )
+    assert admin.list_config_resources(["topic", "group"]) == [("group", "g"), T, U]
+    assert admin.list_config_resources("broker") == [("broker", str(node)) for node in (1, 2, 3)]
+    assert {resource.type for resource in admin.list_config_resources()} == {
+        "topic", "broker", "broker-logger", "client-metrics", "group",
+    }  # fmt: skip
+    assert admin.list_client_metrics_resources() == ["m"]
+    with pytest.raises(errors.ConfigError, match="'topics' is not a type of resource"):
+        admin.list_config_resources(["topics"])
+    with pytest.raises(errors.ConfigError, match="types=1"):
+        admin.list_config_resources(1)  # type: ignore[arg-type]
+
+
+def test_who_may_not_list_is_told_so(broker: Broker, admin: Admin) -> None:
+    broker.deny("describe_configs", "cluster")
+    with pytest.raises(errors.broker.ClusterAuthorizationFailedError, match="ListConfigResources of topic"):
+        admin.list_config_resources(["topic"])
+
+
+def test_an_older_broker_lists_client_metrics_alone() -> None:
+    with Broker(release="3.9.2") as broker, Admin(broker.bootstrap_servers) as admin:
+        admin.incremental_alter_configs({("client-metrics", "m"): {"interval.ms": 60_000}})
+        assert admin.list_config_resources(["client-metrics"]) == [("client-metrics", "m")]
+        assert admin.list_client_metrics_resources() == ["m"]
+        with pytest.raises(errors.broker.UnsupportedVersionError, match=r"from Kafka 4\.1 on; list_topics\(\)"):
+            admin.list_config_resources(["topic"])
+    with Broker(release="2.8.2") as broker, Admin(broker.bootstrap_servers) as admin:
+        with pytest.raises(errors.broker.UnsupportedVersionError, match=r"from Kafka 3\.7 on"):
+            admin.list_client_metrics_resources()

@@ -80,3 +80,15 @@ class ConfigCalls(AdminFront, Client[AdminSettings]):
         await self._door.run(
             self._asked(engine.config_calls.alter_configs(configs, validate_only=validate_only), timeout)
         )
+
+    async def list_config_resources(
+        self, types: Iterable[str] | None = None, *, timeout: Timeout = None
+    ) -> list[ConfigResource]:
+        """What has configs, of these types ("topic", "broker", "broker-logger", "client-metrics", "group") or of all,
+        sorted: every topic and broker, and the groups and client metrics for which something is set. Brokers before
+        Kafka 4.1 list client metrics alone."""
+        return await self._door.run(self._asked(engine.config_calls.list_config_resources(types), timeout))
+
+    async def list_client_metrics_resources(self, *, timeout: Timeout = None) -> list[str]:
+        """The names of the client metrics that something is set for, sorted."""
+        return await self._door.run(self._asked(engine.config_calls.list_client_metrics_resources(), timeout))

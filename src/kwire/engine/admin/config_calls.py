@@ -11,6 +11,7 @@ from kwire._typing import Any
 from kwire.engine.admin.a32_describe_configs import DescribeConfigs
 from kwire.engine.admin.a33_alter_configs import AlterConfigs
 from kwire.engine.admin.a44_incremental_alter_configs import OPERATIONS, Change, IncrementalAlterConfigs
+from kwire.engine.admin.a74_list_config_resources import ListConfigResources
 from kwire.engine.admin.calls import Question
 from kwire.engine.admin.config_results import OF_A_BROKER, TYPE_CODES, ConfigEntry, ConfigResource
 from kwire.engine.calls import arguments
@@ -51,6 +52,29 @@ def alter_configs(configs: Mapping[Any, Mapping[str, Any]], *, validate_only: bo
     return Question(AlterConfigs(wanted, validate_only=validate_only) if wanted else None, lambda found: None)
 
 
+def list_config_resources(types: Iterable[str] | None) -> Question[list[ConfigResource]]:
+    """`Admin.list_config_resources`."""
+    return Question(ListConfigResources([] if types is None else _types(types)), list)
+
+
+def list_client_metrics_resources() -> Question[list[str]]:
+    """`Admin.list_client_metrics_resources`."""
+    return Question(ListConfigResources(["client-metrics"]), lambda found: [resource.name for resource in found])
+
+
+def _types(given: object) -> list[str]:
+    names = [given] if isinstance(given, str) else given
+    if not isinstance(names, Iterable) or isinstance(names, bytes):
+        raise ConfigError(f"types={given!r}: expected types of resources, or None for all")
+    return list(dict.fromkeys(_type(each) for each in names))
+
+
+def _type(given: object) -> str:
+    if not isinstance(given, str) or given not in TYPE_CODES:
+        raise ConfigError(f"{given!r} is not a type of resource: they are {', '.join(map(repr, TYPE_CODES))}")
+    return given
+
+
 def _resources(given: object) -> list[ConfigResource]:
     if isinstance(given, str | bytes | ConfigResource) or not isinstance(given, Iterable):
         raise ConfigError(f"resources={given!r}: expected a list of (type, name)")
@@ -62,9 +86,7 @@ def _resource(given: object) -> ConfigResource:
         given = (given["type"], given["name"])
     if not isinstance(given, tuple) or len(given) != 2:
         raise ConfigError(f"{given!r} is not a resource: expected (type, name), like ('topic', 'orders')")
-    kind, name = given
-    if not isinstance(kind, str) or kind not in TYPE_CODES:
-        raise ConfigError(f"{given!r} is not a resource: the types are {', '.join(map(repr, TYPE_CODES))}")
+    kind, name = _type(given[0]), given[1]
     if kind == "topic":
         name = arguments.topic_name(name)
     elif kind in OF_A_BROKER:
