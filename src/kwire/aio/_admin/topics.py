@@ -8,13 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from kwire._typing import TYPE_CHECKING, Any, TypeVar
+from kwire._typing import TYPE_CHECKING, Any, TypeVar, overload
 from kwire.aio.client import Client
 from kwire.engine import admin as engine
 from kwire.engine.settings.clients import AdminSettings
 from kwire.fronts.admin import AdminFront
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from kwire.engine.admin.a19_create_topics import CreatedTopic, NewTopic
     from kwire.engine.calls.offsets import OffsetAndTimestamp
     from kwire.engine.common.addresses import TopicPartition
@@ -43,18 +45,29 @@ class TopicCalls(AdminFront, Client[AdminSettings]):
             self._asked(engine.calls.create_topics(topics, validate_only=validate_only), timeout)
         )
 
-    async def delete_topics(self, topics: Iterable[str], *, timeout: Timeout = None) -> None:
-        """Deletes topics. Raises the BrokerError of the first that failed (code 3 where it does not exist)."""
+    async def delete_topics(self, topics: Iterable[str] | Iterable[UUID], *, timeout: Timeout = None) -> None:
+        """Deletes topics, by their names or by their ids (from Kafka 2.8 on). Raises the BrokerError of the first that
+        failed (code 3 where it does not exist, 100 for an id); its `failures` has the error of each, the others are
+        deleted."""
         await self._door.run(self._asked(engine.calls.delete_topics(topics), timeout))
 
     async def list_topics(self, *, internal: bool = False, timeout: Timeout = None) -> list[str]:
         """The names of all topics, sorted; those of Kafka itself only with `internal=True`."""
         return await self._door.run(self._asked(engine.calls.list_topics(internal=internal), timeout))
 
+    @overload
     async def describe_topics(
         self, topics: Iterable[str] | None = None, *, timeout: Timeout = None
-    ) -> dict[str, TopicInfo]:
-        """Id, partitions, leaders and replicas of topics (None: of all). UnknownTopicError for one that is missing."""
+    ) -> dict[str, TopicInfo]: ...
+
+    @overload
+    async def describe_topics(self, topics: Iterable[UUID], *, timeout: Timeout = None) -> dict[UUID, TopicInfo]: ...
+
+    async def describe_topics(
+        self, topics: Iterable[str] | Iterable[UUID] | None = None, *, timeout: Timeout = None
+    ) -> dict[str, TopicInfo] | dict[UUID, TopicInfo]:
+        """Id, partitions, leaders and replicas of topics (None: of all), by their names or by their ids (from Kafka 3.1
+        on). UnknownTopicError for one that is missing; of several its `failures` has the error of each."""
         return await self._door.run(self._asked(engine.calls.describe_topics(topics), timeout))
 
     async def list_offsets(

@@ -8,15 +8,21 @@ from kwire import errors, protocol
 from kwire._typing import TYPE_CHECKING, override
 from kwire.engine.calls.fan_out import AdminApi
 from kwire.engine.calls.lookup import AnyBroker
+from kwire.engine.calls.refusals import all_of, where_missing
 from kwire.engine.metadata.metadata import TopicInfo, metadata_request, topic_info
-from kwire.errors import UnknownTopicError
+from kwire.errors import KafkaError, UnknownTopicError
+from kwire.protocol import APIS
 from kwire.schema.api_keys import METADATA
-from kwire.schema.error_codes import NONE, UNKNOWN_TOPIC_OR_PARTITION
+from kwire.schema.error_codes import NONE, UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from kwire.engine.ports import Services
 
 Topics = dict[str, TopicInfo]
+
+_FIRST_VERSION_BY_ID = 12
 
 
 class DescribeTopics(AdminApi[None, Topics]):
@@ -40,16 +46,62 @@ class DescribeTopics(AdminApi[None, Topics]):
     @override
     def result(self, keys: Sequence[None], response: protocol.MetadataResponse, version: int) -> Mapping[None, Topics]:
         found = {row.name: topic_info(row) for row in response.topics if row.name is not None}
-        if self._names is None:
-            return {None: found}
-        for name in self._names:
+        return {None: found if self._names is None else self._each(self._names, found)}
+
+    def _each(self, names: Sequence[str], found: Topics) -> Topics:
+        """What was found of each; raises the error that tells of those that were not."""
+        failed: dict[str, KafkaError] = {}
+        for name in names:
             code = found[name].error if name in found else UNKNOWN_TOPIC_OR_PARTITION
             if code == UNKNOWN_TOPIC_OR_PARTITION:
-                raise UnknownTopicError(f"topic {name!r} does not exist; asked: {self.asked}")
-            if code != NONE:
-                raise errors.broker.error_for(code, f"topic {name!r}")
-        return {None: {name: found[name] for name in self._names}}
+                failed[name] = UnknownTopicError(f"topic {name!r} does not exist; asked: {self.asked}")
+            elif code != NONE:
+                failed[name] = errors.broker.error_for(code, f"topic {name!r}")
+        if failed:
+            raise all_of(failed)
+        return {name: found[name] for name in names}
 
     @override
     def merge(self, results: Mapping[None, Topics]) -> Topics:
         return results[None]
+
+
+class DescribeTopicsById(AdminApi["UUID", TopicInfo]):
+    """What the metadata says now; {id: TopicInfo}."""
+
+    api_key = METADATA
+    tells_all = True
+
+    def __init__(self, ids: Sequence[UUID]) -> None:
+        self.what = f"Metadata of topics with the ids {', '.join(map(str, ids))}"
+        self.lookup = AnyBroker()
+        self.versions = range(_FIRST_VERSION_BY_ID, APIS[METADATA].versions[-1] + 1)
+        self._ids = ids
+
+    @override
+    def split(self, core: Services) -> Sequence[UUID]:
+        return self._ids
+
+    @override
+    def request(self, core: Services, keys: Sequence[UUID], version: int) -> protocol.MetadataRequest:
+        row = protocol.MetadataRequest.MetadataRequestTopic
+        return protocol.MetadataRequest(
+            topics=[row(topic_id=key, name=None) for key in keys], allow_auto_topic_creation=False
+        )
+
+    @override
+    def result(
+        self, keys: Sequence[UUID], response: protocol.MetadataResponse, version: int
+    ) -> Mapping[UUID, TopicInfo | KafkaError]:
+        return {row.topic_id: self._one(topic_info(row)) for row in response.topics}
+
+    def _one(self, info: TopicInfo) -> TopicInfo | KafkaError:
+        if info.error == UNKNOWN_TOPIC_ID:
+            return UnknownTopicError(f"no topic has the id {info.topic_id}; asked: {self.asked}")
+        if info.error != NONE:
+            return errors.broker.error_for(info.error, f"the topic with the id {info.topic_id}")
+        return info
+
+    @override
+    def explain(self, error: KafkaError) -> KafkaError:
+        return where_missing(error, METADATA, "topics can be described by their ids from Kafka 3.1 on")

@@ -75,14 +75,12 @@ class DescribeConfigs(ConfigsApi[Configs]):
     def result(
         self, keys: Sequence[ConfigResource], response: protocol.DescribeConfigsResponse, version: int
     ) -> Mapping[ConfigResource, Configs | KafkaError]:
-        found: dict[ConfigResource, Configs | KafkaError] = {}
-        for row in response.results:
-            resource = resource_of(row.resource_type, row.resource_name)
-            if row.error_code:
-                found[resource] = self.refusal(resource, row.error_code, row.error_message)
-            else:
-                found[resource] = {config.name: _entry(config, resource, version) for config in row.configs}
-        return found
+        refused = self.outcomes(response.results)
+        found = {resource_of(row.resource_type, row.resource_name): row.configs for row in response.results}
+        return {
+            resource: refused[resource] or {config.name: _entry(config, resource, version) for config in configs}
+            for resource, configs in found.items()
+        }
 
     @override
     def explain(self, error: KafkaError) -> KafkaError:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 
-from kwire._typing import Any, Generic, TypeVar
+from kwire._typing import TYPE_CHECKING, Any, Generic, TypeVar
 from kwire.engine.admin.a02_list_offsets import ListOffsets
-from kwire.engine.admin.a03_metadata import DescribeTopics
+from kwire.engine.admin.a03_metadata import DescribeTopics, DescribeTopicsById
 from kwire.engine.admin.a19_create_topics import CreatedTopic, CreateTopics, NewTopic
 from kwire.engine.admin.a20_delete_topics import DeleteTopics
 from kwire.engine.admin.a35_describe_log_dirs import LogSizes
@@ -21,6 +21,9 @@ from kwire.engine.calls.offsets import NO_OFFSET, OffsetAndTimestamp, isolation_
 from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.metadata.metadata import TopicInfo
 from kwire.errors import ConfigError
+
+if TYPE_CHECKING:
+    from uuid import UUID
 
 T = TypeVar("T")
 Partition = TypeVar("Partition", bound=tuple[str, int])
@@ -44,10 +47,10 @@ def create_topics(
     return Question(CreateTopics(wanted, validate_only=validate_only) if wanted else None, _as_it_is)
 
 
-def delete_topics(topics: Iterable[str]) -> Question[None]:
+def delete_topics(topics: Iterable[str] | Iterable[UUID]) -> Question[None]:
     """`Admin.delete_topics`."""
-    names = arguments.topic_names(topics)
-    return Question(DeleteTopics(names) if names else None, lambda found: None)
+    wanted = arguments.topics_or_ids(topics)
+    return Question(DeleteTopics(wanted) if wanted else None, lambda found: None)
 
 
 def log_sizes(partitions: Iterable[TopicPartition]) -> Question[dict[TopicPartition, int]]:
@@ -65,10 +68,14 @@ def list_topics(*, internal: bool) -> Question[list[str]]:
     return Question(DescribeTopics(None), names)
 
 
-def describe_topics(topics: Iterable[str] | None) -> Question[dict[str, TopicInfo]]:
+def describe_topics(topics: Iterable[str] | Iterable[UUID] | None) -> Question[dict[Any, TopicInfo]]:
     """`Admin.describe_topics`."""
-    names = None if topics is None else arguments.topic_names(topics)
-    return Question(None if names == [] else DescribeTopics(names), _as_it_is)
+    if topics is None:
+        return Question(DescribeTopics(None), _as_it_is)
+    wanted = arguments.topics_or_ids(topics)
+    if not wanted:
+        return Question(None, _as_it_is)
+    return Question(DescribeTopics(wanted) if isinstance(wanted[0], str) else DescribeTopicsById(wanted), _as_it_is)
 
 
 def list_offsets(
@@ -113,12 +120,17 @@ def _new_topic(name: str, detail: object) -> NewTopic:
     if isinstance(detail, NewTopic):
         made = detail
     elif isinstance(detail, Mapping):
-        odd = [key for key in detail if key not in NewTopic._fields]
-        if odd:
-            raise ConfigError(f"topic {name!r}: unknown detail {odd[0]!r}; there are {', '.join(NewTopic._fields)}")
-        made = NewTopic(**detail)
+        made = NewTopic(**details(name, detail, NewTopic._fields))
     elif isinstance(detail, int):
         made = NewTopic(num_partitions=detail)
     else:
         raise ConfigError(f"topic {name!r}: {detail!r} is neither a number of partitions nor a NewTopic")
     return made.checked(name)
+
+
+def details(name: str, detail: Mapping[Any, Any], known: tuple[str, ...]) -> dict[str, Any]:
+    """The details of a topic as keywords; raises ConfigError for one that is not known."""
+    odd = [key for key in detail if key not in known]
+    if odd:
+        raise ConfigError(f"topic {name!r}: unknown detail {odd[0]!r}; there are {', '.join(known)}")
+    return dict(detail)

@@ -9,6 +9,7 @@ from kwire._typing import TYPE_CHECKING, TypeVar, override
 from kwire.engine.admin.config_results import ConfigResource, resource_of
 from kwire.engine.calls.fan_out import AdminApi
 from kwire.engine.calls.lookup import Controller
+from kwire.engine.calls.refusals import each_of
 from kwire.engine.common.request import ANY
 from kwire.protocol import APIS
 from kwire.schema.error_codes import BROKER_NOT_AVAILABLE
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     Outcome: TypeAlias = (
         protocol.AlterConfigsResponse.AlterConfigsResourceResponse
+        | protocol.DescribeConfigsResponse.DescribeConfigsResult
         | protocol.IncrementalAlterConfigsResponse.AlterConfigsResourceResponse
     )
 
@@ -68,15 +70,7 @@ class ConfigsApi(AdminApi[ConfigResource, Result]):
     def split(self, core: Services) -> Sequence[ConfigResource]:
         return self._resources
 
-    def refusal(self, resource: ConfigResource, code: int, text: str | None) -> errors.BrokerError:
-        """The error of one resource."""
-        context = f"{APIS[self.api_key].name} of {resource}"
-        return errors.broker.error_for(code, f"{context}: {text}" if text else context)
-
     def outcomes(self, rows: Iterable[Outcome]) -> Mapping[ConfigResource, errors.KafkaError | None]:
-        """Of each resource that was changed: its error, or None."""
-        found = {resource_of(row.resource_type, row.resource_name): row for row in rows}
-        return {
-            resource: self.refusal(resource, row.error_code, row.error_message) if row.error_code else None
-            for resource, row in found.items()
-        }
+        """Of each resource: its error, or None."""
+        told = ((resource_of(row.resource_type, row.resource_name), row.error_code, row.error_message) for row in rows)
+        return each_of(told, APIS[self.api_key].name)

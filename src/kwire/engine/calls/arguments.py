@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from kwire._typing import Any
+from kwire._typing import TYPE_CHECKING, Any
 from kwire.engine.common.absent import LISTENER_METHODS
 from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.common.warning import warn_caller
 from kwire.errors import ConfigError
+
+if TYPE_CHECKING:
+    from uuid import UUID
 
 _TOPIC_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 _MAX_OFFSET = 2**63 - 1
@@ -77,8 +80,32 @@ def topic_names(topics: object) -> list[str]:
     if isinstance(topics, str):
         topics = [topics]
     if not isinstance(topics, Iterable) or isinstance(topics, bytes):
-        raise ConfigError(f"topics={topics!r}: expected a topic name or an iterable of them")
+        raise ConfigError(f"topics={topics!r}: expected a topic name, or an iterable of names")
     return list(dict.fromkeys(topic_name(name) for name in topics))
+
+
+def topics_or_ids(topics: object) -> list[str] | list[UUID]:
+    """Topics, each once, of one name or an iterable of names or of ids."""
+    if isinstance(topics, str | bytes) or not isinstance(topics, Iterable):
+        return topic_names(topics)
+    given = list(topics)
+    if all(isinstance(topic, str) for topic in given):
+        return topic_names(given)
+    return topic_ids(given)
+
+
+def topic_ids(given: Iterable[object]) -> list[UUID]:
+    """Ids of topics, each once."""
+    from uuid import UUID
+
+    found: dict[UUID, None] = {}
+    for topic in given:
+        if not isinstance(topic, UUID):
+            raise ConfigError(f"{topic!r} is not a topic's id: expected a uuid.UUID, or names alone")
+        if not topic.int:
+            raise ConfigError(f"{topic} is no topic's id: it stands for a topic without one")
+        found[topic] = None
+    return list(found)
 
 
 def topics_or_pattern(topics: object, pattern: object) -> tuple[list[str], str | None]:

@@ -28,6 +28,7 @@ from kwire.schema.error_codes import (
     COORDINATOR_NOT_AVAILABLE,
     NOT_CONTROLLER,
     NOT_COORDINATOR,
+    NOT_LEADER_OR_FOLLOWER,
     THROTTLING_QUOTA_EXCEEDED,
 )
 
@@ -46,11 +47,12 @@ NOT_LOOKED_AT = frozenset(
         COORDINATOR_NOT_AVAILABLE,
         NOT_COORDINATOR,
         NOT_CONTROLLER,
+        NOT_LEADER_OR_FOLLOWER,
         THROTTLING_QUOTA_EXCEEDED,
     }
 )
-"""Codes of a broker that is not, or not yet, the one to ask (coordinator, controller), or that throttles: the request
-had no effect, so it is safe to repeat it whatever it does."""
+"""Codes of a broker that is not, or not yet, the one to ask (coordinator, controller, leader), or that throttles: the
+request had no effect, so it is safe to repeat it whatever it does."""
 
 
 class AdminApi(Generic[Key, Result]):

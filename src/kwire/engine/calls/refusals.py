@@ -9,8 +9,10 @@ from collections.abc import Iterable, Mapping
 from copy import copy
 
 from kwire import errors
-from kwire._typing import Any
+from kwire._typing import Any, TypeVar
 from kwire.errors import BrokerError, KafkaError
+
+Name = TypeVar("Name")
 
 
 def all_of(failed: Mapping[Any, KafkaError]) -> KafkaError:
@@ -29,13 +31,19 @@ def all_of(failed: Mapping[Any, KafkaError]) -> KafkaError:
 
 def raise_all(rows: Iterable[tuple[str | None, int, str | None]], api: str) -> None:
     """Raises the error of those (name, code, text) that have a code."""
-    failed = {
-        name: errors.broker.error_for(code, f"{api} of {name!r}" + (f": {text}" if text else ""))
-        for name, code, text in rows
-        if code
-    }
+    failed = {name: error for name, error in each_of(rows, api).items() if error is not None}
     if failed:
         raise all_of(failed)
+
+
+def each_of(rows: Iterable[tuple[Name, int, str | None]], api: str) -> dict[Name, KafkaError | None]:
+    """Of each (name, code, text): its error, None without a code."""
+    return {
+        name: errors.broker.error_for(code, f"{api} of {name_of(name)}" + (f": {text}" if text else ""))
+        if code
+        else None
+        for name, code, text in rows
+    }
 
 
 def where_missing(error: KafkaError, api_key: int, hint: str) -> KafkaError:
