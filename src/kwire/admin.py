@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kwire.engine.admin.a13_leave_group import MemberToRemove as MemberToRemove
     from kwire.engine.admin.a19_create_topics import CreatedTopic as CreatedTopic
     from kwire.engine.admin.a19_create_topics import NewTopic as NewTopic
+    from kwire.engine.admin.a37_create_partitions import NewPartitions as NewPartitions
     from kwire.engine.admin.access_results import AclBinding as AclBinding
     from kwire.engine.admin.access_results import AclFilter as AclFilter
     from kwire.engine.admin.access_results import DelegationToken as DelegationToken
@@ -61,6 +62,7 @@ else:
         "GroupListing": "group_results",
         "MemberDescription": "group_results",
         "MemberToRemove": "a13_leave_group",
+        "NewPartitions": "a37_create_partitions",
         "NewTopic": "a19_create_topics",
         "ShareGroupDescription": "share_group_results",
         "ShareMemberDescription": "share_group_results",

@@ -94,6 +94,8 @@ ADMIN: dict[str, Call] = {
     "alter_configs": lambda it: it.alter_configs({("topic", "t"): {}}),
     "list_config_resources": lambda it: it.list_config_resources(),
     "list_client_metrics_resources": lambda it: it.list_client_metrics_resources(),
+    "create_partitions": lambda it: it.create_partitions({"wide": 9}),
+    "delete_records": lambda it: it.delete_records({T0: "latest"}),
     "close": lambda it: it.close(),
 }
 

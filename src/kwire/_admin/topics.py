@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from kwire.engine.admin.a19_create_topics import CreatedTopic, NewTopic
+    from kwire.engine.admin.a37_create_partitions import NewPartitions
     from kwire.engine.calls.offsets import OffsetAndTimestamp
     from kwire.engine.common.addresses import TopicPartition
     from kwire.engine.metadata.metadata import TopicInfo
@@ -45,6 +46,34 @@ class TopicCalls(AdminFront, Client[AdminSettings]):
         failed (code 3 where it does not exist, 100 for an id); its `failures` has the error of each, the others are
         deleted."""
         self._door.run(self._asked(engine.calls.delete_topics(topics), timeout))
+
+    def create_partitions(
+        self,
+        topics: Mapping[str, int | NewPartitions | Mapping[str, Any]],
+        *,
+        validate_only: bool = False,
+        timeout: Timeout = None,
+    ) -> None:
+        """Gives topics more partitions: {"name": how many in all}, or {"name": {"total_count": ..., "new_assignments":
+        [[1, 2], ...]}} with the replicas of each new one.
+
+        Raises the BrokerError of the first topic that failed (code 37 where it has as many already); its `failures`
+        has the error of each, the others have theirs then. Needs Kafka 1.0.
+        """
+        self._door.run(
+            self._asked(engine.partition_calls.create_partitions(topics, validate_only=validate_only), timeout)
+        )
+
+    def delete_records(
+        self, before: Mapping[Partition, int | str], *, timeout: Timeout = None
+    ) -> dict[TopicPartition, int]:
+        """Deletes the records before an offset of each partition, before its end for "latest"; the first offset that
+        each has then.
+
+        Raises the BrokerError of the first partition that failed (code 1 for an offset beyond the end, 44 where the
+        topic is only compacted); its `failures` has the error of each. Needs Kafka 0.11.
+        """
+        return self._door.run(self._asked(engine.partition_calls.delete_records(before), timeout))
 
     def list_topics(self, *, internal: bool = False, timeout: Timeout = None) -> list[str]:
         """The names of all topics, sorted; those of Kafka itself only with `internal=True`."""

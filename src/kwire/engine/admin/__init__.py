@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from kwire.engine.admin import calls as calls
     from kwire.engine.admin import config_calls as config_calls
     from kwire.engine.admin import group_calls as group_calls
+    from kwire.engine.admin import partition_calls as partition_calls
     from kwire.engine.admin import share_group_calls as share_group_calls
     from kwire.engine.admin import streams_group_calls as streams_group_calls
 else:
@@ -21,6 +22,7 @@ else:
             "calls",
             "config_calls",
             "group_calls",
+            "partition_calls",
             "share_group_calls",
             "streams_group_calls",
         }

@@ -123,8 +123,6 @@ SHARE_CONSUMER = {
 ADMIN = {
     **dict.fromkeys(
         (
-            "create_partitions",
-            "delete_records",
             "describe_cluster",
             "elect_leaders",
         ),
