@@ -17,6 +17,7 @@ from scripts.sources import PACKAGE, formatted
 
 PAIRS = {
     "_admin/access.py": "aio/_admin/access.py",
+    "_admin/cluster.py": "aio/_admin/cluster.py",
     "_admin/configs.py": "aio/_admin/configs.py",
     "_admin/groups.py": "aio/_admin/groups.py",
     "_admin/share_groups.py": "aio/_admin/share_groups.py",

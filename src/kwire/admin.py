@@ -1,4 +1,4 @@
-"""Admin: what is asked of a cluster about its topics, groups and access.
+"""Admin: what is asked of a cluster about its topics, configs, brokers, groups and access.
 
 Layer 5: its calls are in `kwire._admin`, by subject; what is asked of whom is in `kwire.engine.admin`.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kwire._admin.access import AccessCalls
+from kwire._admin.cluster import ClusterCalls
 from kwire._admin.configs import ConfigCalls
 from kwire._admin.groups import GroupCalls
 from kwire._admin.share_groups import ShareGroupCalls
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from kwire.engine.admin.access_results import AclBinding as AclBinding
     from kwire.engine.admin.access_results import AclFilter as AclFilter
     from kwire.engine.admin.access_results import DelegationToken as DelegationToken
+    from kwire.engine.admin.cluster_results import BrokerInfo as BrokerInfo
+    from kwire.engine.admin.cluster_results import ClusterDescription as ClusterDescription
     from kwire.engine.admin.config_results import ConfigEntry as ConfigEntry
     from kwire.engine.admin.config_results import ConfigResource as ConfigResource
     from kwire.engine.admin.config_results import ConfigSynonym as ConfigSynonym
@@ -53,6 +56,8 @@ else:
     _HOMES = {
         "AclBinding": "access_results",
         "AclFilter": "access_results",
+        "BrokerInfo": "cluster_results",
+        "ClusterDescription": "cluster_results",
         "ConfigEntry": "config_results",
         "ConfigResource": "config_results",
         "ConfigSynonym": "config_results",
@@ -88,7 +93,7 @@ else:
 
 @configured_by(AdminSettings)
 @without(absent.ADMIN)
-class Admin(TopicCalls, GroupCalls, AccessCalls, ShareGroupCalls, StreamsGroupCalls, ConfigCalls):
+class Admin(TopicCalls, GroupCalls, AccessCalls, ShareGroupCalls, StreamsGroupCalls, ConfigCalls, ClusterCalls):
     """Administration of a cluster, from any thread.
 
         with Admin("host:9092") as admin:

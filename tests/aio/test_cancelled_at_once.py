@@ -96,6 +96,7 @@ ADMIN: dict[str, Call] = {
     "list_client_metrics_resources": lambda it: it.list_client_metrics_resources(),
     "create_partitions": lambda it: it.create_partitions({"wide": 9}),
     "delete_records": lambda it: it.delete_records({T0: "latest"}),
+    "describe_cluster": lambda it: it.describe_cluster(),
     "close": lambda it: it.close(),
 }
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from kwire._typing import TYPE_CHECKING, Any, Self, Unpack
 from kwire.aio._admin.access import AccessCalls
+from kwire.aio._admin.cluster import ClusterCalls
 from kwire.aio._admin.configs import ConfigCalls
 from kwire.aio._admin.groups import GroupCalls
 from kwire.aio._admin.share_groups import ShareGroupCalls
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 @configured_by(AdminSettings)
 @without(absent.ADMIN)
-class Admin(TopicCalls, GroupCalls, AccessCalls, ShareGroupCalls, StreamsGroupCalls, ConfigCalls):
+class Admin(TopicCalls, GroupCalls, AccessCalls, ShareGroupCalls, StreamsGroupCalls, ConfigCalls, ClusterCalls):
     """Administration of a cluster, from any task of one event loop.
 
         async with kwire.aio.Admin("host:9092") as admin:

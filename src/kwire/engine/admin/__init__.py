@@ -10,6 +10,7 @@ from kwire._typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kwire.engine.admin import access_calls as access_calls
     from kwire.engine.admin import calls as calls
+    from kwire.engine.admin import cluster_calls as cluster_calls
     from kwire.engine.admin import config_calls as config_calls
     from kwire.engine.admin import group_calls as group_calls
     from kwire.engine.admin import partition_calls as partition_calls
@@ -20,6 +21,7 @@ else:
         {
             "access_calls",
             "calls",
+            "cluster_calls",
             "config_calls",
             "group_calls",
             "partition_calls",

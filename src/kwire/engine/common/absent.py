@@ -122,10 +122,7 @@ SHARE_CONSUMER = {
 
 ADMIN = {
     **dict.fromkeys(
-        (
-            "describe_cluster",
-            "elect_leaders",
-        ),
+        ("elect_leaders",),
         "not in this version of kwire; `kwire.protocol` has the messages",
     ),
 }
