@@ -48,6 +48,14 @@ def test_the_programs_do_what_the_page_says(capsys: pytest.CaptureFixture[str]) 
         outcome("NewTopic(")
         assert "TOPIC_ALREADY_EXISTS" in capsys.readouterr().out
         assert "logs" not in broker.topics()
+        outcome("create_partitions(")
+        assert "BrokerInfo(id=1" in capsys.readouterr().out
+        assert "audit" not in broker.topics()
+        outcome("incremental_alter_configs(")
+        assert capsys.readouterr().out.splitlines()[:2] == [
+            "cleanup.policy delete,compact dynamic-topic-config",
+            "retention.ms 86400000 dynamic-topic-config",
+        ]
 
 
 def test_what_the_page_says_of_access_is_done(capsys: pytest.CaptureFixture[str]) -> None:

@@ -54,6 +54,8 @@ HERE = {
         "payments-copy",
         "fromtimestamp",
         "NewTopic(",
+        "create_partitions(",
+        "incremental_alter_configs(",
         "create_acls(",
     ],
     "docs/asyncio.md": ["aio.Admin(", "asyncio.gather", "to_arrow", "asyncio.timeout", "lifespan("],
