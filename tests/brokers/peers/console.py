@@ -35,7 +35,7 @@ class Console:
             arguments += ["--request-required-acks", "-1"]
         arguments += self._compression(compression)
         lines = "".join(f"{_text(record.key)}{_SEPARATOR}{_text(record.value)}\n" for record in records)
-        self._run(self._producer_class(), arguments, lines)
+        self.run(self._producer_class(), *arguments, stdin=lines)
 
     def consume(self, topic: str, count: int) -> list[PeerRecord]:
         """See Peer."""
@@ -43,7 +43,7 @@ class Console:
         arguments += ["--property", "print.key=true", "--property", f"key.separator={_SEPARATOR}"]
         if self._number >= (0, 9):
             arguments += ["--timeout-ms", str(int(WITHIN_S * 1000))]
-        lines = self._run(self._consumer_class(), arguments, "").splitlines()
+        lines = self.run(self._consumer_class(), *arguments).splitlines()
         pairs = [line.split(_SEPARATOR, 1) for line in lines if _SEPARATOR in line]
         if len(pairs) != count:
             raise TimeoutError(f"the console consumer read {len(pairs)} of {count} records of {topic}: {lines}")
@@ -77,9 +77,9 @@ class Console:
         new = ["--new-consumer"] if self._number < (0, 10, 1) else []
         return [*new, "--bootstrap-server", self._cluster.bootstrap_servers]
 
-    def _run(self, main: str, arguments: list[str], stdin: str) -> str:
-        broker = main == "kafka.tools.ConsoleProducer"
-        jars = self._cluster.jars if broker else resolve_tools(self._cluster.release)
+    def run(self, main: str, *arguments: str, stdin: str = "") -> str:
+        """What a tool of the release prints; `main` is its class."""
+        jars = self._cluster.jars if main.startswith("kafka.") else resolve_tools(self._cluster.release)
         command = [
             find_java(),
             *JVM_FLAGS,

@@ -61,8 +61,8 @@ class ConfigCalls(AdminFront, Client[AdminSettings]):
         back to its default.
 
         Each resource is changed as a whole or not at all. Raises the BrokerError of the first that failed (code 40
-        for a value that cannot be); its `failures` has the error of each. Brokers before Kafka 2.3 have only
-        `alter_configs`.
+        for a value that cannot be, 42 of older brokers); its `failures` has the error of each. Brokers before Kafka 2.3
+        have only `alter_configs`.
         """
         await self._door.run(
             self._asked(engine.config_calls.incremental_alter_configs(changes, validate_only=validate_only), timeout)
