@@ -8,6 +8,7 @@ from kwire import errors
 from kwire._typing import TYPE_CHECKING, TypeVar, override
 from kwire.engine.calls.fan_out import AdminApi
 from kwire.engine.calls.lookup import AnyBroker, Controller, Lookup
+from kwire.engine.calls.refusals import where_missing
 from kwire.errors import BrokerError, KafkaError
 from kwire.protocol import APIS
 from kwire.schema.error_codes import (
@@ -41,12 +42,7 @@ class AccessApi(AdminApi[Key, Result]):
 
     @override
     def explain(self, error: KafkaError) -> KafkaError:
-        origin = next(iter(error.failures.values()), error)
-        if not isinstance(origin, BrokerError) or origin.api_key != self.api_key:
-            return error
-        explained = errors.broker.error_for(origin.code, f"{origin.context}; it needs {self.needs}")
-        explained.failures = error.failures
-        return explained
+        return where_missing(error, self.api_key, f"it needs {self.needs}")
 
 
 class OneAnswer(AccessApi[None, Result]):
