@@ -10,7 +10,7 @@ Java's AdminApiDriver does the same.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import partial
 
 from kwire._typing import TYPE_CHECKING, Any, Generic, TypeVar, override
@@ -63,6 +63,8 @@ class AdminApi(Generic[Key, Result]):
     """The versions that will do; None: all."""
     retries_codes = False
     """Whether every retriable code is asked again, not only those that say that the request had no effect."""
+    without_effect: Set[int] = NOT_LOOKED_AT
+    """The codes that say so."""
     asks_one_by_one = False
     """Whether a request is about one key alone."""
     asked = ""
@@ -111,13 +113,12 @@ class FanOutCall(Call, Generic[Key, Result]):
 
     @override
     def timed_out(self) -> KafkaError:
-        for key in self.keys or ():
-            if key not in self._found and (error := self._api.lookup.why_not_found(key)) is not None:
-                return error
         late = super().timed_out()
-        if not self._failed:
-            return late
-        return all_of({**self._failed, **{key: late for key in self.keys or () if not self._is_settled(key)}})
+        unsettled = [key for key in self.keys or () if not self._is_settled(key)]
+        reasons = {key: self._api.lookup.why_not_found(key) or late for key in unsettled}
+        if self._api.tells_all and reasons:
+            return all_of({**self._failed, **reasons})
+        return next((error for error in reasons.values() if error is not late), late)
 
     @override
     def under_way(self) -> str:
@@ -159,6 +160,8 @@ class FanOutCall(Call, Generic[Key, Result]):
         except KafkaError as error:
             self.fail(self._api.explain(error), now)
             return
+        if self._is_complete(now):
+            return
         for target, keys in by_target.items():
             for asked in [[key] for key in keys] if self._api.asks_one_by_one else [keys]:
                 if not self.done:
@@ -184,7 +187,13 @@ class FanOutCall(Call, Generic[Key, Result]):
         by_target: dict[int, list[Key]] = defaultdict(list)
         for key in keys:
             if not self._is_settled(key) and key not in self._asked:
-                target = self._api.lookup.find(key, now)
+                try:
+                    target = self._api.lookup.find(key, now)
+                except KafkaError as error:
+                    if not self._api.tells_all:
+                        raise
+                    self._failed[key] = error
+                    continue
                 if target is not None:
                     by_target[target].append(key)
         return by_target
@@ -241,7 +250,7 @@ class FanOutCall(Call, Generic[Key, Result]):
     def _may_retry(self, error: KafkaError) -> bool:
         if self._api.retries_codes:
             return isinstance(error, _UnsaidError) or is_retriable(error)
-        return error.code in NOT_LOOKED_AT if isinstance(error, BrokerError) else is_retriable(error)
+        return error.code in self._api.without_effect if isinstance(error, BrokerError) else is_retriable(error)
 
     def _cancel_asked(self) -> None:
         for request in self._asked.values():

@@ -159,6 +159,21 @@ class EachBroker(Lookup[int]):
         return key
 
 
+class NamedBroker(Lookup[Key]):
+    """The broker that the key names."""
+
+    def __init__(self, broker_of: Callable[[Key], int]) -> None:
+        self._broker_of = broker_of
+
+    @override
+    def find(self, key: Key, now: float) -> int | None:
+        cluster = self.call.core.cluster
+        if cluster.generation == 0:
+            cluster.refresh(now)
+            return None
+        return self._broker_of(key)
+
+
 class Leader(Lookup[TopicPartition]):
     """The leader of the partition."""
 
