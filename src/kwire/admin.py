@@ -1,4 +1,4 @@
-"""Admin: what is asked of a cluster about its topics, groups and access.
+"""Admin: what is asked of a cluster about its topics, groups, access, replicas, transactions and quorum.
 
 Layer 5: its calls are in `kwire._admin`, by subject; what is asked of whom is in `kwire.engine.admin`.
 """
@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from kwire._admin.access import AccessCalls
 from kwire._admin.groups import GroupCalls
+from kwire._admin.replicas import ReplicaCalls
 from kwire._admin.share_groups import ShareGroupCalls
 from kwire._admin.streams_groups import StreamsGroupCalls
 from kwire._admin.topics import TopicCalls
@@ -28,6 +29,11 @@ if TYPE_CHECKING:
     from kwire.engine.admin.group_results import GroupDescription as GroupDescription
     from kwire.engine.admin.group_results import GroupListing as GroupListing
     from kwire.engine.admin.group_results import MemberDescription as MemberDescription
+    from kwire.engine.admin.replica_results import LogDirDescription as LogDirDescription
+    from kwire.engine.admin.replica_results import PartitionReassignment as PartitionReassignment
+    from kwire.engine.admin.replica_results import ReplicaInfo as ReplicaInfo
+    from kwire.engine.admin.replica_results import ReplicaLogDirInfo as ReplicaLogDirInfo
+    from kwire.engine.admin.replica_results import TopicPartitionReplica as TopicPartitionReplica
     from kwire.engine.admin.share_group_results import ShareGroupDescription as ShareGroupDescription
     from kwire.engine.admin.share_group_results import ShareMemberDescription as ShareMemberDescription
     from kwire.engine.admin.share_group_results import SharePartitionOffsetInfo as SharePartitionOffsetInfo
@@ -52,9 +58,13 @@ else:
         "DelegationToken": "access_results",
         "GroupDescription": "group_results",
         "GroupListing": "group_results",
+        "LogDirDescription": "replica_results",
         "MemberDescription": "group_results",
         "MemberToRemove": "a13_leave_group",
         "NewTopic": "a19_create_topics",
+        "PartitionReassignment": "replica_results",
+        "ReplicaInfo": "replica_results",
+        "ReplicaLogDirInfo": "replica_results",
         "ShareGroupDescription": "share_group_results",
         "ShareMemberDescription": "share_group_results",
         "SharePartitionOffsetInfo": "share_group_results",
@@ -64,6 +74,7 @@ else:
         "StreamsSubtopology": "streams_group_results",
         "StreamsTopicInfo": "streams_group_results",
         "TaskId": "streams_group_results",
+        "TopicPartitionReplica": "replica_results",
         "TopologyDescription": "streams_group_results",
         "TopologyNode": "streams_group_results",
     }
@@ -79,7 +90,7 @@ else:
 
 @configured_by(AdminSettings)
 @without(absent.ADMIN)
-class Admin(TopicCalls, GroupCalls, AccessCalls, ShareGroupCalls, StreamsGroupCalls):
+class Admin(TopicCalls, GroupCalls, AccessCalls, ShareGroupCalls, StreamsGroupCalls, ReplicaCalls):
     """Administration of a cluster, from any thread.
 
         with Admin("host:9092") as admin:

@@ -89,6 +89,12 @@ ADMIN: dict[str, Call] = {
     "renew_delegation_token": lambda it: it.renew_delegation_token(b"hmac"),
     "expire_delegation_token": lambda it: it.expire_delegation_token(b"hmac"),
     "describe_delegation_token": lambda it: it.describe_delegation_token(),
+    "describe_log_dirs": lambda it: it.describe_log_dirs(),
+    "describe_replica_log_dirs": lambda it: it.describe_replica_log_dirs([("t", 0, 1)]),
+    "alter_replica_log_dirs": lambda it: it.alter_replica_log_dirs({("t", 0, 1): "/kwire-1"}),
+    "alter_partition_reassignments": lambda it: it.alter_partition_reassignments({T0: [1]}),
+    "list_partition_reassignments": lambda it: it.list_partition_reassignments(),
+    "elect_leaders": lambda it: it.elect_leaders("preferred", [T0]),
     "close": lambda it: it.close(),
 }
 

@@ -17,7 +17,7 @@ from kwire._typing import TYPE_CHECKING, Any, Generic, TypeVar, override
 from kwire.engine.calls.calls import Call, OnDone
 from kwire.engine.calls.hedged_request import HedgedRequest
 from kwire.engine.calls.lookup import Lookup
-from kwire.engine.calls.refusals import all_of
+from kwire.engine.calls.refusals import all_of, with_advice
 from kwire.engine.common.request import ANY, Request
 from kwire.engine.common.retry import afresh, is_retriable
 from kwire.errors import BrokerError, KafkaError
@@ -71,6 +71,8 @@ class AdminApi(Generic[Key, Result]):
     """The broker whose response is looked at."""
     tells_all = False
     """Whether the call goes on with the other keys when one has failed, and names all that have."""
+    when_too_old = ""
+    """What to do instead where a broker is too old for it."""
 
     def split(self, core: Services) -> Sequence[Key] | None:
         """Returns the keys to ask about; None while they are not known (the brokers, before there is metadata)."""
@@ -90,7 +92,7 @@ class AdminApi(Generic[Key, Result]):
 
     def explain(self, error: KafkaError) -> KafkaError:
         """The error that ends the call, as the user has to hear it."""
-        return error
+        return with_advice(error, self.when_too_old)
 
 
 class FanOutCall(Call, Generic[Key, Result]):

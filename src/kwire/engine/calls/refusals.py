@@ -11,6 +11,7 @@ from copy import copy
 from kwire import errors
 from kwire._typing import Any
 from kwire.errors import BrokerError, KafkaError
+from kwire.schema.error_codes import UNSUPPORTED_VERSION
 
 
 def all_of(failed: Mapping[Any, KafkaError]) -> KafkaError:
@@ -27,15 +28,27 @@ def all_of(failed: Mapping[Any, KafkaError]) -> KafkaError:
     return error
 
 
+def with_advice(error: KafkaError, advice: str) -> KafkaError:
+    """The error, with what to do instead where it says that a broker is too old."""
+    if not advice or not isinstance(error, BrokerError) or error.code != UNSUPPORTED_VERSION:
+        return error
+    told = errors.broker.error_for(error.code, f"{error.context}; {advice}")
+    told.api_key, told.failures = error.api_key, error.failures
+    return told
+
+
 def raise_all(rows: Iterable[tuple[str | None, int, str | None]], api: str) -> None:
     """Raises the error of those (name, code, text) that have a code."""
     failed = {
-        name: errors.broker.error_for(code, f"{api} of {name!r}" + (f": {text}" if text else ""))
-        for name, code, text in rows
-        if code
+        name: errors.broker.error_for(code, said(f"{api} of {name!r}", text)) for name, code, text in rows if code
     }
     if failed:
         raise all_of(failed)
+
+
+def said(what: str, text: str | None) -> str:
+    """What failed, and what the broker says about it."""
+    return f"{what}: {text}" if text else what
 
 
 def name_of(key: object) -> str:

@@ -128,7 +128,6 @@ ADMIN = {
             "delete_records",
             "describe_cluster",
             "describe_configs",
-            "elect_leaders",
             "incremental_alter_configs",
         ),
         "not in this version of kwire; `kwire.protocol` has the messages",
