@@ -22,6 +22,7 @@ PAIRS = {
     "_admin/share_groups.py": "aio/_admin/share_groups.py",
     "_admin/streams_groups.py": "aio/_admin/streams_groups.py",
     "_admin/topics.py": "aio/_admin/topics.py",
+    "_admin/transactions.py": "aio/_admin/transactions.py",
     "_client.py": "aio/client.py",
     "_transactions.py": "aio/transactions.py",
     "admin.py": "aio/admin.py",

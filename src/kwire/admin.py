@@ -13,6 +13,7 @@ from kwire._admin.replicas import ReplicaCalls
 from kwire._admin.share_groups import ShareGroupCalls
 from kwire._admin.streams_groups import StreamsGroupCalls
 from kwire._admin.topics import TopicCalls
+from kwire._admin.transactions import TransactionCalls
 from kwire._typing import TYPE_CHECKING, Any, Self, Unpack
 from kwire.engine.common import absent
 from kwire.engine.common.absent import without
@@ -45,6 +46,10 @@ if TYPE_CHECKING:
     from kwire.engine.admin.streams_group_results import TaskId as TaskId
     from kwire.engine.admin.streams_group_results import TopologyDescription as TopologyDescription
     from kwire.engine.admin.streams_group_results import TopologyNode as TopologyNode
+    from kwire.engine.admin.transaction_results import FencedProducer as FencedProducer
+    from kwire.engine.admin.transaction_results import ProducerState as ProducerState
+    from kwire.engine.admin.transaction_results import TransactionDescription as TransactionDescription
+    from kwire.engine.admin.transaction_results import TransactionListing as TransactionListing
     from kwire.engine.metadata.metadata import PartitionInfo as PartitionInfo
     from kwire.engine.metadata.metadata import TopicInfo as TopicInfo
     from kwire.engine.settings.options import AdminOptions, Servers
@@ -56,6 +61,7 @@ else:
         "AclFilter": "access_results",
         "CreatedTopic": "a19_create_topics",
         "DelegationToken": "access_results",
+        "FencedProducer": "transaction_results",
         "GroupDescription": "group_results",
         "GroupListing": "group_results",
         "LogDirDescription": "replica_results",
@@ -63,6 +69,7 @@ else:
         "MemberToRemove": "a13_leave_group",
         "NewTopic": "a19_create_topics",
         "PartitionReassignment": "replica_results",
+        "ProducerState": "transaction_results",
         "ReplicaInfo": "replica_results",
         "ReplicaLogDirInfo": "replica_results",
         "ShareGroupDescription": "share_group_results",
@@ -77,6 +84,8 @@ else:
         "TopicPartitionReplica": "replica_results",
         "TopologyDescription": "streams_group_results",
         "TopologyNode": "streams_group_results",
+        "TransactionDescription": "transaction_results",
+        "TransactionListing": "transaction_results",
     }
     """What calls take and return, imported when it is first asked for, from `kwire.engine.admin`."""
 
@@ -90,7 +99,7 @@ else:
 
 @configured_by(AdminSettings)
 @without(absent.ADMIN)
-class Admin(TopicCalls, GroupCalls, AccessCalls, ShareGroupCalls, StreamsGroupCalls, ReplicaCalls):
+class Admin(TopicCalls, GroupCalls, AccessCalls, ShareGroupCalls, StreamsGroupCalls, ReplicaCalls, TransactionCalls):
     """Administration of a cluster, from any thread.
 
         with Admin("host:9092") as admin:

@@ -95,6 +95,12 @@ ADMIN: dict[str, Call] = {
     "alter_partition_reassignments": lambda it: it.alter_partition_reassignments({T0: [1]}),
     "list_partition_reassignments": lambda it: it.list_partition_reassignments(),
     "elect_leaders": lambda it: it.elect_leaders("preferred", [T0]),
+    "list_transactions": lambda it: it.list_transactions(),
+    "describe_transactions": lambda it: it.describe_transactions(["tx"]),
+    "describe_producers": lambda it: it.describe_producers([T0]),
+    "abort_transaction": lambda it: it.abort_transaction(T0, {"producer_id": 1, "producer_epoch": 0}),
+    "fence_producers": lambda it: it.fence_producers(["tx"]),
+    "force_terminate_transaction": lambda it: it.force_terminate_transaction("tx"),
     "close": lambda it: it.close(),
 }
 

@@ -16,6 +16,7 @@ from kwire.aio._admin.replicas import ReplicaCalls
 from kwire.aio._admin.share_groups import ShareGroupCalls
 from kwire.aio._admin.streams_groups import StreamsGroupCalls
 from kwire.aio._admin.topics import TopicCalls
+from kwire.aio._admin.transactions import TransactionCalls
 from kwire.engine.common import absent
 from kwire.engine.common.absent import without
 from kwire.engine.settings.clients import AdminSettings
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 @configured_by(AdminSettings)
 @without(absent.ADMIN)
-class Admin(TopicCalls, GroupCalls, AccessCalls, ShareGroupCalls, StreamsGroupCalls, ReplicaCalls):
+class Admin(TopicCalls, GroupCalls, AccessCalls, ShareGroupCalls, StreamsGroupCalls, ReplicaCalls, TransactionCalls):
     """Administration of a cluster, from any task of one event loop.
 
         async with kwire.aio.Admin("host:9092") as admin:

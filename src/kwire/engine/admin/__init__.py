@@ -14,9 +14,18 @@ if TYPE_CHECKING:
     from kwire.engine.admin import replica_calls as replica_calls
     from kwire.engine.admin import share_group_calls as share_group_calls
     from kwire.engine.admin import streams_group_calls as streams_group_calls
+    from kwire.engine.admin import transaction_calls as transaction_calls
 else:
     _CALLS = frozenset(
-        {"access_calls", "calls", "group_calls", "replica_calls", "share_group_calls", "streams_group_calls"}
+        {
+            "access_calls",
+            "calls",
+            "group_calls",
+            "replica_calls",
+            "share_group_calls",
+            "streams_group_calls",
+            "transaction_calls",
+        }
     )
 
     def __getattr__(name: str) -> Any:

@@ -39,7 +39,7 @@ class AlterPartitionReassignments(AdminApi[TopicPartition, None]):
             self.when_too_old = "before Kafka 2.4 only its own tools can reassign partitions, by ZooKeeper"
         else:
             self.versions = APIS[self.api_key].versions[_FIRST_VERSION_WITH_FIXED_FACTOR:]
-            self.when_too_old = "allow_replication_factor_change=False needs Kafka 4.0 or newer"
+            self.when_too_old = "allow_replication_factor_change=False needs Kafka 4.1 or newer"
 
     @override
     def split(self, core: Services) -> Sequence[TopicPartition]:
