@@ -18,6 +18,7 @@ from scripts.sources import PACKAGE, formatted
 PAIRS = {
     "_admin/access.py": "aio/_admin/access.py",
     "_admin/groups.py": "aio/_admin/groups.py",
+    "_admin/quorum.py": "aio/_admin/quorum.py",
     "_admin/replicas.py": "aio/_admin/replicas.py",
     "_admin/share_groups.py": "aio/_admin/share_groups.py",
     "_admin/streams_groups.py": "aio/_admin/streams_groups.py",

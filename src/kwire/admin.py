@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from kwire._admin.access import AccessCalls
 from kwire._admin.groups import GroupCalls
+from kwire._admin.quorum import QuorumCalls
 from kwire._admin.replicas import ReplicaCalls
 from kwire._admin.share_groups import ShareGroupCalls
 from kwire._admin.streams_groups import StreamsGroupCalls
@@ -30,6 +31,13 @@ if TYPE_CHECKING:
     from kwire.engine.admin.group_results import GroupDescription as GroupDescription
     from kwire.engine.admin.group_results import GroupListing as GroupListing
     from kwire.engine.admin.group_results import MemberDescription as MemberDescription
+    from kwire.engine.admin.quorum_results import FeatureMetadata as FeatureMetadata
+    from kwire.engine.admin.quorum_results import FeatureUpdate as FeatureUpdate
+    from kwire.engine.admin.quorum_results import FinalizedVersionRange as FinalizedVersionRange
+    from kwire.engine.admin.quorum_results import QuorumInfo as QuorumInfo
+    from kwire.engine.admin.quorum_results import QuorumReplica as QuorumReplica
+    from kwire.engine.admin.quorum_results import RaftVoterEndpoint as RaftVoterEndpoint
+    from kwire.engine.admin.quorum_results import SupportedVersionRange as SupportedVersionRange
     from kwire.engine.admin.replica_results import LogDirDescription as LogDirDescription
     from kwire.engine.admin.replica_results import PartitionReassignment as PartitionReassignment
     from kwire.engine.admin.replica_results import ReplicaInfo as ReplicaInfo
@@ -61,7 +69,10 @@ else:
         "AclFilter": "access_results",
         "CreatedTopic": "a19_create_topics",
         "DelegationToken": "access_results",
+        "FeatureMetadata": "quorum_results",
+        "FeatureUpdate": "quorum_results",
         "FencedProducer": "transaction_results",
+        "FinalizedVersionRange": "quorum_results",
         "GroupDescription": "group_results",
         "GroupListing": "group_results",
         "LogDirDescription": "replica_results",
@@ -70,6 +81,9 @@ else:
         "NewTopic": "a19_create_topics",
         "PartitionReassignment": "replica_results",
         "ProducerState": "transaction_results",
+        "QuorumInfo": "quorum_results",
+        "QuorumReplica": "quorum_results",
+        "RaftVoterEndpoint": "quorum_results",
         "ReplicaInfo": "replica_results",
         "ReplicaLogDirInfo": "replica_results",
         "ShareGroupDescription": "share_group_results",
@@ -80,6 +94,7 @@ else:
         "StreamsMemberDescription": "streams_group_results",
         "StreamsSubtopology": "streams_group_results",
         "StreamsTopicInfo": "streams_group_results",
+        "SupportedVersionRange": "quorum_results",
         "TaskId": "streams_group_results",
         "TopicPartitionReplica": "replica_results",
         "TopologyDescription": "streams_group_results",
@@ -99,7 +114,9 @@ else:
 
 @configured_by(AdminSettings)
 @without(absent.ADMIN)
-class Admin(TopicCalls, GroupCalls, AccessCalls, ShareGroupCalls, StreamsGroupCalls, ReplicaCalls, TransactionCalls):
+class Admin(
+    TopicCalls, GroupCalls, AccessCalls, ShareGroupCalls, StreamsGroupCalls, ReplicaCalls, TransactionCalls, QuorumCalls
+):
     """Administration of a cluster, from any thread.
 
         with Admin("host:9092") as admin:

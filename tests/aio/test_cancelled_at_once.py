@@ -6,6 +6,7 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -101,6 +102,12 @@ ADMIN: dict[str, Call] = {
     "abort_transaction": lambda it: it.abort_transaction(T0, {"producer_id": 1, "producer_epoch": 0}),
     "fence_producers": lambda it: it.fence_producers(["tx"]),
     "force_terminate_transaction": lambda it: it.force_terminate_transaction("tx"),
+    "describe_features": lambda it: it.describe_features(),
+    "update_features": lambda it: it.update_features({"share.version": 1}, validate_only=True),
+    "describe_metadata_quorum": lambda it: it.describe_metadata_quorum(),
+    "add_raft_voter": lambda it: it.add_raft_voter(1, UUID(int=1), [("CONTROLLER", "a", 1)]),
+    "remove_raft_voter": lambda it: it.remove_raft_voter(1, UUID(int=1)),
+    "unregister_broker": lambda it: it.unregister_broker(9),
     "close": lambda it: it.close(),
 }
 

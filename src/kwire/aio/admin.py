@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from kwire._typing import TYPE_CHECKING, Any, Self, Unpack
 from kwire.aio._admin.access import AccessCalls
 from kwire.aio._admin.groups import GroupCalls
+from kwire.aio._admin.quorum import QuorumCalls
 from kwire.aio._admin.replicas import ReplicaCalls
 from kwire.aio._admin.share_groups import ShareGroupCalls
 from kwire.aio._admin.streams_groups import StreamsGroupCalls
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
 
 @configured_by(AdminSettings)
 @without(absent.ADMIN)
-class Admin(TopicCalls, GroupCalls, AccessCalls, ShareGroupCalls, StreamsGroupCalls, ReplicaCalls, TransactionCalls):
+class Admin(
+    TopicCalls, GroupCalls, AccessCalls, ShareGroupCalls, StreamsGroupCalls, ReplicaCalls, TransactionCalls, QuorumCalls
+):
     """Administration of a cluster, from any task of one event loop.
 
         async with kwire.aio.Admin("host:9092") as admin:

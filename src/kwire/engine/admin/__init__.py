@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from kwire.engine.admin import access_calls as access_calls
     from kwire.engine.admin import calls as calls
     from kwire.engine.admin import group_calls as group_calls
+    from kwire.engine.admin import quorum_calls as quorum_calls
     from kwire.engine.admin import replica_calls as replica_calls
     from kwire.engine.admin import share_group_calls as share_group_calls
     from kwire.engine.admin import streams_group_calls as streams_group_calls
@@ -21,6 +22,7 @@ else:
             "access_calls",
             "calls",
             "group_calls",
+            "quorum_calls",
             "replica_calls",
             "share_group_calls",
             "streams_group_calls",
