@@ -227,6 +227,18 @@ def test_a_controller_that_moves_between_two_tries_is_found() -> None:
     assert kafka.nodes(protocol.CreateTopicsRequest) == [0, 0, 2]
 
 
+def test_a_controller_that_has_died_is_looked_up_again() -> None:
+    kafka = Kafka(bootstrap="a:1,b:2,c:3")
+    kafka.run(CreateTopics({"one": NewTopic(1, 1)}))
+    kafka.controller = 2
+    kafka.brokers[0].refuses = "refused"
+    kafka.world.lose_all(A)
+    began = kafka.world.now
+    kafka.run(CreateTopics({"two": NewTopic(1, 1)}))
+    assert kafka.nodes(protocol.CreateTopicsRequest) == [0, 2]
+    assert kafka.world.now - began < 5
+
+
 def test_a_request_without_effect_is_repeated_and_another_is_not() -> None:
     kafka = Kafka()
     codes = [THROTTLING_QUOTA_EXCEEDED, 0]

@@ -153,7 +153,7 @@ class Controller(Lookup[Key]):
 
     @override
     def refused(self, key: Key, error: KafkaError, now: float) -> None:
-        if isinstance(error, BrokerError) and (error.stale_metadata or error.code == NOT_CONTROLLER):
+        if not isinstance(error, BrokerError) or error.stale_metadata or error.code == NOT_CONTROLLER:
             self.call.core.cluster.refresh(now)
 
 
