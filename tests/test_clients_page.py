@@ -48,6 +48,12 @@ def test_the_programs_do_what_the_page_says(capsys: pytest.CaptureFixture[str]) 
         outcome("NewTopic(")
         assert "TOPIC_ALREADY_EXISTS" in capsys.readouterr().out
         assert "logs" not in broker.topics()
+        found = outcome("describe_log_dirs")
+        out = capsys.readouterr().out
+        assert "1 /kwire-1 " in out
+        assert "TransactionListing(transactional_id='billing'" in out
+        assert "INVALID_UPDATE_VERSION" in out
+        assert [state.current_transaction_start_offset for state in found["producers"]["orders", 0]] == [0]
 
 
 def test_what_the_page_says_of_access_is_done(capsys: pytest.CaptureFixture[str]) -> None:

@@ -55,6 +55,7 @@ HERE = {
         "fromtimestamp",
         "NewTopic(",
         "create_acls(",
+        "describe_log_dirs",
     ],
     "docs/asyncio.md": ["aio.Admin(", "asyncio.gather", "to_arrow", "asyncio.timeout", "lifespan("],
     "docs/old-generations.md": ["records.encode(", "client.messages(", "partitioners.scala_0_7("],

@@ -25,7 +25,8 @@ class SupportedVersionRange(NamedTuple):
 
 
 class FeatureMetadata(NamedTuple):
-    """The features of a cluster (KIP-584); the epoch counts their changes, None where there has been none."""
+    """The features of a cluster (KIP-584), and how new that is: with KRaft the epoch grows with the metadata, whatever
+    changes; None where there are no features."""
 
     finalized_features: Mapping[str, FinalizedVersionRange]
     finalized_features_epoch: int | None
