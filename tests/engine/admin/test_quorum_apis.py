@@ -23,6 +23,7 @@ from kwire.schema.error_codes import (
     NOT_CONTROLLER,
     REQUEST_TIMED_OUT,
     UNKNOWN_TOPIC_OR_PARTITION,
+    UNSUPPORTED_VERSION,
     VOTER_NOT_FOUND,
 )
 from tests.engine.world import Broker, World
@@ -106,6 +107,14 @@ def test_what_fails_is_told_in_the_words_of_the_controller(question: Any, code: 
     with pytest.raises(errors.BrokerError, match=f"{told}: as the log says") as raised:
         Kafka(code).run(question)
     assert raised.value.code == code
+
+
+def test_a_controller_that_cannot_says_why_by_itself() -> None:
+    """With a kraft.version of 0, say: the release is new enough."""
+    with pytest.raises(errors.broker.UNSUPPORTED_VERSION) as raised:
+        Kafka(UNSUPPORTED_VERSION).run(quorum_calls.remove_raft_voter(3, DIRECTORY, cluster_id=None))
+    assert "as the log says" in str(raised.value)
+    assert "Kafka 3.9" not in str(raised.value)
 
 
 def test_only_what_had_no_effect_is_repeated() -> None:

@@ -50,9 +50,11 @@ def find_coordinator_request(kind: int, key: str, version: int) -> protocol.Find
     request = protocol.FindCoordinatorRequest(key=key)
     if kind != GROUP:
         if version < _FIRST_VERSION_WITH_KINDS:
-            raise errors.broker.error_for(
+            error = errors.broker.error_for(
                 UNSUPPORTED_VERSION, f"FindCoordinator of {key!r}: the broker knows coordinators of groups only"
             )
+            error.api_key = FIND_COORDINATOR
+            raise error
         request.key_type = kind
     return request
 

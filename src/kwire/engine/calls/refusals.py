@@ -11,7 +11,6 @@ from copy import copy
 from kwire import errors
 from kwire._typing import Any
 from kwire.errors import BrokerError, KafkaError
-from kwire.schema.error_codes import UNSUPPORTED_VERSION
 
 
 def all_of(failed: Mapping[Any, KafkaError]) -> KafkaError:
@@ -29,11 +28,16 @@ def all_of(failed: Mapping[Any, KafkaError]) -> KafkaError:
 
 
 def with_advice(error: KafkaError, advice: str) -> KafkaError:
-    """The error, with what to do instead where it says that a broker is too old."""
-    if not advice or not isinstance(error, BrokerError) or error.code != UNSUPPORTED_VERSION:
+    """The error, with what to do instead where it says that a broker is too old. One that a broker has answered says
+    by itself what is wrong."""
+    if not advice or not isinstance(error, BrokerError):
+        return error
+    missing = [each.api_key for each in (*error.failures.values(), error) if isinstance(each, BrokerError)]
+    api_key = next((key for key in missing if key is not None), None)
+    if api_key is None:
         return error
     told = errors.broker.error_for(error.code, f"{error.context}; {advice}")
-    told.api_key, told.failures = error.api_key, error.failures
+    told.api_key, told.failures = api_key, error.failures
     return told
 
 
