@@ -56,6 +56,12 @@ def test_the_programs_do_what_the_page_says(capsys: pytest.CaptureFixture[str]) 
             "cleanup.policy delete,compact dynamic-topic-config",
             "retention.ms 86400000 dynamic-topic-config",
         ]
+        found = outcome("describe_log_dirs")
+        out = capsys.readouterr().out
+        assert "1 /kwire-1 " in out
+        assert "TransactionListing(transactional_id='billing'" in out
+        assert "INVALID_UPDATE_VERSION" in out
+        assert [state.current_transaction_start_offset for state in found["producers"]["orders", 0]] == [0]
 
 
 def test_what_the_page_says_of_access_is_done(capsys: pytest.CaptureFixture[str]) -> None:

@@ -57,6 +57,7 @@ HERE = {
         "create_partitions(",
         "incremental_alter_configs(",
         "create_acls(",
+        "describe_log_dirs",
     ],
     "docs/asyncio.md": ["aio.Admin(", "asyncio.gather", "to_arrow", "asyncio.timeout", "lifespan("],
     "docs/old-generations.md": ["records.encode(", "client.messages(", "partitioners.scala_0_7("],

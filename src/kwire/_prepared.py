@@ -12,10 +12,11 @@ from functools import partial
 from kwire._typing import TYPE_CHECKING, Any, TypeVar
 from kwire.engine.admin import calls, group_calls
 from kwire.engine.admin.a26_end_txn import End, EndTransactions
-from kwire.engine.admin.a65_describe_transactions import ONGOING, DescribeTransactions, TransactionDescription
-from kwire.engine.admin.a66_list_transactions import ListOpenTransactions
+from kwire.engine.admin.a65_describe_transactions import ONGOING, FindTransactions
+from kwire.engine.admin.a66_list_transactions import ListTransactions, TransactionFilters
 from kwire.engine.admin.asking import Asking
 from kwire.engine.admin.calls import Question
+from kwire.engine.admin.transaction_results import TransactionDescription
 from kwire.engine.calls.fan_out import AdminApi
 from kwire.engine.transactions.prepared import V1, V2, PreparedTransaction
 
@@ -79,14 +80,14 @@ def describe(
     if not transactional_ids:
         return {}
     found: dict[str, TransactionDescription | None]
-    found = _ask(client, _as_it_is(DescribeTransactions(transactional_ids)), timeout)
+    found = _ask(client, _as_it_is(FindTransactions(transactional_ids)), timeout)
     return found
 
 
 def list_open(client: AnyClient, prefix: str, timeout: Timeout = None) -> list[str]:
     """The transactional ids with that prefix whose transactions are open."""
-    found: list[str] = _ask(client, _as_it_is(ListOpenTransactions(prefix)), timeout)
-    return found
+    found = _ask(client, _as_it_is(ListTransactions(TransactionFilters(states=[ONGOING]))), timeout)
+    return [row.transactional_id for row in found if row.transactional_id.startswith(prefix)]
 
 
 def committed_metadata(

@@ -1,4 +1,4 @@
-"""Admin: what is asked of a cluster about its topics, configs, brokers, groups and access.
+"""Admin: what is asked of a cluster, from its topics and groups to its quorum.
 
 Layer 5: its calls are in `kwire._admin`, by subject; what is asked of whom is in `kwire.engine.admin`.
 """
@@ -11,9 +11,12 @@ from kwire._admin.access import AccessCalls
 from kwire._admin.cluster import ClusterCalls
 from kwire._admin.configs import ConfigCalls
 from kwire._admin.groups import GroupCalls
+from kwire._admin.quorum import QuorumCalls
+from kwire._admin.replicas import ReplicaCalls
 from kwire._admin.share_groups import ShareGroupCalls
 from kwire._admin.streams_groups import StreamsGroupCalls
 from kwire._admin.topics import TopicCalls
+from kwire._admin.transactions import TransactionCalls
 from kwire._typing import TYPE_CHECKING, Any, Self, Unpack
 from kwire.engine.common import absent
 from kwire.engine.common.absent import without
@@ -36,6 +39,18 @@ if TYPE_CHECKING:
     from kwire.engine.admin.group_results import GroupDescription as GroupDescription
     from kwire.engine.admin.group_results import GroupListing as GroupListing
     from kwire.engine.admin.group_results import MemberDescription as MemberDescription
+    from kwire.engine.admin.quorum_results import FeatureMetadata as FeatureMetadata
+    from kwire.engine.admin.quorum_results import FeatureUpdate as FeatureUpdate
+    from kwire.engine.admin.quorum_results import FinalizedVersionRange as FinalizedVersionRange
+    from kwire.engine.admin.quorum_results import QuorumInfo as QuorumInfo
+    from kwire.engine.admin.quorum_results import QuorumReplica as QuorumReplica
+    from kwire.engine.admin.quorum_results import RaftVoterEndpoint as RaftVoterEndpoint
+    from kwire.engine.admin.quorum_results import SupportedVersionRange as SupportedVersionRange
+    from kwire.engine.admin.replica_results import LogDirDescription as LogDirDescription
+    from kwire.engine.admin.replica_results import PartitionReassignment as PartitionReassignment
+    from kwire.engine.admin.replica_results import ReplicaInfo as ReplicaInfo
+    from kwire.engine.admin.replica_results import ReplicaLogDirInfo as ReplicaLogDirInfo
+    from kwire.engine.admin.replica_results import TopicPartitionReplica as TopicPartitionReplica
     from kwire.engine.admin.share_group_results import ShareGroupDescription as ShareGroupDescription
     from kwire.engine.admin.share_group_results import ShareMemberDescription as ShareMemberDescription
     from kwire.engine.admin.share_group_results import SharePartitionOffsetInfo as SharePartitionOffsetInfo
@@ -47,6 +62,10 @@ if TYPE_CHECKING:
     from kwire.engine.admin.streams_group_results import TaskId as TaskId
     from kwire.engine.admin.streams_group_results import TopologyDescription as TopologyDescription
     from kwire.engine.admin.streams_group_results import TopologyNode as TopologyNode
+    from kwire.engine.admin.transaction_results import FencedProducer as FencedProducer
+    from kwire.engine.admin.transaction_results import ProducerState as ProducerState
+    from kwire.engine.admin.transaction_results import TransactionDescription as TransactionDescription
+    from kwire.engine.admin.transaction_results import TransactionListing as TransactionListing
     from kwire.engine.metadata.metadata import PartitionInfo as PartitionInfo
     from kwire.engine.metadata.metadata import TopicInfo as TopicInfo
     from kwire.engine.settings.options import AdminOptions, Servers
@@ -63,12 +82,24 @@ else:
         "ConfigSynonym": "config_results",
         "CreatedTopic": "a19_create_topics",
         "DelegationToken": "access_results",
+        "FeatureMetadata": "quorum_results",
+        "FeatureUpdate": "quorum_results",
+        "FencedProducer": "transaction_results",
+        "FinalizedVersionRange": "quorum_results",
         "GroupDescription": "group_results",
         "GroupListing": "group_results",
+        "LogDirDescription": "replica_results",
         "MemberDescription": "group_results",
         "MemberToRemove": "a13_leave_group",
         "NewPartitions": "a37_create_partitions",
         "NewTopic": "a19_create_topics",
+        "PartitionReassignment": "replica_results",
+        "ProducerState": "transaction_results",
+        "QuorumInfo": "quorum_results",
+        "QuorumReplica": "quorum_results",
+        "RaftVoterEndpoint": "quorum_results",
+        "ReplicaInfo": "replica_results",
+        "ReplicaLogDirInfo": "replica_results",
         "ShareGroupDescription": "share_group_results",
         "ShareMemberDescription": "share_group_results",
         "SharePartitionOffsetInfo": "share_group_results",
@@ -77,9 +108,13 @@ else:
         "StreamsMemberDescription": "streams_group_results",
         "StreamsSubtopology": "streams_group_results",
         "StreamsTopicInfo": "streams_group_results",
+        "SupportedVersionRange": "quorum_results",
         "TaskId": "streams_group_results",
+        "TopicPartitionReplica": "replica_results",
         "TopologyDescription": "streams_group_results",
         "TopologyNode": "streams_group_results",
+        "TransactionDescription": "transaction_results",
+        "TransactionListing": "transaction_results",
     }
     """What calls take and return, imported when it is first asked for, from `kwire.engine.admin`."""
 
@@ -93,7 +128,18 @@ else:
 
 @configured_by(AdminSettings)
 @without(absent.ADMIN)
-class Admin(TopicCalls, GroupCalls, AccessCalls, ShareGroupCalls, StreamsGroupCalls, ConfigCalls, ClusterCalls):
+class Admin(
+    TopicCalls,
+    GroupCalls,
+    AccessCalls,
+    ShareGroupCalls,
+    StreamsGroupCalls,
+    ConfigCalls,
+    ClusterCalls,
+    ReplicaCalls,
+    TransactionCalls,
+    QuorumCalls,
+):
     """Administration of a cluster, from any thread.
 
         with Admin("host:9092") as admin:

@@ -6,6 +6,7 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -97,6 +98,24 @@ ADMIN: dict[str, Call] = {
     "create_partitions": lambda it: it.create_partitions({"wide": 9}),
     "delete_records": lambda it: it.delete_records({T0: "latest"}),
     "describe_cluster": lambda it: it.describe_cluster(),
+    "describe_log_dirs": lambda it: it.describe_log_dirs(),
+    "describe_replica_log_dirs": lambda it: it.describe_replica_log_dirs([("t", 0, 1)]),
+    "alter_replica_log_dirs": lambda it: it.alter_replica_log_dirs({("t", 0, 1): "/kwire-1"}),
+    "alter_partition_reassignments": lambda it: it.alter_partition_reassignments({T0: [1]}),
+    "list_partition_reassignments": lambda it: it.list_partition_reassignments(),
+    "elect_leaders": lambda it: it.elect_leaders("preferred", [T0]),
+    "list_transactions": lambda it: it.list_transactions(),
+    "describe_transactions": lambda it: it.describe_transactions(["tx"]),
+    "describe_producers": lambda it: it.describe_producers([T0]),
+    "abort_transaction": lambda it: it.abort_transaction(T0, {"producer_id": 1, "producer_epoch": 0}),
+    "fence_producers": lambda it: it.fence_producers(["tx"]),
+    "force_terminate_transaction": lambda it: it.force_terminate_transaction("tx"),
+    "describe_features": lambda it: it.describe_features(),
+    "update_features": lambda it: it.update_features({"share.version": 1}, validate_only=True),
+    "describe_metadata_quorum": lambda it: it.describe_metadata_quorum(),
+    "add_raft_voter": lambda it: it.add_raft_voter(1, UUID(int=1), [("CONTROLLER", "a", 1)]),
+    "remove_raft_voter": lambda it: it.remove_raft_voter(1, UUID(int=1)),
+    "unregister_broker": lambda it: it.unregister_broker(9),
     "close": lambda it: it.close(),
 }
 

@@ -14,9 +14,12 @@ from kwire.aio._admin.access import AccessCalls
 from kwire.aio._admin.cluster import ClusterCalls
 from kwire.aio._admin.configs import ConfigCalls
 from kwire.aio._admin.groups import GroupCalls
+from kwire.aio._admin.quorum import QuorumCalls
+from kwire.aio._admin.replicas import ReplicaCalls
 from kwire.aio._admin.share_groups import ShareGroupCalls
 from kwire.aio._admin.streams_groups import StreamsGroupCalls
 from kwire.aio._admin.topics import TopicCalls
+from kwire.aio._admin.transactions import TransactionCalls
 from kwire.engine.common import absent
 from kwire.engine.common.absent import without
 from kwire.engine.settings.clients import AdminSettings
@@ -28,7 +31,18 @@ if TYPE_CHECKING:
 
 @configured_by(AdminSettings)
 @without(absent.ADMIN)
-class Admin(TopicCalls, GroupCalls, AccessCalls, ShareGroupCalls, StreamsGroupCalls, ConfigCalls, ClusterCalls):
+class Admin(
+    TopicCalls,
+    GroupCalls,
+    AccessCalls,
+    ShareGroupCalls,
+    StreamsGroupCalls,
+    ConfigCalls,
+    ClusterCalls,
+    ReplicaCalls,
+    TransactionCalls,
+    QuorumCalls,
+):
     """Administration of a cluster, from any task of one event loop.
 
         async with kwire.aio.Admin("host:9092") as admin:

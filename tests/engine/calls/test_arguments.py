@@ -144,7 +144,7 @@ def test_a_first_argument_that_is_not_the_servers(client: type[Consumer]) -> Non
         (Producer, "metrics", "not in this version"),
         (Producer, "partitions_for", "Consumer"),
         (Consumer, "consume", "poll"),
-        (Admin, "elect_leaders", "not in this version"),
+        (Admin, "perform_leader_election", "elect_leaders"),
     ],
 )
 def test_names_of_other_clients_say_what_to_do(client: type[Producer], name: str, words: str) -> None:

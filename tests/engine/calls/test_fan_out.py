@@ -14,7 +14,7 @@ from kwire.engine.admin.a03_metadata import DescribeTopics
 from kwire.engine.admin.a19_create_topics import CreateTopics, NewTopic
 from kwire.engine.admin.a20_delete_topics import DeleteTopics
 from kwire.engine.calls.fan_out import AdminApi, FanOutCall
-from kwire.engine.calls.lookup import GROUP, TRANSACTION, CoordinatorLookup, EachBroker, Leader
+from kwire.engine.calls.lookup import GROUP, TRANSACTION, CoordinatorLookup, EachBroker, Leader, NamedBroker
 from kwire.engine.calls.offsets import LATEST
 from kwire.engine.common.addresses import Address, TopicPartition
 from kwire.engine.metadata.refresh import HEDGE_AFTER_S
@@ -235,6 +235,18 @@ def test_a_controller_that_moves_between_two_tries_is_found() -> None:
     assert kafka.nodes(protocol.CreateTopicsRequest) == [0, 0, 2]
 
 
+def test_a_controller_that_has_died_is_looked_up_again() -> None:
+    kafka = Kafka(bootstrap="a:1,b:2,c:3")
+    kafka.run(CreateTopics({"one": NewTopic(1, 1)}))
+    kafka.controller = 2
+    kafka.brokers[0].refuses = "refused"
+    kafka.world.lose_all(A)
+    began = kafka.world.now
+    kafka.run(CreateTopics({"two": NewTopic(1, 1)}))
+    assert kafka.nodes(protocol.CreateTopicsRequest) == [0, 2]
+    assert kafka.world.now - began < 5
+
+
 def test_a_request_without_effect_is_repeated_and_another_is_not() -> None:
     kafka = Kafka()
     codes = [THROTTLING_QUOTA_EXCEEDED, 0]
@@ -295,6 +307,58 @@ def test_a_group_whose_coordinator_may_not_be_known_is_named_beside_others() -> 
     kafka.group_codes = {"g": NON_EMPTY_GROUP}
     with pytest.raises(errors.broker.NonEmptyGroupError, match="'h': GROUP_AUTHORIZATION_FAILED"):
         kafka.run(DescribeAll("g", "h"))
+
+
+class ListAllOffsets(ListOffsets):
+    tells_all = True
+
+
+def test_a_partition_that_does_not_exist_is_named_and_the_others_are_asked_about() -> None:
+    kafka = Kafka()
+    nowhere, missing = TopicPartition("t", 9), TopicPartition("missing", 0)
+    with pytest.raises(errors.UnknownTopicError) as raised:
+        kafka.run(ListAllOffsets(dict.fromkeys((nowhere, *PARTITIONS, missing), LATEST), isolation=0), 5)
+    failures = raised.value.failures
+    assert list(failures) == [nowhere, missing]
+    assert "no partition 9" in str(failures[nowhere])
+    assert sorted(kafka.nodes(protocol.ListOffsetsRequest)) == [0, 1, 2]
+
+
+def test_a_call_ends_at_once_where_no_key_has_a_broker_to_ask() -> None:
+    kafka = Kafka()
+    began = kafka.world.now
+    with pytest.raises(errors.UnknownTopicError, match="no partition 9"):
+        kafka.run(ListAllOffsets({TopicPartition("t", 9): LATEST}, isolation=0), 30)
+    assert kafka.world.now - began < 5
+
+
+class CreateAtLeader(CreateTopics):
+    without_effect = frozenset({NOT_LEADER})
+
+
+def test_which_codes_mean_no_effect_is_for_the_api_to_say() -> None:
+    kafka = Kafka()
+    codes = [NOT_LEADER, 0]
+    kafka.answers = lambda node, message: codes.pop(0)
+    kafka.run(CreateAtLeader({"one": NewTopic(1, 1)}))
+    assert len(kafka.nodes(protocol.CreateTopicsRequest)) == 2
+
+
+class AskNamed(ListGroups):
+    def __init__(self, *nodes: int) -> None:
+        self.lookup = NamedBroker(lambda node: node)  # type: ignore[assignment]
+        self._nodes = nodes
+
+    def split(self, core: Services) -> Sequence[int]:
+        return self._nodes
+
+
+def test_a_broker_that_the_key_names_is_asked() -> None:
+    kafka = Kafka()
+    assert kafka.run(AskNamed(1)) == ["h"]
+    assert kafka.nodes(protocol.ListGroupsRequest) == [1]
+    with pytest.raises(errors.ConnectError, match="broker 7 is not in the metadata"):
+        kafka.run(AskNamed(7), 5)
 
 
 def test_a_coordinator_that_moves_is_looked_up_again() -> None:

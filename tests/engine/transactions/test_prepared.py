@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from kwire.engine.admin.a26_end_txn import End, EndTransactions
-from kwire.engine.admin.a65_describe_transactions import DescribeTransactions, TransactionDescription
-from kwire.engine.admin.a66_list_transactions import ListOpenTransactions
+from kwire.engine.admin.a65_describe_transactions import ONGOING, FindTransactions
+from kwire.engine.admin.a66_list_transactions import ListTransactions, TransactionFilters
+from kwire.engine.admin.transaction_results import TransactionDescription
 from kwire.engine.calls.fan_out import AdminApi, FanOutCall
 from kwire.engine.calls.lookup import TRANSACTION
 from kwire.engine.transactions import states
@@ -35,7 +36,11 @@ def end(world: TransactionWorld, *transactions: PreparedTransaction, commit: boo
 
 
 def describe(world: TransactionWorld, *names: str) -> list[TransactionDescription | None]:
-    return list(ask(world, DescribeTransactions(names)).values())
+    return list(ask(world, FindTransactions(names)).values())
+
+
+def list_open(world: TransactionWorld) -> list[str]:
+    return [row.transactional_id for row in ask(world, ListTransactions(TransactionFilters(states=[ONGOING])))]
 
 
 def detach(producer: TransactionalProducer, *values: bytes, name: str | None = None) -> PreparedTransaction:
@@ -89,11 +94,11 @@ def test_one_producer_writes_under_many_names(version: int) -> None:
     world = TransactionWorld(version)
     producer = world.producer()
     found = [detach(producer, b"%d" % number, name=f"tx-{number}") for number in range(6)]
-    assert ask(world, ListOpenTransactions("tx-")) == [f"tx-{number}" for number in range(6)]
+    assert list_open(world) == [f"tx-{number}" for number in range(6)]
     assert end(world, *found[::2]) == [End(None)] * 3
     assert end(world, *found[1::2], commit=False) == [End(None)] * 3
     assert sorted(world.committed()) == [b"0", b"2", b"4"]
-    assert ask(world, ListOpenTransactions("tx-")) == []
+    assert list_open(world) == []
     producer.init(transactional_id="tx")
     producer.transact(b"plain")
     assert sorted(world.committed()) == [b"0", b"2", b"4", b"plain"]
@@ -189,7 +194,7 @@ def test_closing_while_it_is_detached_aborts_it(version: int) -> None:
     closing = producer.sender.close("closed", producer.now)
     world.run(closing.is_done)
     assert outcome.done
-    assert ask(world, ListOpenTransactions("tx")) == []
+    assert list_open(world) == []
     assert world.committed() == []
 
 

@@ -14,8 +14,11 @@ if TYPE_CHECKING:
     from kwire.engine.admin import config_calls as config_calls
     from kwire.engine.admin import group_calls as group_calls
     from kwire.engine.admin import partition_calls as partition_calls
+    from kwire.engine.admin import quorum_calls as quorum_calls
+    from kwire.engine.admin import replica_calls as replica_calls
     from kwire.engine.admin import share_group_calls as share_group_calls
     from kwire.engine.admin import streams_group_calls as streams_group_calls
+    from kwire.engine.admin import transaction_calls as transaction_calls
 else:
     _CALLS = frozenset(
         {
@@ -25,8 +28,11 @@ else:
             "config_calls",
             "group_calls",
             "partition_calls",
+            "quorum_calls",
+            "replica_calls",
             "share_group_calls",
             "streams_group_calls",
+            "transaction_calls",
         }
     )
 

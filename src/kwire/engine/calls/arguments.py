@@ -139,6 +139,13 @@ def partition(entry: object) -> TopicPartition:
     return TopicPartition(topic_name(topic), number)
 
 
+def broker_id(value: object, name: str = "broker") -> int:
+    """The id of a broker: a whole number from 0."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ConfigError(f"{name}={value!r}: expected the id of a broker, a whole number from 0")
+    return value
+
+
 def partitions(entries: object) -> list[TopicPartition]:
     """Partitions, of an iterable of them."""
     if isinstance(entries, TopicPartition | str | bytes) or not isinstance(entries, Iterable):

@@ -10,14 +10,14 @@ Java's AdminApiDriver does the same.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import partial
 
 from kwire._typing import TYPE_CHECKING, Any, Generic, TypeVar, override
 from kwire.engine.calls.calls import Call, OnDone
 from kwire.engine.calls.hedged_request import HedgedRequest
 from kwire.engine.calls.lookup import Lookup
-from kwire.engine.calls.refusals import all_of
+from kwire.engine.calls.refusals import all_of, where_missing
 from kwire.engine.common.request import ANY, Request
 from kwire.engine.common.retry import afresh, is_retriable
 from kwire.errors import BrokerError, KafkaError
@@ -65,12 +65,16 @@ class AdminApi(Generic[Key, Result]):
     """The versions that will do; None: all."""
     retries_codes = False
     """Whether every retriable code is asked again, not only those that say that the request had no effect."""
+    without_effect: Set[int] = NOT_LOOKED_AT
+    """The codes that say so."""
     asks_one_by_one = False
     """Whether a request is about one key alone."""
     asked = ""
     """The broker whose response is looked at."""
     tells_all = False
     """Whether the call goes on with the other keys when one has failed, and names all that have."""
+    when_too_old = ""
+    """What to do instead where a broker is too old for it."""
 
     def split(self, core: Services) -> Sequence[Key] | None:
         """Returns the keys to ask about; None while they are not known (the brokers, before there is metadata)."""
@@ -90,7 +94,7 @@ class AdminApi(Generic[Key, Result]):
 
     def explain(self, error: KafkaError) -> KafkaError:
         """The error that ends the call, as the user has to hear it."""
-        return error
+        return where_missing(error, self.api_key, self.when_too_old) if self.when_too_old else error
 
 
 class FanOutCall(Call, Generic[Key, Result]):
@@ -252,7 +256,7 @@ class FanOutCall(Call, Generic[Key, Result]):
     def _may_retry(self, error: KafkaError) -> bool:
         if self._api.retries_codes:
             return isinstance(error, _UnsaidError) or is_retriable(error)
-        return error.code in NOT_LOOKED_AT if isinstance(error, BrokerError) else is_retriable(error)
+        return error.code in self._api.without_effect if isinstance(error, BrokerError) else is_retriable(error)
 
     def _cancel_asked(self) -> None:
         for request in self._asked.values():

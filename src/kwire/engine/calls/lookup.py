@@ -18,7 +18,7 @@ from kwire.engine.common.request import ANY, CONTROLLER
 from kwire.engine.common.retry import is_retriable
 from kwire.errors import BrokerError, ConnectError, KafkaError, KafkaTimeoutError
 from kwire.schema.api_keys import FIND_COORDINATOR
-from kwire.schema.error_codes import COORDINATOR_NOT_AVAILABLE, NOT_CONTROLLER, NOT_COORDINATOR
+from kwire.schema.error_codes import COORDINATOR_NOT_AVAILABLE, NOT_CONTROLLER, NOT_COORDINATOR, UNSUPPORTED_VERSION
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -31,6 +31,7 @@ Key = TypeVar("Key")
 
 GROUP = 0
 TRANSACTION = 1
+_FIRST_VERSION_WITH_KINDS = 1
 _FIRST_VERSION_WITH_MANY_KEYS = 4
 
 
@@ -42,11 +43,18 @@ class FoundCoordinator(NamedTuple):
 
 
 def find_coordinator_request(kind: int, key: str, version: int) -> protocol.FindCoordinatorRequest:
-    """Asks for the coordinator of the GROUP or TRANSACTION of that id."""
+    """Asks for the coordinator of the GROUP or TRANSACTION of that id; the BrokerError of code 35 where the version
+    knows no transactions."""
     if version >= _FIRST_VERSION_WITH_MANY_KEYS:
         return protocol.FindCoordinatorRequest(key_type=kind, coordinator_keys=[key])
     request = protocol.FindCoordinatorRequest(key=key)
     if kind != GROUP:
+        if version < _FIRST_VERSION_WITH_KINDS:
+            error = errors.broker.error_for(
+                UNSUPPORTED_VERSION, f"FindCoordinator of {key!r}: the broker knows coordinators of groups only"
+            )
+            error.api_key = FIND_COORDINATOR
+            raise error
         request.key_type = kind
     return request
 
@@ -147,7 +155,7 @@ class Controller(Lookup[Key]):
 
     @override
     def refused(self, key: Key, error: KafkaError, now: float) -> None:
-        if isinstance(error, BrokerError) and (error.stale_metadata or error.code == NOT_CONTROLLER):
+        if not isinstance(error, BrokerError) or error.stale_metadata or error.code == NOT_CONTROLLER:
             self.call.core.cluster.refresh(now)
 
 
@@ -157,6 +165,21 @@ class EachBroker(Lookup[int]):
     @override
     def find(self, key: int, now: float) -> int:
         return key
+
+
+class NamedBroker(Lookup[Key]):
+    """The broker that the key names."""
+
+    def __init__(self, broker_of: Callable[[Key], int]) -> None:
+        self._broker_of = broker_of
+
+    @override
+    def find(self, key: Key, now: float) -> int | None:
+        cluster = self.call.core.cluster
+        if cluster.generation == 0:
+            cluster.refresh(now)
+            return None
+        return self._broker_of(key)
 
 
 class Leader(Lookup[TopicPartition]):
@@ -235,6 +258,10 @@ class CoordinatorLookup(Lookup[str]):
             if not request.done:
                 self._asked[key] = request
         return node
+
+    def node_of(self, key: str) -> int:
+        """The coordinator that was found, -1 for none."""
+        return self._nodes.get(key, -1)
 
     @override
     def under_way(self) -> str:

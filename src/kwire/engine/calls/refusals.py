@@ -11,6 +11,7 @@ from copy import copy
 from kwire import errors
 from kwire._typing import Any, TypeVar
 from kwire.errors import BrokerError, KafkaError
+from kwire.schema.api_keys import FIND_COORDINATOR
 
 Name = TypeVar("Name")
 
@@ -39,21 +40,25 @@ def raise_all(rows: Iterable[tuple[str | None, int, str | None]], api: str) -> N
 def each_of(rows: Iterable[tuple[Name, int, str | None]], api: str) -> dict[Name, KafkaError | None]:
     """Of each (name, code, text): its error, None without a code."""
     return {
-        name: errors.broker.error_for(code, f"{api} of {name_of(name)}" + (f": {text}" if text else ""))
-        if code
-        else None
+        name: errors.broker.error_for(code, said(f"{api} of {name_of(name)}", text)) if code else None
         for name, code, text in rows
     }
 
 
 def where_missing(error: KafkaError, api_key: int, hint: str) -> KafkaError:
-    """The error, with a hint if it says that a broker lacks that API, or the version of it that is needed."""
-    told = error.failures.values() or (error,)
-    if not isinstance(error, BrokerError) or all(getattr(each, "api_key", None) != api_key for each in told):
+    """The error, with a hint if it says that a broker lacks that API, or FindCoordinator for it, or a version."""
+    missing = {getattr(each, "api_key", None) for each in (*error.failures.values(), error)}
+    found = missing.intersection((api_key, FIND_COORDINATOR))
+    if not isinstance(error, BrokerError) or not found:
         return error
     hinted = errors.broker.error_for(error.code, f"{error.context}; {hint}")
-    hinted.api_key, hinted.failures = api_key, error.failures
+    hinted.api_key, hinted.failures = found.pop(), error.failures
     return hinted
+
+
+def said(what: str, text: str | None) -> str:
+    """What failed, and what the broker says about it."""
+    return f"{what}: {text}" if text else what
 
 
 def name_of(key: object) -> str:

@@ -121,10 +121,11 @@ SHARE_CONSUMER = {
 }
 
 ADMIN = {
-    **dict.fromkeys(
-        ("elect_leaders",),
-        "not in this version of kwire; `kwire.protocol` has the messages",
-    ),
+    "metrics": "metrics are not in this version of kwire",
+    "perform_leader_election": "it is elect_leaders('preferred' | 'unclean', partitions) here",
+    "poll": "not needed: a call returns its results, or raises",
+    "start": "not needed: the first call connects",
+    "stop": "it is close() here",
 }
 
 
