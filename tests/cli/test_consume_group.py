@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,8 +14,8 @@ import pytest
 from kwire import Admin, records
 from kwire.testing import Broker
 from tests.cli.conftest import Kwire
+from tests.cli.processes import started
 
-SOURCE = os.pathsep.join(sys.path)
 MEMBER = ("consume", "orders", "--group", "billing")
 
 
@@ -38,9 +36,7 @@ def state(broker: Broker) -> str:
 @contextmanager
 def running(*arguments: str) -> Iterator[subprocess.Popen[bytes]]:
     """The command in a process of its own, killed at the end if it still runs."""
-    command = [sys.executable, "-m", "kwire", *arguments]
-    environment = {**os.environ, "PYTHONPATH": SOURCE}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as process:
+    with started(*arguments) as process:
         try:
             yield process
         finally:
@@ -71,7 +67,7 @@ def test_a_new_group_begins_at_a_time_ago(kwire: Kwire, broker: Broker) -> None:
     now = int(time.time() * 1000)
     broker.append("orders", records.encode([(b"old", None, now - 5_400_000), (b"timely", None, now - 60_000)]))
     assert kwire(*MEMBER, "--from", "-1h", "--count", "1").lines == ["timely"]
-    assert kwire("groups", "delete", "billing").code == 0
+    assert kwire("groups", "delete", "billing", "--yes").code == 0
     assert kwire(*MEMBER, "--from", "-1d", "--count", "2").lines == ["old", "timely"]
 
 

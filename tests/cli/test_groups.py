@@ -19,11 +19,11 @@ def test_groups_are_listed_described_and_deleted(kwire: Kwire, broker: Broker) -
         assert kwire("groups").lines[1].split() == ["g", "Classic", "Stable", "consumer"]
         described = kwire("groups", "describe", "g").lines[1].split()
         assert described[:4] == ["g", "Classic", "Stable", "range"]
-        assert described[5:] == ["c", "/127.0.0.1", "orders-0", "orders-1", "orders-2"]
-        refused = kwire("groups", "delete", "g")
+        assert described[5:] == ["c", "/127.0.0.1", "orders-0,orders-1,orders-2"]
+        refused = kwire("groups", "delete", "g", "--yes")
         assert (refused.code, "NON_EMPTY_GROUP" in refused.err) == (1, True)
     assert kwire("groups", "describe", "g").lines[1].split() == ["g", "Classic", "Empty", "-", "-", "-", "-", "-"]
-    assert kwire("groups", "delete", "g").code == 0
+    assert kwire("groups", "delete", "g", "--yes").code == 0
     assert len(kwire("groups").lines) == 1
 
 
@@ -52,7 +52,7 @@ def test_the_lag_of_groups_that_are_not_there_or_have_committed_nothing(kwire: K
         while not consumer.assignment():
             consumer.poll(0.1)
         beside = kwire("lag", "none", "g", "new")
-    assert beside.code == 1
+    assert beside.code == 3
     assert [line.split() for line in beside.lines[1:]] == [
         ["g", "orders", "0", "-", "0", "-"],
         ["g", "orders", "1", "0", "0", "0"],
@@ -66,9 +66,9 @@ def test_the_lag_of_groups_that_are_not_there_or_have_committed_nothing(kwire: K
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["billing"], "to see a group: kwire groups describe billing"),
-        (["describe"], "name the groups to describe"),
-        (["list", "g"], "list takes no names"),
+        (["billing"], "to see it: kwire groups describe billing"),
+        (["describe"], "the following arguments are required: GROUP"),
+        (["list", "g"], "unrecognized arguments: g"),
     ],
 )
 def test_wrong_usage(kwire: Kwire, arguments: list[str], said: str) -> None:
@@ -79,3 +79,39 @@ def test_wrong_usage(kwire: Kwire, arguments: list[str], said: str) -> None:
 def test_a_group_that_is_not_there(kwire: Kwire, broker: Broker) -> None:
     outcome = kwire("groups", "describe", "none")
     assert (outcome.code, "GROUP_ID_NOT_FOUND" in outcome.err) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("filters", "found"),
+    [
+        ([], ["a", "b"]),
+        (["--state", "empty"], ["a"]),
+        (["--state", "Empty", "--state", "Stable"], ["a", "b"]),
+        (["--type", "classic"], ["a", "b"]),
+        (["--type", "consumer"], []),
+        (["--type", "classic", "--state", "Stable"], ["b"]),
+    ],
+)
+def test_groups_are_listed_by_state_and_type(
+    kwire: Kwire, broker: Broker, filters: list[str], found: list[str]
+) -> None:
+    with Admin(broker.bootstrap_servers) as admin:
+        admin.alter_consumer_group_offsets("a", {("orders", 1): 1})
+    with Consumer(broker.bootstrap_servers, group_id="b") as consumer:
+        consumer.subscribe(["orders"])
+        while not consumer.assignment():
+            consumer.poll(0.1)
+        rows = [json.loads(line) for line in kwire("groups", "list", "--json", *filters).lines]
+    assert [row["group"] for row in rows] == found
+    assert all(set(row) == {"group", "type", "state", "protocol"} for row in rows)
+
+
+def test_groups_of_which_some_exist(kwire: Kwire, broker: Broker) -> None:
+    with Admin(broker.bootstrap_servers) as admin:
+        admin.alter_consumer_group_offsets("a", {("orders", 1): 1})
+    described = kwire("groups", "describe", "none", "a", "--json")
+    assert (described.code, json.loads(described.out)["group"]) == (3, "a")
+    assert json.loads(described.out)["partitions"] == []
+    deleted = kwire("groups", "delete", "a", "none", "--yes", "--output", "csv")
+    assert (deleted.code, deleted.lines[:2]) == (3, ["group,error", "a,"])
+    assert deleted.lines[2].startswith("none,")

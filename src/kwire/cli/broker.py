@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from types import FrameType
 
 from kwire.cli.broker_clients import as_lines, read_users, write_client_files
-from kwire.cli.usage import UsageError, usage_errors
+from kwire.cli.usage import Commands, UsageError, usage_errors
 
 _OPTIONS_FOR = {
     "advertised.listeners": "--advertised-host",
@@ -46,14 +46,13 @@ killed, or the pytest fixture kwire_broker.
 """
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_parser(commands: Commands) -> None:
     """Adds the command and its options."""
     parser = commands.add_parser(
         "broker",
         help="start an embedded Kafka broker",
         description="Starts a Kafka broker inside this process: real TCP, no Java, up in milliseconds.",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default %(default)s)")
     parser.add_argument(

@@ -25,7 +25,7 @@ VARIABLE = "KWIRE_BOOTSTRAP_SERVERS"
 CONFIG_VARIABLE = "KWIRE_CONFIG"
 _DEFAULT = "localhost:9092"
 
-_SECURE_EXAMPLE = """
+SECURE_EXAMPLE = """
 brokers with TLS and a login:
   kwire {command} --config client.properties
 where client.properties is a file as Java's tools take it:
@@ -39,41 +39,57 @@ Passwords belong there (chmod 600 client.properties), not after -X: ps shows the
 """
 
 
-def add_connection_options(parser: argparse.ArgumentParser) -> None:
-    """Adds --bootstrap-servers, -X, --config and --timeout, and an example to the end of the help."""
-    parser.add_argument(
+def add_connection_options(parser: argparse.ArgumentParser, *, explained: bool = True) -> None:
+    """Adds --bootstrap-servers, -X, --config and --timeout, after the command's own options, and unless `explained` is
+    False an example to the end of the help."""
+    group = _group(parser)
+    group.add_argument(
         "-b",
         "--bootstrap-servers",
         metavar="HOST:PORT,...",
         help=f"where the brokers are (default: bootstrap.servers of the settings, the variable {VARIABLE}, {_DEFAULT})",
     )
-    add_client_options(parser, "client", f"{parser.prog.split()[-1]} -b broker:9093")
+    _add_settings(parser, group, "client")
+    if explained:
+        _explain(parser, f"{parser.prog.split()[-1]} -b broker:9093")
 
 
 def add_client_options(parser: argparse.ArgumentParser, client: str, example: str) -> None:
     """Adds -X, --config and --timeout; the help ends with `example`, a command, on brokers with TLS."""
-    parser.add_argument(
-        "-X",
-        "-c",
+    _add_settings(parser, _group(parser), client)
+    _explain(parser, example)
+
+
+def _group(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
+    return parser.add_argument_group("brokers and settings")
+
+
+def _add_settings(parser: argparse.ArgumentParser, group: argparse._ArgumentGroup, client: str) -> None:
+    spellings = ("-X",) if "-c" in parser._option_string_actions else ("-X", "-c")
+    group.add_argument(
+        *spellings,
         dest="settings",
         action="append",
         default=[],
         metavar="NAME=VALUE",
         help=f"a setting of the {client} by its dotted name, as in request.timeout.ms=5000; may be repeated",
     )
-    parser.add_argument(
+    group.add_argument(
         "--config",
         default=os.environ.get(CONFIG_VARIABLE) or None,
         metavar="FILE",
         help=f"settings from a properties file, as Java's tools read it; -X overrides it (variable: {CONFIG_VARIABLE})",
     )
-    parser.add_argument(
+    group.add_argument(
         "--timeout",
         type=seconds,
         metavar="SECONDS",
         help="give up after this long without a broker or an answer (default: the settings', one or two minutes)",
     )
-    parser.epilog = f"{parser.epilog}{_SECURE_EXAMPLE.format(command=example)}"
+
+
+def _explain(parser: argparse.ArgumentParser, example: str) -> None:
+    parser.epilog = f"{parser.epilog or ''}{SECURE_EXAMPLE.format(command=example)}"
 
 
 def add_compression_option(parser: argparse.ArgumentParser) -> None:

@@ -7,20 +7,20 @@ committed as soon as they are written: at least once.
 from __future__ import annotations
 
 import argparse
-import re
 import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from kwire.cli.connecting import add_connection_options, opened, waiting
+from kwire.cli.places import AGO, ENDS, moment
 from kwire.cli.rendering import FORMATS, record_table_head, write_records
 from kwire.cli.settings import name_value_pairs
 from kwire.cli.trouble import trouble_on_stderr
-from kwire.cli.usage import UsageError, positive
+from kwire.cli.usage import Commands, UsageError, positive
 from kwire.errors import ConfigError, ConnectError, KafkaTimeoutError, UnknownTopicError
 
 if TYPE_CHECKING:
@@ -43,13 +43,7 @@ with --group:
   is killed is printed again by the next one. --from is for partitions in which the group has committed nothing yet:
   latest (the default), earliest, or -1h. To begin anew, take another name, or: kwire groups delete GROUP
 """
-_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
-_AGO = re.compile(r"-(\d{1,9})([smhd])")
 _FIRST_ANSWER_S = 1.0
-_ENDS = {
-    **dict.fromkeys(("earliest", "beginning", "smallest"), "earliest"),
-    **dict.fromkeys(("latest", "end", "largest"), "latest"),
-}
 
 
 @dataclass(frozen=True)
@@ -62,14 +56,13 @@ class Last:
 Start = int | str | datetime | Last
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_parser(commands: Commands) -> None:
     """Adds the command and its options."""
     parser = commands.add_parser(
         "consume",
         help="print the records of a topic",
         description="Prints the records of a topic, up to its current end or for ever.",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("topic", metavar="TOPIC")
     parser.add_argument(
@@ -85,12 +78,21 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument(
         "--group", metavar="GROUP", help="read as a member of this consumer group, from its committed offsets"
     )
-    parser.add_argument("--count", type=positive, metavar="N", help="end after N records")
+    parser.add_argument("-c", "--count", type=record_count, metavar="N", help="end after N records")
     parser.add_argument("--follow", action="store_true", help="wait for new records instead of ending")
     parser.add_argument("--format", choices=FORMATS, default="value", help="(default %(default)s)")
     parser.add_argument("--null", default="", metavar="TEXT", help="shown for a null value by --format value")
     add_connection_options(parser)
     parser.set_defaults(run=run)
+
+
+def record_count(text: str) -> int:
+    """A number of records, as an argparse type: to those who know -c as -X, it says what it is here."""
+    try:
+        return positive(text)
+    except ValueError:
+        hint = "; a setting is given by -X NAME=VALUE" if "=" in text else ""
+        raise argparse.ArgumentTypeError(f"a number of records, 1 or more, is needed{hint}") from None
 
 
 def run(options: argparse.Namespace) -> int:
@@ -136,11 +138,11 @@ def _membership(options: argparse.Namespace) -> dict[str, Any]:
         raise UsageError("--partition cannot be combined with --group: the group assigns the partitions")
     if options.start is None:
         return {"group_id": options.group}
-    ago = _AGO.fullmatch(options.start)
+    ago = AGO.fullmatch(options.start)
     if ago is not None:
         reset = f"by_duration:P{'' if ago[2] == 'd' else 'T'}{ago[1]}{ago[2].upper()}"
-    elif options.start.lower() in _ENDS:
-        reset = _ENDS[options.start.lower()]
+    elif options.start.lower() in ENDS:
+        reset = ENDS[options.start.lower()]
     else:
         raise UsageError(
             f"--from {options.start!r} with --group: earliest, latest or -1h, where the group has no committed offsets"
@@ -165,23 +167,19 @@ def _print_records(consumer: Consumer, options: argparse.Namespace) -> None:
 
 def parse_start(text: str) -> Start:
     """What --from means. UsageError for anything else."""
-    if text.lower() in _ENDS:
-        return _ENDS[text.lower()]
+    if text.lower() in ENDS:
+        return ENDS[text.lower()]
     if text.isdecimal():
         return int(text)
     if text.startswith("-") and text[1:].isdecimal():
         return Last(int(text[1:]))
-    ago = _AGO.fullmatch(text)
-    try:
-        if ago is not None:
-            return datetime.now(UTC) - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
-        moment = datetime.fromisoformat(text)
-    except (ValueError, OverflowError):
+    found = moment(text)
+    if found is None:
         raise UsageError(
             f"--from {text!r}: earliest, latest, an offset, -10 (the last ten), -1h (an hour ago), "
             "or a time such as 2024-05-01T12:00:00+00:00"
-        ) from None
-    return moment.astimezone() if moment.tzinfo is None else moment
+        )
+    return found
 
 
 def _assign(consumer: Consumer, options: argparse.Namespace, start: Start) -> None:

@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 
 from kwire.cli.connecting import add_client_options, add_compression_option, opened, producing, waiting
 from kwire.cli.trouble import trouble_on_stderr
-from kwire.cli.usage import UsageError, usage_errors
+from kwire.cli.usage import Commands, UsageError, usage_errors
 from kwire.errors import BrokerError, CodecError, UnknownTopicError
 
 if TYPE_CHECKING:
@@ -46,14 +46,13 @@ _FOR_EVER = str(2**31 - 1)
 _MAX_SEGMENTS = 1 << 16
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_parser(commands: Commands) -> None:
     """Adds the command and its options."""
     parser = commands.add_parser(
         "copy",
         help="move a topic of Kafka 0.7 to a newer Kafka",
         description="Copies a topic of Kafka 0.7 to a topic of a newer Kafka; may be interrupted and run again.",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "--from",

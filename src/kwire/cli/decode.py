@@ -19,7 +19,7 @@ from kwire.cli.capture.tls_records import is_tls, what_tls
 from kwire.cli.compressed_files import HEAD_SIZE, unzipped
 from kwire.cli.log_secrets import masked
 from kwire.cli.rendering import FORMATS, record_table_head, table, write_records
-from kwire.cli.usage import UsageError, usage_errors
+from kwire.cli.usage import Commands, UsageError, usage_errors
 from kwire.errors import ConfigError, LimitError, TruncatedError
 
 if TYPE_CHECKING:
@@ -60,14 +60,13 @@ _BESIDE_SEGMENTS = {
 }
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_parser(commands: Commands) -> None:
     """Adds the command and its options."""
     parser = commands.add_parser(
         "decode",
         help="explain a packet capture, frames, or record batches",
         description="Explains bytes of the Kafka protocol without a broker.",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("file", nargs="?", metavar="FILE", help="a file, or - for standard input")
     parser.add_argument("--hex", metavar="DIGITS", help="the bytes themselves in hex, blanks allowed")

@@ -1,132 +1,142 @@
-"""`kwire groups` and `kwire lag`: consumer groups, their members, and how far they have read."""
+"""`kwire groups` and `kwire lag`: groups, their members, how far they have read, and where they go on."""
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from kwire.cli.connecting import add_connection_options, opened, waiting
-from kwire.cli.rendering import table
-from kwire.cli.trouble import trouble_on_stderr
-from kwire.cli.usage import UsageError
+from kwire.cli.connecting import add_connection_options
+from kwire.cli.nouns import Verb, add_noun, administering, consent, listed
+from kwire.cli.output import add_output_options, done, exit_code, found, show
+from kwire.cli.usage import Commands, Parser
 from kwire.errors import BrokerError
 from kwire.schema.error_codes import GROUP_ID_NOT_FOUND
 
 if TYPE_CHECKING:
     from kwire.admin import Admin
-    from kwire.engine.admin.group_calls import Progress
-    from kwire.engine.common.addresses import TopicPartition
 
-    Table = tuple[Sequence[str], list[Sequence[Any]]]
-
-_ACTIONS = ("list", "describe", "delete")
-_EPILOG = """\
+_LAG_EPILOG = """\
 examples:
-  kwire groups                        all groups: kind, state, type of their members
-  kwire groups describe billing       the members of a group, and what each of them reads
-  kwire groups delete billing         the group and its offsets; it may not have members
-  kwire lag billing                   the lag of the group, partition by partition
+  kwire lag billing                                the lag of the group, partition by partition
+  kwire lag billing audit --json                   of two groups, one object per line
 """
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_parser(commands: Commands) -> None:
     """Adds both commands and their options."""
-    groups = commands.add_parser(
-        "groups",
-        help="list, describe and delete consumer groups",
-        description="Lists, describes and deletes groups.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    groups.add_argument(
-        "action", nargs="?", metavar="ACTION", default="list", help="list (default), describe or delete"
-    )
-    groups.add_argument("names", nargs="*", metavar="GROUP")
+    add_noun(commands, "groups", "Lists, describes, deletes and resets groups.", _VERBS)
     lag = commands.add_parser(
         "lag",
         help="the lag of consumer groups",
         description="Shows how many records lie between a group's committed offset and the end of each partition.",
+        epilog=_LAG_EPILOG,
     )
-    lag.add_argument("names", nargs="+", metavar="GROUP")
-    for parser, run in ((groups, run_groups), (lag, run_lag)):
-        parser.add_argument("--json", action="store_true", help="one JSON object per line instead of a table")
-        add_connection_options(parser)
-        parser.set_defaults(run=run)
+    _add_names(lag)
+    add_output_options(lag)
+    add_connection_options(lag)
+    lag.set_defaults(run=_lag)
 
 
-def run_groups(options: argparse.Namespace) -> int:
-    """Does what the action says; errors of the broker are raised."""
-    if options.action not in _ACTIONS:
-        raise UsageError(
-            f"{options.action!r} is not one of {', '.join(_ACTIONS)}; "
-            f"to see a group: kwire groups describe {options.action}"
+def _add_names(parser: Parser) -> None:
+    parser.add_argument("names", nargs="+", metavar="GROUP")
+
+
+def _add_filters(parser: Parser) -> None:
+    for option, values in (("state", "Stable, Empty, Dead ..."), ("type", "classic, consumer, share or streams")):
+        parser.add_argument(
+            f"--{option}",
+            action="append",
+            default=[],
+            metavar=option.upper(),
+            help=f"only groups of this {option}: {values}; may be repeated",
         )
-    if (options.action == "list") == bool(options.names):
-        raise UsageError(f"name the groups to {options.action}" if not options.names else "list takes no names")
-    with ExitStack() as stack:
-        admin = _admin(options, stack, "groups")
-        if options.action == "delete":
-            admin.delete_consumer_groups(options.names)
-        else:
-            _show(_listed(admin) if options.action == "list" else _described(admin, options.names), options)
+
+
+def _add_reset(parser: Parser) -> None:
+    parser.add_argument("group", metavar="GROUP")
+    parser.add_argument(
+        "--to",
+        required=True,
+        metavar="WHERE",
+        help="earliest, latest, an offset, a time such as 2024-05-01T12:00:00+00:00, -1h (an hour ago), or +10 and "
+        "-10: that many records on or back from what is committed",
+    )
+    parser.add_argument(
+        "--topic",
+        action="append",
+        default=[],
+        dest="topics",
+        metavar="TOPIC[:PARTITION]",
+        help="only this one; may be repeated (default: whatever the group has committed in)",
+    )
+    parser.add_argument("--execute", action="store_true", help="do it, instead of only showing what would change")
+
+
+def _list(options: argparse.Namespace) -> int:
+    states, types = ({text.lower() for text in given} for given in (options.state, options.type))
+    with administering(options) as admin:
+        rows = [
+            (row.group_id, row.type, row.state, row.protocol_type)
+            for row in admin.list_groups()
+            if (not states or row.state.lower() in states) and (not types or row.type.lower() in types)
+        ]
+    show(("group", "type", "state", "protocol"), rows, options.output)
     return 0
 
 
-def run_lag(options: argparse.Namespace) -> int:
-    """Shows the lag of each group, and says which do not exist; other errors of the broker are raised."""
-    with ExitStack() as stack:
-        admin = _admin(options, stack, "lag")
-        found = {name: admin._progress(name) for name in options.names}
-        missing = _missing(admin, [name for name, rows in found.items() if not rows])
-        if len(missing) < len(found):
-            _show(_lags(found), options)
-        for name, rows in found.items():
-            if name in missing:
-                print(
-                    f"kwire lag: consumer group {name!r} does not exist; 'kwire groups' lists those that do",
-                    file=sys.stderr,
-                )
-            elif all(row.committed is None for row in rows.values()):
-                print(f"kwire lag: consumer group {name!r} has no committed offsets yet", file=sys.stderr)
-    return 1 if missing else 0
-
-
-def _admin(options: argparse.Namespace, stack: ExitStack, command: str) -> Admin:
-    from kwire.admin import Admin
-
-    stack.enter_context(trouble_on_stderr(command))
-    return stack.enter_context(opened(Admin, options, **waiting(options)))
-
-
-def _show(what: Table, options: argparse.Namespace) -> None:
-    head, rows = what
-    if options.json:
-        for row in rows:
-            print(json.dumps(dict(zip(head, row, strict=True)), ensure_ascii=False))
-    else:
-        print(table(head, [["-" if entry in ("", None) else entry for entry in row] for row in rows]))
-
-
-def _listed(admin: Admin) -> Table:
-    rows: list[Sequence[Any]] = [(row.group_id, row.type, row.state, row.protocol_type) for row in admin.list_groups()]
-    return ("group", "type", "state", "protocol"), rows
-
-
-def _described(admin: Admin, names: Sequence[str]) -> Table:
+def _describe(options: argparse.Namespace) -> int:
+    with administering(options) as admin:
+        groups, code = found(options, options.names, admin.describe_consumer_groups)
     rows: list[Sequence[Any]] = []
-    for group in admin.describe_consumer_groups(names).values():
+    for group in groups.values():
         whole = (group.group_id, group.type, group.state, group.assignor)
         rows.extend(
-            (*whole, member.member_id, member.client_id, member.host, " ".join(map(str, sorted(member.assignment))))
+            (*whole, member.member_id, member.client_id, member.host, [str(tp) for tp in sorted(member.assignment)])
             for member in group.members
         )
         if not group.members:
-            rows.append((*whole, "", "", "", ""))
-    return ("group", "type", "state", "assignor", "member", "client", "host", "partitions"), rows
+            rows.append((*whole, None, None, None, []))
+    show(("group", "type", "state", "assignor", "member", "client", "host", "partitions"), rows, options.output)
+    return code
+
+
+def _delete(options: argparse.Namespace) -> int:
+    names = list(dict.fromkeys(options.names))
+    consent(options, f"delete {listed(names)} with what they have committed")
+    with administering(options) as admin:
+        return done(options, "group", names, lambda: admin.delete_consumer_groups(names))
+
+
+def _reset(options: argparse.Namespace) -> int:
+    from kwire.cli.resetting import reset
+
+    return reset(options)
+
+
+def _lag(options: argparse.Namespace) -> int:
+    """Shows the lag of each group, and says which do not exist; other errors of the broker are raised."""
+    with administering(options) as admin:
+        progress = {name: admin._progress(name) for name in options.names}
+        missing = _missing(admin, [name for name, rows in progress.items() if not rows])
+    rows = [
+        (name, tp.topic, tp.partition, row.committed and row.committed.offset, row.end, row.lag)
+        for name, partitions in progress.items()
+        for tp, row in partitions.items()
+    ]
+    if len(missing) < len(progress):
+        show(("group", "topic", "partition", "committed", "end", "lag"), rows, options.output)
+    for name, partitions in progress.items():
+        if name in missing:
+            _say(f"consumer group {name!r} does not exist; 'kwire groups' lists those that do")
+        elif all(row.committed is None for row in partitions.values()):
+            _say(f"consumer group {name!r} has no committed offsets yet")
+    return exit_code(len(progress), len(missing))
+
+
+def _say(text: str) -> None:
+    print(f"kwire lag: {text}", file=sys.stderr)
 
 
 def _missing(admin: Admin, names: Sequence[str]) -> set[str]:
@@ -140,10 +150,37 @@ def _missing(admin: Admin, names: Sequence[str]) -> set[str]:
     return set()
 
 
-def _lags(found: Mapping[str, Mapping[TopicPartition, Progress]]) -> Table:
-    rows: list[Sequence[Any]] = [
-        (name, tp.topic, tp.partition, row.committed and row.committed.offset, row.end, row.lag)
-        for name, partitions in found.items()
-        for tp, row in partitions.items()
-    ]
-    return ("group", "topic", "partition", "committed", "end", "lag"), rows
+_VERBS = (
+    Verb(
+        "list",
+        "Lists all groups: type, state, kind of their members.",
+        _list,
+        "  kwire groups                                     all groups\n"
+        "  kwire groups list --state Empty --type classic   some of them",
+        _add_filters,
+    ),
+    Verb(
+        "describe",
+        "Shows the members of groups, and what each of them reads.",
+        _describe,
+        "  kwire groups describe billing                    its members",
+        _add_names,
+    ),
+    Verb(
+        "delete",
+        "Deletes groups and what they have committed; they may not have members.",
+        _delete,
+        "  kwire groups delete billing                      asks first; --yes does not",
+        _add_names,
+        destroys=True,
+    ),
+    Verb(
+        "reset",
+        "Lets a group without members go on elsewhere. Shows what would change; --execute does it.",
+        _reset,
+        "  kwire groups reset billing --to earliest --topic orders\n"
+        "  kwire groups reset billing --to -1h --execute    those of the last hour again\n"
+        "  kwire groups reset billing --to +1 --topic orders:3 --execute     over a record that cannot be read",
+        _add_reset,
+    ),
+)

@@ -2,7 +2,8 @@
 
 Only the command that is asked for is imported.
 
-Exit codes: 0 done, 1 an error (one line on stderr), 2 wrong usage (with the command's usage), 130 ended by Ctrl-C.
+Exit codes: 0 done, 1 an error (one line on stderr), 2 wrong usage (with the command's usage), 3 done for some of the
+items and not for others (a line on stderr for each of these), 130 ended by Ctrl-C.
 """
 
 from __future__ import annotations
@@ -15,23 +16,35 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from kwire import __version__
-from kwire.cli.usage import UsageError
+from kwire.cli.usage import Parser, UsageError, with_nearest
 from kwire.errors import KafkaError
 
 _COMMANDS = ("broker", "topics", "groups", "produce", "consume", "copy", "decode")
 _FILES = {**{name: name for name in _COMMANDS}, "lag": "groups"}
-_SIMILAR = 0.7
 _RELATIVE = re.compile(r"-\d")
+_PLACES = ("--from", "--to")
+_EPILOG = """\
+'kwire COMMAND --help' explains a command, with examples.
+
+exit codes:
+  0    done
+  1    an error, in one line on standard error
+  2    wrong usage
+  3    done for some items and not for others, each of which has a line on standard error
+  130  ended by Ctrl-C
+"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command; `arguments` are the program's own when None."""
     given = sys.argv[1:] if arguments is None else arguments
     parser, commands = _parsers(_wanted(given))
+    if given and given[0] not in _FILES and not given[0].startswith("-"):
+        parser.error(f"unknown command {with_nearest(given[0], _FILES)}; there are {', '.join(_FILES)}")
     options, unknown = parser.parse_known_args(_joined(given))
-    command = commands[options.command]
+    command: Parser = getattr(options, "parser", None) or commands[options.command]
     if unknown:
-        return _wrong_usage(command, f"unrecognized arguments: {' '.join(_with_nearest(command, _named(unknown)))}")
+        return _wrong_usage(command, f"unrecognized arguments: {' '.join(command.with_nearest(_named(unknown)))}")
     try:
         code: int = options.run(options)
     except UsageError as error:
@@ -62,15 +75,6 @@ def _named(unknown: Sequence[str]) -> list[str]:
     return [text.partition("=")[0] for text in unknown if text.startswith("-")] or list(unknown)
 
 
-def _with_nearest(command: argparse.ArgumentParser, unknown: Sequence[str]) -> list[str]:
-    """The options, each with the one of the command that it may have been meant for."""
-    from difflib import get_close_matches
-
-    known = list(command._option_string_actions)
-    near = {text: get_close_matches(text, known, n=1, cutoff=_SIMILAR) for text in unknown if text.startswith("--")}
-    return [f"{text} (did you mean {near[text][0]}?)" if near.get(text) else text for text in unknown]
-
-
 def _wanted(given: Sequence[str]) -> Sequence[str]:
     """The files of the commands that the arguments may be about."""
     first = given[0] if given else ""
@@ -79,12 +83,12 @@ def _wanted(given: Sequence[str]) -> Sequence[str]:
     return (_FILES[first],) if first in _FILES else _COMMANDS
 
 
-def _parsers(files: Sequence[str]) -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
+def _parsers(files: Sequence[str]) -> tuple[Parser, dict[str, Parser]]:
     """The parser of the program, and that of each command in these files."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="kwire",
         description="Apache Kafka from the shell, without Java.",
-        epilog="'kwire COMMAND --help' explains a command, with examples.",
+        epilog=_EPILOG,
     )
     parser.add_argument("--version", action="version", version=f"kwire {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
@@ -94,11 +98,11 @@ def _parsers(files: Sequence[str]) -> tuple[argparse.ArgumentParser, dict[str, a
 
 
 def _joined(arguments: Sequence[str]) -> list[str]:
-    """The arguments with `--from -1h` as `--from=-1h`: argparse takes -1h for an option."""
+    """The arguments with `--from -1h` as `--from=-1h`, `--to` alike: argparse takes -1h for an option."""
     joined: list[str] = []
     for text in arguments:
-        if joined and joined[-1] == "--from" and _RELATIVE.match(text):
-            joined[-1] = f"--from={text}"
+        if joined and joined[-1] in _PLACES and _RELATIVE.match(text):
+            joined[-1] += f"={text}"
         else:
             joined.append(text)
     return joined

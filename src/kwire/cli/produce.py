@@ -7,7 +7,7 @@ import sys
 
 from kwire.cli.connecting import add_compression_option, add_connection_options, opened, producing
 from kwire.cli.trouble import trouble_on_stderr
-from kwire.cli.usage import UsageError
+from kwire.cli.usage import Commands, UsageError
 from kwire.errors import ConfigError
 
 _EPILOG = """\
@@ -20,14 +20,13 @@ Ends with exit code 0 when every record is acknowledged, else with 1 and the rea
 """
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_parser(commands: Commands) -> None:
     """Adds the command and its options."""
     parser = commands.add_parser(
         "produce",
         help="write lines of standard input to a topic",
         description="Writes each line of standard input as one record.",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("topic", metavar="TOPIC")
     parser.add_argument("--key-separator", metavar="TEXT", help="what stands between key and value (default: no keys)")

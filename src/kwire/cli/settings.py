@@ -37,8 +37,7 @@ def name_value_pairs(option: str, texts: list[str]) -> dict[str, str]:
         if not equals or not name:
             start = _NAME.match(text)
             shown = "" if start is None else start[0]
-            count = "; kwire consume takes a number of records as --count" if text.isdecimal() else ""
-            raise UsageError(f"{option} {shown!r}: write NAME=VALUE{count}")
+            raise UsageError(f"{option} {shown!r}: write NAME=VALUE")
         found[name] = value
     return found
 

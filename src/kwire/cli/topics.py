@@ -1,89 +1,128 @@
-"""`kwire topics`: list, create and delete topics."""
+"""`kwire topics`: list, describe, create, alter and delete topics."""
 
 from __future__ import annotations
 
 import argparse
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from kwire.cli.connecting import add_connection_options, opened, waiting
-from kwire.cli.rendering import table
+from kwire.cli.nouns import Verb, add_noun, administering, consent, listed
+from kwire.cli.output import done, found, show
 from kwire.cli.settings import name_value_pairs
-from kwire.cli.trouble import trouble_on_stderr
-from kwire.cli.usage import UsageError, positive
+from kwire.cli.usage import Commands, Parser, UsageError, positive
 
 if TYPE_CHECKING:
     from kwire.admin import Admin, TopicInfo
 
-_ACTIONS = ("list", "describe", "create", "delete")
-_LOOKS = ("list", "describe")
-_EPILOG = """\
-examples:
-  kwire topics                                     all topics: partitions, replicas, records
-  kwire topics list orders                         the partitions of a topic: leader, replicas, offsets
-  kwire topics create orders:12 events             12 partitions; as many as the broker's default
-  kwire topics create audit:1 --replication 3 --topic-config retention.ms=86400000
-  kwire topics delete events
-"""
+
+def add_parser(commands: Commands) -> None:
+    """Adds the noun and its verbs."""
+    add_noun(commands, "topics", "Lists, describes, creates, alters and deletes topics.", _VERBS)
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Adds the command and its options."""
-    parser = commands.add_parser(
-        "topics",
-        help="list, create and delete topics",
-        description="Lists, creates and deletes topics.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+def _add_names(parser: Parser) -> None:
+    parser.add_argument("names", nargs="+", metavar="TOPIC")
+
+
+def _add_optional_names(parser: Parser) -> None:
+    parser.add_argument("names", nargs="*", metavar="TOPIC", help="describe only these")
+
+
+def _add_looks(parser: Parser) -> None:
+    _add_names(parser)
+    parser.add_argument(
+        "--under-replicated", action="store_true", help="only partitions with replicas that are not in sync"
     )
-    parser.add_argument("action", nargs="?", metavar="ACTION", default="list", help="list (default), create, delete")
-    parser.add_argument("names", nargs="*", metavar="NAME[:PARTITIONS]")
+
+
+def _add_details(parser: Parser) -> None:
+    parser.add_argument("names", nargs="+", metavar="TOPIC[:PARTITIONS]")
+    parser.add_argument(
+        "--partitions", type=positive, metavar="N", help="of those named without a number (default: the broker's)"
+    )
     parser.add_argument("--replication", type=positive, metavar="N", help="of new topics (default: the broker's)")
+    _add_configs(parser, "a config of new topics")
+
+
+def _add_changes(parser: Parser) -> None:
+    _add_names(parser)
+    parser.add_argument("--partitions", type=positive, metavar="N", help="how many there shall be, never fewer")
+    _add_configs(parser, "a config to set")
+
+
+def _add_configs(parser: Parser, what: str) -> None:
     parser.add_argument(
         "--topic-config",
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="a setting of new topics, as in retention.ms=86400000; may be repeated",
+        help=f"{what}, as in retention.ms=86400000; may be repeated",
     )
-    add_connection_options(parser)
-    parser.set_defaults(run=run)
 
 
-def run(options: argparse.Namespace) -> int:
-    """Does what the action says; errors of the broker are raised."""
-    from kwire.admin import Admin
-
-    if options.action not in _ACTIONS:
-        raise UsageError(
-            f"{options.action!r} is not one of {', '.join(_ACTIONS)}; "
-            f"to see a topic: kwire topics list {options.action}"
-        )
-    if options.action not in _LOOKS and not options.names:
-        raise UsageError(f"name the topics to {options.action}")
-    wanted = _wanted(options) if options.action == "create" else {}
-    with trouble_on_stderr("topics"), ExitStack() as stack:
-        try:
-            admin = stack.enter_context(opened(Admin, options, **waiting(options)))
-        except UsageError as error:
-            raise _with_hint(error, options.action) from error
-        if options.action == "create":
-            admin.create_topics(wanted)
-        elif options.action == "delete":
-            admin.delete_topics(options.names)
-        elif options.names:
-            print(_partitions(admin, options.names))
-        else:
-            print(_topics(admin))
+def _list(options: argparse.Namespace) -> int:
+    if options.names:
+        return _describe(options)
+    with administering(options) as admin:
+        topics = admin.describe_topics()
+        spans = _spans(admin, topics)
+    records = dict.fromkeys(topics, 0)
+    for (name, _), (start, end) in spans.items():
+        records[name] += end - start
+    rows = [(name, len(topic.partitions), _replicas(topic), records[name]) for name, topic in sorted(topics.items())]
+    show(("topic", "partitions", "replicas", "offsets_in_use"), rows, options.output)
     return 0
 
 
-def _with_hint(error: UsageError, action: str) -> UsageError:
-    """The error, which for an unknown setting says how a new topic is given one."""
-    text = str(error)
-    if action == "create" and text.startswith("unknown setting"):
-        text = f"{text.partition(';')[0]} of the client; --topic-config NAME=VALUE gives one to the topic"
-    return UsageError(text)
+def _describe(options: argparse.Namespace) -> int:
+    with administering(options) as admin:
+        topics, code = found(options, options.names, admin.describe_topics)
+        rows = _partitions(topics, _spans(admin, topics))
+    if getattr(options, "under_replicated", False):
+        rows = (row for row in rows if len(row[4]) < len(row[3]))
+    show(("topic", "partition", "leader", "replicas", "in_sync", "start", "end"), rows, options.output)
+    return code
+
+
+def _create(options: argparse.Namespace) -> int:
+    wanted = _wanted(options)
+    with _hinted(), administering(options) as admin:
+        return done(options, "topic", list(wanted), lambda: admin.create_topics(wanted))
+
+
+def _alter(options: argparse.Namespace) -> int:
+    configs = name_value_pairs("--topic-config", options.topic_config)
+    if not configs and options.partitions is None:
+        raise UsageError("say what to alter: --partitions N or --topic-config NAME=VALUE")
+
+    acts: list[Callable[[Admin], object]] = []
+    if configs:
+        acts.append(lambda admin: admin.incremental_alter_configs({("topic", name): configs for name in options.names}))
+    if options.partitions is not None:
+        acts.append(lambda admin: admin.create_partitions(dict.fromkeys(options.names, options.partitions)))
+    with _hinted(), administering(options) as admin:
+        return done(options, "topic", options.names, *(partial(act, admin) for act in acts))
+
+
+def _delete(options: argparse.Namespace) -> int:
+    names = list(dict.fromkeys(options.names))
+    consent(options, f"delete {listed(names)} with all records")
+    with administering(options) as admin:
+        return done(options, "topic", names, lambda: admin.delete_topics(names))
+
+
+@contextmanager
+def _hinted() -> Iterator[None]:
+    """Says of an unknown setting how a topic is given one."""
+    try:
+        yield
+    except UsageError as error:
+        text = str(error)
+        if text.startswith("unknown setting"):
+            text = f"{text.partition(';')[0]} of the client; --topic-config NAME=VALUE gives one to the topic"
+        raise UsageError(text) from error
 
 
 def _wanted(options: argparse.Namespace) -> dict[str, dict[str, Any]]:
@@ -95,37 +134,29 @@ def _wanted(options: argparse.Namespace) -> dict[str, dict[str, Any]]:
         if colon and (not count.isdecimal() or not int(count)):
             raise UsageError(f"{text!r}: write NAME or NAME:PARTITIONS, as in orders:12")
         detail: dict[str, Any] = {"configs": configs}
-        if colon:
-            detail["num_partitions"] = int(count)
+        partitions = int(count) if colon else options.partitions
+        if partitions is not None:
+            detail["num_partitions"] = partitions
         if options.replication is not None:
             detail["replication_factor"] = options.replication
         wanted[name] = detail
     return wanted
 
 
-def _topics(admin: Admin) -> str:
-    found = admin.describe_topics()
-    spans = _spans(admin, found)
-    rows = []
-    for name, topic in sorted(found.items()):
-        records = sum(end - start for (owner, _), (start, end) in spans.items() if owner == name)
-        replicas = max((len(partition.replicas) for partition in topic.partitions.values()), default=0)
-        rows.append((name, len(topic.partitions), replicas, records))
-    return table(("topic", "partitions", "replicas", "offsets in use"), rows)
+def _replicas(topic: TopicInfo) -> int:
+    return max((len(partition.replicas) for partition in topic.partitions.values()), default=0)
 
 
-def _partitions(admin: Admin, names: list[str]) -> str:
-    found = admin.describe_topics(names)
-    spans = _spans(admin, found)
-    rows = []
-    for name, topic in sorted(found.items()):
+def _partitions(
+    topics: Mapping[str, TopicInfo], spans: Mapping[tuple[str, int], tuple[int, int]]
+) -> Iterable[tuple[Any, ...]]:
+    for name, topic in sorted(topics.items()):
         for index, partition in sorted(topic.partitions.items()):
-            nodes = (",".join(map(str, partition.replicas)), ",".join(map(str, partition.isr)))
-            rows.append((name, index, partition.leader, *nodes, *spans.get((name, index), ("?", "?"))))
-    return table(("topic", "partition", "leader", "replicas", "in sync", "start", "end"), rows)
+            nodes = (list(partition.replicas), list(partition.isr))
+            yield (name, index, partition.leader, *nodes, *spans.get((name, index), (None, None)))
 
 
-def _spans(admin: Admin, topics: dict[str, TopicInfo]) -> dict[tuple[str, int], tuple[int, int]]:
+def _spans(admin: Admin, topics: Mapping[str, TopicInfo]) -> dict[tuple[str, int], tuple[int, int]]:
     """(start, end) of each partition that has a leader."""
     places = [
         (name, index)
@@ -141,3 +172,45 @@ def _spans(admin: Admin, topics: dict[str, TopicInfo]) -> dict[tuple[str, int], 
         if start is not None and end is not None:
             spans[place.topic, place.partition] = (start.offset, end.offset)
     return spans
+
+
+_VERBS = (
+    Verb(
+        "list",
+        "Lists all topics: partitions, replicas, offsets in use.",
+        _list,
+        "  kwire topics                                     all topics: partitions, replicas, records",
+        _add_optional_names,
+    ),
+    Verb(
+        "describe",
+        "Shows the partitions of topics: leader, replicas, offsets.",
+        _describe,
+        "  kwire topics describe orders                     leader, replicas and offsets of each partition",
+        _add_looks,
+    ),
+    Verb(
+        "create",
+        "Creates topics.",
+        _create,
+        "  kwire topics create orders:12 events             12 partitions; as many as the broker's default\n"
+        "  kwire topics create audit:1 --replication 3 --topic-config retention.ms=86400000",
+        _add_details,
+    ),
+    Verb(
+        "alter",
+        "Gives topics more partitions, or other configs.",
+        _alter,
+        "  kwire topics alter orders --partitions 24        keys go to other partitions from then on\n"
+        "  kwire topics alter orders --topic-config retention.ms=3600000",
+        _add_changes,
+    ),
+    Verb(
+        "delete",
+        "Deletes topics with all their records.",
+        _delete,
+        "  kwire topics delete events                       asks first; --yes does not",
+        _add_names,
+        destroys=True,
+    ),
+)

@@ -1,18 +1,67 @@
-"""Usage errors: arguments of a command that cannot work. `main` shows the command's usage and exits with 2.
+"""Usage errors: arguments of a command that cannot work. They show the command's usage and exit with 2.
 
 What only a broker or a file can tell (a topic that exists, a partition that does not) is an error like any other, 1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import argparse
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any, NoReturn, TypeAlias
 
 from kwire.errors import ConfigError
+
+_SIMILAR = 0.7
 
 
 class UsageError(ConfigError):
     """Arguments that cannot work, whatever the brokers or files say."""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser of arguments whose errors name the option that an unknown one may have been meant for."""
+
+    def __init__(self, **more: Any) -> None:
+        super().__init__(**{"formatter_class": argparse.RawDescriptionHelpFormatter, **more})
+        self.arranged: Callable[[list[str]], list[str]] = list
+        """What puts the arguments into the order that the parser takes them in."""
+        self._given: list[str] = []
+
+    def parse_known_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
+        self._given = self.arranged(list(args or ()))
+        return super().parse_known_args(self._given, namespace)
+
+    def error(self, message: str) -> NoReturn:
+        """Shows the usage and ends the program; a missing argument may be there, under a wrong name."""
+        hints = [text for text in self.with_nearest(_options_in(self._given)) if " (did you mean" in text]
+        super().error("; ".join((message, *hints)))
+
+    def with_nearest(self, unknown: Iterable[str]) -> list[str]:
+        """The options, each with the one of this command that it may have been meant for."""
+        known = list(self._option_string_actions)
+        return [
+            with_nearest(text, [name for name in known if name.startswith("--")])
+            if text.startswith("--") and not any(name.startswith(text) for name in known)
+            else text
+            for text in unknown
+        ]
+
+
+Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
+
+
+def _options_in(arguments: Iterable[str]) -> list[str]:
+    """The long options, without their values, which may be passwords."""
+    return [text.partition("=")[0] for text in arguments if text.startswith("--") and text != "--"]
+
+
+def with_nearest(text: str, known: Iterable[str]) -> str:
+    """The text, with the name that it may have been meant for, if there is one."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(text, list(known), n=1, cutoff=_SIMILAR)
+    return f"{text} (did you mean {near[0]}?)" if near else text
 
 
 @contextmanager

@@ -1,0 +1,108 @@
+"""What the verbs of nouns print: rows under keys, as a table, JSON or CSV, and which items an action failed for.
+
+table   columns for reading by eye; nothing is "-"
+json    one object per line; nothing is null, several values are an array
+csv     the keys, then a line for each row; nothing is empty, several values are separated by blanks
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from kwire.cli.rendering import table
+from kwire.cli.settings import in_dots
+from kwire.cli.trouble import error_text
+from kwire.errors import KafkaError
+
+FORMS = ("table", "json", "csv")
+FAILED = 1
+NOT_ALL = 3
+
+Found = TypeVar("Found")
+
+
+def add_output_options(parser: argparse.ArgumentParser) -> None:
+    """Adds --output and --json."""
+    parser.add_argument("--output", choices=FORMS, default="table", help="how rows are printed (default: %(default)s)")
+    parser.add_argument(
+        "--json", dest="output", action="store_const", const="json", help="--output json: one object per line"
+    )
+
+
+def show(keys: Sequence[str], rows: Iterable[Sequence[Any]], form: str) -> None:
+    """Prints the rows."""
+    if form == "json":
+        for row in rows:
+            print(json.dumps(dict(zip(keys, row, strict=True)), ensure_ascii=False))
+    elif form == "csv":
+        import csv
+
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer.writerows([keys, *([_one_line(entry, "", " ") for entry in row] for row in rows)])
+    else:
+        print(
+            table(
+                [key.replace("_", " ") for key in keys], [[_one_line(each, "-", ",") for each in row] for row in rows]
+            )
+        )
+    sys.stdout.flush()  # a reader that has gone is told here, not at exit
+
+
+def _one_line(entry: Any, nothing: str, between: str) -> Any:
+    if isinstance(entry, (list, tuple)):
+        entry = between.join(map(str, entry))
+    if isinstance(entry, bool):
+        return "yes" if entry else "no"
+    return nothing if entry is None or entry == "" else entry
+
+
+def tell(options: argparse.Namespace, failures: Mapping[Any, KafkaError]) -> None:
+    """Prints each error on standard error, as a line of the command."""
+    for error in failures.values():
+        print(f"kwire {options.command}: {in_dots(error_text(error))}", file=sys.stderr)
+
+
+def done(options: argparse.Namespace, noun: str, items: Sequence[Any], *acts: Callable[[], object]) -> int:
+    """Acts on the items, shows with --output json or csv what became of each, and returns the exit code.
+
+    An error that is not about single items is raised.
+    """
+    failures: dict[Any, KafkaError] = {}
+    for act in acts:
+        try:
+            act()
+        except KafkaError as error:
+            if not error.failures:
+                raise
+            failures.update({getattr(key, "name", key): each for key, each in error.failures.items()})
+    tell(options, failures)
+    if options.output != "table":
+        errors = {item: in_dots(error_text(failures[item])) if item in failures else None for item in items}
+        show((noun, "error"), list(errors.items()), options.output)
+    return exit_code(len(set(items)), len(failures))
+
+
+def found(
+    options: argparse.Namespace, names: Sequence[str], ask: Callable[[Sequence[str]], Mapping[str, Found]]
+) -> tuple[Mapping[str, Found], int]:
+    """What there is of the names, and the exit code; of the others the errors are printed."""
+    try:
+        return ask(names), 0
+    except KafkaError as error:
+        failures = error.failures
+        left = [name for name in names if name not in failures]
+        if not failures or not left:
+            raise
+    tell(options, failures)
+    return ask(left), NOT_ALL
+
+
+def exit_code(items: int, failures: int) -> int:
+    """0 where nothing failed, 1 where everything did, 3 in between."""
+    if not failures:
+        return 0
+    return NOT_ALL if failures < items else FAILED

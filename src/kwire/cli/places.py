@@ -1,0 +1,26 @@
+"""Places in a partition as the shell spells them: its ends, and times."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+
+ENDS = {
+    **dict.fromkeys(("earliest", "beginning", "smallest"), "earliest"),
+    **dict.fromkeys(("latest", "end", "largest"), "latest"),
+}
+AGO = re.compile(r"-(\d{1,9})([smhd])")
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+
+
+def moment(text: str) -> datetime | None:
+    """The time that -1h (an hour ago) or 2024-05-01T12:00:00+00:00 means; local time without an offset. None for
+    anything else."""
+    ago = AGO.fullmatch(text)
+    try:
+        if ago is not None:
+            return datetime.now(UTC) - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
+        found = datetime.fromisoformat(text)
+    except (ValueError, OverflowError):
+        return None
+    return found.astimezone() if found.tzinfo is None else found

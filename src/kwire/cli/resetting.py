@@ -1,0 +1,125 @@
+"""`kwire groups reset`: where a group goes on in each partition, shown first, committed with --execute."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+from kwire.cli.nouns import administering
+from kwire.cli.output import show
+from kwire.cli.places import ENDS, moment
+from kwire.cli.usage import UsageError
+from kwire.errors import BrokerError, KafkaError
+from kwire.schema.error_codes import GROUP_ID_NOT_FOUND
+
+if TYPE_CHECKING:
+    from kwire.admin import Admin
+    from kwire.engine.common.addresses import TopicPartition
+
+_STEP = re.compile(r"[+-]\d{1,18}")
+
+
+class Step(NamedTuple):
+    """That many records on from what is committed; back, if it is negative."""
+
+    records: int
+
+
+Target = int | str | datetime | Step
+
+
+def reset(options: argparse.Namespace) -> int:
+    """Shows what would change, and with --execute commits it. An error for a group with members."""
+    target = parse_target(options.to)
+    with administering(options) as admin:
+        group = options.group
+        before = {tp: row.offset for tp, row in admin.list_consumer_group_offsets(group).items()}
+        members = _members(admin, group)
+        partitions = _partitions(admin, options.topics) if options.topics else sorted(before)
+        if not partitions:
+            raise KafkaError(f"group {group!r} has committed nothing; name the topics by --topic")
+        after = _targets(admin, partitions, target, before)
+        rows = [(group, tp.topic, tp.partition, before.get(tp), offset) for tp, offset in after.items()]
+        show(("group", "topic", "partition", "from", "to"), rows, options.output)
+        if members:
+            raise KafkaError(
+                f"group {group!r} has {members} member{'s' if members > 1 else ''}, who would go on from where they "
+                "are: stop them first"
+            )
+        if options.execute:
+            admin.alter_consumer_group_offsets(group, after)
+        else:
+            print("kwire groups: nothing was changed; --execute does it", file=sys.stderr)
+    return 0
+
+
+def parse_target(text: str) -> Target:
+    """What --to means. UsageError for anything else."""
+    if text.lower() in ENDS:
+        return ENDS[text.lower()]
+    if text.isdecimal():
+        return int(text)
+    if _STEP.fullmatch(text):
+        return Step(int(text))
+    found = moment(text)
+    if found is None:
+        raise UsageError(
+            f"--to {text!r}: earliest, latest, an offset, +10 or -10 (records on or back), -1h (an hour ago), or a "
+            "time such as 2024-05-01T12:00:00+00:00"
+        )
+    return found
+
+
+def _members(admin: Admin, group: str) -> int:
+    try:
+        return len(admin.describe_consumer_groups([group])[group].members)
+    except BrokerError as error:
+        if error.code != GROUP_ID_NOT_FOUND:
+            raise
+        return 0
+
+
+def _partitions(admin: Admin, topics: Iterable[str]) -> list[TopicPartition]:
+    """The partitions of TOPIC and TOPIC:PARTITION. KafkaError for one that does not exist."""
+    from kwire import TopicPartition
+
+    named: dict[str, set[int]] = {}
+    for text in topics:
+        topic, _, number = text.partition(":")
+        if ":" in text and not number.isdecimal():
+            raise UsageError(f"--topic {text!r}: write TOPIC or TOPIC:PARTITION, as in orders:3")
+        named.setdefault(topic, set()).update([int(number)] if number else [])
+    found = []
+    for topic, info in admin.describe_topics(list(named)).items():
+        missing = sorted(named[topic] - set(info.partitions))
+        if missing:
+            raise KafkaError(f"{topic!r} has no partition {missing[0]}; it has 0 to {len(info.partitions) - 1}")
+        found += [TopicPartition(topic, index) for index in sorted(named[topic] or info.partitions)]
+    return found
+
+
+def _targets(
+    admin: Admin, partitions: list[TopicPartition], target: Target, before: Mapping[TopicPartition, int]
+) -> dict[TopicPartition, int]:
+    """The new offset of each partition, between its first and its end."""
+    starts, ends = (
+        {tp: row.offset for tp, row in admin.list_offsets(dict.fromkeys(partitions, end)).items() if row is not None}
+        for end in ("earliest", "latest")
+    )
+    if isinstance(target, datetime):
+        found = admin.list_offsets(dict.fromkeys(partitions, target))
+        wanted = {tp: ends[tp] if row is None else row.offset for tp, row in found.items()}
+    elif isinstance(target, Step):
+        uncommitted = [str(tp) for tp in partitions if tp not in before]
+        if uncommitted:
+            raise KafkaError(f"nothing is committed in {', '.join(uncommitted)}, so there is nothing to step from")
+        wanted = {tp: before[tp] + target.records for tp in partitions}
+    elif isinstance(target, str):
+        wanted = starts if target == "earliest" else ends
+    else:
+        wanted = dict.fromkeys(partitions, target)
+    return {tp: min(max(wanted[tp], starts[tp]), ends[tp]) for tp in partitions}
