@@ -30,7 +30,7 @@ RARE_FOR_A_PRODUCER = {
     "datetime", "kwire._values", "kwire.compression", "kwire.engine.calls.offsets", "kwire.partitioners",
     "kwire.records",
 }  # fmt: skip
-COMMANDS = {"broker", "topics", "groups", "produce", "consume", "copy", "decode"}
+COMMANDS = {"broker", "topics", "groups", "configs", "cluster", "produce", "consume", "copy", "decode"}
 SHOW = "import sys; before = set(sys.modules); {statement}; print(*sorted(set(sys.modules) - before))"
 
 
@@ -68,7 +68,9 @@ except SystemExit:
 """
 
 
-@pytest.mark.parametrize(("command", "file"), [("groups", "groups"), ("lag", "groups"), ("produce", "produce")])
+@pytest.mark.parametrize(
+    ("command", "file"), [("groups", "groups"), ("lag", "groups"), ("brokers", "cluster"), ("produce", "produce")]
+)
 def test_the_shell_imports_the_command_that_is_asked_for_and_no_other(command: str, file: str) -> None:
     brought = run_bare(SHELL.format(arguments=[command, "--help"])).stdout.splitlines()[-1].split()
     assert [name for name in brought if name.removeprefix("kwire.cli.") in COMMANDS] == [f"kwire.cli.{file}"]

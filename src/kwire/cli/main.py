@@ -19,8 +19,8 @@ from kwire import __version__
 from kwire.cli.usage import Parser, UsageError, with_nearest
 from kwire.errors import KafkaError
 
-_COMMANDS = ("broker", "topics", "groups", "produce", "consume", "copy", "decode")
-_FILES = {**{name: name for name in _COMMANDS}, "lag": "groups"}
+_COMMANDS = ("broker", "topics", "groups", "configs", "cluster", "produce", "consume", "copy", "decode")
+_FILES = {**{name: name for name in _COMMANDS}, "lag": "groups", "brokers": "cluster"}
 _RELATIVE = re.compile(r"-\d")
 _PLACES = ("--from", "--to")
 _EPILOG = """\

@@ -1,6 +1,7 @@
 """Nouns and their verbs: `kwire NOUN [VERB] [NAME ...]`, with the options that all verbs have.
 
-The verb is `list` unless another is named. Options may precede it: `kwire topics -b broker:9092 describe orders`.
+The verb is the noun's first (`list`, mostly) unless another is named. Options may precede it:
+`kwire topics -b broker:9092 describe orders`.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from kwire.cli.connecting import SECURE_EXAMPLE, add_connection_options, opened, waiting
@@ -78,11 +80,12 @@ def _verb_first(noun: Parser, verbs: dict[str, Parser], given: list[str]) -> lis
     while at < len(given) and given[at].startswith("-"):
         at += 2 if given[at] in valued else 1
     if at >= len(given):
-        return ["list", *given]
+        return [*list(verbs)[:1], *given]
     name = given[at]
     if name not in verbs:
+        names = takewhile(lambda text: not text.startswith("-"), given[at:])
         near = with_nearest(repr(name), map(repr, verbs))
-        hint = "" if "?" in near else f"; to see it: {noun.prog} describe {name}" if "describe" in verbs else ""
+        hint = f"; to see it: {noun.prog} describe {' '.join(names)}" if "describe" in verbs and "?" not in near else ""
         noun.error(f"{near} is not one of {', '.join(verbs)}{hint}")
     return [name, *given[:at], *given[at + 1 :]]
 

@@ -22,6 +22,7 @@ FORMS = ("table", "json", "csv")
 FAILED = 1
 NOT_ALL = 3
 
+Name = TypeVar("Name")
 Found = TypeVar("Found")
 
 
@@ -87,9 +88,9 @@ def done(options: argparse.Namespace, noun: str, items: Sequence[Any], *acts: Ca
 
 
 def found(
-    options: argparse.Namespace, names: Sequence[str], ask: Callable[[Sequence[str]], Mapping[str, Found]]
-) -> tuple[Mapping[str, Found], int]:
-    """What there is of the names, and the exit code; of the others the errors are printed."""
+    options: argparse.Namespace, names: Sequence[Name], ask: Callable[[Sequence[Name]], Found]
+) -> tuple[Found, int]:
+    """What there is of these names, and the exit code; of the others the errors are printed."""
     try:
         return ask(names), 0
     except KafkaError as error:

@@ -1,0 +1,104 @@
+"""`kwire cluster` and `kwire brokers`: what a cluster consists of, and what each broker has to do."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from kwire.cli.nouns import Verb, add_noun, administering
+from kwire.cli.output import show
+from kwire.cli.usage import Commands
+from kwire.errors import KafkaError
+
+if TYPE_CHECKING:
+    from kwire.admin import Admin
+
+_ANSWER_S = 5.0
+
+
+def add_parser(commands: Commands) -> None:
+    """Adds both nouns and their verbs."""
+    add_noun(commands, "cluster", "Describes the cluster.", _CLUSTER_VERBS)
+    add_noun(commands, "brokers", "Lists the brokers of the cluster.", _BROKER_VERBS)
+
+
+def _describe(options: argparse.Namespace) -> int:
+    with administering(options) as admin:
+        cluster = admin.describe_cluster()
+        topics = admin.describe_topics()
+    partitions = [partition for topic in topics.values() for partition in topic.partitions.values()]
+    row = (
+        cluster.cluster_id,
+        cluster.controller and cluster.controller.id,
+        list(cluster.brokers),
+        len(topics),
+        len(partitions),
+        sum(len(partition.isr) < len(partition.replicas) for partition in partitions),
+        sum(partition.leader < 0 for partition in partitions),
+    )
+    show(
+        ("cluster", "controller", "brokers", "topics", "partitions", "under_replicated", "leaderless"),
+        [row],
+        options.output,
+    )
+    return 0
+
+
+def _brokers(options: argparse.Namespace) -> int:
+    with administering(options) as admin:
+        cluster = admin.describe_cluster()
+        partitions = [
+            partition for topic in admin.describe_topics().values() for partition in topic.partitions.values()
+        ]
+        releases = {broker: _release(admin, broker) for broker in cluster.brokers}
+    led = Counter(partition.leader for partition in partitions)
+    kept = Counter(node for partition in partitions for node in partition.replicas)
+    behind = Counter(node for partition in partitions for node in set(partition.replicas) - set(partition.isr))
+    rows = [
+        (
+            broker.id,
+            broker.host,
+            broker.port,
+            broker.rack,
+            releases[broker.id],
+            broker == cluster.controller,
+            led[broker.id],
+            kept[broker.id],
+            behind[broker.id],
+        )
+        for broker in cluster.brokers.values()
+    ]
+    keys = ("broker", "host", "port", "rack", "release", "controller", "leads", "replicas", "out_of_sync")
+    show(keys, rows, options.output)
+    return 0
+
+
+def _release(admin: Admin, broker: int) -> str | None:
+    """The line of releases ("4.4") that the broker's versions of the APIs are those of; None if it does not answer."""
+    from kwire.protocol import infer_release
+
+    with suppress(KafkaError):  # whatever it answers, it has told its versions before
+        admin.describe_configs({("broker", broker): ["broker.rack"]}, timeout=_ANSWER_S)
+    versions = admin._core.versions(broker)
+    return infer_release(versions.ranges) if versions is not None and versions.ranges else None
+
+
+_CLUSTER_VERBS = (
+    Verb(
+        "describe",
+        "Shows id, controller and brokers of the cluster, and how many partitions lack replicas or a leader.",
+        _describe,
+        "  kwire cluster                                    one row\n"
+        "  kwire cluster describe --json                    for a monitor",
+    ),
+)
+_BROKER_VERBS = (
+    Verb(
+        "list",
+        "Lists the brokers: addresses, racks, releases, and of how many partitions each is leader or keeps a replica.",
+        _brokers,
+        "  kwire brokers                                    all brokers\n  kwire brokers --output csv",
+    ),
+)
