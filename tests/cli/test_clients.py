@@ -79,7 +79,7 @@ def test_null_values_can_be_told_from_empty_ones(kwire: Kwire, broker: Broker) -
         (["orders", "--partition", "3"], "no partition 3; it has 0 to 2"),
         (["none"], "there is no topic 'none' at"),
         (["orders", "-b", "127.0.0.1:1", "-X", "default.api.timeout.ms=300"], "127.0.0.1:1"),
-        (["orders", "-b", "127.0.0.1:1", "--timeout", "0.3"], "127.0.0.1:1"),
+        (["orders", "-b", "127.0.0.1:1", "--timeout", "0.3"], "Connection refused (--timeout 0.3)\n"),
     ],
 )
 def test_what_cannot_be_consumed(kwire: Kwire, broker: Broker, arguments: list[str], said: str) -> None:
@@ -114,6 +114,28 @@ def test_a_topic_that_ends_no_more_is_told(kwire: Kwire, broker: Broker) -> None
     outcome = kwire("consume", "orders", "--timeout", "3")
     assert outcome.code == 1
     assert "no record of 'orders' came within 3 s, before its end" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("command", "setting"),
+    [
+        (("topics",), "default.api.timeout.ms"),
+        (("consume", "orders"), "default.api.timeout.ms"),
+        (("produce", "orders"), "max.block.ms"),
+    ],
+)
+def test_an_error_says_when_the_timeout_went_over_a_longer_one(
+    kwire: Kwire, broker: Broker, command: tuple[str, ...], setting: str
+) -> None:
+    broker.faults.mute("Metadata", times=None)
+    alone = kwire(*command, "--timeout", "0.3", stdin=b"line\n")
+    assert (alone.code, alone.err.endswith(" (--timeout 0.3)\n")) == (1, True)
+    longer = kwire(*command, "--timeout", "0.3", "-X", f"{setting}=9000", stdin=b"line\n")
+    assert longer.err.endswith(f" (--timeout 0.3 goes over {setting}=9000)\n")
+    shorter = kwire(*command, "--timeout", "0.3", "-X", f"{setting}=200", stdin=b"line\n")
+    assert shorter.err.endswith(" (--timeout 0.3)\n")
+    without = kwire(*command, "-X", f"{setting}=300", stdin=b"line\n")
+    assert (without.code, "--timeout" in without.err) == (1, False)
 
 
 @pytest.mark.parametrize("command", [("topics",), ("consume", "orders"), ("produce", "orders")])

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from kwire.cli.settings import Given
 from kwire.cli.usage import seconds
+from kwire.errors import ConnectError, DeliveryError, KafkaError, KafkaTimeoutError
 
 if TYPE_CHECKING:
     from kwire.admin import Admin
@@ -24,6 +25,7 @@ CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 VARIABLE = "KWIRE_BOOTSTRAP_SERVERS"
 CONFIG_VARIABLE = "KWIRE_CONFIG"
 _DEFAULT = "localhost:9092"
+_OVER_TIME = (ConnectError, KafkaTimeoutError)
 
 SECURE_EXAMPLE = """
 brokers with TLS and a login:
@@ -114,6 +116,7 @@ def opened(
     servers = servers or getattr(options, "bootstrap_servers", None)
     if servers is None and not given.has_servers:
         servers = os.environ.get(VARIABLE, _DEFAULT)
+    options.overruled = given.overruled(more)
     with given.errors_placed(), _warnings_told(None if shared else options.command):
         client = kind.from_config({**(config or {}), **given.values}, servers, **{**given.login, **more})
     with client:
@@ -135,6 +138,15 @@ def _warnings_told(command: str | None) -> Iterator[None]:
 def waiting(options: argparse.Namespace) -> dict[str, Any]:
     """--timeout as settings of an Admin or a Consumer."""
     return {} if options.timeout is None else {"default_api_timeout_ms": round(options.timeout * 1000)}
+
+
+def patience_of(options: argparse.Namespace, error: KafkaError) -> str:
+    """What to add to an error of a command whose --timeout is over: that it was that, and what it went over."""
+    causes = error.exceptions if isinstance(error, DeliveryError) else (error,)
+    if getattr(options, "timeout", None) is None or not any(isinstance(each, _OVER_TIME) for each in causes):
+        return ""
+    longer = " and ".join(getattr(options, "overruled", ()))
+    return f" (--timeout {options.timeout:g}{f' goes over {longer}' if longer else ''})"
 
 
 def producing(options: argparse.Namespace) -> dict[str, Any]:

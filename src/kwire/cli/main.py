@@ -50,10 +50,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UsageError as error:
         return _wrong_usage(command, str(error))
     except KafkaError as error:
+        from kwire.cli.connecting import patience_of
         from kwire.cli.settings import in_dots
         from kwire.cli.trouble import error_text
 
-        print(f"kwire {options.command}: {in_dots(error_text(error))}", file=sys.stderr)
+        text = f"{in_dots(error_text(error))}{patience_of(options, error)}"
+        print(f"kwire {options.command}: {text}", file=sys.stderr)
         return 1
     except BrokenPipeError:
         # The reader has gone (`kwire consume ... | head`): what is still buffered must not fail at exit.

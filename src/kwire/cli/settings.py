@@ -15,7 +15,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kwire.cli.properties import Property, read_properties
 from kwire.cli.usage import UsageError
@@ -55,21 +55,30 @@ class Given:
             stated = {name: value for name, value in stated.items() if _is_for(name, client)}
         else:
             _check_owners(stated, client)
-        keywords = {_keyword(name) for name in stated}
+        keywords = {keyword_of(name) for name in stated}
         self._file = options.config
         self._from_file = {
             name: found
             for name, found in ({} if self._file is None else _file(self._file, tell=not shared)).items()
-            if _keyword(name) not in keywords and _is_for(name, client)
+            if keyword_of(name) not in keywords and _is_for(name, client)
         }
-        login = {name for name in stated if _keyword(name).startswith("sasl_")}
-        self.login = {_keyword(name): stated.pop(name) for name in login}
+        login = {name for name in stated if keyword_of(name).startswith("sasl_")}
+        self.login = {keyword_of(name): stated.pop(name) for name in login}
         self.values = {**{name: found.value for name, found in self._from_file.items()}, **stated}
 
     @property
     def has_servers(self) -> bool:
         """Whether the settings name the brokers."""
-        return any(_keyword(name) == "bootstrap_servers" for name in self.values)
+        return any(keyword_of(name) == "bootstrap_servers" for name in self.values)
+
+    def overruled(self, by: Mapping[str, Any]) -> list[str]:
+        """The settings that these keywords make smaller, as NAME=VALUE."""
+        found = []
+        for name, value in self.values.items():
+            rule = by.get(keyword_of(name))
+            if isinstance(rule, int) and value.isdecimal() and int(value) > rule:
+                found.append(f"{name}={value}")
+        return found
 
     @contextmanager
     def errors_placed(self) -> Iterator[None]:
@@ -81,7 +90,7 @@ class Given:
 
     def _placed(self, problem: Problem) -> str:
         for name, found in self._from_file.items():
-            if problem.setting is not None and _keyword(name) == _keyword(problem.setting):
+            if problem.setting is not None and keyword_of(name) == keyword_of(problem.setting):
                 return f"{self._file}, line {found.line}: {in_dots(problem.text)}"
         return in_dots(problem.text)
 
@@ -127,7 +136,8 @@ def in_dots(text: str) -> str:
     return spelled(text, dotted)
 
 
-def _keyword(name: str) -> str:
+def keyword_of(name: str) -> str:
+    """The keyword of a setting, by whichever name; the name itself if there is no such setting."""
     plain = name.removeprefix("kafka.")
     row = _rows().get(plain)
     return plain if row is None else row.keyword
