@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
-from kwire import Admin, Consumer, records
+from kwire import Admin, Consumer, ShareConsumer, records
 from kwire.testing import Broker
 from tests.cli.conftest import Kwire
 
@@ -115,3 +116,20 @@ def test_groups_of_which_some_exist(kwire: Kwire, broker: Broker) -> None:
     deleted = kwire("groups", "delete", "a", "none", "--yes", "--output", "csv")
     assert (deleted.code, deleted.lines[:2]) == (3, ["group,error", "a,"])
     assert deleted.lines[2].startswith("none,")
+
+
+def test_share_groups_are_described_and_deleted_beside_others(kwire: Kwire, broker: Broker) -> None:
+    with Admin(broker.bootstrap_servers) as admin:
+        admin.alter_consumer_group_offsets("a", {("orders", 1): 1})
+    with ShareConsumer(broker.bootstrap_servers, group_id="s", client_id="c") as consumer:
+        consumer.subscribe(["orders"])
+        rows: list[dict[str, Any]] = []
+        while not any(row["partitions"] for row in rows):
+            consumer.poll(0.1)
+            rows = [json.loads(line) for line in kwire("groups", "describe", "s", "a", "--json").lines]
+    assert [(row["group"], row["type"]) for row in rows] == [("a", "Classic"), ("s", "Share")]
+    assert rows[1]["client"] == "c"
+    assert set(rows[1]["partitions"]) <= {"orders-0", "orders-1", "orders-2"}
+    some = kwire("groups", "describe", "none", "s", "--json")
+    assert (some.code, json.loads(some.out)["state"]) == (3, "Empty")
+    assert kwire("groups", "delete", "s", "a", "--yes").code == 0

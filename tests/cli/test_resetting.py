@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from kwire import Admin, Consumer, records
+from kwire import Admin, Consumer, ShareConsumer, TopicPartition, records
 from kwire.cli.resetting import Step, parse_target
 from kwire.cli.usage import UsageError
 from kwire.testing import Broker
@@ -98,6 +98,28 @@ def test_a_group_with_members_is_not_reset(kwire: Kwire, broker: Broker) -> None
             "kwire groups: group 'g' has 1 member, who would go on from where they are: stop them first\n"
         )
     assert committed(broker)["orders", 0] == 2
+
+
+def test_a_share_group_is_reset(kwire: Kwire, broker: Broker) -> None:
+    append(broker, 1, 1, 1)
+    with ShareConsumer(broker.bootstrap_servers, group_id="s") as consumer:
+        consumer.subscribe(["orders"])
+        while "s" not in kwire("groups", "describe", "s").out.decode():
+            consumer.poll(0.1)
+        consumer.poll(0.5)
+    outcome = kwire("groups", "reset", "s", "--to", "1", "--topic", "orders:0", "--execute")
+    assert outcome.code == 0, outcome.err
+    first = TopicPartition("orders", 0)
+    with Admin(broker.bootstrap_servers) as admin:
+        found = admin.list_share_group_offsets("s", partitions=[first])[first]
+    assert found is not None
+    assert found.start_offset == 1
+    with ShareConsumer(broker.bootstrap_servers, group_id="s") as consumer:
+        consumer.subscribe(["orders"])
+        got = 0
+        while not got:
+            got = len(consumer.poll(0.5))
+    assert got == 2
 
 
 @pytest.mark.parametrize(

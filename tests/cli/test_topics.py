@@ -49,6 +49,7 @@ def test_topics_that_cannot_be(kwire: Kwire, broker: Broker, arguments: list[str
         (["create", "new", "--replication", "0"], "invalid positive value: '0'"),
         (["create", "new", "--topic-config", "retention"], "--topic-config 'retention': write NAME=VALUE"),
         (["create", "new", "-c", "retention.ms=1"], "--topic-config NAME=VALUE gives one to the topic"),
+        (["create", "new", "--config", "retention.ms=1"], "one of the topic by --topic-config NAME=VALUE"),
         (["orders"], "to see it: kwire topics describe orders"),
         (["list", "-c", "nonsense"], "NAME=VALUE"),
         (["list", "-c", "nonsense=1"], "unknown setting 'nonsense'"),

@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kwire.cli.connecting import add_connection_options
+from kwire.cli.group_kinds import described
 from kwire.cli.nouns import Verb, add_noun, administering, consent, listed
 from kwire.cli.output import add_output_options, done, exit_code, found, show
 from kwire.cli.usage import Commands, Parser
@@ -88,14 +90,11 @@ def _list(options: argparse.Namespace) -> int:
 
 def _describe(options: argparse.Namespace) -> int:
     with administering(options) as admin:
-        groups, code = found(options, options.names, admin.describe_consumer_groups)
+        groups, code = found(options, options.names, partial(described, admin))
     rows: list[Sequence[Any]] = []
-    for group in groups.values():
-        whole = (group.group_id, group.type, group.state, group.assignor)
-        rows.extend(
-            (*whole, member.member_id, member.client_id, member.host, [str(tp) for tp in sorted(member.assignment)])
-            for member in group.members
-        )
+    for name, group in groups.items():
+        whole = (name, group.type, group.state, group.assignor)
+        rows.extend((*whole, *member) for member in group.members)
         if not group.members:
             rows.append((*whole, None, None, None, []))
     show(("group", "type", "state", "assignor", "member", "client", "host", "partitions"), rows, options.output)

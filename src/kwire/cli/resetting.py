@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
+from kwire.cli.group_kinds import described, move, progress
 from kwire.cli.nouns import administering
 from kwire.cli.output import show
 from kwire.cli.places import ENDS, moment
@@ -37,8 +38,8 @@ def reset(options: argparse.Namespace) -> int:
     target = parse_target(options.to)
     with administering(options) as admin:
         group = options.group
-        before = {tp: row.offset for tp, row in admin.list_consumer_group_offsets(group).items()}
-        members = _members(admin, group)
+        kind, members = _kind_and_members(admin, group)
+        before = progress(admin, group, kind)
         partitions = _partitions(admin, options.topics) if options.topics else sorted(before)
         if not partitions:
             raise KafkaError(f"group {group!r} has committed nothing; name the topics by --topic")
@@ -51,7 +52,7 @@ def reset(options: argparse.Namespace) -> int:
                 "are: stop them first"
             )
         if options.execute:
-            admin.alter_consumer_group_offsets(group, after)
+            move(admin, group, kind, after)
         else:
             print("kwire groups: nothing was changed; --execute does it", file=sys.stderr)
     return 0
@@ -74,13 +75,15 @@ def parse_target(text: str) -> Target:
     return found
 
 
-def _members(admin: Admin, group: str) -> int:
+def _kind_and_members(admin: Admin, group: str) -> tuple[str, int]:
+    """The kind of the group, and how many members it has; none, of a group that is not there yet."""
     try:
-        return len(admin.describe_consumer_groups([group])[group].members)
+        found = described(admin, [group])[group]
     except BrokerError as error:
         if error.code != GROUP_ID_NOT_FOUND:
             raise
-        return 0
+        return "", 0
+    return found.type, len(found.members)
 
 
 def _partitions(admin: Admin, topics: Iterable[str]) -> list[TopicPartition]:

@@ -115,13 +115,15 @@ def _delete(options: argparse.Namespace) -> int:
 
 @contextmanager
 def _hinted() -> Iterator[None]:
-    """Says of an unknown setting how a topic is given one."""
+    """Says of what is no setting of the client how a topic is given one."""
     try:
         yield
     except UsageError as error:
         text = str(error)
         if text.startswith("unknown setting"):
             text = f"{text.partition(';')[0]} of the client; --topic-config NAME=VALUE gives one to the topic"
+        elif text.startswith("--config names"):
+            text = f"{text}, one of the topic by --topic-config NAME=VALUE"
         raise UsageError(text) from error
 
 
