@@ -88,6 +88,7 @@ def test_a_group_that_is_not_there(kwire: Kwire, broker: Broker) -> None:
         ([], ["a", "b"]),
         (["--state", "empty"], ["a"]),
         (["--state", "Empty", "--state", "Stable"], ["a", "b"]),
+        (["--state", "empty,stable"], ["a", "b"]),
         (["--type", "classic"], ["a", "b"]),
         (["--type", "consumer"], []),
         (["--type", "classic", "--state", "Stable"], ["b"]),

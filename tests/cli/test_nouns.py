@@ -20,6 +20,8 @@ def test_a_verb_may_follow_options(kwire: Kwire, broker: Broker, noun: str) -> N
     at = ("-b", broker.bootstrap_servers)
     first = kwire(noun, *at, "--timeout", "60", "list")
     assert first.code == 0
+    for others in (("--boot", at[1], "list"), (f"--bootstrap-servers={at[1]}", "list"), (f"-b{at[1]}", "list")):
+        assert kwire(noun, *others).out == first.out
     assert first.out == kwire(noun, "list", *at).out == kwire(noun).out
 
 

@@ -122,6 +122,15 @@ def test_a_share_group_is_reset(kwire: Kwire, broker: Broker) -> None:
     assert got == 2
 
 
+def test_partitions_that_fail_have_lines_of_their_own(kwire: Kwire, broker: Broker) -> None:
+    commit(broker, {("orders", 0): 0, ("orders", 1): 0})
+    broker.faults.error("OffsetCommit", 12)
+    outcome = kwire("groups", "reset", "g", "--to", "latest", "--execute")
+    assert outcome.code == 1
+    assert [line.partition(":")[0] for line in outcome.err.splitlines()] == ["kwire groups"] * 2
+    assert outcome.err.count("OFFSET_METADATA_TOO_LARGE") == 2
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -130,3 +130,14 @@ def test_what_is_done_for_some_topics_only_has_its_own_exit_code(kwire: Kwire, b
     assert kwire("topics", "delete", "none", "--yes").code == 1
     created = kwire("topics", "create", "orders", "new")
     assert (created.code, broker.topics()) == (3, {"orders": 3, "new": 1})
+
+
+def test_what_is_there_already_or_no_more_can_be_passed_over(kwire: Kwire, broker: Broker) -> None:
+    created = kwire("topics", "create", "orders:5", "new", "--if-not-exists")
+    assert (created.code, created.err, broker.topics()) == (0, "", {"orders": 3, "new": 1})
+    deleted = kwire("topics", "delete", "new", "none", "--if-exists", "--yes", "--json")
+    assert (deleted.code, deleted.err, broker.topics()) == (0, "", {"orders": 3})
+    assert [json.loads(line)["error"] for line in deleted.lines] == [None, None]
+    assert kwire("topics", "create", "orders", "--if-not-exists", "--replication", "9").code == 0
+    refused = kwire("topics", "create", "large", "--if-not-exists", "--replication", "9")
+    assert (refused.code, "INVALID_REPLICATION_FACTOR" in refused.err) == (1, True)

@@ -77,7 +77,7 @@ def _add_reset(parser: Parser) -> None:
 
 
 def _list(options: argparse.Namespace) -> int:
-    states, types = ({text.lower() for text in given} for given in (options.state, options.type))
+    states, types = (set(",".join(given).lower().split(",")) - {""} for given in (options.state, options.type))
     with administering(options) as admin:
         rows = [
             (row.group_id, row.type, row.state, row.protocol_type)

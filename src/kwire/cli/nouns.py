@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
@@ -70,15 +70,10 @@ def _verb_first(noun: Parser, verbs: dict[str, Parser], given: list[str]) -> lis
     """The arguments with the verb in front; an unknown one is a usage error."""
     if given[:1] in (["-h"], ["--help"]):
         return given
-    valued = {
-        option
-        for parser in verbs.values()
-        for option, action in parser._option_string_actions.items()
-        if action.nargs is None
-    }
+    actions = {option: action for parser in verbs.values() for option, action in parser._option_string_actions.items()}
     at = 0
     while at < len(given) and given[at].startswith("-"):
-        at += 2 if given[at] in valued else 1
+        at += 2 if _needs_value(given[at], actions) else 1
     if at >= len(given):
         return [*list(verbs)[:1], *given]
     name = given[at]
@@ -88,6 +83,12 @@ def _verb_first(noun: Parser, verbs: dict[str, Parser], given: list[str]) -> lis
         hint = f"; to see it: {noun.prog} describe {' '.join(names)}" if "describe" in verbs and "?" not in near else ""
         noun.error(f"{near} is not one of {', '.join(verbs)}{hint}")
     return [name, *given[:at], *given[at + 1 :]]
+
+
+def _needs_value(text: str, actions: Mapping[str, argparse.Action]) -> bool:
+    """Whether the option, perhaps shortened, takes the next argument for its value."""
+    meant = [text] if text in actions else [option for option in actions if option.startswith(text)]
+    return any(actions[option].nargs is None for option in meant)
 
 
 @contextmanager

@@ -67,11 +67,27 @@ def tell(options: argparse.Namespace, failures: Mapping[Any, KafkaError]) -> Non
         print(f"kwire {options.command}: {in_dots(error_text(error))}", file=sys.stderr)
 
 
-def done(options: argparse.Namespace, noun: str, items: Sequence[Any], *acts: Callable[[], object]) -> int:
+def done(
+    options: argparse.Namespace,
+    noun: str,
+    items: Sequence[Any],
+    *acts: Callable[[], object],
+    forgiven: int | None = None,
+) -> int:
     """Acts on the items, shows with --output json or csv what became of each, and returns the exit code.
 
-    An error that is not about single items is raised.
+    An error with the code `forgiven` is none.
     """
+    failures = attempted(acts, forgiven)
+    tell(options, failures)
+    if options.output != "table":
+        errors = {item: in_dots(error_text(failures[item])) if item in failures else None for item in items}
+        show((noun, "error"), list(errors.items()), options.output)
+    return exit_code(len(set(items)), len(failures))
+
+
+def attempted(acts: Iterable[Callable[[], object]], forgiven: int | None = None) -> dict[Any, KafkaError]:
+    """Acts, and returns the error of each item that failed. An error that is not about single items is raised."""
     failures: dict[Any, KafkaError] = {}
     for act in acts:
         try:
@@ -80,11 +96,9 @@ def done(options: argparse.Namespace, noun: str, items: Sequence[Any], *acts: Ca
             if not error.failures:
                 raise
             failures.update({getattr(key, "name", key): each for key, each in error.failures.items()})
-    tell(options, failures)
-    if options.output != "table":
-        errors = {item: in_dots(error_text(failures[item])) if item in failures else None for item in items}
-        show((noun, "error"), list(errors.items()), options.output)
-    return exit_code(len(set(items)), len(failures))
+    return {
+        item: error for item, error in failures.items() if forgiven is None or getattr(error, "code", 0) != forgiven
+    }
 
 
 def found(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kwire.cli.group_kinds import described, move, progress
 from kwire.cli.nouns import administering
-from kwire.cli.output import show
+from kwire.cli.output import attempted, exit_code, show, tell
 from kwire.cli.places import ENDS, moment
 from kwire.cli.usage import UsageError
 from kwire.errors import BrokerError, KafkaError
@@ -51,11 +51,12 @@ def reset(options: argparse.Namespace) -> int:
                 f"group {group!r} has {members} member{'s' if members > 1 else ''}, who would go on from where they "
                 "are: stop them first"
             )
-        if options.execute:
-            move(admin, group, kind, after)
-        else:
+        if not options.execute:
             print("kwire groups: nothing was changed; --execute does it", file=sys.stderr)
-    return 0
+            return 0
+        failures = attempted([lambda: move(admin, group, kind, after)])
+    tell(options, failures)
+    return exit_code(len(after), len(failures))
 
 
 def parse_target(text: str) -> Target:

@@ -12,6 +12,7 @@ from kwire.cli.nouns import Verb, add_noun, administering, consent, listed
 from kwire.cli.output import done, found, show
 from kwire.cli.settings import name_value_pairs
 from kwire.cli.usage import Commands, Parser, UsageError, positive
+from kwire.schema.error_codes import TOPIC_ALREADY_EXISTS, UNKNOWN_TOPIC_OR_PARTITION
 
 if TYPE_CHECKING:
     from kwire.admin import Admin, TopicInfo
@@ -44,12 +45,18 @@ def _add_details(parser: Parser) -> None:
     )
     parser.add_argument("--replication", type=positive, metavar="N", help="of new topics (default: the broker's)")
     _add_configs(parser, "a config of new topics")
+    parser.add_argument("--if-not-exists", action="store_true", help="leave alone what is there already")
 
 
 def _add_changes(parser: Parser) -> None:
     _add_names(parser)
     parser.add_argument("--partitions", type=positive, metavar="N", help="how many there shall be, never fewer")
     _add_configs(parser, "a config to set")
+
+
+def _add_names_to_delete(parser: Parser) -> None:
+    _add_names(parser)
+    parser.add_argument("--if-exists", action="store_true", help="what is not there is no error")
 
 
 def _add_configs(parser: Parser, what: str) -> None:
@@ -89,7 +96,8 @@ def _describe(options: argparse.Namespace) -> int:
 def _create(options: argparse.Namespace) -> int:
     wanted = _wanted(options)
     with _hinted(), administering(options) as admin:
-        return done(options, "topic", list(wanted), lambda: admin.create_topics(wanted))
+        forgiven = TOPIC_ALREADY_EXISTS if options.if_not_exists else None
+        return done(options, "topic", list(wanted), lambda: admin.create_topics(wanted), forgiven=forgiven)
 
 
 def _alter(options: argparse.Namespace) -> int:
@@ -110,7 +118,8 @@ def _delete(options: argparse.Namespace) -> int:
     names = list(dict.fromkeys(options.names))
     consent(options, f"delete {listed(names)} with all records")
     with administering(options) as admin:
-        return done(options, "topic", names, lambda: admin.delete_topics(names))
+        forgiven = UNKNOWN_TOPIC_OR_PARTITION if options.if_exists else None
+        return done(options, "topic", names, lambda: admin.delete_topics(names), forgiven=forgiven)
 
 
 @contextmanager
@@ -212,7 +221,7 @@ _VERBS = (
         "Deletes topics with all their records.",
         _delete,
         "  kwire topics delete events                       asks first; --yes does not",
-        _add_names,
+        _add_names_to_delete,
         destroys=True,
     ),
 )
