@@ -76,8 +76,9 @@ def test_the_shell_imports_the_command_that_is_asked_for_and_no_other(command: s
     assert [name for name in brought if name.removeprefix("kwire.cli.") in COMMANDS] == [f"kwire.cli.{file}"]
 
 
-def test_the_version_is_told_without_any_command() -> None:
-    brought = run_bare(SHELL.format(arguments=["--version"])).stdout.splitlines()[-1].split()
+@pytest.mark.parametrize("argument", ["--version", "topisc"])
+def test_the_version_and_an_unknown_command_are_told_without_any_command(argument: str) -> None:
+    brought = run_bare(SHELL.format(arguments=[argument])).stdout.splitlines()[-1].split()
     assert set(brought) == {
         "kwire._typing", "kwire._version", "kwire.cli", "kwire.cli.main", "kwire.cli.usage", "kwire.errors",
     }  # fmt: skip

@@ -128,6 +128,9 @@ def test_what_is_done_for_some_topics_only_has_its_own_exit_code(kwire: Kwire, b
     assert f"kwire topics: {failed['error']}\n" == some.err
     assert "UNKNOWN_TOPIC" in some.err
     assert kwire("topics", "delete", "none", "--yes").code == 1
+    for verb in (["describe"], ["delete", "--yes"]):
+        neither = kwire("topics", *verb, "none", "nil")
+        assert (neither.code, neither.err.count("kwire topics: "), neither.err.count("\n")) == (1, 2, 2)
     created = kwire("topics", "create", "orders", "new")
     assert (created.code, broker.topics()) == (3, {"orders": 3, "new": 1})
 

@@ -2,8 +2,8 @@
 
 Only the command that is asked for is imported.
 
-Exit codes: 0 done, 1 an error (one line on stderr), 2 wrong usage (with the command's usage), 3 done for some of the
-items and not for others (a line on stderr for each of these), 130 ended by Ctrl-C.
+Exit codes: 0 done, 1 an error (one line on stderr, or one for each item that failed), 2 wrong usage (with the command's
+usage), 3 done for some items and not for others, 130 ended by Ctrl-C.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _EPILOG = """\
 
 exit codes:
   0    done
-  1    an error, in one line on standard error
+  1    an error, in a line on standard error
   2    wrong usage
   3    done for some items and not for others, each of which has a line on standard error
   130  ended by Ctrl-C
@@ -54,8 +54,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from kwire.cli.settings import in_dots
         from kwire.cli.trouble import error_text
 
-        text = f"{in_dots(error_text(error))}{patience_of(options, error)}"
-        print(f"kwire {options.command}: {text}", file=sys.stderr)
+        for each in error.failures.values() or (error,):
+            text = f"{in_dots(error_text(each))}{patience_of(options, each)}"
+            print(f"kwire {options.command}: {text}", file=sys.stderr)
         return 1
     except BrokenPipeError:
         # The reader has gone (`kwire consume ... | head`): what is still buffered must not fail at exit.
@@ -80,9 +81,9 @@ def _named(unknown: Sequence[str]) -> list[str]:
 def _wanted(given: Sequence[str]) -> Sequence[str]:
     """The files of the commands that the arguments may be about."""
     first = given[0] if given else ""
-    if first == "--version":
-        return ()
-    return (_FILES[first],) if first in _FILES else _COMMANDS
+    if first in _FILES:
+        return (_FILES[first],)
+    return _COMMANDS if first in ("", "-h", "--help") else ()
 
 
 def _parsers(files: Sequence[str]) -> tuple[Parser, dict[str, Parser]]:
