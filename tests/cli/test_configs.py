@@ -70,7 +70,7 @@ def test_a_config_that_cannot_be_set(kwire: Kwire, broker: Broker) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["list", "topcs"], "topcs (did you mean topics?) is not one of topics, brokers, groups"),
+        (["list", "topcs"], "client-metrics, broker-loggers is needed (did you mean topics?)"),
         (["topics", "orders"], "to see it: kwire configs describe topics orders"),
         (["set", "brokers", "one", "a=b"], "'one': a broker is named by its id, all of them by 'default'"),
         (["set", "topics", "orders", "retention.ms"], "'retention.ms': write CONFIG=VALUE"),

@@ -41,6 +41,14 @@ def test_the_help_of_each_verb_has_its_options_before_those_of_connections_and_a
         assert f"examples:\n  kwire {noun}" in connection
 
 
+@pytest.mark.parametrize("noun", NOUNS)
+def test_the_value_of_an_unknown_option_is_not_shown(kwire: Kwire, noun: str) -> None:
+    for given in (["--sasl-password", "hunter2", "list"], ["--sasl-password=hunter2"], ["list", "-W", "hunter2"]):
+        outcome = kwire(noun, *given)
+        assert outcome.code == 2
+        assert "hunter2" not in outcome.err
+
+
 def test_the_help_of_lag_reads_as_that_of_other_commands(kwire: Kwire) -> None:
     text = kwire("lag", "--help").out.decode()
     assert "None" not in text

@@ -65,8 +65,10 @@ def _add_type(parser: Parser, nargs: str | None = None) -> None:
 
 
 def _type(text: str) -> str:
+    """The type as Admin calls it. The error has no text that is like none: it may be the password of an odd option."""
     if text not in _TYPES:
-        raise argparse.ArgumentTypeError(f"{with_nearest(text, _TYPES)} is not one of {_KNOWN}")
+        near = with_nearest(text, _TYPES).removeprefix(text)
+        raise argparse.ArgumentTypeError(f"one of {_KNOWN} is needed{near}")
     return _TYPES[text]
 
 

@@ -72,9 +72,9 @@ def _verb_first(noun: Parser, verbs: dict[str, Parser], given: list[str]) -> lis
         return given
     actions = {option: action for parser in verbs.values() for option, action in parser._option_string_actions.items()}
     at = 0
-    while at < len(given) and given[at].startswith("-"):
-        at += 2 if _needs_value(given[at], actions) else 1
-    if at >= len(given):
+    while at < len(given) and given[at].startswith("-") and (width := _width(given[at], actions)):
+        at += width
+    if at >= len(given) or given[at].startswith("-"):
         return [*list(verbs)[:1], *given]
     name = given[at]
     if name not in verbs:
@@ -85,10 +85,13 @@ def _verb_first(noun: Parser, verbs: dict[str, Parser], given: list[str]) -> lis
     return [name, *given[:at], *given[at + 1 :]]
 
 
-def _needs_value(text: str, actions: Mapping[str, argparse.Action]) -> bool:
-    """Whether the option, perhaps shortened, takes the next argument for its value."""
-    meant = [text] if text in actions else [option for option in actions if option.startswith(text)]
-    return any(actions[option].nargs is None for option in meant)
+def _width(text: str, actions: Mapping[str, argparse.Action]) -> int:
+    """How many arguments the option, perhaps shortened, takes up; 0 for an unknown one: its value may be a password."""
+    name, equals, _ = text.partition("=")
+    meant = [text] if text in actions else [each for each in actions if name[:2] == "--" and each.startswith(name)]
+    if not meant:
+        return int(text[:2] in actions)
+    return 1 if equals else 1 + any(actions[option].nargs is None for option in meant)
 
 
 @contextmanager
