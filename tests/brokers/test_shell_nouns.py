@@ -21,6 +21,7 @@ __all__ = ["kwire"]
 ClusterOf = Callable[[str], Cluster]
 NewTopic = Callable[[], str]
 
+WITHOUT_QUORUM = ("2.8.2", "1.1.1")
 WITHOUT_INCREMENTAL_CHANGES = ("1.1.1",)
 
 
@@ -46,6 +47,8 @@ def test_a_topic_and_its_group_from_the_first_day_to_the_last(
         return str(asked.result()["retention.ms"].value)
 
     assert {row["release"] for row in rows("brokers")} == {line}
+    (cluster,) = rows("cluster")
+    assert (cluster["quorum_leader"] is None) == (release in WITHOUT_QUORUM)
     assert rows("topics", "create", f"{topic}:1", "--topic-config", "retention.ms=86400000")[0]["error"] is None
     assert seen_at_last(partitions, 1)
     rows("topics", "alter", topic, "--partitions", "2")

@@ -31,6 +31,8 @@ def test_the_cluster_is_described(kwire: Kwire, three: Broker) -> None:
     (row,) = objects(kwire, "cluster")
     assert row.pop("cluster")
     assert row.pop("controller") in (1, 2, 3)
+    assert row.pop("quorum_leader") in row["voters"]
+    assert row.pop("voters") == [1, 2, 3]
     assert row == {"brokers": [1, 2, 3], "topics": 1, "partitions": 3, "under_replicated": 0, "leaderless": 0}
     assert kwire("cluster").out == kwire("cluster", "describe").out
 
@@ -59,3 +61,9 @@ def test_older_brokers_are_known_by_their_versions(kwire: Kwire, release: str, l
     with Broker(release=release) as broker:
         (row,) = objects(kwire, "brokers", "-b", broker.bootstrap_servers)
     assert row["release"] == line
+
+
+def test_a_cluster_of_zookeeper_has_no_quorum(kwire: Kwire) -> None:
+    with Broker(release="2.8.2") as broker:
+        (row,) = objects(kwire, "cluster", "-b", broker.bootstrap_servers)
+    assert (row["quorum_leader"], row["voters"], row["brokers"]) == (None, None, [1])

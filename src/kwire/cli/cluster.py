@@ -10,12 +10,23 @@ from typing import TYPE_CHECKING
 from kwire.cli.nouns import Verb, add_noun, administering
 from kwire.cli.output import show
 from kwire.cli.usage import Commands
-from kwire.errors import KafkaError
+from kwire.errors import BrokerError, KafkaError
 
 if TYPE_CHECKING:
-    from kwire.admin import Admin
+    from kwire.admin import Admin, QuorumInfo
 
 _ANSWER_S = 5.0
+_CLUSTER_KEYS = (
+    "cluster",
+    "controller",
+    "quorum_leader",
+    "voters",
+    "brokers",
+    "topics",
+    "partitions",
+    "under_replicated",
+    "leaderless",
+)
 
 
 def add_parser(commands: Commands) -> None:
@@ -28,22 +39,29 @@ def _describe(options: argparse.Namespace) -> int:
     with administering(options) as admin:
         cluster = admin.describe_cluster()
         topics = admin.describe_topics()
+        quorum = _quorum(admin)
     partitions = [partition for topic in topics.values() for partition in topic.partitions.values()]
     row = (
         cluster.cluster_id,
         cluster.controller and cluster.controller.id,
+        quorum and quorum.leader_id,
+        None if quorum is None else [voter.replica_id for voter in quorum.voters],
         list(cluster.brokers),
         len(topics),
         len(partitions),
         sum(len(partition.isr) < len(partition.replicas) for partition in partitions),
         sum(partition.leader < 0 for partition in partitions),
     )
-    show(
-        ("cluster", "controller", "brokers", "topics", "partitions", "under_replicated", "leaderless"),
-        [row],
-        options.output,
-    )
+    show(_CLUSTER_KEYS, [row], options.output)
     return 0
+
+
+def _quorum(admin: Admin) -> QuorumInfo | None:
+    """The quorum of the metadata; None where ZooKeeper has them, or this user may not see it."""
+    try:
+        return admin.describe_metadata_quorum()
+    except BrokerError:
+        return None
 
 
 def _brokers(options: argparse.Namespace) -> int:
@@ -80,7 +98,7 @@ def _release(admin: Admin, broker: int) -> str | None:
     from kwire.protocol import infer_release
 
     with suppress(KafkaError):  # whatever it answers, it has told its versions before
-        admin.describe_configs({("broker", broker): ["broker.rack"]}, timeout=_ANSWER_S)
+        admin.describe_features(broker=broker, timeout=_ANSWER_S)
     versions = admin._core.versions(broker)
     return infer_release(versions.ranges) if versions is not None and versions.ranges else None
 
@@ -88,7 +106,7 @@ def _release(admin: Admin, broker: int) -> str | None:
 _CLUSTER_VERBS = (
     Verb(
         "describe",
-        "Shows id, controller and brokers of the cluster, and how many partitions lack replicas or a leader.",
+        "Shows id, controller, quorum and brokers of the cluster, and how many partitions lack replicas or a leader.",
         _describe,
         "  kwire cluster                                    one row\n"
         "  kwire cluster describe --json                    for a monitor",
