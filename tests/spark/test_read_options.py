@@ -13,7 +13,8 @@ from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.settings.clients import ConsumerSettings
 from kwire.engine.settings.config import from_config
 from kwire.errors import ConfigError
-from kwire.spark.data_source import KwireDataSource, KwireReader, TaskPartition
+from kwire.spark.batch_reader import KwireReader, TaskPartition
+from kwire.spark.data_source import KwireDataSource
 from kwire.spark.decoding.schema import ALL_COLUMNS, DEFAULT_COLUMNS
 from kwire.spark.options.read import BatchOptions, parse_batch_options
 from kwire.spark.ranges.offsets import EARLIEST, LATEST

@@ -17,7 +17,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions
 
 import kwire
-from kwire.spark.data_source import TaskPartition
+from kwire.spark.batch_reader import TaskPartition
 from kwire.spark.options.stream import parse_stream_options
 from kwire.spark.stream_reader import KwireStreamReader
 from kwire.testing import Broker

@@ -12,7 +12,7 @@ import pytest
 import pyspark_kwire
 import pyspark_kwire_log
 from kwire.spark import KwireDataSource, KwireLogDataSource
-from kwire.spark.data_source import tell_which_python
+from kwire.spark.source_checks import tell_which_python
 from kwire.testing import Broker
 
 ROOT = Path(__file__).parents[2]

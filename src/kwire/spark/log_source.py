@@ -14,7 +14,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 
 from kwire.engine.common.secret import hiding_arguments
 from kwire.errors import UnsupportedError
-from kwire.spark.data_source import check_arrow, check_schema, tell_which_python
+from kwire.spark.source_checks import check_arrow, check_schema, tell_which_python
 
 if TYPE_CHECKING:
     import pyarrow as pa

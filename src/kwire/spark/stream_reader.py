@@ -14,9 +14,10 @@ import pyspark
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from kwire.errors import ConfigError, KafkaError, UnsupportedError
-from kwire.spark.data_source import TaskPartition, check_schema
+from kwire.spark.batch_reader import TaskPartition
 from kwire.spark.options.stream import LIMITS, StreamOptions, parse_stream_options
 from kwire.spark.ranges.stream_offsets import Offsets, is_marked, offsets_from_json, offsets_to_json
+from kwire.spark.source_checks import check_schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
