@@ -29,7 +29,7 @@ from functools import partial
 from time import monotonic
 
 from kwire._codec import LoopDriverBase
-from kwire._typing import TYPE_CHECKING, Any, override
+from kwire._typing import Any, override
 from kwire.drivers.apart import future_of_thread
 from kwire.drivers.loggers import LateLogger
 from kwire.drivers.loop_socket import LoopSocket
@@ -37,9 +37,6 @@ from kwire.drivers.sockets import TOO_SLOW, SocketAddress, cause_of, literal, ma
 from kwire.engine.connections.connection import Connection
 from kwire.engine.core import Core
 from kwire.errors import ClientClosedError, ConcurrentUseError
-
-if TYPE_CHECKING:
-    pass
 
 NEXT_ADDRESS_AFTER_S = 2.0
 """Seconds that one of several addresses of a name is given before the next is tried."""
