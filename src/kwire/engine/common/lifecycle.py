@@ -1,8 +1,8 @@
 """Lifecycles: the states of a part of a client, and the only way from one to the next.
 
-Layer 3, no I/O. Each lifecycle has a table of its states, MOVES, which `move` obeys. Nothing else assigns `state`, but
-the constructor; `tests/engine/common/test_lifecycle.py` holds the engine to that. `make docs` prints the tables into
-docs/lifecycles.md and into the heads of files.
+Layer 3, no I/O. Each lifecycle has a table of its states, MOVES, which `move` obeys, and `checked`, for an assignment
+of more than the state. Only they and the constructor say what `state` becomes; `tests/engine/common/test_lifecycle.py`
+holds the engine to that. `make docs` prints the tables into docs/lifecycles.md and into the heads of files.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ now and then, `take`.
                nothing; after default_api_timeout_ms of such polls it raises ConnectError, with a cause for each address
     refusals   an AuthError is raised as soon as no broker is left that has records of the assignment: by a poll once
                for each attempt of the engine, by `position` each time
-group      membership first: rebalance events (run by the wait), then its error
+    group      membership first: rebalance events (run by the wait), then its error
     topics     one that is missing is waited for; after default_api_timeout_ms of polls it is an UnknownTopicError. One
                that the cluster refuses for good is raised by the next poll. In a group, a missing one is a warning
 """

@@ -190,10 +190,9 @@ class TransactionManager(Lifecycle, Recoverable):
         self._require("begin_transaction", READY)
         self._accumulator.begin_transaction(gated=not self.is_v2, anew=self._epoch_is_new)
         self._epoch_is_new = False
-        bar = self._accumulator.bar
         self._began_at = now
         self._outcome, self.state = None, self.checked(OPEN)
-        bar(None)
+        self._accumulator.bar(None)  # no call stands between the two: a signal cannot leave OPEN without records
 
     def send_offsets(
         self, given: CommittableOffsets, group: GroupMetadata, now: float, *, late: CommitFailedError | None = None

@@ -3,7 +3,7 @@
 Layer 3: numbers only. Retriable codes are asked again; all others stand here.
 
     FENCED   a newer producer uses the transactional id, or the transaction timed out: this one can no longer be used
-FATAL    the producer can no longer be used
+    FATAL    the producer can no longer be used
     ABORT    the transaction is to be aborted; the producer goes on after that
     RECOVER  the same, under another epoch where the coordinator can raise it (KIP-360), else FATAL
 """

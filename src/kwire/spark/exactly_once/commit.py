@@ -1,7 +1,7 @@
 """The driver's side of exactly once: decides which transactions are a batch, and ends them.
 
-The steps, their order and why are in the head of `exactly_once.py`. Everything is made anew for each batch, and nothing
-is remembered in the process: Spark calls commit() in a process that may have seen no batch before.
+The steps, their order and why are in the head of `decisions.py`. Everything is made anew for each batch, and nothing is
+remembered in the process: Spark calls commit() in a process that may have seen no batch before.
 """
 
 from __future__ import annotations

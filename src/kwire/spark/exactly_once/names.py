@@ -1,7 +1,7 @@
 """The transactional ids of a worker process: its own, so that no other process fences them, and not too many.
 
 Those of a stream are used again for a later batch of the same run, when the driver has ended those before. Those of
-batch writes when their last transactions have ended, which `exactly_once_task` finds out. No socket, no Spark.
+batch writes when their last transactions have ended, which `task.py` finds out. No socket, no Spark.
 """
 
 from __future__ import annotations

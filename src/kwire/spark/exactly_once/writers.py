@@ -1,7 +1,7 @@
 """The writers of `deliveryGuarantee` exactly-once, as Spark pickles them into tasks and calls them on the driver.
 
 They hold options only. Which run and which batch a task works for stands in its Spark properties; the driver learns it
-from the tasks' messages, since Spark makes the writer anew for each commit. How it works is in `exactly_once.py`.
+from the tasks' messages, since Spark makes the writer anew for each commit. How it works is in `decisions.py`.
 """
 
 from __future__ import annotations

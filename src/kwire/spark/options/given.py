@@ -1,8 +1,8 @@
 """The options of one job as Spark hands them over: strings, whose names are case-insensitive.
 
 Turns texts into values and says what is wrong with them, under the names of the documentation. What an option means is
-told by the module of its use: `read_options`, `stream_options`, `write_options`, `decoder_options`, `log_options`.
-Each has `NAMES`, its options as they are written. Pure: no socket, no Spark.
+told by the file of its use: `read.py`, `stream.py`, `write.py`, `log.py`, and `decoding/options.py`. Each has `NAMES`,
+its options as they are written. Pure: no socket, no Spark.
 """
 
 from __future__ import annotations
