@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 _BROKEN_SEQUENCE = frozenset(
     {OUT_OF_ORDER_SEQUENCE_NUMBER, DUPLICATE_SEQUENCE_NUMBER, INVALID_PRODUCER_EPOCH, UNKNOWN_PRODUCER_ID}
 )
-"""With DUPLICATE_SEQUENCE_NUMBER a leader names no offset: of a batch that no try can have written that is no proof."""
+"""DUPLICATE_SEQUENCE_NUMBER is one of them where no try can have written the batch: then it is no proof of success."""
 
 
 class _NothingToSendError(KafkaError):
