@@ -197,7 +197,7 @@ def test_a_task_that_knows_no_batch_is_refused(broker: Broker, monkeypatch: pyte
 @pytest.mark.parametrize(
     ("name", "value", "text"),
     [
-        ("kafka.acks", "1", "deliveryGuarantee 'exactly-once' needs kafka.acks='all', not kafka.acks='1'"),
+        ("kafka.acks", "1", "deliveryGuarantee 'exactly-once' needs kafka.acks='all', not kafka.acks=1"),
         ("kafka.enable.idempotence", "false", "deliveryGuarantee 'exactly-once' needs kafka.enable.idempotence"),
         ("kafka.transaction.timeout.ms", "0", "kafka.transaction.timeout.ms"),
         ("kafka.transactional.id", "x", "transactional.id"),

@@ -17,6 +17,7 @@ Producer(["a:1", ("b", 1)], acks=1)
 Producer("a:1", lingr_ms=5)  # type: ignore[call-arg]
 Producer("a:1", linger_ms="5")  # type: ignore[arg-type]
 Producer("a:1", acks="most")  # type: ignore[arg-type]
+Producer("a:1", acks=2)  # type: ignore[arg-type]
 Producer("a:1", auto_offset_reset="latest")  # type: ignore[call-arg]
 Producer("a:1", compression="brotli")  # type: ignore[arg-type]
 Producer("a:1", compression=None)

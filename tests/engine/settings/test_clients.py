@@ -404,6 +404,25 @@ def refusal_of(table: type[ClientSettings], name: str) -> str:
     return ""
 
 
+@pytest.mark.parametrize("setting", ["acks", "retries", "max_in_flight_requests_per_connection"])
+def test_what_idempotence_is_refused_with_is_what_does_without_it(setting: str) -> None:
+    options: dict[str, Any] = {"acks": 1, "retries": 0, "max_in_flight_requests_per_connection": 6}
+    assert ProducerSettings().keeps_order
+    assert not ProducerSettings(**{setting: options[setting]}).keeps_order
+    with pytest.raises(errors.ConfigError, match=f"enable_idempotence=True needs {setting}"):
+        ProducerSettings(enable_idempotence=True, **{setting: options[setting]})
+
+
+def test_the_spellings_of_acks_are_three_values() -> None:
+    for value, wire, spellings in ((0, 0, (0, "0")), (1, 1, (1, " 1 ")), ("all", -1, ("all", "ALL", -1, "-1"))):
+        for given in spellings:
+            settings = ProducerSettings(acks=given)
+            assert (settings.acks, settings.required_acks) == (value, wire)
+    for refused in (2, -2, True, 1.0, None, "", "most"):
+        with pytest.raises(errors.ConfigError, match=r"^acks=.*: expected one of 0, 1, 'all' \(or -1\)$"):
+            ProducerSettings(acks=refused)  # type: ignore[arg-type]
+
+
 def test_other_spellings_of_a_value() -> None:
     assert ProducerSettings(compression=None).compression == "none"
     assert from_config(ConsumerSettings, {"auto.offset.reset": "smallest"}).auto_offset_reset == "earliest"

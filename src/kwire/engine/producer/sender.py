@@ -103,7 +103,7 @@ class Sender(SenderBase, Recoverable):
             self.identity = Idempotence(
                 core,
                 settings.enable_idempotence,
-                possible=self._acks == -1 and self._max_in_flight <= 5 and self._retries > 0,
+                possible=settings.keeps_order,
                 on_change=self.pump,
                 on_warning=on_warning,
             )

@@ -16,7 +16,7 @@ from kwire.engine.settings.kinds import Setting, Settings, optional_setting, set
 from kwire.engine.settings.offset_reset import WANTED, offset_reset
 from kwire.engine.settings.security import SecuritySettings
 from kwire.engine.settings.transactions import TransactionSettings
-from kwire.engine.settings.values import PARTITIONERS, partitioner
+from kwire.engine.settings.values import PARTITIONERS, acks, partitioner
 from kwire.errors import ConfigError
 from kwire.errors.wording import SettingName, Wording
 
@@ -36,7 +36,6 @@ _SAME_LEVELS: dict[str, dict[str, int | None]] = {
 _IGNORE_KEYS = Setting(bool, None, "Choose partitions without looking at keys.", optional=True)
 _IGNORE_KEYS.keyword = "partitioner.ignore.keys"
 _OF_PRODUCERS = {*_LEVELS, _IGNORE_KEYS.keyword}
-_ACKS = {"all": -1, "-1": -1, "0": 0, "1": 1}
 
 
 class ClientSettings(SecuritySettings):
@@ -78,11 +77,14 @@ class ProducerSettings(TransactionSettings, ClientSettings):
 
     client = "Producer"
 
-    acks: Any = setting(
+    acks: int | str = setting(
         object,
         "all",
         "How many replicas must have a record before it is acknowledged: 0, 1, or 'all' (-1).",
-        given_as='int | Literal["all", "0", "1", "-1"]',
+        choices=(0, 1, "all"),
+        convert=acks,
+        wanted="one of 0, 1, 'all' (or -1)",
+        given_as='Literal[0, 1, "all", -1, "0", "1", "-1"]',
         aliases=("request.required.acks",),
     )
     linger_ms: int = setting(
@@ -190,21 +192,25 @@ class ProducerSettings(TransactionSettings, ClientSettings):
     @override
     def conflicts(self, chosen: Collection[str]) -> list[str]:
         found = super().conflicts(chosen)
-        try:
-            acks = self.required_acks
-            if self.level is not None:
+        if self.level is not None:
+            try:
                 _check_level(self.compression, self.level)
-        except ConfigError as refusal:
-            return [*found, str(refusal)]
+            except ConfigError as refusal:
+                return [*found, str(refusal)]
         if self.enable_idempotence or self.transactional_id:
             needy = Wording("{transactional_id}" if self.transactional_id else "{enable_idempotence}=True")
-            found += self._against_order(acks, needy)
+            found += self._against_order(needy)
         return found
 
-    def _against_order(self, acks: int, needy: str) -> list[str]:
+    @property
+    def keeps_order(self) -> bool:
+        """Whether these settings let each record be written once and in order: idempotence needs that."""
+        return not self._against_order("idempotence")
+
+    def _against_order(self, needy: str) -> list[str]:
         """What forbids writing each record once and in order, which `needy` needs."""
         found: list[str] = []
-        if acks != -1:
+        if self.acks != "all":
             found.append(Wording("{needy} needs {acks}='all', not {acks}={given!r}", needy=needy, given=self.acks))
         if self.max_in_flight_requests_per_connection > _MAX_IN_FLIGHT_IN_ORDER:
             found.append(
@@ -222,10 +228,7 @@ class ProducerSettings(TransactionSettings, ClientSettings):
     @property
     def required_acks(self) -> int:
         """`acks` as the wire has it: 0, 1, or -1 for all."""
-        acks = _ACKS.get(str(self.acks).strip().lower())
-        if acks is None:
-            raise ConfigError(Wording("{acks}={given!r}: expected one of 0, 1, 'all' (or -1)", given=self.acks))
-        return acks
+        return -1 if self.acks == "all" else int(self.acks)
 
 
 class ConsumerSettings(GroupSettings, ClientSettings):

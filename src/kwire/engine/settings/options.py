@@ -171,7 +171,7 @@ class TransactionOptions(TypedDict, total=False):
 class ProducerOptions(ClientOptions, TransactionOptions, total=False):
     """The keywords that only a Producer takes."""
 
-    acks: int | Literal["all", "0", "1", "-1"]
+    acks: Literal[0, 1, "all", -1, "0", "1", "-1"]
     """How many replicas must have a record before it is acknowledged: 0, 1, or 'all' (-1)."""
     linger_ms: int
     """How long a batch waits for more records before it is sent."""

@@ -30,6 +30,8 @@ _JAVAS_PARTITIONERS = {
     "UniformStickyPartitioner": "uniform_sticky",
 }
 
+_ACKS: dict[str, int | str] = {"0": 0, "1": 1, "all": "all", "-1": "all"}
+
 TLS_VERSIONS = ("TLSv1.2", "TLSv1.3")
 _FIRST_PRINTABLE = " "
 _LAST_PRINTABLE = "~"
@@ -40,6 +42,14 @@ def tls_context(value: object) -> object:
     if not hasattr(value, "wrap_bio") or getattr(getattr(value, "protocol", None), "name", "").endswith("_SERVER"):
         raise TypeError
     return value
+
+
+def acks(value: object) -> int | str:
+    """0, 1 or "all", which on the wire is -1."""
+    text = str(value).strip().lower()
+    if text not in _ACKS:
+        raise ValueError
+    return _ACKS[text]
 
 
 def partitioner(value: object) -> str | Callable[..., Any]:
