@@ -392,7 +392,11 @@ class BrokerError(KafkaError):
 
     def __str__(self) -> str:
         what = f"{self.name} ({self.code}): {self.text}"
-        return f"{self.context}: {what}" if self.context else what
+        if not self.context:
+            return what
+        from kwire.errors.wording import joined
+
+        return joined(": ", (self.context, what))
 
 
 if not TYPE_CHECKING:

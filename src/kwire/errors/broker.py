@@ -11,11 +11,12 @@ again before it can.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from kwire._typing import Any, NamedTuple
 from kwire.errors import BrokerError
 from kwire.errors.quoting import quoted
+from kwire.errors.wording import Wording
 
 MAX_CONTEXT = 4000
 """So many characters say what an error code was answered to."""
@@ -208,7 +209,8 @@ def by_code(code: int) -> type[BrokerError]:
 def error_for(code: int, context: str = "") -> BrokerError:
     """The exception for an error code; `context` says which broker, topic and partition answered it, perhaps in the
     broker's own words: it is made printable, and cut after MAX_CONTEXT characters."""
-    return by_code(code)(quoted(context, MAX_CONTEXT))
+    printable = partial(quoted, limit=MAX_CONTEXT)
+    return by_code(code)(context.changed(printable) if isinstance(context, Wording) else printable(context))
 
 
 def _class(class_name: str, base: type[BrokerError], row: _Row) -> type[BrokerError]:

@@ -12,6 +12,7 @@ from kwire.engine.common.addresses import Address, TopicPartition
 from kwire.engine.consumer import fetcher
 from kwire.engine.consumer.fetcher import Fetcher
 from kwire.engine.settings.clients import ConsumerSettings
+from kwire.errors.wording import spelled
 from kwire.schema.api_keys import FETCH, LIST_OFFSETS, METADATA, OFFSET_FOR_LEADER_EPOCH
 from tests.engine.world import HANG_UP, Answer, Broker, World
 
@@ -417,8 +418,9 @@ def test_a_batch_above_the_limit_is_asked_for_again_with_more_room() -> None:
 def test_a_batch_above_every_limit_is_an_error() -> None:
     reading = Reading(OldLogBroker(), max_partition_fetch_bytes=100, receive_message_max_bytes=2000)
     reading.broker.append(0, [b"x" * 5000])
-    with pytest.raises(errors.LimitError, match=r"t-0 at offset 0.*receive_message_max_bytes=2000"):
+    with pytest.raises(errors.LimitError, match=r"t-0 at offset 0.*receive_message_max_bytes=2000") as refused:
         reading.assign(T0).take()
+    assert "above receive.message.max.bytes=2000" in spelled(str(refused.value), lambda name: name.replace("_", "."))
 
 
 def damage(broker: LogBroker, number: int) -> None:

@@ -17,6 +17,7 @@ from kwire.errors import (
     TransactionError,
     TransactionStateError,
 )
+from kwire.errors.wording import spelled
 from tests.engine.moves import MadeMoves
 from tests.engine.transactions.world import NOBODY, TransactionalProducer, TransactionWorld
 
@@ -407,8 +408,11 @@ def test_the_commit_of_a_transaction_that_timed_out_is_the_end_with_version_2() 
     world, producer = timed_out(2)
     error = error_of(producer.manager.commit(producer.now), producer)
     assert "INVALID_TXN_STATE" in str(error)
-    assert "transaction_timeout_ms=1000" in str(error)
+    assert "kafka.transaction_timeout_ms=1000" in spelled(str(error), "kafka.{}".format)
     assert producer.state == states.FATAL
+    refused = error_of_call(producer)
+    assert isinstance(refused, TransactionError)
+    assert "kafka.transaction_timeout_ms=1000" in spelled(str(refused), "kafka.{}".format)
     assert world.committed() == []
 
 

@@ -19,6 +19,7 @@ from kwire.engine.common.retry import afresh
 from kwire.engine.settings.offset_reset import EARLIEST as EARLIEST
 from kwire.engine.settings.offset_reset import LATEST as LATEST
 from kwire.errors import BrokerError, ConfigError, KafkaError
+from kwire.errors.wording import Wording
 from kwire.schema.api_keys import LIST_OFFSETS
 from kwire.schema.error_codes import UNSUPPORTED_VERSION
 
@@ -74,7 +75,13 @@ def time_of(when: datetime | int | str) -> int:
 def isolation_code(level: str) -> int:
     """An isolation level as ListOffsets wants it."""
     if level not in _ISOLATION_LEVELS:
-        raise ConfigError(f"isolation_level={level!r}: expected one of {', '.join(map(repr, _ISOLATION_LEVELS))}")
+        raise ConfigError(
+            Wording(
+                "{isolation_level}={given!r}: expected one of {levels}",
+                given=level,
+                levels=", ".join(map(repr, _ISOLATION_LEVELS)),
+            )
+        )
     return _ISOLATION_LEVELS[level]
 
 
@@ -88,7 +95,8 @@ def too_old_for(isolation: int, error: KafkaError) -> KafkaError:
     """The error as the user has to hear it where a broker cannot tell what was committed."""
     if isolation == READ_COMMITTED and isinstance(error, BrokerError) and error.code == UNSUPPORTED_VERSION:
         return errors.broker.error_for(
-            error.code, f"isolation_level='read_committed' needs Kafka 0.11 or newer: {error}"
+            error.code,
+            Wording("{isolation_level}='read_committed' needs Kafka 0.11 or newer: {why}", why=str(error)),
         )
     return error
 

@@ -52,6 +52,7 @@ from kwire.engine.consumer.position_lookup import PositionLookup
 from kwire.engine.consumer.subscription import Subscription
 from kwire.engine.settings.clients import ConsumerSettings
 from kwire.errors import AuthError, CodecError, KafkaError, LimitError
+from kwire.errors.wording import Wording
 from kwire.schema.api_keys import FETCH
 from kwire.schema.error_codes import OFFSET_OUT_OF_RANGE
 
@@ -604,8 +605,14 @@ class Fetcher(Recoverable):
         limit = self._core.settings.receive_message_max_bytes
         if needed > limit or state.max_bytes >= limit:
             state.fault = LimitError(
-                f"{state} at offset {state.fetch_at}: a batch of {needed} bytes is above "
-                f"receive_message_max_bytes={limit}"
+                Wording(
+                    "{place} at offset {offset}: a batch of {needed} bytes is above "
+                    "{receive_message_max_bytes}={limit}",
+                    place=str(state),
+                    offset=state.fetch_at,
+                    needed=needed,
+                    limit=limit,
+                )
             )
             return
         state.max_bytes = min(max(state.max_bytes * 2, needed), limit)
@@ -661,6 +668,12 @@ def _ignore(text: str) -> None:
 
 def _in_data(error: CodecError, tp: TopicPartition, offset: int, seek_to: int) -> CodecError:
     """The codec's error with the place in the log, and the offset to seek to after it."""
-    error.message = f"{tp} at offset {offset}: {error.message}; seek to {seek_to} to skip it"
+    error.message = Wording(
+        "{place} at offset {offset}: {why}; seek to {seek_to} to skip it",
+        place=str(tp),
+        offset=offset,
+        why=error.message,
+        seek_to=seek_to,
+    )
     error.topic, error.partition, error.record_offset, error.seek_to = tp.topic, tp.partition, offset, seek_to
     return error

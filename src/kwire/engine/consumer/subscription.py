@@ -21,6 +21,7 @@ from kwire.engine.consumer.partition_state import END_OF_OFFSETS, PartitionState
 from kwire.engine.settings.clients import ConsumerSettings
 from kwire.engine.settings.offset_reset import OffsetReset
 from kwire.errors import ConfigError, KafkaError
+from kwire.errors.wording import Wording
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -260,8 +261,11 @@ class Subscription:
         for topic in () if self._by_group else self.topics:
             if topic not in known:
                 raise ConfigError(
-                    f"the partitions of {topic!r} are not known before the first poll(), so there is nothing to "
-                    "seek; set auto_offset_reset, name the partitions by assign(), or seek after a poll"
+                    Wording(
+                        "the partitions of {topic!r} are not known before the first poll(), so there is nothing to "
+                        "seek; set {auto_offset_reset}, name the partitions by assign(), or seek after a poll",
+                        topic=topic,
+                    )
                 )
         return list(self.states.values())
 

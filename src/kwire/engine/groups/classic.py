@@ -70,6 +70,7 @@ from kwire.engine.groups.classic_states import (
     STABLE,
     SYNCING,
 )
+from kwire.engine.groups.group_errors import overdue_words
 from kwire.engine.groups.heartbeats import Heartbeats
 from kwire.engine.groups.joining import Joining
 from kwire.engine.groups.member import Member
@@ -86,6 +87,7 @@ from kwire.engine.groups.membership import (
 from kwire.engine.groups.poll_limit import PollLimit
 from kwire.engine.groups.topic_watch import TopicWatch
 from kwire.errors import AuthError, BrokerError, KafkaError, broker
+from kwire.errors.wording import Wording
 from kwire.schema.api_keys import LEAVE_GROUP
 from kwire.schema.error_codes import (
     COORDINATOR_LOAD_IN_PROGRESS,
@@ -510,9 +512,11 @@ class ClassicMembership(Membership):
             self._tell(LOST, self._owned, now)
 
     def _fenced_words(self) -> str:
-        return (
-            f"group_instance_id={self._member.instance_id!r} of group {self._member.group_id!r} was taken by another "
-            "member; this consumer is no longer in the group"
+        return Wording(
+            "{group_instance_id}={instance!r} of group {group!r} was taken by another member; this consumer is no "
+            "longer in the group",
+            instance=self._member.instance_id,
+            group=self._member.group_id,
         )
 
     def _fail(self, error: KafkaError) -> None:
@@ -524,12 +528,7 @@ class ClassicMembership(Membership):
         self._overdue = True
         if self.state == JOINING or not self._member.is_known:
             return
-        seconds = self._settings.max_poll_interval_ms / 1000
-        self.warn(
-            f"group {self._member.group_id!r}: there was no poll for {seconds:g} s (max_poll_interval_ms), so this "
-            "consumer leaves the group; its next poll joins again. Poll more often, with a smaller max_poll_records, "
-            "or allow more time"
-        )
+        self.warn(overdue_words(self._settings))
         why = "there was no poll for max_poll_interval_ms"
         self._send_leave(why, now, None)
         self._forget(why, keep_id=False)

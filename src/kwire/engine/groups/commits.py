@@ -44,6 +44,7 @@ from kwire.engine.groups.membership import GroupMetadata, Membership
 from kwire.engine.groups.offset_messages import codes_in, commit_request, versions_for
 from kwire.errors import BrokerError, CommitFailedError, ConnectError, KafkaError, KafkaTimeoutError
 from kwire.errors.listing import first_of
+from kwire.errors.wording import Wording
 from kwire.schema.api_keys import OFFSET_COMMIT
 from kwire.schema.error_codes import (
     FENCED_INSTANCE_ID,
@@ -394,14 +395,20 @@ class Commits(Recoverable):
 
     def _gone_on(self, error: BrokerError, what: str) -> str:
         if error.code == GROUP_ID_NOT_FOUND:
-            return f"{what}: {error.name}: this group_id belongs to a group of another type, or to none"
+            return Wording(
+                "{what}: {name}: this {group_id} belongs to a group of another type, or to none",
+                what=what,
+                name=error.name,
+            )
         if not self._membership.active:
             return f"{what}: {error.name}: the group has members, and only these may commit; subscribe() makes one"
-        interval = self._core.settings.max_poll_interval_ms
-        return (
-            f"{what}: {error.name}: the group has gone on without this consumer, and its partitions may be another "
-            f"member's by now; poll() joins again. If the time between two polls came near max_poll_interval_ms="
-            f"{interval}, raise that, or lower max_poll_records"
+        return Wording(
+            "{what}: {name}: the group has gone on without this consumer, and its partitions may be another member's "
+            "by now; poll() joins again. If the time between two polls came near {max_poll_interval_ms}={interval}, "
+            "raise that, or lower {max_poll_records}",
+            what=what,
+            name=error.name,
+            interval=self._core.settings.max_poll_interval_ms,
         )
 
     def _on_error(self, error: KafkaError, now: float) -> None:

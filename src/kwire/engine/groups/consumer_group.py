@@ -66,7 +66,7 @@ from kwire.engine.groups.epoch_heartbeats import (
     EpochHeartbeats,
     new_member_id,
 )
-from kwire.engine.groups.group_errors import explained
+from kwire.engine.groups.group_errors import explained, overdue_words
 from kwire.engine.groups.membership import (
     ASSIGNED,
     LOST,
@@ -80,6 +80,7 @@ from kwire.engine.groups.membership import (
 from kwire.engine.groups.poll_limit import PollLimit
 from kwire.engine.groups.topic_names import TopicNames
 from kwire.errors import BrokerError, KafkaError
+from kwire.errors.wording import Wording
 from kwire.schema.api_keys import CONSUMER_GROUP_HEARTBEAT
 from kwire.schema.error_codes import (
     FENCED_MEMBER_EPOCH,
@@ -98,7 +99,7 @@ if TYPE_CHECKING:
     from kwire.engine.settings.clients import ConsumerSettings
 
 _WHAT = "consumer groups of KIP-848 (Kafka 4.0)"
-_INSTEAD = "set group_protocol='classic'"
+_INSTEAD = Wording("set {group_protocol}='classic'")
 
 _MEMBER_STATES = frozenset({JOINING, STABLE, RECONCILING, ACKNOWLEDGING})
 _FIRST_VERSION_WITH_OWN_ID = 1
@@ -355,11 +356,7 @@ class ConsumerMembership(Membership):
     def _on_poll_overdue(self, now: float) -> None:
         """No poll for max_poll_interval_ms: leaves, so that others get the partitions; the next poll joins again."""
         if self.state in _MEMBER_STATES:
-            self.warn(
-                f"group {self._settings.group_id!r}: there was no poll for max_poll_interval_ms="
-                f"{self._settings.max_poll_interval_ms}, so this consumer leaves the group; its next poll joins again. "
-                "Poll more often, with a smaller max_poll_records, or allow more time"
-            )
+            self.warn(overdue_words(self._settings))
             self._lose_all(STALE, "there was no poll for max_poll_interval_ms", now)
             self._heartbeats.leave(self._goodbye, _nothing, now)
 
@@ -448,8 +445,12 @@ class ConsumerMembership(Membership):
         if self._unreleased_since is None:
             self._unreleased_since = now
             self.warn(
-                f"group {self._settings.group_id!r}: group_instance_id={self._settings.group_instance_id!r} is in "
-                "use by another member, perhaps of an earlier process: this consumer joins when that session expires"
+                Wording(
+                    "group {group!r}: {group_instance_id}={instance!r} is in use by another member, perhaps of an "
+                    "earlier process: this consumer joins when that session expires",
+                    group=self._settings.group_id,
+                    instance=self._settings.group_instance_id,
+                )
             )
         elif now - self._unreleased_since >= self._settings.default_api_timeout_ms / 1000:
             self.fault = self._explained(error)

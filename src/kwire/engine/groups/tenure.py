@@ -24,6 +24,7 @@ from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.consumer.records import ConsumerRecords
 from kwire.engine.groups.membership import NO_GENERATION, NO_MEMBER, GroupMetadata
 from kwire.errors import CommitFailedError, ConfigError
+from kwire.errors.wording import Wording
 
 if TYPE_CHECKING:
     from kwire.engine.consumer.subscription import Subscription
@@ -113,9 +114,12 @@ def checked(group: GroupMetadata) -> GroupMetadata:
     """The metadata. ConfigError for what the program has put together and names nobody: no coordinator checks that."""
     if _names_nobody(group) and not (isinstance(group, ConsumerGroupMetadata) and group._is_outside):
         raise ConfigError(
-            f"{group!r} names no member, so no coordinator could refuse the offsets of one that has lost its "
-            "partitions: give what group_metadata() returns; that of a consumer with this group_id that has called "
-            "assign() is for programs that share their partitions out by themselves"
+            Wording(
+                "{group!r} names no member, so no coordinator could refuse the offsets of one that has lost its "
+                "partitions: give what group_metadata() returns; that of a consumer with this {group_id} that has "
+                "called assign() is for programs that share their partitions out by themselves",
+                group=group,
+            )
         )
     return group
 

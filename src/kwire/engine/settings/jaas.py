@@ -230,7 +230,7 @@ def settings_of(module: LoginModule) -> dict[str, Any]:
         options.pop(option, None)
     if options:
         places = ", ".join(_place(option, module.positions[option]) for option in options)
-        warn_caller(f"options of sasl_jaas_config without an effect in kwire: {places}")
+        warn_caller(Wording("options of {sasl_jaas_config} without an effect in kwire: {places}", places=places))
     return found
 
 

@@ -31,6 +31,7 @@ from kwire.engine.share.fetcher import ShareFetcher
 from kwire.engine.share.membership import ShareMembership
 from kwire.engine.share.records import ShareRecords
 from kwire.errors import ConfigError, KafkaError
+from kwire.errors.wording import Wording
 
 if TYPE_CHECKING:
     from kwire.engine.ports import Services
@@ -126,8 +127,11 @@ class SharePolling:
         left = sum(portion.unacknowledged for portion in self._held if not portion.renewed)
         if self._is_explicit and left:
             raise ConfigError(
-                f"{left} records of earlier polls are not acknowledged; acknowledge() each of them before the next "
-                "poll, or set share_acknowledgement_mode='implicit'"
+                Wording(
+                    "{left} records of earlier polls are not acknowledged; acknowledge() each of them before the next "
+                    "poll, or set {share_acknowledgement_mode}='implicit'",
+                    left=left,
+                )
             )
 
     def ready(self) -> bool:

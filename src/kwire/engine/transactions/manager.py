@@ -84,6 +84,7 @@ from kwire.errors import (
     TransactionStateError,
 )
 from kwire.errors.broker import error_for
+from kwire.errors.wording import Wording, joined
 from kwire.schema.api_keys import (
     END_TXN,
     INIT_PRODUCER_ID,
@@ -222,7 +223,9 @@ class TransactionManager(Lifecycle, Recoverable):
     def prepare(self, now: float) -> Outcome:
         """Delivers every record; then the transaction waits to be committed or aborted (KIP-939)."""
         if not self._settings.transaction_two_phase_commit_enable:
-            raise TransactionStateError("prepare_transaction: it needs transaction_two_phase_commit_enable=True")
+            raise TransactionStateError(
+                Wording("prepare_transaction: it needs {transaction_two_phase_commit_enable}=True")
+            )
         return self._finish_by(PREPARING, "prepare_transaction", (OPEN,), now)
 
     def detach(self, now: float) -> Outcome:
@@ -374,7 +377,8 @@ class TransactionManager(Lifecycle, Recoverable):
         if isinstance(cause, BrokerError) and cause.code == PRODUCER_FENCED:
             error = error_for(PRODUCER_FENCED, cause.context)
         else:
-            error = TransactionError(f"transactional id {name!r}: {what}; {cause}", abortable=abortable)
+            text = Wording("transactional id {name!r}: {what}; {cause}", name=name, what=what, cause=str(cause))
+            error = TransactionError(text, abortable=abortable)
             error.__cause__ = cause
         if self._requests.may_have_committed:
             error.add_note("a commit was requested before, and whether it succeeded is not known")
@@ -396,7 +400,7 @@ class TransactionManager(Lifecycle, Recoverable):
         if api_key == END_TXN and error.code == INVALID_TXN_STATE:
             found, error = self._judge_end(error, now)
         if found == FENCED:
-            self._die(error_for(PRODUCER_FENCED, f"{error.context}; {self._why_fenced(now)}"))
+            self._die(error_for(PRODUCER_FENCED, joined("; ", (error.context, self._why_fenced(now)))))
         elif found == RECOVER and (self._can_bump or self.is_v2) and self._may_still_abort(api_key):
             self._needs_bump = not self.is_v2
             self._fail_transaction(error)
@@ -409,7 +413,7 @@ class TransactionManager(Lifecycle, Recoverable):
         """The coordinator has aborted on its own: for another producer, which with version 2 is told so as long as that
         abort is going on, or because the transaction was open for too long."""
         if self._may_have_timed_out(now):
-            return FATAL_VERDICT, error_for(error.code, f"{error.context}; {self._why_fenced(now)}")
+            return FATAL_VERDICT, error_for(error.code, joined("; ", (error.context, self._why_fenced(now))))
         return FENCED if self.is_v2 else FATAL_VERDICT, error
 
     def _may_have_timed_out(self, now: float) -> bool:
@@ -422,9 +426,12 @@ class TransactionManager(Lifecycle, Recoverable):
         taken = "another producer has taken the transactional id"
         if not self._may_have_timed_out(now):
             return taken
-        return (
-            f"the transaction was open for {now - self._began_at:.1f} s, and the coordinator aborts one after "
-            f"transaction_timeout_ms={self._settings.transaction_timeout_ms}; or {taken}"
+        return Wording(
+            "the transaction was open for {seconds:.1f} s, and the coordinator aborts one after "
+            "{transaction_timeout_ms}={limit}; or {taken}",
+            seconds=now - self._began_at,
+            limit=self._settings.transaction_timeout_ms,
+            taken=taken,
         )
 
     def _may_still_abort(self, api_key: int) -> bool:
