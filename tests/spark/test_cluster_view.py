@@ -12,7 +12,17 @@ import pytest
 
 from kwire import Admin, records
 from kwire.engine.common.addresses import TopicPartition
-from kwire.errors import AuthError, ConfigError, ConnectError, UnknownTopicError
+from kwire.errors import (
+    AuthError,
+    ConfigError,
+    ConnectError,
+    KafkaError,
+    KafkaTimeoutError,
+    LimitError,
+    TransactionError,
+    UnknownTopicError,
+)
+from kwire.errors.broker import PRODUCER_FENCED, error_for
 from kwire.errors.wording import Cause, Wording
 from kwire.spark.options.client import errors_by_option
 from kwire.spark.options.read import Selection
@@ -115,6 +125,24 @@ def test_causes_of_an_unreachable_cluster_name_options(broker: Broker) -> None:
     )
     assert failed.value.causes["security_protocol:1"].kind == "refused"
     assert str(pickle.loads(pickle.dumps(failed.value))) == str(failed.value)
+
+
+def test_errors_of_every_class_name_options() -> None:
+    above = Wording("a batch of {size} bytes is above {receive_message_max_bytes}={limit}", size=9, limit=8)
+    late = Wording("not delivered within {delivery_timeout_ms}={limit}", limit=5)
+    for error in (
+        LimitError(above, "records", 3),
+        KafkaTimeoutError(above),
+        KafkaError(above),
+        TransactionError(Wording("it must be aborted; {why}", why=above), abortable=True),
+        error_for(PRODUCER_FENCED.code, above),
+    ):
+        error.__cause__ = KafkaTimeoutError(late)
+        with pytest.raises(type(error)) as failed, errors_by_option({"message.timeout.ms": "5"}):
+            raise error
+        for each in (failed.value, pickle.loads(pickle.dumps(failed.value))):
+            assert "is above kafka.receive.message.max.bytes=8" in str(each)
+        assert str(failed.value.__cause__) == "not delivered within kafka.message.timeout.ms=5"
 
 
 @pytest.fixture

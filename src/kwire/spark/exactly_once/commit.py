@@ -73,6 +73,7 @@ class Committer:
         step: Callable[[str], None] = lambda name: None,
     ) -> None:
         self._job = job
+        self._client = client
         self._prepared = list(prepared)
         self._rows = rows
         self._topics = sorted(topics)
@@ -97,17 +98,21 @@ class Committer:
     def commit(self) -> None:
         """Commits the batch, or takes it for committed. Raises ExactlyOnceError, or why it could not be done now."""
         try:
-            last = self._last_decision()
-            if judge(last, self._job):
-                assert last is not None
-                self._commit_again(last)
-            else:
-                check_undisturbed(last, self._job, self._seen)
-                self._commit_anew(last)
+            with errors_by_option(self._client):
+                self._decide()
         except ProducerFencedError as error:
             raise ExactlyOnceError(
                 f"{self._job} is left to another driver, which is committing in its place"
             ) from error
+
+    def _decide(self) -> None:
+        last = self._last_decision()
+        if judge(last, self._job):
+            assert last is not None
+            self._commit_again(last)
+        else:
+            check_undisturbed(last, self._job, self._seen)
+            self._commit_anew(last)
 
     def abort(self) -> None:
         """Aborts what the tasks have prepared, unless that was decided on; does not raise."""

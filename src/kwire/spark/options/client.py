@@ -18,7 +18,7 @@ from kwire.engine.common.secret import Secret
 from kwire.engine.settings.clients import ClientSettings, ConsumerSettings, ProducerSettings
 from kwire.engine.settings.config import from_config
 from kwire.engine.settings.kinds import Setting
-from kwire.errors import AuthError, ConfigError, ConnectError
+from kwire.errors import ConfigError, KafkaError
 from kwire.errors.wording import NameOf, spelled
 from kwire.spark.decoding.named_function import NamedFunction, names_function
 from kwire.spark.options.given import CLIENT_PREFIX, SERVERS, GivenOptions
@@ -89,8 +89,8 @@ def _check_servers(servers: str) -> None:
 def errors_by_option(
     properties: Mapping[str, str], *, own_names: Mapping[str, str] = {}, on_this_host: bool = False
 ) -> Iterator[None]:
-    """Lets the errors of the block that speak of settings name options instead of keywords, those of `own_names` before
-    others; `on_this_host` adds to a ConfigError where it was: a file may be on the driver and not on an executor.
+    """Lets every KafkaError of the block name options where it speaks of settings, those of `own_names` before others;
+    `on_this_host` adds to a ConfigError where it was: a file may be on the driver and not on an executor.
     """
     by_property = options_of(properties)
 
@@ -102,15 +102,30 @@ def errors_by_option(
     except ConfigError as error:
         where = f"on host {socket.gethostname()}: " if on_this_host else ""
         raise ConfigError(where + error.told(lambda problem: spelled(problem.text, name_of))) from None
-    except AuthError as error:
-        error.message, error.reason = spelled(error.message, name_of), spelled(error.reason, name_of)
-        error.step = spelled(error.step, name_of)
+    except KafkaError as error:
+        _spell(error, name_of)
         raise
-    except ConnectError as error:
-        error.message = spelled(error.message, name_of)
-        error.causes = {address: cause.spelled(name_of) for address, cause in error.causes.items()}
-        error.args = (error.message, error.causes)
-        raise
+
+
+def _spell(error: BaseException, name_of: NameOf) -> None:
+    """Gives these names to the settings in all that the error says, and in what a traceback shows with it."""
+    waiting, seen = [error], {id(error)}
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, KafkaError):
+            each.args = tuple(_spelled(value, name_of) for value in each.args)
+            vars(each).update({name: _spelled(value, name_of) for name, value in vars(each).items()})
+        within = each.exceptions if isinstance(each, BaseExceptionGroup) else ()
+        for further in (each.__cause__, each.__context__, *within):
+            if further is not None and id(further) not in seen:
+                seen.add(id(further))
+                waiting.append(further)
+
+
+def _spelled(value: object, name_of: NameOf) -> object:
+    if isinstance(value, dict):
+        return {key: _spelled(each, name_of) for key, each in value.items()}
+    return spelled(value, name_of) if isinstance(value, str) else value
 
 
 def options_of(properties: Mapping[str, str]) -> NameOf:

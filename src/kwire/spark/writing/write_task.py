@@ -64,13 +64,16 @@ def write_rows(options: WriteOptions, batches: Iterable[pa.RecordBatch], produce
 
 @contextmanager
 def borrowed_producer(options: WriteOptions) -> Iterator[Producer]:
-    """The worker's producer for these properties; closed, without waiting for what it holds, when the block fails."""
+    """The worker's producer for these properties; closed, without waiting for what it holds, when the block fails.
+    Errors of the block name options.
+    """
 
     def make() -> _Kept:
         with errors_by_option(options.client, on_this_host=True):
             return _Kept(Producer.from_config(options.client))
 
-    with borrowed(make, ("producer", *sorted(options.client.items()))) as kept:
+    name = ("producer", *sorted(options.client.items()))
+    with borrowed(make, name) as kept, errors_by_option(options.client):
         yield kept.producer
 
 
