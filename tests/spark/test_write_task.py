@@ -16,6 +16,7 @@ from kwire.spark.options.write import WriteOptions, parse_write_options
 from kwire.spark.workers.clients import close_idle_clients, idle_clients
 from kwire.spark.writing.write_task import TaskReport, WriteError, write_rows, write_task
 from kwire.testing import Broker
+from tests.drivers.waiting import until
 
 Options = Callable[..., WriteOptions]
 INVALID_RECORD = 87
@@ -103,6 +104,7 @@ def test_settings_of_the_producer_take_effect(broker: Broker, options: Options, 
     assert report.rows == 2000
     assert report.next_offsets == ({} if settings == {"acks": "0"} else {("one", 0): 2000})
     expected = [b"%d-%d" % (number, row) for number in range(4) for row in range(500)]
+    until(lambda: len(stored(broker, "one")) >= len(expected))  # with acks=0 nothing waits for the broker
     assert [record.value for record in stored(broker, "one")] == expected
 
 
