@@ -533,8 +533,9 @@ def test_a_batch_that_decompresses_to_too_much_is_an_error() -> None:
     reading.broker.append(0, [b"x" * 20_000], compression="zstd")
     reading.assign(T0)
     assert reading.take() == {T0: [b"small"]}
-    with pytest.raises(errors.LimitError, match=r"t-0 at offset 1: .*max_decompressed_bytes.*seek to 2"):
+    with pytest.raises(errors.LimitError, match=r"t-0 at offset 1: .*max_decompressed_bytes.*seek to 2") as refused:
         reading.take()
+    assert "; max.decompressed.bytes sets it" in spelled(str(refused.value), lambda name: name.replace("_", "."))
 
 
 def test_checksums_may_be_left_alone() -> None:

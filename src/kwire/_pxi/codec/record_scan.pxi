@@ -148,7 +148,14 @@ cdef bint _follows(const scan_t *s, size_t at, int64_t min_offset) noexcept:
     return min_offset <= found and found - min_offset <= MAX_OFFSETS_OF_A_BATCH
 
 
-cdef str _fault_text(const scan_t *s):
+cdef object _budget_words(what):
+    """The text about what does not fit, with the setting that allows more."""
+    from kwire.errors.wording import Wording
+
+    return Wording("{what}; {max_decompressed_bytes} sets it", what=what)
+
+
+cdef object _fault_text(const scan_t *s):
     cdef int64_t a = <int64_t>s.fault_detail[0]
     cdef int64_t b = <int64_t>s.fault_detail[1]
     cdef int fault = s.fault
@@ -185,7 +192,7 @@ cdef str _fault_text(const scan_t *s):
     if fault == FAULT_INNER_CUT:
         return f"the compressed message ends within a message ({a} bytes are left)"
     if fault == FAULT_BUDGET:
-        return f"decompressed content and index would take {a} bytes, more than {b}; max_decompressed_bytes sets it"
+        return _budget_words(f"decompressed content and index would take {a} bytes, more than {b}")
     if fault == FAULT_TRAILING:
         return f"{a} bytes are left over"
     return fault_kind_and_text(fault)[1]
@@ -210,7 +217,7 @@ cdef object _fault_kind(int fault):
 cdef object _scan_error(const scan_t *s):
     """The scan's fault as the CodecError it stands for."""
     cdef str field = f"batches[{s.batch_count}]"
-    cdef str text = _fault_text(s)
+    text = _fault_text(s)
     cdef size_t position = s.fault_position
     if s.fault_record >= 0:
         field += f".records[{s.fault_record}]"
@@ -238,7 +245,7 @@ cdef Buffer _decompressed_part(RecordIndex index, Buffer packed, int codec):
     except _errors.CodecError as error:
         text = error.message
         if isinstance(error, _errors.LimitError):
-            text += "; max_decompressed_bytes sets it"
+            text = _budget_words(text)
         raise type(error)(text, f"batches[{s.batch_count}].records", s.at) from None
     s.content_bytes += <uint64_t>content.size + BLOCK_OVERHEAD
     return content
