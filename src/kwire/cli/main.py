@@ -19,7 +19,9 @@ from kwire import __version__
 from kwire.cli.usage import Parser, UsageError, with_nearest
 from kwire.errors import KafkaError
 
-_COMMANDS = ("broker", "topics", "groups", "configs", "cluster", "produce", "consume", "copy", "decode")
+_COMMANDS = (
+    "broker", "topics", "groups", "configs", "cluster", "transactions", "produce", "consume", "copy", "decode",
+)  # fmt: skip
 _FILES = {**{name: name for name in _COMMANDS}, "lag": "groups", "brokers": "cluster"}
 _RELATIVE = re.compile(r"-\d")
 _PLACES = ("--from", "--to")

@@ -73,8 +73,9 @@ def done(
     items: Sequence[Any],
     *acts: Callable[[], object],
     forgiven: int | None = None,
+    named: Callable[[Any], object] = str,
 ) -> int:
-    """Acts on the items, shows with --output json or csv what became of each, and returns the exit code.
+    """Acts on the items, shows with --output json or csv what became of each, by its name, and returns the exit code.
 
     An error with the code `forgiven` is none.
     """
@@ -82,7 +83,7 @@ def done(
     tell(options, failures)
     if options.output != "table":
         errors = {item: in_dots(error_text(failures[item])) if item in failures else None for item in items}
-        show((noun, "error"), list(errors.items()), options.output)
+        show((noun, "error"), [(named(item), error) for item, error in errors.items()], options.output)
     return exit_code(len(set(items)), len(failures))
 
 
@@ -95,10 +96,17 @@ def attempted(acts: Iterable[Callable[[], object]], forgiven: int | None = None)
         except KafkaError as error:
             if not error.failures:
                 raise
-            failures.update({getattr(key, "name", key): each for key, each in error.failures.items()})
+            failures.update({_item(key): each for key, each in error.failures.items()})
     return {
         item: error for item, error in failures.items() if forgiven is None or getattr(error, "code", 0) != forgiven
     }
+
+
+def _item(key: Any) -> Any:
+    """The item that a call names by this key: a topic, where it is about the configs of one."""
+    from kwire.admin import ConfigResource
+
+    return key.name if isinstance(key, ConfigResource) else key
 
 
 def found(

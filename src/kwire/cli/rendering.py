@@ -69,12 +69,13 @@ def record_table_head(*, place: bool) -> str:
 
 def _row(record: Any, place: bool) -> str:
     where = f"{_cut(record.topic, 20):20}  {record.partition:9}  " if place else ""
-    stamp = "-" if record.timestamp < 0 else _moment(record.timestamp)
+    stamp = "-" if record.timestamp < 0 else utc(record.timestamp)
     key, value = _cut(_shown(record.key), 20), _cut(_shown(record.value), _WIDEST)
     return f"{where}{record.offset:10}  {stamp:24}  {key:20}  {value}".rstrip()
 
 
-def _moment(milliseconds: int) -> str:
+def utc(milliseconds: int) -> str:
+    """Milliseconds since 1970 as a time, 2024-05-01T12:00:00.000Z."""
     try:
         return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="milliseconds")[:-6] + "Z"
     except (OverflowError, ValueError):

@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from kwire.cli.group_kinds import described, move, progress
 from kwire.cli.nouns import administering
 from kwire.cli.output import attempted, exit_code, show, tell
+from kwire.cli.partition_names import partitions_named
 from kwire.cli.places import ENDS, moment
 from kwire.cli.usage import UsageError
 from kwire.errors import BrokerError, KafkaError
@@ -40,7 +41,7 @@ def reset(options: argparse.Namespace) -> int:
         group = options.group
         kind, members = _kind_and_members(admin, group)
         before = progress(admin, group, kind)
-        partitions = _partitions(admin, options.topics) if options.topics else sorted(before)
+        partitions = partitions_named(admin, options.topics, "--topic ") if options.topics else sorted(before)
         if not partitions:
             raise KafkaError(f"group {group!r} has committed nothing; name the topics by --topic")
         after = _targets(admin, partitions, target, before)
@@ -85,25 +86,6 @@ def _kind_and_members(admin: Admin, group: str) -> tuple[str, int]:
             raise
         return "", 0
     return found.type, len(found.members)
-
-
-def _partitions(admin: Admin, topics: Iterable[str]) -> list[TopicPartition]:
-    """The partitions of TOPIC and TOPIC:PARTITION. KafkaError for one that does not exist."""
-    from kwire import TopicPartition
-
-    named: dict[str, set[int]] = {}
-    for text in topics:
-        topic, _, number = text.partition(":")
-        if ":" in text and not number.isdecimal():
-            raise UsageError(f"--topic {text!r}: write TOPIC or TOPIC:PARTITION, as in orders:3")
-        named.setdefault(topic, set()).update([int(number)] if number else [])
-    found = []
-    for topic, info in admin.describe_topics(list(named)).items():
-        missing = sorted(named[topic] - set(info.partitions))
-        if missing:
-            raise KafkaError(f"{topic!r} has no partition {missing[0]}; it has 0 to {len(info.partitions) - 1}")
-        found += [TopicPartition(topic, index) for index in sorted(named[topic] or info.partitions)]
-    return found
 
 
 def _targets(
