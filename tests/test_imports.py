@@ -30,7 +30,7 @@ RARE_FOR_A_PRODUCER = {
     "datetime", "kwire._values", "kwire.compression", "kwire.engine.calls.offsets", "kwire.partitioners",
     "kwire.records",
 }  # fmt: skip
-COMMANDS = {"broker", "topics", "groups", "configs", "cluster", "transactions", "produce", "consume", "copy", "decode"}
+COMMANDS = {"broker", "topics", "groups", "configs", "cluster", "transactions", "acls", "produce", "consume", "copy", "decode"}
 SHOW = "import sys; before = set(sys.modules); {statement}; print(*sorted(set(sys.modules) - before))"
 
 

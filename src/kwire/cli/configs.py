@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from kwire.cli.nouns import Verb, add_noun, administering
 from kwire.cli.output import done, found, show
-from kwire.cli.usage import Commands, Parser, UsageError, with_nearest
+from kwire.cli.usage import Commands, Parser, UsageError, none_of
 
 if TYPE_CHECKING:
     from kwire.admin import Admin, ConfigEntry, ConfigResource
@@ -65,10 +65,9 @@ def _add_type(parser: Parser, nargs: str | None = None) -> None:
 
 
 def _type(text: str) -> str:
-    """The type as Admin calls it. The error has no text that is like none: it may be the password of an odd option."""
+    """The type as Admin calls it."""
     if text not in _TYPES:
-        near = with_nearest(text, _TYPES).removeprefix(text)
-        raise argparse.ArgumentTypeError(f"one of {_KNOWN} is needed{near}")
+        raise none_of(text, _TYPES, _KNOWN)
     return _TYPES[text]
 
 

@@ -64,6 +64,12 @@ def with_nearest(text: str, known: Iterable[str]) -> str:
     return f"{text} (did you mean {near[0]}?)" if near else text
 
 
+def none_of(text: str, known: Iterable[str], shown: str) -> argparse.ArgumentTypeError:
+    """The error for a text that is none of these. It has no text that is like none: that may be the password of an odd
+    option."""
+    return argparse.ArgumentTypeError(f"one of {shown} is needed{with_nearest(text, known).removeprefix(text)}")
+
+
 @contextmanager
 def usage_errors() -> Iterator[None]:
     """Turns a ConfigError of the block, which only reads arguments, into a UsageError."""
