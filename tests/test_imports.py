@@ -30,7 +30,10 @@ RARE_FOR_A_PRODUCER = {
     "datetime", "kwire._values", "kwire.compression", "kwire.engine.calls.offsets", "kwire.partitioners",
     "kwire.records",
 }  # fmt: skip
-COMMANDS = {"broker", "topics", "groups", "configs", "cluster", "transactions", "acls", "produce", "consume", "copy", "decode"}
+COMMANDS = {
+    "broker", "topics", "groups", "configs", "cluster", "transactions", "acls", "users",
+    "produce", "consume", "copy", "decode",
+}  # fmt: skip
 SHOW = "import sys; before = set(sys.modules); {statement}; print(*sorted(set(sys.modules) - before))"
 
 

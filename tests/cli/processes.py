@@ -12,11 +12,18 @@ from contextlib import contextmanager
 SOURCE = os.pathsep.join(sys.path)
 
 
-def started(*arguments: str, stdin: int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
-    """`kwire ARGUMENTS`, running; its output goes into pipes."""
+def started(*arguments: str, stdin: int = subprocess.DEVNULL, apart: bool = False) -> subprocess.Popen[bytes]:
+    """`kwire ARGUMENTS`, running; its output goes into pipes. `apart`: it has no terminal but these."""
     command = [sys.executable, "-m", "kwire", *arguments]
     environment = {**os.environ, "PYTHONPATH": SOURCE}
-    return subprocess.Popen(command, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
+    return subprocess.Popen(
+        command,
+        stdin=stdin,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment,
+        start_new_session=apart,
+    )
 
 
 @contextmanager
@@ -24,7 +31,7 @@ def at_terminal(*arguments: str) -> Iterator[tuple[subprocess.Popen[bytes], int]
     """The command with a terminal as its standard input, and where its user types."""
     ours, theirs = pty.openpty()
     try:
-        with started(*arguments, stdin=theirs) as process:
+        with started(*arguments, stdin=theirs, apart=True) as process:
             yield process, ours
     finally:
         os.close(ours)
