@@ -20,7 +20,7 @@ from kwire.cli.usage import Parser, UsageError, with_nearest
 from kwire.errors import KafkaError
 
 _COMMANDS = (
-    "broker", "topics", "groups", "configs", "cluster", "transactions", "acls", "users",
+    "broker", "topics", "groups", "configs", "cluster", "transactions", "acls", "users", "quotas",
     "produce", "consume", "copy", "decode",
 )  # fmt: skip
 _FILES = {**{name: name for name in _COMMANDS}, "lag": "groups", "brokers": "cluster"}
