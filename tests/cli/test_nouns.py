@@ -11,7 +11,7 @@ from kwire.testing import Broker
 from tests.cli.conftest import Kwire
 from tests.cli.processes import answered, at_terminal, started
 
-NOUNS = ("topics", "groups", "configs", "brokers", "transactions", "users", "quotas", "partitions")
+NOUNS = ("topics", "groups", "configs", "brokers", "transactions", "users", "quotas", "partitions", "producers")
 GUARDED = ("acls",)
 """Nouns that ask what a broker without security does not answer."""
 DESTROYERS = ("topics", "groups")

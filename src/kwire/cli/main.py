@@ -21,7 +21,7 @@ from kwire.errors import KafkaError
 
 _COMMANDS = (
     "broker", "topics", "groups", "configs", "cluster", "transactions", "acls", "users", "quotas",
-    "partitions", "produce", "consume", "copy", "decode",
+    "partitions", "producers", "produce", "consume", "copy", "decode",
 )  # fmt: skip
 _FILES = {**{name: name for name in _COMMANDS}, "lag": "groups", "brokers": "cluster"}
 _RELATIVE = re.compile(r"-\d")
