@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -23,7 +24,13 @@ def started(*arguments: str, stdin: int = subprocess.DEVNULL, apart: bool = Fals
         stderr=subprocess.PIPE,
         env=environment,
         start_new_session=apart,
+        preexec_fn=_heed_ctrl_c,  # noqa: PLW1509 - it takes no lock
     )
+
+
+def _heed_ctrl_c() -> None:
+    """A shell has what it runs in the background ignore Ctrl-C, and what that starts would inherit it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @contextmanager
