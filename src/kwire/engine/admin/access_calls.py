@@ -48,9 +48,9 @@ def delete_acls(
 ) -> Question[dict[AclFilter, tuple[AclBinding, ...]]]:
     """`Admin.delete_acls`."""
     given = _several(filters, "filters")
-    if any(isinstance(each, Mapping) and not each for each in given):
-        raise ConfigError("filters: an empty one would delete every ACL; give AclFilter() where that is meant")
     wanted = list(dict.fromkeys(_filter(each) for each in given))
+    if AclFilter() in wanted and AclFilter() not in [each for each in given if isinstance(each, AclFilter)]:
+        raise ConfigError("filters: one without a condition would delete every ACL; give AclFilter() to mean that")
     return Question(DeleteAcls(wanted) if wanted else None, dict)
 
 

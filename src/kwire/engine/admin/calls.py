@@ -49,7 +49,7 @@ def create_topics(
 
 def delete_topics(topics: Iterable[str] | Iterable[UUID]) -> Question[None]:
     """`Admin.delete_topics`."""
-    wanted = arguments.topics_or_ids(topics)
+    wanted = arguments.topics_or_ids(arguments.to_delete(topics, "topics"))
     return Question(DeleteTopics(wanted) if wanted else None, lambda found: None)
 
 

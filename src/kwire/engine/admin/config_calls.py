@@ -85,7 +85,9 @@ def _resource(given: object) -> ConfigResource:
     if isinstance(given, Mapping) and given.keys() == {"type", "name"}:
         given = (given["type"], given["name"])
     if not isinstance(given, tuple) or len(given) != 2:
-        raise ConfigError(f"{given!r} is not a resource: expected (type, name), like ('topic', 'orders')")
+        raise ConfigError(
+            f"a {type(given).__name__} is not a resource: expected (type, name), like ('topic', 'orders')"
+        )
     kind, name = _type(given[0]), given[1]
     if kind == "topic":
         name = arguments.topic_name(name)

@@ -152,7 +152,7 @@ def alter_offsets(group: str, offsets: Mapping[Any, int | OffsetAndMetadata]) ->
 
 def delete_offsets(group: str, partitions: Iterable[tuple[str, int]]) -> Question[None]:
     """`Admin.delete_consumer_group_offsets`."""
-    wanted = arguments.partitions(partitions)
+    wanted = arguments.partitions(arguments.to_delete(partitions, "partitions"))
     return Question(DeleteGroupOffsets(group_id(group), wanted) if wanted else None, lambda found: None)
 
 

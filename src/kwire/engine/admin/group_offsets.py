@@ -27,6 +27,7 @@ Offsets = dict[TopicPartition, OffsetAndMetadata]
 
 _VERSIONS_THAT_LIST_ALL = range(2, 10)
 _VERSIONS_BY_NAME = range(1, 10)
+_FIRST_VERSION_WITH_GROUPS = 8
 _HAS_MEMBERS = "the group has members; stop them first"
 
 
@@ -54,7 +55,13 @@ class ListGroupOffsets(GroupsApi[Offsets]):
     def result(
         self, keys: Sequence[str], response: protocol.OffsetFetchResponse, version: int
     ) -> Mapping[str, Offsets | KafkaError]:
-        return {keys[0]: _committed(keys[0], response, version)}
+        found = _committed(keys[0], response, version)
+        wanted = self._wanted[keys[0]] or ()
+        if isinstance(found, KafkaError):
+            return {keys[0]: found}
+        if not _is_about(keys[0], response, version) or not found.keys() >= set(wanted):
+            return {}
+        return {keys[0]: {tp: row for tp, row in found.items() if row is not None}}
 
     @override
     def explain(self, error: KafkaError) -> KafkaError:
@@ -62,15 +69,21 @@ class ListGroupOffsets(GroupsApi[Offsets]):
         return error.failures.get(self._groups[0], error) if len(self._groups) == 1 else error
 
 
-def _committed(group_id: str, response: protocol.OffsetFetchResponse, version: int) -> Offsets | KafkaError:
+def _is_about(group_id: str, response: protocol.OffsetFetchResponse, version: int) -> bool:
+    """Whether the response has that group's entry; before version 8 it is about the one that was asked for."""
+    return version < _FIRST_VERSION_WITH_GROUPS or [row.group_id for row in response.groups] == [group_id]
+
+
+def _committed(
+    group_id: str, response: protocol.OffsetFetchResponse, version: int
+) -> dict[TopicPartition, OffsetAndMetadata | None] | KafkaError:
+    """By partition; None where nothing is committed."""
     what = f"OffsetFetch of group {group_id!r}"
     code = group_code_in(response, version)
     if code:
         return errors.broker.error_for(code, what)
     rows = sorted(offsets_in(response, {}, version).items())
-    return error_of(what, {tp: row.code for tp, row in rows}) or {
-        tp: row.committed for tp, row in rows if row.committed is not None
-    }
+    return error_of(what, {tp: row.code for tp, row in rows}) or {tp: row.committed for tp, row in rows}
 
 
 class AlterGroupOffsets(GroupApi[None]):

@@ -29,7 +29,7 @@ def create_partitions(wanted: Mapping[str, Any], *, validate_only: bool) -> Ques
 def delete_records(before: Mapping[Partition, int | str]) -> Question[dict[TopicPartition, int]]:
     """`Admin.delete_records`."""
     offsets = {
-        tp: HIGH_WATERMARK if where in ("latest", HIGH_WATERMARK) else arguments.offset(tp, where)
+        tp: HIGH_WATERMARK if where == "latest" else arguments.offset(tp, where)
         for tp, where in arguments.by_partition(before, "before").items()
     }
     return Question(DeleteRecords(offsets) if offsets else None, dict)

@@ -70,4 +70,8 @@ def salted_credential(given: object, user: str, of: str, rng: RandomFraction) ->
         salt = bytes(int(rng() * 256) for _ in range(_SALT_BYTES))
     if not isinstance(salt, bytes) or not salt:
         raise ConfigError(f"user {user!r}, {of}: salt is a {type(salt).__name__}; expected bytes that are not empty")
-    return Salted(salt, salted_password(of, password, salt, iterations), iterations)
+    try:
+        return Salted(salt, salted_password(of, password, salt, iterations), iterations)
+    except UnicodeEncodeError:
+        pass  # that error has the password
+    raise ConfigError(f"user {user!r}, {of}: the password has a character that UTF-8 has not (a lone surrogate)")

@@ -51,5 +51,5 @@ def alter_offsets(group: str, offsets: Mapping[Any, int]) -> Question[None]:
 
 def delete_offsets(group: str, topics: Iterable[str]) -> Question[None]:
     """`Admin.delete_share_group_offsets`."""
-    names = arguments.topic_names(topics)
+    names = arguments.topic_names(arguments.to_delete(topics, "topics"))
     return Question(DeleteShareGroupOffsets(group_id(group), names) if names else None, lambda found: None)

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 _TOPIC_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 _MAX_OFFSET = 2**63 - 1
+_MAX_NUMBER = 2**31 - 1
+"""Of partitions and brokers."""
+
 _MAX_TOPIC_LENGTH = 255
 """Brokers before Kafka 0.10 took 255 characters, later ones 249."""
 
@@ -134,16 +137,23 @@ def partition(entry: object) -> TopicPartition:
     if not isinstance(entry, tuple) or len(entry) != 2:
         raise ConfigError(f"{entry!r} is not a partition: expected a TopicPartition or (topic, number)")
     topic, number = entry
-    if isinstance(number, bool) or not isinstance(number, int) or number < 0:
-        raise ConfigError(f"{entry!r} is not a partition: {number!r} is not a number from 0")
+    if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= _MAX_NUMBER:
+        raise ConfigError(f"{entry!r} is not a partition: {number!r} is not a number from 0 to 2**31 - 1")
     return TopicPartition(topic_name(topic), number)
 
 
 def broker_id(value: object, name: str = "broker") -> int:
     """The id of a broker: a whole number from 0."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise ConfigError(f"{name}={value!r}: expected the id of a broker, a whole number from 0")
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _MAX_NUMBER:
+        raise ConfigError(f"{name}={value!r}: expected the id of a broker, a whole number from 0 to 2**31 - 1")
     return value
+
+
+def to_delete(given: Any, name: str) -> Any:
+    """What a call that destroys is given, unless it is a mapping: whoever gives values means to set them."""
+    if isinstance(given, Mapping):
+        raise ConfigError(f"{name}: expected a list, not a mapping: what is named here is deleted, nothing is set")
+    return given
 
 
 def partitions(entries: object) -> list[TopicPartition]:

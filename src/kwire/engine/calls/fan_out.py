@@ -20,7 +20,7 @@ from kwire.engine.calls.lookup import Lookup
 from kwire.engine.calls.refusals import all_of, where_missing
 from kwire.engine.common.request import ANY, Request
 from kwire.engine.common.retry import afresh, is_retriable
-from kwire.errors import BrokerError, KafkaError
+from kwire.errors import BrokerError, ConfigError, KafkaError
 from kwire.errors.listing import first_of
 from kwire.protocol import APIS
 from kwire.schema.error_codes import (
@@ -208,7 +208,7 @@ class FanOutCall(Call, Generic[Key, Result]):
         send = partial(HedgedRequest, self.core) if target == ANY else partial(self.core.request, target)
         request: Request | HedgedRequest = send(
             self._api.api_key,
-            partial(self._api.request, self.core, keys),
+            partial(self._message, keys),
             partial(self._on_response, keys),
             partial(self._on_error, keys),
             now,
@@ -216,6 +216,16 @@ class FanOutCall(Call, Generic[Key, Result]):
         )
         if not request.done:
             self._asked.update(dict.fromkeys(keys, request))
+
+    def _message(self, keys: list[Key], version: int) -> Any:
+        """The request. An argument that no check has found at fault ends its call, and nothing else."""
+        try:
+            return self._api.request(self.core, keys, version)
+        except KafkaError:
+            raise
+        except Exception as error:
+            kind = type(error).__name__  # its text may have what is secret
+            raise ConfigError(f"{self.what}: no request can be made of these arguments ({kind})") from None
 
     def _on_response(self, keys: list[Key], response: Any, version: int, now: float) -> None:
         self._api.asked = str(self._asked[keys[0]].asked) if keys[0] in self._asked else ""

@@ -1,0 +1,88 @@
+"""Arguments that no check foresaw end their call with a ConfigError: the client goes on, and nothing is destroyed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from kwire import Admin, protocol
+from kwire.admin import AclFilter
+from kwire.engine.admin.group_offsets import ListGroupOffsets
+from kwire.engine.common.addresses import TopicPartition
+from kwire.errors import ConfigError
+from kwire.testing import Broker
+
+Call = Callable[[Admin], Any]
+
+
+@pytest.fixture
+def admin() -> Iterator[Admin]:
+    with Broker(topics={"t": 3}) as broker:
+        broker.append("t", [b"kept"])
+        with Admin(broker.bootstrap_servers) as made:
+            made.list_topics()  # versions and leaders are known: requests are made within the call
+            yield made
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda a: a.describe_features(broker=2**31),
+        lambda a: a.describe_log_dirs([2**31]),
+        lambda a: a.list_offsets({("t", 2**31): "latest"}),
+        lambda a: a.create_topics({"x": {"configs": None}}),
+        lambda a: a.create_topics({"x": {"assignments": [[0]]}}),
+        lambda a: a.create_topics({"x": {"assignments": {0: 5}}}),
+        lambda a: a.create_partitions({"t": {"total_count": 4, "new_assignments": 0}}),
+    ],
+)
+def test_the_client_goes_on(admin: Admin, call: Call) -> None:
+    with pytest.raises(ConfigError):
+        call(admin)
+    assert admin.list_topics() == ["t"]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda a: a.delete_records({("t", 0): -1}),
+        lambda a: a.delete_records({("t", 0): -1.0}),
+        lambda a: a.delete_topics({"t": None}),
+        lambda a: a.delete_consumer_group_offsets("g", {("t", 0): 5}),
+        lambda a: a.delete_share_group_offsets("g", {"t": None}),
+        lambda a: a.delete_acls([{"name": None, "principal": None}]),
+        lambda a: a.delete_acls([{"operation": "any"}]),
+        lambda a: a.delete_acls([(None,) * 7]),
+        lambda a: a.delete_acls([AclFilter(resource_type="topic"), {}]),
+    ],
+)
+def test_nothing_is_destroyed_by_mistake(admin: Admin, call: Call) -> None:
+    with pytest.raises(ConfigError):
+        call(admin)
+    found = admin.list_offsets({("t", 0): "earliest"})["t", 0]
+    assert found is not None
+    assert found.offset == 0
+
+
+def test_a_password_that_is_no_text_is_not_shown(admin: Admin) -> None:
+    with pytest.raises(ConfigError) as caught:
+        admin.alter_user_scram_credentials({"bob": {"SCRAM-SHA-256": "hunter2\ud800"}})
+    assert "hunter2" not in repr(caught.value)
+    assert caught.value.__context__ is None
+
+
+@pytest.mark.parametrize("groups", [[], ["other"]])
+def test_a_response_without_the_group_is_not_read_as_nothing_committed(groups: list[str]) -> None:
+    made = protocol.OffsetFetchResponse
+    response = made(groups=[made.OffsetFetchResponseGroup(group_id=name) for name in groups])
+    for wanted in (None, [TopicPartition("t", 0)]):
+        assert ListGroupOffsets({"g": wanted}, stable=False).result(["g"], response, 8) == {}
+
+
+def test_a_response_without_a_partition_is_not_read_as_nothing_committed() -> None:
+    made = protocol.OffsetFetchResponse
+    response = made(groups=[made.OffsetFetchResponseGroup(group_id="g")])
+    assert ListGroupOffsets({"g": [TopicPartition("t", 0)]}, stable=False).result(["g"], response, 8) == {}
+    assert ListGroupOffsets({"g": None}, stable=False).result(["g"], response, 8) == {"g": {}}
