@@ -12,6 +12,7 @@ from kwire.admin import AclFilter
 from kwire.engine.admin.group_offsets import ListGroupOffsets
 from kwire.engine.common.addresses import TopicPartition
 from kwire.errors import ConfigError
+from kwire.errors.broker import BROKER_NOT_AVAILABLE
 from kwire.testing import Broker
 
 Call = Callable[[Admin], Any]
@@ -86,3 +87,18 @@ def test_a_response_without_a_partition_is_not_read_as_nothing_committed() -> No
     response = made(groups=[made.OffsetFetchResponseGroup(group_id="g")])
     assert ListGroupOffsets({"g": [TopicPartition("t", 0)]}, stable=False).result(["g"], response, 8) == {}
     assert ListGroupOffsets({"g": None}, stable=False).result(["g"], response, 8) == {"g": {}}
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda a: a.describe_log_dirs([99]),
+        lambda a: a.describe_features(broker=99),
+        lambda a: a.describe_producers([("t", 0)], broker=99),
+        lambda a: a.describe_replica_log_dirs([("t", 0, 99)]),
+        lambda a: a.describe_configs([("broker", "99")]),
+    ],
+)
+def test_a_broker_that_is_not_there_is_named_and_not_waited_for(admin: Admin, call: Call) -> None:
+    with pytest.raises(BROKER_NOT_AVAILABLE, match="broker 99: the cluster has the brokers 1"):
+        call(admin)

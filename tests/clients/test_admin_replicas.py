@@ -46,7 +46,8 @@ def test_the_directories_of_brokers_have_their_replicas(broker: Broker, admin: A
 
 
 def test_a_broker_that_is_not_there_is_named_beside_those_that_are(admin: Admin) -> None:
-    with pytest.raises(errors.ConnectError, match="broker 9 is not in the metadata") as raised:
+    missing = "broker 9: the cluster has the brokers 1, 2, 3"
+    with pytest.raises(errors.broker.BROKER_NOT_AVAILABLE, match=missing) as raised:
         admin.describe_log_dirs([1, 9], timeout=1)
     assert list(raised.value.failures) == [9]
 

@@ -357,7 +357,7 @@ def test_a_broker_that_the_key_names_is_asked() -> None:
     kafka = Kafka()
     assert kafka.run(AskNamed(1)) == ["h"]
     assert kafka.nodes(protocol.ListGroupsRequest) == [1]
-    with pytest.raises(errors.ConnectError, match="broker 7 is not in the metadata"):
+    with pytest.raises(errors.broker.BROKER_NOT_AVAILABLE, match="broker 7: the cluster has the brokers 0, 1, 2"):
         kafka.run(AskNamed(7), 5)
 
 

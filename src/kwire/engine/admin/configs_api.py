@@ -8,11 +8,10 @@ from kwire import errors, protocol
 from kwire._typing import TYPE_CHECKING, TypeVar, override
 from kwire.engine.admin.config_results import ConfigResource, resource_of
 from kwire.engine.calls.fan_out import AdminApi
-from kwire.engine.calls.lookup import Controller
+from kwire.engine.calls.lookup import Controller, named_broker
 from kwire.engine.calls.refusals import each_of
 from kwire.engine.common.request import ANY
 from kwire.protocol import APIS
-from kwire.schema.error_codes import BROKER_NOT_AVAILABLE
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -44,14 +43,7 @@ class ConfigLookup(Controller[ConfigResource]):
     def find(self, key: ConfigResource, now: float) -> int | None:
         if key.node is None:
             return ANY if self._reads else super().find(key, now)
-        cluster = self.call.core.cluster
-        if key.node in cluster.brokers:
-            return key.node
-        if cluster.generation > self._began:
-            present = ", ".join(map(str, sorted(cluster.brokers)))
-            raise errors.broker.error_for(BROKER_NOT_AVAILABLE, f"{key}: the cluster has the brokers {present}")
-        cluster.refresh(now)
-        return None
+        return named_broker(self.call.core, key.node, newer_than=self._began, now=now)
 
 
 class ConfigsApi(AdminApi[ConfigResource, Result]):

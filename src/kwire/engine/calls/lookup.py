@@ -18,7 +18,13 @@ from kwire.engine.common.request import ANY, CONTROLLER
 from kwire.engine.common.retry import is_retriable
 from kwire.errors import BrokerError, ConnectError, KafkaError, KafkaTimeoutError
 from kwire.schema.api_keys import FIND_COORDINATOR
-from kwire.schema.error_codes import COORDINATOR_NOT_AVAILABLE, NOT_CONTROLLER, NOT_COORDINATOR, UNSUPPORTED_VERSION
+from kwire.schema.error_codes import (
+    BROKER_NOT_AVAILABLE,
+    COORDINATOR_NOT_AVAILABLE,
+    NOT_CONTROLLER,
+    NOT_COORDINATOR,
+    UNSUPPORTED_VERSION,
+)
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -168,18 +174,31 @@ class EachBroker(Lookup[int]):
 
 
 class NamedBroker(Lookup[Key]):
-    """The broker that the key names."""
+    """The broker that the key names; one that is not in fresh metadata is not waited for."""
 
     def __init__(self, broker_of: Callable[[Key], int]) -> None:
         self._broker_of = broker_of
+        self._began = 0
+
+    @override
+    def begin(self, now: float) -> None:
+        self._began = self.call.core.cluster.generation
 
     @override
     def find(self, key: Key, now: float) -> int | None:
-        cluster = self.call.core.cluster
-        if cluster.generation == 0:
-            cluster.refresh(now)
-            return None
-        return self._broker_of(key)
+        return named_broker(self.call.core, self._broker_of(key), newer_than=self._began, now=now)
+
+
+def named_broker(core: Services, node: int, *, newer_than: int, now: float) -> int | None:
+    """The broker of that id, None until metadata has it. BrokerError if newer metadata does not."""
+    cluster = core.cluster
+    if node in cluster.brokers:
+        return node
+    if cluster.generation > newer_than:
+        present = ", ".join(map(str, sorted(cluster.brokers)))
+        raise errors.broker.error_for(BROKER_NOT_AVAILABLE, f"broker {node}: the cluster has the brokers {present}")
+    cluster.refresh(now)
+    return None
 
 
 class Leader(Lookup[TopicPartition]):
