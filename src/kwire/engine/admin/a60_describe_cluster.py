@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from kwire import errors, protocol
 from kwire._typing import TYPE_CHECKING, override
-from kwire.engine.admin.acls import operations_of
+from kwire.engine.admin.authorized_operations import names_in
 from kwire.engine.admin.cluster_results import BrokerInfo, ClusterDescription
 from kwire.engine.calls.fan_out import AdminApi
 from kwire.engine.calls.lookup import AnyBroker
@@ -61,7 +61,7 @@ class DescribeCluster(AdminApi[None, ClusterDescription]):
             row.broker_id: BrokerInfo(row.broker_id, row.host, row.port, row.rack, row.is_fenced)
             for row in sorted(response.brokers, key=lambda row: row.broker_id)
         }
-        operations = operations_of(response.cluster_authorized_operations)
+        operations = names_in(response.cluster_authorized_operations)
         return {None: ClusterDescription(response.cluster_id, brokers.get(response.controller_id), brokers, operations)}
 
     @override
@@ -105,7 +105,7 @@ class ClusterMetadata(AdminApi[None, ClusterDescription]):
             row.node_id: BrokerInfo(row.node_id, row.host, row.port, row.rack)
             for row in sorted(response.brokers, key=lambda row: row.node_id)
         }
-        operations = operations_of(response.cluster_authorized_operations)
+        operations = names_in(response.cluster_authorized_operations)
         return {None: ClusterDescription(response.cluster_id, brokers.get(response.controller_id), brokers, operations)}
 
     @override

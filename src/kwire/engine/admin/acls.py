@@ -33,7 +33,6 @@ CODES: Mapping[str, Mapping[str, int]] = MappingProxyType(
 NEEDS = "Kafka 0.11 or newer (before, kafka-acls.sh writes ACLs to ZooKeeper)"
 
 _ANY = 1
-_NOT_TOLD = -(2**31)
 _FIRST_VERSION_WITH_PATTERNS = 1
 _FIRST_VERSION_WITH_USERS = 3
 _WORDS = {field: {code: word for word, code in codes.items()} for field, codes in CODES.items()}
@@ -42,13 +41,6 @@ _WORDS = {field: {code: word for word, code in codes.items()} for field, codes i
 def word(field: str, code: int) -> str:
     """What a broker means by a number."""
     return _WORDS[field].get(code, f"unknown ({code})")
-
-
-def operations_of(bits: int) -> frozenset[str] | None:
-    """The operations of a bit field; None where the broker does not tell them."""
-    if bits == _NOT_TOLD:
-        return None
-    return frozenset(name for name, number in OPERATIONS.items() if bits >> number & 1)
 
 
 def code(field: str, given: str | None) -> int:

@@ -5,27 +5,15 @@ Brokers send a bit field by the codes of AclOperation, if they are asked to.
 
 from __future__ import annotations
 
-NOT_ASKED_FOR = -(2**31)
-_NAMES = {
-    3: "read",
-    4: "write",
-    5: "create",
-    6: "delete",
-    7: "alter",
-    8: "describe",
-    9: "cluster_action",
-    10: "describe_configs",
-    11: "alter_configs",
-    12: "idempotent_write",
-    13: "create_tokens",
-    14: "describe_tokens",
-    15: "two_phase_commit",
-}
+from kwire.engine.admin.acls import OPERATIONS
+
+_NOT_TOLD = -(2**31)
+_NAMES = {name: place for name, place in OPERATIONS.items() if name != "all"}
 
 
 def names_in(bits: int) -> frozenset[str] | None:
     """The operations of a bit field, by Java's names in small letters; None where the broker was not asked for them.
     One that is newer than kwire is left out."""
-    if bits == NOT_ASKED_FOR:
+    if bits == _NOT_TOLD:
         return None
-    return frozenset(name for place, name in _NAMES.items() if bits >> place & 1)
+    return frozenset(name for name, place in _NAMES.items() if bits >> place & 1)
