@@ -21,7 +21,7 @@ from kwire.engine.admin.a50_describe_user_scram_credentials import DescribeUserS
 from kwire.engine.admin.a51_alter_user_scram_credentials import AlterUserScramCredentials
 from kwire.engine.admin.access_results import AclBinding, AclFilter, DelegationToken
 from kwire.engine.admin.acls import CODES
-from kwire.engine.admin.calls import Question
+from kwire.engine.admin.calls import Question, as_it_is
 from kwire.engine.admin.quotas import Entity, Limits, quota_changes, quota_component, quota_entity
 from kwire.engine.admin.scram_users import Salted, salted_credential, scram_mechanism, user_name
 from kwire.engine.admin.tokens import period, principal, principals, token_hmac
@@ -108,31 +108,27 @@ def create_delegation_token(
     """`Admin.create_delegation_token`."""
     of_whom = None if owner is None else principal(owner)
     lifetime = period(max_lifetime_ms, "max_lifetime_ms")
-    return Question(CreateDelegationToken(of_whom, principals(renewers, "renewers"), lifetime), _as_it_is)
+    return Question(CreateDelegationToken(of_whom, principals(renewers, "renewers"), lifetime), as_it_is)
 
 
 @hiding_arguments
 def renew_delegation_token(token: DelegationToken | str | bytes, *, renew_time_period_ms: int) -> Question[int]:
     """`Admin.renew_delegation_token`."""
     within = period(renew_time_period_ms, "renew_time_period_ms")
-    return Question(RenewDelegationToken(token_hmac(token), within), _as_it_is)
+    return Question(RenewDelegationToken(token_hmac(token), within), as_it_is)
 
 
 @hiding_arguments
 def expire_delegation_token(token: DelegationToken | str | bytes, *, expiry_time_period_ms: int) -> Question[int]:
     """`Admin.expire_delegation_token`."""
     within = period(expiry_time_period_ms, "expiry_time_period_ms")
-    return Question(ExpireDelegationToken(token_hmac(token), within), _as_it_is)
+    return Question(ExpireDelegationToken(token_hmac(token), within), as_it_is)
 
 
 def describe_delegation_token(owners: Iterable[str] | None) -> Question[list[DelegationToken]]:
     """`Admin.describe_delegation_token`."""
     wanted = None if owners is None else principals(owners, "owners")
     return Question(None if wanted == [] else DescribeDelegationToken(wanted), list)
-
-
-def _as_it_is(found: Any) -> Any:
-    return found
 
 
 def _of_users(alterations: object) -> list[tuple[str, Any]]:

@@ -44,7 +44,7 @@ def create_topics(
 ) -> Question[dict[str, CreatedTopic]]:
     """`Admin.create_topics`."""
     wanted = {arguments.topic_name(name): _new_topic(name, detail) for name, detail in _by_name(topics).items()}
-    return Question(CreateTopics(wanted, validate_only=validate_only) if wanted else None, _as_it_is)
+    return Question(CreateTopics(wanted, validate_only=validate_only) if wanted else None, as_it_is)
 
 
 def delete_topics(topics: Iterable[str] | Iterable[UUID]) -> Question[None]:
@@ -56,7 +56,7 @@ def delete_topics(topics: Iterable[str] | Iterable[UUID]) -> Question[None]:
 def log_sizes(partitions: Iterable[TopicPartition]) -> Question[dict[TopicPartition, int]]:
     """The size in bytes of the log of each partition."""
     wanted = list(partitions)
-    return Question(LogSizes(wanted) if wanted else None, _as_it_is)
+    return Question(LogSizes(wanted) if wanted else None, as_it_is)
 
 
 def list_topics(*, internal: bool) -> Question[list[str]]:
@@ -71,11 +71,11 @@ def list_topics(*, internal: bool) -> Question[list[str]]:
 def describe_topics(topics: Iterable[str] | Iterable[UUID] | None) -> Question[dict[Any, TopicInfo]]:
     """`Admin.describe_topics`."""
     if topics is None:
-        return Question(DescribeTopics(None), _as_it_is)
+        return Question(DescribeTopics(None), as_it_is)
     wanted = arguments.topics_or_ids(topics)
     if not wanted:
-        return Question(None, _as_it_is)
-    return Question(DescribeTopics(wanted) if isinstance(wanted[0], str) else DescribeTopicsById(wanted), _as_it_is)
+        return Question(None, as_it_is)
+    return Question(DescribeTopics(wanted) if isinstance(wanted[0], str) else DescribeTopicsById(wanted), as_it_is)
 
 
 def list_offsets(
@@ -101,7 +101,8 @@ def ends_of(
     )
 
 
-def _as_it_is(found: Any) -> Any:
+def as_it_is(found: Any) -> Any:
+    """For a question whose results need no further form."""
     return found
 
 

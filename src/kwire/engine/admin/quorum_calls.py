@@ -16,7 +16,7 @@ from kwire.engine.admin.a57_update_features import UPGRADE_TYPES, UpdateFeatures
 from kwire.engine.admin.a64_unregister_broker import UnregisterBroker
 from kwire.engine.admin.a80_add_raft_voter import AddRaftVoter
 from kwire.engine.admin.a81_remove_raft_voter import RemoveRaftVoter
-from kwire.engine.admin.calls import Question
+from kwire.engine.admin.calls import Question, as_it_is
 from kwire.engine.admin.quorum_results import FeatureMetadata, FeatureUpdate, QuorumInfo, RaftVoterEndpoint
 from kwire.engine.admin.raft_voters import Voter
 from kwire.engine.calls import arguments
@@ -29,7 +29,7 @@ _UUID_LETTERS = 22
 
 def describe_features(broker: int | None) -> Question[FeatureMetadata]:
     """`Admin.describe_features`."""
-    return Question(DescribeFeatures(None if broker is None else arguments.broker_id(broker)), _as_it_is)
+    return Question(DescribeFeatures(None if broker is None else arguments.broker_id(broker)), as_it_is)
 
 
 def update_features(updates: Mapping[str, Any], *, validate_only: bool) -> Question[None]:
@@ -42,7 +42,7 @@ def update_features(updates: Mapping[str, Any], *, validate_only: bool) -> Quest
 
 def describe_metadata_quorum() -> Question[QuorumInfo]:
     """`Admin.describe_metadata_quorum`."""
-    return Question(DescribeQuorum(), _as_it_is)
+    return Question(DescribeQuorum(), as_it_is)
 
 
 def add_raft_voter(
@@ -65,10 +65,6 @@ def remove_raft_voter(voter_id: int, directory_id: UUID | str, *, cluster_id: st
 def unregister_broker(broker: int) -> Question[None]:
     """`Admin.unregister_broker`."""
     return Question(UnregisterBroker(arguments.broker_id(broker)), lambda found: None)
-
-
-def _as_it_is(found: Any) -> Any:
-    return found
 
 
 def _feature(name: object) -> str:
