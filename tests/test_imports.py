@@ -83,7 +83,8 @@ def test_the_shell_imports_the_command_that_is_asked_for_and_no_other(command: s
 def test_the_version_and_an_unknown_command_are_told_without_any_command(argument: str) -> None:
     brought = run_bare(SHELL.format(arguments=[argument])).stdout.splitlines()[-1].split()
     assert set(brought) == {
-        "kwire._typing", "kwire._version", "kwire.cli", "kwire.cli.main", "kwire.cli.usage", "kwire.errors",
+        "kwire._typing", "kwire._version", "kwire.cli", "kwire.cli.main", "kwire.cli.terminal", "kwire.cli.usage",
+        "kwire.errors",
     }  # fmt: skip
 
 

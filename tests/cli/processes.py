@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import pty
 import signal
+import struct
 import subprocess
 import sys
-from collections.abc import Iterator
+import termios
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 SOURCE = os.pathsep.join(sys.path)
@@ -51,3 +54,34 @@ def answered(answer: str, *arguments: str) -> tuple[int, str]:
         os.write(keyboard, f"{answer}\n".encode())
         _, errors = process.communicate(timeout=60)
     return process.returncode, errors.decode()
+
+
+def on_screen(
+    command: list[str], *, columns: int = 80, environment: Mapping[str, str] | None = None
+) -> tuple[int, str]:
+    """The exit code of the command on a terminal of its own, and all that it wrote there, with control sequences."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    plain = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "COLUMNS", "LINES")}
+    with subprocess.Popen(
+        command,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env={**plain, "PYTHONPATH": SOURCE, "TERM": "xterm", **(environment or {})},
+        start_new_session=True,
+    ) as process:
+        os.close(theirs)
+        written = b""
+        while data := _read(ours):
+            written += data
+        os.close(ours)
+    return process.returncode, written.decode()
+
+
+def _read(terminal: int) -> bytes:
+    """What a process writes to its terminal next; nothing once it has ended, which Linux tells by an error."""
+    try:
+        return os.read(terminal, 1 << 16)
+    except OSError:
+        return b""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ from kwire.cli.connecting import add_connection_options
 from kwire.cli.group_kinds import described
 from kwire.cli.nouns import Verb, add_noun, administering, consent, listed
 from kwire.cli.output import add_output_options, done, exit_code, found, show
+from kwire.cli.terminal import print_error
 from kwire.cli.usage import Commands, Parser
 from kwire.errors import BrokerError
 from kwire.schema.error_codes import GROUP_ID_NOT_FOUND
@@ -135,7 +135,7 @@ def _lag(options: argparse.Namespace) -> int:
 
 
 def _say(text: str) -> None:
-    print(f"kwire lag: {text}", file=sys.stderr)
+    print_error(f"kwire lag: {text}")
 
 
 def _missing(admin: Admin, names: Sequence[str]) -> set[str]:

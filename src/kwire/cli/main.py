@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from kwire import __version__
+from kwire.cli.terminal import print_error
 from kwire.cli.usage import Parser, UsageError, with_nearest
 from kwire.errors import KafkaError
 
@@ -59,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         for each in error.failures.values() or (error,):
             text = f"{in_dots(error_text(each))}{patience_of(options, each)}"
-            print(f"kwire {options.command}: {text}", file=sys.stderr)
+            print_error(f"kwire {options.command}: {text}")
         return 1
     except BrokenPipeError:
         # The reader has gone (`kwire consume ... | head`): what is still buffered must not fail at exit.
@@ -72,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _wrong_usage(command: argparse.ArgumentParser, text: str) -> int:
     command.print_usage(sys.stderr)
-    print(f"{command.prog}: error: {text}", file=sys.stderr)
+    print_error(f"{command.prog}: error: {text}")
     return 2
 
 

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from kwire.cli import terminal
 from kwire.cli.rendering import table
 from kwire.cli.settings import in_dots
 from kwire.cli.trouble import error_text
@@ -45,12 +46,16 @@ def show(keys: Sequence[str], rows: Iterable[Sequence[Any]], form: str) -> None:
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerows([keys, *([_one_line(entry, "", " ") for entry in row] for row in rows)])
     else:
-        print(
-            table(
-                [key.replace("_", " ") for key in keys], [[_one_line(each, "-", ",") for each in row] for row in rows]
-            )
-        )
+        head = [key.replace("_", " ") for key in keys]
+        _show_table(head, [[_one_line(each, "-", ",") for each in row] for row in rows])
     sys.stdout.flush()  # a reader that has gone is told here, not at exit
+
+
+def _show_table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    if terminal.draws(sys.stdout):
+        terminal.draw_table(head, rows)
+    else:
+        print(table(head, rows))
 
 
 def _one_line(entry: Any, nothing: str, between: str) -> Any:
@@ -64,7 +69,7 @@ def _one_line(entry: Any, nothing: str, between: str) -> Any:
 def tell(options: argparse.Namespace, failures: Mapping[Any, KafkaError]) -> None:
     """Prints each error on standard error, as a line of the command."""
     for error in failures.values():
-        print(f"kwire {options.command}: {in_dots(error_text(error))}", file=sys.stderr)
+        terminal.print_error(f"kwire {options.command}: {in_dots(error_text(error))}")
 
 
 def done(

@@ -6,10 +6,12 @@ What only a broker or a file can tell (a topic that exists, a partition that doe
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn, TypeAlias
 
+from kwire.cli.terminal import print_error
 from kwire.errors import ConfigError
 
 _SIMILAR = 0.7
@@ -35,7 +37,9 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Shows the usage and ends the program; a missing argument may be there, under a wrong name."""
         hints = [text for text in self.with_nearest(_options_in(self._given)) if " (did you mean" in text]
-        super().error("; ".join((message, *hints)))
+        self.print_usage(sys.stderr)
+        print_error(f"{self.prog}: error: {'; '.join((message, *hints))}")
+        self.exit(2)
 
     def with_nearest(self, unknown: Iterable[str]) -> list[str]:
         """The options, each with the one of this command that it may have been meant for."""
