@@ -32,7 +32,7 @@ RARE_FOR_A_PRODUCER = {
 }  # fmt: skip
 COMMANDS = {
     "broker", "topics", "groups", "configs", "cluster", "transactions", "acls", "users", "quotas",
-    "partitions", "producers", "produce", "consume", "copy", "decode",
+    "partitions", "producers", "produce", "consume", "copy", "decode", "completion",
 }  # fmt: skip
 SHOW = "import sys; before = set(sys.modules); {statement}; print(*sorted(set(sys.modules) - before))"
 

@@ -6,11 +6,14 @@ import argparse
 from itertools import product
 from typing import TYPE_CHECKING
 
+from kwire.cli.completing import groups, offers, topics, transactional_ids
 from kwire.cli.nouns import Verb, add_noun, administering, consent
 from kwire.cli.output import done, show
 from kwire.cli.usage import Commands, Parser, UsageError, none_of, usage_errors
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from kwire.admin import AclFilter
 
 _KEYS = ("resource_type", "name", "pattern_type", "principal", "host", "operation", "permission")
@@ -53,14 +56,24 @@ def _add_entry(parser: Parser) -> None:
 
 
 def _add_resource(parser: Parser, *, required: bool) -> None:
-    parser.add_argument(
+    types = parser.add_argument(
         "type",
         nargs=None if required else "?",
         type=_type,
         metavar="TYPE",
         help=_KNOWN,
     )
-    parser.add_argument("name", nargs="?", metavar="NAME", help="'*' is all of the type; the cluster needs none")
+    names = parser.add_argument(
+        "name", nargs="?", metavar="NAME", help="'*' is all of the type; the cluster needs none"
+    )
+    offers(types, _TYPES)
+    offers(names, _offered)
+
+
+def _offered(prefix: str, given: argparse.Namespace) -> Iterable[str]:
+    """The names that there are of the type."""
+    offer = {"topic": topics, "group": groups, "transactional_id": transactional_ids}.get(given.type)
+    return () if offer is None else offer(prefix, given)
 
 
 def _type(text: str) -> str:

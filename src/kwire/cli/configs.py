@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from kwire.cli.completing import brokers, groups, offers, topics
 from kwire.cli.nouns import Verb, add_noun, administering
 from kwire.cli.output import done, found, show
 from kwire.cli.usage import Commands, Parser, UsageError, none_of
@@ -24,6 +25,7 @@ _SET_ELSEWHERE = ("default-config", "static-broker-config")
 _SET_FOR_ALL = "dynamic-default-broker-config"
 _OPERATIONS = {"+": "append", "-": "subtract"}
 _CHANGE = re.compile(r"([\w.-]*\w)([+-]?)=(.*)", re.DOTALL)
+_NAMES_HELP = f"of a broker the id, or '{_ALL_BROKERS}': of all brokers"
 _KEYS = ("type", "name", "config", "value", "source", "value_type", "read_only")
 
 
@@ -34,34 +36,43 @@ def add_parser(commands: Commands) -> None:
 
 def _add_places(parser: Parser) -> None:
     _add_type(parser, nargs="?")
-    parser.add_argument("names", nargs="*", metavar="NAME", help="only of these (default: of all)")
+    offers(parser.add_argument("names", nargs="*", metavar="NAME", help="only of these (default: of all)"), _offered)
 
 
 def _add_names(parser: Parser) -> None:
     _add_type(parser)
-    parser.add_argument("names", nargs="+", metavar="NAME", help="of a broker the id, or 'default': of all brokers")
+    offers(parser.add_argument("names", nargs="+", metavar="NAME", help=_NAMES_HELP), _offered)
 
 
 def _add_changes(parser: Parser) -> None:
     _add_type(parser)
-    parser.add_argument("name", metavar="NAME", help="of a broker the id, or 'default': of all brokers")
+    offers(parser.add_argument("name", metavar="NAME", help=_NAMES_HELP), _offered)
     parser.add_argument("changes", nargs="+", metavar="CONFIG=VALUE", help="+= and -= add to a list and take from it")
 
 
 def _add_resets(parser: Parser) -> None:
     _add_type(parser)
-    parser.add_argument("name", metavar="NAME", help="of a broker the id, or 'default': of all brokers")
+    offers(parser.add_argument("name", metavar="NAME", help=_NAMES_HELP), _offered)
     parser.add_argument("configs", nargs="+", metavar="CONFIG")
 
 
 def _add_type(parser: Parser, nargs: str | None = None) -> None:
-    parser.add_argument(
+    types = parser.add_argument(
         "type",
         nargs=nargs,
         type=_type,
         metavar="TYPE",
         help="topics, brokers, groups, client-metrics or broker-loggers",
     )
+    offers(types, _KNOWN.split(", "))
+
+
+def _offered(prefix: str, given: argparse.Namespace) -> Iterable[str]:
+    """The names that there are of the type."""
+    if given.type == "broker":
+        return [_ALL_BROKERS, *brokers(prefix, given)]
+    offer = {"topic": topics, "broker-logger": brokers, "group": groups}.get(given.type)
+    return () if offer is None else offer(prefix, given)
 
 
 def _type(text: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from kwire.cli.completing import offers
 from kwire.cli.connecting import add_connection_options
 from kwire.cli.group_kinds import described
 from kwire.cli.nouns import Verb, add_noun, administering, consent, listed
@@ -19,6 +20,8 @@ from kwire.schema.error_codes import GROUP_ID_NOT_FOUND
 if TYPE_CHECKING:
     from kwire.admin import Admin
 
+_STATES = ("Stable", "Empty", "Dead", "PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling")
+_TYPES = ("classic", "consumer", "share", "streams")
 _LAG_EPILOG = """\
 examples:
   kwire lag billing                                the lag of the group, partition by partition
@@ -46,14 +49,18 @@ def _add_names(parser: Parser) -> None:
 
 
 def _add_filters(parser: Parser) -> None:
-    for option, values in (("state", "Stable, Empty, Dead ..."), ("type", "classic, consumer, share or streams")):
-        parser.add_argument(
+    for option, values, names in (
+        ("state", "Stable, Empty, Dead ...", _STATES),
+        ("type", "classic, consumer, share or streams", _TYPES),
+    ):
+        chosen = parser.add_argument(
             f"--{option}",
             action="append",
             default=[],
             metavar=option.upper(),
             help=f"only groups of this {option}: {values}; may be repeated",
         )
+        offers(chosen, names)
 
 
 def _add_reset(parser: Parser) -> None:

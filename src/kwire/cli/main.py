@@ -22,10 +22,11 @@ from kwire.errors import KafkaError
 
 _COMMANDS = (
     "broker", "topics", "groups", "configs", "cluster", "transactions", "acls", "users", "quotas",
-    "partitions", "producers", "produce", "consume", "copy", "decode",
+    "partitions", "producers", "produce", "consume", "copy", "decode", "completion",
 )  # fmt: skip
 _FILES = {**{name: name for name in _COMMANDS}, "lag": "groups", "brokers": "cluster"}
 _RELATIVE = re.compile(r"-\d")
+_COMPLETING = "_ARGCOMPLETE"
 _PLACES = ("--from", "--to")
 _EPILOG = """\
 'kwire COMMAND --help' explains a command, with examples.
@@ -42,6 +43,10 @@ exit codes:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command; `arguments` are the program's own when None."""
     given = sys.argv[1:] if arguments is None else arguments
+    if arguments is None and _COMPLETING in os.environ:
+        from kwire.cli.completion import answer
+
+        answer(lambda words: _parsers(_wanted(words))[0])
     parser, commands = _parsers(_wanted(given))
     if given and given[0] not in _FILES and not given[0].startswith("-"):
         parser.error(f"unknown command {with_nearest(given[0], _FILES)}; there are {', '.join(_FILES)}")

@@ -75,6 +75,7 @@ def _verb_first(noun: Parser, verbs: dict[str, Parser], given: list[str]) -> lis
     while at < len(given) and given[at].startswith("-") and (width := _width(given[at], actions)):
         at += width
     if at >= len(given) or given[at].startswith("-"):
+        noun.lacks_verb = at <= len(given)
         return [*list(verbs)[:1], *given]
     name = given[at]
     if name not in verbs:

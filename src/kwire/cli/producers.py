@@ -24,7 +24,7 @@ def _add_partitions(parser: Parser) -> None:
 
 
 def _add_ids(parser: Parser) -> None:
-    parser.add_argument("names", nargs="+", metavar="ID", help="a transactional id")
+    parser.add_argument("names", nargs="+", metavar="TRANSACTIONAL_ID")
 
 
 def _list(options: argparse.Namespace) -> int:

@@ -136,6 +136,11 @@ def in_dots(text: str) -> str:
     return spelled(text, dotted)
 
 
+def dotted_names() -> list[str]:
+    """The settings of all clients, as -X and files name them."""
+    return sorted({row.dotted for row in _rows().values()})
+
+
 def keyword_of(name: str) -> str:
     """The keyword of a setting, by whichever name; the name itself if there is no such setting."""
     plain = name.removeprefix("kafka.")

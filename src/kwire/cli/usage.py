@@ -28,6 +28,8 @@ class Parser(argparse.ArgumentParser):
         super().__init__(**{"formatter_class": argparse.RawDescriptionHelpFormatter, **more})
         self.arranged: Callable[[list[str]], list[str]] = list
         """What puts the arguments into the order that the parser takes them in."""
+        self.lacks_verb = False
+        """Whether a verb that was not given was taken for granted."""
         self._given: list[str] = []
 
     def parse_known_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from kwire.cli.completing import offers
 from kwire.cli.nouns import Verb, add_noun, administering, consent, listed
 from kwire.cli.output import done, found, show
 from kwire.cli.passwords import add_password_options, new_password
@@ -48,7 +49,7 @@ def _add_names_to_delete(parser: Parser) -> None:
 
 
 def _add_mechanisms(parser: Parser, default: str) -> None:
-    parser.add_argument(
+    mechanisms = parser.add_argument(
         "--mechanism",
         action="append",
         default=[],
@@ -56,6 +57,7 @@ def _add_mechanisms(parser: Parser, default: str) -> None:
         metavar="MECHANISM",
         help=f"{' or '.join(_MECHANISMS)}; may be repeated ({default})",
     )
+    offers(mechanisms, _MECHANISMS)
 
 
 def _mechanism(text: str) -> str:
