@@ -20,7 +20,7 @@ def test_groups_are_listed_described_and_deleted(kwire: Kwire, broker: Broker) -
         assert kwire("groups").lines[1].split() == ["g", "Classic", "Stable", "consumer"]
         described = kwire("groups", "describe", "g").lines[1].split()
         assert described[:4] == ["g", "Classic", "Stable", "range"]
-        assert described[5:] == ["c", "/127.0.0.1", "orders-0,orders-1,orders-2"]
+        assert described[5:] == ["c", "/127.0.0.1", "orders:0,orders:1,orders:2"]
         refused = kwire("groups", "delete", "g", "--yes")
         assert (refused.code, "NON_EMPTY_GROUP" in refused.err) == (1, True)
     assert kwire("groups", "describe", "g").lines[1].split() == ["g", "Classic", "Empty", "-", "-", "-", "-", "-"]
@@ -130,7 +130,7 @@ def test_share_groups_are_described_and_deleted_beside_others(kwire: Kwire, brok
             rows = [json.loads(line) for line in kwire("groups", "describe", "s", "a", "--json").lines]
     assert [(row["group"], row["type"]) for row in rows] == [("a", "Classic"), ("s", "Share")]
     assert rows[1]["client"] == "c"
-    assert set(rows[1]["partitions"]) <= {"orders-0", "orders-1", "orders-2"}
+    assert set(rows[1]["partitions"]) <= {"orders:0", "orders:1", "orders:2"}
     some = kwire("groups", "describe", "none", "s", "--json")
     assert (some.code, json.loads(some.out)["state"]) == (3, "Empty")
     assert kwire("groups", "delete", "s", "a", "--yes").code == 0

@@ -78,6 +78,11 @@ def users(prefix: str, given: Given) -> Iterable[str]:
     return _asked(given, lambda admin: admin.describe_user_scram_credentials())
 
 
+def tokens(prefix: str, given: Given) -> Iterable[str]:
+    """The ids of the delegation tokens that one may see."""
+    return _asked(given, lambda admin: [token.token_id for token in admin.describe_delegation_token()])
+
+
 def files(prefix: str, given: Given) -> Iterable[str]:
     """Files and folders."""
     from argcomplete.completers import FilesCompleter
@@ -118,6 +123,7 @@ _OFFERS: Mapping[str, Offer] = {
     "BROKER": brokers,
     "TRANSACTIONAL_ID": transactional_ids,
     "USER": users,
+    "TOKEN": tokens,
     "OPERATION": _operations,
     "FILE": files,
     "FOLDER": files,

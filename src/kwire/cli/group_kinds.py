@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kwire.cli.partition_names import name_of
 from kwire.errors import BrokerError
 
 if TYPE_CHECKING:
@@ -73,11 +74,12 @@ def _kinds(admin: Admin, names: Container[str]) -> dict[str, str]:
 
 def _group(kind: str, found: Any) -> Group:
     members = [
-        Member(member.member_id, member.client_id, member.host, list(map(str, _reads(member.assignment))))
-        for member in found.members
+        Member(member.member_id, member.client_id, member.host, _reads(member.assignment)) for member in found.members
     ]
     return Group(kind, found.state, found.assignor, members)
 
 
-def _reads(assignment: Any) -> Sequence[Any]:
-    return sorted(getattr(assignment, "active_tasks", assignment))
+def _reads(assignment: Any) -> list[str]:
+    if hasattr(assignment, "active_tasks"):
+        return list(map(str, sorted(assignment.active_tasks)))
+    return list(map(name_of, sorted(assignment)))

@@ -38,13 +38,14 @@ def add_parser(commands: Commands) -> None:
         description="Shows how many records lie between a group's committed offset and the end of each partition.",
         epilog=_LAG_EPILOG,
     )
-    _add_names(lag)
+    add_names(lag)
     add_output_options(lag)
     add_connection_options(lag)
     lag.set_defaults(run=_lag)
 
 
-def _add_names(parser: Parser) -> None:
+def add_names(parser: Parser) -> None:
+    """Adds the groups that a verb is about."""
     parser.add_argument("names", nargs="+", metavar="GROUP")
 
 
@@ -63,7 +64,8 @@ def _add_filters(parser: Parser) -> None:
         offers(chosen, names)
 
 
-def _add_reset(parser: Parser) -> None:
+def add_reset(parser: Parser) -> None:
+    """Adds the arguments of `reset`."""
     parser.add_argument("group", metavar="GROUP")
     parser.add_argument(
         "--to",
@@ -95,7 +97,8 @@ def _list(options: argparse.Namespace) -> int:
     return 0
 
 
-def _describe(options: argparse.Namespace) -> int:
+def describe(options: argparse.Namespace) -> int:
+    """Shows members of groups, of whichever kind."""
     with administering(options) as admin:
         groups, code = found(options, options.names, partial(described, admin))
     rows: list[Sequence[Any]] = []
@@ -108,17 +111,19 @@ def _describe(options: argparse.Namespace) -> int:
     return code
 
 
-def _delete(options: argparse.Namespace) -> int:
+def delete(options: argparse.Namespace) -> int:
+    """Deletes groups, of whichever kind."""
     names = list(dict.fromkeys(options.names))
     consent(options, f"delete {listed(names)} with what they have committed")
     with administering(options) as admin:
         return done(options, "group", names, lambda: admin.delete_consumer_groups(names))
 
 
-def _reset(options: argparse.Namespace) -> int:
-    from kwire.cli.resetting import reset
+def reset(options: argparse.Namespace) -> int:
+    """Runs the verb; what it needs is imported for it alone."""
+    from kwire.cli import resetting
 
-    return reset(options)
+    return resetting.reset(options)
 
 
 def _lag(options: argparse.Namespace) -> int:
@@ -168,25 +173,25 @@ _VERBS = (
     Verb(
         "describe",
         "Shows the members of groups, and what each of them reads.",
-        _describe,
+        describe,
         "  kwire groups describe billing                    its members",
-        _add_names,
+        add_names,
     ),
     Verb(
         "delete",
         "Deletes groups and what they have committed; they may not have members.",
-        _delete,
+        delete,
         "  kwire groups delete billing                      asks first; --yes does not",
-        _add_names,
+        add_names,
         destroys=True,
     ),
     Verb(
         "reset",
         "Lets a group without members go on elsewhere. Shows what would change; --execute does it.",
-        _reset,
+        reset,
         "  kwire groups reset billing --to earliest --topic orders\n"
         "  kwire groups reset billing --to -1h --execute    those of the last hour again\n"
         "  kwire groups reset billing --to +1 --topic orders:3 --execute     over a record that cannot be read",
-        _add_reset,
+        add_reset,
     ),
 )

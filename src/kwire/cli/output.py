@@ -17,7 +17,7 @@ from kwire.cli import terminal
 from kwire.cli.rendering import table
 from kwire.cli.settings import in_dots
 from kwire.cli.trouble import error_text
-from kwire.errors import KafkaError
+from kwire.errors import BrokerError, KafkaError
 
 FORMS = ("table", "json", "csv")
 FAILED = 1
@@ -90,6 +90,20 @@ def done(
         errors = {item: in_dots(error_text(failures[item])) if item in failures else None for item in items}
         show((noun, "error"), [(named(item), error) for item, error in errors.items()], options.output)
     return exit_code(len(set(items)), len(failures))
+
+
+def of_item(item: object, act: Callable[[], object]) -> Callable[[], None]:
+    """The act, whose refusal, by a broker or by the shell itself, is told as that of the item."""
+
+    def acting() -> None:
+        try:
+            act()
+        except KafkaError as error:
+            if isinstance(error, BrokerError) or type(error) is KafkaError:
+                error.failures = {item: error}
+            raise
+
+    return acting
 
 
 def attempted(acts: Iterable[Callable[[], object]], forgiven: int | None = None) -> dict[Any, KafkaError]:

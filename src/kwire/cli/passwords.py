@@ -1,4 +1,5 @@
-"""New passwords: asked for on the terminal, or the first line of a file or of standard input.
+"""Secrets of the shell: new passwords, asked for on the terminal or the first line of a file or of standard input, and
+files for what brokers make.
 
 Never an argument, which `ps` shows to all users of the machine, and in no error.
 """
@@ -9,6 +10,8 @@ import argparse
 import os
 import stat
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from getpass import getpass
 
 from kwire.cli.usage import Parser, UsageError
@@ -69,3 +72,31 @@ def _decoded(line: bytes, source: str) -> str:
     if not found:
         raise UsageError(f"{source}: the first line, which is to be the password, is empty")
     return found
+
+
+@contextmanager
+def secret_file(path: str | None) -> Iterator[Callable[[str], str]]:
+    """What keeps a secret, and returns what may be shown of it: all of it, where there is no file.
+
+    The file is made before there is a secret that could be lost; only its owner reads it. It is removed again where an
+    error ends the block. UsageError for one that exists, or cannot be made.
+    """
+    if path is None:
+        yield str
+        return
+    try:
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, stat.S_IRUSR | stat.S_IWUSR)
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from error
+
+    def keep(secret: str) -> str:
+        os.write(file, f"{secret}\n".encode())
+        return f"in {path}"
+
+    try:
+        yield keep
+    except BaseException:
+        os.unlink(path)
+        raise
+    finally:
+        os.close(file)

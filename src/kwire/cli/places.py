@@ -1,8 +1,9 @@
-"""Places in a partition as the shell spells them: its ends, and times."""
+"""Places in a partition as the shell spells them: its ends, and times. Durations, too."""
 
 from __future__ import annotations
 
 import re
+from argparse import ArgumentTypeError
 from datetime import UTC, datetime, timedelta
 
 ENDS = {
@@ -10,6 +11,7 @@ ENDS = {
     **dict.fromkeys(("latest", "end", "largest"), "latest"),
 }
 AGO = re.compile(r"-(\d{1,9})([smhd])")
+_DURATION = re.compile(r"(\d{1,9})([smhd])")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
@@ -24,3 +26,11 @@ def moment(text: str) -> datetime | None:
     except (ValueError, OverflowError):
         return None
     return found.astimezone() if found.tzinfo is None else found
+
+
+def duration(text: str) -> int:
+    """The milliseconds of 90s, 12h or 7d, as an argparse type."""
+    found = _DURATION.fullmatch(text)
+    if found is None or not int(found[1]):
+        raise ArgumentTypeError(f"{text!r}: write 90s, 30m, 12h or 7d")
+    return int(timedelta(**{_UNITS[found[2]]: int(found[1])}) / timedelta(milliseconds=1))

@@ -53,7 +53,7 @@ def reset(options: argparse.Namespace) -> int:
                 "are: stop them first"
             )
         if not options.execute:
-            print("kwire groups: nothing was changed; --execute does it", file=sys.stderr)
+            print(f"kwire {options.command}: nothing was changed; --execute does it", file=sys.stderr)
             return 0
         failures = attempted([lambda: move(admin, group, kind, after)])
     tell(options, failures)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
 from kwire.cli.nouns import Verb, add_noun, administering, consent, listed
-from kwire.cli.output import done, found, show
+from kwire.cli.output import done, found, of_item, show
 from kwire.cli.partition_names import name_of, partition_named
 from kwire.cli.rendering import utc
 from kwire.cli.usage import Commands, Parser, seconds, usage_errors
-from kwire.errors import BrokerError, KafkaError
+from kwire.errors import KafkaError
 
 if TYPE_CHECKING:
     from kwire.admin import Admin, ProducerState
@@ -86,7 +85,7 @@ def _abort(options: argparse.Namespace) -> int:
     partitions = list(dict.fromkeys(map(partition_named, options.partitions)))
     consent(options, f"abort the transaction that is open in {listed(list(map(name_of, partitions)))}")
     with administering(options) as admin:
-        acts = [_of_item(tp, partial(_abort_in, admin, tp, options.producer_id)) for tp in partitions]
+        acts = [of_item(tp, partial(_abort_in, admin, tp, options.producer_id)) for tp in partitions]
         return done(options, "partition", partitions, *acts, named=name_of)
 
 
@@ -94,31 +93,13 @@ def _terminate(options: argparse.Namespace) -> int:
     names = list(dict.fromkeys(options.names))
     consent(options, f"abort the transactions of {listed(names)} and fence their producers")
     with administering(options) as admin:
-        acts = [_of_item(name, partial(admin.force_terminate_transaction, name)) for name in names]
+        acts = [of_item(name, partial(admin.force_terminate_transaction, name)) for name in names]
         return done(options, "transactional_id", names, *acts)
 
 
-def _of_item(item: object, act: Callable[[], object]) -> Callable[[], None]:
-    """The act, whose refusal by a broker is told as that of the item."""
-
-    def acting() -> None:
-        try:
-            act()
-        except BrokerError as error:
-            error.failures = {item: error}
-            raise
-
-    return acting
-
-
 def _abort_in(admin: Admin, tp: TopicPartition, producer_id: int | None) -> None:
-    try:
-        producer = _open_in(admin, tp, producer_id)
-        _refuse_known(admin, tp, producer)
-    except KafkaError as error:
-        if type(error) is KafkaError:
-            error.failures = {tp: error}
-        raise
+    producer = _open_in(admin, tp, producer_id)
+    _refuse_known(admin, tp, producer)
     admin.abort_transaction(tp, producer)
 
 
