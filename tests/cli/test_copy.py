@@ -127,7 +127,6 @@ def test_folders_are_read_by_the_same_code(kwire: Kwire, broker: Broker, old: Br
 @pytest.mark.parametrize(
     ("source", "to", "text"),
     [
-        ("kafka://h:1/t", "h:1/t", "copy reads Kafka 0.7 only"),
         ("http://h:1/t", "h:1/t", "write kafka-0.7://HOST:PORT/TOPIC"),
         ("kafka-0.7://h:1", "h:1/t", "write kafka-0.7://HOST:PORT/TOPIC"),
         ("kafka-0.7://h:1/t", "h:1", "write HOST:PORT/TOPIC, as in new:9092/clicks"),

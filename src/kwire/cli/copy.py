@@ -1,4 +1,7 @@
-"""`kwire copy`: a topic of Kafka 0.7, from its broker or its log files, to a topic of a newer Kafka."""
+"""`kwire copy`: a topic to another cluster, also one of Kafka 0.7, from its brokers or its log files.
+
+From cluster to cluster it is `copy_clusters.py` that copies; the rest here is about 0.7.
+"""
 
 from __future__ import annotations
 
@@ -26,21 +29,30 @@ if TYPE_CHECKING:
 
 _EPILOG = """\
 examples:
+  kwire copy --from kafka://old:9092/orders --to new:9092/orders
+  kwire copy --from kafka://old:9092/orders --to new:9092/orders --follow --from-config old.properties
   kwire copy --from kafka-0.7://old:9092/clicks --to new:9092/clicks
   kwire copy --from kafka-0.7://old1:9092,old2:9092/clicks --to new:9092/clicks
                                         every partition of every broker; each goes to one partition of the new topic
   kwire copy --from /var/kafka-logs/clicks-0 --from /var/kafka-logs/clicks-1 --to new:9092/clicks
                                         the folders of a broker that has stopped for good
 
-Run it again after an interruption: it continues where it stopped, and nothing is lost or duplicated. For that each
-record carries a header kwire.copy with its old position, so the new broker has to be Kafka 0.11 or newer. A topic that
-does not exist is created with one partition per source. Kafka 0.7 keeps no times: the records get the time at which
-they are copied.
+Run it again after an interruption: it continues where it stopped, and nothing is lost or duplicated. For that the
+brokers that are copied to have to be Kafka 0.11 or newer.
+
+From cluster to cluster records keep their partition, timestamp and headers. They are written in transactions, together
+with how far the copy is, which is kept as offsets of a group of the new cluster, 'kwire.copy CLUSTER/TOPIC': consumers
+that read committed see each record once. A topic that does not exist is created with as many
+partitions. --config and -X are for both clusters, unless --from-config is given.
+
+Of Kafka 0.7 each record carries a header kwire.copy with its old position. A topic that does not exist is created with
+one partition per source. There are no times: the records get the time at which they are copied.
 
 A message that cannot be read (its checksum does not match, say) ends the copy. --skip-corrupt leaves it out: its
 place and size are reported on stderr. Where not even its length can be right, nothing says where the next one
 begins, and the copy goes on with the next segment of the log.
 """
+_KAFKA = "kafka://"
 _PROGRESS_EVERY = 1.0
 _FOR_EVER = str(2**31 - 1)
 _MAX_SEGMENTS = 1 << 16
@@ -50,8 +62,8 @@ def add_parser(commands: Commands) -> None:
     """Adds the command and its options."""
     parser = commands.add_parser(
         "copy",
-        help="move a topic of Kafka 0.7 to a newer Kafka",
-        description="Copies a topic of Kafka 0.7 to a topic of a newer Kafka; may be interrupted and run again.",
+        help="copy a topic to another cluster, also from Kafka 0.7",
+        description="Copies a topic to another cluster, also one of Kafka 0.7; may be interrupted and run again.",
         epilog=_EPILOG,
     )
     parser.add_argument(
@@ -60,9 +72,17 @@ def add_parser(commands: Commands) -> None:
         action="append",
         required=True,
         metavar="SOURCE",
-        help="kafka-0.7://HOST:PORT,.../TOPIC, or the folder of a partition's log; may be repeated",
+        help="kafka://HOST:PORT,.../TOPIC; of Kafka 0.7 kafka-0.7://HOST:PORT,.../TOPIC, or the folder of a log, which "
+        "may be repeated",
     )
     parser.add_argument("--to", required=True, metavar="HOST:PORT,.../TOPIC", help="where the records go")
+    parser.add_argument("--from-config", metavar="FILE", help="settings for the cluster that is copied from")
+    parser.add_argument("--follow", action="store_true", help="go on with what comes, until Ctrl-C")
+    parser.add_argument(
+        "--start",
+        metavar="WHERE",
+        help="where partitions begin of which nothing was copied yet: earliest (default), latest, -1h, or a time",
+    )
     add_compression_option(parser)
     parser.add_argument(
         "--skip-corrupt", action="store_true", help="leave out what cannot be read, and say on stderr what that was"
@@ -74,12 +94,32 @@ def add_parser(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Copies source after source; a record that cannot be written ends it with its error."""
+    clusters = [text for text in options.sources if text.startswith(_KAFKA)]
+    if clusters:
+        return _between_clusters(options, clusters)
+    if options.follow or options.start is not None or options.from_config is not None:
+        raise UsageError("--follow, --start and --from-config are for copies from kafka://HOST:PORT/TOPIC")
+    return _from_07(options)
+
+
+def _between_clusters(options: argparse.Namespace, sources: list[str]) -> int:
+    from kwire.cli.copy_clusters import Place, copy_between, start_of
+
+    if len(options.sources) > 1:
+        raise UsageError(f"--from {sources[0]!r} cannot be copied together with others: run the command for each")
+    if options.start is not None:
+        start_of(options.start)
+    with trouble_on_stderr("copy"):
+        return copy_between(options, Place(*_place("--from", sources[0])), Place(*_place("--to", options.to)))
+
+
+def _from_07(options: argparse.Namespace) -> int:
     from kwire.admin import Admin
     from kwire.cli.copying import placed, without_damage
     from kwire.consumer import Consumer
     from kwire.producer import Producer
 
-    servers, topic = _destination(options.to)
+    servers, topic = _place("--to", options.to)
     with trouble_on_stderr("copy"), ExitStack() as stack:
         producer = stack.enter_context(
             opened(Producer, options, servers, {"delivery.timeout.ms": _FOR_EVER}, **producing(options))
@@ -114,10 +154,10 @@ def _copy_one(source: Source, place: TopicPartition, resumption: Resumption, pro
     return sent
 
 
-def _destination(text: str) -> tuple[str, str]:
-    servers, slash, topic = text.removeprefix("kafka://").partition("/")
+def _place(option: str, text: str) -> tuple[str, str]:
+    servers, slash, topic = text.removeprefix(_KAFKA).partition("/")
     if not slash or not servers or not topic or "/" in topic:
-        raise UsageError(f"--to {text!r}: write HOST:PORT/TOPIC, as in new:9092/clicks")
+        raise UsageError(f"{option} {text!r}: write HOST:PORT/TOPIC, as in new:9092/clicks")
     return servers, topic
 
 
@@ -128,8 +168,6 @@ def _sources(text: str, options: argparse.Namespace, stack: ExitStack) -> Iterat
     if not colon or scheme == "file":
         yield _folder(Path(unquote(urlsplit(text).path)) if colon else Path(text))
         return
-    if scheme == "kafka":
-        raise UsageError(f"--from {text!r}: copy reads Kafka 0.7 only, its brokers or its log folders")
     servers, slash, topic = text.removeprefix(f"{scheme}://").partition("/")
     if scheme != "kafka-0.7" or not slash or not servers or not topic:
         raise UsageError(f"--from {text!r}: write kafka-0.7://HOST:PORT/TOPIC, or the folder of a log")

@@ -1,0 +1,227 @@
+"""`kwire copy` from cluster to cluster: every record of a topic, with key, value, timestamp and headers, once, in the
+partition of the same number.
+
+How far it is stands in the cluster that is copied to, as the offsets of a group without members: that of a partition
+is where the source is read next. It is committed in the transaction of the records, so a run that was killed anywhere
+loses and doubles nothing for who reads committed: the next one aborts what was left open, and goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, NamedTuple
+
+from kwire import TopicPartition
+from kwire.admin import Admin
+from kwire.cli.connecting import opened, producing, waiting
+from kwire.cli.partition_names import name_of
+from kwire.cli.places import ENDS, moment
+from kwire.cli.terminal import Progress, progress
+from kwire.cli.usage import UsageError
+from kwire.consumer import Consumer
+from kwire.errors import KafkaError, KafkaTimeoutError, UnknownTopicError
+from kwire.errors.broker import UnsupportedVersionError
+from kwire.producer import Producer
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from kwire.engine.consumer.records import ConsumerRecords
+
+_PREFIX = "kwire.copy "
+_BATCH_SIZE = str(1 << 18)
+_TRANSACTION_S = 1.0
+_TRANSACTION_RECORDS = 500_000
+_POLL_S = 0.2
+
+
+class Place(NamedTuple):
+    """A topic, and the brokers that have it."""
+
+    servers: str
+    topic: str
+
+
+def copy_between(options: argparse.Namespace, source: Place, to: Place) -> int:
+    """Copies what is there now and not copied yet; with --follow what comes, too, until Ctrl-C."""
+    with ExitStack() as stack:
+        consumer, cluster = _reader(options, source, stack)
+        partitions = consumer.partitions_for(source.topic)
+        admin = stack.enter_context(opened(Admin, options, to.servers, shared=True, **waiting(options)))
+        if source.topic == to.topic and admin.describe_cluster().cluster_id == cluster and source.servers == to.servers:
+            raise UsageError(f"--from and --to are one topic, {to.topic!r} of {to.servers}")
+        _make_room(admin, to.topic, len(partitions))
+        job = f"{_PREFIX}{cluster}/{source.topic}"
+        config = {"batch.size": _BATCH_SIZE}
+        settings = {**producing(options), "transactional_id": f"{job} {to.topic}"}
+        producer = stack.enter_context(opened(Producer, options, to.servers, config, **settings))
+        producer.init_transactions()  # before the progress is read: what an earlier run left open ends here
+        ends = consumer.end_offsets(partitions)
+        starts = _starts(admin, consumer, Noted(job, to.topic), ends, options.start)
+        consumer.assign(partitions, at=starts, until=None if options.follow else ends)
+        with producer.transaction():  # before there are records, which without it would be somebody else's
+            places = {TopicPartition(to.topic, tp.partition): offset for tp, offset in starts.items()}
+            producer.send_offsets_to_transaction(places, consumer.group_metadata())
+        left = sum(ends[tp] - offset for tp, offset in starts.items())
+        with progress(f"{source.topic} to {to.topic}", None if options.follow else left) as told:
+            return _Copy(consumer, source.topic, producer, to.topic, told).run(follow=options.follow)
+
+
+class Noted(NamedTuple):
+    """Where it is noted how far a copy is: the offsets of this group in the topic that is copied to."""
+
+    group: str
+    topic: str
+
+
+class _Copy:
+    """One run, and what it has done."""
+
+    def __init__(self, consumer: Consumer, source: str, producer: Producer, topic: str, told: Progress) -> None:
+        self._consumer = consumer
+        self._source = source
+        self._producer = producer
+        self._topic = topic
+        self._told = told
+        self._records = 0
+        self._begun = time.monotonic()
+
+    def run(self, *, follow: bool) -> int:
+        """Raises KafkaTimeoutError when nothing comes though the end is not reached."""
+        try:
+            self._run(None if follow else self._consumer.settings.default_api_timeout_ms / 1000)
+        except KeyboardInterrupt:
+            self._tell("; what is left is copied by the next run")
+            raise
+        self._tell()
+        return 0
+
+    def _run(self, patience: float | None) -> None:
+        while patience is None or not self._consumer.done():
+            if found := self._consumer.poll(patience):
+                self._in_one_transaction(found)
+            elif patience is not None and not self._consumer.done():
+                raise KafkaTimeoutError(f"no record of {self._source!r} came within {patience:g} s, before its end")
+
+    def _in_one_transaction(self, found: ConsumerRecords) -> None:
+        """Copies these, and what comes within a moment."""
+        until = time.monotonic() + _TRANSACTION_S
+        offsets: dict[TopicPartition, int] = {}
+        records = 0
+        with self._producer.transaction():
+            while found:
+                for tp, some in found.by_partition().items():
+                    self._producer.send_many(self._topic, some, partition=tp.partition)
+                    offsets[TopicPartition(self._topic, tp.partition)] = self._consumer.position(tp)
+                records += len(found)
+                if records >= _TRANSACTION_RECORDS or time.monotonic() > until:
+                    break
+                found = self._consumer.poll(_POLL_S)
+            self._producer.send_offsets_to_transaction(offsets, self._consumer.group_metadata())
+        self._records += records
+        self._told.advance(records)
+
+    def _tell(self, more: str = "") -> None:
+        rate = self._records / max(time.monotonic() - self._begun, 1e-9)
+        print(f"{self._records:,} records to {self._topic}, {rate:,.0f}/s{more}", file=sys.stderr)
+
+
+def _reader(options: argparse.Namespace, source: Place, stack: ExitStack) -> tuple[Consumer, str]:
+    """A consumer of the source, and the id of its cluster; its addresses, where brokers have no id."""
+    reading = options
+    if options.from_config is not None:
+        reading = argparse.Namespace(**{**vars(options), "config": options.from_config, "settings": []})
+    with opened(Admin, reading, source.servers, shared=True, **waiting(options)) as admin:
+        cluster = admin.describe_cluster().cluster_id or source.servers
+    settings = {
+        "group_id": f"{_PREFIX}{cluster}/{source.topic}",
+        "enable_auto_commit": False,
+        "auto_offset_reset": "none",
+        "allow_auto_create_topics": False,
+        "isolation_level": "read_committed",
+        **waiting(options),
+    }
+    consumer = stack.enter_context(opened(Consumer, reading, source.servers, shared=True, **settings))
+    try:
+        consumer.end_offsets(consumer.partitions_for(source.topic))
+    except UnsupportedVersionError:  # brokers before 0.11, which have no transactions
+        settings["isolation_level"] = "read_uncommitted"
+        consumer = stack.enter_context(opened(Consumer, reading, source.servers, shared=True, **settings))
+    return consumer, cluster
+
+
+def _make_room(admin: Admin, topic: str, partitions: int) -> None:
+    """Creates the topic, if it is not there. KafkaError where it has too few partitions."""
+    try:
+        there = len(admin.describe_topics([topic])[topic].partitions)
+    except UnknownTopicError:
+        admin.create_topics({topic: partitions})
+        return
+    if there < partitions:
+        raise KafkaError(
+            f"{topic!r} has {there} partitions and the source {partitions}: "
+            f"'kwire topics alter {topic} --partitions {partitions}' adds the others"
+        )
+
+
+def _starts(
+    admin: Admin, consumer: Consumer, noted: Noted, ends: Mapping[TopicPartition, int], start: str | None
+) -> dict[TopicPartition, int]:
+    """Where the source is read on in each partition."""
+    copies = {tp: TopicPartition(noted.topic, tp.partition) for tp in ends}
+    progress_of = admin.list_consumer_group_offsets(noted.group, require_stable=True)
+    firsts = consumer.beginning_offsets(list(ends))
+    known = {tp: progress_of[copy].offset for tp, copy in copies.items() if copy in progress_of}
+    new = [tp for tp in ends if tp not in known]
+    if start is None:
+        _refuse_mixing(admin, [copies[tp] for tp in new])
+    for tp, offset in known.items():
+        if offset > ends[tp]:
+            raise KafkaError(
+                f"{name_of(tp)} ends at {ends[tp]}, and was copied up to {offset}: it is another topic of that name. "
+                f"'kwire groups delete {noted.group!r}' has it copied from its beginning"
+            )
+        if offset < firsts[tp]:
+            print(f"kwire copy: {name_of(tp)}: {offset} to {firsts[tp] - 1} are gone from the source", file=sys.stderr)
+    found = {tp: max(offset, firsts[tp]) for tp, offset in known.items()}
+    return {**found, **_first_starts(consumer, new, start or "earliest", firsts, ends)}
+
+
+def _refuse_mixing(admin: Admin, copies: Iterable[TopicPartition]) -> None:
+    """KafkaError for a partition that has records already, of which no run has noted how far it was."""
+    ends = admin.list_offsets(dict.fromkeys(copies, "latest"))
+    for copy, info in ends.items():
+        if info is not None and info.offset > 0:
+            raise KafkaError(
+                f"{name_of(copy)} has records already, and no note of a copy: --start WHERE adds those of the source "
+                "to them, from there on"
+            )
+
+
+def _first_starts(
+    consumer: Consumer,
+    partitions: Iterable[TopicPartition],
+    start: str,
+    firsts: Mapping[TopicPartition, int],
+    ends: Mapping[TopicPartition, int],
+) -> dict[TopicPartition, int]:
+    """What --start means in each of the partitions."""
+    where = start_of(start)
+    if isinstance(where, str):
+        return {tp: (firsts if where == "earliest" else ends)[tp] for tp in partitions}
+    found = consumer.offsets_for_times(dict.fromkeys(partitions, where))
+    return {tp: ends[tp] if place is None else place.offset for tp, place in found.items()}
+
+
+def start_of(text: str) -> str | datetime:
+    """What --start says: an end, or a time. UsageError for anything else."""
+    found = ENDS.get(text.lower()) or moment(text)
+    if found is None:
+        raise UsageError(
+            f"--start {text!r}: earliest, latest, -1h (an hour ago), or a time such as 2024-05-01T12:00:00"
+        )
+    return found
