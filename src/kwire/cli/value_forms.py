@@ -139,16 +139,21 @@ def _finite(text: str) -> float:
     return found
 
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+_ASCII_ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
+_DECODER = json.JSONDecoder(parse_constant=_no_number, parse_float=_finite)
+
+
 def json_text(value: Any) -> str:
     """A value of JSON as text without blanks, which can be written as UTF-8."""
-    made = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return made if made.isascii() or not _LONE_SURROGATE.search(made) else json.dumps(value, separators=(",", ":"))
+    made = _ENCODER.encode(value)
+    return made if made.isascii() or not _LONE_SURROGATE.search(made) else _ASCII_ENCODER.encode(value)
 
 
 def parse_json(text: str) -> Any:
     """The value of a JSON text. NaN and Infinity, which Python takes for JSON, are none."""
     try:
-        return json.loads(text, parse_constant=_no_number, parse_float=_finite)
+        return _DECODER.decode(text)
     except RecursionError:
         raise ValueError("no JSON: nested too deep") from None
     except json.JSONDecodeError as fault:
