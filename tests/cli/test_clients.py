@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from kwire import records
-from kwire.cli.consume import Last, parse_start
+from kwire.cli.read_bounds import Last, parse_bound
 from kwire.cli.usage import UsageError
 from kwire.testing import Broker
 from tests.cli.conftest import Kwire
@@ -95,7 +95,7 @@ def test_what_cannot_be_consumed(kwire: Kwire, broker: Broker, arguments: list[s
         (["orders", "--from", "yesterday"], "--from 'yesterday'"),
         (["orders", "--from", "junk"], "--from 'junk'"),
         (["orders", "--count", "0"], "--count: a number of records, 1 or more, is needed\n"),
-        (["orders", "--isolation", "x"], "unrecognized arguments: --isolation\n"),
+        (["orders", "--snapshot", "x"], "unrecognized arguments: --snapshot\n"),
         (["orders", "--fron", "5"], "unrecognized arguments: --fron (did you mean --from?)\n"),
         (["orders", "--partitions=2"], "unrecognized arguments: --partitions (did you mean --partition?)\n"),
         (["orders", "-c", "fetch.max.bytes=2"], "is needed; a setting is given by -X NAME=VALUE"),
@@ -183,18 +183,18 @@ def test_records_that_are_not_taken_are_an_error(kwire: Kwire, broker: Broker) -
 
 
 def test_starts() -> None:
-    assert parse_start("earliest") == "earliest"
-    assert parse_start("end") == "latest"
-    assert parse_start("12") == 12
-    assert parse_start("-5") == Last(5)
-    assert parse_start("2024-05-01T12:00:00+00:00") == datetime(2024, 5, 1, 12, tzinfo=UTC)
-    local = parse_start("2024-05-01T12:00:00")
+    assert parse_bound("--from", "earliest") == "earliest"
+    assert parse_bound("--from", "end") == "latest"
+    assert parse_bound("--from", "12") == 12
+    assert parse_bound("--from", "-5") == Last(5)
+    assert parse_bound("--from", "2024-05-01T12:00:00+00:00") == datetime(2024, 5, 1, 12, tzinfo=UTC)
+    local = parse_bound("--from", "2024-05-01T12:00:00")
     assert isinstance(local, datetime)
     assert local.tzinfo is not None
     for text, hours in [("-90m", 1.5), ("-3600s", 1), ("-2h", 2), ("-3d", 72)]:
-        ago = parse_start(text)
+        ago = parse_bound("--from", text)
         assert isinstance(ago, datetime)
         assert abs(datetime.now(UTC) - timedelta(hours=hours) - ago) < timedelta(minutes=1)
     for wrong in ("", "-", "-5w", "-999999999d"):
         with pytest.raises(UsageError, match="an offset, -10"):
-            parse_start(wrong)
+            parse_bound("--from", wrong)

@@ -1,4 +1,4 @@
-"""`kwire consume`: the records of a topic on standard output.
+"""`kwire consume`: the records of topics on standard output.
 
 Without --group it is no member of a group and commits nothing, whatever group the settings name. With it, records are
 committed as soon as they are written: at least once.
@@ -8,82 +8,146 @@ from __future__ import annotations
 
 import argparse
 import signal
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from kwire.cli.connecting import add_connection_options, opened, waiting
-from kwire.cli.places import AGO, ENDS, moment
-from kwire.cli.rendering import FORMATS, record_table_head, write_records
+from kwire.cli.format_strings import compiled
+from kwire.cli.places import AGO, ENDS
+from kwire.cli.read_bounds import Bound, parse_bound
+from kwire.cli.record_output import FORMATS
 from kwire.cli.settings import name_value_pairs
+from kwire.cli.topic_choice import matching, pattern_of
 from kwire.cli.trouble import trouble_on_stderr
 from kwire.cli.usage import Commands, UsageError, positive
+from kwire.cli.value_forms import FORMS
 from kwire.errors import ConfigError, ConnectError, KafkaTimeoutError, UnknownTopicError
 
 if TYPE_CHECKING:
+    from kwire.cli.consuming import Printer
     from kwire.consumer import Consumer, TopicPartition
 
 _EPILOG = """\
 examples:
   kwire consume orders                                  every record there is now, values only
   kwire consume orders --follow --format json           and those that come, until Ctrl-C
+  kwire consume orders '^audit-'                        and of all topics whose names begin so
   kwire consume orders --from -10                       the last ten of each partition
-  kwire consume orders --from -1h                       those of the last hour (s, m, h or d)
+  kwire consume orders --from -1h --to -30m             from an hour ago to half an hour ago (s, m, h or d)
   kwire consume orders --from 2024-05-01T12:00:00+00:00 from a time on
-  kwire consume orders --partition 3 --from 1500 --count 10 --format table
+  kwire consume orders -p 3 --from 1500 --count 10 --format table
+  kwire consume orders -f '%T %p:%o %k=%s\\n'            a line as kcat's -f makes it
+  kwire consume orders --key-as int64 --value-as json -J --filter 'value.amount > `100`'
   kwire consume orders --group billing                  as a member of a group, until Ctrl-C
 
+format strings (-f):
+  %s %S value, its size    %k %K key, its size    %h headers, name=value,name=value    %R size in 4 bytes, big-endian
+  %t topic    %p partition    %o offset    %T timestamp in ms    %U as 2024-05-01T12:00:00.000Z    %% percent
+  \\n \\r \\t \\0 \\xHH as in C. A null key or value has the size -1, and prints as --null says
+
+filters: key=TEXT, value=TEXT, header.NAME=TEXT, or an expression of JMESPath on the record as --format json has it,
+with a value that is JSON in its place. Of several all must be true.
+
 with --group:
-  The members of a group share the partitions of the topic: start the command twice, and each prints half. What is
+  The members of a group share the partitions of the topics: start the command twice, and each prints half. What is
   printed is committed, every five seconds and when the command ends, so the next start goes on there. Ctrl-C and
   SIGTERM leave the group, and the other members take over at once. What is printed but not committed when the command
   is killed is printed again by the next one. --from is for partitions in which the group has committed nothing yet:
-  latest (the default), earliest, or -1h. To begin anew, take another name, or: kwire groups delete GROUP
+  latest (the default), earliest, or -1h. To begin anew, take another name, or: kwire groups delete GROUP.
+  -e ends it at the end that the partitions have when it starts, --to before that, --follow -e when nothing is left.
 """
 _FIRST_ANSWER_S = 1.0
-
-
-@dataclass(frozen=True)
-class Last:
-    """Where to begin: this number of records before the end of each partition."""
-
-    count: int
-
-
-Start = int | str | datetime | Last
 
 
 def add_parser(commands: Commands) -> None:
     """Adds the command and its options."""
     parser = commands.add_parser(
         "consume",
-        help="print the records of a topic",
-        description="Prints the records of a topic, up to its current end or for ever.",
+        help="print the records of topics",
+        description="Prints the records of topics, up to their current end or for ever.",
         epilog=_EPILOG,
     )
-    parser.add_argument("topic", metavar="TOPIC")
     parser.add_argument(
-        "--partition", type=int, action="append", metavar="N", help="only this one; may be repeated (default: all)"
+        "topics", nargs="+", metavar="TOPIC", help="a name, or ^REGEX: all topics whose names begin with such a text"
+    )
+    parser.add_argument("--pattern", action="store_true", help="each TOPIC is a regular expression for whole names")
+    _add_bounds(parser)
+    _add_look(parser)
+    add_connection_options(parser)
+    parser.set_defaults(run=run)
+
+
+def _add_bounds(parser: argparse.ArgumentParser) -> None:
+    """What is read."""
+    parser.add_argument(
+        "-p", "--partition", type=int, action="append", metavar="N", help="only this one; may be repeated"
     )
     parser.add_argument(
+        "-o",
         "--from",
         dest="start",
         metavar="WHERE",
-        help="earliest (default), latest (or end), an offset, -N (the last N of each partition), -1h (an hour ago), or "
-        "a time such as 2024-05-01T12:00:00+00:00; with --group see below",
+        help="earliest (default; or beginning), latest (or end), an offset, -N (the last N of each partition), -1h (an "
+        "hour ago), a time such as 2024-05-01T12:00:00+00:00, or @MS since 1970; with --group see below",
     )
     parser.add_argument(
-        "--group", metavar="GROUP", help="read as a member of this consumer group, from its committed offsets"
+        "--to",
+        dest="end",
+        metavar="WHERE",
+        help="end before this place in each partition, as --from names it (default: the end it has at the start)",
     )
-    parser.add_argument("-c", "--count", type=record_count, metavar="N", help="end after N records")
+    parser.add_argument("-c", "--count", type=record_count, metavar="N", help="end after N printed records")
     parser.add_argument("--follow", action="store_true", help="wait for new records instead of ending")
-    parser.add_argument("--format", choices=FORMATS, default="value", help="(default %(default)s)")
-    parser.add_argument("--null", default="", metavar="TEXT", help="shown for a null value by --format value")
-    add_connection_options(parser)
-    parser.set_defaults(run=run)
+    parser.add_argument(
+        "-e",
+        "--exit-eof",
+        action="store_true",
+        help="end when the end is reached: for --group; with --follow when no record is left that came meanwhile",
+    )
+    parser.add_argument(
+        "--filter",
+        dest="filters",
+        action="append",
+        default=[],
+        metavar="TEST",
+        help="only records with key=TEXT, value=TEXT, header.NAME=TEXT, or of which an expression of JMESPath is true",
+    )
+    parser.add_argument(
+        "-G", "--group", metavar="GROUP", help="read as a member of this consumer group, from its committed offsets"
+    )
+    parser.add_argument(
+        "--isolation-level",
+        choices=("read_committed", "read_uncommitted"),
+        help="whether records of transactions that are open or aborted are left out (default: the setting's)",
+    )
+
+
+def _add_look(parser: argparse.ArgumentParser) -> None:
+    """What is printed of it."""
+    look = parser.add_mutually_exclusive_group()
+    look.add_argument("--format", choices=FORMATS, default="value", help="(default %(default)s)")
+    look.add_argument("-J", dest="format", action="store_const", const="json", help="--format json")
+    look.add_argument(
+        "-f", "--format-string", metavar="TEXT", help="print each record as this, with tokens such as %%s"
+    )
+    for field in ("key", "value"):
+        parser.add_argument(
+            f"--{field}-as",
+            choices=list(FORMS),
+            default="bytes",
+            metavar="FORM",
+            help=f"what a {field} is: {', '.join(FORMS)} (default %(default)s: as it is)"
+            if field == "key"
+            else "what a value is, alike",
+        )
+    parser.add_argument(
+        "--on-error",
+        choices=("fail", "keep"),
+        default="fail",
+        help="whether what is not of its form ends the command, or is printed as base64 (default %(default)s)",
+    )
+    parser.add_argument("--null", default="", metavar="TEXT", help="shown for null, but in JSON (default: nothing)")
 
 
 def record_count(text: str) -> int:
@@ -99,21 +163,72 @@ def run(options: argparse.Namespace) -> int:
     """Prints until the end, the count, or Ctrl-C."""
     from kwire.consumer import Consumer
 
-    start = parse_start(options.start or "earliest")
-    settings = {"allow_auto_create_topics": False, **waiting(options), **_membership(options)}
+    start, end = parse_bound("--from", options.start or "earliest"), _end(options)
+    pattern = pattern_of(options.topics, whole=options.pattern)
+    printer = _printer(options)
+    settings = {"allow_auto_create_topics": False, **waiting(options), **_membership(options), **_isolation(options)}
     ending = nullcontext() if options.group is None else sigterm_as_interrupt()
     with trouble_on_stderr("consume"), ending, opened(Consumer, options, **settings) as consumer:
         if options.group is None:
-            _assign(consumer, options, start)
+            _read_assigned(consumer, options, pattern, printer, start, end)
         else:
-            _partitions(consumer, options.topic)
-            consumer.subscribe([options.topic])
-        if options.format == "table":
-            print(record_table_head(place=True), flush=True)
-        _print_records(consumer, options)
-        if options.group is not None and consumer.settings.enable_auto_commit:
-            consumer.commit()
+            _read_in_group(consumer, options, pattern, printer, end)
     return 0
+
+
+def _read_assigned(
+    consumer: Consumer, options: argparse.Namespace, pattern: str | None, printer: Printer, start: Bound,
+    end: Bound | None,
+) -> None:  # fmt: skip
+    from kwire.cli.consuming import print_assigned
+    from kwire.cli.read_bounds import ends, starts
+
+    partitions = _partitions(consumer, options, pattern)
+    until = ends(consumer, partitions, end, follow=options.follow)
+    consumer.assign(partitions, at=starts(consumer, partitions, start), until=until)
+    printer.write_head()
+    patience = None if options.follow else _patience(consumer)
+    print_assigned(consumer, printer, patience=patience, live_end=options.follow and options.exit_eof)
+
+
+def _read_in_group(
+    consumer: Consumer, options: argparse.Namespace, pattern: str | None, printer: Printer, end: Bound | None
+) -> None:
+    from kwire.cli.consuming import Joining, print_in_group
+    from kwire.cli.read_bounds import ends
+
+    is_bounded = end is not None or (options.exit_eof and not options.follow)
+    partitions = _partitions(consumer, options, pattern) if pattern is None or is_bounded else []
+    until = ends(consumer, partitions, end, follow=options.follow) if is_bounded else None
+    joining = Joining()
+    if pattern is None:
+        consumer.subscribe(options.topics, listener=joining)
+    else:
+        consumer.subscribe(pattern=pattern, listener=joining)
+    printer.write_head()
+    print_in_group(consumer, printer, joining, until=until, live_end=options.follow and options.exit_eof)
+    if consumer.settings.enable_auto_commit:
+        consumer.commit()
+
+
+def _end(options: argparse.Namespace) -> Bound | None:
+    end = None if options.end is None else parse_bound("--to", options.end)
+    if options.follow and end is not None and not isinstance(end, int):
+        raise UsageError(f"--to {options.end} with --follow: an offset is needed, up to which records are waited for")
+    return end
+
+
+def _printer(options: argparse.Namespace) -> Printer:
+    from kwire.cli.consuming import Printer
+    from kwire.cli.record_columns import Look
+    from kwire.cli.record_filters import parse_filter, passing
+    from kwire.cli.record_output import head_of, renderer
+
+    look = Look(FORMS[options.key_as], FORMS[options.value_as], options.null, options.on_error == "keep")
+    choose = passing([parse_filter(text, look) for text in options.filters]) if options.filters else None
+    if options.format_string is None:
+        return Printer(renderer(options.format, look), choose, options.count, head_of(options.format))
+    return Printer(compiled(options.format_string, look), choose, options.count)
 
 
 @contextmanager
@@ -150,56 +265,26 @@ def _membership(options: argparse.Namespace) -> dict[str, Any]:
     return {"group_id": options.group, "auto_offset_reset": reset}
 
 
-def _print_records(consumer: Consumer, options: argparse.Namespace) -> None:
-    """Raises KafkaTimeoutError when nothing comes though the end is not reached. A group's topic has no end."""
-    follow = options.follow or options.group is not None
-    patience = None if follow else _patience(consumer)
-    null = options.null.encode()
-    left = options.count
-    while (left is None or left > 0) and (follow or not consumer.done()):
-        records = consumer.poll(timeout=patience, max_records=left)
-        written = write_records(records, options.format, sys.stdout.buffer, place=True, null=null)
-        sys.stdout.buffer.flush()
-        left = None if left is None else left - written
-        if not written and patience is not None and not consumer.done():
-            raise KafkaTimeoutError(f"no record of {options.topic!r} came within {patience:g} s, before its end")
+def _isolation(options: argparse.Namespace) -> dict[str, Any]:
+    return {} if options.isolation_level is None else {"isolation_level": options.isolation_level}
 
 
-def parse_start(text: str) -> Start:
-    """What --from means. UsageError for anything else."""
-    if text.lower() in ENDS:
-        return ENDS[text.lower()]
-    if text.isdecimal():
-        return int(text)
-    if text.startswith("-") and text[1:].isdecimal():
-        return Last(int(text[1:]))
-    found = moment(text)
-    if found is None:
-        raise UsageError(
-            f"--from {text!r}: earliest, latest, an offset, -10 (the last ten), -1h (an hour ago), "
-            "or a time such as 2024-05-01T12:00:00+00:00"
-        )
+def _partitions(consumer: Consumer, options: argparse.Namespace, pattern: str | None) -> list[TopicPartition]:
+    """The partitions of all topics, of which --partition may choose."""
+    topics = list(dict.fromkeys(options.topics)) if pattern is None else matching(options, pattern)
+    found: list[TopicPartition] = []
+    for topic in topics:
+        partitions = _partitions_of(consumer, topic)
+        if options.partition is not None:
+            missing = sorted(set(options.partition) - {place.partition for place in partitions})
+            if missing:
+                raise ConfigError(f"{topic!r} has no partition {missing[0]}; it has 0 to {len(partitions) - 1}")
+            partitions = [place for place in partitions if place.partition in options.partition]
+        found += partitions
     return found
 
 
-def _assign(consumer: Consumer, options: argparse.Namespace, start: Start) -> None:
-    partitions = _partitions(consumer, options.topic)
-    if options.partition is not None:
-        missing = sorted(set(options.partition) - {place.partition for place in partitions})
-        if missing:
-            raise ConfigError(f"{options.topic!r} has no partition {missing[0]}; it has 0 to {len(partitions) - 1}")
-        partitions = [place for place in partitions if place.partition in options.partition]
-    ends = {} if options.follow else consumer.end_offsets(partitions)
-    consumer.assign(partitions, until={(place.topic, place.partition): end for place, end in ends.items()})
-    if isinstance(start, Last):
-        for place, offset in _before_the_end(consumer, partitions, start.count).items():
-            consumer.seek(place, offset)
-    else:
-        for place in partitions:
-            consumer.seek(place, start)
-
-
-def _partitions(consumer: Consumer, topic: str) -> list[TopicPartition]:
+def _partitions_of(consumer: Consumer, topic: str) -> list[TopicPartition]:
     """The partitions of the topic. One that does not exist is an error after the first answer, not after --timeout."""
     patience = _patience(consumer)
     try:
@@ -210,11 +295,6 @@ def _partitions(consumer: Consumer, topic: str) -> list[TopicPartition]:
     except UnknownTopicError as error:
         servers = ", ".join(map(str, consumer.settings.addresses))
         raise UnknownTopicError(f"there is no topic {topic!r} at {servers}; 'kwire topics' lists them") from error
-
-
-def _before_the_end(consumer: Consumer, partitions: Sequence[TopicPartition], count: int) -> dict[TopicPartition, int]:
-    begins, ends = consumer.beginning_offsets(partitions), consumer.end_offsets(partitions)
-    return {place: max(begins[place], end - count) for place, end in ends.items()}
 
 
 def _patience(consumer: Consumer) -> float:

@@ -260,9 +260,9 @@ def _decode_records(data: bytes, options: argparse.Namespace) -> int:
         print(_batch_table(found))
     else:
         if options.format == "table":
-            print(record_table_head(place=False), flush=True)
+            print(record_table_head(), flush=True)
         shown = found if options.secrets else masked(found, options.topic or _topic_of(options.file))
-        write_records(shown, options.format, sys.stdout.buffer, place=False)
+        write_records(shown, options.format, sys.stdout.buffer)
         sys.stdout.buffer.flush()
     if found.consumed < len(data):
         print(

@@ -27,7 +27,7 @@ _COMMANDS = (
 _FILES = {**{name: name for name in _COMMANDS}, "lag": "groups", "brokers": "cluster"}
 _RELATIVE = re.compile(r"-\d")
 _COMPLETING = "_ARGCOMPLETE"
-_PLACES = ("--from", "--to")
+_PLACES = ("--from", "-o", "--to")
 _EPILOG = """\
 'kwire COMMAND --help' explains a command, with examples.
 

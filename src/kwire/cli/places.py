@@ -12,14 +12,17 @@ ENDS = {
 }
 AGO = re.compile(r"-(\d{1,9})([smhd])")
 _DURATION = re.compile(r"(\d{1,9})([smhd])")
+_SINCE_1970 = re.compile(r"[se]?@(\d{1,14})")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
 def moment(text: str) -> datetime | None:
-    """The time that -1h (an hour ago) or 2024-05-01T12:00:00+00:00 means; local time without an offset. None for
-    anything else."""
-    ago = AGO.fullmatch(text)
+    """The time that a text means: -1h (an hour ago), 2024-05-01T12:00:00+00:00 (local time without an offset), or
+    @1714564800000, milliseconds since 1970, before which kcat has an s or e. None for anything else."""
+    ago, since = AGO.fullmatch(text), _SINCE_1970.fullmatch(text)
     try:
+        if since is not None:
+            return datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=int(since[1]))
         if ago is not None:
             return datetime.now(UTC) - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
         found = datetime.fromisoformat(text)

@@ -1,6 +1,6 @@
 """Records and tables as text: one line per record, bytes that are not text shown without loss.
 
-value   the bytes of the value as they are, one line each; a null value is an empty line, or the text chosen for it
+value   the bytes of the value as they are, one line each; a null value is an empty line
 json    one object per line; bytes that are not UTF-8 are {"base64": "..."}
 table   columns for reading by eye, cut to their width
 """
@@ -17,27 +17,25 @@ FORMATS = ("value", "json", "table")
 _WIDEST = 60
 
 
-def write_records(records: Iterable[Any], form: str, out: BinaryIO, *, place: bool, null: bytes = b"") -> int:
-    """Writes records in one of FORMATS and returns how many; `place` adds the topic and partition of consumed ones."""
-    count = 0
+def write_records(records: Iterable[Any], form: str, out: BinaryIO) -> None:
+    """Writes records in one of FORMATS."""
     for record in records:
-        count += 1
         if form == "value":
-            out.write((null if record.value is None else record.value) + b"\n")
+            out.write((b"" if record.value is None else record.value) + b"\n")
         elif form == "json":
-            out.write(json.dumps(as_object(record, place=place), ensure_ascii=False).encode() + b"\n")
+            out.write(json.dumps(as_object(record), ensure_ascii=False).encode() + b"\n")
         else:
-            out.write(_row(record, place).encode() + b"\n")
-    return count
+            out.write(record_row(record, visible(record.key), visible(record.value)).encode() + b"\n")
 
 
-def as_object(record: Any, *, place: bool = False) -> dict[str, Any]:
+def as_object(record: Any) -> dict[str, Any]:
     """A record as plain values for JSON."""
-    found: dict[str, Any] = {"topic": record.topic, "partition": record.partition} if place else {}
-    found["offset"] = record.offset
-    found["timestamp"] = None if record.timestamp < 0 else record.timestamp
-    found["key"] = as_text(record.key)
-    found["value"] = as_text(record.value)
+    found: dict[str, Any] = {
+        "offset": record.offset,
+        "timestamp": None if record.timestamp < 0 else record.timestamp,
+        "key": as_text(record.key),
+        "value": as_text(record.value),
+    }
     if record.headers:
         found["headers"] = [[name, as_text(value)] for name, value in record.headers]
     return found
@@ -61,17 +59,17 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
                      for line in lines)  # fmt: skip
 
 
-def record_table_head(*, place: bool) -> str:
+def record_table_head() -> str:
     """The line above records in the form "table"."""
-    where = "topic                 partition  " if place else ""
-    return f"{where}    offset  timestamp                 key                   value"
+    return "    offset  timestamp                 key                   value"
 
 
-def _row(record: Any, place: bool) -> str:
-    where = f"{_cut(record.topic, 20):20}  {record.partition:9}  " if place else ""
+def record_row(record: Any, key: str, value: str) -> str:
+    """The line of a record in the form "table", with its headers, if there are any, after the value."""
     stamp = "-" if record.timestamp < 0 else utc(record.timestamp)
-    key, value = _cut(_shown(record.key), 20), _cut(_shown(record.value), _WIDEST)
-    return f"{where}{record.offset:10}  {stamp:24}  {key:20}  {value}".rstrip()
+    row = f"{record.offset:10}  {stamp:24}  {cut(key, 20):20}  {cut(value, _WIDEST)}"
+    headers = ",".join(f"{visible(name.encode())}={visible(data)}" for name, data in record.headers)
+    return (f"{row}  [{cut(headers, _WIDEST)}]" if headers else row).rstrip()
 
 
 def utc(milliseconds: int) -> str:
@@ -82,9 +80,11 @@ def utc(milliseconds: int) -> str:
         return str(milliseconds)
 
 
-def _shown(data: bytes | None) -> str:
+def visible(data: bytes | None) -> str:
+    """Bytes on one line: text in ASCII, all else as Python's escapes."""
     return "null" if data is None else repr(data)[2:-1]
 
 
-def _cut(text: str, width: int) -> str:
+def cut(text: str, width: int) -> str:
+    """The text, or as much of it as fits, and an ellipsis."""
     return text if len(text) <= width else text[: width - 1] + "…"

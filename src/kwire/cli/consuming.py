@@ -1,0 +1,167 @@
+"""The loops of `kwire consume`: polls, until the end is reached, and what is printed of each.
+
+A poll returns as soon as there are records, and what it returns is written at once, as one block: that is quick with
+many records, and with few nobody waits for them.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Mapping
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from kwire.cli.record_columns import UnfitError
+from kwire.cli.record_output import write_block
+from kwire.errors import KafkaError, KafkaTimeoutError
+
+if TYPE_CHECKING:
+    from kwire.cli.record_columns import Rows
+    from kwire.cli.record_filters import Filter
+    from kwire.cli.record_output import Renderer
+    from kwire.consumer import Consumer, TopicPartition
+
+    Parts = Iterable[tuple[TopicPartition, Rows]]
+
+_LOOK_AGAIN_S = 0.1
+
+
+class Printer:
+    """Writes the records that pass the filters, up to a count of them; `left` is how many may still come."""
+
+    def __init__(self, render: Renderer, choose: Filter | None, count: int | None, head: bytes = b"") -> None:
+        self._render, self._choose, self.left, self._head = render, choose, count, head
+
+    def write_head(self) -> None:
+        """Writes what stands above the records."""
+        write_block(self._head)
+
+    @property
+    def most(self) -> int | None:
+        """How many records a poll should return at most."""
+        return self.left if self._choose is None else None
+
+    def write(self, parts: Parts) -> None:
+        """Writes records. KafkaError for the first that does not fit its form, when those before it are written."""
+        blocks: list[bytes] = []
+        for place, rows in parts:
+            try:
+                blocks.append(self._block(place, rows))
+            except UnfitError as unfit:
+                block, first = self._block_before(place, rows, unfit)
+                blocks.append(block)
+                write_block(b"".join(blocks))
+                if self.left == 0:
+                    return
+                raise KafkaError(
+                    f"{place}, offset {first.offset}: the {first.field} does not fit --{first.field}-as: {first.why}; "
+                    "--on-error keep prints it as base64"
+                ) from None
+        write_block(b"".join(blocks))
+
+    def _block(self, place: TopicPartition, rows: Rows) -> bytes:
+        if self._choose is not None:
+            rows = self._choose(place.topic, place.partition, rows)
+        if self.left is not None:
+            rows = rows[: self.left]
+        made = self._render(place.topic, place.partition, rows)
+        self.left = None if self.left is None else self.left - len(rows)
+        return made
+
+    def _block_before(self, place: TopicPartition, rows: Rows, unfit: UnfitError) -> tuple[bytes, UnfitError]:
+        """What comes before the first record that does not fit, and that record: an earlier one than `unfit`, maybe."""
+        rows = rows[: _before(rows, unfit.offset)]
+        try:
+            return self._block(place, rows), unfit
+        except UnfitError as earlier:
+            return self._block_before(place, rows, earlier)
+
+
+def print_assigned(consumer: Consumer, printer: Printer, *, patience: float | None, live_end: bool) -> None:
+    """Prints until every partition is at its `until`, or `live_end`, until nothing is left to read.
+
+    KafkaTimeoutError when nothing comes for `patience` seconds.
+    """
+    timeout = _LOOK_AGAIN_S if live_end else patience
+    while printer.left != 0 and not consumer.done():
+        records = consumer.poll(timeout=timeout, max_records=printer.most)
+        printer.write(records.by_partition().items())
+        if records:
+            continue
+        if live_end:
+            if not any(consumer.lag().values()):
+                return
+        elif patience is not None and not consumer.done():
+            topics = ", ".join(sorted({repr(topic) for topic, _ in consumer.assignment()}))
+            raise KafkaTimeoutError(f"no record of {topics} came within {patience:g} s, before its end")
+
+
+class Joining:
+    """Hears from a group whether it has assigned partitions yet, be they none."""
+
+    def __init__(self) -> None:
+        self.done = False
+
+    def on_assigned(self, partitions: object) -> None:
+        self.done = True
+
+
+def print_in_group(
+    consumer: Consumer,
+    printer: Printer,
+    joining: Joining,
+    *,
+    until: Mapping[TopicPartition, int] | None,
+    live_end: bool,
+) -> None:
+    """Prints what the group assigns: for ever, or until each of these partitions is at its end, those of other members
+    left out, or `live_end`, until nothing is left to read."""
+    ends = _Ends(consumer, until or {})
+    timeout = None if until is None and not live_end else _LOOK_AGAIN_S
+    while printer.left != 0:
+        records = consumer.poll(timeout=timeout, max_records=printer.left)
+        printer.write(ends.cut(records.by_partition()))
+        reached = ends.stop_there()
+        if not joining.done or (records and not reached):
+            continue
+        if (until is not None and ends.are_reached()) or (live_end and not any(consumer.lag().values())):
+            return
+
+
+class _Ends:
+    """Offsets at which partitions of a group are not read on, so that just what precedes them is committed."""
+
+    def __init__(self, consumer: Consumer, until: Mapping[TopicPartition, int]) -> None:
+        self._consumer, self._until = consumer, until
+        self._passed: list[TopicPartition] = []
+
+    def cut(self, parts: Mapping[TopicPartition, Rows]) -> Parts:
+        """The records before the ends."""
+        for place, rows in parts.items():
+            end = self._until.get(place)
+            count = len(rows) if end is None else _before(rows, end)
+            if count < len(rows):
+                self._passed.append(place)
+            if count:
+                yield place, rows[:count]
+
+    def stop_there(self) -> bool:
+        """Goes back to the ends that were passed; whether there were any."""
+        passed, self._passed = self._passed, []
+        for place in passed:
+            self._consumer.seek(place, self._until[place])
+        if passed:
+            self._consumer.pause(passed)
+        return bool(passed)
+
+    def are_reached(self) -> bool:
+        consumer = self._consumer
+        return all(consumer.position(place) >= self._until.get(place, 0) for place in consumer.assignment())
+
+
+_offset: Callable[[object], int] = attrgetter("offset")
+
+
+def _before(rows: Rows, offset: int) -> int:
+    """How many of the records precede the offset."""
+    return bisect_left(rows, offset, key=_offset)
