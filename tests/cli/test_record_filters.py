@@ -39,6 +39,11 @@ def passed(*texts: str, look: Look | None = None, given: Sequence[Any] = RECORDS
         ("header.trace=2", [1]),
         ("header.other=1", []),
         ("key=='eu'", [0, 2]),
+        ("key~^e|s$", [0, 1, 2]),
+        ("value~json", [2]),
+        ("value~a.o=?", [0, 1]),
+        ("value~", [0, 1, 2, 4]),
+        ("header.trace~[2-9]", [1]),
         ("value.amount > `100`", [1]),
         ("value.amount", [0, 1]),
         ("value == 'no json'", [2]),
@@ -78,6 +83,7 @@ def test_forms_say_what_keys_and_values_are() -> None:
     assert passed("key=00ff", look=look, given=given) == [0]
     assert passed("value=8", look=look, given=given) == [1]
     assert passed("value > `7`", look=look, given=given) == [1]
+    assert passed("key~^00f", look=look, given=given) == [0]
 
 
 @pytest.mark.parametrize(
@@ -90,6 +96,7 @@ def test_forms_say_what_keys_and_values_are() -> None:
         ("", "is no expression of JMESPath"),
         ("lenght(value)", r"there is no function lenght\(\)"),
         ("key && length(value, key)", r"length\(\) takes 1, not 2"),
+        ("value~(", r"missing \), unterminated subpattern"),
         ("not_null()", r"not_null\(\) takes 1 or more, not 0"),
     ],
 )

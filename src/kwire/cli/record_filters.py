@@ -2,6 +2,8 @@
 
 key=TEXT, value=TEXT    the key or value is that text, read by its form (`value_forms.py`)
 header.NAME=TEXT        one of the headers of that name has that text
+key~REGEX, value~REGEX, header.NAME~REGEX
+                        the regular expression is found in it, as it is printed
 anything else           an expression of JMESPath (https://jmespath.org) that is true of the record as --format json
                         prints it, with a value that is JSON in its place. What it cannot be computed of (a length of a
                         number) is not let through. It needs the package jmespath: pip install 'kwire[shell]'
@@ -12,10 +14,10 @@ Of several filters a record has to pass all.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from kwire.cli.record_columns import Look, values_column
+from kwire.cli.record_columns import Look, bytes_column, raw, values_column
 from kwire.cli.usage import UsageError
 from kwire.cli.value_forms import BYTES, parse_json, shown
 
@@ -25,16 +27,19 @@ if TYPE_CHECKING:
 
     Filter = Callable[[str, int, Rows], Rows]
 
-_EQUALS = re.compile(r"(key|value|header\.([^=]+))=(?!=)(.*)", re.DOTALL)
+_SIMPLE = re.compile(r"(key|value|header\.([^=~]+))(?:=(?!=)(.*)|~(.*))", re.DOTALL)
 _FALSE: tuple[Any, ...] = ("", [], {})
 
 
 def parse_filter(text: str, look: Look) -> Filter:
     """The filter that an argument stands for. UsageError where it cannot be understood."""
-    equals = _EQUALS.fullmatch(text)
-    if equals is None:
+    simple = _SIMPLE.fullmatch(text)
+    if simple is None:
         return _by_expression(text, look)
-    field, name, wanted = equals.groups()
+    field, name, wanted, regex = simple.groups()
+    if regex is not None:
+        search = _searching(text, regex)
+        return _by_found_in(field, search, look) if name is None else _by_found_in_header(name.encode(), search)
     if name is not None:
         return _by_header(name.encode(), wanted.encode())
     try:
@@ -66,6 +71,30 @@ def _by_value(data: bytes) -> Filter:
 def _by_header(name: bytes, data: bytes) -> Filter:
     pair = (name, data)
     return lambda topic, partition, rows: [row for row in rows if pair in row.raw_headers]
+
+
+def _searching(text: str, regex: str) -> Callable[[bytes], object]:
+    try:
+        return re.compile(regex.encode()).search
+    except re.error as error:
+        raise UsageError(f"--filter {text!r}: {error}") from None
+
+
+def _by_found_in(field: str, search: Callable[[bytes], object], look: Look) -> Filter:
+    printed = bytes_column(field, look)
+
+    def choose(topic: str, partition: int, rows: Rows) -> Rows:
+        cells = zip(rows, raw(rows, field), printed(rows), strict=True)
+        return [row for row, data, text in cells if data is not None and search(text)]
+
+    return choose
+
+
+def _by_found_in_header(name: bytes, search: Callable[[bytes], object]) -> Filter:
+    def has_it(pairs: Iterable[tuple[bytes, bytes | None]]) -> bool:
+        return any(each == name and data is not None and search(data) for each, data in pairs)
+
+    return lambda topic, partition, rows: [row for row in rows if has_it(row.raw_headers)]
 
 
 def _by_expression(text: str, look: Look) -> Filter:
@@ -116,7 +145,7 @@ def _compiled(text: str) -> Callable[[dict[str, Any]], bool]:
     except ImportError:
         raise UsageError(
             f"--filter {text!r}: an expression needs the package jmespath: pip install 'kwire[shell]'; without it "
-            "there are key=TEXT, value=TEXT and header.NAME=TEXT"
+            "there are key=TEXT, key~REGEX, and the same of value and header.NAME"
         ) from None
     try:
         expression = jmespath.compile(text)
