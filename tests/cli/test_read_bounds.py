@@ -9,11 +9,13 @@ from datetime import UTC, datetime
 import pytest
 
 from kwire import Producer, records
+from kwire.cli import consuming
 from kwire.cli.read_bounds import parse_bound
 from kwire.cli.topic_choice import pattern_of
 from kwire.cli.usage import UsageError
 from kwire.testing import Broker
 from tests.cli.conftest import Kwire
+from tests.cli.processes import started
 
 SECOND = 1_700_000_000_000
 
@@ -168,11 +170,27 @@ def test_a_group_ends_at_the_ends_and_has_committed_just_that(kwire: Kwire, ten:
     part = kwire(*MEMBER, "--to", "3", "-f", "%s")
     assert (part.code, sorted(part.out)) == (0, sorted(b"012012"))
     assert {partition: offset for partition, offset in committed(kwire).items() if offset} == {0: 3, 1: 3}
+    assert kwire(*MEMBER, "--to", "2").lines == []
+    assert {partition: offset for partition, offset in committed(kwire).items() if offset} == {0: 3, 1: 3}
     rest = kwire(*MEMBER, "--exit-eof", "-f", "%s")
     assert (rest.code, sorted(rest.out)) == (0, sorted(b"345678934"))
     assert {partition: offset for partition, offset in committed(kwire).items() if offset} == {0: 10, 1: 5}
     assert kwire(*MEMBER, "-e").lines == []
     assert kwire(*MEMBER, "--to", "2").lines == []
+
+
+def test_a_member_to_which_nothing_is_assigned_ends_as_well(
+    kwire: Kwire, broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(consuming, "_EMPTY_HANDED_S", 0.5)
+    broker.create_topic("one")
+    broker.append("one", records.encode([b"a"]))
+    member = ("consume", "one", "--group", "billing", "--from", "earliest")
+    with started(*member) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"a\n"
+        assert kwire(*member, "-e").code == 0
+        other.kill()
 
 
 def test_a_group_ends_when_nothing_is_left(kwire: Kwire, ten: Broker) -> None:

@@ -46,8 +46,8 @@ format strings (-f):
   %t topic    %p partition    %o offset    %T timestamp in ms    %U as 2024-05-01T12:00:00.000Z    %% percent
   \\n \\r \\t \\0 \\xHH as in C. A null key or value has the size -1, and prints as --null says
 
-filters: key=TEXT, value=TEXT, header.NAME=TEXT, or an expression of JMESPath on the record as --format json has it,
-with a value that is JSON in its place. Of several all must be true.
+filters: key=TEXT, value=TEXT, header.NAME=TEXT, each also with ~REGEX, or an expression of JMESPath on the record as
+--format json has it, with a value that is JSON in its place. Of several all must be true.
 
 with --group:
   The members of a group share the partitions of the topics: start the command twice, and each prints half. What is
@@ -111,7 +111,8 @@ def _add_bounds(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="TEST",
-        help="only records with key=TEXT, value=TEXT, header.NAME=TEXT, or of which an expression of JMESPath is true",
+        help="only records with key=TEXT, value=TEXT or header.NAME=TEXT, with key~REGEX and so on, or of which an "
+        "expression of JMESPath is true; may be repeated",
     )
     parser.add_argument(
         "-G", "--group", metavar="GROUP", help="read as a member of this consumer group, from its committed offsets"
@@ -194,19 +195,18 @@ def _read_assigned(
 def _read_in_group(
     consumer: Consumer, options: argparse.Namespace, pattern: str | None, printer: Printer, end: Bound | None
 ) -> None:
-    from kwire.cli.consuming import Joining, print_in_group
+    from kwire.cli.consuming import print_in_group
     from kwire.cli.read_bounds import ends
 
     is_bounded = end is not None or (options.exit_eof and not options.follow)
     partitions = _partitions(consumer, options, pattern) if pattern is None or is_bounded else []
     until = ends(consumer, partitions, end, follow=options.follow) if is_bounded else None
-    joining = Joining()
     if pattern is None:
-        consumer.subscribe(options.topics, listener=joining)
+        consumer.subscribe(options.topics)
     else:
-        consumer.subscribe(pattern=pattern, listener=joining)
+        consumer.subscribe(pattern=pattern)
     printer.write_head()
-    print_in_group(consumer, printer, joining, until=until, live_end=options.follow and options.exit_eof)
+    print_in_group(consumer, printer, until=until, live_end=options.follow and options.exit_eof)
     if consumer.settings.enable_auto_commit:
         consumer.commit()
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping
 from operator import attrgetter
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from kwire.cli.record_columns import UnfitError
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     Parts = Iterable[tuple[TopicPartition, Rows]]
 
 _LOOK_AGAIN_S = 0.1
+_EMPTY_HANDED_S = 12.0
 
 
 class Printer:
@@ -96,36 +98,41 @@ def print_assigned(consumer: Consumer, printer: Printer, *, patience: float | No
             raise KafkaTimeoutError(f"no record of {topics} came within {patience:g} s, before its end")
 
 
-class Joining:
-    """Hears from a group whether it has assigned partitions yet, be they none."""
-
-    def __init__(self) -> None:
-        self.done = False
-
-    def on_assigned(self, partitions: object) -> None:
-        self.done = True
-
-
 def print_in_group(
     consumer: Consumer,
     printer: Printer,
-    joining: Joining,
     *,
     until: Mapping[TopicPartition, int] | None,
     live_end: bool,
 ) -> None:
     """Prints what the group assigns: for ever, or until each of these partitions is at its end, those of other members
     left out, or `live_end`, until nothing is left to read."""
-    ends = _Ends(consumer, until or {})
+    ends, share = _Ends(consumer, until or {}), _Share(consumer)
     timeout = None if until is None and not live_end else _LOOK_AGAIN_S
     while printer.left != 0:
         records = consumer.poll(timeout=timeout, max_records=printer.left)
         printer.write(ends.cut(records.by_partition()))
         reached = ends.stop_there()
-        if not joining.done or (records and not reached):
+        if not share.is_known() or (records and not reached):
             continue
         if (until is not None and ends.are_reached()) or (live_end and not any(consumer.lag().values())):
             return
+
+
+class _Share:
+    """The partitions that the group has assigned. Nothing may be an answer that the next heartbeat corrects: the broker
+    has not looked for topics that match a pattern yet, or another member has not given up its partitions."""
+
+    def __init__(self, consumer: Consumer) -> None:
+        self._consumer, self._last_held = consumer, monotonic()
+
+    def is_known(self) -> bool:
+        """Called after each poll."""
+        now = monotonic()
+        if self._consumer.assignment():
+            self._last_held = now
+            return True
+        return now - self._last_held > _EMPTY_HANDED_S
 
 
 class _Ends:
@@ -133,7 +140,7 @@ class _Ends:
 
     def __init__(self, consumer: Consumer, until: Mapping[TopicPartition, int]) -> None:
         self._consumer, self._until = consumer, until
-        self._passed: list[TopicPartition] = []
+        self._passed: dict[TopicPartition, int] = {}
 
     def cut(self, parts: Mapping[TopicPartition, Rows]) -> Parts:
         """The records before the ends."""
@@ -141,15 +148,15 @@ class _Ends:
             end = self._until.get(place)
             count = len(rows) if end is None else _before(rows, end)
             if count < len(rows):
-                self._passed.append(place)
+                self._passed[place] = max(self._until[place], rows[0].offset)
             if count:
                 yield place, rows[:count]
 
     def stop_there(self) -> bool:
-        """Goes back to the ends that were passed; whether there were any."""
-        passed, self._passed = self._passed, []
-        for place in passed:
-            self._consumer.seek(place, self._until[place])
+        """Goes back to where the last poll has passed an end; whether it has."""
+        passed, self._passed = self._passed, {}
+        for place, offset in passed.items():
+            self._consumer.seek(place, offset)
         if passed:
             self._consumer.pause(passed)
         return bool(passed)
