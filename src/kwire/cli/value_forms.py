@@ -1,4 +1,4 @@
-"""How keys, values and headers are shown, and read back: `--key-as` and `--value-as` of consume and produce.
+"""How keys and values are shown, and read back: `--key-as` and `--value-as` of consume and produce.
 
 A form turns bytes into a value of JSON and back, and into text and back. In lines of JSON
 
@@ -19,6 +19,8 @@ uuid       sixteen bytes, 6ba7b810-9dad-11d1-80b4-00c04fd430c8
 int8 int16 int32 int64, uint8 uint16 uint32 uint64     integers, big-endian as Kafka's serializers write them
 float32 float64                                        "NaN", "Infinity" and "-Infinity" are text in JSON
 int32-le ...                                           the same, little-endian
+
+Names and values of headers are of the form `bytes`.
 """
 
 from __future__ import annotations
