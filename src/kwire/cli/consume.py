@@ -128,7 +128,7 @@ def _add_look(parser: argparse.ArgumentParser) -> None:
     """What is printed of it."""
     look = parser.add_mutually_exclusive_group()
     look.add_argument("--format", choices=FORMATS, default="value", help="(default %(default)s)")
-    look.add_argument("-J", dest="format", action="store_const", const="json", help="--format json")
+    look.add_argument("-J", "--json", dest="format", action="store_const", const="json", help="--format json")
     look.add_argument(
         "-f", "--format-string", metavar="TEXT", help="print each record as this, with tokens such as %%s"
     )

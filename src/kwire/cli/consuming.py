@@ -33,6 +33,7 @@ class Printer:
 
     def __init__(self, render: Renderer, choose: Filter | None, count: int | None, head: bytes = b"") -> None:
         self._render, self._choose, self.left, self._head = render, choose, count, head
+        self._after = 0
 
     def write_head(self) -> None:
         """Writes what stands above the records."""
@@ -43,23 +44,32 @@ class Printer:
         """How many records a poll should return at most."""
         return self.left if self._choose is None else None
 
-    def write(self, parts: Parts) -> None:
-        """Writes records. KafkaError for the first that does not fit its form, when those before it are written."""
+    def write(self, parts: Parts) -> dict[TopicPartition, int]:
+        """Writes records. KafkaError for the first that does not fit its form, when those before it are written.
+
+        Returns from where on records are left over, as the count is reached.
+        """
         blocks: list[bytes] = []
+        left_over: dict[TopicPartition, int] = {}
         for place, rows in parts:
+            if self.left == 0:
+                left_over[place] = rows[0].offset
+                continue
             try:
                 blocks.append(self._block(place, rows))
             except UnfitError as unfit:
                 block, first = self._block_before(place, rows, unfit)
                 blocks.append(block)
-                write_block(b"".join(blocks))
-                if self.left == 0:
-                    return
-                raise KafkaError(
-                    f"{place}, offset {first.offset}: the {first.field} does not fit --{first.field}-as: {first.why}; "
-                    "--on-error keep prints it as base64"
-                ) from None
+                if self.left != 0:
+                    write_block(b"".join(blocks))
+                    raise KafkaError(
+                        f"{place}, offset {first.offset}: the {first.field} does not fit --{first.field}-as: "
+                        f"{first.why}; --on-error keep prints it as base64"
+                    ) from None
+            if self.left == 0:
+                left_over[place] = self._after
         write_block(b"".join(blocks))
+        return left_over
 
     def _block(self, place: TopicPartition, rows: Rows) -> bytes:
         if self._choose is not None:
@@ -67,7 +77,8 @@ class Printer:
         if self.left is not None:
             rows = rows[: self.left]
         made = self._render(place.topic, place.partition, rows)
-        self.left = None if self.left is None else self.left - len(rows)
+        if self.left is not None and rows:
+            self.left, self._after = self.left - len(rows), rows[-1].offset + 1
         return made
 
     def _block_before(self, place: TopicPartition, rows: Rows, unfit: UnfitError) -> tuple[bytes, UnfitError]:
@@ -110,9 +121,11 @@ def print_in_group(
     ends, share = _Ends(consumer, until or {}), _Share(consumer)
     timeout = None if until is None and not live_end else _LOOK_AGAIN_S
     while printer.left != 0:
-        records = consumer.poll(timeout=timeout, max_records=printer.left)
-        printer.write(ends.cut(records.by_partition()))
+        records = consumer.poll(timeout=timeout, max_records=printer.most)
+        left_over = printer.write(ends.cut(records.by_partition()))
         reached = ends.stop_there()
+        for place, offset in left_over.items():
+            consumer.seek(place, offset)
         if not share.is_known() or (records and not reached):
             continue
         if (until is not None and ends.are_reached()) or (live_end and not any(consumer.lag().values())):

@@ -14,6 +14,7 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Callable
+from itertools import repeat
 from json.encoder import encode_basestring
 from select import select
 from typing import TYPE_CHECKING, Any, Final
@@ -82,8 +83,8 @@ def _csv(look: Look) -> Renderer:
         made = io.StringIO()
         stamps = [stamp if stamp >= 0 else "" for stamp in timestamps(rows)]
         headers = ["" if text == "[]" else text for text in json_headers(rows)]
-        columns = zip(offsets(rows), stamps, keys(rows), values(rows), headers, strict=True)
-        csv.writer(made, lineterminator="\n").writerows((topic, partition, *cells) for cells in columns)
+        columns = zip(repeat(topic), repeat(partition), offsets(rows), stamps, keys(rows), values(rows), headers)
+        csv.writer(made, lineterminator="\n").writerows(columns)
         return made.getvalue().encode()
 
     return render
