@@ -65,6 +65,24 @@ def test_a_record_is_seen_on_a_terminal_at_once(broker: Broker) -> None:
     os.close(theirs)
 
 
+@pytest.mark.parametrize("start", ["earliest", "end"])
+def test_topics_and_partitions_that_are_created_meanwhile_are_followed(broker: Broker, start: str) -> None:
+    broker.create_topic("audit-old")
+    arguments = ("consume", "^audit-", "--follow", "-o", start, "-f", "%t=%s;", "-X", "metadata.max.age.ms=50")
+    with running(*arguments) as process, Producer(broker.bootstrap_servers, linger_ms=0) as producer:
+        assert process.stdout is not None
+        out = process.stdout.fileno()
+        for topic in ("audit-old", "audit-new"):
+            if topic not in broker.topics():
+                broker.create_topic(topic)
+            found, late = b"", time.monotonic() + LATE_S
+            while f"{topic}=a;".encode() not in found:
+                assert time.monotonic() < late, "nothing came"
+                producer.send(topic, b"a").result()
+                if select.select([out], [], [], 0.05)[0]:
+                    found += os.read(out, 65536)
+
+
 def fill(broker: Broker, count: int) -> None:
     for at in range(0, count, 1000):
         broker.append("orders", records.encode([b"%0100d" % n for n in range(at, at + 1000)]))

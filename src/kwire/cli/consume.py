@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from kwire.cli.connecting import add_connection_options, opened, waiting
 from kwire.cli.format_strings import compiled
 from kwire.cli.places import AGO, ENDS
-from kwire.cli.read_bounds import Bound, parse_bound
+from kwire.cli.read_bounds import Bound, ends, parse_bound, starts
 from kwire.cli.record_output import FORMATS
 from kwire.cli.settings import name_value_pairs
 from kwire.cli.topic_choice import matching, pattern_of
@@ -167,26 +167,41 @@ def run(options: argparse.Namespace) -> int:
     start, end = parse_bound("--from", options.start or "earliest"), _end(options)
     pattern = pattern_of(options.topics, whole=options.pattern)
     printer = _printer(options)
+    open_ended = _is_open_ended(options, start, end)
     settings = {"allow_auto_create_topics": False, **waiting(options), **_membership(options), **_isolation(options)}
+    if open_ended:
+        settings["auto_offset_reset"] = start
     ending = nullcontext() if options.group is None else sigterm_as_interrupt()
     with trouble_on_stderr("consume"), ending, opened(Consumer, options, **settings) as consumer:
-        if options.group is None:
-            _read_assigned(consumer, options, pattern, printer, start, end)
-        else:
+        if options.group is not None:
             _read_in_group(consumer, options, pattern, printer, end)
+            return 0
+        partitions = _partitions(consumer, options, pattern)
+        if open_ended:
+            _subscribe(consumer, options, pattern)
+        else:
+            until = ends(consumer, partitions, end, follow=options.follow)
+            consumer.assign(partitions, at=starts(consumer, partitions, start), until=until)
+        _read_assigned(consumer, options, printer)
     return 0
 
 
-def _read_assigned(
-    consumer: Consumer, options: argparse.Namespace, pattern: str | None, printer: Printer, start: Bound,
-    end: Bound | None,
-) -> None:  # fmt: skip
-    from kwire.cli.consuming import print_assigned
-    from kwire.cli.read_bounds import ends, starts
+def _is_open_ended(options: argparse.Namespace, start: Bound, end: Bound | None) -> bool:
+    """Whether partitions and topics that are created meanwhile are read as well: where nothing names single ones."""
+    is_whole = options.partition is None and end is None and isinstance(start, str)
+    return is_whole and options.group is None and options.follow and not options.exit_eof
 
-    partitions = _partitions(consumer, options, pattern)
-    until = ends(consumer, partitions, end, follow=options.follow)
-    consumer.assign(partitions, at=starts(consumer, partitions, start), until=until)
+
+def _subscribe(consumer: Consumer, options: argparse.Namespace, pattern: str | None) -> None:
+    if pattern is None:
+        consumer.subscribe(options.topics)
+    else:
+        consumer.subscribe(pattern=pattern)
+
+
+def _read_assigned(consumer: Consumer, options: argparse.Namespace, printer: Printer) -> None:
+    from kwire.cli.consuming import print_assigned
+
     printer.write_head()
     patience = None if options.follow else _patience(consumer)
     print_assigned(consumer, printer, patience=patience, live_end=options.follow and options.exit_eof)
@@ -196,15 +211,11 @@ def _read_in_group(
     consumer: Consumer, options: argparse.Namespace, pattern: str | None, printer: Printer, end: Bound | None
 ) -> None:
     from kwire.cli.consuming import print_in_group
-    from kwire.cli.read_bounds import ends
 
     is_bounded = end is not None or (options.exit_eof and not options.follow)
     partitions = _partitions(consumer, options, pattern) if pattern is None or is_bounded else []
     until = ends(consumer, partitions, end, follow=options.follow) if is_bounded else None
-    if pattern is None:
-        consumer.subscribe(options.topics)
-    else:
-        consumer.subscribe(pattern=pattern)
+    _subscribe(consumer, options, pattern)
     printer.write_head()
     print_in_group(consumer, printer, until=until, live_end=options.follow and options.exit_eof)
     if consumer.settings.enable_auto_commit:

@@ -126,7 +126,7 @@ def print_in_group(
         reached = ends.stop_there()
         for place, offset in left_over.items():
             consumer.seek(place, offset)
-        if not share.is_known() or (records and not reached):
+        if timeout is None or not share.is_known() or (records and not reached):
             continue
         if (until is not None and ends.are_reached()) or (live_end and not any(consumer.lag().values())):
             return

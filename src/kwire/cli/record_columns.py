@@ -89,7 +89,8 @@ def json_column(field: str, look: Look) -> Column:
     form = look.form(field)
     if form is BYTES:
         return lambda rows: [json_cell(cell) for cell in raw(rows, field)]
-    return lambda rows: [json_text(value) for value in values_column(field, look)(rows)]
+    values = values_column(field, look)
+    return lambda rows: [json_text(value) for value in values(rows)]
 
 
 def values_column(field: str, look: Look) -> Column:

@@ -3,8 +3,9 @@
 ^REGEX     a regular expression that names begin with, as librdkafka and kcat spell it
 --pattern  all topics given are regular expressions for whole names, as Java's tools take them with --include
 
-A group is given them as one expression for whole names (`group_protocol=consumer`: the broker's RE2). Without a group
-the topics are those that match when the command starts. Topics of Kafka itself match nothing.
+They become one expression for whole names, which a group takes as it is (`group_protocol=consumer`: the broker's RE2),
+and so does what follows new topics; all else reads the topics that match when the command starts. Topics of Kafka
+itself match nothing.
 """
 
 from __future__ import annotations
