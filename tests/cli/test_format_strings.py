@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import pytest
@@ -55,6 +56,11 @@ def test_where_kcat_is_left() -> None:
 
 def test_null_can_be_told_from_empty() -> None:
     assert printed("%k=%s;", Look(null="NULL")) == b"k=v;NULL=NULL;=;"
+
+
+def test_arguments_that_are_not_text_are_bytes() -> None:
+    latin = os.fsdecode(b"\xfc")
+    assert printed(f"{latin}\\{latin}%s;", Look(null=latin)) == b"\xfc\xfcv;\xfc\xfc\xfc;\xfc\xfc;"
 
 
 def test_bytes_are_printed_as_they_are() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -71,6 +72,19 @@ def test_a_value_of_nought_is_true_and_an_empty_one_is_not() -> None:
         (b"true", None),
     ]
     assert passed("value", given=given) == [0, 5, 6]
+
+
+def test_arguments_that_are_not_text_are_bytes() -> None:
+    latin = os.fsdecode(b"\xfc")
+    given = [(b"\xfc", b"\xfc", None, [("\ufffd", b"x"), (b"\xfc", b"\xfc")]), (b"x", b"x")]
+    for text in (
+        f"key={latin}",
+        f"value={latin}",
+        f"header.{latin}={latin}",
+        f"value~^{latin}",
+        f"header.{latin}~{latin}",
+    ):
+        assert passed(text, given=given) == [0], text
 
 
 def test_of_several_filters_a_record_passes_all() -> None:

@@ -90,6 +90,15 @@ def test_a_table_has_a_line_for_each_record(kwire: Kwire, broker: Broker) -> Non
     assert form[1].split()[4:] == ["{}", '["ü",\\n1]']
 
 
+def test_a_text_for_null_that_is_no_text_is_printed_in_all_formats(kwire: Kwire, broker: Broker) -> None:
+    append(broker, [(None, None)])
+    for shape in ("--format=value", "--format=csv", "-f%s"):
+        for form in ("bytes", "int32"):
+            outcome = kwire("consume", "orders", shape, "--value-as", form, "--null", os.fsdecode(b"\xfc"))
+            assert (outcome.code, b"\xfc" in outcome.out) == (0, True), shape
+    assert kwire("consume", "orders", "--format=table", "--value-as=hex", "--null", os.fsdecode(b"\xfc")).code == 0
+
+
 def test_values_by_their_form(kwire: Kwire, broker: Broker) -> None:
     append(broker, [(b"\x00\x00\x00\x00\x00\x00\x00\x05", None), (None, None)])
     assert kwire("consume", "orders", "--value-as", "int64", "--null", "-").lines == ["5", "-"]

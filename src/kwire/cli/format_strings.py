@@ -20,6 +20,7 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Callable
+from os import fsencode
 from typing import TYPE_CHECKING, Final
 
 from kwire.cli.record_columns import Look, bytes_column, offsets, raw, timestamps
@@ -41,13 +42,13 @@ def pieces(text: str) -> list[bytes | str]:
     found: list[bytes | str] = []
     for token, hexadecimal, number, other, plain in _PIECE.findall(text):
         if plain:
-            found.append(plain.encode())
+            found.append(fsencode(plain))
         elif hexadecimal:
             found.append(bytes([int(hexadecimal, 16)]))
         elif number:
             found.append(bytes([int(number, 8 if number[0] == "0" else 10) & 0xFF]))
         elif other:
-            found.append(_CONTROL.get(other, other).encode())
+            found.append(fsencode(_CONTROL.get(other, other)))
         elif token == "%":
             found.append(b"%")
         elif token and token in TOKENS:
@@ -77,7 +78,7 @@ def compiled(text: str, look: Look) -> Callable[[str, int, Rows], bytes]:
 
 def _template(parts: list[bytes | str], topic: str, partition: int) -> bytes:
     """What `%` of bytes makes the records of a partition of, from the columns."""
-    places = {"t": topic.encode(), "p": b"%d" % partition}
+    places = {"t": topic.encode().replace(b"%", b"%%"), "p": b"%d" % partition}
     numbers = "SKoT"
     return b"".join(
         part.replace(b"%", b"%%")

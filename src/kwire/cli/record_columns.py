@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from json.encoder import encode_basestring
+from os import fsencode
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from kwire.cli.value_forms import BYTES, Form, base64_object, json_text, shown
@@ -57,10 +58,10 @@ def raw(rows: Rows, field: str) -> list[bytes | None]:
 
 def bytes_column(field: str, look: Look) -> Column:
     """Keys or values as bytes for output that consists of bytes."""
-    form, null = look.form(field), look.null.encode()
+    form, null = look.form(field), fsencode(look.null)
     if form is not BYTES:
         texts = text_column(field, look)
-        return lambda rows: [text.encode() for text in texts(rows)]
+        return lambda rows: [text.encode(errors="surrogateescape") for text in texts(rows)]
 
     def as_they_are(rows: Rows) -> list[Any]:
         cells = raw(rows, field)

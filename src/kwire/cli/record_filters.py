@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from os import fsencode
 from typing import TYPE_CHECKING, Any
 
 from kwire.cli.record_columns import Look, bytes_column, raw, values_column
@@ -39,11 +40,12 @@ def parse_filter(text: str, look: Look) -> Filter:
     field, name, wanted, regex = simple.groups()
     if regex is not None:
         search = _searching(text, regex)
-        return _by_found_in(field, search, look) if name is None else _by_found_in_header(name.encode(), search)
+        return _by_found_in(field, search, look) if name is None else _by_found_in_header(fsencode(name), search)
     if name is not None:
-        return _by_header(name.encode(), wanted.encode())
+        return _by_header(fsencode(name), fsencode(wanted))
     try:
-        data = look.form(field).read(wanted)
+        form = look.form(field)
+        data = fsencode(wanted) if form is BYTES else form.read(wanted)
     except ValueError as error:
         raise UsageError(f"--filter {text!r}: {error}") from None
     return _by_key(data) if field == "key" else _by_value(data)
@@ -75,7 +77,7 @@ def _by_header(name: bytes, data: bytes) -> Filter:
 
 def _searching(text: str, regex: str) -> Callable[[bytes], object]:
     try:
-        return re.compile(regex.encode()).search
+        return re.compile(fsencode(regex)).search
     except re.error as error:
         raise UsageError(f"--filter {text!r}: {error}") from None
 

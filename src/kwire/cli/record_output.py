@@ -85,7 +85,7 @@ def _csv(look: Look) -> Renderer:
         headers = ["" if text == "[]" else text for text in json_headers(rows)]
         columns = zip(repeat(topic), repeat(partition), offsets(rows), stamps, keys(rows), values(rows), headers)
         csv.writer(made, lineterminator="\n").writerows(columns)
-        return made.getvalue().encode()
+        return made.getvalue().encode(errors="surrogateescape")
 
     return render
 
@@ -96,7 +96,9 @@ def _table(look: Look) -> Renderer:
     def render(topic: str, partition: int, rows: Rows) -> bytes:
         where = f"{cut(topic, 20):20}  {partition:9}  "
         lines = zip(rows, keys(rows), values(rows), strict=True)
-        return "".join(f"{where}{record_row(row, key, value)}\n" for row, key, value in lines).encode()
+        return "".join(f"{where}{record_row(row, key, value)}\n" for row, key, value in lines).encode(
+            errors="surrogateescape"
+        )
 
     return render
 
