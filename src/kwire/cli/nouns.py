@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kwire.cli.connecting import SECURE_EXAMPLE, add_connection_options, opened, waiting
 from kwire.cli.output import add_output_options
 from kwire.cli.trouble import trouble_on_stderr
-from kwire.cli.usage import Commands, Parser, UsageError, with_nearest
+from kwire.cli.usage import Commands, Parser, UsageError, width_of, with_nearest
 from kwire.errors import KafkaError
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def _verb_first(noun: Parser, verbs: dict[str, Parser], given: list[str]) -> lis
         return given
     actions = {option: action for parser in verbs.values() for option, action in parser._option_string_actions.items()}
     at = 0
-    while at < len(given) and given[at].startswith("-") and (width := _width(given[at], actions)):
+    while at < len(given) and given[at].startswith("-") and (width := width_of(given[at], actions)):
         at += width
     if at >= len(given) or given[at].startswith("-"):
         noun.lacks_verb = at <= len(given)
@@ -84,15 +84,6 @@ def _verb_first(noun: Parser, verbs: dict[str, Parser], given: list[str]) -> lis
         hint = f"; to see it: {noun.prog} describe {' '.join(names)}" if "describe" in verbs and "?" not in near else ""
         noun.error(f"{near} is not one of {', '.join(verbs)}{hint}")
     return [name, *given[:at], *given[at + 1 :]]
-
-
-def _width(text: str, actions: Mapping[str, argparse.Action]) -> int:
-    """How many arguments the option, perhaps shortened, takes up; 0 for an unknown one: its value may be a password."""
-    name, equals, _ = text.partition("=")
-    meant = [text] if text in actions else [each for each in actions if name[:2] == "--" and each.startswith(name)]
-    if not meant:
-        return int(text[:2] in actions)
-    return 1 if equals else 1 + any(actions[option].nargs is None for option in meant)
 
 
 @contextmanager

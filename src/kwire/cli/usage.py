@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn, TypeAlias
 
@@ -60,6 +60,31 @@ Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
 def _options_in(arguments: Iterable[str]) -> list[str]:
     """The long options, without their values, which may be passwords."""
     return [text.partition("=")[0] for text in arguments if text.startswith("--") and text != "--"]
+
+
+def width_of(text: str, actions: Mapping[str, argparse.Action]) -> int:
+    """How many arguments the option, perhaps shortened, takes up; 0 for an unknown one: its value may be a password."""
+    name, equals, _ = text.partition("=")
+    meant = [text] if text in actions else [each for each in actions if name[:2] == "--" and each.startswith(name)]
+    if not meant:
+        return int(text[:2] in actions)
+    return 1 if equals else 1 + any(actions[option].nargs is None for option in meant)
+
+
+def options_first(given: Sequence[str], actions: Mapping[str, argparse.Action]) -> list[str]:
+    """The arguments with these options in front of all others: argparse takes no more of a list of names after one. An
+    unknown option, and what follows it, stays where it is, and so does one without its value."""
+    options: list[str] = []
+    names: list[str] = []
+    at = 0
+    while at < len(given) and given[at] != "--":
+        is_name = given[at] == "-" or not given[at].startswith("-")
+        size = 1 if is_name else width_of(given[at], actions)
+        if not size or at + size > len(given):
+            break
+        (names if is_name else options).extend(given[at : at + size])
+        at += size
+    return [*options, *names, *given[at:]]
 
 
 def with_nearest(text: str, known: Iterable[str]) -> str:
