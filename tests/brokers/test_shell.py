@@ -40,7 +40,7 @@ def test_a_file_of_javas_tools(
     given = ("--config", str(path))
     sent = kwire("produce", topic, *given, stdin=b"a\nb\n")
     assert sent.code == 0
-    assert sent.err.endswith(f"2 records to {topic}\n")
+    assert sent.err.endswith(f"2 records to {topic}, acknowledged\n")
     assert sorted(kwire("consume", topic, *given).out.split()) == [b"a", b"b"]
     assert topic in kwire("topics", *given).out.decode()
     path.write_text(_lines(keys, address, "wr0ng-pass"))

@@ -38,7 +38,8 @@ def config(secure: Broker, tmp_path: Path) -> Path:
 def test_every_command_logs_in(kwire: Kwire, secure: Broker, config: Path) -> None:
     given = ("--config", str(config))
     assert kwire("topics", "create", "new:2", *given).code == 0
-    assert kwire("produce", "new", "--partition", "0", *given, stdin=b"a\nb\n").err == "2 records to new\n"
+    sent = kwire("produce", "new", "--partition", "0", *given, stdin=b"a\nb\n")
+    assert sent.err == "2 records to new, acknowledged\n"
     assert kwire("consume", "new", *given).out == b"a\nb\n"
     assert b"new" in kwire("topics", *given).out
     with Broker(generation="0.7") as old:

@@ -94,9 +94,9 @@ def _explain(parser: argparse.ArgumentParser, example: str) -> None:
     parser.epilog = f"{parser.epilog or ''}{SECURE_EXAMPLE.format(command=example)}"
 
 
-def add_compression_option(parser: argparse.ArgumentParser) -> None:
+def add_compression_option(parser: argparse._ActionsContainer) -> None:
     """Adds --compression; it is None unless given, so that a compression.type in the settings holds."""
-    parser.add_argument("--compression", choices=CODECS, help="the codec of batches (default: none)")
+    parser.add_argument("-z", "--compression", choices=CODECS, help="the codec of batches (default: none)")
 
 
 @contextmanager

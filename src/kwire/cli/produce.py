@@ -1,61 +1,156 @@
-"""`kwire produce`: one record per line of standard input."""
+"""`kwire produce`: lines, JSON, CSV, tables and whole files to a topic; what became of them is told at the end."""
 
 from __future__ import annotations
 
 import argparse
-import sys
 
-from kwire.cli.connecting import add_compression_option, add_connection_options, opened, producing
-from kwire.cli.trouble import trouble_on_stderr
-from kwire.cli.usage import Commands, UsageError
-from kwire.errors import ConfigError
+from kwire.cli.connecting import add_compression_option, add_connection_options
+from kwire.cli.usage import Commands, options_first
 
 _EPILOG = """\
 examples:
   seq 1000 | kwire produce orders
-  kwire produce orders --key-separator : < pairs.txt          "k1:v1" is key k1 and value v1
+  kwire produce orders --key-separator : pairs.txt            "k1:v1" is key k1 and value v1
+  kwire produce orders -k customer-3 -H trace=1 < lines.txt   one key and one header for all
+  kwire produce photos --whole *.jpg                          a record for each file
+  kwire consume orders --format json | kwire produce copy --format json
+  kwire produce orders --format csv --key-column id --value-column total orders.csv
+  kwire produce orders --transaction lines.txt                all of it or nothing
   kwire produce orders --compression zstd -X linger.ms=50 < lines.txt
 
-Ends with exit code 0 when every record is acknowledged, else with 1 and the reasons.
+Ends with exit code 0 when every record is acknowledged, 3 when some are, else with 1. Lines that were not written are
+told with the reason. Of an input with a fault, what stands before it is written, but in a transaction nothing.
 """
+
+FORMATS = ("lines", "json", "csv")
+IGNORABLE = ("partition", "timestamp", "headers")
 
 
 def add_parser(commands: Commands) -> None:
     """Adds the command and its options."""
+    from kwire.engine.settings.values import PARTITIONERS
+
     parser = commands.add_parser(
         "produce",
-        help="write lines of standard input to a topic",
-        description="Writes each line of standard input as one record.",
+        help="write lines, JSON, CSV or files to a topic",
+        description="Writes each line of standard input or of files as a record; or rows of CSV, or whole files.",
         epilog=_EPILOG,
     )
     parser.add_argument("topic", metavar="TOPIC")
-    parser.add_argument("--key-separator", metavar="TEXT", help="what stands between key and value (default: no keys)")
-    parser.add_argument("--partition", type=int, metavar="N", help="write to this partition only")
-    add_compression_option(parser)
+    parser.add_argument("files", nargs="*", metavar="FILE", help="what to read; - is standard input (default)")
+    _add_input_options(parser)
+    record = parser.add_argument_group("records")
+    record.add_argument("-k", "--key", metavar="KEY", help="the key of every record, whatever the input says")
+    record.add_argument(
+        "-H", "--header", action="append", default=[], metavar="NAME=VALUE", help="a header; may be repeated"
+    )
+    record.add_argument("-p", "--partition", type=_partition, metavar="N", help="write to this partition only")
+    record.add_argument(
+        "--timestamp",
+        type=_timestamp,
+        metavar="TIME",
+        help="of every record: milliseconds since 1970 or 2024-05-01T12:00:00+00:00 (default: the input's, or now)",
+    )
+    record.add_argument(
+        "--null", metavar="TEXT", help="a key or value of lines or CSV that is null; '' are empty ones (default: none)"
+    )
+    record.add_argument(
+        "-Z", dest="null", action="store_const", const="", help="--null '': empty keys and values are null"
+    )
+    record.add_argument(
+        "--ignore",
+        action="append",
+        default=[],
+        choices=IGNORABLE,
+        help="what not to take from JSON or columns; may be repeated",
+    )
+    record.add_argument(
+        "--own-topics", action="store_true", help="write records to the topics that JSON or columns name for them"
+    )
+    writing = parser.add_argument_group("writing")
+    writing.add_argument("--acks", choices=("all", "1", "0"), help="who has to have a record (default: all)")
+    add_compression_option(writing)
+    writing.add_argument(
+        "--partitioner", choices=PARTITIONERS, metavar="NAME", help=f"one of {', '.join(PARTITIONERS)}"
+    )
+    writing.add_argument("--rate", type=_rate, metavar="N", help="write at most N records a second")
+    writing.add_argument(
+        "--transaction",
+        dest="transaction",
+        action="store_const",
+        const="all",
+        help="write everything in one transaction: readers with read_committed see all of it or nothing",
+    )
+    writing.add_argument(
+        "--transaction-per-file",
+        dest="transaction",
+        action="store_const",
+        const="file",
+        help="write each file in a transaction of its own",
+    )
+    writing.add_argument(
+        "--transactional-id", metavar="ID", help="of the transaction (default: a new one); goes with --transaction"
+    )
     add_connection_options(parser)
+    parser.arranged = lambda given: options_first(given, parser._option_string_actions)
     parser.set_defaults(run=run)
 
 
+def _add_input_options(parser: argparse.ArgumentParser) -> None:
+    from kwire.cli.value_forms import FORMS
+
+    group = parser.add_argument_group("input", f"FORM is one of {', '.join(FORMS)}.")
+    group.add_argument(
+        "--format",
+        choices=FORMATS,
+        help="(default: lines)",
+    )
+    group.add_argument("--whole", action="store_true", help="each file is one record, as it is")
+    group.add_argument(
+        "-D", "--delimiter", metavar="TEXT", help=r"what stands between records (default: \n; also \t, \0, \x1e)"
+    )
+    group.add_argument(
+        "-K", "--key-separator", metavar="TEXT", help="what stands between key and value (default: no keys)"
+    )
+    for what in ("key", "value"):
+        group.add_argument(
+            f"--{what}-as",
+            choices=FORMS,
+            default="bytes",
+            metavar="FORM",
+            help=f"what a {what} is in the input (default: bytes)",
+        )
+    for what in ("key", "value", "timestamp", "partition", "topic"):
+        group.add_argument(
+            f"--{what}-column", metavar="NAME", help=f"the column of CSV that is the {what} (default: {what})"
+        )
+
+
+def _partition(text: str) -> int:
+    found = int(text)
+    if found < 0:
+        raise ValueError
+    return found
+
+
+def _timestamp(text: str) -> int:
+    from kwire.cli.produce_input import timestamp_of
+
+    try:
+        return timestamp_of(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _rate(text: str) -> float:
+    found = float(text)
+    if not found > 0:
+        raise ValueError
+    return found
+
+
 def run(options: argparse.Namespace) -> int:
-    """Sends until the input ends; a failed delivery is raised when the producer closes."""
-    from kwire.producer import Producer
+    """Sends until the inputs end, and says what became of the records."""
+    from kwire.cli.produce_writing import write
 
-    separator = None if options.key_separator is None else options.key_separator.encode()
-    if separator == b"":
-        raise UsageError("--key-separator is empty")
-    count = 0
-    with trouble_on_stderr("produce"), opened(Producer, options, **producing(options)) as producer:
-        for count, line in enumerate(sys.stdin.buffer, 1):
-            key, value = _split(line.removesuffix(b"\n"), separator, count)
-            producer.send(options.topic, value, key=key, partition=options.partition)
-    print(f"{count} records to {options.topic}", file=sys.stderr)
-    return 0
-
-
-def _split(line: bytes, separator: bytes | None, number: int) -> tuple[bytes | None, bytes]:
-    if separator is None:
-        return None, line
-    key, found, value = line.partition(separator)
-    if not found:
-        raise ConfigError(f"line {number} has no {separator.decode()!r} between key and value")
-    return key, value
+    return write(options)
