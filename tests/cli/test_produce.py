@@ -286,7 +286,7 @@ def test_without_acknowledgement_none_is_claimed(kwire: Kwire, broker: Broker) -
         (["--whole", "--format", "csv"], "--whole cannot be combined with --format"),
         (["--format", "json", "-K", ":"], "--key-separator is for lines, not for json"),
         (["--format", "json", "-Z"], "--null is for lines and csv and whole, not for json"),
-        (["--key-column", "id"], "--key-column is for csv, not for lines"),
+        (["--key-column", "id"], "--key-column is for csv and parquet and arrow, not for lines"),
         (["-k", "a", "-K", ":"], "--key cannot be combined with --key-separator"),
         (["-D", ""], "--delimiter is empty"),
         (["-K", r"\q"], r"there are \n, \r, \t, \0, \xNN and \\"),

@@ -15,6 +15,7 @@ examples:
   kwire produce photos --whole *.jpg                          a record for each file
   kwire consume orders --format json | kwire produce copy --format json
   kwire produce orders --format csv --key-column id --value-column total orders.csv
+  kwire produce orders monday.parquet tuesday.parquet         columns key, value, timestamp, partition, headers
   kwire produce orders --transaction lines.txt                all of it or nothing
   kwire produce orders --compression zstd -X linger.ms=50 < lines.txt
 
@@ -22,7 +23,7 @@ Ends with exit code 0 when every record is acknowledged, 3 when some are, else w
 told with the reason. Of an input with a fault, what stands before it is written, but in a transaction nothing.
 """
 
-FORMATS = ("lines", "json", "csv")
+FORMATS = ("lines", "json", "csv", "parquet", "arrow")
 IGNORABLE = ("partition", "timestamp", "headers")
 
 
@@ -32,8 +33,8 @@ def add_parser(commands: Commands) -> None:
 
     parser = commands.add_parser(
         "produce",
-        help="write lines, JSON, CSV or files to a topic",
-        description="Writes each line of standard input or of files as a record; or rows of CSV, or whole files.",
+        help="write lines, JSON, CSV, tables or files to a topic",
+        description="Writes each line of standard input or of files as a record; or rows of tables, or whole files.",
         epilog=_EPILOG,
     )
     parser.add_argument("topic", metavar="TOPIC")
@@ -103,7 +104,7 @@ def _add_input_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--format",
         choices=FORMATS,
-        help="(default: lines)",
+        help="(default: lines; for files named .parquet, .arrow or .feather what the name says)",
     )
     group.add_argument("--whole", action="store_true", help="each file is one record, as it is")
     group.add_argument(
@@ -122,7 +123,7 @@ def _add_input_options(parser: argparse.ArgumentParser) -> None:
         )
     for what in ("key", "value", "timestamp", "partition", "topic"):
         group.add_argument(
-            f"--{what}-column", metavar="NAME", help=f"the column of CSV that is the {what} (default: {what})"
+            f"--{what}-column", metavar="NAME", help=f"the column of CSV or tables that is the {what} (default: {what})"
         )
 
 

@@ -29,6 +29,7 @@ from kwire.cli.produce_input import (
 )
 from kwire.cli.produce_sending import Sending
 from kwire.cli.settings import in_dots, keyword_of, name_value_pairs
+from kwire.cli.table_formats import TABLE_FORMATS, check_pyarrow, table_format
 from kwire.cli.terminal import Progress, progress
 from kwire.cli.trouble import error_text, trouble_on_stderr
 from kwire.cli.usage import UsageError
@@ -68,7 +69,7 @@ def write(options: argparse.Namespace) -> int:
 
 
 def _reader(options: argparse.Namespace, path: str) -> Reader:
-    form = options.format or "lines"
+    form = options.format or table_format(path) or "lines"
     _check_fit(options, "whole" if options.whole else form)
     if options.whole:
         return WholeFiles(_shape(options))
@@ -77,7 +78,17 @@ def _reader(options: argparse.Namespace, path: str) -> Reader:
         return Lines(_shape(options), delimiter or b"\n", _unescaped("--key-separator", options.key_separator))
     if form == "json":
         return JsonLines(_shape(options))
-    return Csv(_shape(options), _columns(options), _tell_unused)
+    if form == "csv":
+        return Csv(_shape(options), _columns(options), _tell_unused)
+    return _table(options, form)
+
+
+def _table(options: argparse.Namespace, form: str) -> Reader:
+    check_pyarrow()
+    from kwire.cli.produce_tables import Arrow, Parquet
+
+    kind = Parquet if form == "parquet" else Arrow
+    return kind(_shape(options), _columns(options), _tell_unused)
 
 
 def _check_fit(options: argparse.Namespace, form: str) -> None:
@@ -88,7 +99,7 @@ def _check_fit(options: argparse.Namespace, form: str) -> None:
         "--delimiter": (options.delimiter, ("lines",)),
         "--key-separator": (options.key_separator, ("lines",)),
         "--null": (options.null, ("lines", "csv", "whole")),
-        **{f"--{what}-column": (name, ("csv",)) for what, name in vars(_columns(options)).items()},
+        **{f"--{what}-column": (name, ("csv", *TABLE_FORMATS)) for what, name in vars(_columns(options)).items()},
     }
     for option, (value, forms) in given.items():
         if value is not None and form not in forms:
