@@ -175,7 +175,7 @@ def test_columns_that_are_no_records_are_told(
 
 
 def test_pyarrow_is_imported_for_tables_only() -> None:
-    asked = "import sys, kwire.cli.produce_writing; print('pyarrow' in sys.modules)"
+    asked = "import sys, kwire.cli.produce_writing, kwire.cli.consume_file; print('pyarrow' in sys.modules)"
     found = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
     assert found.stdout == "False\n"
 
@@ -186,9 +186,10 @@ def test_without_pyarrow_it_says_what_to_install(
     path = tmp_path / "t.parquet"
     _parquet(TABLE, path)
     monkeypatch.setattr(table_formats, "find_spec", lambda name: None)
-    outcome = kwire("produce", "orders", str(path))
-    assert outcome.code == 1
-    assert outcome.err.endswith("Parquet and Arrow files need pyarrow: pip install 'kwire[arrow]'\n")
+    for command in (("produce", "orders", str(path)), ("consume", "orders", "--output", str(path))):
+        outcome = kwire(*command)
+        assert outcome.code == 1
+        assert outcome.err.endswith("Parquet and Arrow files need pyarrow: pip install 'kwire[arrow]'\n")
 
 
 def test_a_file_of_another_kind_is_told(kwire: Kwire, broker: Broker, tmp_path: Path) -> None:

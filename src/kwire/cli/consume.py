@@ -25,7 +25,12 @@ from kwire.cli.value_forms import FORMS
 from kwire.errors import ConfigError, ConnectError, KafkaTimeoutError, UnknownTopicError
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from kwire.cli.consuming import Printer
+    from kwire.cli.record_columns import Look
+    from kwire.cli.record_filters import Filter
+    from kwire.cli.record_output import Renderer
     from kwire.consumer import Consumer, TopicPartition
 
 _EPILOG = """\
@@ -39,6 +44,7 @@ examples:
   kwire consume orders -p 3 --from 1500 --count 10 --format table
   kwire consume orders -f '%T %p:%o %k=%s\\n'            a line as kcat's -f makes it
   kwire consume orders --key-as int64 --value-as json -J --filter 'value.amount > `100`'
+  kwire consume orders --value-as text --output orders.parquet    a row for each record, for DuckDB or pandas
   kwire consume orders --group billing                  as a member of a group, until Ctrl-C
 
 format strings (-f):
@@ -132,6 +138,11 @@ def _add_look(parser: argparse.ArgumentParser) -> None:
     look.add_argument(
         "-f", "--format-string", metavar="TEXT", help="print each record as this, with tokens such as %%s"
     )
+    look.add_argument(
+        "--output",
+        metavar="FILE",
+        help="write a file of columns, .parquet or .arrow, which is there once it is whole; Ctrl-C ends it",
+    )
     for field in ("key", "value"):
         parser.add_argument(
             f"--{field}-as",
@@ -162,17 +173,19 @@ def record_count(text: str) -> int:
 
 def run(options: argparse.Namespace) -> int:
     """Prints until the end, the count, or Ctrl-C."""
+    from kwire.cli.consuming import Printer
     from kwire.consumer import Consumer
 
     start, end = parse_bound("--from", options.start or "earliest"), _end(options)
     pattern = pattern_of(options.topics, whole=options.pattern)
-    printer = _printer(options)
+    choose, writing = _output(options)
     open_ended = _is_open_ended(options, start, end)
     settings = {"allow_auto_create_topics": False, **waiting(options), **_membership(options), **_isolation(options)}
     if open_ended:
         settings["auto_offset_reset"] = start
     ending = nullcontext() if options.group is None else sigterm_as_interrupt()
-    with trouble_on_stderr("consume"), ending, opened(Consumer, options, **settings) as consumer:
+    with trouble_on_stderr("consume"), ending, opened(Consumer, options, **settings) as consumer, writing as render:
+        printer = Printer(render, choose, options.count, _head(options))
         if options.group is not None:
             _read_in_group(consumer, options, pattern, printer, end)
             return 0
@@ -229,17 +242,35 @@ def _end(options: argparse.Namespace) -> Bound | None:
     return end
 
 
-def _printer(options: argparse.Namespace) -> Printer:
-    from kwire.cli.consuming import Printer
+def _output(options: argparse.Namespace) -> tuple[Filter | None, AbstractContextManager[Renderer]]:
+    """Which records are written, and what writes them while a block runs."""
     from kwire.cli.record_columns import Look
     from kwire.cli.record_filters import parse_filter, passing
-    from kwire.cli.record_output import head_of, renderer
+    from kwire.cli.record_output import renderer
 
     look = Look(FORMS[options.key_as], FORMS[options.value_as], options.null, options.on_error == "keep")
     choose = passing([parse_filter(text, look) for text in options.filters]) if options.filters else None
-    if options.format_string is None:
-        return Printer(renderer(options.format, look), choose, options.count, head_of(options.format))
-    return Printer(compiled(options.format_string, look), choose, options.count)
+    if options.output is not None:
+        return choose, _file(options, look)
+    if options.format_string is not None:
+        return choose, nullcontext(compiled(options.format_string, look))
+    return choose, nullcontext(renderer(options.format, look))
+
+
+def _file(options: argparse.Namespace, look: Look) -> AbstractContextManager[Renderer]:
+    from kwire.cli.consume_file import check_output, writing_file
+
+    check_output(options.output)
+    for name, is_given in (("--group", options.group), ("--null", options.null), ("--on-error keep", look.keeps)):
+        if is_given:
+            raise UsageError(f"{name} cannot be combined with --output")
+    return writing_file(options.output, look, options.count)
+
+
+def _head(options: argparse.Namespace) -> bytes:
+    from kwire.cli.record_output import head_of
+
+    return head_of(options.format) if options.format_string is None and options.output is None else b""
 
 
 @contextmanager
