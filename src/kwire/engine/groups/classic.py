@@ -124,7 +124,6 @@ class ClassicMembership(Membership):
                    FORGOTTEN  the coordinator has forgotten the member
                    MISSED     the group was in a generation without the member: others may have had them
     _came      what SyncGroup brought, until it is handed over
-    _overdue   the user has not polled for too long
     _commit    the commit before partitions go, while it is waited for
     _is_held   a request that the coordinator holds blocks its connection, though it was given up
     """
@@ -156,7 +155,6 @@ class ClassicMembership(Membership):
         self._hold = OURS
         self._commit: object = None
         self._came: tuple[TopicPartition, ...] | None = None
-        self._overdue = False
         self._is_held = False
         self._failures = 0
         self._foreign: list[str] = []
@@ -207,7 +205,6 @@ class ClassicMembership(Membership):
     @override
     def poll(self, now: float) -> None:
         if self.active:
-            self._overdue = False
             self._poll_limit.poll(now)
 
     @override
@@ -380,7 +377,7 @@ class ClassicMembership(Membership):
         self._came = partitions
         self._want_if_topics_changed()
         self._heartbeats.begin(now)
-        if self._overdue:
+        if self._poll_limit.is_over(now):
             self._on_poll_overdue(now)
 
     def _on_join_failed(self, error: KafkaError, now: float) -> None:
@@ -525,7 +522,6 @@ class ClassicMembership(Membership):
         self.move(OUT)
 
     def _on_poll_overdue(self, now: float) -> None:
-        self._overdue = True
         if self.state == JOINING or not self._member.is_known:
             return
         self.warn(overdue_words(self._settings))

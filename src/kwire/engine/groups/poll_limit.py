@@ -38,6 +38,13 @@ class PollLimit(Recoverable):
         self._is_polling = False
         self._ended_at = now
 
+    def is_over(self, now: float) -> bool:
+        """Whether it has been too long since the last poll ended."""
+        return self._due(now) <= now
+
+    def _due(self, now: float) -> float:
+        return (now if self._is_polling else self._ended_at) + self._seconds
+
     def stop(self) -> None:
         """Looks no more, until the next poll."""
         if self._timer is not None:
@@ -54,7 +61,7 @@ class PollLimit(Recoverable):
     def _look(self, now: float) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        due = (now if self._is_polling else self._ended_at) + self._seconds
+        due = self._due(now)
         if due > now:
             self._timer = self._core.call_at(due, self._look)
         else:
