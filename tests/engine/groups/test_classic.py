@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from kwire import errors
+from kwire.engine.common.request import Purpose
 from kwire.engine.common.topic_pattern import TopicPattern
-from kwire.engine.groups.classic_states import FENCED, STABLE
+from kwire.engine.groups.classic_states import FENCED, JOINING, STABLE
 from kwire.errors import BrokerError
 from kwire.records import encode
 from kwire.schema.error_codes import (
@@ -367,6 +368,24 @@ def test_who_leaves_during_a_held_join_does_not_wait_for_it() -> None:
     assert world.now - began < 0.5
     world.run(world.now + 0.5)
     assert len(world.cluster.groups.by_id["g"].members) == 1
+
+
+def test_what_goes_round_a_held_join_goes_before_the_farewell_again_once_that_is_answered() -> None:
+    world = world_of()
+    one = member_of(world, "one", heartbeat_interval_ms=20_000)
+    world.run(lambda: one.owned == ALL)
+    one.resting = True
+    two = member_of(world, "two")
+    world.run(lambda: two.membership.state == JOINING)
+    for _ in range(2):  # the second time as after an unsubscribe that was interrupted
+        two.membership.unsubscribe(world.now)
+        assert two.membership.purpose == Purpose.DATA
+    two.membership.leave(world.now, lambda now: None)
+    two.subscribe("t")
+    one.resting = False
+    one.poll_every(lambda: 0.02)
+    world.run(lambda: len(one.owned) == 2 == len(two.owned) and two.membership.is_stable)
+    assert two.membership.purpose == Purpose.COORDINATOR
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])

@@ -125,7 +125,6 @@ class ClassicMembership(Membership):
                    MISSED     the group was in a generation without the member: others may have had them
     _came      what SyncGroup brought, until it is handed over
     _commit    the commit before partitions go, while it is waited for
-    _is_held   a request that the coordinator holds blocks its connection, though it was given up
     """
 
     MOVES = MOVES
@@ -155,7 +154,6 @@ class ClassicMembership(Membership):
         self._hold = OURS
         self._commit: object = None
         self._came: tuple[TopicPartition, ...] | None = None
-        self._is_held = False
         self._failures = 0
         self._foreign: list[str] = []
         self._retry: Timer | None = None
@@ -188,7 +186,7 @@ class ClassicMembership(Membership):
     @property
     @override
     def purpose(self) -> int:
-        return Purpose.DATA if self._is_held or self.state in _IN_THE_AIR else Purpose.COORDINATOR
+        return Purpose.DATA if self._joining.may_be_held else Purpose.COORDINATOR
 
     @override
     def subscribe(self, topics: tuple[str, ...] | None, pattern: str | None, now: float) -> None:
@@ -534,7 +532,6 @@ class ClassicMembership(Membership):
 
     @override
     def unsubscribe(self, now: float) -> None:
-        self._is_held = self.state in _IN_THE_AIR
         self.fault = None
         self._wanted = None
         self._came = None

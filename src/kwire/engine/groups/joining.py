@@ -78,12 +78,19 @@ class Joining(Recoverable):
         self._offer: tuple[Sequence[tuple[str, bytes]], str] = ((), "")
         self._rows: list[Row] | None = None
         self._skips = False
+        self._gave_up = False
         self._tracked: frozenset[str] = frozenset()
 
     @property
     def in_progress(self) -> bool:
         """Whether a try is on."""
         return self._request is not None or self._rows is not None
+
+    @property
+    def may_be_held(self) -> bool:
+        """Whether the coordinator may hold a request of this try, or of one that was given up: it reads nothing more on
+        that connection. Answers come in order, so one to a later request ends that."""
+        return self._request is not None or self._gave_up
 
     def begin(self, topics: Sequence[str], owned: Sequence[TopicPartition], reason: str, now: float) -> None:
         """Sends JoinGroup: these topics are wanted, these partitions owned."""
@@ -97,12 +104,14 @@ class Joining(Recoverable):
         if self._request is not None:
             self._request.cancel()
             self._request = None
+            self._gave_up = True
         self._rows = None
 
     @override
     def recover(self, now: float) -> None:
-        """The membership joins again, by its state."""
+        """The membership joins again, by its state, on another connection."""
         self.cancel()
+        self._gave_up = False
 
     def forget_topics(self) -> None:
         """It leads no more: the topics of others are of no interest."""
@@ -115,7 +124,7 @@ class Joining(Recoverable):
         self._send(JOIN_GROUP, partial(self._member.join, *self._offer), self._on_join, self._member.join_versions, now)
 
     def _on_join(self, response: protocol.JoinGroupResponse, version: int, now: float) -> None:
-        self._request = None
+        self._end_request()
         member = self._member
         if response.error_code == MEMBER_ID_REQUIRED and response.member_id and not member.member_id:
             member.member_id = response.member_id
@@ -198,7 +207,7 @@ class Joining(Recoverable):
         self._send(SYNC_GROUP, message, self._on_sync, self._member.sync_versions, now)
 
     def _on_sync(self, response: protocol.SyncGroupResponse, version: int, now: float) -> None:
-        self._request = None
+        self._end_request()
         if response.error_code:
             self._fail(response.error_code, "SyncGroup", now)
             return
@@ -235,6 +244,10 @@ class Joining(Recoverable):
     def _fail(self, code: int, api: str, now: float) -> None:
         self._on_failed(errors.broker.error_for(code, f"{api} of group {self._member.group_id!r}"), now)
 
-    def _on_error(self, error: KafkaError, now: float) -> None:
+    def _end_request(self) -> None:
         self._request = None
+        self._gave_up = False
+
+    def _on_error(self, error: KafkaError, now: float) -> None:
+        self._end_request()
         self._on_failed(error, now)
