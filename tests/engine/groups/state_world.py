@@ -368,6 +368,18 @@ def joined(story: Story) -> None:
     story.until(lambda: story.member.membership.state == classic_states.JOINED)
 
 
+def revoking(story: Story) -> None:
+    """What goes to another member is being committed."""
+    story.settle()
+    story.world.faults.delay("SyncGroup", HELD_S, times=2)
+    another_comes(story)
+    story.until(lambda: story.member.membership.state == classic_states.SYNCING)
+    story._write("t", 3)
+    story.run(HELD_S / 2)
+    story.hold("OffsetCommit")
+    story.until(lambda: story.member.membership.state == classic_states.REVOKING)
+
+
 def handing(story: Story) -> None:
     """The listener is being told what is new."""
     if story.role != "alone":
@@ -399,6 +411,7 @@ REACH_CLASSIC: dict[str, Callable[[Story], None]] = {
     classic_states.JOINING: _in_the_air("JoinGroup", classic_states.JOINING),
     classic_states.SYNCING: _in_the_air("SyncGroup", classic_states.SYNCING),
     classic_states.JOINED: joined,
+    classic_states.REVOKING: revoking,
     classic_states.HANDING: handing,
     classic_states.STABLE: stable,
     classic_states.LEAVING: leaving,

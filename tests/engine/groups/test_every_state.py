@@ -7,7 +7,12 @@ import pytest
 from kwire.engine.common.lifecycle import Lifecycle
 from kwire.engine.groups.classic import ClassicMembership
 from kwire.engine.groups.consumer_group import ConsumerMembership
-from kwire.schema.error_codes import FENCED_INSTANCE_ID, FENCED_MEMBER_EPOCH, GROUP_AUTHORIZATION_FAILED
+from kwire.schema.error_codes import (
+    FENCED_INSTANCE_ID,
+    FENCED_MEMBER_EPOCH,
+    GROUP_AUTHORIZATION_FAILED,
+    UNKNOWN_MEMBER_ID,
+)
 from tests.engine.groups import state_world
 from tests.engine.groups.state_world import (
     CODED_EVENTS,
@@ -37,11 +42,14 @@ def casts_of(strategy: str) -> list[str]:
 
 
 def states_of(strategy: str, cast: str) -> list[str]:
-    """The leader is known once it has joined. A static leader that comes back leaves the assignment as it is (KIP-814),
+    """The leader is known once it has joined. Only a cooperative member revokes after a join: here, where another one
+    comes. A static leader that comes back leaves the assignment as it is (KIP-814),
     so what came while it was away is assigned with the next rebalance, as by Java's."""
     if is_new(strategy):
         return list(REACH_NEW)
     left_out = {"leads": {"out of the group"}, "alone and static": {"leaving", "fenced"}}.get(cast, set())
+    if strategy != "cooperative-sticky" or cast not in ("alone", "alone by pattern"):
+        left_out = left_out | {"revoking"}
     return [state for state in REACH_CLASSIC if state not in left_out]
 
 
@@ -108,7 +116,7 @@ def test_names_that_come_during_a_reconciliation_are_read_after_it(state: str) -
         ("range", "fenced", "it unsubscribes"),
         ("range", "leaving", "it unsubscribes"),
         ("range", "handing over", "it unsubscribes"),
-        *[("range", state, "it leaves in haste and comes back") for state in REACH_CLASSIC],
+        *[("cooperative-sticky", state, "it leaves in haste and comes back") for state in REACH_CLASSIC],
         *[("consumer", state, "it leaves in haste and comes back") for state in REACH_NEW],
     ],
 )
@@ -118,16 +126,27 @@ def test_what_comes_rarely_in_a_state_does_no_harm(strategy: str, state: str, ev
 
 def test_a_cut_step_while_partitions_that_go_are_committed() -> None:
     story = Story("cooperative-sticky", role="alone")
-    story.settle()
-    story.world.faults.delay("SyncGroup", HELD_S, times=2)
-    EVENTS["another comes"](story)
-    story.until(lambda: story.member.membership.state == "waiting for the assignment")
-    story._write("t", 3)
-    story.run(HELD_S / 2)
-    story.hold("OffsetCommit")
-    story.until(lambda: story.member.membership.state == "handing over" and not story.member.membership.has_event)
+    story.reach("revoking")
     EVENTS["a step is cut"](story)
     assert story.member.membership.state == "joined"
+    assert story.ends_well(), story.picture()
+
+
+@pytest.mark.parametrize("state", ["joined", "stable"])
+def test_a_cut_step_while_a_loss_is_taken_in(state: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    story = Story("range")
+    story.reach(state)
+
+    def cut(reason: str, now: float) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(story.member.membership, "_lose_all", cut)
+        with pytest.raises(KeyboardInterrupt):
+            story.refuse_heartbeat(UNKNOWN_MEMBER_ID)
+    EVENTS["a step is cut"](story)
+    assert story.member.membership.state == "out of the group"
+    story.go_on()
     assert story.ends_well(), story.picture()
 
 
@@ -147,6 +166,29 @@ def test_a_cut_step_while_all_is_committed_that_is_given_back(strategy: str) -> 
     assert story.ends_well(), story.picture()
 
 
+@pytest.mark.parametrize("event", ["it unsubscribes", "it leaves in haste and comes back", "heartbeat refused by 25"])
+def test_what_comes_while_partitions_that_go_are_committed(event: str) -> None:
+    assert trouble("cooperative-sticky", "alone", "revoking", event) is None
+
+
+def test_topics_that_are_not_wanted_any_more_once_the_listener_knows_of_a_loss_are_not_read() -> None:
+    story = Story("cooperative-sticky", role="alone")
+    story.settle()
+    story.member.dwells_in = frozenset({"lost"})
+    story.hold("JoinGroup")
+    story.member.membership.rejoin("a test", story.now)
+    story.until(lambda: story.member.membership.state == "joining")
+    story.world.cluster.groups.by_id["g"].generation += 1  # type: ignore[union-attr]
+    story.until(lambda: story.member.membership.state == "revoking" and story.member.is_dwelling)
+    EVENTS["other topics are wanted"](story)
+    before = len(story.member.told)
+    story.go_on()
+    assert story.ends_well(), story.picture()
+    assert {(kind, tp.topic) for kind, partitions in story.member.told[before:] for tp in partitions} == {
+        ("assigned", "late")
+    }
+
+
 def test_a_commit_that_is_fenced_after_a_join_that_failed() -> None:
     story = Story("range", role="alone", static=True)
     story.world.faults.error("SyncGroup", GROUP_AUTHORIZATION_FAILED)
@@ -160,9 +202,9 @@ def test_a_commit_that_is_fenced_after_a_join_that_failed() -> None:
     assert story.ends_well(), story.picture()
 
 
-@pytest.mark.parametrize("state", ["preparing to join", "joined", "handing over", "stable", "leaving"])
+@pytest.mark.parametrize("state", ["preparing to join", "joined", "revoking", "handing over", "stable", "leaving"])
 def test_a_member_that_is_fenced_in_a_state_says_so(state: str) -> None:
-    story = Story("range")
+    story = Story("cooperative-sticky")
     story.reach(state)
     story.refuse_heartbeat(FENCED_INSTANCE_ID)
     assert story.member.membership.state == "fenced"

@@ -10,17 +10,18 @@ States, and what may follow each, printed from MOVES:
     PREPARING  positions are committed, then on_revoked or on_lost runs  JOINING, OUT, LEAVING, FENCED
     JOINING    JoinGroup is on its way, or waits for a retry             SYNCING, JOINING, OUT, LEAVING, FENCED
     SYNCING    the leader assigns; SyncGroup is on its way               JOINED, JOINING, OUT, LEAVING, FENCED
-    JOINED     an assignment waits for a poll                            HANDING, OUT, LEAVING, FENCED
-    HANDING    on_revoked runs (cooperative), then on_assigned           STABLE, JOINED, OUT, LEAVING, FENCED
+    JOINED     an assignment waits for a poll                            REVOKING, HANDING, STABLE, OUT, LEAVING, FENCED
+    REVOKING   what goes is committed, then on_revoked runs; or on_lost  HANDING, STABLE, JOINED, OUT, LEAVING, FENCED
+    HANDING    reads what was assigned; on_assigned runs                 STABLE, OUT, LEAVING, FENCED
     STABLE     reads what was assigned                                   PREPARING, OUT, LEAVING, FENCED
     LEAVING    unsubscribed: positions are committed, on_revoked runs    OUT, LEAVING, FENCED
     FENCED     another member has the group_instance_id: each poll       OUT, LEAVING
                raises that
 
-Heartbeats are sent in PREPARING, JOINED, HANDING, STABLE and LEAVING, to a coordinator that knows the member: a held
-JoinGroup or SyncGroup says that it lives. max_poll_interval_ms holds in all states with a member but JOINING, where the
-coordinator counts: a member that does not poll leaves (a static one only falls silent), its partitions are lost, and
-its next poll joins again.
+Heartbeats are sent in PREPARING, JOINED, REVOKING, HANDING, STABLE and LEAVING, to a coordinator that knows the member:
+a held JoinGroup or SyncGroup says that it lives. max_poll_interval_ms holds in all states with a member but JOINING,
+where the coordinator counts: a member that does not poll leaves (a static one only falls silent), its partitions are
+lost, and its next poll joins again.
 
 A join is wanted after `subscribe` with other topics, `rejoin`, and where
     a heartbeat, or a commit, says REBALANCE_IN_PROGRESS
@@ -50,7 +51,7 @@ Sources: Apache's client 4.3 (ConsumerCoordinator, AbstractCoordinator); KIP-62,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from functools import partial
 
 from kwire._codec import Timer
 from kwire._typing import TYPE_CHECKING, override
@@ -67,6 +68,7 @@ from kwire.engine.groups.classic_states import (
     MOVES,
     OUT,
     PREPARING,
+    REVOKING,
     STABLE,
     SYNCING,
 )
@@ -112,19 +114,29 @@ _LATER = frozenset({COORDINATOR_LOAD_IN_PROGRESS})
 _FORGOTTEN = frozenset({UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION})
 _BETWEEN_POLLS = frozenset({OUT, STABLE})
 _IN_THE_AIR = frozenset({JOINING, SYNCING})
+_WITH_ASSIGNMENT = frozenset({JOINED, REVOKING, HANDING, STABLE})
 
 OURS, FORGOTTEN, MISSED = "ours", "forgotten", "missed"
+
+
+class GivingBack:
+    """Partitions for which on_revoked runs as soon as a commit is done. Each time it is another one."""
+
+    __slots__ = ("going",)
+
+    def __init__(self, going: tuple[TopicPartition, ...]) -> None:
+        self.going = going
 
 
 class ClassicMembership(Membership):
     """One consumer's membership in its group.
 
-    _wanted    why a join is wanted; None where it is not
-    _hold      whether the partitions that it owns are its own: OURS, or one of these until on_lost has run
-                   FORGOTTEN  the coordinator has forgotten the member
-                   MISSED     the group was in a generation without the member: others may have had them
-    _came      what SyncGroup brought, until it is handed over
-    _commit    the commit before partitions go, while it is waited for
+    _wanted       why a join is wanted; None where it is not
+    _hold         whether the partitions that it owns are its own: OURS, or one of these until on_lost has run
+                      FORGOTTEN  the coordinator has forgotten the member
+                      MISSED     the group was in a generation without the member: others may have had them
+    _assignment   what SyncGroup brought, while JOINED or REVOKING
+    _giving_back  in PREPARING, REVOKING or LEAVING: what goes once it is committed; None before and after the commit
     """
 
     MOVES = MOVES
@@ -152,8 +164,8 @@ class ClassicMembership(Membership):
         self._poll_limit = PollLimit(core, settings.max_poll_interval_ms / 1000, self._on_poll_overdue)
         self._wanted: str | None = None
         self._hold = OURS
-        self._commit: object = None
-        self._came: tuple[TopicPartition, ...] | None = None
+        self._giving_back: GivingBack | None = None
+        self._assignment: tuple[TopicPartition, ...] = ()
         self._failures = 0
         self._foreign: list[str] = []
         self._retry: Timer | None = None
@@ -250,7 +262,6 @@ class ClassicMembership(Membership):
     def next_event(self, now: float) -> RebalanceEvent | None:
         if self._current is None and not self.events:
             if self.state == JOINED:
-                self.move(HANDING)
                 self._hand_over(now)
             elif self._may_begin:
                 self._prepare(now)
@@ -265,18 +276,17 @@ class ClassicMembership(Membership):
             return
         if self.state == PREPARING:
             self._join(now)
+        elif self.state == REVOKING:
+            self._go_on_handing_over(now)
         elif self.state == HANDING:
-            if self._came is None:
-                self.move(STABLE)
-            elif self._hold == MISSED:
-                self._hand_over(now)
-            else:
-                self._assign(now)
+            self.move(STABLE)
 
     @property
     def can_leave(self) -> bool:
         """Whether nothing that unsubscribing has begun is left to do but to leave."""
-        return self.state in (OUT, FENCED) or (self.state == LEAVING and self._commit is None and not self.has_event)
+        if self.state == LEAVING:
+            return self._giving_back is None and not self.has_event
+        return self.state in (OUT, FENCED)
 
     @property
     def _owned(self) -> tuple[TopicPartition, ...]:
@@ -296,24 +306,26 @@ class ClassicMembership(Membership):
         keeps = self._assignors.cooperative
         going = tuple(tp for tp in owned if not (keeps and self._topics.wants(tp.topic)))
         self._subscription.set_revoking(going, now)
-        self._commit_before(owned, now, lambda now: self._tell(REVOKED, going, now))
+        self._give_back(GivingBack(going), owned, now)
 
-    def _commit_before(self, owned: Iterable[TopicPartition], now: float, then: Callable[[float], None]) -> None:
-        """Commits, then goes on, unless the member is in another state by then."""
-        state = self.state
-        self._commit = this = object()
+    def _break_off(self, to: str) -> None:
+        """Goes into that state, and no further with what is being given back."""
+        self._giving_back, self.state = None, self.checked(to)
 
-        def go_on(now: float) -> None:
-            if self._commit is not this:
-                return
-            self._commit = None
-            if self.state is state and self._hold == OURS:
-                then(now)
-            elif self.state is state:
-                self._hold = OURS
-                self._tell(LOST, self._owned, now)
+    def _give_back(self, giving_back: GivingBack, finished: tuple[TopicPartition, ...], now: float) -> None:
+        """Commits these, then has the listener called."""
+        self._giving_back = giving_back
+        self._commit_first(finished, now, partial(self._committed, giving_back))
 
-        self._commit_first(tuple(owned), now, go_on)
+    def _committed(self, giving_back: GivingBack, now: float) -> None:
+        if self._giving_back is not giving_back:
+            return
+        self._giving_back = None
+        if self._hold == OURS:
+            self._tell(REVOKED, giving_back.going, now)
+        else:
+            self._hold = OURS
+            self._tell(LOST, self._owned, now)
 
     def _tell(self, kind: str, partitions: tuple[TopicPartition, ...], now: float) -> None:
         """Has on_revoked run for these; continues at once where there are none."""
@@ -322,8 +334,8 @@ class ClassicMembership(Membership):
             self.add_event(kind, partitions)
         elif self.state == PREPARING:
             self._join(now)
-        elif self.state == HANDING:
-            self._assign(now)
+        elif self.state == REVOKING:
+            self._go_on_handing_over(now)
 
     # -- the join ---------------------------------------------------------------------------------------------------
 
@@ -366,13 +378,12 @@ class ClassicMembership(Membership):
         )
 
     def _on_synced(self, partitions: tuple[TopicPartition, ...], now: float) -> None:
-        self.move(JOINED)
+        self._assignment, self.state = partitions, self.checked(JOINED)
         self.has_joined = True
         role = " as its leader" if self._topics.leads else ""
         self.log.info("joined%s; the assignor is %r", role, self._member.protocol)
         self._coordinator.serves()
         self._failures = 0
-        self._came = partitions
         self._want_if_topics_changed()
         self._heartbeats.begin(now)
         if self._poll_limit.is_over(now):
@@ -409,17 +420,16 @@ class ClassicMembership(Membership):
 
     def _hand_over(self, now: float) -> None:
         """In a poll: what SyncGroup brought becomes what is read."""
-        assert self._came is not None
         if self._hold == MISSED and self._owned:
+            self.move(REVOKING)
             self._tell(LOST, self._owned, now)
             return
         self._hold = OURS
         self._be_member(self._member.metadata)
-        wanted = set(self._came)
+        wanted = set(self._assignment)
         foreign = sorted({tp.topic for tp in wanted if not self._topics.wants(tp.topic)})
         if foreign:
             self._warn_of_foreign(foreign)
-            self._came = None
             self.move(STABLE)
             self._want("the assignment is of topics that are not subscribed to any more")
             return
@@ -427,9 +437,17 @@ class ClassicMembership(Membership):
         if not going:
             self._assign(now)
             return
+        self.move(REVOKING)
         self._want("partitions were revoked, and wait for their next owner")
         self._subscription.set_revoking(going, now)
-        self._commit_before(going, now, lambda now: self._tell(REVOKED, going, now))
+        self._give_back(GivingBack(going), going, now)
+
+    def _go_on_handing_over(self, now: float) -> None:
+        """What goes is gone."""
+        if self._hold == MISSED:
+            self._hand_over(now)
+        else:
+            self._assign(now)
 
     def _warn_of_foreign(self, topics: list[str]) -> None:
         """The leader has assigned topics that this member has not asked for: it will again, so it is said once."""
@@ -442,12 +460,11 @@ class ClassicMembership(Membership):
             )
 
     def _assign(self, now: float) -> None:
-        assert self._came is not None
         owned = set(self._owned)
-        added = [tp for tp in self._came if tp not in owned]
-        self._subscription.assign_by_group(self._came, now)
+        added = [tp for tp in self._assignment if tp not in owned]
+        self._subscription.assign_by_group(self._assignment, now)
         self.add_event(ASSIGNED, added)
-        self._came = None
+        self.move(HANDING)
 
     # -- refusals ---------------------------------------------------------------------------------------------------
 
@@ -458,7 +475,7 @@ class ClassicMembership(Membership):
         """A heartbeat or a commit of the present generation was refused."""
         code = error.code if isinstance(error, BrokerError) else None
         if code == REBALANCE_IN_PROGRESS:
-            if self.state in (JOINED, HANDING, STABLE):
+            if self.state in _WITH_ASSIGNMENT:
                 self._want("the group is rebalancing")
         elif code in _FORGOTTEN:
             self._forget(error, keep_id=code == ILLEGAL_GENERATION)
@@ -474,8 +491,8 @@ class ClassicMembership(Membership):
     def _lose(self, reason: str, now: float) -> None:
         """The member is none; the next poll joins."""
         self._lose_all(reason, now)
-        if self.state in (JOINED, STABLE, *_IN_THE_AIR):
-            self.move(OUT)
+        if self.state in (*_WITH_ASSIGNMENT, *_IN_THE_AIR):
+            self._break_off(OUT)
 
     def _lose_all(self, reason: str, now: float) -> None:
         """What it owns is lost, and handed out no more."""
@@ -483,7 +500,6 @@ class ClassicMembership(Membership):
         self._subscription.set_revoking(self._owned, now)
         self._heartbeats.stop()
         self._joining.cancel()
-        self._came = None
         self._want(reason)
 
     def _forget(self, why: object, *, keep_id: bool) -> None:
@@ -499,7 +515,7 @@ class ClassicMembership(Membership):
         self._forget(error, keep_id=False)
         self._lose_all("fenced", now)
         self._wanted = None
-        self.move(FENCED)
+        self._break_off(FENCED)
         self._poll_limit.stop()
         self.fault = broker.error_for(FENCED_INSTANCE_ID, self._fenced_words())
         if self._owned and self._current is None:
@@ -534,22 +550,21 @@ class ClassicMembership(Membership):
     def unsubscribe(self, now: float) -> None:
         self.fault = None
         self._wanted = None
-        self._came = None
         self._poll_limit.stop()
         self._cancel_join()
         self.events.clear()
         self._current = None
-        self.move(LEAVING)
-        self._give_back(now)
+        self._break_off(LEAVING)
+        self._give_all_back(now)
 
-    def _give_back(self, now: float) -> None:
+    def _give_all_back(self, now: float) -> None:
         owned = self._owned
         self._subscription.set_revoking(owned, now)
         if self._hold != OURS or not self._member.is_known:
             self._tell(LOST, owned, now)
             self._hold = OURS
         else:
-            self._commit_before(owned, now, lambda now: self._tell(REVOKED, owned, now))
+            self._give_back(GivingBack(owned), owned, now)
 
     def _cancel_join(self) -> None:
         self._joining.cancel()
@@ -582,7 +597,7 @@ class ClassicMembership(Membership):
         self._wanted = None
         self.active = self.has_joined = False
         if self.state != OUT:
-            self.move(OUT)
+            self._break_off(OUT)
 
     def _send_leave(self, reason: str, now: float, on_done: Then | None) -> None:
         """Leaves, unless the member is static: it keeps its partitions until its session expires.
@@ -614,7 +629,7 @@ class ClassicMembership(Membership):
         self._joining.on_metadata(now)
         if self.state == JOINING and self._retry is None:
             self._join_again(now)
-        elif self.state in (JOINED, HANDING, STABLE):
+        elif self.state in _WITH_ASSIGNMENT:
             self._want_if_topics_changed()
 
     def _want_if_topics_changed(self) -> None:
@@ -632,6 +647,8 @@ class ClassicMembership(Membership):
         if self.state in _IN_THE_AIR:
             self._join_later(now)
             return
+        if self._hold == FORGOTTEN and self.state in _WITH_ASSIGNMENT:
+            self._lose("a step was interrupted", now)
         if self._member.is_known and self.state not in (OUT, FENCED):
             self._heartbeats.begin(now)
         if self._current is None and not self.events:
@@ -639,15 +656,17 @@ class ClassicMembership(Membership):
 
     def _begin_again(self, now: float) -> None:
         """A step was interrupted on the way to a listener's event, or from it."""
-        self._commit = None
+        self._giving_back = None
         if self.state == LEAVING:
-            self._give_back(now)
+            self._give_all_back(now)
             return
-        if self.state == PREPARING or (self.state == JOINED and self._came is None):
+        if self.state == PREPARING:
             self.move(OUT)
             self._want("a step was interrupted")
+        elif self.state == REVOKING:
+            self.move(JOINED)
         elif self.state == HANDING:
-            self.move(STABLE if self._came is None else JOINED)
+            self.move(STABLE)
         if self._hold == OURS:
             self._subscription.release(self._owned, now)
 

@@ -12,6 +12,7 @@ PREPARING = "preparing to join"
 JOINING = "joining"
 SYNCING = "waiting for the assignment"
 JOINED = "joined"
+REVOKING = "revoking"
 HANDING = "handing over"
 STABLE = "stable"
 LEAVING = "leaving"
@@ -20,6 +21,7 @@ FENCED = "fenced"
 _WANTED = "a poll, where a join is wanted"
 _UNSUBSCRIBED = "unsubscribe"
 _FENCED = "another member has the group_instance_id"
+_FOREIGN = "the assignment is of topics that are not wanted any more"
 _FORGOTTEN = "the coordinator has forgotten the member, there was no poll for max_poll_interval_ms, or `leave`"
 
 MOVES: Moves = {
@@ -58,14 +60,31 @@ MOVES: Moves = {
     ),
     JOINED: State(
         "an assignment waits for a poll",
-        {HANDING: "a poll", OUT: f"{_FORGOTTEN}, or a step was interrupted", LEAVING: _UNSUBSCRIBED, FENCED: _FENCED},
+        {
+            REVOKING: "a poll, where partitions go",
+            HANDING: "a poll",
+            STABLE: f"a poll, and {_FOREIGN}",
+            OUT: _FORGOTTEN,
+            LEAVING: _UNSUBSCRIBED,
+            FENCED: _FENCED,
+        },
+    ),
+    REVOKING: State(
+        "what goes is committed, then on_revoked runs; or on_lost",
+        {
+            HANDING: "commit and listener are done",
+            STABLE: f"on_lost is done, and {_FOREIGN}",
+            JOINED: "a step was interrupted",
+            OUT: _FORGOTTEN,
+            LEAVING: _UNSUBSCRIBED,
+            FENCED: _FENCED,
+        },
     ),
     HANDING: State(
-        "on_revoked runs (cooperative), then on_assigned",
+        "reads what was assigned; on_assigned runs",
         {
-            STABLE: "the listener is done, or the assignment is of topics that are not wanted any more",
-            JOINED: "a step was interrupted",
-            OUT: "`leave`",
+            STABLE: "the listener is done, or a step was interrupted",
+            OUT: _FORGOTTEN,
             LEAVING: _UNSUBSCRIBED,
             FENCED: _FENCED,
         },
