@@ -432,6 +432,22 @@ def reconciling(story: Story) -> None:
     story.until(lambda: story.member.is_dwelling)
 
 
+def due(story: Story) -> None:
+    """The assignment has come, and the member does not poll."""
+    joining_new(story)
+    story.member.rest()
+    story.until(lambda: story.member.membership.state == consumer_group_states.DUE)
+
+
+def nameless(story: Story) -> None:
+    """All is read but a topic whose name is not known."""
+    story.run(MET_S)
+    story.world.faults.delay("Metadata", HELD_S, times=4)
+    story.create("late", 2)
+    story.member.begin()
+    story.until(lambda: story.member.membership.state == consumer_group_states.NAMELESS)
+
+
 def acknowledging(story: Story) -> None:
     """What is read by now is to be said by a heartbeat, behind one that is held."""
     reconciling(story)
@@ -451,6 +467,20 @@ def in_part(reach: Callable[[Story], None], seconds: float) -> Callable[[Story],
         reach(story)
 
     return reach_in_part
+
+
+def committing(story: Story) -> None:
+    """It has unsubscribed, and what is finished is being committed."""
+    story.settle()
+    _write_and_read(story)
+    story.hold("OffsetCommit")
+    story.member.leave()
+
+
+def unsubscribed(story: Story) -> None:
+    """It has unsubscribed while its listener is being told of a loss."""
+    fenced_new(story)
+    story.member.leave()
 
 
 def fenced_new(story: Story) -> None:
@@ -477,12 +507,16 @@ REACH_NEW: dict[str, Callable[[Story], None]] = {
     consumer_group_states.OUT: out,
     consumer_group_states.JOINING: joining_new,
     consumer_group_states.STABLE: stable,
+    consumer_group_states.DUE: due,
+    consumer_group_states.NAMELESS: nameless,
     consumer_group_states.RECONCILING: reconciling,
     consumer_group_states.ACKNOWLEDGING: acknowledging,
     f"{consumer_group_states.RECONCILING} in part": in_part(reconciling, MET_S / 2),
     f"{consumer_group_states.ACKNOWLEDGING} in part": in_part(acknowledging, INTERVAL_S + MET_S / 2),
     consumer_group_states.FENCED: fenced_new,
     consumer_group_states.STALE: stale,
+    consumer_group_states.UNSUBSCRIBED: unsubscribed,
+    consumer_group_states.COMMITTING: committing,
     consumer_group_states.LEAVING: leaving,
     consumer_group_states.FATAL: fatal,
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kwire import errors
-from kwire.engine.groups.consumer_group_states import FATAL, FENCED, JOINING, OUT, RECONCILING, STABLE, STALE
+from kwire.engine.groups.consumer_group_states import DUE, FATAL, FENCED, JOINING, NAMELESS, OUT, STABLE, STALE
 from tests.engine.groups.new_protocol import IDS, Consumer, CoordinatingBroker
 
 
@@ -95,7 +95,7 @@ def test_revokes_nothing_outside_a_poll(broker: CoordinatingBroker, consumer: Co
     broker.script.extend([{"t": [0, 1]}, None, {"t": [1]}])
     consumer.poll(0.5)
     consumer.world.run(consumer.world.now + 10.0)
-    assert consumer.membership.state == RECONCILING
+    assert consumer.membership.state == DUE
     assert consumer.membership.has_event
     assert consumer.is_handed_out("t", 0)
     assert len(broker.heartbeats) > 10
@@ -122,7 +122,7 @@ def test_holds_back_a_topic_until_its_name_is_known(broker: CoordinatingBroker, 
     broker.script.extend([{"t": [0], "v": [0]}])
     consumer.poll(2)
     assert consumer.read == ["t-0"]
-    assert consumer.membership.state == RECONCILING
+    assert consumer.membership.state == NAMELESS
     assert [owned(each) for each in broker.heartbeats if each.topic_partitions is not None] == [{}, {"t": [0]}]
     broker.hidden = set()
     consumer.poll(2)

@@ -14,7 +14,9 @@ from kwire.schema.error_codes import (
     UNKNOWN_MEMBER_ID,
 )
 from tests.engine.groups import state_world
+from tests.engine.groups.group_world import partitions_of
 from tests.engine.groups.state_world import (
+    BOUND_S,
     CODED_EVENTS,
     EVENTS,
     HELD_S,
@@ -42,11 +44,12 @@ def casts_of(strategy: str) -> list[str]:
 
 
 def states_of(strategy: str, cast: str) -> list[str]:
-    """The leader is known once it has joined. Only a cooperative member revokes after a join: here, where another one
-    comes. A static leader that comes back leaves the assignment as it is (KIP-814),
-    so what came while it was away is assigned with the next rebalance, as by Java's."""
+    """The leader is known once it has joined. A follower by KIP-848 gets a new topic by a rebalance, when the name is
+    known already. Only a cooperative member revokes after a join: here, where another one comes. A static leader that
+    comes back leaves the assignment as it is (KIP-814), so what came while it was away is assigned with the next
+    rebalance, as by Java's."""
     if is_new(strategy):
-        return list(REACH_NEW)
+        return [state for state in REACH_NEW if not (cast == "follows" and state == "waiting for names")]
     left_out = {"leads": {"out of the group"}, "alone and static": {"leaving", "fenced"}}.get(cast, set())
     if strategy != "cooperative-sticky" or cast not in ("alone", "alone by pattern"):
         left_out = left_out | {"revoking"}
@@ -116,6 +119,9 @@ def test_names_that_come_during_a_reconciliation_are_read_after_it(state: str) -
         ("range", "fenced", "it unsubscribes"),
         ("range", "leaving", "it unsubscribes"),
         ("range", "handing over", "it unsubscribes"),
+        ("consumer", "due to reconcile", "it unsubscribes"),
+        ("consumer", "waiting for names", "it unsubscribes"),
+        ("consumer", "unsubscribed", "a step is cut"),
         *[("cooperative-sticky", state, "it leaves in haste and comes back") for state in REACH_CLASSIC],
         *[("consumer", state, "it leaves in haste and comes back") for state in REACH_NEW],
     ],
@@ -148,6 +154,35 @@ def test_a_cut_step_while_a_loss_is_taken_in(state: str, monkeypatch: pytest.Mon
     assert story.member.membership.state == "out of the group"
     story.go_on()
     assert story.ends_well(), story.picture()
+
+
+def test_a_cut_step_while_partitions_that_the_coordinator_wants_back_are_committed() -> None:
+    story = Story("consumer")
+    story.settle()
+    story._write("t", 3)
+    story.run(MET_S)
+    story.world.faults.delay("OffsetCommit", 2 * HELD_S)
+    EVENTS["another comes"](story)
+    story.until(lambda: story.member.membership.state == "reconciling" and not story.member.membership.has_event)
+    EVENTS["a step is cut"](story)
+    assert story.member.membership.state == "due to reconcile"
+    assert story.ends_well(), story.picture()
+
+
+def test_a_cut_step_between_the_last_commit_and_the_listener(monkeypatch: pytest.MonkeyPatch) -> None:
+    story = Story("consumer")
+    story.reach("committing")
+
+    def cut() -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(story.member.membership, "_tell_all", cut)
+        with pytest.raises(KeyboardInterrupt):
+            story.until(lambda: not story.member.leaves)
+    EVENTS["a step is cut"](story)
+    story.until(lambda: not story.member.leaves)
+    assert story.member.told[-1] == ("revoked", tuple(sorted(partitions_of("t", 3))))
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
@@ -212,7 +247,9 @@ def test_a_member_that_is_fenced_in_a_state_says_so(state: str) -> None:
     assert story.ends_well(), story.picture()
 
 
-@pytest.mark.parametrize("state", ["joining", "stable", "reconciling", "acknowledging"])
+@pytest.mark.parametrize(
+    "state", ["joining", "stable", "due to reconcile", "waiting for names", "reconciling", "acknowledging"]
+)
 def test_a_member_that_is_forgotten_in_a_state_joins_again(state: str) -> None:
     story = Story("consumer")
     story.reach(state)
@@ -222,9 +259,20 @@ def test_a_member_that_is_forgotten_in_a_state_joins_again(state: str) -> None:
     assert story.ends_well(), story.picture()
 
 
-@pytest.mark.parametrize("state", ["joining", "acknowledging"])
+@pytest.mark.parametrize("state", ["due to reconcile", "waiting for names", "committing"])
+def test_a_member_that_fails_in_a_state_says_so(state: str) -> None:
+    story = Story("consumer")
+    story.reach(state)
+    story.refuse_heartbeat(GROUP_AUTHORIZATION_FAILED)
+    assert story.member.membership.state == "failed"
+    story.go_on()
+    assert story.ends_well(), story.picture()
+
+
+@pytest.mark.parametrize("state", ["joining", "waiting for names", "acknowledging"])
 def test_a_member_that_does_not_poll_while_its_coordinator_is_slow(state: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(state_world, "HELD_S", RESTS_S + 1.0)
+    monkeypatch.setattr(state_world, "BOUND_S", BOUND_S + 2 * (RESTS_S + 1.0))
     story = Story("consumer")
     story.reach(state)
     story.member.rest()

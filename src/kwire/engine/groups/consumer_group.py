@@ -8,22 +8,25 @@ States, and what may follow each, printed from MOVES:
 
     state          what it is                                                may be followed by
     OUT            no member: nothing subscribed to, or left                 JOINING
-    JOINING        heartbeats of epoch 0                                     RECONCILING, FENCED, STALE, FATAL, LEAVING,
-                                                                             OUT
-    STABLE         reads what the coordinator wants                          RECONCILING, FENCED, STALE, FATAL, LEAVING,
-                                                                             OUT
-    RECONCILING    another assignment waits for names, for a poll, for a     ACKNOWLEDGING, RECONCILING, FENCED, STALE,
-                   commit, for the listener                                  FATAL, LEAVING, OUT
-    ACKNOWLEDGING  the next heartbeat says what is read now                  STABLE, RECONCILING, FENCED, STALE, FATAL,
-                                                                             LEAVING, OUT
-    FENCED         forgotten by the coordinator: nothing is read, on_lost    JOINING, OUT
+    JOINING        heartbeats of epoch 0                                     DUE, FENCED, STALE, FATAL, COMMITTING, OUT
+    STABLE         reads what the coordinator wants                          DUE, FENCED, STALE, FATAL, COMMITTING, OUT
+    DUE            another assignment waits for a poll                       RECONCILING, ACKNOWLEDGING, NAMELESS,
+                                                                             FENCED, STALE, FATAL, COMMITTING, OUT
+    NAMELESS       reads the part of the assignment whose topics have names  DUE, FENCED, STALE, FATAL, COMMITTING, OUT
+    RECONCILING    what goes is committed, on_revoked runs, then             ACKNOWLEDGING, DUE, FENCED, STALE, FATAL,
+                   on_assigned                                               COMMITTING, OUT
+    ACKNOWLEDGING  the next heartbeat says what is read now                  STABLE, DUE, FENCED, STALE, FATAL,
+                                                                             COMMITTING, OUT
+    FENCED         forgotten by the coordinator: nothing is read, on_lost    JOINING, UNSUBSCRIBED, OUT
                    runs
-    STALE          left for want of polls: nothing is read, on_lost runs     JOINING, OUT
-    LEAVING        positions are committed, on_revoked runs                  OUT, FATAL
+    STALE          left for want of polls: nothing is read, on_lost runs     JOINING, UNSUBSCRIBED, OUT
+    UNSUBSCRIBED   no member any more, and none wanted: on_lost runs         OUT
+    COMMITTING     unsubscribed: positions are committed                     LEAVING, OUT, FATAL
+    LEAVING        unsubscribed: on_revoked runs                             OUT, FATAL
     FATAL          failed: each poll raises the error                        OUT
 
-    error                                          from any state but OUT, FENCED, STALE and FATAL
-    FENCED_MEMBER_EPOCH, UNKNOWN_MEMBER_ID         -> FENCED; while LEAVING: -> OUT
+    error                                          while heartbeats are sent
+    FENCED_MEMBER_EPOCH, UNKNOWN_MEMBER_ID         -> FENCED; after unsubscribe, nothing: it leaves
     TOPIC_AUTHORIZATION_FAILED                     the next poll raises it; the member stays and goes on asking
     UNRELEASED_INSTANCE_ID                         while JOINING: asks again until the session of the member that has
                                                    the instance id is over, as after a crash; polls raise it when that
@@ -49,15 +52,19 @@ from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.groups.assigned import Missing
 from kwire.engine.groups.consumer_group_states import (
     ACKNOWLEDGING,
+    COMMITTING,
+    DUE,
     FATAL,
     FENCED,
     JOINING,
     LEAVING,
     MOVES,
+    NAMELESS,
     OUT,
     RECONCILING,
     STABLE,
     STALE,
+    UNSUBSCRIBED,
 )
 from kwire.engine.groups.epoch_heartbeats import (
     JOIN_EPOCH,
@@ -101,7 +108,8 @@ if TYPE_CHECKING:
 _WHAT = "consumer groups of KIP-848 (Kafka 4.0)"
 _INSTEAD = Wording("set {group_protocol}='classic'")
 
-_MEMBER_STATES = frozenset({JOINING, STABLE, RECONCILING, ACKNOWLEDGING})
+_MEMBER_STATES = frozenset({JOINING, STABLE, DUE, NAMELESS, RECONCILING, ACKNOWLEDGING})
+_LEAVING_STATES = frozenset({COMMITTING, LEAVING})
 _FIRST_VERSION_WITH_OWN_ID = 1
 _NEVER = -1
 
@@ -144,7 +152,7 @@ class ConsumerMembership(Membership):
 
     _has_had_pattern the coordinator may know an older one of this member, which has to be taken back
     _target          what the coordinator wants; `_owned` what was, or is being, sent to it of what is read
-    _reconciliation  the way between the two, while it is on; `_is_due`: one may begin with the next poll
+    _reconciliation  the way between the two, while RECONCILING
     """
 
     MOVES = MOVES
@@ -168,9 +176,6 @@ class ConsumerMembership(Membership):
         self._read: dict[UUID, frozenset[int]] = {}
         self._sent = _Sent()
         self._reconciliation: Reconciliation | None = None
-        self._is_due = False
-        self._is_committing = False
-        self._is_giving_back = False
         self._unreleased_since: float | None = None
         self._poll_limit = PollLimit(core, settings.max_poll_interval_ms / 1000, self._on_poll_overdue)
         self.recover_with(core)
@@ -197,7 +202,6 @@ class ConsumerMembership(Membership):
     @override
     def subscribe(self, topics: tuple[str, ...] | None, pattern: str | None, now: float) -> None:
         self.active, self.is_outside = True, False
-        self._is_giving_back = False
         self._topics = frozenset(topics or ())
         self._subscription.subscribe(topics or (), now)
         self._pattern = pattern
@@ -241,38 +245,43 @@ class ConsumerMembership(Membership):
 
     @override
     def unsubscribe(self, now: float) -> None:
-        self._is_giving_back = True
         self._poll_limit.stop()
-        if self.state not in _MEMBER_STATES:
-            return
-        self._reconciliation = None
-        self.move(LEAVING)
-        self.events.clear()
-        self._give_back(now)
+        if self.state in (FENCED, STALE):
+            self.move(UNSUBSCRIBED)
+        elif self.state in _MEMBER_STATES:
+            self._reconciliation = None
+            self.move(COMMITTING)
+            self.events.clear()
+            self._give_back(now)
 
     def _give_back(self, now: float) -> None:
-        kept = self._not_told()
-        self._is_committing = bool(kept)
-        if kept:
-            self._commit_first(kept, now, partial(self._revoke_all, kept))
+        if kept := self._not_told():
+            self._commit_first(kept, now, self._on_committed)
+        else:
+            self.move(LEAVING)
 
-    def _revoke_all(self, partitions: tuple[TopicPartition, ...], now: float) -> None:
-        self._is_committing = False
-        if self.state == LEAVING:
-            self.add_event(REVOKED if self._epoch > JOIN_EPOCH else LOST, partitions)
+    def _on_committed(self, now: float) -> None:
+        if self.state == COMMITTING:
+            self.move(LEAVING)
+            self._tell_all()
+
+    def _tell_all(self) -> None:
+        """Has the listener called for all that it does not know to go."""
+        if kept := self._not_told():
+            self.add_event(REVOKED if self._epoch > JOIN_EPOCH else LOST, kept)
 
     @property
     @override
     def can_leave(self) -> bool:
-        return not self._is_committing and not self.events and self._current is None
+        return self.state != COMMITTING and not self.events and self._current is None
 
     @override
     def leave(self, now: float, on_done: Then) -> None:
-        was_member = self.state == LEAVING or self.state in _MEMBER_STATES
+        was_member = self.state in _LEAVING_STATES or self.state in _MEMBER_STATES
         if was_member:
             static = self._settings.group_instance_id is not None
             self.log.info("leaves%s: %s", ", and keeps its place as a static member" if static else "", WHY_IT_LEAVES)
-        self.active = self.has_joined = self._is_giving_back = False
+        self.active = self.has_joined = False
         self.lost_by = "it has left the group"
         self._unreleased_since = None
         self._give_up(now)
@@ -303,7 +312,6 @@ class ConsumerMembership(Membership):
     def _give_up(self, now: float) -> None:
         """Reads nothing more, and owns nothing."""
         self._reconciliation = None
-        self._is_due = False
         self._target = self._owned = NOTHING
         self._read = {}
         self._subscription.assign_by_group((), now)
@@ -334,7 +342,6 @@ class ConsumerMembership(Membership):
         self._heartbeats.stop()
         self._epoch = JOIN_EPOCH
         self._reconciliation = None
-        self._is_due = False
         self.events.clear()
         lost = self._not_told()
         self._subscription.set_revoking(lost, now)
@@ -345,7 +352,7 @@ class ConsumerMembership(Membership):
 
     def _after_loss(self, now: float) -> None:
         self._give_up(now)
-        if self.state == FENCED and not self._is_giving_back:
+        if self.state == FENCED:
             self._join("the coordinator has forgotten it", now)
 
     def _fail(self, error: KafkaError, now: float) -> None:
@@ -385,8 +392,8 @@ class ConsumerMembership(Membership):
             message.topic_partitions = _rows(self._owned.topics)
         self._sent = _Sent(self._topics, self._pattern, self._owned, True)
         if self.state == ACKNOWLEDGING:
-            self._is_due = self._owned != self._target  # names may have come since it was decided what to read
-            self.move(RECONCILING if self._is_due else STABLE)
+            is_all = self._owned == self._target
+            self.move(STABLE if is_all else DUE)  # names may have come since it was decided what to read
         return message
 
     def _id_for(self, version: int) -> str:
@@ -418,16 +425,15 @@ class ConsumerMembership(Membership):
         if self._target is NOTHING or topics != self._target.topics:
             self._target = TargetAssignment(self._target.number + 1, topics)
             self.log.info("rebalances: the coordinator assigns %d partitions", sum(map(len, topics.values())))
-        if self._owned != self._target:
-            self.move(RECONCILING)
-            self._is_due = True
+        if self._owned != self._target and self.state not in (DUE, RECONCILING):
+            self.move(DUE)
         self._names.find((*topics, *self._read), now)
 
     def heartbeat_refused(self, error: KafkaError, now: float) -> None:
         """A heartbeat met an error that is not about the way to the coordinator."""
         code = error.code if isinstance(error, BrokerError) else None
         if code in (FENCED_MEMBER_EPOCH, UNKNOWN_MEMBER_ID):
-            if self.state == LEAVING:
+            if self.state in _LEAVING_STATES:
                 self._heartbeats.stop()
                 self._epoch = JOIN_EPOCH
             else:
@@ -463,16 +469,17 @@ class ConsumerMembership(Membership):
     @property
     @override
     def has_event(self) -> bool:
-        return super().has_event or (self._is_due and self._reconciliation is None and self.state == RECONCILING)
+        return super().has_event or self.state == DUE
 
     @override
     def next_event(self, now: float) -> RebalanceEvent | None:
-        if self._is_due and self._reconciliation is None and self.state == RECONCILING:
+        if self.state == DUE:
             self._reconcile(now)
         return super().next_event(now)
 
     def _on_names(self, now: float) -> None:
-        self._is_due = True
+        if self.state == NAMELESS:
+            self.move(DUE)
 
     def _on_nameless(self, topic_ids: Collection[UUID], now: float) -> None:
         """Topics of these ids may have been assigned, and no broker knows their names."""
@@ -488,11 +495,12 @@ class ConsumerMembership(Membership):
 
     def _reconcile(self, now: float) -> None:
         """Begins to read what the coordinator wants, as far as the names are known."""
-        self._is_due = False
         goal = self._named(self._target)
         if self._owned is not NOTHING and goal.topics == self._owned.topics:
             if self._owned.number != goal.number:
                 self._acknowledge(goal, now)
+            else:
+                self.move(NAMELESS)
             return
         read, wanted = self._partitions(self._read), self._partitions(goal.topics)
         way = Reconciliation(
@@ -501,7 +509,7 @@ class ConsumerMembership(Membership):
             tuple(sorted(tp for key, tp in wanted.items() if key not in read)),
             tuple(sorted(wanted.values())),
         )
-        self._reconciliation = way
+        self._reconciliation, self.state = way, self.checked(RECONCILING)
         if way.revoked:
             self._subscription.set_revoking(way.revoked, now)
             self._commit_first(way.revoked, now, partial(self._revoke, way))
@@ -536,7 +544,7 @@ class ConsumerMembership(Membership):
         way = self._reconciliation
         if event.kind == LOST:
             self._after_loss(now)
-            if not self._is_giving_back:
+            if self.state in (JOINING, STALE):
                 self.poll(now)
         elif way is None or event.kind != way.step:
             self._drop(event, now)
@@ -555,11 +563,8 @@ class ConsumerMembership(Membership):
 
     def _acknowledge(self, goal: TargetAssignment, now: float) -> None:
         """Has the next heartbeat say what is read now."""
-        if self.state == RECONCILING:
-            self._owned, self.state = goal, self.checked(ACKNOWLEDGING)
-            self._heartbeats.hurry(now)
-        else:
-            self._owned = goal
+        self._owned, self.state = goal, self.checked(ACKNOWLEDGING)
+        self._heartbeats.hurry(now)
 
     @override
     def recover(self, now: float) -> None:
@@ -569,14 +574,17 @@ class ConsumerMembership(Membership):
             self._heartbeats.begin(now)
         if self._current is not None or self.events:
             return
-        if self.state == LEAVING:
+        if self.state == COMMITTING:
             self._give_back(now)
             return
-        if self.state in (FENCED, STALE, FATAL):
+        if self.state == LEAVING:
+            self._tell_all()
+            return
+        if self.state in (FENCED, STALE, FATAL, UNSUBSCRIBED):
             self._tell_loss(now)
             return
-        self._reconciliation = None
-        self._is_due = self.state == RECONCILING
+        if self.state in (NAMELESS, RECONCILING):
+            self._reconciliation, self.state = None, self.checked(DUE)
         self._subscription.release(self._subscription.states, now)
 
 
